@@ -1,0 +1,285 @@
+"""Token ids of many sentences as tensors, the plan of an epoch, and the batches a model reads.
+
+B sentences of a batch, S source positions, T target positions, end of sentence included in both.
+Padding is always to the right. Every source ends in EOS, a place of its own where attention can rest:
+even an empty sentence has one position to attend to.
+"""
+
+from array import array
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import NamedTuple, Self
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from augenmerk.errors import AugenmerkError
+from augenmerk.text import BOS, EOS, PAD, UNK
+
+Integers = NDArray[np.int64]
+
+BUCKET_WIDTH = 2
+"""How many neighbouring lengths share a bucket, inside which chance decides which sentences meet in a
+batch: wider buckets mix better from epoch to epoch, narrower ones save padding."""
+
+MAX_POSITIONS = 65_536
+"""Enough for 512 pairs of 64 + 64 tokens: only much longer sentences ever meet this guard of the memory."""
+
+
+@dataclass(frozen=True, eq=False)
+class Batch:
+    """Sentence pairs side by side; ids are int64, masks are True on real tokens."""
+
+    src: Tensor  # (B, S) words, EOS
+    src_mask: Tensor  # (B, S)
+    src_lengths: Tensor  # (B) EOS included
+    tgt_in: Tensor  # (B, T) BOS, words
+    tgt_out: Tensor  # (B, T) words, EOS
+    tgt_mask: Tensor  # (B, T) for both
+    indices: Tensor  # (B) which pairs of the data these are
+    target_tokens: int  # real tokens of tgt_out, counted on the host so that nobody waits for a GPU to know
+
+    def to(self, device: torch.device | str) -> Self:
+        return replace(
+            self,
+            src=self.src.to(device),
+            src_mask=self.src_mask.to(device),
+            src_lengths=self.src_lengths.to(device),
+            tgt_in=self.tgt_in.to(device),
+            tgt_out=self.tgt_out.to(device),
+            tgt_mask=self.tgt_mask.to(device),
+            indices=self.indices.to(device),
+        )
+
+
+class PlannedBatch(NamedTuple):
+    """Which pairs form a batch, and its widths S and T: all shapes are known before anything is gathered."""
+
+    indices: Integers
+    source_width: int
+    target_width: int
+
+
+@dataclass(frozen=True, eq=False)
+class TokenTable:
+    """Many sentences in two tensors, so that gathering a batch is index operations only, on any device."""
+
+    flat: Tensor  # int32: all sentences one after another, then one PAD that all padding is read from
+    bounds: Tensor  # int64: sentence i is flat[bounds[i] : bounds[i + 1]]
+    lengths: Integers  # stays on the host, where epochs are planned
+
+    @classmethod
+    def of(cls, sentences: Iterable[Sequence[int]]) -> Self:
+        """Reads each sentence (the ids of its words, without BOS or EOS) once; keeps four bytes per id."""
+        growing = _GrowingTable()
+        for sentence in sentences:
+            growing.append(sentence)
+        return cls(*growing.finish("Sentence"))
+
+    def __len__(self) -> int:
+        return len(self.lengths)
+
+    def to(self, device: torch.device | str) -> Self:
+        return replace(self, flat=self.flat.to(device), bounds=self.bounds.to(device))
+
+    def rows(self, indices: Tensor, width: int) -> tuple[Tensor, Tensor]:
+        """The first `width` ids of some sentences, padded to (B, width), and the sentences' lengths (B)."""
+        starts = self.bounds[indices]
+        lengths = self.bounds[indices + 1] - starts
+        columns = torch.arange(width, device=indices.device)
+        inside = columns < lengths[:, None]
+        places = torch.where(inside, starts[:, None] + columns, len(self.flat) - 1)
+        return self.flat[places].long(), lengths
+
+    def rows_with_eos(self, indices: Tensor, width: int) -> tuple[Tensor, Tensor, Tensor]:
+        """Whole sentences and EOS, padded to (B, width); their mask (B, width); lengths, EOS included (B)."""
+        ids, lengths = self.rows(indices, width)
+        columns = torch.arange(width, device=indices.device)
+        ids = torch.where(columns == lengths[:, None], EOS, ids)
+        return ids, columns <= lengths[:, None], lengths + 1
+
+
+class _GrowingTable:
+    """A table while it is read: no list of lists, no tensor that has to be enlarged."""
+
+    def __init__(self) -> None:
+        self._flat = array("i")
+        self._bounds = array("q", [0])
+
+    def append(self, sentence: Sequence[int]) -> None:
+        self._flat.extend(sentence)
+        self._bounds.append(len(self._flat))
+
+    def finish(self, kind: str) -> tuple[Tensor, Tensor, Integers]:
+        self._flat.append(PAD)
+        flat, bounds = np.frombuffer(self._flat, np.int32), np.frombuffer(self._bounds, np.int64)
+        # Refusing BOS and EOS, not only negative ids, shows a caller who adds them what would be doubled.
+        if (misplaced := np.flatnonzero(flat[:-1] < UNK)).size:
+            sentence = np.searchsorted(bounds, misplaced[0], side="right") - 1
+            raise AugenmerkError(
+                f"{kind} {sentence} (counted from 0) holds the id {flat[misplaced[0]]}, but words have "
+                f"ids from {UNK} on: padding, BOS and EOS are added when batches are made."
+            )
+        return torch.from_numpy(flat), torch.from_numpy(bounds), np.diff(bounds)
+
+
+@dataclass(frozen=True, eq=False)
+class ParallelTokens:
+    """Source and target sentences, pair by pair.
+
+    Sentences that are yet to be translated have empty targets: `tgt_in` is then BOS alone, from which
+    a decoder starts.
+    """
+
+    source: TokenTable
+    target: TokenTable
+
+    def __post_init__(self) -> None:
+        if len(self.source) != len(self.target):
+            raise AugenmerkError(
+                f"There are {len(self.source)} source sentences but {len(self.target)} target sentences; "
+                f"every source needs exactly one target."
+            )
+        if not len(self.source):
+            raise AugenmerkError("There are no sentence pairs; batches need at least one.")
+
+    @classmethod
+    def of(cls, pairs: Iterable[tuple[Sequence[int], Sequence[int]]]) -> Self:
+        """Reads pairs of sentences (the ids of their words, without BOS or EOS) once, in bounded memory."""
+        source, target = _GrowingTable(), _GrowingTable()
+        for source_ids, target_ids in pairs:
+            source.append(source_ids)
+            target.append(target_ids)
+        return cls(
+            TokenTable(*source.finish("Source sentence")), TokenTable(*target.finish("Target sentence"))
+        )
+
+    def __len__(self) -> int:
+        return len(self.source)
+
+    def to(self, device: torch.device | str) -> Self:
+        return replace(self, source=self.source.to(device), target=self.target.to(device))
+
+    def plan(
+        self,
+        batch_size: int,
+        *,
+        shuffle: bool = True,
+        seed: int = 0,
+        epoch: int = 0,
+        exact_source_length: bool = False,
+        round_to: int = 1,
+        max_positions: int = MAX_POSITIONS,
+    ) -> list[PlannedBatch]:
+        """An epoch: every pair in exactly one batch, pairs of similar lengths together.
+
+        shuffle: batches by chance and in an order by chance, both a function of (seed, epoch) and of
+            nothing else; or else sorted by length, for evaluation.
+        exact_source_length: no source in a batch is shorter than another. Each source length then ends
+            in a batch that is not full, and a rare length has nothing but a small one.
+        round_to: widths are multiples of this, so that few shapes occur. Not the source width under
+            `exact_source_length`, which knows no source padding.
+        max_positions: a batch holds fewer than `batch_size` pairs where B·(S + T) would be more than this;
+            a pair too long by itself stays alone.
+        """
+        for name, value, least in (
+            ("batch_size", batch_size, 1),
+            ("round_to", round_to, 1),
+            ("max_positions", max_positions, 1),
+            ("seed", seed, 0),
+            ("epoch", epoch, 0),
+        ):
+            if value < least:
+                raise AugenmerkError(f"{name} is {value}, but must be at least {least}.")
+        source = _round_up(self.source.lengths + 1, 1 if exact_source_length else round_to)
+        target = _round_up(self.target.lengths + 1, round_to)
+        chance = np.random.PCG64(np.random.SeedSequence(seed, spawn_key=(epoch,))) if shuffle else None
+
+        order = _length_order(source, target, exact_source_length, chance)
+        source, target = source[order], target[order]
+        changes = (np.flatnonzero(np.diff(source)) + 1).tolist() if exact_source_length else []
+        batches = [
+            PlannedBatch(order[part], int(source[part].max()), int(target[part].max()))
+            for section in pairwise([0, *changes, len(order)])
+            for part in _cut(source, target, section, batch_size, max_positions, chance)
+        ]
+        return batches if chance is None else [batches[i] for i in _permutation(len(batches), chance)]
+
+    def batches(self, plan: Sequence[PlannedBatch]) -> Iterator[Batch]:
+        """The planned batches, on the device where the data is."""
+        if not plan:
+            return
+        # One transfer for the whole plan: on a GPU, a batch then costs the host only kernel launches.
+        order = torch.from_numpy(np.concatenate([planned.indices for planned in plan]))
+        order = order.to(self.source.flat.device)
+        stop = 0
+        for planned in plan:
+            start, stop = stop, stop + len(planned.indices)
+            yield self._gather(planned, order[start:stop])
+
+    def _gather(self, planned: PlannedBatch, indices: Tensor) -> Batch:
+        src, src_mask, src_lengths = self.source.rows_with_eos(indices, planned.source_width)
+        tgt_out, tgt_mask, _ = self.target.rows_with_eos(indices, planned.target_width)
+        shifted = torch.nn.functional.pad(tgt_out[:, :-1], (1, 0), value=BOS)
+        return Batch(
+            src=src,
+            src_mask=src_mask,
+            src_lengths=src_lengths,
+            tgt_in=torch.where(tgt_mask, shifted, PAD),  # which takes out the EOS of shorter targets
+            tgt_out=tgt_out,
+            tgt_mask=tgt_mask,
+            indices=indices,
+            target_tokens=int(self.target.lengths[planned.indices].sum()) + len(planned.indices),
+        )
+
+
+def _round_up(lengths: Integers, multiple: int) -> Integers:
+    return -(-lengths // multiple) * multiple
+
+
+def _length_order(
+    source: Integers, target: Integers, exact_source_length: bool, chance: np.random.PCG64 | None
+) -> Integers:
+    """All pairs by source bucket, then by target bucket, then by chance.
+
+    Target lengths rise in one source bucket and fall in the next, so that a batch across the boundary of
+    two does not join the longest targets with the shortest.
+    """
+    bucket_width = 1 if chance is None else BUCKET_WIDTH
+    source_bucket = source if exact_source_length else -(-source // bucket_width)
+    target_bucket = -(-target // bucket_width)
+    winding_bucket = np.where(source_bucket % 2 == 1, -target_bucket, target_bucket)
+    last_key = np.arange(len(source)) if chance is None else chance.random_raw(len(source))
+    return np.lexsort((last_key, winding_bucket, source_bucket))
+
+
+def _cut(
+    source: Integers,
+    target: Integers,
+    section: tuple[int, int],
+    batch_size: int,
+    max_positions: int,
+    chance: np.random.PCG64 | None,
+) -> Iterator[slice]:
+    """Consecutive slices of a section, of at most `batch_size` pairs and `max_positions` padded positions."""
+    start, end = section
+    full, rest = divmod(end - start, batch_size)
+    # What does not fill a batch has a place by chance, or else the longest would always be the small batch.
+    place_of_rest = full if chance is None else int(chance.random_raw()) % (full + 1)
+    number = 0
+    while start < end:
+        size = rest if rest and number == place_of_rest else batch_size
+        stop = min(start + size, end)
+        widths = np.maximum.accumulate(source[start:stop]) + np.maximum.accumulate(target[start:stop])
+        positions = widths * np.arange(1, len(widths) + 1)
+        stop = start + max(1, int(np.searchsorted(positions, max_positions, side="right")))
+        yield slice(start, stop)
+        start, number = stop, number + 1
+
+
+def _permutation(count: int, chance: np.random.PCG64) -> Integers:
+    """Of raw bits: numpy promises that those never change, not so for `Generator.permutation`."""
+    return np.argsort(chance.random_raw(count), kind="stable")

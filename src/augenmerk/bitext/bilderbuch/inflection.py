@@ -1,0 +1,137 @@
+"""How words change: German articles and adjective endings, English plurals and verb forms.
+
+Cases are numbered NOMINATIVE, ACCUSATIVE, DATIVE; a phrase agrees as MASCULINE, FEMININE, NEUTER or,
+in the plural, where German has no gender, as PLURAL.
+"""
+
+from dataclasses import dataclass
+
+NOMINATIVE, ACCUSATIVE, DATIVE = range(3)
+MASCULINE, FEMININE, NEUTER, PLURAL = range(4)
+
+Paradigm = tuple[tuple[str, str, str], ...]
+"""Forms by agreement, then by case."""
+
+
+def _paradigm(table: str) -> Paradigm:
+    """Twelve forms, agreement by agreement; "-" for none."""
+    forms = ["" if form == "-" else form for form in table.split()]
+    return tuple((forms[i], forms[i + 1], forms[i + 2]) for i in range(0, 12, 3))
+
+
+DEFINITE = _paradigm("der den dem  die die der  das das dem  die die den")
+NO_ARTICLE = _paradigm("- - -  - - -  - - -  - - -")
+
+WEAK = _paradigm("e en en  e e en  e e en  en en en")
+"""Adjective endings after der, dieser."""
+MIXED = _paradigm("er en en  e e en  es es en  en en en")
+"""Adjective endings after ein, kein, mein."""
+STRONG = _paradigm("er en em  e e er  es es em  e e en")
+"""Adjective endings where no article shows the case: heißer Tee, zwei kleine Hunde."""
+
+
+def _like_ein(stem: str) -> Paradigm:
+    e, en, em, er = (stem + ending for ending in ("e", "en", "em", "er"))
+    return _paradigm(f"{stem} {en} {em}  {e} {e} {er}  {stem} {stem} {em}  {e} {e} {en}")
+
+
+def _unchanging(word: str) -> Paradigm:
+    return tuple((word, word, word) for _ in range(4))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Determiner:
+    """A word before the noun, in both languages, and the adjective endings it asks for."""
+
+    german: Paradigm
+    singular: str
+    plural: str
+    endings: Paradigm
+    definite: bool = True
+    """Whether it names something known: this moves objects and the word nicht in the German clause."""
+
+
+THE = Determiner(DEFINITE, "the", "the", WEAK)
+A = Determiner(_like_ein("ein"), "a", "", MIXED, definite=False)
+THIS = Determiner(
+    _paradigm("dieser diesen diesem  diese diese dieser  dieses dieses diesem  diese diese diesen"),
+    "this",
+    "these",
+    WEAK,
+)
+MY = Determiner(_like_ein("mein"), "my", "my", MIXED)
+OUR = Determiner(_like_ein("unser"), "our", "our", MIXED)
+NO = Determiner(_like_ein("kein"), "a", "", MIXED, definite=False)
+"""kein: the English says it with "not", which stands elsewhere."""
+BARE = Determiner(NO_ARTICLE, "", "", STRONG, definite=False)
+MANY = Determiner(_paradigm("- - -  - - -  - - -  viele viele vielen"), "", "many", STRONG, definite=False)
+SOME = Determiner(_paradigm("- - -  - - -  - - -  einige einige einigen"), "", "some", STRONG, definite=False)
+NUMBERS = tuple(
+    Determiner(_unchanging(german), "", english, STRONG, definite=False)
+    for german, english in (
+        ("zwei", "two"),
+        ("drei", "three"),
+        ("vier", "four"),
+        ("fünf", "five"),
+        ("sechs", "six"),
+        ("sieben", "seven"),
+        ("acht", "eight"),
+        ("neun", "nine"),
+        ("zehn", "ten"),
+    )
+)
+HIS = Determiner(_like_ein("sein"), "his", "his", MIXED)
+ITS = Determiner(_like_ein("sein"), "its", "its", MIXED)
+SEIN_HER = Determiner(_like_ein("sein"), "her", "her", MIXED)
+"""das Mädchen und sein Hund: grammar says neuter, English says she."""
+HER = Determiner(_like_ein("ihr"), "her", "her", MIXED)
+IHR_ITS = Determiner(_like_ein("ihr"), "its", "its", MIXED)
+THEIR = Determiner(_like_ein("ihr"), "their", "their", MIXED)
+
+CONTRACTIONS = {
+    ("in", "dem"): "im",
+    ("in", "das"): "ins",
+    ("an", "dem"): "am",
+    ("an", "das"): "ans",
+    ("von", "dem"): "vom",
+    ("zu", "dem"): "zum",
+    ("zu", "der"): "zur",
+    ("bei", "dem"): "beim",
+}
+
+
+def dative_plural(plural: str) -> str:
+    """den Hunden, but den Autos and den Mädchen."""
+    return plural if plural.endswith(("n", "s")) else plural + "n"
+
+
+def english_plural(word: str) -> str:
+    """Regular nouns; the others are spelt out in the lexicon."""
+    if word.endswith(("s", "x", "ch", "sh")):
+        return word + "es"
+    if word.endswith("y") and word[-2] not in "aeiou":
+        return word[:-1] + "ies"
+    return word + "s"
+
+
+def english_past(base: str) -> str:
+    """Regular verbs."""
+    if base.endswith("e"):
+        return base + "d"
+    if base.endswith("y") and base[-2] not in "aeiou":
+        return base[:-1] + "ied"
+    return base + "ed"
+
+
+def english_ing(base: str) -> str:
+    """Regular verbs: hide gives hiding, see gives seeing."""
+    return base[:-1] + "ing" if base.endswith("e") and not base.endswith("ee") else base + "ing"
+
+
+english_third_person = english_plural
+"""washes, carries, sings: the rule is the one for plurals."""
+
+
+def article_a(next_word: str) -> str:
+    """a or an."""
+    return "an" if next_word[0] in "aeiou" else "a"

@@ -1,0 +1,388 @@
+"""Sentences to ids and back: whole words, or subwords by byte-pair encoding.
+
+What a word is, `augenmerk.words` alone decides, for both units: a text is first normalised and split
+into words here, and the tokenizers library only ever sees one word at a time. So a subword never
+straddles two words, every id belongs to a word of the original sentence, and a text that happens to
+contain `<pad>` is nothing but text.
+"""
+
+import hashlib
+import heapq
+import json
+import os
+import random
+import re
+import unicodedata
+from bisect import bisect_left
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import accumulate, chain, count
+from pathlib import Path
+from typing import Self
+
+import numpy as np
+import tokenizers
+from tokenizers import decoders, models, normalizers, pre_tokenizers, trainers
+
+from augenmerk.bitext.pairs import SentencePair
+from augenmerk.config import TextConfig
+from augenmerk.errors import AugenmerkError
+from augenmerk.words import INVISIBLE, WORD_PATTERN, detokenise, split_words, word_spans
+
+# Threads would gain nothing on single words, and the library warns when a process that used them forks.
+os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+
+SPECIAL_TOKENS = ("<pad>", "<s>", "</s>", "<unk>")
+PAD, BOS, EOS, UNK = range(4)
+
+_UNPRINTED = (PAD, BOS, EOS)
+_GONE = -1  # in place of a symbol that was merged into the one before it
+_JOINT, _SOURCE, _TARGET = "tokenizer.json", "tokenizer.source.json", "tokenizer.target.json"
+
+# A word of a normalised text with the space before it.
+_SPACED_WORD = re.compile(f" ?{WORD_PATTERN}")
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+def normalise(text: str, lowercase: bool = False) -> str:
+    """The text as the model sees it; for BPE, decoding an encoded text gives exactly this.
+
+    Invisible characters (`augenmerk.words.INVISIBLE`) are removed, half a surrogate pair becomes U+FFFD,
+    every run of white space (no-break, zero-width and line separators included) becomes one space, none
+    is left at the ends, and accents are composed (NFC). Normalising twice changes nothing more.
+    """
+    if not text.isprintable():  # nearly every text is, and has nothing to remove
+        text = INVISIBLE.sub("", _SURROGATE.sub("\ufffd", text)).replace("\u200b", " ")
+    text = " ".join(text.split())
+    return unicodedata.normalize("NFC", text.lower() if lowercase else text)
+
+
+@dataclass(frozen=True, slots=True)
+class Encoded:
+    """A sentence as ids, and as the words that these ids stand for.
+
+    `words` and their `spans` (start, end) are those of the original text; id number i belongs to word
+    number `word_of[i]`. Every word has at least one id, and `word_of` never decreases.
+    """
+
+    ids: tuple[int, ...]
+    words: tuple[str, ...]
+    spans: tuple[tuple[int, int], ...]
+    word_of: tuple[int, ...]
+
+
+class Tokenizer:
+    """One vocabulary: texts to ids and back. Made by `train` or `load`."""
+
+    def __init__(self, tokenizer: tokenizers.Tokenizer) -> None:
+        self.is_bpe = isinstance(tokenizer.model, models.BPE)
+        self.lowercase = isinstance(tokenizer.normalizer, normalizers.Lowercase)
+        self.size: int = tokenizer.get_vocab_size()
+        self._tokens: list[str] = [tokenizer.id_to_token(i) or "" for i in range(self.size)]
+        if not self.is_bpe and getattr(tokenizer.model, "unk_token", None) != SPECIAL_TOKENS[UNK]:
+            raise ValueError("its model is neither BPE nor one of words with <unk>")
+        if tuple(self._tokens[: len(SPECIAL_TOKENS)]) != SPECIAL_TOKENS or "" in self._tokens:
+            raise ValueError(f"its vocabulary does not begin with {' '.join(SPECIAL_TOKENS)} or has gaps")
+        if tokenizer.get_added_tokens_decoder():
+            raise ValueError("it has added tokens, which would be found in texts")
+        self._bytes = _bytes_of(self._tokens) if self.is_bpe else []
+        self._tokenizer = tokenizer
+        # The file says Lowercase for all to see, but it is done by `normalise`: the library knows other
+        # capital letters than Python does.
+        self._word_encoder = tokenizers.Tokenizer(tokenizer.model)
+        if self.is_bpe:
+            self._word_encoder.pre_tokenizer = _byte_level()
+
+    @classmethod
+    def train(cls, texts: Iterable[str], config: TextConfig) -> Self:
+        """A vocabulary for these texts, which are read once and not kept; the same texts give the same."""
+        special = list(SPECIAL_TOKENS)
+        size, frequency = config.vocabulary_size, config.minimum_frequency
+        if config.unit == "bpe":
+            learner = tokenizers.Tokenizer(models.BPE())
+            learner.pre_tokenizer = _byte_level()
+            trainer: trainers.Trainer = trainers.BpeTrainer(
+                vocab_size=size,
+                min_frequency=frequency,
+                special_tokens=special,
+                initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),  # all bytes: nothing is ever unknown
+                show_progress=False,
+            )
+        else:
+            learner = tokenizers.Tokenizer(models.WordLevel(unk_token=SPECIAL_TOKENS[UNK]))
+            trainer = trainers.WordLevelTrainer(
+                vocab_size=size, min_frequency=frequency, special_tokens=special, show_progress=False
+            )
+        learner.train_from_iterator(
+            (_pieces(text, config.lowercase, config.unit == "bpe") for text in texts), trainer
+        )
+
+        # The model alone, without the learner's list of special tokens, which it would find in texts.
+        trained = tokenizers.Tokenizer(learner.model)
+        if config.lowercase:
+            trained.normalizer = normalizers.Lowercase()
+        if config.unit == "bpe":
+            trained.pre_tokenizer = _byte_level()
+            trained.decoder = decoders.ByteLevel()
+        return cls(trained)
+
+    @classmethod
+    def load(cls, path: Path) -> Self:
+        """The tokenizer that `save` wrote."""
+        try:
+            content = path.read_text(encoding="utf-8")
+        except FileNotFoundError:
+            raise AugenmerkError(f"{path}: there is no such file.") from None
+        except (OSError, UnicodeDecodeError) as error:
+            raise AugenmerkError(f"{path}: cannot be read ({error}).") from None
+        try:
+            return cls(tokenizers.Tokenizer.from_str(content))
+        except Exception as error:  # the library raises nothing more special
+            raise AugenmerkError(f"{path} is not a tokenizer that Augenmerk wrote: {error}.") from None
+
+    def save(self, path: Path) -> None:
+        """Writes the whole tokenizer as JSON, in the format of the tokenizers library."""
+        path.write_text(self._tokenizer.to_str(), encoding="utf-8", newline="\n")
+
+    def token(self, i: int) -> str:
+        """A vocabulary entry to look at: `▁` is the space before a word, `\\xc3` a byte of a letter."""
+        if i < len(SPECIAL_TOKENS) or not self.is_bpe:
+            return self._tokens[i]
+        return self._bytes[i].decode("utf-8", "backslashreplace").replace(" ", "▁")
+
+    def merges(self) -> dict[tuple[int, int], tuple[int, int]]:
+        """What BPE learnt: two ids that are merged, to the rank of this merge and the id they become."""
+        id_of = {token: i for i, token in enumerate(self._tokens)}
+        learnt = json.loads(self._tokenizer.to_str())["model"]["merges"]
+        return {(id_of[a], id_of[b]): (rank, id_of[a + b]) for rank, (a, b) in enumerate(learnt)}
+
+    def pieces(self, text: str) -> list[str]:
+        """The words of the normalised text, to be encoded one by one; for BPE, with the space before each."""
+        return _pieces(text, self.lowercase, self.is_bpe)
+
+    def encode(self, text: str) -> Encoded:
+        """One sentence, with its words as they stand in the original text."""
+        spans = word_spans(text)
+        ids_by_word = self._encode_pieces(self.pieces(text))
+        return Encoded(
+            ids=tuple(chain.from_iterable(ids_by_word)),
+            words=tuple(text[start:end] for start, end in spans),
+            spans=tuple(spans),
+            word_of=tuple(word for word, ids in enumerate(ids_by_word) for _ in ids),
+        )
+
+    def encode_ids(self, texts: Sequence[str]) -> list[list[int]]:
+        """The ids of many sentences, without BOS and EOS."""
+        sentences = [self.pieces(text) for text in texts]
+        # The same words come again and again: each is encoded once.
+        distinct = list(dict.fromkeys(chain.from_iterable(sentences)))
+        ids_of = dict(zip(distinct, self._encode_pieces(distinct), strict=True))
+        return [list(chain.from_iterable([ids_of[piece] for piece in pieces])) for pieces in sentences]
+
+    def _encode_pieces(self, pieces: list[str]) -> list[list[int]]:
+        encodings = self._word_encoder.encode_batch_fast(pieces, add_special_tokens=False)
+        return [encoding.ids for encoding in encodings]
+
+    def decode(self, ids: Sequence[int]) -> str:
+        """The text of these ids. PAD, BOS and EOS are left out; UNK reads `<unk>`."""
+        if self.is_bpe:
+            return normalise(self._text_of(ids))
+        return detokenise([self._tokens[i] for i in ids if i not in _UNPRINTED])
+
+    def decode_batch(self, sentences: Iterable[Sequence[int]]) -> list[str]:
+        """`decode` of many."""
+        return [self.decode(ids) for ids in sentences]
+
+    def words_of_ids(self, ids: Sequence[int]) -> tuple[tuple[str, ...], tuple[int | None, ...]]:
+        """The words of `decode(ids)`, and for each id the word it belongs to; None for PAD, BOS and EOS.
+
+        The words are those of `split_words(decode(ids))`. Only where one id reaches into several words
+        (a model may join subwords as no text would; and `<unk>`) are these given as one.
+        """
+        if not self.is_bpe:
+            words = tuple(self._tokens[i] for i in ids if i not in _UNPRINTED)
+            number = count()
+            return words, tuple(None if i in _UNPRINTED else next(number) for i in ids)
+
+        text = self._text_of(ids)
+        spans = word_spans(text)
+        if not spans:
+            return (), (None,) * len(ids)
+        # In bytes: where ids end, and where words end. What lies between two words goes with the second, as
+        # its space does; what lies behind the last goes with the last.
+        id_ends = list(accumulate(len(self._bytes[i]) for i in ids))
+        place = list(accumulate((len(_to_bytes(character)) for character in text), initial=0))
+        possible = set(id_ends)
+        word_ends = [place[end] for _, end in spans[:-1] if place[end] in possible] + [place[-1]]
+        raw = _to_bytes(text)
+        words = tuple(
+            normalise(_to_text(raw[start:end]))
+            for start, end in zip([0, *word_ends], word_ends, strict=False)
+        )
+        word_of = tuple(
+            bisect_left(word_ends, end) if self._bytes[i] else None
+            for i, end in zip(ids, id_ends, strict=True)
+        )
+        return words, word_of
+
+    def _text_of(self, ids: Sequence[int]) -> str:
+        return _to_text(b"".join([self._bytes[i] for i in ids]))
+
+
+def _pieces(text: str, lowercase: bool, with_spaces: bool) -> list[str]:
+    text = normalise(text, lowercase)
+    # The space in front makes a word the same subwords at the beginning of a sentence as anywhere else.
+    return _SPACED_WORD.findall(" " + text) if with_spaces else split_words(text)
+
+
+def _byte_level() -> pre_tokenizers.ByteLevel:
+    return pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
+
+
+def _bytes_of(tokens: Iterable[str]) -> list[bytes]:
+    """What each BPE token stands for: the library writes every byte as a printable character of its own."""
+    printable = [*range(33, 127), *range(161, 173), *range(174, 256)]
+    rest = [byte for byte in range(256) if byte not in printable]
+    byte_of = {chr(byte): byte for byte in printable} | {chr(256 + i): byte for i, byte in enumerate(rest)}
+    try:
+        ordinary = [
+            bytes([byte_of[character] for character in token])
+            for token in list(tokens)[len(SPECIAL_TOKENS) :]
+        ]
+    except KeyError as error:
+        raise ValueError(f"its vocabulary is not byte-level ({error} stands for no byte)") from None
+    if {token for token in ordinary if len(token) == 1} != {bytes([byte]) for byte in range(256)}:
+        raise ValueError("its vocabulary lacks some of the 256 bytes")
+    return [b"", b"", b"", b" <unk>", *ordinary]
+
+
+# A model may produce bytes that are not UTF-8: each becomes half a surrogate pair, and none is lost.
+def _to_text(raw: bytes) -> str:
+    return raw.decode("utf-8", "surrogateescape")
+
+
+def _to_bytes(text: str) -> bytes:
+    return text.encode("utf-8", "surrogateescape")
+
+
+@dataclass(frozen=True)
+class Codec:
+    """The tokenizers of the two languages of a bitext: one and the same when their vocabulary is joint."""
+
+    source: Tokenizer
+    target: Tokenizer
+
+    @classmethod
+    def train(cls, pairs: Iterable[SentencePair], config: TextConfig) -> Self:
+        """Trains on pairs that are read anew for each vocabulary; only of a bare iterator is a list kept."""
+        if config.joint:
+            joint = Tokenizer.train(chain.from_iterable((pair.source, pair.target) for pair in pairs), config)
+            return cls(joint, joint)
+        if iter(pairs) is pairs:
+            pairs = list(pairs)
+        source = Tokenizer.train((pair.source for pair in pairs), config)
+        return cls(source, Tokenizer.train((pair.target for pair in pairs), config))
+
+    @property
+    def joint(self) -> bool:
+        """Whether both languages share one vocabulary, and so their ids."""
+        return self.source is self.target
+
+    def save(self, folder: Path) -> None:
+        """Writes `tokenizer.json`, or `tokenizer.source.json` and `tokenizer.target.json`."""
+        files = {_JOINT: self.source} if self.joint else {_SOURCE: self.source, _TARGET: self.target}
+        for name in (_JOINT, _SOURCE, _TARGET):
+            if name in files:
+                files[name].save(folder / name)
+            else:
+                (folder / name).unlink(missing_ok=True)  # or `load` might find that of an earlier codec
+
+    @classmethod
+    def load(cls, folder: Path) -> Self:
+        """The codec that `save` wrote."""
+        if (folder / _SOURCE).exists() or (folder / _TARGET).exists():
+            return cls(Tokenizer.load(folder / _SOURCE), Tokenizer.load(folder / _TARGET))
+        joint = Tokenizer.load(folder / _JOINT)
+        return cls(joint, joint)
+
+
+class SubwordSampler:
+    """BPE-dropout (Provilkov et al. 2020, algorithm 1): the same text in ever other subwords, for training.
+
+    While a word is put together, each possible merge is left out with probability `dropout`. Each word
+    has `VARIETY` segmentations, drawn when first needed, that depend on nothing but the seed and the word.
+
+    The library's own dropout cannot be seeded, and splits far fewer words than the algorithm: a merge
+    left out there has a new chance not only after every merge, but after every outdated queue entry.
+    """
+
+    VARIETY = 32
+    _MOST_REMEMBERED = 2_000_000
+
+    def __init__(self, tokenizer: Tokenizer, dropout: float, seed: int) -> None:
+        if not tokenizer.is_bpe:
+            raise AugenmerkError("BPE-dropout needs subwords: set unit to 'bpe' or bpe_dropout to 0.")
+        self._tokenizer = tokenizer
+        self._dropout = dropout
+        self._seed = seed
+        self._id_of_byte = {raw[0]: i for i, raw in enumerate(tokenizer._bytes) if len(raw) == 1}
+        self._merges = tokenizer.merges()
+        self._random = random.Random()
+        self._remembered: dict[tuple[str, int], list[int]] = {}
+
+    def encode_ids(self, texts: Sequence[str], epoch: int) -> list[list[int]]:
+        """As `Tokenizer.encode_ids`, in subwords that depend on the seed, the epoch and the texts only."""
+        sentences = [self._tokenizer.pieces(text) for text in texts]
+        generator = np.random.default_rng([self._seed, epoch])
+        choices = iter(generator.integers(self.VARIETY, size=sum(map(len, sentences))).tolist())
+        return [
+            list(chain.from_iterable([self._segmentation(piece, next(choices)) for piece in pieces]))
+            for pieces in sentences
+        ]
+
+    def _segmentation(self, piece: str, choice: int) -> list[int]:
+        ids = self._remembered.get((piece, choice))
+        if ids is None:
+            if len(self._remembered) >= self._MOST_REMEMBERED:
+                self._remembered.clear()
+            name = f"{self._seed} {choice} {piece}".encode()
+            self._random.seed(int.from_bytes(hashlib.blake2b(name, digest_size=8).digest()))
+            ids = self._remembered[piece, choice] = self._merge(
+                [self._id_of_byte[byte] for byte in piece.encode()]
+            )
+        return ids
+
+    def _merge(self, symbols: list[int]) -> list[int]:
+        """Makes the earliest learnt merge that is not left out, leftmost first, until none remains."""
+        end = len(symbols)
+        before, after = list(range(-1, end - 1)), list(range(1, end + 1))
+        queue: list[tuple[int, int, int]] = []  # (rank, place, merged id)
+
+        def offer(place: int) -> None:
+            merge = self._merges.get((symbols[place], symbols[after[place]]))
+            if merge is not None:
+                heapq.heappush(queue, (merge[0], place, merge[1]))
+
+        for place in range(end - 1):
+            offer(place)
+        left_out = []
+        while queue:
+            rank, place, merged = entry = heapq.heappop(queue)
+            following = after[place]
+            if following == end or self._merges.get((symbols[place], symbols[following])) != (rank, merged):
+                continue  # one of the two has been merged with something else since
+            if self._random.random() < self._dropout:
+                left_out.append(entry)
+                continue
+            symbols[place], symbols[following] = merged, _GONE
+            after[place] = after[following]
+            if before[place] >= 0:
+                offer(before[place])
+            if after[place] < end:
+                before[after[place]] = place
+                offer(place)
+            # After every merge, what was left out has its chance again.
+            for entry in left_out:
+                heapq.heappush(queue, entry)
+            left_out.clear()
+        return [symbol for symbol in symbols if symbol != _GONE]

@@ -1,0 +1,286 @@
+"""Batches against plain Python lists: what goes in comes out, once, framed and masked."""
+
+import os
+import subprocess
+import sys
+from itertools import chain, pairwise
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from augenmerk.batching import Batch, ParallelTokens, PlannedBatch, TokenTable
+from augenmerk.errors import AugenmerkError
+from augenmerk.text import BOS, EOS, PAD, UNK
+
+Sentence = list[int]
+Pair = tuple[Sentence, Sentence]
+
+sentences = st.lists(st.integers(UNK, 2**31 - 1), max_size=12)
+pairs_of_ids = st.lists(st.tuples(sentences, sentences), min_size=1, max_size=40)
+plan_options = st.fixed_dictionaries(
+    {
+        "batch_size": st.integers(1, 12),
+        "shuffle": st.booleans(),
+        "seed": st.integers(0, 2**70),
+        "epoch": st.integers(0, 2**40),
+        "exact_source_length": st.booleans(),
+        "round_to": st.integers(1, 9),
+        "max_positions": st.one_of(st.integers(1, 200), st.just(65_536)),
+    }
+)
+
+
+def corpus(count: int, seed: int = 0) -> ParallelTokens:
+    """Pairs whose lengths go together as those of translations do."""
+    generator = np.random.default_rng(seed)
+    source_lengths = generator.poisson(12, count)
+    target_lengths = np.maximum(0, source_lengths + generator.integers(-3, 4, count))
+    return ParallelTokens.of(
+        ([UNK + 1] * s, [UNK + 2] * t) for s, t in zip(source_lengths, target_lengths, strict=True)
+    )
+
+
+def members(plan: list[PlannedBatch]) -> list[list[int]]:
+    return [batch.indices.tolist() for batch in plan]
+
+
+def padding_share(data: ParallelTokens, plan: list[PlannedBatch]) -> float:
+    positions = sum(len(batch.indices) * (batch.source_width + batch.target_width) for batch in plan)
+    return 1 - (int(data.source.lengths.sum() + data.target.lengths.sum()) + 2 * len(data)) / positions
+
+
+def rounded_up(length: int, multiple: int) -> int:
+    return length + -length % multiple
+
+
+# --- tables
+
+
+@given(st.lists(sentences, min_size=1, max_size=20), st.data())
+def test_rows_are_the_sentences_padded_to_the_right(rows: list[Sentence], data: st.DataObject) -> None:
+    indices = data.draw(st.lists(st.integers(0, len(rows) - 1), max_size=8))
+    width = data.draw(st.integers(0, 14))
+    ids, lengths = TokenTable.of(rows).rows(torch.tensor(indices, dtype=torch.int64), width)
+    assert ids.dtype == torch.int64
+    assert ids.shape == (len(indices), width)
+    assert ids.tolist() == [(rows[i] + [PAD] * width)[:width] for i in indices]
+    assert lengths.tolist() == [len(rows[i]) for i in indices]
+
+
+def test_a_table_keeps_four_bytes_per_id_and_reads_its_sentences_once() -> None:
+    table = TokenTable.of(iter([[5, 6], [], [7]]))
+    assert table.flat.dtype == torch.int32
+    assert table.flat.tolist() == [5, 6, 7, PAD]
+    assert len(table) == 3
+    assert table.lengths.tolist() == [2, 0, 1]
+
+
+# --- batches
+
+
+@given(pairs_of_ids, plan_options)
+def test_batches_give_back_every_pair_framed_and_masked(pairs: list[Pair], options: dict[str, Any]) -> None:
+    data = ParallelTokens.of(pairs)
+    seen = []
+    for batch in data.batches(data.plan(**options)):
+        tokens = 0
+        for row, index in enumerate(batch.indices.tolist()):
+            source, target = pairs[index]
+            expected = {
+                "src": [*source, EOS],
+                "tgt_in": [BOS, *target],
+                "tgt_out": [*target, EOS],
+            }
+            for name, ids in expected.items():
+                tensor = getattr(batch, name)
+                assert tensor.dtype == torch.int64
+                assert tensor[row].tolist() == ids + [PAD] * (tensor.shape[1] - len(ids))
+            for mask, length in ((batch.src_mask, len(source) + 1), (batch.tgt_mask, len(target) + 1)):
+                assert mask.dtype == torch.bool
+                assert mask[row].tolist() == [column < length for column in range(mask.shape[1])]
+            assert batch.src_lengths[row] == len(source) + 1
+            tokens += len(target) + 1
+            seen.append(index)
+        assert batch.target_tokens == tokens == int(batch.tgt_mask.sum())
+    assert sorted(seen) == list(range(len(pairs)))
+
+
+def test_a_sentence_without_a_translation_starts_from_bos() -> None:
+    data = ParallelTokens.of([([7, 8], []), ([], [])])
+    (batch,) = data.batches(data.plan(2, shuffle=False))
+    assert batch.indices.tolist() == [1, 0]
+    assert batch.src.tolist() == [[EOS, PAD, PAD], [7, 8, EOS]]
+    assert batch.tgt_in.tolist() == [[BOS], [BOS]]
+    assert batch.tgt_out.tolist() == [[EOS], [EOS]]
+
+
+def test_no_plan_gives_no_batches() -> None:
+    assert list(corpus(3).batches([])) == []
+
+
+@pytest.mark.parametrize(
+    "device",
+    [
+        "meta",
+        pytest.param("cuda", marks=pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU here")),
+    ],
+)
+def test_batches_are_made_where_the_data_is(device: str) -> None:
+    data = corpus(50)
+    plan = data.plan(16)
+    here, there = list(data.batches(plan)), list(data.to(device).batches(plan))
+    for batch, batch_there in zip(here, there, strict=True):
+        for name, tensor in tensors_of(batch_there).items():
+            assert tensor.device.type == device
+            assert tensor.shape == tensors_of(batch)[name].shape
+            assert tensors_of(batch.to(device))[name].device.type == device
+            if device != "meta":  # whose tensors have shapes only
+                assert torch.equal(tensor.cpu(), tensors_of(batch)[name])
+
+
+def tensors_of(batch: Batch) -> dict[str, torch.Tensor]:
+    return {name: value for name, value in vars(batch).items() if isinstance(value, torch.Tensor)}
+
+
+# --- plans
+
+
+@given(pairs_of_ids, plan_options)
+def test_a_plan_has_every_pair_once_in_the_smallest_shape_allowed(
+    pairs: list[Pair], options: dict[str, Any]
+) -> None:
+    plan = ParallelTokens.of(pairs).plan(**options)
+    assert sorted(chain.from_iterable(members(plan))) == list(range(len(pairs)))
+    for indices, source_width, target_width in plan:
+        source_lengths = {len(pairs[i][0]) + 1 for i in indices}
+        target_lengths = {len(pairs[i][1]) + 1 for i in indices}
+        assert 1 <= len(indices) <= options["batch_size"]
+        assert len(indices) == 1 or len(indices) * (source_width + target_width) <= options["max_positions"]
+        if options["exact_source_length"]:
+            assert source_lengths == {source_width}
+        else:
+            assert source_width == rounded_up(max(source_lengths), options["round_to"])
+        assert target_width == rounded_up(max(target_lengths), options["round_to"])
+
+
+@given(pairs_of_ids, plan_options)
+def test_a_plan_is_a_function_of_its_arguments(pairs: list[Pair], options: dict[str, Any]) -> None:
+    first, again = ParallelTokens.of(pairs), ParallelTokens.of(pairs)
+    again.plan(**{**options, "epoch": options["epoch"] + 1})  # having planned another epoch changes nothing
+    assert members(first.plan(**options)) == members(again.plan(**options))
+
+
+def test_only_one_batch_is_not_full_and_chance_places_it() -> None:
+    data = corpus(330)
+    longest_is_small = []
+    for epoch in range(20):
+        plan = data.plan(32, epoch=epoch)
+        assert sorted(len(batch.indices) for batch in plan) == [10] + [32] * 10
+        small = min(plan, key=lambda batch: len(batch.indices))
+        longest_is_small.append(small.source_width == max(batch.source_width for batch in plan))
+    assert not all(longest_is_small)
+
+
+def test_exact_source_length_leaves_at_most_one_small_batch_per_length() -> None:
+    data = corpus(2000)
+    plan = data.plan(32, exact_source_length=True)
+    small = [batch.source_width for batch in plan if len(batch.indices) < 32]
+    assert len(small) == len(set(small))
+
+
+def test_epochs_and_seeds_differ_in_batches_and_in_their_order() -> None:
+    data = corpus(2000)
+    plans = [members(data.plan(32, seed=s, epoch=e)) for s, e in ((0, 0), (0, 1), (1, 0), (1, 1))]
+    for number, plan in enumerate(plans):
+        together = {frozenset(batch) for batch in plan}
+        for other in plans[:number]:
+            assert len(together & {frozenset(batch) for batch in other}) < len(plan) / 10
+    widths = [batch.source_width for batch in data.plan(32)]
+    assert widths != sorted(widths)
+
+
+def test_without_shuffling_sources_come_in_order_of_length_whatever_the_seed() -> None:
+    data = corpus(500)
+    plan = data.plan(16, shuffle=False, seed=3, epoch=4)
+    assert members(plan) == members(data.plan(16, shuffle=False))
+    lengths = data.source.lengths[np.concatenate([batch.indices for batch in plan])]
+    assert all(a <= b for a, b in pairwise(lengths.tolist()))
+
+
+def test_padding_is_a_small_share() -> None:
+    data = corpus(10_000)
+    chance = np.random.default_rng(0).permutation(len(data))
+    random = [
+        PlannedBatch(part, int(data.source.lengths[part].max()) + 1, int(data.target.lengths[part].max()) + 1)
+        for part in np.split(chance, range(64, len(data), 64))
+    ]
+    assert padding_share(data, random) > 0.3
+    assert padding_share(data, data.plan(64)) < 0.08
+    assert padding_share(data, data.plan(64, exact_source_length=True)) < 0.06
+    assert padding_share(data, data.plan(64, shuffle=False)) < 0.04
+
+
+def test_rounding_leaves_few_shapes() -> None:
+    data = corpus(10_000)
+    shapes = {batch[1:] for batch in data.plan(64)}
+    rounded = {batch[1:] for batch in data.plan(64, round_to=8)}
+    assert len(rounded) <= 12 < len(shapes)
+
+
+def test_very_long_sentences_are_kept_apart() -> None:
+    data = ParallelTokens.of([([9] * 10_000, [9] * 10_000)] * 10 + [([9] * 10, [9] * 10)] * 1000)
+    plan = data.plan(128)
+    assert max(len(b.indices) * (b.source_width + b.target_width) for b in plan) <= 65_536
+    assert len(plan) <= 4 + 8 + 1
+
+
+PRINT_A_PLAN = """
+from augenmerk.batching import ParallelTokens
+data = ParallelTokens.of(([7] * (i % 5), [7] * (i % 3)) for i in range(18))
+print([batch.indices.tolist() for batch in data.plan(4, seed=7, epoch=2)])
+"""
+
+
+@pytest.mark.parametrize("hash_seed", ["1", "2"])
+def test_a_plan_is_the_same_in_every_process_and_on_every_machine(hash_seed: str) -> None:
+    environment = {**os.environ, "PYTHONHASHSEED": hash_seed}
+    printed = subprocess.run(
+        [sys.executable, "-c", PRINT_A_PLAN], env=environment, capture_output=True, text=True, check=True
+    )
+    assert (
+        printed.stdout.strip() == "[[17, 14, 9, 4], [5, 11, 6, 15], [13, 7, 3, 12], [2, 8], [10, 16, 1, 0]]"
+    )
+
+
+# --- mistakes
+
+
+def test_unequal_tables_are_refused() -> None:
+    with pytest.raises(AugenmerkError, match="2 source sentences but 1 target sentences"):
+        ParallelTokens(TokenTable.of([[5], [6]]), TokenTable.of([[5]]))
+
+
+def test_no_pairs_are_refused() -> None:
+    with pytest.raises(AugenmerkError, match="no sentence pairs"):
+        ParallelTokens.of([])
+
+
+@pytest.mark.parametrize("wrong", [-1, PAD, BOS, EOS])
+def test_ids_that_are_not_words_are_refused(wrong: int) -> None:
+    with pytest.raises(AugenmerkError, match=rf"Sentence 3 \(counted from 0\) holds the id {wrong},"):
+        TokenTable.of([[5, 6], [], [7], [8, wrong], [9]])
+    with pytest.raises(AugenmerkError, match=rf"Target sentence 1 \(counted from 0\) holds the id {wrong},"):
+        ParallelTokens.of([([5], [6]), ([7], [wrong])])
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("batch_size", 0), ("round_to", 0), ("max_positions", 0), ("seed", -1), ("epoch", -1)]
+)
+def test_impossible_settings_are_refused(name: str, value: int) -> None:
+    settings: dict[str, Any] = {"batch_size": 4, name: value}
+    with pytest.raises(AugenmerkError, match=f"{name} is {value}, but must be at least"):
+        corpus(3).plan(**settings)

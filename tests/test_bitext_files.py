@@ -1,0 +1,320 @@
+"""A person's own files: found, understood, streamed, cut, and refused with a sentence."""
+
+import gzip
+import json
+import random
+import re
+import tracemalloc
+from collections.abc import Iterable
+from itertools import chain
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from augenmerk.bitext import Bitext, SentencePair
+from augenmerk.bitext.files import load
+from augenmerk.errors import AugenmerkError
+
+
+def write(folder: Path, **files: str) -> Path:
+    """Writes files whose names have `_` for the dot: train_de is train.de."""
+    for name, content in files.items():
+        path = folder / name.replace("_", ".")
+        data = content.encode()
+        path.write_bytes(gzip.compress(data) if path.suffix == ".gz" else data)
+    return folder
+
+
+def refuses(place: Path, sentence: str, **languages: str) -> None:
+    """Loading the place and reading every split ends in exactly one error: a sentence with these words."""
+    with pytest.raises(AugenmerkError, match=sentence) as caught:
+        read_everything(load(place, **languages))
+    assert re.fullmatch(r"[^\n]+\.", str(caught.value))
+
+
+def read_everything(bitext: Bitext) -> dict[str, list[SentencePair]]:
+    return {name: list(pairs) for name, pairs in bitext.splits.items()}
+
+
+HUND = SentencePair("Ein Hund.", "A dog.")
+KATZE = SentencePair("Eine Katze.", "A cat.")
+
+
+class TestFolder:
+    def test_parallel_text(self, tmp_path: Path) -> None:
+        write(
+            tmp_path,
+            train_de="Ein Hund.\nEine Katze.\n",
+            train_en="A dog.\nA cat.\n",
+            val_de_gz="Ein Hund.\n",
+            val_en="A dog.\n",
+        )
+        bitext = load(tmp_path)
+        assert (bitext.source_language, bitext.target_language) == ("de", "en")
+        assert read_everything(bitext) == {"train": [HUND, KATZE], "val": [HUND]}
+        assert list(bitext["train"]) == list(bitext["train"]), "a split can be read again"
+
+    def test_formats_may_differ_from_split_to_split(self, tmp_path: Path) -> None:
+        write(
+            tmp_path,
+            train_de="Ein Hund.\n",
+            train_en="A dog.\n",
+            dev_tsv_gz="Eine Katze.\tA cat.\n",
+            test_jsonl='{"source": "Ein Hund.", "target": "A dog."}\n{"de": "Eine Katze.", "en": "A cat."}\n',
+        )
+        assert read_everything(load(tmp_path)) == {"train": [HUND], "dev": [KATZE], "test": [HUND, KATZE]}
+
+    def test_files_of_another_kind_are_no_language(self, tmp_path: Path) -> None:
+        write(tmp_path, train_de="Ein Hund.\n", train_en="A dog.\n", train_align="0-0\n")
+        write(tmp_path, test_de="Ein Hund.\n", test_en="A dog.\n", README_md="ours", SHA256SUMS="0 x")
+        (tmp_path / ".train.fr.part").write_text("left by an interruption")
+        (tmp_path / "more.de").mkdir()
+        assert list(load(tmp_path).splits) == ["train", "test"]
+
+    @pytest.mark.parametrize("name", ["test", "dev", "val", "test_2016_flickr", "newstest2014", "test.de-en"])
+    def test_a_lone_test_set_is_not_cut(self, tmp_path: Path, name: str) -> None:
+        (tmp_path / f"{name}.tsv").write_text("Ein Hund.\tA dog.\n")
+        assert read_everything(load(tmp_path)) == {name: [HUND]}
+
+    def test_absent_split(self, tmp_path: Path) -> None:
+        write(tmp_path, train_tsv="a\tb\n", test_tsv="a\tb\n")
+        with pytest.raises(AugenmerkError, match=r"no split called 'val'; there are: train, test\."):
+            load(tmp_path)["val"]
+
+    def test_multi30k_is_such_a_folder(self, multi30k_folder: Path) -> None:
+        bitext = load(multi30k_folder)
+        assert sum(1 for _ in bitext["train"]) == 29_000
+
+
+class TestLanguages:
+    def test_other_languages_need_flags(self, tmp_path: Path) -> None:
+        write(tmp_path, train_fr="un\n", train_es="uno\n", test_fr="un\n", test_es="uno\n")
+        refuses(tmp_path, "es, fr; .* --source-language es --target-language fr")
+        bitext = load(tmp_path, "fr", "es")
+        assert (bitext.source_language, list(bitext["test"])) == ("fr", [SentencePair("un", "uno")])
+
+    def test_flags_turn_the_direction_round(self, tmp_path: Path) -> None:
+        write(tmp_path, test_de="eins\n", test_en="one\n")
+        assert list(load(tmp_path, "en", "de")["test"]) == [SentencePair("one", "eins")]
+
+    def test_one_flag_says_enough_about_two_languages(self, tmp_path: Path) -> None:
+        write(tmp_path, test_de="eins\n", test_en="one\n")
+        assert load(tmp_path, target_language="de").source_language == "en"
+        assert load(tmp_path, source_language="de").target_language == "en"
+
+    def test_three_languages_need_flags(self, tmp_path: Path) -> None:
+        write(tmp_path, test_de="eins\n", test_en="one\n", test_fr="un\n", test_fr_gz="un\n")
+        refuses(tmp_path, "de, en, fr; ")
+        refuses(tmp_path, "de, en, fr; ", source_language="de")
+        assert list(load(tmp_path, "de", "en")["test"]) == [SentencePair("eins", "one")]
+
+    def test_a_table_takes_any_name(self, tmp_path: Path) -> None:
+        path = write(tmp_path, test_tsv="eins\tone\n") / "test.tsv"
+        assert load(path).source_language == "source"
+        assert load(path, "de", "en").target_language == "en"
+        assert load(path, "de").target_language == "target"
+
+    def test_json_keys_are_languages(self, tmp_path: Path) -> None:
+        path = write(tmp_path, test_jsonl='{"en": "one", "de": "eins", "n": 7}\n') / "test.jsonl"
+        bitext = load(path)
+        assert (bitext.source_language, list(bitext["test"])) == ("de", [SentencePair("eins", "one")])
+        write(tmp_path, test_jsonl='{"fr": "un", "es": "uno"}\n')
+        refuses(path, "test.jsonl, line 1: the keys are es, fr; ")
+        assert list(load(path, source_language="fr")["test"]) == [SentencePair("un", "uno")]
+
+    def test_a_language_key_goes_before_a_role(self, tmp_path: Path) -> None:
+        write(tmp_path, test_jsonl='{"source": "web", "de": "eins", "en": "one"}\n')
+        assert list(load(tmp_path, "de", "en")["test"]) == [SentencePair("eins", "one")]
+
+    def test_a_language_cannot_be_both(self, tmp_path: Path) -> None:
+        write(tmp_path, test_de="eins\n", test_en="one\n")
+        refuses(tmp_path, "'de' cannot be both", source_language="de", target_language="de")
+
+
+class TestWhatIsWrong:
+    def test_no_such_place(self, tmp_path: Path) -> None:
+        refuses(tmp_path / "nowhere", "nowhere: there is no such file or folder")
+        refuses(tmp_path / "nowhere" / "pairs", "there is no such file or folder")
+
+    def test_unknown_ending(self, tmp_path: Path) -> None:
+        refuses(write(tmp_path, pairs_csv="a,b\n") / "pairs.csv", r"must end in \.tsv or \.jsonl")
+        refuses(write(tmp_path, pairs_de="a\n") / "pairs.de", "without the ending, or their folder")
+
+    def test_nothing_to_read(self, tmp_path: Path) -> None:
+        refuses(tmp_path, r"train\.de with train\.en, train\.tsv or train\.jsonl .* found nothing")
+        refuses(
+            write(tmp_path, train_de="a\n", README_md="b"), r"train\.en, .* found README\.md, train\.de\."
+        )
+        refuses(tmp_path, r"train\.fr with train\.es", source_language="fr", target_language="es")
+
+    def test_one_side_is_absent(self, tmp_path: Path) -> None:
+        write(tmp_path, train_de="a\n", train_en="b\n", val_en="b\n")
+        refuses(tmp_path, r"val\.en: the other language, val\.de, is not beside it")
+
+    def test_plain_and_compressed(self, tmp_path: Path) -> None:
+        write(tmp_path, train_de="a\n", train_de_gz="a\n", train_en="b\n")
+        refuses(tmp_path, r"train\.de and train\.de\.gz are both there")
+
+    def test_one_split_in_two_formats(self, tmp_path: Path) -> None:
+        write(tmp_path, train_tsv="a\tb\n", train_jsonl='{"source": "a", "target": "b"}\n')
+        refuses(tmp_path, r"train\.tsv and train\.jsonl are both the split 'train'")
+        (tmp_path / "train.tsv").unlink()
+        write(tmp_path, train_de="a\n", train_en="b\n")
+        refuses(tmp_path, r"train\.de and train\.jsonl are both the split 'train'")
+
+    def test_empty_file(self, tmp_path: Path) -> None:
+        refuses(write(tmp_path, train_tsv=""), r"train\.tsv: the file is empty")
+
+    @pytest.mark.parametrize("blank", ["", " ", "\u3000", "\u2028", "\u200b\u00ad"])
+    def test_empty_sentences(self, tmp_path: Path, blank: str) -> None:
+        write(tmp_path, test_de=f"a\n{blank}\n", test_en="b\nb\n", val_de="a\n", val_en=f"{blank}\n")
+        refuses(tmp_path, r"test\.de, line 2: the line is empty")
+        write(tmp_path, test_de="a\na\n")
+        refuses(tmp_path, r"val\.en, line 1: the line is empty")
+        path = write(tmp_path, test_tsv=f"a\tb\na\t{blank}\n") / "test.tsv"
+        refuses(path, r"test\.tsv, line 2: the target sentence is empty")
+        write(tmp_path, test_tsv=f"{blank}\tb\n")
+        refuses(path, r"test\.tsv, line 1: the source sentence is empty")
+        write(tmp_path, test_jsonl=json.dumps({"source": "a", "target": blank}))
+        refuses(tmp_path / "test.jsonl", r"test\.jsonl, line 1: 'target' is empty")
+
+    def test_unequal_line_counts(self, tmp_path: Path) -> None:
+        write(tmp_path, train_de="a\na\n", train_en="b\n")
+        refuses(tmp_path, r"train\.en ends after line 1, but .*train\.de goes on")
+
+    def test_broken_utf8(self, tmp_path: Path) -> None:
+        (tmp_path / "test.tsv").write_bytes(b"a\tb\n\xff\tb\n")
+        refuses(tmp_path, r"test\.tsv, line 2: not UTF-8")
+
+    @pytest.mark.parametrize(
+        ("line", "found"), [("a", "1 column"), ("a\tb\tc", "3 columns"), ("", "an empty line")]
+    )
+    def test_wrong_number_of_columns(self, tmp_path: Path, line: str, found: str) -> None:
+        write(tmp_path, train_tsv=f"a\tb\n{line}\n")
+        refuses(tmp_path, rf"train\.tsv, line 2: expected 2 columns .* found {found}\.")
+
+    @pytest.mark.parametrize(
+        ("line", "sentence"),
+        [
+            ('{"source": "a" "target": "b"}', r"not valid JSON \(column 16: "),
+            ("", r"not valid JSON \(column 1: "),
+            ('["a", "b"]', "expected a JSON object such as"),
+            ("[" * 100_000, "this JSON cannot be read"),
+            ('{"source": "a"}', "there is no key 'target'"),
+            ('{"source": 3, "target": "b"}', "'source' must be a text, not 3"),
+            ('{"source": "a", "target": null}', "'target' must be a text, not null"),
+            (r'{"source": "\ud800", "target": "b"}', "lone surrogate"),
+            ('{"source": "a", "target": "b", "alignment": "0-0"}', "'alignment' must be a list of links"),
+            ('{"source": "a", "target": "b", "alignment": [[0]]}', "'alignment' must be a list of links"),
+            ('{"source": "a", "target": "b", "alignment": [[0, true]]}', "'alignment' must be a list"),
+            ('{"source": "a", "target": "b.", "alignment": [[0, 2]]}', "link 0-2 .* have 1 and 2 words"),
+            ('{"source": "a", "target": "b.", "alignment": [[-1, 0]]}', "link -1-0 .* have 1 and 2 words"),
+            ('{"source": "a", "target": "b", "tags": "x"}', "'tags' must be a list of texts"),
+        ],
+    )
+    def test_json(self, tmp_path: Path, line: str, sentence: str) -> None:
+        write(tmp_path, test_jsonl=f'{{"source": "a", "target": "b"}}\n{line}\n')
+        refuses(tmp_path, rf"test\.jsonl, line 2: .*{sentence}")
+
+    def test_first_json_line(self, tmp_path: Path) -> None:
+        refuses(write(tmp_path, test_jsonl='{"text": "a"}\n'), "line 1: expected the keys 'source' and")
+        refuses(
+            tmp_path, "line 1: there is no key 'de' or 'source'", source_language="de", target_language="en"
+        )
+
+    def test_links_and_tags_are_read(self, tmp_path: Path) -> None:
+        line = (
+            '{"source": "Ein Hund.", "target": "A dog.", "alignment": [[0, 0], [2, 2]], "tags": ["x", "y"]}'
+        )
+        write(tmp_path, test_jsonl=line)
+        assert list(load(tmp_path)["test"]) == [
+            SentencePair("Ein Hund.", "A dog.", ((0, 0), (2, 2)), ("x", "y"))
+        ]
+
+
+def cut(folder: Path, pairs: Iterable[SentencePair]) -> dict[str, list[SentencePair]]:
+    path = folder / "pairs.tsv"
+    path.write_text("".join(f"{pair.source}\t{pair.target}\n" for pair in pairs), encoding="utf-8")
+    return read_everything(load(path))
+
+
+def numbered(count: int, start: int = 0) -> list[SentencePair]:
+    return [SentencePair(f"Satz {i}", f"sentence {i}") for i in range(start, start + count)]
+
+
+class TestCut:
+    @given(sources=st.lists(st.integers(0, 400), min_size=3, max_size=800).filter(lambda s: len(set(s)) > 2))
+    def test_every_pair_is_in_one_split(
+        self, tmp_path_factory: pytest.TempPathFactory, sources: list[int]
+    ) -> None:
+        pairs = [SentencePair(f"Satz {i}", f"sentence {n}") for n, i in enumerate(sources)]
+        splits = cut(tmp_path_factory.mktemp("cut"), pairs)
+        assert sorted(chain(*splits.values()), key=pairs.index) == pairs
+        distinct = {name: {pair.source for pair in split} for name, split in splits.items()}
+        assert sum(map(len, distinct.values())) == len(set(sources)), "no source is in two splits"
+        assert len(distinct["val"]) == len(distinct["test"]) == max(1, len(set(sources)) // 20)
+        assert distinct["train"]
+
+    def test_held_out_size_has_a_limit(self, tmp_path: Path) -> None:
+        splits = cut(tmp_path, numbered(50_000))
+        assert {name: len(pairs) for name, pairs in splits.items()} == {
+            "train": 48_000,
+            "val": 1000,
+            "test": 1000,
+        }
+
+    def test_order_of_lines_does_not_matter(self, tmp_path: Path) -> None:
+        pairs = numbered(1000)
+        first = cut(tmp_path, pairs)
+        random.Random(1).shuffle(pairs)
+        second = cut(tmp_path, pairs)
+        assert {name: set(split) for name, split in first.items()} == {
+            name: set(split) for name, split in second.items()
+        }
+
+    def test_appending_moves_few(self, tmp_path: Path) -> None:
+        before = cut(tmp_path, numbered(1000))
+        after = cut(tmp_path, numbered(1010))
+        assert len(set(before["train"]) - set(after["train"])) <= 2
+        assert len(set(before["test"]) & set(after["test"])) >= 48
+
+    def test_same_cut_on_every_machine(self, tmp_path: Path) -> None:
+        splits = cut(tmp_path, numbered(60))
+        # The order of `b2sum -l 64` over the sentences, which is no code of ours.
+        assert [pair.source for pair in splits["val"]] == ["Satz 3", "Satz 37", "Satz 38"]
+        assert [pair.source for pair in splits["test"]] == ["Satz 2", "Satz 9", "Satz 28"]
+
+    def test_too_little_to_cut(self, tmp_path: Path) -> None:
+        path = write(tmp_path, pairs_tsv="a\t1\nb\t2\na\t3\n") / "pairs.tsv"
+        refuses(path, "pairs.tsv: .* at least 3 different source sentences, but found 2")
+
+    def test_stem_and_lone_split_are_cut(self, tmp_path: Path) -> None:
+        write(tmp_path, pairs_v1_de="a\nb\nc\n", pairs_v1_en="1\n2\n3\n")
+        by_stem, by_folder = load(tmp_path / "pairs.v1"), load(tmp_path)
+        assert list(by_stem.splits) == ["train", "val", "test"]
+        assert read_everything(by_stem) == read_everything(by_folder)
+        assert (by_stem.source_language, by_stem.target_language) == ("de", "en")
+
+    def test_loading_reads_nothing_yet(self, tmp_path: Path) -> None:
+        bitext = load(write(tmp_path, pairs_tsv="no tab\n"))
+        with pytest.raises(AugenmerkError, match="line 1"):
+            next(iter(bitext["train"]))
+
+
+def test_memory_does_not_grow_with_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "pairs.tsv"
+    long = "und noch ein Wort " * 10
+    with path.open("w") as stream:
+        for i in range(150_000):
+            stream.write(f"Satz {i} {long}\tsentence {i}\n")
+    bitext = load(path)
+    tracemalloc.start()
+    try:
+        assert sum(1 for _ in bitext["train"]) == 148_000
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    # The hashes for the cut take the most, and the same for any file of more than 20,000 sentences.
+    assert peak < 8 * 2**20 < path.stat().st_size / 2
