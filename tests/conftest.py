@@ -4,11 +4,17 @@ import os
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+
+# How long an example takes says more about what else the machine does. In CI the examples are always the
+# same, so that a change is judged and not chance; elsewhere every run tries new ones.
+settings.register_profile("augenmerk", deadline=None, derandomize="CI" in os.environ)
+settings.load_profile("augenmerk")
 
 
 @pytest.fixture(scope="session")
 def multi30k_folder() -> Path:
-    """The raw Multi30k files, from $AUGENMERK_DATA or from `shared` beside the checkout; never in the repository."""
+    """The raw Multi30k files, from $AUGENMERK_DATA or from `shared` beside the checkout."""
     beside = Path(__file__).resolve().parents[2] / "shared"
     for place in (os.environ.get("AUGENMERK_DATA"), beside):
         if place and (Path(place) / "multi30k" / "train.de.gz").is_file():

@@ -109,18 +109,6 @@ def test_sentences_are_left_as_they_are_and_can_be_read_again(tmp_path: Path) ->
     assert list(bitext["val"]) == expected
 
 
-def test_the_other_direction(tmp_path: Path) -> None:
-    bitext = multi30k.load(place(tmp_path), "en", "de")
-    assert (bitext.source_language, bitext.target_language) == ("en", "de")
-    assert next(iter(bitext["train"])) == SentencePair("A house.", "Ein Haus.")
-
-
-@pytest.mark.parametrize("languages", [("de", "fr"), ("de", "de"), ("DE", "en"), ("", "en")])
-def test_other_languages_are_refused(tmp_path: Path, languages: tuple[str, str]) -> None:
-    with pytest.raises(AugenmerkError, match=f"not from {languages[0]} to {languages[1]}\\."):
-        multi30k.load(place(tmp_path), *languages)
-
-
 def test_a_split_needs_both_of_its_files(tmp_path: Path) -> None:
     bitext = multi30k.load(place(tmp_path, [*REQUIRED, "test_2016_flickr.de.gz"]))
     assert list(bitext.splits) == ["train", "val"]

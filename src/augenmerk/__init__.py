@@ -1,3 +1,46 @@
-"""Augenmerk: attention in sequence-to-sequence models, to learn, to teach and to research."""
+"""Augenmerk: attention in sequence-to-sequence models, to learn, to teach and to research.
+
+The names below are the public ones. Each is imported when it is first used, so that `import augenmerk`
+and `augenmerk --help` do not wait for torch.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING
 
 __version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from augenmerk.bitext import Bitext, SentencePair, open_bitext
+    from augenmerk.errors import AugenmerkError
+    from augenmerk.model.attention import Dummy, MeanPool, SingleQueryScaledDotProductAttention
+
+_HOME = {
+    "AugenmerkError": "augenmerk.errors",
+    "Bitext": "augenmerk.bitext",
+    "Dummy": "augenmerk.model.attention",
+    "MeanPool": "augenmerk.model.attention",
+    "SentencePair": "augenmerk.bitext",
+    "SingleQueryScaledDotProductAttention": "augenmerk.model.attention",
+    "open_bitext": "augenmerk.bitext",
+}
+
+__all__ = [
+    "AugenmerkError",
+    "Bitext",
+    "Dummy",
+    "MeanPool",
+    "SentencePair",
+    "SingleQueryScaledDotProductAttention",
+    "__version__",
+    "open_bitext",
+]
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOME:
+        raise AttributeError(f"module 'augenmerk' has no attribute {name!r}")
+    return getattr(import_module(_HOME[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

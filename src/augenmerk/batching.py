@@ -6,9 +6,9 @@ even an empty sentence has one position to attend to.
 """
 
 from array import array
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import NamedTuple, Self
 
 import numpy as np
@@ -16,6 +16,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from augenmerk.bitext import SentencePair
 from augenmerk.errors import AugenmerkError
 from augenmerk.text import BOS, EOS, PAD, UNK
 
@@ -61,6 +62,8 @@ class PlannedBatch(NamedTuple):
     indices: Integers
     source_width: int
     target_width: int
+    target_tokens: int
+    """Real ones, ends of sentences included."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -202,7 +205,12 @@ class ParallelTokens:
         source, target = source[order], target[order]
         changes = (np.flatnonzero(np.diff(source)) + 1).tolist() if exact_source_length else []
         batches = [
-            PlannedBatch(order[part], int(source[part].max()), int(target[part].max()))
+            PlannedBatch(
+                order[part],
+                int(source[part].max()),
+                int(target[part].max()),
+                int(self.target.lengths[order[part]].sum()) + part.stop - part.start,
+            )
             for section in pairwise([0, *changes, len(order)])
             for part in _cut(source, target, section, batch_size, max_positions, chance)
         ]
@@ -210,6 +218,11 @@ class ParallelTokens:
 
     def batches(self, plan: Sequence[PlannedBatch]) -> Iterator[Batch]:
         """The planned batches, on the device where the data is."""
+        for planned, indices in self.resident(plan):
+            yield self.gather(planned, indices)
+
+    def resident(self, plan: Sequence[PlannedBatch]) -> Iterator[tuple[PlannedBatch, Tensor]]:
+        """The planned batches, each with its indices on the device where the data is."""
         if not plan:
             return
         # One transfer for the whole plan: on a GPU, a batch then costs the host only kernel launches.
@@ -218,9 +231,10 @@ class ParallelTokens:
         stop = 0
         for planned in plan:
             start, stop = stop, stop + len(planned.indices)
-            yield self._gather(planned, order[start:stop])
+            yield planned, order[start:stop]
 
-    def _gather(self, planned: PlannedBatch, indices: Tensor) -> Batch:
+    def gather(self, planned: PlannedBatch, indices: Tensor) -> Batch:
+        """A planned batch, given its indices where the data is."""
         src, src_mask, src_lengths = self.source.rows_with_eos(indices, planned.source_width)
         tgt_out, tgt_mask, _ = self.target.rows_with_eos(indices, planned.target_width)
         shifted = torch.nn.functional.pad(tgt_out[:, :-1], (1, 0), value=BOS)
@@ -232,7 +246,7 @@ class ParallelTokens:
             tgt_out=tgt_out,
             tgt_mask=tgt_mask,
             indices=indices,
-            target_tokens=int(self.target.lengths[planned.indices].sum()) + len(planned.indices),
+            target_tokens=planned.target_tokens,
         )
 
 
@@ -283,3 +297,27 @@ def _cut(
 def _permutation(count: int, chance: np.random.PCG64) -> Integers:
     """Of raw bits: numpy promises that those never change, not so for `Generator.permutation`."""
     return np.argsort(chance.random_raw(count), kind="stable")
+
+
+CHUNK = 10_000
+"""Pairs that are encoded together: enough to be quick, few enough to stream."""
+
+Encoder = Callable[[Sequence[str]], list[list[int]]]
+"""Texts to ids: `Tokenizer.encode_ids`, or a sampler of subwords."""
+
+
+def encode_pairs(
+    pairs: Iterable[SentencePair], source: Encoder, target: Encoder, max_length: int | None = None
+) -> ParallelTokens:
+    """Pairs as ids, leaving out those with more than `max_length` tokens on a side."""
+
+    def encoded() -> Iterator[tuple[list[int], list[int]]]:
+        iterator = iter(pairs)
+        while chunk := list(islice(iterator, CHUNK)):
+            sources = source([pair.source for pair in chunk])
+            targets = target([pair.target for pair in chunk])
+            for source_ids, target_ids in zip(sources, targets, strict=True):
+                if max_length is None or max(len(source_ids), len(target_ids)) <= max_length:
+                    yield source_ids, target_ids
+
+    return ParallelTokens.of(encoded())

@@ -1,14 +1,52 @@
 """What a run is: every setting, documented field by field, frozen, with unknown keys refused."""
 
-from typing import Literal, Self
+import tomllib
+from collections.abc import Iterable
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, Literal, Self, get_args
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+import tomli_w
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from augenmerk.errors import AugenmerkError
+
+AttentionName = Literal["none", "mean", "scaled-dot", "dot", "bilinear", "additive", "multi-head"]
+ATTENTIONS: tuple[AttentionName, ...] = get_args(AttentionName)
+
+PRESETS = ("classic", "quick", "strong")
 
 
 class Settings(BaseModel):
-    """A group of settings that cannot be changed after it was read, and has no key we do not know."""
+    """A group of settings that cannot be changed after it was read, and has no key we do not know.
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    Strict: TOML knows what a number is, so true is not 1 and "10" is not 10.
+    """
+
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", strict=True, allow_inf_nan=False, use_attribute_docstrings=True
+    )
+
+
+class DataConfig(Settings):
+    """Where the sentence pairs come from."""
+
+    bitext: str = Field(default="bilderbuch", min_length=1)
+    """bilderbuch, multi30k, or the folder or file of a person's own pairs."""
+    pairs: int | None = Field(default=None, ge=1)
+    """bilderbuch: how many training pairs to write; its own number if absent."""
+    book: int = Field(default=1, ge=0)
+    """bilderbuch: the seed of the book. Not the seed of the run: all runs of a study read one book."""
+    source_language: str | None = None
+    """Translate from this language, where the bitext leaves it open or the other way is wanted."""
+    target_language: str | None = None
+    """Translate into this language."""
+    train: str = "train"
+    """The split that is trained on."""
+    validation: str = "val"
+    """The split that decides which weights are kept."""
+    max_length: int = Field(default=200, ge=1, le=10_000)
+    """Training pairs with more tokens than this on a side are left out."""
 
 
 class TextConfig(Settings):
@@ -29,6 +67,183 @@ class TextConfig(Settings):
 
     @model_validator(mode="after")
     def _dropout_needs_subwords(self) -> Self:
-        if self.unit == "word" and self.bpe_dropout:
-            raise ValueError("bpe_dropout needs unit 'bpe': whole words have no merges to leave out")
+        if self.bpe_dropout and self.unit == "word":
+            raise ValueError('bpe_dropout needs unit = "bpe"')
         return self
+
+
+class ModelConfig(Settings):
+    """The sizes of the translator, equations 3 to 15."""
+
+    attention: AttentionName = "scaled-dot"
+    """The mechanism: how a decoder state looks at the source words."""
+    embedding: int = Field(default=256, ge=1, le=8192)
+    """Size of a word embedding, z_t and b_i."""
+    hidden: int = Field(default=512, ge=1, le=8192)
+    """Size of a GRU state: hf_t, hb_t and g_i. The word representation h_t is twice as large."""
+    key: int = Field(default=512, ge=1, le=8192)
+    """Size of queries and keys, where the mechanism projects to them."""
+    heads: int = Field(default=4, ge=1, le=64)
+    """multi-head: how many heads share `key` among them."""
+    layers: int = Field(default=1, ge=1, le=8)
+    """GRU layers, in the encoder and in the decoder."""
+    embedding_dropout: float = Field(default=0.0, ge=0.0, lt=1.0)
+    """Dropout on the embeddings of both languages."""
+    output_dropout: float = Field(default=0.0, ge=0.0, lt=1.0)
+    """Dropout before the output layer, and between GRU layers."""
+    tie: Literal["none", "target", "all"] = "none"
+    """Embeddings that are one matrix: none; target embedding and output layer; with a joint vocabulary,
+    also the source embedding."""
+
+    @model_validator(mode="after")
+    def _heads_divide_key(self) -> Self:
+        if self.attention == "multi-head" and self.key % self.heads:
+            raise ValueError(f"key = {self.key} cannot be shared evenly among heads = {self.heads}")
+        return self
+
+
+class TrainConfig(Settings):
+    """How the weights are found."""
+
+    seed: int = Field(default=1, ge=0, lt=2**63)
+    """Decides initial weights, order of the data and dropout."""
+    epochs: int = Field(default=10, ge=1, le=100_000)
+    """How often the training pairs are gone through."""
+    batch_size: int = Field(default=128, ge=1, le=65_536)
+    """Sentence pairs in a step of the GPU or CPU."""
+    accumulate: int = Field(default=1, ge=1, le=4096)
+    """Batches whose gradients are added up before the weights move."""
+    optimizer: Literal["adam", "adamw"] = "adam"
+    lr: float = Field(default=1e-3, gt=0.0, le=10.0)
+    """Learning rate, at its highest."""
+    schedule: Literal["constant", "cosine"] = "constant"
+    """After the warm-up, keep the rate or let it fall to nought along a cosine."""
+    warmup: int = Field(default=0, ge=0)
+    """Steps over which the rate rises from nought."""
+    beta2: float = Field(default=0.999, gt=0.0, lt=1.0)
+    weight_decay: float = Field(default=0.0, ge=0.0)
+    label_smoothing: float = Field(default=0.0, ge=0.0, lt=1.0)
+    clip: float = Field(default=0.0, ge=0.0)
+    """Longest gradient, by norm; 0 leaves gradients as they are."""
+    ema: float = Field(default=0.0, ge=0.0, lt=1.0)
+    """Decay of the moving average of the weights that is then evaluated and kept; 0 for none."""
+    patience: int = Field(default=0, ge=0)
+    """Stop after so many epochs without improvement; 0 goes on to the end."""
+    keep: Literal["loss", "bleu"] = "loss"
+    """Which epoch's weights are kept: lowest validation loss, or highest validation BLEU."""
+    bleu: bool = True
+    """Whether validation BLEU is measured after each epoch (greedy, the whole split)."""
+    precision: Literal["auto", "fp32", "bf16"] = "auto"
+    """auto takes bf16 where the hardware computes in it."""
+
+    @model_validator(mode="after")
+    def _what_is_kept_is_measured(self) -> Self:
+        if self.keep == "bleu" and not self.bleu:
+            raise ValueError('keep = "bleu" needs bleu = true')
+        return self
+
+
+class SearchConfig(Settings):
+    """How a translation is looked for, unless a command says otherwise."""
+
+    beam: int = Field(default=1, ge=1, le=1000)
+    """Hypotheses kept at each step; 1 is greedy."""
+    length_penalty: float = Field(default=0.0, ge=0.0, le=5.0)
+    """Finished hypotheses are ranked by log-probability / length**this."""
+    max_length: int = Field(default=50, ge=1, le=10_000)
+    """Longest translation, in tokens ..."""
+    max_ratio: float = Field(default=0.0, ge=0.0)
+    """... or this many for each source token, plus ten, whichever is less; 0 for no such limit."""
+
+
+class RunConfig(Settings):
+    """All of it: one run."""
+
+    data: DataConfig = DataConfig()
+    text: TextConfig = TextConfig()
+    model: ModelConfig = ModelConfig()
+    train: TrainConfig = TrainConfig()
+    search: SearchConfig = SearchConfig()
+
+    @model_validator(mode="after")
+    def _parts_fit(self) -> Self:
+        if self.model.tie == "all" and not self.text.joint:
+            raise ValueError('model.tie = "all" needs text.joint = true: one matrix, one vocabulary')
+        return self
+
+    def to_toml(self) -> str:
+        return tomli_w.dumps(self.model_dump(exclude_none=True))
+
+    @classmethod
+    def from_toml(cls, text: str, place: str, settings: Iterable[str] = ()) -> Self:
+        """Reads TOML; `settings` such as "train.lr=0.002" are put over it. `place` is named in complaints."""
+        try:
+            tree = tomllib.loads(text.removeprefix("\ufeff"))  # as some editors begin their files
+        except (tomllib.TOMLDecodeError, RecursionError) as error:
+            raise AugenmerkError(f"{place}: not valid TOML ({error}).") from None
+        for setting in settings:
+            _override(tree, setting)
+        return cls.checked(tree, place)
+
+    @classmethod
+    def checked(cls, tree: dict[str, Any], place: str) -> Self:
+        try:
+            return cls.model_validate(tree)
+        except ValidationError as error:
+            raise AugenmerkError(f"{place}: {_complaint(cls, error)}.") from None
+
+
+def load_config(preset_or_file: str, settings: Iterable[str] = ()) -> RunConfig:
+    """The settings of a preset or of a TOML file, with single ones replaced."""
+    if preset_or_file in PRESETS:
+        text = files("augenmerk").joinpath("presets", f"{preset_or_file}.toml").read_text(encoding="utf-8")
+        return RunConfig.from_toml(text, preset_or_file, settings)
+    path = Path(preset_or_file)
+    if path.suffix != ".toml" and not path.exists():
+        raise AugenmerkError(
+            f"There is no preset called '{preset_or_file}': there are {', '.join(PRESETS)}; "
+            f"or give a file that ends in .toml."
+        )
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise AugenmerkError(f"{path}: there is no such file.") from None
+    except UnicodeDecodeError:
+        raise AugenmerkError(f"{path}: not UTF-8; convert the file to UTF-8.") from None
+    except OSError as error:
+        raise AugenmerkError(f"{path}: cannot be read ({error.strerror or error}).") from None
+    return RunConfig.from_toml(text, preset_or_file, settings)
+
+
+def _override(tree: dict[str, Any], setting: str) -> None:
+    key, equals, value = setting.partition("=")
+    group, _, name = (part.strip() for part in key.partition("."))
+    if not (equals and group and name):
+        raise AugenmerkError(f"'{setting}' is not a setting: expected something like train.lr=0.002.")
+    value = value.strip()
+    try:
+        parsed = tomllib.loads(f"value = {value}")
+    except (tomllib.TOMLDecodeError, RecursionError):
+        parsed = {}
+    inner = tree.setdefault(group, {})
+    if not isinstance(inner, dict):
+        raise AugenmerkError(f"'{setting}': '{group}' is not a group of settings.")
+    # What is not one TOML value is a bare word, such as model.attention=mean.
+    inner[name] = parsed["value"] if parsed.keys() == {"value"} else value
+
+
+def _complaint(model: type[BaseModel], error: ValidationError) -> str:
+    """The first thing that is wrong, in words that name the key and what would be right."""
+    first = error.errors(include_url=False)[0]
+    key = ".".join(str(part) for part in first["loc"])
+    if first["type"] == "extra_forbidden":
+        group: Any = model
+        for part in first["loc"][:-1]:
+            group = group.model_fields[str(part)].annotation
+        return f"unknown key '{key}'; known here are {', '.join(sorted(group.model_fields))}"
+    if first["type"] == "model_type":
+        return f"'{key}' is a group of settings; write [{key}] and its settings below"
+    message = first["msg"].removeprefix("Value error, ")
+    message = message[0].lower() + message[1:] if not first["type"].startswith("value_error") else message
+    given = "" if isinstance(first["input"], dict) else f" (it is {first['input']!r})"
+    return f"'{key}': {message}{given}" if key else message

@@ -6,11 +6,8 @@ straddles two words, every id belongs to a word of the original sentence, and a 
 contain `<pad>` is nothing but text.
 """
 
-import hashlib
-import heapq
 import json
 import os
-import random
 import re
 import unicodedata
 from bisect import bisect_left
@@ -20,7 +17,6 @@ from itertools import accumulate, chain, count
 from pathlib import Path
 from typing import Self
 
-import numpy as np
 import tokenizers
 from tokenizers import decoders, models, normalizers, pre_tokenizers, trainers
 
@@ -29,14 +25,13 @@ from augenmerk.config import TextConfig
 from augenmerk.errors import AugenmerkError
 from augenmerk.words import INVISIBLE, WORD_PATTERN, detokenise, split_words, word_spans
 
-# Threads would gain nothing on single words, and the library warns when a process that used them forks.
+# Single words need no threads, and a process that forks after the library used threads may hang.
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 
 SPECIAL_TOKENS = ("<pad>", "<s>", "</s>", "<unk>")
 PAD, BOS, EOS, UNK = range(4)
 
 _UNPRINTED = (PAD, BOS, EOS)
-_GONE = -1  # in place of a symbol that was merged into the one before it
 _JOINT, _SOURCE, _TARGET = "tokenizer.json", "tokenizer.source.json", "tokenizer.target.json"
 
 # A word of a normalised text with the space before it.
@@ -85,7 +80,8 @@ class Tokenizer:
             raise ValueError(f"its vocabulary does not begin with {' '.join(SPECIAL_TOKENS)} or has gaps")
         if tokenizer.get_added_tokens_decoder():
             raise ValueError("it has added tokens, which would be found in texts")
-        self._bytes = _bytes_of(self._tokens) if self.is_bpe else []
+        self.bytes = _bytes_of(self._tokens) if self.is_bpe else []
+        """BPE: what each id stands for."""
         self._tokenizer = tokenizer
         # The file says Lowercase for all to see, but it is done by `normalise`: the library knows other
         # capital letters than Python does.
@@ -140,20 +136,24 @@ class Tokenizer:
         except Exception as error:  # the library raises nothing more special
             raise AugenmerkError(f"{path} is not a tokenizer that Augenmerk wrote: {error}.") from None
 
+    def to_json(self) -> str:
+        """All there is to it, in the format of the tokenizers library."""
+        return self._tokenizer.to_str()
+
     def save(self, path: Path) -> None:
-        """Writes the whole tokenizer as JSON, in the format of the tokenizers library."""
-        path.write_text(self._tokenizer.to_str(), encoding="utf-8", newline="\n")
+        """Writes `to_json`, for `load`."""
+        path.write_text(self.to_json(), encoding="utf-8", newline="\n")
 
     def token(self, i: int) -> str:
         """A vocabulary entry to look at: `▁` is the space before a word, `\\xc3` a byte of a letter."""
         if i < len(SPECIAL_TOKENS) or not self.is_bpe:
             return self._tokens[i]
-        return self._bytes[i].decode("utf-8", "backslashreplace").replace(" ", "▁")
+        return self.bytes[i].decode("utf-8", "backslashreplace").replace(" ", "▁")
 
     def merges(self) -> dict[tuple[int, int], tuple[int, int]]:
         """What BPE learnt: two ids that are merged, to the rank of this merge and the id they become."""
         id_of = {token: i for i, token in enumerate(self._tokens)}
-        learnt = json.loads(self._tokenizer.to_str())["model"]["merges"]
+        learnt = json.loads(self.to_json())["model"]["merges"]
         return {(id_of[a], id_of[b]): (rank, id_of[a + b]) for rank, (a, b) in enumerate(learnt)}
 
     def pieces(self, text: str) -> list[str]:
@@ -210,7 +210,7 @@ class Tokenizer:
             return (), (None,) * len(ids)
         # In bytes: where ids end, and where words end. What lies between two words goes with the second, as
         # its space does; what lies behind the last goes with the last.
-        id_ends = list(accumulate(len(self._bytes[i]) for i in ids))
+        id_ends = list(accumulate(len(self.bytes[i]) for i in ids))
         place = list(accumulate((len(_to_bytes(character)) for character in text), initial=0))
         possible = set(id_ends)
         word_ends = [place[end] for _, end in spans[:-1] if place[end] in possible] + [place[-1]]
@@ -220,13 +220,13 @@ class Tokenizer:
             for start, end in zip([0, *word_ends], word_ends, strict=False)
         )
         word_of = tuple(
-            bisect_left(word_ends, end) if self._bytes[i] else None
+            bisect_left(word_ends, end) if self.bytes[i] else None
             for i, end in zip(ids, id_ends, strict=True)
         )
         return words, word_of
 
     def _text_of(self, ids: Sequence[int]) -> str:
-        return _to_text(b"".join([self._bytes[i] for i in ids]))
+        return _to_text(b"".join([self.bytes[i] for i in ids]))
 
 
 def _pieces(text: str, lowercase: bool, with_spaces: bool) -> list[str]:
@@ -304,85 +304,3 @@ class Codec:
             return cls(Tokenizer.load(folder / _SOURCE), Tokenizer.load(folder / _TARGET))
         joint = Tokenizer.load(folder / _JOINT)
         return cls(joint, joint)
-
-
-class SubwordSampler:
-    """BPE-dropout (Provilkov et al. 2020, algorithm 1): the same text in ever other subwords, for training.
-
-    While a word is put together, each possible merge is left out with probability `dropout`. Each word
-    has `VARIETY` segmentations, drawn when first needed, that depend on nothing but the seed and the word.
-
-    The library's own dropout cannot be seeded, and splits far fewer words than the algorithm: a merge
-    left out there has a new chance not only after every merge, but after every outdated queue entry.
-    """
-
-    VARIETY = 32
-    _MOST_REMEMBERED = 2_000_000
-
-    def __init__(self, tokenizer: Tokenizer, dropout: float, seed: int) -> None:
-        if not tokenizer.is_bpe:
-            raise AugenmerkError("BPE-dropout needs subwords: set unit to 'bpe' or bpe_dropout to 0.")
-        self._tokenizer = tokenizer
-        self._dropout = dropout
-        self._seed = seed
-        self._id_of_byte = {raw[0]: i for i, raw in enumerate(tokenizer._bytes) if len(raw) == 1}
-        self._merges = tokenizer.merges()
-        self._random = random.Random()
-        self._remembered: dict[tuple[str, int], list[int]] = {}
-
-    def encode_ids(self, texts: Sequence[str], epoch: int) -> list[list[int]]:
-        """As `Tokenizer.encode_ids`, in subwords that depend on the seed, the epoch and the texts only."""
-        sentences = [self._tokenizer.pieces(text) for text in texts]
-        generator = np.random.default_rng([self._seed, epoch])
-        choices = iter(generator.integers(self.VARIETY, size=sum(map(len, sentences))).tolist())
-        return [
-            list(chain.from_iterable([self._segmentation(piece, next(choices)) for piece in pieces]))
-            for pieces in sentences
-        ]
-
-    def _segmentation(self, piece: str, choice: int) -> list[int]:
-        ids = self._remembered.get((piece, choice))
-        if ids is None:
-            if len(self._remembered) >= self._MOST_REMEMBERED:
-                self._remembered.clear()
-            name = f"{self._seed} {choice} {piece}".encode()
-            self._random.seed(int.from_bytes(hashlib.blake2b(name, digest_size=8).digest()))
-            ids = self._remembered[piece, choice] = self._merge(
-                [self._id_of_byte[byte] for byte in piece.encode()]
-            )
-        return ids
-
-    def _merge(self, symbols: list[int]) -> list[int]:
-        """Makes the earliest learnt merge that is not left out, leftmost first, until none remains."""
-        end = len(symbols)
-        before, after = list(range(-1, end - 1)), list(range(1, end + 1))
-        queue: list[tuple[int, int, int]] = []  # (rank, place, merged id)
-
-        def offer(place: int) -> None:
-            merge = self._merges.get((symbols[place], symbols[after[place]]))
-            if merge is not None:
-                heapq.heappush(queue, (merge[0], place, merge[1]))
-
-        for place in range(end - 1):
-            offer(place)
-        left_out = []
-        while queue:
-            rank, place, merged = entry = heapq.heappop(queue)
-            following = after[place]
-            if following == end or self._merges.get((symbols[place], symbols[following])) != (rank, merged):
-                continue  # one of the two has been merged with something else since
-            if self._random.random() < self._dropout:
-                left_out.append(entry)
-                continue
-            symbols[place], symbols[following] = merged, _GONE
-            after[place] = after[following]
-            if before[place] >= 0:
-                offer(before[place])
-            if after[place] < end:
-                before[after[place]] = place
-                offer(place)
-            # After every merge, what was left out has its chance again.
-            for entry in left_out:
-                heapq.heappush(queue, entry)
-            left_out.clear()
-        return [symbol for symbol in symbols if symbol != _GONE]

@@ -10,17 +10,16 @@ never kept, so a file may be larger than memory. Links in a `train.align` beside
 other tools count white-space tokens, we count words, and nothing in the file tells which.
 """
 
-import hashlib
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
-from functools import cached_property, partial
+from collections.abc import Iterable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+from augenmerk.bitext.cut import cut
 from augenmerk.bitext.lines import read_lines, read_parallel
-from augenmerk.bitext.pairs import Bitext, Links, SentencePair
+from augenmerk.bitext.pairs import Bitext, Links, ReadAnew, SentencePair
 from augenmerk.errors import AugenmerkError
 from augenmerk.words import split_words
 
@@ -29,9 +28,6 @@ _NO_LANGUAGE = {*_FORMATS, "align"}
 _KNOWN_DIRECTIONS = (("de", "en"), ("source", "target"), ("src", "tgt"))
 _HELD_OUT_NAME = re.compile(r"(dev|eval|newstest|test|val|valid|validation)([-_.\d].*)?", re.IGNORECASE)
 
-_HELD_OUT_SHARE = 20
-_HELD_OUT_MOST = 1000
-
 _Suffixes = dict[str, list[Path]]
 """The files of one split by what follows the last dot: {"de": [train.de.gz], "en": [train.en.gz]}."""
 
@@ -39,8 +35,8 @@ _Suffixes = dict[str, list[Path]]
 def load(place: Path, source_language: str | None = None, target_language: str | None = None) -> Bitext:
     """The pairs in a folder, in one TSV or JSON lines file, or in `place.de` and `place.en`.
 
-    A split that stands alone is cut into train, val and test (see `_Cut`), unless its name says that it
-    is there to be tested on.
+    A split that stands alone is cut into train, val and test (see `augenmerk.bitext.cut`), unless its
+    name says that it is there to be tested on.
     """
     try:
         files = _find_files(place)
@@ -58,7 +54,7 @@ def load(place: Path, source_language: str | None = None, target_language: str |
     if len(splits) == 1:
         [(name, pairs)] = splits.items()
         if not _HELD_OUT_NAME.fullmatch(name):
-            splits = _Cut(place, pairs).splits()
+            splits = cut(pairs, place)
     return Bitext(str(place), source, target, splits)
 
 
@@ -172,17 +168,7 @@ def _train_first(name: str) -> tuple[bool, str]:
 # Reading them
 
 
-@dataclass(frozen=True)
-class _Pairs:
-    """Pairs that are read anew for every iteration."""
-
-    read: Callable[[], Iterator[SentencePair]]
-
-    def __iter__(self) -> Iterator[SentencePair]:
-        return self.read()
-
-
-def _open_split(name: str, suffixes: _Suffixes, source: str, target: str) -> _Pairs | None:
+def _open_split(name: str, suffixes: _Suffixes, source: str, target: str) -> ReadAnew | None:
     sides = [suffixes[side] for side in (source, target) if side in suffixes and side not in _NO_LANGUAGE]
     ways = [*sides[:1], *(suffixes[way] for way in _FORMATS if way in suffixes)]
     if len(ways) > 1:
@@ -195,11 +181,11 @@ def _open_split(name: str, suffixes: _Suffixes, source: str, target: str) -> _Pa
         missing = target if source in suffixes else source
         raise AugenmerkError(f"{sides[0][0]}: the other language, {name}.{missing}, is not beside it.")
     if sides:
-        return _Pairs(partial(_read_text, _only_file(sides[0]), _only_file(sides[1])))
+        return ReadAnew(partial(_read_text, _only_file(sides[0]), _only_file(sides[1])))
     if "tsv" in suffixes:
-        return _Pairs(partial(_read_tsv, _only_file(suffixes["tsv"])))
+        return ReadAnew(partial(_read_tsv, _only_file(suffixes["tsv"])))
     if "jsonl" in suffixes:
-        return _Pairs(partial(_read_jsonl, _only_file(suffixes["jsonl"]), source, target))
+        return ReadAnew(partial(_read_jsonl, _only_file(suffixes["jsonl"]), source, target))
     return None
 
 
@@ -301,62 +287,3 @@ def _tags(path: Path, number: int, value: object) -> tuple[str, ...]:
 
 def _error(path: Path, number: int, what: str) -> AugenmerkError:
     return AugenmerkError(f"{path}, line {number}: {what}.")
-
-
-# Cutting one file into three splits
-
-
-@dataclass(frozen=True)
-class _Cut:
-    """Cuts pairs into train, val and test by a hash of the source sentence.
-
-    Sources are held out in the order of their hashes: the lowest twentieth (at most 1000 sentences) is
-    val, as many again are test, the rest is train. A hash and not a place in the file, so that
-
-    - a sentence that occurs twice is never both trained and tested on,
-    - the cut is the same on every machine and in whatever order the lines stand, and appending to the
-      file moves few sentences from one split to another,
-    - two numbers describe it, however long the file is.
-
-    These need one pass over the pairs, made when the first split is used.
-    """
-
-    place: Path
-    pairs: Iterable[SentencePair]
-
-    def splits(self) -> dict[str, Iterable[SentencePair]]:
-        return {name: _Pairs(partial(self._read, name)) for name in ("train", "val", "test")}
-
-    def _read(self, name: str) -> Iterator[SentencePair]:
-        last_val, last_test = self._bounds
-        for pair in self.pairs:
-            rank = _hash(pair.source)
-            if name == ("train" if rank > last_test else "test" if rank > last_val else "val"):
-                yield pair
-
-    @cached_property
-    def _bounds(self) -> tuple[int, int]:
-        """The highest hash in val, and the highest in test."""
-        # A twentieth is known, and no longer grows, once this many distinct sentences were seen.
-        enough = _HELD_OUT_SHARE * _HELD_OUT_MOST
-        lowest: set[int] = set()
-        bound = 2**64
-        for pair in self.pairs:
-            rank = _hash(pair.source)
-            if rank < bound:
-                lowest.add(rank)
-                if len(lowest) == 2 * enough:
-                    lowest = set(sorted(lowest)[:enough])
-                    bound = max(lowest)
-        if len(lowest) < 3:
-            raise AugenmerkError(
-                f"{self.place}: too little to cut into train, val and test; "
-                f"expected at least 3 different source sentences, but found {len(lowest)}."
-            )
-        held_out = min(_HELD_OUT_MOST, max(1, len(lowest) // _HELD_OUT_SHARE))
-        ranked = sorted(lowest)
-        return ranked[held_out - 1], ranked[2 * held_out - 1]
-
-
-def _hash(sentence: str) -> int:
-    return int.from_bytes(hashlib.blake2b(sentence.encode(), digest_size=8).digest(), "big")

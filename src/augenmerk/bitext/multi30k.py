@@ -6,7 +6,6 @@ person fetches them, or places them by hand.
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
@@ -14,7 +13,7 @@ from platformdirs import user_cache_path
 
 from augenmerk.bitext.download import UnreachableError, download, sha256_of
 from augenmerk.bitext.lines import read_parallel
-from augenmerk.bitext.pairs import Bitext, SentencePair
+from augenmerk.bitext.pairs import Bitext, ReadAnew, SentencePair
 from augenmerk.errors import AugenmerkError
 
 BASE_URL = "https://raw.githubusercontent.com/multi30k/dataset/master/data/task1/raw"
@@ -45,18 +44,6 @@ Progress = Callable[[str, int, int | None], None]
 _REQUIRED = tuple(name for name in SHA256 if name.startswith(("train.", "val.")))
 
 
-@dataclass(frozen=True)
-class _Split:
-    """The pairs of two parallel files, read anew at each iteration."""
-
-    source: Path
-    target: Path
-
-    def __iter__(self) -> Iterator[SentencePair]:
-        for source, target in read_parallel(self.source, self.target):
-            yield SentencePair(source, target)
-
-
 def find(folder: Path | None = None) -> Path:
     """The folder with the files: the given one, or else under $AUGENMERK_DATA or in the user's cache."""
     if folder is not None:
@@ -79,19 +66,19 @@ def find(folder: Path | None = None) -> Path:
     raise AugenmerkError(f"Multi30k was not found: looked in {looked}; {remedy}.")
 
 
-def load(folder: Path | None = None, source_language: str = "de", target_language: str = "en") -> Bitext:
-    """The splits that are there, with sentences exactly as in the files."""
-    if sorted((source_language, target_language)) != sorted(LANGUAGES):
-        raise AugenmerkError(
-            f"Multi30k goes from de to en or from en to de, not from {source_language} to {target_language}."
-        )
+def load(folder: Path | None = None) -> Bitext:
+    """The splits that are there, German to English, with sentences exactly as in the files."""
     found = find(folder)
     splits: dict[str, Iterable[SentencePair]] = {}
     for name in SPLITS:
-        source, target = (found / f"{name}.{language}.gz" for language in (source_language, target_language))
+        source, target = (found / f"{name}.{language}.gz" for language in LANGUAGES)
         if source.is_file() and target.is_file():
-            splits[name] = _Split(source, target)
-    return Bitext("multi30k", source_language, target_language, splits)
+            splits[name] = ReadAnew(partial(_read, source, target))
+    return Bitext("multi30k", *LANGUAGES, splits)
+
+
+def _read(source: Path, target: Path) -> Iterator[SentencePair]:
+    return (SentencePair(*sentences) for sentences in read_parallel(source, target))
 
 
 def verify(folder: Path | None = None, files: Mapping[str, str] = SHA256) -> None:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from augenmerk.bitext.bilderbuch.author import Author
 from augenmerk.bitext.pairs import Bitext, SentencePair
+from augenmerk.errors import AugenmerkError
 
 SIZES: Mapping[str, int] = {"train": 20_000, "val": 1_000, "test": 1_000}
 """How many pairs each split has unless another number is asked for."""
@@ -47,6 +48,14 @@ class Book:
 
 
 def load(pairs: int | None = None, seed: int = 1) -> Bitext:
-    """The book for a seed. `pairs` is the size of train; val and test keep theirs."""
-    sizes = dict(SIZES) if pairs is None else {**SIZES, "train": pairs}
+    """The book for a seed, with so many pairs to train on.
+
+    Val and test are the same whatever the size of train, so that results can be compared; only where
+    train is smaller than they would be, they are cut to its size.
+    """
+    if pairs is None:
+        pairs = SIZES["train"]
+    if pairs < 1:
+        raise AugenmerkError(f"A bilderbuch has at least 1 pair, not {pairs}.")
+    sizes = {split: pairs if split == "train" else min(size, pairs) for split, size in SIZES.items()}
     return Bitext("bilderbuch", "de", "en", {split: Book(split, size, seed) for split, size in sizes.items()})

@@ -1,210 +1,38 @@
-"""Drawing lots for the parts of a sentence: nouns with what stands before them, places, whole clauses.
+"""Drawing lots for whole clauses: a verb that can be told in that way, and all it needs."""
 
-Everything random comes from one stream of uniform numbers, so the same seed writes the same book on
-every machine.
-"""
-
-from collections.abc import Callable, Sequence
-from typing import TypeVar
+from collections.abc import Sequence
 
 from augenmerk.bitext.bilderbuch.clause import MODALS, WILL, Clause
+from augenmerk.bitext.bilderbuch.entries import Preposition, Verb
 from augenmerk.bitext.bilderbuch.inflection import (
     BARE,
     DATIVE,
-    FEMININE,
-    HER,
-    HIS,
-    IHR_ITS,
-    ITS,
-    MANY,
-    MASCULINE,
-    MY,
+    INSTRUMENT,
     NO,
-    NUMBERS,
-    OUR,
-    SEIN_HER,
-    SOME,
-    STRONG,
+    NO_MASS,
     THE,
-    THEIR,
-    THIS,
     A,
     Determiner,
 )
-from augenmerk.bitext.bilderbuch.lexicon import Adjective, Noun, Preposition, Verb, lexicon
-from augenmerk.bitext.bilderbuch.phrases import (
-    BITS,
-    Joined,
-    Nominal,
-    NounPhrase,
-    PrepositionalPhrase,
-    Time,
-    english_pronoun,
+from augenmerk.bitext.bilderbuch.phrase_choices import (
+    GIVEN,
+    KNOWN,
+    MADE,
+    NEGATED,
+    OBJECTS,
+    SEVERAL,
+    SUBJECTS,
+    WORN,
+    PhraseChoices,
 )
-
-_T = TypeVar("_T")
-
-LEXICON = lexicon()
-
-# Two that are only promises of a determiner: of a possessive, and of a number.
-_OWN = Determiner((), "", "", STRONG)
-_COUNT = Determiner((), "", "", STRONG, definite=False)
-
-SUBJECTS = (*[THE] * 11, *[A] * 4, *[_OWN] * 3, *[_COUNT] * 2, THIS, MANY, SOME)
-OBJECTS = (*[THE] * 8, *[A] * 8, *[_OWN] * 3, _COUNT, THIS, SOME, BARE)
-PLACES = (*[THE] * 12, *[A] * 2, _OWN)
-KNOWN = (*[THE] * 4, _OWN)
-RELATED = (*[THE] * 2, A)
-NEW = (*[A] * 5, *[_COUNT] * 2, SOME)
-_PLURALS = frozenset({_COUNT, MANY, SOME, BARE})
-_MAY_BE_PLURAL = frozenset({THE, THIS, _OWN})
+from augenmerk.bitext.bilderbuch.phrases import Joined, Nominal, NounPhrase, PrepositionalPhrase, Stranded
+from augenmerk.bitext.bilderbuch.verbs import NEVER_NEGATED, PASSIVE_VERBS, VERBS
 
 _VON = Preposition("von", DATIVE, ("by",), ())
 
-# Which verbs can be told in which way.
-VERBS = {
-    "now": tuple(verb for verb in LEXICON.verbs if "moment" not in verb.flags),
-    "habit": tuple(verb for verb in LEXICON.verbs if not verb.flags & {"moment", "swap"}),
-    "past": tuple(verb for verb in LEXICON.verbs if "present" not in verb.flags),
-    "done": tuple(verb for verb in LEXICON.verbs if not verb.flags & {"present", "state"}),
-    "modal": tuple(verb for verb in LEXICON.verbs if not verb.flags & {"present", "alone"}),
-}
-_PASSIVE = tuple(
-    verb for verb in LEXICON.verbs if verb.accusative and not verb.dative and "active" not in verb.flags
-)
-PASSIVE_VERBS = {
-    form: tuple(verb for verb in VERBS[form] if verb in _PASSIVE) for form in ("now", "past", "done")
-}
-_NAMEABLE = frozenset(verb for verb in LEXICON.verbs if any("child" in noun.kinds for noun in verb.subjects))
 
-
-class Choices:
-    """The lots drawn for one sentence after another; `begin` before each."""
-
-    def __init__(self, random: Callable[[], float]) -> None:
-        self.random = random
-        self.tags: dict[str, None] = {}
-        self.joining = True
-        """Whether phrases may be joined by "und"; not where clauses are."""
-        self._used: set[Noun] = set()
-        self._bit = 1
-
-    def begin(self) -> None:
-        self.tags = {}
-        self.joining = True
-        self._used = set()
-        self._bit = 1
-
-    def bit(self) -> int:
-        """The first of `BITS` bits that no other part of the sentence uses."""
-        self._bit <<= BITS
-        return self._bit
-
-    def chance(self, probability: float) -> bool:
-        return self.random() < probability
-
-    def pick(self, those: Sequence[_T]) -> _T:
-        return those[int(self.random() * len(those))]
-
-    def noun(self, nouns: Sequence[Noun]) -> Noun:
-        """One that the sentence does not have yet, unless luck is very bad."""
-        noun = self.pick(nouns)
-        for _ in range(8):
-            if noun not in self._used:
-                break
-            noun = self.pick(nouns)
-        self._used.add(noun)
-        return noun
-
-    def phrase(
-        self,
-        nouns: Sequence[Noun],
-        determiners: Sequence[Determiner],
-        owner: Nominal | None = None,
-        adjectives: float = 0.3,
-    ) -> NounPhrase:
-        """A noun with a fitting determiner; each of at most two adjectives comes with that chance."""
-        noun = self.noun(nouns)
-        determiner = self.pick(determiners)
-        plural = determiner in _PLURALS or (determiner in _MAY_BE_PLURAL and self.chance(0.2))
-        if not noun.counted:
-            determiner, plural = (THE if self.chance(0.3) else BARE), False
-        elif determiner is _OWN:
-            determiner = self._possessive(noun, owner)
-        elif determiner is _COUNT:
-            determiner = self.pick(NUMBERS)
-            self.tags["number"] = None
-        if len(noun.english[0]) > 1:
-            self.tags["compound"] = None
-        return NounPhrase(noun, determiner, plural, self._adjectives(noun, adjectives), self.bit())
-
-    def _possessive(self, noun: Noun, owner: Nominal | None) -> Determiner:
-        if "own" not in noun.kinds:
-            return THE
-        if owner is None or owner.noun is noun:
-            self.tags["possessive"] = None
-            return MY if self.chance(0.6) else OUR
-        if not owner.plural and "nobody" in owner.noun.kinds:
-            return THE
-        self.tags["possessive"] = None
-        if owner.plural:
-            return THEIR
-        english = english_pronoun(owner.noun)
-        if owner.noun.gender == FEMININE:
-            return HER if english == "she" else IHR_ITS
-        if owner.noun.gender == MASCULINE:
-            return HIS if english == "he" else ITS
-        return SEIN_HER if english == "she" else ITS
-
-    def _adjectives(self, noun: Noun, probability: float) -> tuple[Adjective, ...]:
-        rows = LEXICON.adjectives.get(noun.adjectives)
-        if rows is None:
-            return ()
-        first, second = rows
-        chosen: tuple[Adjective, ...] = ()
-        if self.chance(probability):
-            chosen = (self.pick(first),)
-        if second and self.chance(probability / 2):
-            chosen += (self.pick(second),)
-        return chosen
-
-    def subject(self, verb: Verb, determiners: Sequence[Determiner] = SUBJECTS) -> NounPhrase | Joined:
-        """Now and then a child with a name, or two who do it together."""
-        if verb in _NAMEABLE and self.chance(0.08):
-            phrase = NounPhrase(self.noun(LEXICON.names), BARE, False, (), self.bit())
-            phrase.definite = True
-            return phrase
-        if self.joining and self.chance(0.06) and len(verb.subjects) > 3:
-            self.tags["coordination"] = None
-            first, second = (self.phrase(verb.subjects, (THE, A), adjectives=0.1) for _ in range(2))
-            return Joined(first, second, self.bit())
-        return self.phrase(verb.subjects, determiners)
-
-    def place(self, surface: bool = False, owner: Nominal | None = None) -> PrepositionalPhrase:
-        """Where it happens; `surface` allows "auf dem Tisch"."""
-        if self.chance(0.05):
-            between = self.pick(LEXICON.between)
-            first, second = (self._singular(between.nouns) for _ in range(2))
-            return PrepositionalPhrase(between, Joined(first, second, self.bit()), self.bit())
-        preposition = LEXICON.surfaces if surface and self.chance(0.3) else self.pick(LEXICON.locations)
-        return PrepositionalPhrase(preposition, self._singular(preposition.nouns, owner), self.bit())
-
-    def outdoors(self) -> PrepositionalPhrase:
-        """Where there is room for a tree."""
-        preposition = self.pick(LEXICON.outdoors)
-        return PrepositionalPhrase(preposition, self._singular(preposition.nouns), self.bit())
-
-    def _singular(self, nouns: Sequence[Noun], owner: Nominal | None = None) -> NounPhrase:
-        phrase = self.phrase(nouns, PLACES, owner, adjectives=0.2)
-        phrase.plural = False
-        return phrase
-
-    def time(self, when: str, position: str = "") -> Time:
-        """An adverbial for that tense, one that may stand in that position if any is named."""
-        adverbials = LEXICON.adverbials[when]
-        if position:
-            adverbials = tuple(one for one in adverbials if position in one.positions)
-        return Time(self.pick(adverbials), self.bit())
+class Choices(PhraseChoices):
+    """The lots drawn for one sentence after another, clauses included."""
 
     def clause(
         self,
@@ -215,7 +43,10 @@ class Choices:
         negated: bool = False,
         extras: float = 0.35,
         objects: Sequence[Determiner] = OBJECTS,
+        dative: Nominal | None = None,
         accusative: Nominal | None = None,
+        prepositional: Stranded | None = None,
+        place: PrepositionalPhrase | Stranded | None = None,
     ) -> Clause:
         """A clause told in that form, with a place or a manner by the chance `extras`.
 
@@ -223,18 +54,21 @@ class Choices:
         """
         verb = verb or self.pick(VERBS[form])
         if negated:
-            while "alone" in verb.flags or verb.dative:
+            while verb.flags & NEVER_NEGATED or (verb.dative and verb.accusative):
                 verb = self.pick(VERBS[form])
-            objects = (THE, A, A, _OWN)
+            objects = NEGATED
         if subject is None:
-            swap = "swap" in verb.flags
-            subject = self.subject(verb, KNOWN if negated or swap else SUBJECTS)
+            subject = self.subject(verb, KNOWN if negated or "swap" in verb.flags else SUBJECTS)
         clause = Clause(verb, form, subject, self.bit())
+        clause.dative = dative
         clause.accusative = accusative
+        clause.prepositional = prepositional
+        clause.place = place
         if form == "modal":
             self._set_modal(clause, negated)
         self._add_objects(clause, objects, negated)
-        self._add_extras(clause, extras, negated)
+        if place is None:
+            self._add_extras(clause, extras, negated)
         self._tag(clause)
         return clause
 
@@ -251,34 +85,63 @@ class Choices:
 
     def _add_objects(self, clause: Clause, determiners: Sequence[Determiner], negated: bool) -> None:
         verb, subject = clause.verb, clause.subject
-        if verb.dative:
+        if verb.dative and clause.dative is None:
             clause.dative = self.phrase(verb.dative, KNOWN, subject, adjectives=0.15)
         if verb.accusative and clause.accusative is None:
-            phrase = self.phrase(verb.accusative, determiners, subject)
-            clause.accusative = phrase
-            if negated and not phrase.definite:
-                phrase.determiner = NO
-                phrase.negation = clause.not_
-                clause.negated = "kein"
-            elif self.joining and phrase.determiner in (THE, A) and not negated and self.chance(0.1):
-                self.tags["coordination"] = None
-                second = self.phrase(verb.accusative, (phrase.determiner,), adjectives=0.1)
-                clause.accusative = Joined(phrase, second, self.bit())
-        elif verb.prepositional:
-            phrase = self.phrase(verb.prepositional.nouns, determiners, subject)
+            clause.accusative = self._accusative(clause, determiners, negated)
+        elif verb.prepositional and clause.prepositional is None:
+            each = "each" in verb.flags
+            phrase = self.phrase(verb.prepositional.nouns, WORN if each else determiners, subject)
+            if each:
+                _to_each(phrase, subject)
             clause.prepositional = PrepositionalPhrase(verb.prepositional, phrase, self.bit())
         elif verb.directions:
-            direction = self.pick(verb.directions)
-            phrase = self._singular(direction.nouns, subject)
-            clause.prepositional = PrepositionalPhrase(direction, phrase, self.bit())
+            clause.prepositional = self.somewhere(verb.directions, subject)
         if negated:
             clause.negated = clause.negated or "nicht"
             self.tags["negation"] = None
 
+    def _accusative(
+        self, clause: Clause, determiners: Sequence[Determiner], negated: bool
+    ) -> NounPhrase | Joined:
+        verb, flags, subject = clause.verb, clause.verb.flags, clause.subject
+        if "instrument" in flags:
+            return self.phrase(verb.accusative, (INSTRUMENT,), adjectives=0)
+        if "each" in flags:
+            determiners = WORN
+        elif "many" in flags:
+            determiners = (BARE,) if negated else SEVERAL
+        elif verb.dative:
+            determiners = GIVEN
+        elif "new" in flags and not negated:
+            determiners = MADE
+        phrase = self.phrase(verb.accusative, determiners, subject)
+        if "each" in flags:
+            _to_each(phrase, subject)
+        elif "new" in flags:
+            _still_new(phrase)
+        if negated and not phrase.definite:
+            phrase.determiner = NO if phrase.noun.counted else NO_MASS
+            phrase.negation = clause.not_
+            clause.negated = "kein"
+        elif (
+            self.joining
+            and "each" not in flags
+            and not negated
+            and not phrase.plural
+            and phrase.determiner in (THE, A)
+            and self.chance(0.12)
+        ):
+            second = self.phrase(verb.accusative, (phrase.determiner,), adjectives=0.1)
+            if second.noun.head != phrase.noun.head:
+                self.tags["coordination"] = None
+                return Joined(phrase, second, self.bit())
+        return phrase
+
     def _add_extras(self, clause: Clause, extras: float, negated: bool) -> None:
         verb = clause.verb
         if "place" in verb.flags:
-            clause.place = self.place(surface="sich" not in verb.flags)
+            clause.place = self.place(resting=True)
         elif self.chance(extras):
             if verb.manner and clause.form != "modal" and not negated and self.chance(0.5):
                 clause.manner = self.pick(verb.manner)
@@ -288,7 +151,10 @@ class Choices:
     def passive(self, form: str) -> Clause:
         """Something has something done to it, half of the time by someone we are told about."""
         verb = self.pick(PASSIVE_VERBS[form])
-        clause = Clause(verb, form, self.phrase(verb.accusative, SUBJECTS), self.bit())
+        subject = self.phrase(verb.accusative, SUBJECTS)
+        if "new" in verb.flags:
+            _still_new(subject)
+        clause = Clause(verb, form, subject, self.bit())
         clause.passive = True
         if self.chance(0.5):
             agent = self.phrase(verb.subjects, OBJECTS, adjectives=0.2)
@@ -300,11 +166,27 @@ class Choices:
         return clause
 
     def _tag(self, clause: Clause) -> None:
-        if clause.verb.prefix:
+        verb = clause.verb
+        if verb.prefix:
             self.tags["separable"] = None
         if clause.dative:
             self.tags["dative"] = None
-        if "sich" in clause.verb.flags:
+        if verb.prepositional:
+            self.tags["prepositional"] = None
+        if "sich" in verb.flags:
             self.tags["reflexive"] = None
+        if "swap" in verb.flags:
+            self.tags["swap"] = None
         if clause.form in ("past", "done") and not clause.passive:
             self.tags["perfect"] = None
+
+
+def _to_each(phrase: NounPhrase, subject: Nominal) -> None:
+    """As many as there are people: a hat for the king, hats for the kings; shoes come in pairs."""
+    phrase.plural = subject.plural or "pair" in phrase.noun.kinds
+    if phrase.plural and phrase.determiner is A:
+        phrase.determiner = BARE
+
+
+def _still_new(phrase: NounPhrase) -> None:
+    phrase.adjectives = tuple(adjective for adjective in phrase.adjectives if not adjective.used)

@@ -7,9 +7,9 @@ subject, verb, object. All inversions of the picture book come from this file.
 
 from dataclasses import dataclass
 
+from augenmerk.bitext.bilderbuch.entries import Verb
 from augenmerk.bitext.bilderbuch.inflection import ACCUSATIVE, DATIVE, NOMINATIVE
-from augenmerk.bitext.bilderbuch.lexicon import Adjective, Verb
-from augenmerk.bitext.bilderbuch.phrases import Line, Nominal, Part, PrepositionalPhrase, Time
+from augenmerk.bitext.bilderbuch.phrases import Line, Nominal, Part, PrepositionalPhrase, Stranded, Time
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -43,15 +43,35 @@ MODALS = (
 
 
 class FrontedObject:
-    """An accusative object that opens the sentence: den Ball wirft der Junge."""
+    """An object that opens the German sentence: den Ball wirft der Junge."""
 
-    __slots__ = ("phrase",)
+    __slots__ = ("case", "phrase")
 
-    def __init__(self, phrase: Nominal) -> None:
+    def __init__(self, phrase: Nominal, case: int) -> None:
         self.phrase = phrase
+        self.case = case
 
     def german(self, line: Line) -> None:
-        self.phrase.german(line, ACCUSATIVE)
+        self.phrase.german(line, self.case)
+
+
+class Asked:
+    """A word that opens a question in both languages: wo, was; with no word at all, the verb opens it."""
+
+    __slots__ = ("_english", "_german", "bit")
+
+    def __init__(self, german: str, english: str, bit: int) -> None:
+        self._german = german
+        self._english = english
+        self.bit = bit
+
+    def german(self, line: Line) -> None:
+        if self._german:
+            line.add(self._german, self.bit)
+
+    def english(self, line: Line) -> None:
+        if self._english:
+            line.add(self._english, self.bit)
 
 
 IS = ("is", "are")
@@ -75,6 +95,7 @@ class Clause:
         "passive",
         "place",
         "prepositional",
+        "shares_auxiliary",
         "subject",
         "time",
         "verb",
@@ -91,12 +112,14 @@ class Clause:
         """How German says it: "nicht", or "kein" before a new object."""
         self.dative: Nominal | None = None
         self.accusative: Nominal | None = None
-        self.prepositional: PrepositionalPhrase | None = None
+        self.prepositional: PrepositionalPhrase | Stranded | None = None
         """A prepositional object or a direction."""
         self.agent: PrepositionalPhrase | None = None
-        self.place: PrepositionalPhrase | None = None
+        self.place: PrepositionalPhrase | Stranded | None = None
         self.time: Time | None = None
         self.manner: tuple[str, str] | None = None
+        self.shares_auxiliary = False
+        """is sitting and reading: the English auxiliary of the clause before will do."""
 
     # The bits of a clause: what carries tense, what carries meaning, the negation, the manner, worden.
     @property
@@ -180,14 +203,20 @@ class Clause:
         nicht im Garten", "liest im Garten ein Buch".
         """
         accusative, place, time = self.accusative, self.place, self.time
+        fronted = front.phrase if isinstance(front, FrontedObject) else None
         if "sich" in self.verb.flags and front is None:
             line.add("sich", self._main)
+        dative = None if self.dative is fronted else self.dative
+        # "hilft heute dem Kind", but "hilft dem Kind oft".
+        dative_first = dative is not None and time is not None and "mid" in time.adverbial.positions
         # "hat heute den Brief gelesen", but "hat den Brief schon gelesen".
         time_late = self.form == "done" and accusative is not None and accusative.definite
+        if dative and dative_first:
+            dative.german(line, DATIVE)
         if time and time is not front and not time_late:
             time.german(line)
-        if self.dative:
-            self.dative.german(line, DATIVE)
+        if dative and not dative_first:
+            dative.german(line, DATIVE)
         if self.manner:
             line.add(self.manner[0], self._how)
         place_first = place is not None and accusative is not None and not accusative.definite
@@ -195,7 +224,7 @@ class Clause:
             self.agent.german(line)
         if place_first and place is not None and place is not front:
             place.german(line)
-        if accusative and not isinstance(front, FrontedObject):
+        if accusative and accusative is not fronted:
             accusative.german(line, ACCUSATIVE)
         if time and time_late:
             time.german(line)
@@ -207,17 +236,35 @@ class Clause:
             self.prepositional.german(line)
 
     def english(self, line: Line, front: object = None) -> None:
-        """The time comes first if the German opens with it; everything else goes to its English place."""
-        time = self.time
-        if time and time is front:
-            time.english(line)
+        """What the German opens with comes first only if it is a time or asks; the rest keeps its order."""
+        verb, time, manner = self.verb, self.time, self.manner
+        if isinstance(front, Asked) or (time and time is front):
+            front.english(line)
         subject, accusative, dative = self.subject, self.accusative, self.dative
-        if "swap" in self.verb.flags and dative:
+        if dative and "swap" in verb.flags:
             subject, accusative, dative = dative, subject, None
+        asks = isinstance(front, Asked)
+        auxiliaries, link, word, word_link = self._english_forms(subject.plural, asks)
+        if asks:
+            self._english_auxiliaries(line, auxiliaries[:1], link)
+            auxiliaries = auxiliaries[1:]
         subject.english(line)
-        self._english_verb(line, subject.plural, None if time is front else time)
-        for word in self.verb.particle:
-            line.add(word, self._main)
+        if self.shares_auxiliary:
+            auxiliaries = auxiliaries[1:]
+        # "has finally been cleaned"; "is slowly reading a book", but "is waiting patiently for the bus".
+        early = len(auxiliaries) if self.modal else 1
+        self._english_auxiliaries(line, auxiliaries[:early], link)
+        if time and time is not front and "mid" in time.adverbial.positions:
+            time.english(line)
+        self._english_auxiliaries(line, auxiliaries[early:], link)
+        manner_early = bool(dative or accusative)
+        if manner and manner_early:
+            line.add(manner[1], self._how)
+        line.add(word, word_link)
+        for particle in verb.particle:
+            line.add(particle, self._main)
+        if manner and not manner_early:
+            line.add(manner[1], self._how)
         self._english_rest(line, dative, accusative)
         if time and time is not front and "end" in time.adverbial.positions:
             time.english(line)
@@ -233,97 +280,43 @@ class Clause:
             dative.english(line)
         if accusative:
             accusative.english(line)
-        for part in (self.prepositional, self.agent, self.place):
-            if part:
-                part.english(line)
+        if self.prepositional:
+            self.prepositional.english(line)
+        if self.agent:
+            self.agent.english(line)
+        if self.place:
+            self.place.english(line)
 
-    def _english_verb(self, line: Line, plural: bool, time: Time | None) -> None:
-        before, link, word, word_link = self._english_forms(plural)
-        special = {"not": self.not_, "cannot": self.not_ | link, "been": self._been}
-        for position, auxiliary in enumerate(before):
-            line.add(auxiliary, special.get(auxiliary, link))
-            if self.negated and position == 0 and not self.modal:
-                line.add("not", self.not_)
-        if time and "mid" in time.adverbial.positions:
-            time.english(line)
-        if self.manner:
-            line.add(self.manner[1], self._how)
-        line.add(word, word_link)
+    def _english_auxiliaries(self, line: Line, words: tuple[str, ...], link: int) -> None:
+        for word in words:
+            if word == "not":
+                line.add(word, self.not_)
+            elif word == "cannot":
+                line.add(word, self.not_ | link)
+            else:
+                line.add(word, self._been if word == "been" else link)
 
-    def _english_forms(self, plural: bool) -> tuple[tuple[str, ...], int, str, int]:
+    def _english_forms(self, plural: bool, asks: bool) -> tuple[tuple[str, ...], int, str, int]:
         """Auxiliaries with their link, then the main verb with its own."""
         verb, aux, main = self.verb, self._aux, self._main
-        if self.passive:
-            before = {
-                "now": (IS[plural], "being"),
-                "past": (WAS[plural],),
-                "done": (HAS[plural], "been"),
-            }[self.form]
-            return before, aux, verb.past_participle, main
+        negation = ("not",) if self.negated else ()
         if self.modal:
             forms = self.modal.english_not if self.negated and self.modal.english_not else self.modal.english
             return forms[plural], aux, verb.base, main
+        if self.passive:
+            auxiliaries = {
+                "now": (IS[plural], "being"),
+                "past": (WAS[plural],),
+                "done": (HAS[plural], "been"),
+            }
+            return auxiliaries[self.form], aux, verb.past_participle, main
         if self.form == "done":
-            return (HAS[plural],), aux, verb.past_participle, main
-        if self.form == "past":
-            if self.negated:
-                return ("did",), aux, verb.base, main
-            return (), aux, verb.past, aux | main
+            return (HAS[plural], *negation), aux, verb.past_participle, main
         if self.form == "now" and "state" not in verb.flags:
-            return (IS[plural],), aux, verb.ing, main
-        if self.negated:
-            return (DOES[plural],), aux, verb.base, main
+            return (IS[plural], *negation), aux, verb.ing, main
+        past = self.form == "past"
+        if self.negated or asks:
+            return ("did" if past else DOES[plural], *negation), aux, verb.base, main
+        if past:
+            return (), aux, verb.past, aux | main
         return (), aux, verb.base if plural else verb.third_person, aux | main
-
-
-class Quality:
-    """A clause with "ist": der Hund ist müde."""
-
-    __slots__ = ("adjective", "bit", "subject")
-
-    def __init__(self, subject: Nominal, adjective: Adjective, bit: int) -> None:
-        self.subject = subject
-        self.adjective = adjective
-        self.bit = bit
-
-    def german(self, line: Line) -> None:
-        self.subject.german(line, NOMINATIVE)
-        line.add("sind" if self.subject.plural else "ist", self.bit)
-        line.add(self.adjective.german, self.bit << 1)
-
-    def german_last(self, line: Line) -> None:
-        self.subject.german(line, NOMINATIVE)
-        line.add(self.adjective.german, self.bit << 1)
-        line.add("sind" if self.subject.plural else "ist", self.bit)
-
-    def english(self, line: Line) -> None:
-        self.subject.english(line)
-        line.add(IS[self.subject.plural], self.bit)
-        line.add(self.adjective.english, self.bit << 1)
-
-
-class Weather:
-    """es regnet: only ever a subordinate clause."""
-
-    __slots__ = ("_english", "_german", "bit")
-
-    def __init__(self, german: tuple[str, str], english: tuple[str, ...], bit: int) -> None:
-        self._german = german
-        self._english = english
-        self.bit = bit
-
-    def german_last(self, line: Line) -> None:
-        line.add(self._german[0], self.bit)
-        line.add(self._german[1], self.bit << 1)
-
-    def english(self, line: Line) -> None:
-        line.add(self._english[0], self.bit)
-        for word in self._english[1:]:
-            line.add(word, self.bit << 1)
-
-
-WEATHER = (
-    (("es", "regnet"), {"now": ("it", "is", "raining"), "habit": ("it", "rains")}),
-    (("es", "schneit"), {"now": ("it", "is", "snowing"), "habit": ("it", "snows")}),
-    (("es", "donnert"), {"now": ("it", "is", "thundering"), "habit": ("it", "thunders")}),
-)

@@ -20,6 +20,8 @@ def _paradigm(table: str) -> Paradigm:
 
 
 DEFINITE = _paradigm("der den dem  die die der  das das dem  die die den")
+RELATIVE = _paradigm("der den dem  die die der  das das dem  die die denen")
+"""The relative pronoun: the article, but for the dative plural."""
 NO_ARTICLE = _paradigm("- - -  - - -  - - -  - - -")
 
 WEAK = _paradigm("e en en  e e en  e e en  en en en")
@@ -61,8 +63,11 @@ THIS = Determiner(
 )
 MY = Determiner(_like_ein("mein"), "my", "my", MIXED)
 OUR = Determiner(_like_ein("unser"), "our", "our", MIXED)
-NO = Determiner(_like_ein("kein"), "a", "", MIXED, definite=False)
-"""kein: the English says it with "not", which stands elsewhere."""
+NO = Determiner(_like_ein("kein"), "a", "any", MIXED, definite=False)
+NO_MASS = Determiner(_like_ein("kein"), "any", "any", MIXED, definite=False)
+"""kein: English says it with "not", which stands elsewhere: not a hat, not any hats, not any milk."""
+INSTRUMENT = Determiner(NO_ARTICLE, "the", "the", STRONG, definite=False)
+"""spielt Gitarre, plays the guitar."""
 BARE = Determiner(NO_ARTICLE, "", "", STRONG, definite=False)
 MANY = Determiner(_paradigm("- - -  - - -  - - -  viele viele vielen"), "", "many", STRONG, definite=False)
 SOME = Determiner(_paradigm("- - -  - - -  - - -  einige einige einigen"), "", "some", STRONG, definite=False)
@@ -129,7 +134,7 @@ def english_ing(base: str) -> str:
 
 
 english_third_person = english_plural
-"""washes, carries, sings: the rule is the one for plurals."""
+"""washes, carries, sings: the rule for plurals."""
 
 
 def article_a(next_word: str) -> str:

@@ -1,16 +1,24 @@
 """The words of the picture book, read from the tables beside this file (their headers explain them)."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
 
+from augenmerk.bitext.bilderbuch.entries import (
+    LIVING,
+    Adjective,
+    Adjectives,
+    Adverbial,
+    Noun,
+    Preposition,
+    Verb,
+)
 from augenmerk.bitext.bilderbuch.inflection import (
     ACCUSATIVE,
     DATIVE,
     FEMININE,
     MASCULINE,
     NEUTER,
-    NOMINATIVE,
     dative_plural,
     english_ing,
     english_past,
@@ -20,96 +28,25 @@ from augenmerk.bitext.bilderbuch.inflection import (
 
 _GENDERS = {"m": MASCULINE, "f": FEMININE, "n": NEUTER}
 _CASES = {"acc": ACCUSATIVE, "dat": DATIVE}
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Noun:
-    gender: int
-    german: tuple[tuple[str, str, str], tuple[str, str, str]]
-    """Singular and plural, each by case."""
-    english: tuple[tuple[str, ...], tuple[str, ...]]
-    """Singular and plural; a compound has several words."""
-    group: str
-    """What it is first of all."""
-    adjectives: str
-    """Which adjectives fit: those of its group, but nobody speaks of an old boy."""
-    kinds: frozenset[str]
-    counted: bool = True
-
-    @property
-    def lemma(self) -> str:
-        return self.german[0][NOMINATIVE]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Adjective:
-    german: str
-    stem: str
-    english: str
-    row: int
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Preposition:
-    """A preposition in one use: which case it takes, what it is in English, and the nouns it goes with."""
-
-    german: str
-    case: int
-    english: tuple[str, ...]
-    nouns: tuple[Noun, ...]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Verb:
-    prefix: str
-    infinitive: str
-    present: tuple[str, str]
-    """Without the prefix: third person singular, plural."""
-    participle: str
-    auxiliary: tuple[str, str]
-    base: str
-    third_person: str
-    past: str
-    past_participle: str
-    ing: str
-    particle: tuple[str, ...]
-    subjects: tuple[Noun, ...]
-    dative: tuple[Noun, ...]
-    accusative: tuple[Noun, ...]
-    prepositional: Preposition | None
-    directions: tuple[Preposition, ...]
-    manner: tuple[tuple[str, str], ...]
-    flags: frozenset[str]
-
-    @property
-    def to_infinitive(self) -> tuple[str, ...]:
-        """zu lesen, but vorzulesen in one word."""
-        stem = self.infinitive.removeprefix(self.prefix)
-        return (f"{self.prefix}zu{stem}",) if self.prefix else ("zu", stem)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Adverbial:
-    """An expression of time. Each word comes with the number of what it is linked to (0: nothing)."""
-
-    german: tuple[tuple[str, int], ...]
-    english: tuple[tuple[str, int], ...]
-    positions: frozenset[str]
+_BOYS = ("Ben", "Paul", "Max", "Jonas", "Felix", "Emil")
+_GIRLS = ("Anna", "Lena", "Mia", "Clara", "Emma", "Lotte")
 
 
 @dataclass(frozen=True, slots=True)
 class Lexicon:
     nouns: tuple[Noun, ...]
     names: tuple[Noun, ...]
-    adjectives: dict[str, tuple[tuple[Adjective, ...], tuple[Adjective, ...]]]
-    """By noun group: those of the first and of the second row."""
-    qualities: dict[str, tuple[Adjective, ...]]
-    """By noun group: what can be said with "is"; under "why", what explains what somebody does."""
+    reasons: Adjectives
+    """What explains what somebody does: because he is hungry."""
     verbs: tuple[Verb, ...]
     adverbials: dict[str, tuple[Adverbial, ...]]
+    """By the tense they go with."""
     locations: tuple[Preposition, ...]
+    """Where anything can happen."""
+    nooks: tuple[Preposition, ...]
+    """Where one can sit, lie or hide, but hardly bake a cake: unter dem Tisch."""
     surfaces: Preposition
-    """auf dem Tisch: where one can sit, lie or stand, but hardly bake a cake."""
+    """auf dem Tisch."""
     between: tuple[Preposition, ...]
     """Two things it can be between stand in the same room, or both outdoors."""
     outdoors: tuple[Preposition, ...]
@@ -122,18 +59,41 @@ def _rows(name: str, separator: str) -> list[list[str]]:
     return [[cell.strip() for cell in line.split(separator)] for line in lines]
 
 
-def _noun(row: list[str]) -> Noun:
+@dataclass(frozen=True, slots=True)
+class _Adjectives:
+    """The table of adjectives, ready to be asked which fit."""
+
+    rows: tuple[tuple[Adjective, frozenset[str], int], ...]
+
+    def before(self, kinds: frozenset[str], place: int) -> Adjectives:
+        return tuple(adjective for adjective, said_of, row in self.rows if row == place and said_of & kinds)
+
+    def marked(self, mark: str) -> Adjectives:
+        return tuple(adjective for adjective, said_of, _ in self.rows if mark in said_of)
+
+
+def _adjectives() -> _Adjectives:
+    rows = []
+    for spelling, english, kinds, row in _rows("adjectives.txt", "|"):
+        german, _, stem = spelling.partition(":")
+        said_of = frozenset(kinds.split())
+        rows.append((Adjective(german, stem or german, english, "used" in said_of), said_of, int(row)))
+    return _Adjectives(tuple(rows))
+
+
+def _noun(row: list[str], adjectives: _Adjectives) -> Noun:
     german, english, kinds_text = row
     singular, gender, plural = german.split()
     first, _, irregular = english.partition("/")
     *before, last = first.split()
-    kinds = kinds_text.split()
-    group = kinds[0]
-    if "own" in kinds and group in {"thing", "clothing", "vehicle"}:
-        kinds.append("belonging")
-    if "own" in kinds and group == "person":
-        kinds.append("relative")
+    group, *others = kinds_text.split()
+    if "own" in others and group in {"thing", "clothing", "vehicle"}:
+        others.append("belonging")
+    if "own" in others and group == "person":
+        others.append("relative")
+    kinds = frozenset((group, *others))
     oblique = plural if gender.endswith("~") else singular
+    fitting = (adjectives.before(kinds, 1), adjectives.before(kinds, 2))
     return Noun(
         gender=_GENDERS[gender[0]],
         german=((singular, oblique, oblique), (plural, plural, dative_plural(plural))),
@@ -142,16 +102,22 @@ def _noun(row: list[str]) -> Noun:
             tuple(irregular.split()) if irregular else (*before, english_plural(last)),
         ),
         group=group,
-        adjectives="child" if group == "person" and "child" in kinds else group,
-        kinds=frozenset(kinds),
+        kinds=kinds,
+        adjectives=fitting,
+        qualities=adjectives.marked("!") if group in LIVING else (*fitting[0], *fitting[1]),
         counted=plural != "-",
     )
 
 
-def _name(german: str, gender: int) -> Noun:
-    forms = (german, german, german)
+def _name(name: str, gender: int, adjectives: _Adjectives) -> Noun:
+    forms = (name, name, name)
     return Noun(
-        gender, (forms, forms), ((german,), (german,)), "name", "name", frozenset({"person", "child"})
+        gender,
+        german=(forms, forms),
+        english=((name,), (name,)),
+        group="name",
+        kinds=frozenset({"person", "child"}),
+        qualities=adjectives.marked("!"),
     )
 
 
@@ -192,14 +158,19 @@ def _places(nouns: tuple[Noun, ...]) -> _Places:
                 for (de, en), those in into.items()
             ),
             "zu": use("zu", DATIVE, "to", "beside"),
+            "sight": use("zu", DATIVE, "to", "sight"),
+            "drive": use("in", ACCUSATIVE, "into", "driven"),
             "durch": use("durch", ACCUSATIVE, "through", "through"),
+            "hike": use("durch", ACCUSATIVE, "through", "hiked"),
             "um": use("um", ACCUSATIVE, "around", "around"),
             "across": use("über", ACCUSATIVE, "across", "across"),
             "water": use("über", ACCUSATIVE, "across", "water"),
             "over": use("über", ACCUSATIVE, "over", "over"),
             "above": use("über", ACCUSATIVE, "over", "through across water building"),
             "onto": use("auf", ACCUSATIVE, "onto", "on"),
+            "wide": use("über", ACCUSATIVE, "over", "wide water"),
             "climb": use("auf", ACCUSATIVE, "onto", "climbable"),
+            "up": use("auf", ACCUSATIVE, "up", "up"),
             "unter": use("unter", ACCUSATIVE, "under", "under"),
             "hinter": use("hinter", ACCUSATIVE, "behind", "beside indoors"),
             "aus": (Preposition("aus", DATIVE, ("out", "of"), enterable),),
@@ -265,54 +236,49 @@ def _adverbial(german: str, english: str, positions: str) -> Adverbial:
 @cache
 def lexicon() -> Lexicon:
     """All tables, read and cross-referenced once."""
-    nouns = tuple(_noun(row) for row in _rows("nouns.txt", "|"))
-    names = tuple(_name(name, MASCULINE) for name in ("Ben", "Paul", "Max", "Jonas", "Felix", "Emil"))
-    names += tuple(_name(name, FEMININE) for name in ("Anna", "Lena", "Mia", "Clara", "Emma", "Lotte"))
+    adjectives = _adjectives()
+    nouns = tuple(_noun(row, adjectives) for row in _rows("nouns.txt", "|"))
+    names = tuple(_name(name, MASCULINE, adjectives) for name in _BOYS)
+    names += tuple(_name(name, FEMININE, adjectives) for name in _GIRLS)
     places = _places(nouns)
     manner = dict(_rows("manner.txt", "|"))
-    adjectives: dict[str, tuple[list[Adjective], list[Adjective]]] = {}
-    qualities: dict[str, list[Adjective]] = {}
-    for spelling, english, kinds, row in _rows("adjectives.txt", "|"):
-        german, _, stem = spelling.partition(":")
-        adjective = Adjective(german, stem or german, english, int(row))
-        for group in kinds.replace("! why", "").replace("!", "").split():
-            adjectives.setdefault(group, ([], []))[int(row) - 1].append(adjective)
-        said_of = ["person", "animal", "baby", "name"] if "!" in kinds else kinds.split()
-        for group in (*said_of, *(["why"] if "why" in kinds else [])):
-            qualities.setdefault(group, []).append(adjective)
     adverbials: dict[str, list[Adverbial]] = {}
     for when, german, english, positions in _rows("adverbials.txt", "|"):
         adverbials.setdefault(when, []).append(_adverbial(german, english, positions))
-    beside = _of_kinds(nouns, "beside indoors")
-    outdoors = tuple(
-        Preposition(
-            use.german,
-            use.case,
-            use.english,
-            tuple(noun for noun in use.nouns if noun.kinds.isdisjoint({"room", "building"})),
+
+    def around(kind: str) -> tuple[Preposition, ...]:
+        those = _of_kinds(nouns, kind)
+        return (
+            Preposition("neben", DATIVE, ("next", "to"), those),
+            Preposition("hinter", DATIVE, ("behind",), those),
+            Preposition("vor", DATIVE, ("in", "front", "of"), those),
+            Preposition("bei", DATIVE, ("near",), those),
         )
-        for use in places.at
-    )
+
+    surfaces = Preposition("auf", DATIVE, ("on",), _of_kinds(nouns, "on"))
     return Lexicon(
         nouns=nouns,
         names=names,
-        adjectives={group: (tuple(first), tuple(second)) for group, (first, second) in adjectives.items()},
-        qualities={group: tuple(found) for group, found in qualities.items()},
+        reasons=adjectives.marked("why"),
         verbs=tuple(_verb(row, nouns, places, manner) for row in _rows("verbs.txt", ";")),
         adverbials={when: tuple(found) for when, found in adverbials.items()},
         # The places' own prepositions are the usual case, so they stand for more of the choices.
-        locations=(
-            *places.at * 2,
-            Preposition("neben", DATIVE, ("next", "to"), beside),
-            Preposition("hinter", DATIVE, ("behind",), beside),
-            Preposition("vor", DATIVE, ("in", "front", "of"), beside),
-            Preposition("bei", DATIVE, ("near",), beside),
-            Preposition("unter", DATIVE, ("under",), _of_kinds(nouns, "under")),
+        locations=(*places.at * 2, *around("beside")),
+        nooks=(
+            *around("indoors"),
+            *[Preposition("unter", DATIVE, ("under",), _of_kinds(nouns, "under"))] * 2,
+            *[surfaces] * 5,
         ),
-        surfaces=Preposition("auf", DATIVE, ("on",), _of_kinds(nouns, "on")),
+        surfaces=surfaces,
         between=tuple(
             Preposition("zwischen", DATIVE, ("between",), _of_kinds(nouns, kind))
             for kind in ("beside", "indoors")
         ),
-        outdoors=outdoors,
+        outdoors=tuple(
+            replace(
+                use,
+                nouns=tuple(noun for noun in use.nouns if noun.kinds.isdisjoint({"room", "building", "dim"})),
+            )
+            for use in places.at
+        ),
     )

@@ -6,6 +6,7 @@ sides can be put in any order, independently of each other, and the gold alignme
 
 from typing import Protocol
 
+from augenmerk.bitext.bilderbuch.entries import Adjective, Adverbial, Noun, Preposition
 from augenmerk.bitext.bilderbuch.inflection import (
     CONTRACTIONS,
     DEFINITE,
@@ -17,7 +18,6 @@ from augenmerk.bitext.bilderbuch.inflection import (
     Determiner,
     article_a,
 )
-from augenmerk.bitext.bilderbuch.lexicon import Adjective, Adverbial, Noun, Preposition
 
 BITS = 8
 """How many bits a phrase may use, counted from its own first one."""
@@ -26,11 +26,13 @@ BITS = 8
 class Line:
     """One side of a sentence in the making."""
 
-    __slots__ = ("links", "words")
+    __slots__ = ("links", "mark", "words")
 
     def __init__(self) -> None:
         self.words: list[str] = []
         self.links: list[int] = []
+        self.mark = "."
+        """What it will end with."""
 
     def add(self, word: str, link: int) -> None:
         self.words.append(word)
@@ -42,11 +44,11 @@ class Line:
             self.add(",", link)
 
     def stop(self, link: int) -> None:
-        """A full stop, in the place of a comma that ended the last clause."""
+        """The last mark, in the place of a comma that ended the last clause."""
         if self.words[-1] == ",":
             self.words.pop()
             self.links.pop()
-        self.add(".", link)
+        self.add(self.mark, link)
 
 
 class Part(Protocol):
@@ -192,11 +194,11 @@ class Pronoun:
 
 
 class Gap:
-    """Where a relative clause has nothing, because its pronoun says it."""
+    """Where a clause has nothing, because its relative pronoun or the clause before it says who or what."""
 
     __slots__ = ("definite", "noun", "plural")
 
-    def __init__(self, antecedent: NounPhrase) -> None:
+    def __init__(self, antecedent: Nominal) -> None:
         self.noun = antecedent.noun
         self.plural = antecedent.plural
         self.definite = True
@@ -231,6 +233,26 @@ class PrepositionalPhrase:
         self.phrase.english(line)
 
 
+class Stranded:
+    """A preposition in a relative clause: German takes it along to the pronoun, English leaves it behind.
+
+    die Bank, auf der die Katze schläft: the bench that the cat is sleeping on.
+    """
+
+    __slots__ = ("bit", "preposition")
+
+    def __init__(self, preposition: Preposition, bit: int) -> None:
+        self.preposition = preposition
+        self.bit = bit
+
+    def german(self, line: Line) -> None:
+        """Nothing."""
+
+    def english(self, line: Line) -> None:
+        for word in self.preposition.english:
+            line.add(word, self.bit)
+
+
 class Time:
     """An adverbial of time."""
 
@@ -253,6 +275,6 @@ def english_pronoun(noun: Noun) -> str:
     """he, she or it: by nature, where German goes by grammar."""
     if "she" in noun.kinds:
         return "she"
-    if noun.group in {"person", "name"}:
+    if noun.group in ("person", "name"):
         return "he" if noun.gender == MASCULINE else "she"
     return "it"

@@ -1,0 +1,55 @@
+"""What the machine can do: its rate of matrix products, and how much memory we took."""
+
+import resource
+import time
+from collections.abc import Callable
+from pathlib import Path
+from statistics import median
+
+import torch
+
+
+def matrix_rate(bf16: bool, device: torch.device, size: int = 2048) -> float:
+    """Floating-point operations per second of a large matrix product, the median of several."""
+    dtype = torch.bfloat16 if bf16 else torch.float32
+    a, b = (torch.randn(size, size, device=device, dtype=dtype) for _ in range(2))
+    seconds = [timed(lambda: a @ b, device) for _ in range(8)]
+    return 2 * size**3 / median(seconds[2:])
+
+
+def timed(work: Callable[[], object], device: torch.device) -> float:
+    """Seconds until the work is done, on a GPU too."""
+    wait(device)
+    began = time.perf_counter()
+    work()
+    wait(device)
+    return time.perf_counter() - began
+
+
+def wait(device: torch.device) -> None:
+    if device.type == "cuda":
+        torch.cuda.synchronize(device)
+
+
+class PeakMemory:
+    """The most memory taken since it was made: of the GPU, or of the whole process."""
+
+    def __init__(self, device: torch.device) -> None:
+        self._device = device
+        if device.type == "cuda":
+            torch.cuda.reset_peak_memory_stats(device)
+        elif _CLEAR.exists():
+            _CLEAR.write_text("5")  # sets the high-water mark of the process to where it is now
+
+    def mib(self) -> float:
+        if self._device.type == "cuda":
+            return torch.cuda.max_memory_allocated(self._device) / 2**20
+        if _STATUS.exists():
+            for line in _STATUS.read_text().splitlines():
+                if line.startswith("VmHWM:"):
+                    return int(line.split()[1]) / 1024
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+_CLEAR = Path("/proc/self/clear_refs")
+_STATUS = Path("/proc/self/status")

@@ -1,0 +1,255 @@
+"""A run directory: all that is needed to translate and to go on training.
+
+    config.toml        the settings
+    tokenizer.json     the vocabulary; tokenizer.source.json and tokenizer.target.json where there are two
+    model.safetensors  the best weights so far
+    metrics.jsonl      a line per epoch
+    state.safetensors  what training goes on from: weights, moments, averages, random numbers, progress
+    result.json        the summary; a run that has it is finished
+    scores.json        what `augenmerk evaluate` found
+
+Whenever the process dies, each file is the old one or the new one, never half of either (see
+`augenmerk.durable`). To keep files in step with each other, save the state last, after the model and the
+metrics: a run that is resumed from the state before then writes the same files once more.
+
+Loading executes nothing: there is TOML, JSON, and safetensors.
+"""
+
+import json
+import math
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Self
+
+import torch
+from torch import Tensor
+
+from augenmerk.config import RunConfig
+from augenmerk.durable import (
+    bring_to_disk,
+    parse_object,
+    read_text,
+    reading,
+    reason,
+    remove_leftovers,
+    replace_file,
+    temporary_name,
+)
+from augenmerk.errors import AugenmerkError
+from augenmerk.tensorfile import load_tensors, read_about, save_tensors
+from augenmerk.text import Codec
+
+try:
+    import fcntl
+except ImportError:  # Windows: there, nothing keeps two processes from training one run
+    fcntl = None  # type: ignore[assignment]
+
+_CONFIG, _MODEL, _STATE = "config.toml", "model.safetensors", "state.safetensors"
+_METRICS, _RESULT, _SCORES = "metrics.jsonl", "result.json", "scores.json"
+_LOCK = ".lock"
+_TOKENIZERS = (("tokenizer.json",), ("tokenizer.source.json", "tokenizer.target.json"))
+
+
+class RunDirectory:
+    """One run on the disk. Made by `create` or `open`."""
+
+    def __init__(self, path: Path, config: RunConfig) -> None:
+        self.path = path
+        self.config = config
+
+    @staticmethod
+    def refuse_used(path: Path) -> None:
+        """Complains unless a run can be created here: where nothing is, or an empty folder."""
+        with reading(path):
+            if path.is_dir():
+                if not _missing(path):
+                    if (path / _RESULT).exists():
+                        raise AugenmerkError(f"{path} is a finished run; choose another --out.")
+                    raise AugenmerkError(
+                        f"{path} is an unfinished run; go on with --resume or choose another --out."
+                    )
+                if any(path.iterdir()):
+                    raise AugenmerkError(f"{path} holds something else already; choose another --out.")
+                if path.samefile(Path.cwd()):  # it would be replaced under our feet
+                    raise AugenmerkError(f"{path} is the folder you are in; choose a new one for --out.")
+            elif path.exists():
+                raise AugenmerkError(f"{path} is a file; choose a folder for --out.")
+
+    @classmethod
+    def create(cls, path: Path, config: RunConfig, codec: Codec) -> Self:
+        """A new run. Its folder appears whole or not at all, and never in place of anything."""
+        place = path.resolve()
+        new = temporary_name(place)
+        try:
+            cls.refuse_used(path)
+            shutil.rmtree(new, ignore_errors=True)  # of a killed process that had our number
+            new.mkdir(parents=True)
+            codec.save(new)
+            (new / _CONFIG).write_text(config.to_toml(), encoding="utf-8", newline="\n")
+            for file in new.iterdir():
+                bring_to_disk(file)
+            bring_to_disk(new)
+            if place.exists():
+                place.rmdir()  # it is empty, or this fails; not every system renames onto an empty folder
+            new.rename(place)
+            bring_to_disk(place.parent)
+            # Not earlier: only now is it certain that no other process will create the same run.
+            remove_leftovers(place.parent, place.name)
+        except OSError as error:
+            cls.refuse_used(path)  # another process was faster
+            raise AugenmerkError(
+                f"{path}: the run cannot be created there ({reason(error)}); "
+                f"make room or choose another --out."
+            ) from None
+        finally:
+            shutil.rmtree(new, ignore_errors=True)
+        return cls(path, config)
+
+    @classmethod
+    def open(cls, path: Path) -> Self:
+        """The run in this folder, finished or not."""
+        with reading(path):
+            if not path.exists():
+                raise AugenmerkError(f"{path}: there is no such run directory.")
+            if not path.is_dir():
+                raise AugenmerkError(f"{path} is a file; expected a run directory.")
+            if missing := _missing(path):
+                raise AugenmerkError(f"{path} is not a run directory: it has no {missing}.")
+        return cls(path, RunConfig.from_toml(read_text(path / _CONFIG), str(path / _CONFIG)))
+
+    @cached_property
+    def codec(self) -> Codec:
+        return Codec.load(self.path)
+
+    @property
+    def model_path(self) -> Path:
+        """The best weights, to be named in complaints."""
+        return self.path / _MODEL
+
+    @property
+    def finished(self) -> bool:
+        return (self.path / _RESULT).exists()
+
+    @contextmanager
+    def training(self) -> Iterator[None]:
+        """Keeps a second process from training the run at the same time; inside, files may be saved.
+
+        The lock goes with the process, however that ends.
+        """
+        try:
+            lock = (self.path / _LOCK).open("ab")
+        except OSError as error:
+            raise AugenmerkError(f"{self.path}: cannot be written to ({reason(error)}).") from None
+        with lock:
+            if fcntl is not None:
+                try:
+                    fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                except BlockingIOError:
+                    raise AugenmerkError(
+                        f"{self.path} is being trained by another process; wait until it is done or stop it."
+                    ) from None
+                except OSError:
+                    pass  # a file system without locks, on some networks: no worse than without fcntl
+            remove_leftovers(self.path)
+            yield
+
+    def save_model(self, tensors: Mapping[str, Tensor], about: Mapping[str, Any]) -> None:
+        """The best weights, and what there is to say about them."""
+        save_tensors(self.model_path, "model", tensors, about, self._vocabulary())
+
+    def load_model(self, device: torch.device | str = "cpu") -> dict[str, Tensor]:
+        """The best weights."""
+        if not self.model_path.exists():
+            raise AugenmerkError(
+                f"{self.path} has no {_MODEL} yet: its training has not come to the end of an epoch."
+            )
+        tensors, _ = load_tensors(self.model_path, "model", self._vocabulary())
+        return {name: tensor.to(device) for name, tensor in tensors.items()}
+
+    @property
+    def about_model(self) -> dict[str, Any]:
+        """What was said about the best weights; the weights themselves are not read."""
+        return read_about(self.model_path, "model")
+
+    def save_state(self, tensors: Mapping[str, Tensor], progress: Mapping[str, Any]) -> None:
+        """What training goes on from. `progress` comes back as from JSON, with lists for tuples."""
+        save_tensors(self.path / _STATE, "state", tensors, progress, self._vocabulary())
+
+    def load_state(self) -> tuple[dict[str, Tensor], dict[str, Any]] | None:
+        """What training goes on from, in memory of its own; None if it has to start from the beginning."""
+        path = self.path / _STATE
+        return load_tensors(path, "state", self._vocabulary()) if path.exists() else None
+
+    def write_metrics(self, history: Sequence[Mapping[str, Any]]) -> None:
+        """All epochs so far. Numbers that JSON does not know (NaN, infinity) become null."""
+        self._write(_METRICS, "".join(_strict_json(epoch) + "\n" for epoch in history))
+
+    def read_metrics(self) -> list[dict[str, Any]]:
+        path, metrics = self.path / _METRICS, []
+        if path.exists():
+            for number, line in enumerate(read_text(path).split("\n"), 1):
+                with reading(path, f", line {number}"):
+                    metrics += [parse_object(line)] if line else []
+        return metrics
+
+    def finish(self, result: Mapping[str, Any]) -> None:
+        """Writes the summary, which makes the run a finished one."""
+        self._write(_RESULT, _strict_json(result, indent=2) + "\n")
+
+    @property
+    def result(self) -> dict[str, Any] | None:
+        """The summary; None if the run is not finished."""
+        path = self.path / _RESULT
+        if not path.exists():
+            return None
+        with reading(path):
+            return parse_object(read_text(path))
+
+    def write_scores(self, scores: Sequence[Mapping[str, Any]]) -> None:
+        self._write(_SCORES, _strict_json(scores, indent=2) + "\n")
+
+    def read_scores(self) -> list[dict[str, Any]]:
+        path = self.path / _SCORES
+        if not path.exists():
+            return []
+        with reading(path):
+            return [dict(entry) for entry in json.loads(read_text(path))]
+
+    def _write(self, name: str, content: str) -> None:
+        # Half a surrogate pair, as in the name of a folder that is not UTF-8, is written as JSON escapes it.
+        replace_file(self.path / name, [content.encode("utf-8", "backslashreplace")])
+
+    def _vocabulary(self) -> bytes:
+        """Without which the weights mean nothing: they are read again only beside the same."""
+        with reading(self.path):
+            return b"".join((self.path / name).read_bytes() for name in _tokenizers(self.path))
+
+
+def _tokenizers(folder: Path) -> tuple[str, ...]:
+    """The tokenizer files in a folder; those of two languages go first, as in `Codec.load`."""
+    for names in reversed(_TOKENIZERS):
+        if all((folder / name).is_file() for name in names):
+            return names
+    return ()
+
+
+def _missing(folder: Path) -> str | None:
+    """What a folder lacks to be a run directory."""
+    if not (folder / _CONFIG).is_file():
+        return _CONFIG
+    return None if _tokenizers(folder) else _TOKENIZERS[0][0]
+
+
+def _strict_json(value: object, indent: int | None = None) -> str:
+    return json.dumps(_without_nan(value), indent=indent, ensure_ascii=False, allow_nan=False)
+
+
+def _without_nan(value: object) -> object:
+    if isinstance(value, Mapping):
+        return {key: _without_nan(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_without_nan(inner) for inner in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -1,0 +1,100 @@
+"""The command line: parse, call, print; nothing else.
+
+Commands import what they need when they run, so that `augenmerk --help` answers at once.
+"""
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from augenmerk import __version__
+from augenmerk.cli.data import app as data_app
+from augenmerk.errors import AugenmerkError
+
+app = typer.Typer(
+    name="augenmerk",
+    help="Attention in sequence-to-sequence models: to learn, to teach and to research.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.add_typer(data_app, name="data")
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"augenmerk {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    pass
+
+
+@app.command(epilog="Example:  augenmerk demo")
+def demo(
+    json: Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")] = False,
+) -> None:
+    """Show what is here, on data that needs no download."""
+    from augenmerk.cli.demo import run
+
+    run(json)
+
+
+@app.command(
+    epilog="Examples:  augenmerk train quick --data bilderbuch --epochs 3    "
+    "augenmerk train classic --attention mean --seed 2 --set train.lr=0.002"
+)
+def train(
+    preset: Annotated[
+        str | None, typer.Argument(help="classic, quick, strong, or a TOML file.", show_default=False)
+    ] = None,
+    data: Annotated[str | None, typer.Option(help="bilderbuch, multi30k, or your own folder.")] = None,
+    attention: Annotated[
+        str | None,
+        typer.Option(help="none, mean, scaled-dot, dot, bilinear, additive or multi-head."),
+    ] = None,
+    seed: Annotated[int | None, typer.Option(help="Of weights, order of the data and dropout.")] = None,
+    epochs: Annotated[int | None, typer.Option(help="How often to go through the data.")] = None,
+    out: Annotated[Path | None, typer.Option(help="The run directory.  [default: runs/...]")] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on with the run in --out.")] = False,
+    device: Annotated[str, typer.Option(help="auto, cpu or cuda.")] = "auto",
+    settings: Annotated[
+        list[str] | None, typer.Option("--set", help="Any setting, e.g. train.lr=0.002; repeatable.")
+    ] = None,
+    tensorboard: Annotated[
+        bool, typer.Option("--tensorboard", help="Also write TensorBoard events into the run.")
+    ] = False,
+    json: Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")] = False,
+) -> None:
+    """Train a translator."""
+    from augenmerk.cli.train import run
+
+    overrides = {
+        "data.bitext": data,
+        "model.attention": attention,
+        "train.seed": seed,
+        "train.epochs": epochs,
+    }
+    run(preset, overrides, settings or [], out, resume, device, tensorboard, json)
+
+
+def main() -> None:
+    """Runs the command; what the user can put right is one sentence and exit code 2."""
+    try:
+        app()
+    except AugenmerkError as error:
+        typer.echo(f"augenmerk: {error}", err=True)
+        sys.exit(2)
+    except BrokenPipeError:
+        # The reader (`head`, say) has seen enough; nothing is left to write, not even on closing stdout.
+        sys.stderr.close()
+        sys.exit(0)

@@ -1,0 +1,1 @@
+"""The translator and its exchangeable part, attention."""

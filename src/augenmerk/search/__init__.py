@@ -1,0 +1,27 @@
+"""Greedy and beam search, sampling and forced decoding over a step function; knows no model.
+
+N sentences, K hypotheses of each, V ids, S source positions; B is the width of a beam.
+
+All of it is batched over sentences and hypotheses together, and sentences that are done leave the batch.
+What a step leaves behind is small: ids, back-pointers, log-probabilities and attention weights, never
+anything of width V. The hypotheses are read back from that at the end, along the back-pointers.
+"""
+
+from augenmerk.search.beam import BeamStep, length_limits, search
+from augenmerk.search.decoder import Decoder, Hypothesis, State
+from augenmerk.search.tree import BeamTrace, TraceNode, trace
+from augenmerk.search.walk import force, sample
+
+__all__ = [
+    "BeamStep",
+    "BeamTrace",
+    "Decoder",
+    "Hypothesis",
+    "State",
+    "TraceNode",
+    "force",
+    "length_limits",
+    "sample",
+    "search",
+    "trace",
+]

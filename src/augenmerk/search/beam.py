@@ -1,0 +1,164 @@
+"""Beam search: several hypotheses of each sentence side by side, of whose continuations the best are kept."""
+
+import math
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from augenmerk.config import SearchConfig
+from augenmerk.errors import AugenmerkError
+from augenmerk.search.continuations import banned_ids, best_continuations, best_of_each, top
+from augenmerk.search.decoder import (
+    LEAVING,
+    Decoder,
+    Hypothesis,
+    State,
+    Step,
+    check_limits,
+    read_back,
+    take_rows,
+)
+from augenmerk.search.walk import greedy
+from augenmerk.text import BOS, EOS
+
+
+class BeamStep(NamedTuple):
+    """One step of a beam search, for whoever watches it. A log-probability of -inf says: there is none."""
+
+    sentences: Tensor  # (N) which sentences the rows are
+    considered: Tensor  # (N, K, C) log-probabilities of the best continuations of each live hypothesis
+    considered_tokens: Tensor  # (N, K, C)
+    chosen: Tensor  # (N, B) log-probabilities of the best continuations of all of them
+    parents: Tensor  # (N, B) which of the K hypotheses those continue
+    tokens: Tensor  # (N, B) EOS is the end of a hypothesis; the others live on, as the next step's K
+
+
+def length_limits(settings: SearchConfig, source_lengths: Sequence[int]) -> list[int]:
+    """The maximum length of each translation, from the number of tokens of its source."""
+    if not settings.max_ratio:
+        return [settings.max_length] * len(source_lengths)
+    return [min(settings.max_length, int(settings.max_ratio * length) + 10) for length in source_lengths]
+
+
+@torch.no_grad()
+def search(
+    decoder: Decoder,
+    *,
+    beam: int = 1,
+    n_best: int = 1,
+    length_penalty: float = 0.0,
+    max_lengths: int | Sequence[int],
+    allow_unknown: bool = True,
+    watch: Callable[[BeamStep], None] | None = None,
+) -> list[list[Hypothesis]]:
+    """The `n_best` translations of each sentence that a beam finds, the best score first.
+
+    At each step the best `beam` continuations of all live hypotheses of a sentence are chosen. Those that
+    end in EOS are finished, the others live on. So a beam of 1 is greedy search, and a beam as wide as
+    everything leaves nothing out. The best of all that ever finished are returned; only where they are
+    fewer than `n_best`, those follow that reached their maximum length (which counts EOS) unfinished.
+
+    A sentence is done when no live hypothesis can change that any more: log-probabilities only fall and
+    lengths only grow, so log_probability / max_length**length_penalty is the best score a live hypothesis
+    can still attain. Stopping at this bound changes no result.
+    """
+    if beam < 1:
+        raise AugenmerkError(f"A beam of {beam} is impossible: it must be 1 (greedy) or more.")
+    if not 1 <= n_best <= beam:
+        raise AugenmerkError(
+            f"n_best = {n_best} is impossible with a beam of {beam}: it must be 1 to {beam}."
+        )
+    if not length_penalty >= 0.0:
+        raise AugenmerkError(f"A length penalty of {length_penalty} is impossible: it must be 0 or more.")
+    limits = check_limits(max_lengths, decoder.sentences)
+    if not limits:
+        return []
+    if beam == 1 and watch is None:
+        return greedy(decoder, limits, length_penalty, allow_unknown)
+    return _beam_search(decoder, limits, beam, n_best, length_penalty, allow_unknown, watch)
+
+
+def _beam_search(
+    decoder: Decoder,
+    limits: list[int],
+    beam: int,
+    n_best: int,
+    length_penalty: float,
+    allow_unknown: bool,
+    watch: Callable[[BeamStep], None] | None,
+) -> list[list[Hypothesis]]:
+    state = decoder.start()
+    device = state[0].device
+    rows = torch.arange(len(limits), device=device)
+    limit = torch.tensor(limits, device=device)
+    norms = torch.tensor([length**length_penalty for length in range(max(limits) + 1)], device=device).float()
+    tokens = torch.full((len(limits), 1), BOS, device=device)
+    totals = torch.zeros((len(limits), 1), device=device)  # log-probabilities; -inf for what is not alive
+    best = torch.full((len(limits), n_best), -math.inf, device=device)  # scores of the best that finished
+    ends = torch.full((len(limits), n_best), -1, device=device)  # and where they did: step * beam + slot
+    all_ends = ends.clone()
+    history: list[Step] = []
+    for step in range(max(limits)):
+        log_probs, weights, state = decoder.step(tokens, state)
+        banned = banned_ids(log_probs.shape[2], allow_unknown, device)
+        before = totals
+        totals, parents, tokens = best_continuations(totals, log_probs, banned, beam)
+        row = torch.arange(len(rows), device=device)[:, None]
+        history.append(Step(rows, tokens, parents, log_probs[row, parents, tokens], weights))
+        if watch is not None:
+            watch(BeamStep(rows, *best_of_each(before, log_probs, banned, beam), totals, parents, tokens))
+
+        ended, last = tokens == EOS, limit == step + 1
+        places = (step * beam + torch.arange(tokens.shape[1], device=device)).expand_as(tokens)
+        finished = totals.masked_fill(~ended, -math.inf) / norms[step + 1]
+        best, ends = _best_finished(best, ends, finished, places)
+        totals = totals.masked_fill(ended, -math.inf)
+        if step + 1 in limits:
+            ends = torch.where(last[:, None], _filled_up(best, ends, totals, places), ends)
+        remaining = ~last & (totals.amax(1) / norms[limit] > best[:, -1])
+        if (count := int(remaining.sum())) == 0:
+            break
+        totals = totals.masked_fill(~remaining[:, None], -math.inf)
+        state = _follow(state, parents)
+        if (len(rows) - count) * LEAVING >= len(rows):
+            all_ends[rows] = ends
+            kept = remaining.nonzero()[:, 0]
+            decoder, state = decoder.keep(kept), take_rows(state, kept)
+            rows, limit, tokens, totals, best, ends = take_rows(
+                (rows, limit, tokens, totals, best, ends), kept
+            )
+    all_ends[rows] = ends
+    slots = torch.where(all_ends >= 0, all_ends % beam, 0)
+    found = read_back(history, all_ends // beam + 1, slots, length_penalty)
+    # The sums above are in single precision; hypotheses that are equal there may differ in what is returned.
+    return [
+        sorted(each, key=lambda hypothesis: (not hypothesis.finished, -hypothesis.score)) for each in found
+    ]
+
+
+def _best_finished(best: Tensor, ends: Tensor, scores: Tensor, places: Tensor) -> tuple[Tensor, Tensor]:
+    """The best of those that finished before and those that do now; of equals, the earlier."""
+    all_scores = torch.cat((best, scores), 1)
+    order = top(all_scores, best.shape[1])
+    return all_scores.gather(1, order), torch.cat((ends, places), 1).gather(1, order)
+
+
+def _filled_up(best: Tensor, ends: Tensor, totals: Tensor, places: Tensor) -> Tensor:
+    """The best that finished and, where they are too few, the best that live; both are sorted already."""
+    absent = torch.cat((best, totals), 1).isneginf()
+    order = absent.byte().argsort(dim=1, stable=True)[:, : best.shape[1]]
+    return torch.cat((ends, places), 1).gather(1, order)
+
+
+def _follow(state: State, parents: Tensor) -> State:
+    """Each (N, K, ...) -> (N, B, ...): a hypothesis takes over the state of the one it continues."""
+    N, B = parents.shape
+    row = torch.arange(N, device=parents.device)[:, None]
+    return tuple(
+        part.flatten(0, 1)
+        .index_select(0, (row * part.shape[1] + parents).flatten())
+        .view(N, B, *part.shape[2:])
+        for part in state
+    )

@@ -1,0 +1,132 @@
+"""What a search asks of a model, what it remembers of each step, and the hypotheses it gives back."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
+
+import torch
+from torch import Tensor
+
+from augenmerk.errors import AugenmerkError
+from augenmerk.text import EOS
+
+State = tuple[Tensor, ...]
+"""What a decoder remembers of the words it has read: at least one tensor, each (N, K, ...)."""
+
+LEAVING = 4
+"""Done sentences leave when they are one in so many; sooner, copying the others costs more than it saves."""
+
+
+class Decoder(Protocol):
+    """One more word for each hypothesis of a batch of sentences, whose sources it has read already.
+
+    What it knows of a source it keeps once for each sentence, not for each hypothesis: that is what makes
+    wide beams cheap. Its tensors are only read by a search, never written to.
+    """
+
+    @property
+    def sentences(self) -> int:
+        """N."""
+
+    def start(self) -> State:
+        """The state before BOS is read, with K = 1."""
+
+    def step(self, tokens: Tensor, state: State) -> tuple[Tensor, Tensor, State]:
+        """Reads tokens (N, K).
+
+        Gives log-probabilities (N, K, V) of the next, attention weights (N, K, S), and the new state.
+        """
+
+    def keep(self, sentences: Tensor) -> "Decoder":
+        """The same for these of its sentences, in this order. S may shrink to what they need."""
+
+
+@dataclass(frozen=True, eq=False)
+class Hypothesis:
+    """A translation in ids, with what the model thinks of it and where it looked."""
+
+    ids: tuple[int, ...]
+    """The tokens produced, without BOS and EOS."""
+    finished: bool
+    """Whether it ended in EOS, rather than at the maximum length."""
+    log_probability: float
+    """The sum of `token_log_probabilities`."""
+    score: float
+    """log_probability / length**length_penalty, where EOS counts towards the length."""
+    token_log_probabilities: tuple[float, ...]
+    """The model's own, one for each id and, if finished, one for EOS."""
+    weights: Tensor
+    """(len(token_log_probabilities), S): where the model looked as it produced each of them; on the CPU."""
+
+
+class Step(NamedTuple):
+    """What is kept of a step. Without back-pointers, every hypothesis continues itself."""
+
+    rows: Tensor  # (N) which sentences were still there
+    tokens: Tensor  # (N, B)
+    parents: Tensor | None  # (N, B) which of the K hypotheses these continue
+    log_probs: Tensor  # (N, B) of these tokens
+    weights: Tensor  # (N, K, S)
+
+
+def check_limits(max_lengths: int | Sequence[int], sentences: int) -> list[int]:
+    """The maximum length of each sentence, EOS counted."""
+    limits = [max_lengths] * sentences if isinstance(max_lengths, int) else list(max_lengths)
+    if len(limits) != sentences:
+        raise AugenmerkError(f"There are {len(limits)} maximum lengths for {sentences} sentences.")
+    if (shortest := min(limits, default=1)) < 1:
+        raise AugenmerkError(f"A maximum length of {shortest} is impossible: it must be 1 or more.")
+    return limits
+
+
+def take_rows(tensors: Sequence[Tensor], rows: Tensor) -> State:
+    return tuple(tensor.index_select(0, rows) for tensor in tensors)
+
+
+def read_back(
+    history: Sequence[Step], lengths: Tensor, slots: Tensor, length_penalty: float
+) -> list[list[Hypothesis]]:
+    """The hypotheses of each sentence with these lengths (0: none) that end in these slots, both (N, n)."""
+    N, n = lengths.shape
+    T, S = len(history), history[0].weights.shape[2]
+    ids = lengths.new_zeros((N, n, T))
+    log_probs = history[0].log_probs.new_zeros((N, n, T))
+    weights = history[0].weights.new_zeros((N, n, T, S))
+    slots = slots.clone()
+    for t in reversed(range(T)):
+        rows, tokens, parents, token_log_probs, step_weights = history[t]
+        slot = slots[rows]  # a hypothesis that ended before t waits in its slot
+        ids[rows, :, t] = tokens.gather(1, slot)
+        log_probs[rows, :, t] = token_log_probs.gather(1, slot)
+        if parents is not None:
+            slot = torch.where(lengths[rows] > t, parents.gather(1, slot), slot)
+            slots[rows] = slot
+            slot = slot.clamp(max=step_weights.shape[1] - 1)  # for those waiting: there may be fewer parents
+        row = torch.arange(len(rows), device=rows.device)[:, None]
+        weights[rows, :, t, : step_weights.shape[2]] = step_weights[row, slot]
+    if bool((lengths[:, 0] == 0).any() | log_probs.isnan().any()):
+        raise AugenmerkError(
+            "The model gives no word a probability (not a number): its weights are broken, as they are "
+            "when training has diverged; train again with a lower train.lr."
+        )
+    return [
+        [
+            _hypothesis(i[:length], p[:length], w[:length], length_penalty)
+            for i, p, w, length in zip(*sentence, strict=True)
+            if length
+        ]
+        for sentence in zip(ids.tolist(), log_probs.tolist(), weights.cpu(), lengths.tolist(), strict=True)
+    ]
+
+
+def _hypothesis(ids: list[int], log_probs: list[float], weights: Tensor, length_penalty: float) -> Hypothesis:
+    finished = ids[-1] == EOS
+    total = sum(log_probs)
+    return Hypothesis(
+        ids=tuple(ids[:-1] if finished else ids),
+        finished=finished,
+        log_probability=total,
+        score=float(total / len(ids) ** length_penalty),
+        token_log_probabilities=tuple(log_probs),
+        weights=weights,
+    )

@@ -1,0 +1,199 @@
+"""Processes for test_checkpoint.py to kill, to starve and to compete with.
+
+Importing torch takes longer than the tests do. So this file is also a program that imports it once, and
+forks for each task that it is given on its standard input.
+"""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NoReturn
+
+import torch
+from torch import Tensor
+
+from augenmerk.checkpoint import RunDirectory
+from augenmerk.errors import AugenmerkError
+
+
+class Forker:
+    """Starts processes; each writes what it has to say into a file."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._started = 0
+        self._program = subprocess.Popen(
+            [sys.executable, __file__], stdin=subprocess.PIPE, text=True, start_new_session=True
+        )
+
+    def start(self, task: str, run: Path) -> "Process":
+        output = self._folder / f"said-{self._started}"
+        self._started += 1
+        assert self._program.stdin is not None
+        self._program.stdin.write(f"{task}\t{run}\t{output}\n")
+        self._program.stdin.flush()
+        return Process(output)
+
+    def close(self) -> None:
+        """Ends all that was started, also what a failed test has not killed."""
+        os.killpg(self._program.pid, signal.SIGKILL)
+        assert self._program.stdin is not None
+        self._program.stdin.close()
+        self._program.wait()
+
+
+class Process:
+    """One that was forked."""
+
+    def __init__(self, output: Path) -> None:
+        self._output = output
+
+    def said(self) -> list[str]:
+        """The lines so far, without the first, which is the process's number."""
+        return self._lines()[1:]
+
+    def wait_until_it_spoke(self) -> None:
+        self._wait(2)
+
+    def wait(self) -> None:
+        """Waits for its end."""
+        number = self._wait(1)
+        while True:
+            try:
+                os.kill(number, 0)
+            except ProcessLookupError:
+                return
+            time.sleep(0.001)
+
+    def kill(self) -> None:
+        os.kill(self._wait(1), signal.SIGKILL)
+        self.wait()
+
+    def _lines(self) -> list[str]:
+        text = self._output.read_text(encoding="utf-8") if self._output.exists() else ""
+        return text.split("\n")[:-1]
+
+    def _wait(self, lines: int) -> int:
+        """Waits for so many lines; returns the process's number."""
+        deadline = time.monotonic() + 60
+        while len(self._lines()) < lines:
+            assert time.monotonic() < deadline, "the process says nothing"
+            time.sleep(0.001)
+        return int(self._lines()[0])
+
+
+# -- what the processes do --------------------------------------------------------------------------------
+
+
+def say(*words: object) -> None:
+    os.write(1, (" ".join(map(str, words)) + "\n").encode())
+
+
+def tensors(step: int) -> dict[str, Tensor]:
+    """Large enough that there is time to be killed while they are written."""
+    return {
+        "weight": torch.full((500_000,), float(step)),
+        "rng": torch.tensor([step % 256], dtype=torch.uint8),
+    }
+
+
+def save_for_ever(folder: Path) -> NoReturn:
+    run = RunDirectory.open(folder)
+    with run.training():
+        state = run.load_state()
+        step = 0 if state is None else state[1]["step"]
+        while True:
+            step += 1
+            run.save_model(tensors(step), {"step": step})
+            run.write_metrics([{"step": n} for n in range(step)])
+            run.save_state(tensors(step), {"step": step})
+            say(step)
+
+
+def create_for_ever(folder: Path) -> NoReturn:
+    like = RunDirectory.open(folder)
+    codec, n = like.codec, 0
+    while True:
+        RunDirectory.create(folder.parent / "many" / f"{os.getpid()}-{n}", like.config, codec)
+        n += 1
+        say(n)
+
+
+def create_contested(folder: Path) -> None:
+    like = RunDirectory.open(folder)
+    RunDirectory.create(folder.parent / "contested", like.config, like.codec)
+    say("created")
+
+
+def create_without_permission(folder: Path) -> None:
+    like = RunDirectory.open(folder)
+    codec = like.codec
+    if os.geteuid() == 0:  # whom permissions do not hinder
+        os.seteuid(65534)
+    RunDirectory.create(folder.parent / "closed" / "run", like.config, codec)
+
+
+def save_too_much(folder: Path) -> None:
+    run = RunDirectory.open(folder)
+    with run.training(), limited_file_size(50_000):
+        run.save_state(tensors(2), {"step": 2})
+
+
+def create_too_much(folder: Path) -> None:
+    like = RunDirectory.open(folder)
+    codec = like.codec
+    with limited_file_size(100):
+        RunDirectory.create(folder.parent / "large", like.config, codec)
+
+
+def hold(folder: Path) -> None:
+    with RunDirectory.open(folder).training():
+        say("held")
+        signal.pause()
+
+
+@contextmanager
+def limited_file_size(size: int) -> Iterator[None]:
+    """What a full disk is like, some way into a file."""
+    import resource
+
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+TASKS = {
+    task.__name__: task
+    for task in (
+        *(save_for_ever, create_for_ever, create_contested, create_without_permission),
+        *(save_too_much, create_too_much, hold),
+    )
+}
+
+
+def main() -> None:
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for the dead: let them go at once
+    for line in sys.stdin:
+        task, folder, output = line.rstrip("\n").split("\t")
+        if os.fork() == 0:
+            try:
+                os.dup2(os.open(output, os.O_WRONLY | os.O_CREAT | os.O_APPEND), 1)
+                say(os.getpid())
+                TASKS[task](Path(folder))
+            except AugenmerkError as error:
+                say(error)
+            finally:
+                os._exit(0)
+
+
+if __name__ == "__main__":
+    main()

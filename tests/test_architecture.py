@@ -1,0 +1,63 @@
+"""Imports point one way: what docs/architecture.md draws is what the code does."""
+
+import ast
+from pathlib import Path
+
+import augenmerk
+
+PACKAGE = Path(augenmerk.__file__).parent
+
+# From the ground up. A part may import what stands before it; nothing that stands after it.
+LAYERS = (
+    *("errors", "durable", "words", "config", "bitext", "text", "subword_dropout"),
+    *("batching", "precision", "model", "search"),
+    *("checkpoint", "translate", "evaluate", "engine", "train", "bench", "cli"),
+)
+# Some parts may know less than their place would permit.
+ONLY = {
+    "bitext": {"errors", "words"},
+    "words": set[str](),
+    "durable": {"errors"},
+    "config": {"errors"},
+    "model": {"config"},
+    "search": {"config", "errors", "text"},
+    "precision": set[str](),
+}
+
+
+def parts() -> dict[str, set[str]]:
+    """Each part (a module or package directly below augenmerk) with the other parts it imports anywhere."""
+    imported: dict[str, set[str]] = {}
+    for path in sorted(PACKAGE.rglob("*.py")):
+        part = path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+        if part in ("__init__", "__main__"):
+            continue
+        names = imported.setdefault(part, set())
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ImportFrom) and node.module and node.module.split(".")[0] == "augenmerk":
+                inside = node.module.split(".")[1:]
+                names.update(inside[:1] or [alias.name for alias in node.names])
+            elif isinstance(node, ast.Import):
+                names.update(
+                    alias.name.split(".")[1] for alias in node.names if alias.name.startswith("augenmerk.")
+                )
+            elif isinstance(node, ast.ImportFrom):
+                assert node.level == 0, f"{path}: relative imports hide which part is meant"
+        names -= {part, "__version__"}
+    return imported
+
+
+def test_every_part_has_its_place() -> None:
+    assert set(parts()) == set(LAYERS)
+
+
+def test_imports_point_down() -> None:
+    place = {part: number for number, part in enumerate(LAYERS)}
+    for part, imported in parts().items():
+        for other in imported:
+            assert place[other] < place[part], f"{part} must not import {other}"
+
+
+def test_parts_that_may_know_little_know_little() -> None:
+    for part, allowed in ONLY.items():
+        assert parts()[part] <= allowed

@@ -1,0 +1,200 @@
+"""The command line as a person meets it: real processes, real files."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import augenmerk
+
+
+def run(
+    *arguments: str, env: dict[str, str] | None = None, cwd: Path | None = None
+) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "augenmerk", *arguments],
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        env={**os.environ, "COLUMNS": "100", "NO_COLOR": "1", **(env or {})},
+        cwd=cwd,
+        check=False,
+    )
+
+
+def fails_with_a_sentence(*arguments: str, env: dict[str, str] | None = None) -> str:
+    result = run(*arguments, env=env)
+    assert result.returncode == 2
+    assert result.stdout == ""
+    assert "Traceback" not in result.stderr
+    lines = result.stderr.strip().splitlines()
+    assert len(lines) == 1, result.stderr
+    assert lines[0].startswith("augenmerk: ")
+    assert lines[0].endswith(".")
+    return lines[0]
+
+
+def test_help_answers_without_torch() -> None:
+    """Two seconds would be too long to wait for help; importing torch alone takes about that."""
+    code = (
+        "import sys\n"
+        "sys.argv = ['augenmerk', '--help']\n"
+        "from augenmerk.cli import main\n"
+        "try:\n"
+        "    main()\n"
+        "except SystemExit as end:\n"
+        "    heavy = {'torch', 'numpy', 'tokenizers', 'pydantic', 'scipy', 'matplotlib'} & set(sys.modules)\n"
+        "    print('heavy:', sorted(heavy), 'code:', end.code)\n"
+    )
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert "heavy: [] code: 0" in result.stdout
+    assert "Usage:" in result.stdout
+
+
+def test_the_command_is_installed_and_knows_its_version() -> None:
+    command = Path(sys.executable).with_name("augenmerk")
+    result = subprocess.run([command, "--version"], capture_output=True, text=True, check=True)
+    assert result.stdout == f"augenmerk {augenmerk.__version__}\n"
+
+
+@pytest.mark.parametrize(
+    "command", [[], ["data"], ["demo"], *(["data", c] for c in ("list", "show", "fetch", "export"))]
+)
+def test_every_command_explains_itself(command: list[str]) -> None:
+    result = run(*command, "--help")
+    assert result.returncode == 0
+    assert "Usage:" in result.stdout
+    if command not in ([], ["data"]):
+        assert "Example:" in result.stdout
+        assert "--json" in result.stdout
+
+
+def test_wrong_usage_has_exit_code_2() -> None:
+    assert run("data", "show", "--no-such-flag").returncode == 2
+    assert run("data", "show", "--pairs", "none").returncode == 2
+    assert run("no-such-command").returncode == 2
+
+
+def test_list_says_what_is_there_and_what_is_not(tmp_path: Path) -> None:
+    empty = {"AUGENMERK_DATA": str(tmp_path), "HOME": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path)}
+    rows = {row["name"]: row for row in json.loads(run("data", "list", "--json", env=empty).stdout)}
+    assert rows["bilderbuch"]["splits"] == ["train", "val", "test"]
+    assert rows["bilderbuch"]["languages"] == ["de", "en"]
+    assert not rows["multi30k"]["available"]
+    assert "augenmerk data fetch multi30k" in rows["multi30k"]["why"]
+    assert "not on this machine" in run("data", "list", env=empty).stdout
+
+
+def test_show_prints_pairs_tags_and_links() -> None:
+    asked = (
+        "data",
+        "show",
+        "bilderbuch",
+        "--pairs",
+        "4",
+        "--seed",
+        "3",
+        "--split",
+        "val",
+        "--tag",
+        "perfect",
+    )
+    pairs = json.loads(run(*asked, "--json").stdout)
+    assert len(pairs) == 4
+    assert all("perfect" in pair["tags"] and pair["alignment"] for pair in pairs)
+    shown = run(*asked).stdout
+    assert all(pair["source"] in shown and pair["target"] in shown for pair in pairs)
+    assert " · ".join(pairs[0]["tags"]) in shown
+    wide = run(*asked, env={"COLUMNS": "400"}).stdout
+    assert wide.count("■") == sum(len(pair["alignment"]) for pair in pairs)
+
+
+def test_show_other_direction_turns_the_links() -> None:
+    there = json.loads(run("data", "show", "--pairs", "1", "--json").stdout)[0]
+    back = json.loads(run("data", "show", "--pairs", "1", "--source-language", "en", "--json").stdout)[0]
+    assert (back["source"], back["target"]) == (there["target"], there["source"])
+    assert sorted(back["alignment"]) == sorted([j, i] for i, j in there["alignment"])
+
+
+def test_square_brackets_in_a_sentence_are_no_markup(tmp_path: Path) -> None:
+    (tmp_path / "test.tsv").write_text("[bold]Ein Hund[/]\tA [red]dog\n", encoding="utf-8")
+    shown = run("data", "show", str(tmp_path), "--split", "test").stdout
+    assert "[bold]Ein Hund[/]" in shown
+    assert "A [red]dog" in shown
+
+
+def test_export_and_read_back(tmp_path: Path) -> None:
+    folder = tmp_path / "book"
+    asked = ("data", "export", "bilderbuch", "--pairs", "50", "--align", "--out", str(folder))
+    result = run(*asked, "--json")
+    assert result.returncode == 0, result.stderr
+    files = [Path(name).name for name in json.loads(result.stdout)["files"]]
+    assert files == [f"{split}.{end}" for split in ("train", "val", "test") for end in ("de", "en", "align")]
+    lines = {name: (folder / name).read_text(encoding="utf-8").splitlines() for name in files}
+    assert len(lines["train.de"]) == len(lines["train.en"]) == len(lines["train.align"]) == 50
+    first = json.loads(run("data", "show", str(folder), "--pairs", "1", "--json").stdout)[0]
+    assert (first["source"], first["target"]) == (lines["train.de"][0], lines["train.en"][0])
+    original = json.loads(run("data", "show", "bilderbuch", "--pairs", "1", "--json").stdout)[0]
+    assert lines["train.align"][0] == " ".join(f"{i}-{j}" for i, j in original["alignment"])
+    assert "is already there" in fails_with_a_sentence(*asked)
+
+
+def test_multi30k_is_exported_byte_for_byte(multi30k_folder: Path, tmp_path: Path) -> None:
+    import gzip
+
+    result = run("data", "export", "multi30k", "--folder", str(multi30k_folder), "--out", str(tmp_path))
+    assert result.returncode == 0, result.stderr
+    for packed in multi30k_folder.glob("*.gz"):
+        assert (tmp_path / packed.stem).read_bytes() == gzip.decompress(packed.read_bytes()), packed
+
+
+def test_bad_input_gets_one_sentence(tmp_path: Path) -> None:
+    assert "no bitext called 'bilderbuhc'" in fails_with_a_sentence("data", "show", "bilderbuhc")
+    assert "no split called 'dev'; there are: train, val, test" in fails_with_a_sentence(
+        "data", "show", "bilderbuch", "--split", "dev"
+    )
+    assert "no way from fr" in fails_with_a_sentence("data", "show", "--source-language", "fr")
+    assert "tagged nonsense" in fails_with_a_sentence("data", "show", "--split", "val", "--tag", "nonsense")
+    assert "no such file" in fails_with_a_sentence("data", "show", str(tmp_path / "nowhere"))
+    assert "bilderbuch is built in" in fails_with_a_sentence("data", "fetch", "bilderbuch")
+    (tmp_path / "train.de").write_text("Ein Hund\nEine Katze\n", encoding="utf-8")
+    (tmp_path / "train.en").write_text("A dog\n", encoding="utf-8")
+    unequal = fails_with_a_sentence("data", "export", str(tmp_path), "--out", str(tmp_path / "out"))
+    assert "train.en ends after line 1" in unequal
+    (tmp_path / "train.en").write_bytes(b"A dog\nA c\xe4t\n")
+    broken = fails_with_a_sentence("data", "export", str(tmp_path), "--out", str(tmp_path / "out"))
+    assert "train.en, line 2: not UTF-8" in broken
+    assert not any((tmp_path / "out").glob("*"))
+
+
+def test_fetch_without_a_network_says_what_to_do(tmp_path: Path) -> None:
+    env = {"XDG_CACHE_HOME": str(tmp_path), "HOME": str(tmp_path), "no_proxy": "*"}
+    result = run("data", "fetch", "multi30k", "--url", "http://127.0.0.1:9/raw", env=env)
+    assert result.returncode == 2
+    assert "AUGENMERK_DATA" in result.stderr
+    assert "train.de.gz" in result.stderr
+    assert "Traceback" not in result.stderr
+
+
+def test_a_reader_that_stops_reading_is_no_error() -> None:
+    process = subprocess.Popen(
+        [sys.executable, "-m", "augenmerk", "data", "show", "--pairs", "3000", "--json"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    assert process.stdout is not None
+    assert process.stderr is not None
+    process.stdout.read(10)
+    process.stdout.close()
+    assert process.stderr.read() == b""
+    process.stderr.close()
+    process.wait(timeout=60)
+
+
+def test_demo_runs() -> None:
+    pairs = json.loads(run("demo", "--json").stdout)
+    assert len(pairs) == 3
+    assert run("demo").returncode == 0
