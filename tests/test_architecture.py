@@ -11,13 +11,14 @@ PACKAGE = Path(augenmerk.__file__).parent
 LAYERS = (
     *("errors", "durable", "words", "config", "bitext", "text", "subword_dropout"),
     *("batching", "precision", "model", "search"),
-    *("checkpoint", "translate", "evaluate", "engine", "train", "bench", "cli"),
+    *("tensorfile", "checkpoint", "translate", "evaluate", "engine", "train", "bench", "cli"),
 )
 # Some parts may know less than their place would permit.
 ONLY = {
     "bitext": {"errors", "words"},
     "words": set[str](),
     "durable": {"errors"},
+    "tensorfile": {"durable", "errors"},
     "config": {"errors"},
     "model": {"config"},
     "search": {"config", "errors", "text"},

@@ -54,7 +54,8 @@ class TableDecoder:
         return len(self.numbers)
 
     def start(self) -> State:
-        return torch.zeros((self.sentences, 1), dtype=torch.long), torch.zeros((self.sentences, 1, self.room))
+        memory = torch.zeros((self.sentences, 1), dtype=torch.long, device=self.table.device)
+        return memory, torch.zeros((self.sentences, 1, self.room), device=self.table.device)
 
     def step(self, tokens: Tensor, state: State) -> tuple[Tensor, Tensor, State]:
         memory, read = state
@@ -64,7 +65,8 @@ class TableDecoder:
         memory = (memory * 31 + tokens + 1) % MEMORIES
         read = torch.cat((tokens[..., None].float(), read[..., :-1]), 2)
         weights = torch.cat((self.numbers[:, None, None].float().expand(*tokens.shape, 1), read), 2)
-        return self.table[torch.arange(self.sentences)[:, None], memory], weights, (memory, read)
+        row = torch.arange(self.sentences, device=tokens.device)[:, None]
+        return self.table[row, memory], weights, (memory, read)
 
     def keep(self, sentences: Tensor) -> "TableDecoder":
         return TableDecoder(self.numbers[sentences], self.table[sentences], self.room)
@@ -396,6 +398,18 @@ def test_samples_are_whole_and_reproducible(
 
 
 @quick
+@given(decoder=decoders, seed=st.integers(0, 2**40), data=st.data())
+def test_samples_do_not_depend_on_who_has_left_the_batch(
+    decoder: TableDecoder, seed: int, data: st.DataObject
+) -> None:
+    max_lengths = data.draw(st.lists(limits, min_size=decoder.sentences, max_size=decoder.sentences))
+    drawn = sample(decoder, seed=seed, n=2, max_lengths=max_lengths)
+    longer = sample(decoder, seed=seed, n=2, max_lengths=8)
+    for limit, samples, whole in zip(max_lengths, drawn, longer, strict=True):
+        assert [each.ids for each in samples] == [each.ids[:limit] for each in whole]
+
+
+@quick
 @given(decoder=decoders, seed=st.integers(0, 2**40), limit=limits, allow_unknown=st.booleans())
 def test_a_sample_from_the_likeliest_token_alone_is_greedy(
     decoder: TableDecoder, seed: int, limit: int, allow_unknown: bool
@@ -450,16 +464,17 @@ def test_the_best_continuations_are_those_of_a_full_stable_sort(
     log_probs = -torch.randint(0, levels, (3, hypotheses, vocabulary), generator=generator).float()
     totals = -torch.randint(0, 3, (3, hypotheses), generator=generator).float()
     totals[0, -1] = -math.inf
-    banned = c.banned_ids(vocabulary, False, log_probs.device)
-    legal = log_probs.masked_fill(banned[:vocabulary], -math.inf)
+    handicap = c.handicaps(vocabulary, False, log_probs.device)
+    legal = log_probs.clone()
+    legal[..., [PAD, BOS, UNK]] = -math.inf
     values, order = (legal + totals[..., None]).flatten(1).sort(dim=1, descending=True, stable=True)
     count = min(count, values.shape[1])
-    best, parents, tokens = c.best_continuations(totals, log_probs, banned, count)
+    best, parents, tokens = c.best_continuations(totals, log_probs, handicap, count)
     assert torch.equal(best, values[:, :count])
     real = best > -math.inf
     assert torch.equal((parents * vocabulary + tokens)[real], order[:, :count][real])
     assert (tokens[~real] == EOS).all()
-    assert torch.equal(c.likeliest(log_probs, banned), legal.argmax(2))
+    assert torch.equal(c.likeliest(log_probs, handicap), legal.argmax(2))
 
 
 def test_no_sentences_give_no_hypotheses() -> None:
@@ -490,12 +505,39 @@ def test_attention_may_become_narrower_as_long_sentences_leave() -> None:
         assert all(same(one, other) for [one], [other] in zip(wide, narrow, strict=True))
 
 
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+def test_a_gpu_finds_the_same() -> None:
+    here = TableDecoder.random(seed=2, sentences=20, vocabulary=300)
+    there = TableDecoder(here.numbers.cuda(), here.table.cuda(), here.room)
+    for beam in (1, 4, 40):
+        for mine, its in zip(
+            search(here, beam=beam, n_best=beam, length_penalty=1.0, max_lengths=9),
+            search(there, beam=beam, n_best=beam, length_penalty=1.0, max_lengths=9),
+            strict=True,
+        ):
+            assert len(mine) == len(its)
+            assert all(map(same, mine, its))
+    drawn = [sample(each, seed=1, n=3, top_k=9, max_lengths=9) for each in (here, there)]
+    assert all(all(map(same, *samples)) for samples in zip(*drawn, strict=True))
+    targets = [(4, 5, 6)] * 20
+    assert all(map(same, force(here, targets), force(there, targets)))
+
+
 @pytest.mark.parametrize("beam", [1, 3])
 def test_numbers_that_are_none_are_reported(beam: int) -> None:
     decoder = TableDecoder.random(seed=1, sentences=2, vocabulary=6)
     broken = TableDecoder(decoder.numbers, torch.full_like(decoder.table, math.nan), decoder.room)
     with pytest.raises(AugenmerkError, match="training has diverged"):
         search(broken, beam=beam, max_lengths=4)
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float64])
+def test_other_precisions_are_searched_too(dtype: torch.dtype) -> None:
+    single = TableDecoder.random(seed=7, sentences=4, vocabulary=90)
+    decoder = TableDecoder(single.numbers, single.table.to(dtype), single.room)
+    for beam in (1, 4):
+        check(decoder, search(decoder, beam=beam, n_best=beam, max_lengths=6))
+    check(decoder, sample(decoder, seed=1, n=2, top_k=5, max_lengths=6))
 
 
 def test_a_search_does_not_disturb_the_decoder() -> None:

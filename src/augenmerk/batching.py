@@ -9,7 +9,7 @@ from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice, pairwise
-from typing import NamedTuple, Self
+from typing import NamedTuple, Self, TypeVar
 
 import numpy as np
 import torch
@@ -205,16 +205,21 @@ class ParallelTokens:
         source, target = source[order], target[order]
         changes = (np.flatnonzero(np.diff(source)) + 1).tolist() if exact_source_length else []
         batches = [
-            PlannedBatch(
-                order[part],
-                int(source[part].max()),
-                int(target[part].max()),
-                int(self.target.lengths[order[part]].sum()) + part.stop - part.start,
-            )
+            self.planned(order[part], 1 if exact_source_length else round_to, round_to)
             for section in pairwise([0, *changes, len(order)])
             for part in _cut(source, target, section, batch_size, max_positions, chance)
         ]
         return batches if chance is None else [batches[i] for i in _permutation(len(batches), chance)]
+
+    def planned(self, indices: Integers, round_source: int = 1, round_target: int = 1) -> PlannedBatch:
+        """A batch of these pairs, as wide as the longest of them."""
+        source, target = self.source.lengths[indices] + 1, self.target.lengths[indices] + 1
+        return PlannedBatch(
+            indices,
+            _round_up(int(source.max()), round_source),
+            _round_up(int(target.max()), round_target),
+            int(target.sum()),
+        )
 
     def batches(self, plan: Sequence[PlannedBatch]) -> Iterator[Batch]:
         """The planned batches, on the device where the data is."""
@@ -250,7 +255,10 @@ class ParallelTokens:
         )
 
 
-def _round_up(lengths: Integers, multiple: int) -> Integers:
+_Length = TypeVar("_Length", int, Integers)
+
+
+def _round_up(lengths: _Length, multiple: int) -> _Length:
     return -(-lengths // multiple) * multiple
 
 

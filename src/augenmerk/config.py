@@ -133,6 +133,8 @@ class TrainConfig(Settings):
     """Which epoch's weights are kept: lowest validation loss, or highest validation BLEU."""
     bleu: bool = True
     """Whether validation BLEU is measured after each epoch (greedy, the whole split)."""
+    save_seconds: float = Field(default=120.0, gt=0.0)
+    """Besides the end of every epoch, what is needed to resume is saved this often."""
     precision: Literal["auto", "fp32", "bf16"] = "auto"
     """auto takes bf16 where the hardware computes in it."""
 

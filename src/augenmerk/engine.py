@@ -87,18 +87,12 @@ class Engine:
                 list(self.average.values()), list(self.parameters.values()), 1 - self.config.ema
             )
 
-    def weights(self) -> dict[str, Tensor]:
-        """Those that are evaluated and kept: the average where there is one."""
-        if self.average is not None:
-            return self.average
-        return {name: parameter.detach() for name, parameter in self.parameters.items()}
-
     def show(self, model: Translator) -> None:
-        """Gives another model the weights that are evaluated."""
-        if model is not self.model:
+        """Gives another model the weights that are evaluated and kept: the average where there is one."""
+        if self.average is not None:
             with torch.no_grad():
                 for name, parameter in model.named_parameters():
-                    parameter.copy_(self.weights()[name])
+                    parameter.copy_(self.average[name])
 
     def state(self) -> dict[str, Tensor]:
         """Everything that another sitting needs to go on from here."""

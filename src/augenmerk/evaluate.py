@@ -13,20 +13,34 @@ cheaper to guess than they were.
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from sacrebleu.metrics.bleu import BLEU
 from torch import nn
 
-from augenmerk.batching import ParallelTokens, TokenTable
-from augenmerk.bitext import SentencePair
-from augenmerk.config import SearchConfig
+from augenmerk.batching import ParallelTokens, TokenTable, encode_pairs
+from augenmerk.bitext import Bitext, SentencePair, open_bitext
+from augenmerk.checkpoint import RunDirectory
+from augenmerk.config import DataConfig, SearchConfig
 from augenmerk.model.translator import Translator
+from augenmerk.tensorfile import fit
 from augenmerk.text import Codec
 from augenmerk.translate import hypotheses_of
 from augenmerk.words import split_words
 
 BATCH_SIZE = 128
+
+
+def open_data(config: DataConfig) -> Bitext:
+    """The bitext of a run."""
+    return open_bitext(
+        config.bitext,
+        pairs=config.pairs,
+        seed=config.book,
+        source_language=config.source_language,
+        target_language=config.target_language,
+    )
 
 
 @dataclass(frozen=True)
@@ -88,3 +102,34 @@ def measure_bleu(
     hypotheses = hypotheses_of(model, sources, search)
     texts = codec.target.decode_batch(best[0].ids for best in hypotheses)
     return float(BLEU(lowercase=codec.target.lowercase).corpus_score(texts, [list(references)]).score)
+
+
+def load_translator(run: RunDirectory, device: torch.device | str = "cpu") -> Translator:
+    """The model of a run, with its best weights, ready to be used."""
+    codec = run.codec
+    model = Translator(run.config.model, codec.source.size, codec.target.size)
+    fit(model, run.load_model(), run.model_path)
+    return model.to(device).eval()
+
+
+def evaluate_run(run: RunDirectory, splits: Sequence[str], device: torch.device) -> list[dict[str, Any]]:
+    """A row of scores for each split (validation if none is named), which the run then remembers."""
+    bitext = open_data(run.config.data)
+    model = load_translator(run, device)
+    rows: list[dict[str, Any]] = []
+    for split in splits or [run.config.data.validation]:
+        pairs = list(bitext[split])
+        data = encode_pairs(pairs, run.codec.source.encode_ids, run.codec.target.encode_ids)
+        loss = measure_loss(model, data.to(device))
+        rows.append(
+            {
+                "split": split,
+                "loss": loss.mean,
+                "perplexity": loss.perplexity,
+                "word_perplexity": loss.word_perplexity(count_words(pairs)),
+                "tokens": loss.tokens,
+            }
+        )
+    kept = [row for row in run.read_scores() if row["split"] not in {row["split"] for row in rows}]
+    run.write_scores([*kept, *rows])
+    return rows

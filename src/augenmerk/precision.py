@@ -12,7 +12,7 @@ def uses_bf16(precision: Precision, device: torch.device) -> bool:
     if precision != "auto":
         return precision == "bf16"
     if device.type == "cuda":
-        return torch.cuda.is_bf16_supported()
+        return bool(torch.cuda.is_bf16_supported())
     # Without units for it, a CPU computes bf16 by way of fp32, and slower than that.
     return bool(torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported())
 

@@ -22,18 +22,15 @@ import torch
 from torch import Tensor
 
 from augenmerk.batching import ParallelTokens, encode_pairs
-from augenmerk.bitext import Bitext, open_bitext
+from augenmerk.bitext import Bitext
 from augenmerk.checkpoint import RunDirectory
-from augenmerk.config import DataConfig, RunConfig, TrainConfig
+from augenmerk.config import RunConfig, TrainConfig
 from augenmerk.engine import Engine
 from augenmerk.errors import AugenmerkError
-from augenmerk.evaluate import count_words, measure_bleu, measure_loss
+from augenmerk.evaluate import count_words, measure_bleu, measure_loss, open_data
 from augenmerk.model.translator import Translator
 from augenmerk.subword_dropout import SubwordSampler
 from augenmerk.text import Codec
-
-SAVE_SECONDS = 120.0
-"""Long epochs are also saved in between, this often."""
 
 
 class TrainingInterrupted(Exception):  # noqa: N818 (nothing went wrong)
@@ -79,16 +76,6 @@ class Progress:
         value = -metrics["validation_bleu"] if keep == "bleu" else metrics["validation_loss"]
         if value < self.best or not self.best_epoch:
             self.best, self.best_epoch = value, self.epoch
-
-
-def open_data(config: DataConfig) -> Bitext:
-    return open_bitext(
-        config.bitext,
-        pairs=config.pairs,
-        seed=config.book,
-        source_language=config.source_language,
-        target_language=config.target_language,
-    )
 
 
 class TrainingData:
@@ -171,6 +158,13 @@ def start(config: RunConfig, out: Path) -> RunDirectory:
 
 def train(run: RunDirectory, device: torch.device, reporter: Reporter) -> dict[str, Any]:
     """Trains a run to its end, from wherever it is; returns what then stands in its result.json."""
+    with run.training(), stop_on_interrupt() as stopped:
+        return _train(run, device, reporter, stopped)
+
+
+def _train(
+    run: RunDirectory, device: torch.device, reporter: Reporter, stopped: Callable[[], bool]
+) -> dict[str, Any]:
     config, codec, settings = run.config, run.codec, run.config.train
     torch.manual_seed(settings.seed)
     model = Translator(config.model, codec.source.size, codec.target.size).to(device)
@@ -183,54 +177,55 @@ def train(run: RunDirectory, device: torch.device, reporter: Reporter) -> dict[s
     bitext = open_data(config.data)
     data = TrainingData(bitext, codec, config, device)
     validation = Validation(bitext, codec, config, device)
+    clock = Clock(progress, settings.save_seconds)
 
-    with run.training(), stop_on_interrupt() as stopped:
-        clock = Clock(progress)
-        while progress.epoch < settings.epochs and not patience_is_over(progress, settings):
-            tokens = data.epoch(progress.epoch)
-            plan = tokens.plan(
-                settings.batch_size,
-                seed=settings.seed,
-                epoch=progress.epoch,
-                round_to=4 if device.type == "cuda" else 1,  # few shapes, few CUDA graphs
-            )
-            model.train()
-            engine.loss_sum.fill_(progress.loss_sum)
-            clock.start()
-            batches = tokens.batches(plan[progress.batch :])
-            while group := list(islice(batches, settings.accumulate)):
-                done = (progress.epoch + progress.batch / len(plan)) / settings.epochs
-                engine.step(group, learning_rate(settings, progress.step, done))
-                progress.step += 1
-                progress.batch += len(group)
-                clock.count(sum(batch.target_tokens for batch in group))
-                if clock.report_is_due() or progress.batch == len(plan):
-                    loss = float(engine.loss_sum) / progress.tokens
-                    reporter.batch(progress.epoch + 1, progress.batch, len(plan), loss, clock.speed())
-                if stopped() or clock.save_is_due():
-                    progress.loss_sum = float(engine.loss_sum)
-                    clock.stop()
-                    run.save_state(engine.state(), asdict(progress))
-                    if stopped():
-                        raise TrainingInterrupted
-                    clock.start()
+    while progress.epoch < settings.epochs and not patience_is_over(progress, settings):
+        tokens = data.epoch(progress.epoch)
+        plan = tokens.plan(
+            settings.batch_size,
+            seed=settings.seed,
+            epoch=progress.epoch,
+            round_to=4 if device.type == "cuda" else 1,  # few shapes, few CUDA graphs
+        )
+        model.train()
+        engine.loss_sum.fill_(progress.loss_sum)
+        clock.start()
+        batches = tokens.batches(plan[progress.batch :])
+        while group := list(islice(batches, settings.accumulate)):
+            done = (progress.epoch + progress.batch / len(plan)) / settings.epochs
+            engine.step(group, learning_rate(settings, progress.step, done))
+            progress.step += 1
+            progress.batch += len(group)
+            clock.count(sum(batch.target_tokens for batch in group))
+            if clock.report_is_due():
+                loss = float(engine.loss_sum) / progress.tokens
+                reporter.batch(progress.epoch + 1, progress.batch, len(plan), loss, clock.speed())
+            if stopped() or clock.save_is_due():
+                progress.loss_sum = float(engine.loss_sum)
+                clock.stop()
+                run.save_state(engine.state(), asdict(progress))
+                if stopped():
+                    raise TrainingInterrupted
+                clock.start()
 
-            metrics: dict[str, Any] = {
-                "epoch": progress.epoch + 1,
-                "train_loss": float(engine.loss_sum) / progress.tokens,
-                "target_tokens_per_second": clock.speed(),
-            }
-            clock.stop()
-            refuse_divergence(metrics)
-            engine.show(kept)
-            metrics |= validation.measure(kept)
-            metrics["seconds"] = clock.total()
-            progress.finish_epoch(metrics, settings.keep)
-            if progress.best_epoch == progress.epoch:
-                run.save_model(engine.weights(), metrics)
-            run.write_metrics(progress.history)
-            run.save_state(engine.state(), asdict(progress))
-            reporter.epoch(metrics)
+        metrics: dict[str, Any] = {
+            "epoch": progress.epoch + 1,
+            "train_loss": float(engine.loss_sum) / progress.tokens,
+            "target_tokens_per_second": clock.speed(),
+        }
+        clock.stop()
+        refuse_divergence(metrics)
+        engine.show(kept)
+        metrics |= validation.measure(kept)
+        metrics["seconds"] = clock.total()
+        progress.finish_epoch(metrics, settings.keep)
+        # In this order: what is resumed from the state before then writes the same files once more.
+        if progress.best_epoch == progress.epoch:
+            run.save_model(kept.state_dict(), metrics)
+        run.write_metrics(progress.history)
+        run.save_state(engine.state(), asdict(progress))
+        reporter.epoch(metrics)
+
     best = progress.history[progress.best_epoch - 1]
     result = {
         "run": str(run.path),
@@ -276,8 +271,9 @@ class Clock:
 
     REPORT_SECONDS = 0.25
 
-    def __init__(self, progress: Progress) -> None:
+    def __init__(self, progress: Progress, save_seconds: float) -> None:
         self._progress = progress
+        self._save_seconds = save_seconds
         self._began = time.monotonic() - progress.seconds
         self._reported = self._saved = 0.0
         self._lap_began = 0.0
@@ -313,7 +309,7 @@ class Clock:
         return due
 
     def save_is_due(self) -> bool:
-        return time.monotonic() - self._saved >= SAVE_SECONDS
+        return time.monotonic() - self._saved >= self._save_seconds
 
 
 @contextmanager

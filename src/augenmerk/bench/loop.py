@@ -28,7 +28,7 @@ class StepByStep(nn.Module):
         g = torch.stack([torch.relu(W_s(end)) for W_s, end in zip(model.W_s, ends, strict=True)])
         tgt_in = batch.tgt_in.T
         T, B = tgt_in.shape
-        outputs = h.new_zeros(T, B, model.target_vocabulary)
+        outputs: Tensor = h.new_zeros(T, B, model.target_vocabulary)
         for i in range(T):
             b = model.embedding_dropout(model.W_b(tgt_in[i]))  # (B, E)
             output, g = model.decoder(b[:, None], g)  # (B, 1, H)

@@ -9,9 +9,10 @@ from collections.abc import Callable, Sequence
 from statistics import median
 from typing import Any
 
+import numpy as np
 import torch
 
-from augenmerk.batching import Batch, PlannedBatch, encode_pairs
+from augenmerk.batching import Batch, ParallelTokens, PlannedBatch, encode_pairs
 from augenmerk.bench.loop import StepByStep
 from augenmerk.bench.machine import PeakMemory, matrix_rate, timed
 from augenmerk.bitext import Bitext
@@ -28,15 +29,21 @@ def bench_training(
     bitext: Bitext,
     device: torch.device,
     steps: int = 5,
+    bucketed: bool = False,
     progress: Callable[[str], None] = lambda _what: None,
 ) -> dict[str, Any]:
-    """Times batches of middling length, after checking that both ways give the same loss."""
+    """Times some batches, after checking that both ways give the same loss.
+
+    They are drawn as they come, as a tutorial's loader does it, or of similar lengths as ours are.
+    """
     progress("learning the vocabulary")
     pairs = bitext[config.data.train]
     codec = Codec.train(pairs, config.text)
     data = encode_pairs(pairs, codec.source.encode_ids, codec.target.encode_ids, config.data.max_length)
     data = data.to(device)
-    batches = list(data.batches(middling(data.plan(config.train.batch_size, seed=1), steps)))
+    size = config.train.batch_size
+    plan = middling(data.plan(size, seed=1), steps) if bucketed else as_they_come(data, size, steps)
+    batches = list(data.batches(plan))
     torch.manual_seed(config.train.seed)
     model = Translator(config.model, codec.source.size, codec.target.size)
     engine = Engine(model, config.train, device)
@@ -70,7 +77,14 @@ def bench_training(
         "device": str(device),
         "parameters": sum(parameter.numel() for parameter in model.parameters()),
         "steps": len(batches),
+        "batches": "bucketed" if bucketed else "as they come",
     }
+
+
+def as_they_come(data: ParallelTokens, size: int, count: int) -> list[PlannedBatch]:
+    """Shuffled pairs, cut into batches without regard to their lengths."""
+    order = np.random.default_rng(1).permutation(len(data))
+    return [data.planned(order[i * size : (i + 1) * size]) for i in range(count)]
 
 
 def middling(plan: Sequence[PlannedBatch], count: int) -> list[PlannedBatch]:

@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from augenmerk import __version__
+from augenmerk.cli.bench import app as bench_app
 from augenmerk.cli.data import app as data_app
 from augenmerk.errors import AugenmerkError
 
@@ -22,6 +23,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.add_typer(data_app, name="data")
+app.add_typer(bench_app, name="bench")
 
 
 def _print_version(wanted: bool) -> None:
@@ -44,7 +46,7 @@ def demo(
     json: Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")] = False,
 ) -> None:
     """Show what is here, on data that needs no download."""
-    from augenmerk.cli.demo import run
+    from augenmerk.cli.demonstration import run
 
     run(json)
 
@@ -76,7 +78,7 @@ def train(
     json: Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")] = False,
 ) -> None:
     """Train a translator."""
-    from augenmerk.cli.train import run
+    from augenmerk.cli.training import run
 
     overrides = {
         "data.bitext": data,
@@ -85,6 +87,21 @@ def train(
         "train.epochs": epochs,
     }
     run(preset, overrides, settings or [], out, resume, device, tensorboard, json)
+
+
+@app.command(epilog="Example:  augenmerk evaluate runs/quick-multi30k-scaled-dot-1 --split test_2016_flickr")
+def evaluate(
+    run: Annotated[Path, typer.Argument(help="The run directory.")],
+    split: Annotated[
+        list[str] | None, typer.Option(help="Repeatable.  [default: the validation split]")
+    ] = None,
+    device: Annotated[str, typer.Option(help="auto, cpu or cuda.")] = "auto",
+    json: Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")] = False,
+) -> None:
+    """Measure a trained run: loss and perplexity."""
+    from augenmerk.cli.evaluation import run as measure
+
+    measure(run, split or [], device, json)
 
 
 def main() -> None:

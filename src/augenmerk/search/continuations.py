@@ -1,9 +1,9 @@
 """The best continuations of many hypotheses at once, exactly, without sorting V log-probabilities.
 
 The best few of V ids stand in the few blocks of ids whose greatest log-probabilities are the best. Those are
-found by vector instructions at the speed of memory, and then only these blocks are looked into. On a
-CPU this is 5 to 25 times faster than `argmax` or `topk` over V. Among equals the better hypothesis comes
-first, then the lower id: no result depends on how a batch was put together.
+found by vector instructions at the speed of memory, and then only these blocks are looked into: for a
+batch on a CPU, 2 to 4 times faster than `argmax` over V, and 2 to 10 times faster than `topk`. Among equals
+the better hypothesis comes first, then the lower id: no result depends on how a batch was put together.
 """
 
 import math
@@ -19,22 +19,28 @@ BLOCK = 64
 
 
 @lru_cache(maxsize=8)
-def banned_ids(vocabulary: int, allow_unknown: bool, device: torch.device) -> Tensor:
-    """True for the ids that are never produced, those that fill up the last block included."""
-    banned = torch.arange(math.ceil(vocabulary / BLOCK) * BLOCK) >= vocabulary
-    banned[[PAD, BOS] if allow_unknown else [PAD, BOS, UNK]] = True
-    return banned.to(device)
+def handicaps(vocabulary: int, allow_unknown: bool, device: torch.device) -> Tensor:
+    """What is added to the log-probabilities of each block of ids: -inf where an id must not be chosen.
+
+    The last block ends at the last id and may overlap the one before: what both have is barred in the last.
+    """
+    width = min(BLOCK, vocabulary)
+    table = torch.zeros((math.ceil(vocabulary / width), width))
+    table[0, [PAD, BOS] if allow_unknown else [PAD, BOS, UNK]] = -math.inf
+    table[-1, : table.numel() - vocabulary] = -math.inf
+    return table.to(device)
 
 
-def likeliest(log_probs: Tensor, banned: Tensor) -> Tensor:
+def likeliest(log_probs: Tensor, handicap: Tensor) -> Tensor:
     """The best id for each hypothesis: (N, K, V) -> (N, K)."""
-    blocks = _peaks(log_probs, banned).argmax(2)  # of equals the first, as torch promises
+    blocks = _peaks(log_probs, handicap).argmax(2)  # of equals the first, as torch promises
     hypotheses = torch.arange(log_probs.shape[1], device=log_probs.device).expand_as(blocks)
-    return blocks * BLOCK + _inside(log_probs, banned, hypotheses, blocks).argmax(2)
+    inside, starts = _inside(log_probs, handicap, hypotheses, blocks)
+    return starts + inside.argmax(2)
 
 
 def best_continuations(
-    totals: Tensor, log_probs: Tensor, banned: Tensor, count: int
+    totals: Tensor, log_probs: Tensor, handicap: Tensor, count: int
 ) -> tuple[Tensor, Tensor, Tensor]:
     """The `count` best of all continuations of a sentence's hypotheses, which have these totals (N, K).
 
@@ -42,23 +48,24 @@ def best_continuations(
     are not as many, -inf and EOS. Fewer than `count` columns, if even K * V are fewer.
     """
     _, K, V = log_probs.shape
-    peaks = _peaks(log_probs, banned) + totals[..., None]
-    per_hypothesis = peaks.shape[2]
+    C, width = handicap.shape
+    peaks = (_peaks(log_probs, handicap) + totals[..., None]).flatten(1)  # (N, K * C)
     # Put back in rising order, so that among equals what should come first keeps standing first.
-    chosen = top(peaks.flatten(1), min(count, K * per_hypothesis)).sort(dim=1).values
-    parents, blocks = chosen // per_hypothesis, chosen % per_hypothesis  # (N, G)
-    sums = (_inside(log_probs, banned, parents, blocks) + totals.gather(1, parents)[..., None]).flatten(1)
+    chosen = top(peaks, min(count, K * C)).sort(dim=1).values
+    parents = chosen // C  # (N, G)
+    inside, starts = _inside(log_probs, handicap, parents, chosen % C)
+    sums = (inside + totals.gather(1, parents)[..., None]).flatten(1)  # (N, G * width)
     places = top(sums, min(count, K * V))
-    sums, group = sums.gather(1, places), places // BLOCK
-    tokens = blocks.gather(1, group) * BLOCK + places % BLOCK
+    sums, group = sums.gather(1, places), places // width
+    tokens = starts.gather(1, group) + places % width
     return sums, parents.gather(1, group), tokens.where(sums > -math.inf, EOS)
 
 
-def best_of_each(totals: Tensor, log_probs: Tensor, banned: Tensor, count: int) -> tuple[Tensor, Tensor]:
+def best_of_each(totals: Tensor, log_probs: Tensor, handicap: Tensor, count: int) -> tuple[Tensor, Tensor]:
     """The best continuations of each hypothesis by itself: log-probabilities and ids, both (N, K, count)."""
     N, K, V = log_probs.shape
     sums, _, tokens = best_continuations(
-        totals.reshape(N * K, 1), log_probs.reshape(N * K, 1, V), banned, count
+        totals.reshape(N * K, 1), log_probs.reshape(N * K, 1, V), handicap, count
     )
     return sums.view(N, K, -1), tokens.view(N, K, -1)
 
@@ -68,26 +75,29 @@ def top(scores: Tensor, count: int) -> Tensor:
 
     Of two floats that are not positive, the greater has the smaller bits; below these the place is put.
     """
-    bits = scores.float().clamp(max=0.0).view(torch.int32).long() & 0x7FFFFFFF
-    ranks = (bits << 32) | torch.arange(scores.shape[1], device=scores.device)
+    ranks = scores.float().clamp(max=0.0).view(torch.int32).long()
+    ranks &= 0x7FFFFFFF  # the sign goes
+    ranks <<= 32
+    ranks |= torch.arange(scores.shape[1], device=scores.device)
     return ranks.topk(count, largest=False).indices
 
 
-def _peaks(log_probs: Tensor, banned: Tensor) -> Tensor:
-    """The greatest log-probability in each block: (N, K, V) -> (N, K, number of blocks)."""
+def _peaks(log_probs: Tensor, handicap: Tensor) -> Tensor:
+    """The greatest log-probability in each block: (N, K, V) -> (N, K, C)."""
     N, K, V = log_probs.shape
-    whole = V // BLOCK
-    peaks = log_probs[..., : whole * BLOCK].view(N, K, whole, BLOCK).amax(3)
-    if V % BLOCK:
-        peaks = torch.cat((peaks, log_probs[..., whole * BLOCK :].amax(2, keepdim=True)), 2)
-    first = log_probs[..., :BLOCK]  # where all that is banned stands
-    peaks[..., 0] = first.masked_fill(banned[: first.shape[2]], -math.inf).amax(2)
+    width = handicap.shape[1]
+    whole = V // width
+    peaks = log_probs[..., : whole * width].view(N, K, whole, width).amax(3)
+    peaks[..., 0] = (log_probs[..., :width] + handicap[0]).amax(2)
+    if V % width:
+        peaks = torch.cat((peaks, log_probs[..., whole * width :].amax(2, keepdim=True)), 2)
     return peaks
 
 
-def _inside(log_probs: Tensor, banned: Tensor, parents: Tensor, blocks: Tensor) -> Tensor:
-    """The log-probabilities in these blocks (N, G) of these hypotheses (N, G): (N, G, BLOCK)."""
-    ids = blocks[..., None] * BLOCK + torch.arange(BLOCK, device=blocks.device)
-    row = torch.arange(len(blocks), device=blocks.device)[:, None, None]
-    found = log_probs[row, parents[..., None], ids.clamp(max=log_probs.shape[2] - 1)]
-    return torch.where(banned[ids], -math.inf, found)
+def _inside(log_probs: Tensor, handicap: Tensor, parents: Tensor, blocks: Tensor) -> tuple[Tensor, Tensor]:
+    """The log-probabilities (N, G, width) in some blocks of some hypotheses, and their first ids (N, G)."""
+    width = handicap.shape[1]
+    starts = (blocks * width).clamp(max=log_probs.shape[2] - width)
+    row = torch.arange(len(blocks), device=blocks.device)[:, None]
+    found = log_probs.unfold(2, width, 1)[row, parents, starts]
+    return found + handicap[blocks], starts

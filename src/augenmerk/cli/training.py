@@ -28,9 +28,9 @@ def run(
 ) -> None:
     """Starts a run, or goes on with one, and trains it to its end."""
     changed = [f"{key}={value}" for key, value in overrides.items() if value is not None] + settings
+    chosen = choose_device(device)
     directory = _resumed(preset, changed, place) if resume else _started(preset, changed, place)
     config = directory.config
-    chosen = choose_device(device)
     err().print(
         f"{directory.path}: {config.model.attention} on {config.data.bitext}, {chosen}", soft_wrap=True
     )
@@ -103,7 +103,7 @@ def _tensorboard(directory: RunDirectory) -> Any:
         raise AugenmerkError(
             "TensorBoard is not installed: pip install 'augenmerk[tensorboard]', or leave out --tensorboard."
         ) from None
-    return SummaryWriter(str(directory.path / "tensorboard"))  # type: ignore[no-untyped-call]
+    return SummaryWriter(str(directory.path / "tensorboard"))
 
 
 class _Display:

@@ -1,0 +1,52 @@
+"""`augenmerk bench`: how fast this machine trains, against the plain way and against what it could."""
+
+from typing import Annotated, Literal
+
+import typer
+
+app = typer.Typer(help="Speed: ours against the plain way, and against the machine.", no_args_is_help=True)
+
+
+@app.command(epilog="Example:  augenmerk bench train --preset classic --precision fp32")
+def train(
+    preset: Annotated[str, typer.Option(help="classic, quick, strong, or a TOML file.")] = "classic",
+    precision: Annotated[Literal["auto", "fp32", "bf16"], typer.Option(help="Of our side.")] = "auto",
+    data: Annotated[str | None, typer.Option(help="bilderbuch, multi30k, or your own folder.")] = None,
+    steps: Annotated[int, typer.Option(help="Batches to time.", min=1)] = 5,
+    bucketed: Annotated[
+        bool, typer.Option("--bucketed", help="Batches of similar lengths, not as they come.")
+    ] = False,
+    device: Annotated[str, typer.Option(help="auto, cpu or cuda.")] = "auto",
+    json: Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")] = False,
+) -> None:
+    """Time training steps, and the step-by-step loop of tutorials, on the same batches."""
+    from augenmerk.bench.training import bench_training
+    from augenmerk.cli.terminal import err, out, print_json
+    from augenmerk.cli.training import choose_device
+    from augenmerk.config import load_config
+    from augenmerk.evaluate import open_data
+
+    changed = [f"train.precision={precision}"] + ([f"data.bitext={data}"] if data else [])
+    config = load_config(preset, changed)
+    with err().status("") as status:
+        result = bench_training(
+            config, open_data(config.data), choose_device(device), steps, bucketed, status.update
+        )
+    if json:
+        print_json(result)
+        return
+    for name in ("ours", "reference"):
+        row = result[name]
+        out().print(
+            f"{name:>9}  {row['seconds_per_step'] * 1e3:8.1f} ms/step  "
+            f"{row['target_tokens_per_second']:9,.0f} target tokens/s  peak {row['peak_mib']:6,.0f} MiB  "
+            f"{row['times_floor']:5.1f} x floor",
+            soft_wrap=True,
+        )
+    out().print(
+        f"    ratio  [bold]{result['ratio']:.1f}[/]   ours in {result['precision']} on {result['device']}, "
+        f"the loop in fp32; floor {result['floor']['seconds_per_step'] * 1e3:.1f} ms at "
+        f"{result['floor']['gflops_per_second']:,.0f} GFLOP/s; losses differ by "
+        f"{result['loss_difference']:.1e}; batches {result['batches']}",
+        soft_wrap=True,
+    )
