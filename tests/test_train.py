@@ -18,8 +18,9 @@ from safetensors.torch import load_file
 from augenmerk import AugenmerkError
 from augenmerk.checkpoint import RunDirectory
 from augenmerk.config import RunConfig, TrainConfig
-from augenmerk.evaluate import evaluate_run, load_translator
+from augenmerk.evaluate import evaluate_run
 from augenmerk.train import learning_rate, start, train
+from augenmerk.translate import load_translator
 
 CPU = torch.device("cpu")
 

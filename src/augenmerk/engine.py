@@ -28,6 +28,8 @@ class Engine:
         self.bf16 = uses_bf16(config.precision, device)
         self.parameters = dict(model.named_parameters())
         on_gpu = device.type == "cuda"
+        if on_gpu and not self.bf16:
+            torch.backends.cudnn.allow_tf32 = False  # fp32 means fp32: GRUs would otherwise round to ten bits
         kind = torch.optim.AdamW if config.optimizer == "adamw" else torch.optim.Adam
         self.lr = torch.tensor(0.0, device=device) if on_gpu else 0.0
         self.optimizer = kind(
@@ -87,6 +89,11 @@ class Engine:
                 list(self.average.values()), list(self.parameters.values()), 1 - self.config.ema
             )
 
+    @property
+    def recorded_shapes(self) -> int:
+        """How many shapes of batches have become CUDA graphs."""
+        return len(self._graphs.recorded) if self._graphs else 0
+
     def show(self, model: Translator) -> None:
         """Gives another model the weights that are evaluated and kept: the average where there is one."""
         if self.average is not None:
@@ -133,13 +140,23 @@ class Graphs:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
         self._pool = torch.cuda.graph_pool_handle()
+        # All work is on one stream of its own: what was done in the ordinary way and what is recorded must
+        # agree on it, or the recording would wait for a stream that is not part of it.
+        self._stream = torch.cuda.Stream(engine.device)  # type: ignore[no-untyped-call]
         self._scale = torch.zeros((), device=engine.device)
         self._seen: set[tuple[int, ...]] = set()
-        self._recorded: dict[tuple[int, ...], tuple[Batch, torch.cuda.CUDAGraph]] = {}
+        self.recorded: dict[tuple[int, ...], tuple[Batch, torch.cuda.CUDAGraph]] = {}
         self._update: torch.cuda.CUDAGraph | None = None
         self._updated = False
 
     def step(self, group: Sequence[Batch], scale: float, lr: float) -> None:
+        outside = torch.cuda.current_stream(self._engine.device)
+        self._stream.wait_stream(outside)
+        with torch.cuda.stream(self._stream):
+            self._step(group, scale, lr)
+        outside.wait_stream(self._stream)
+
+    def _step(self, group: Sequence[Batch], scale: float, lr: float) -> None:
         self._scale.fill_(scale)
         assert isinstance(self._engine.lr, Tensor)
         self._engine.lr.fill_(lr)
@@ -159,18 +176,18 @@ class Graphs:
             self._seen.add(shape)
             self._engine.backward(batch, self._scale)
             return
-        if shape not in self._recorded:
+        if shape not in self.recorded:
             own = replace(batch, **{name: getattr(batch, name).clone() for name in _READ})
             graph = self._record(lambda: self._engine.backward(own, self._scale))
-            self._recorded[shape] = (own, graph)
-        own, graph = self._recorded[shape]
+            self.recorded[shape] = (own, graph)
+        own, graph = self.recorded[shape]
         for name in _READ:
             getattr(own, name).copy_(getattr(batch, name))
         graph.replay()
 
     def _record(self, work: Callable[[], None]) -> torch.cuda.CUDAGraph:
         graph = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(graph, pool=self._pool):
+        with torch.cuda.graph(graph, pool=self._pool, stream=self._stream):
             work()
         return graph
 

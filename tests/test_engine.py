@@ -1,0 +1,173 @@
+"""One step of training against what it should be by hand; on a GPU, recorded against done anew."""
+
+import copy
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from augenmerk.batching import Batch, ParallelTokens
+from augenmerk.config import ModelConfig, TrainConfig
+from augenmerk.engine import Engine
+from augenmerk.model.translator import Translator
+
+CPU = torch.device("cpu")
+V = 40
+needs_gpu = pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no GPU here")
+
+
+def data(lengths: list[tuple[int, int]], seed: int = 1) -> ParallelTokens:
+    generator = torch.Generator().manual_seed(seed)
+    return ParallelTokens.of(
+        tuple(torch.randint(4, V, (length,), generator=generator).tolist() for length in pair)  # type: ignore[misc]
+        for pair in lengths
+    )
+
+
+def batches(tokens: ParallelTokens, size: int) -> list[Batch]:
+    return list(tokens.batches(tokens.plan(size, shuffle=False)))
+
+
+def model(dropout: float = 0.0) -> Translator:
+    torch.manual_seed(5)
+    return Translator(ModelConfig(embedding=16, hidden=16, key=16, embedding_dropout=dropout), V, V)
+
+
+def engine(**settings: object) -> Engine:
+    config = TrainConfig.model_validate({"precision": "fp32", **settings})
+    return Engine(model(), config, CPU)
+
+
+def gradients(of: Engine) -> dict[str, Tensor]:
+    return {name: p.grad.clone() for name, p in of.parameters.items() if p.grad is not None}
+
+
+def test_the_objective_is_the_mean_over_real_tokens() -> None:
+    [batch] = batches(data([(5, 4), (3, 6), (1, 1)]), 3)
+    ours = engine()
+    ours.backward(batch, 1 / batch.target_tokens)
+    reference = model()
+    log_probabilities, _ = reference(batch.src, batch.src_mask, batch.tgt_in)
+    losses = [
+        -log_probabilities[b, t, batch.tgt_out[b, t]]
+        for b in range(3)
+        for t in range(batch.tgt_out.shape[1])
+        if batch.tgt_mask[b, t]
+    ]
+    assert len(losses) == batch.target_tokens == 4 + 6 + 1 + 3
+    total = sum(losses)
+    assert isinstance(total, Tensor)
+    torch.testing.assert_close(ours.loss_sum.float(), total)
+    (total / len(losses)).backward()  # type: ignore[no-untyped-call]
+    for name, parameter in reference.named_parameters():
+        torch.testing.assert_close(ours.parameters[name].grad, parameter.grad, rtol=1e-4, atol=1e-6)
+
+
+def test_label_smoothing_mixes_in_every_word() -> None:
+    [batch] = batches(data([(5, 4), (3, 6)]), 2)
+    ours = engine(label_smoothing=0.2)
+    ours.backward(batch, 1.0)
+    log_probabilities, _ = model()(batch.src, batch.src_mask, batch.tgt_in)
+    target = log_probabilities.gather(2, batch.tgt_out[:, :, None])[:, :, 0]
+    expected = -(0.8 * target + 0.2 * log_probabilities.mean(dim=-1))[batch.tgt_mask].sum()
+    torch.testing.assert_close(ours.loss_sum.float(), expected)
+
+
+def test_accumulated_batches_are_one_large_batch() -> None:
+    lengths = [(5, 4), (3, 6), (1, 1), (7, 2), (4, 4)]
+    tokens = data(lengths)
+    one, several = engine(), engine()
+    one.update = several.update = lambda: None  # type: ignore[method-assign]
+    one.step(batches(tokens, 5), 0.1)
+    several.step(batches(tokens, 2), 0.1)
+    for name, gradient in gradients(one).items():
+        torch.testing.assert_close(gradients(several)[name], gradient, rtol=1e-4, atol=1e-6)
+
+
+def test_clipping_bounds_the_gradient() -> None:
+    [batch] = batches(data([(5, 4), (3, 6)]), 2)
+    ours = engine(clip=0.01, lr=1.0)
+    ours.backward(batch, 1.0)
+    seen: list[float] = []
+    step = ours.optimizer.step
+
+    def watched() -> None:
+        seen.append(float(nn.utils.get_total_norm(list(gradients(ours).values()))))
+        step()
+
+    ours.optimizer.step = watched  # type: ignore[method-assign,assignment]
+    ours.update()
+    assert seen == [pytest.approx(0.01, rel=1e-3)]
+
+
+def test_the_average_follows_the_weights() -> None:
+    [batch] = batches(data([(5, 4), (3, 6)]), 2)
+    ours = engine(ema=0.75)
+    before = {name: p.detach().clone() for name, p in ours.parameters.items()}
+    ours.step([batch], 0.1)
+    assert ours.average is not None
+    for name, parameter in ours.parameters.items():
+        torch.testing.assert_close(ours.average[name], 0.75 * before[name] + 0.25 * parameter)
+
+
+def test_a_state_brings_everything_back() -> None:
+    shapes = batches(data([(5, 4), (3, 6), (4, 4), (2, 2)]), 2)
+    ours = engine(ema=0.5)
+    ours.step(shapes[:1], 0.1)
+    saved = {name: tensor.clone() for name, tensor in ours.state().items()}
+    ours.step(shapes[1:], 0.1)
+    other = engine(ema=0.5)
+    other.load(saved)
+    other.step(shapes[1:], 0.1)
+    for name, tensor in ours.state().items():
+        assert torch.equal(tensor, other.state()[name]), name
+
+
+# On a GPU
+
+
+def pair_of_engines(**settings: object) -> tuple[Engine, Engine]:
+    config = TrainConfig.model_validate({"precision": "fp32", "batch_size": 4, **settings})
+    translator = model()
+    return Engine(copy.deepcopy(translator), config, CPU), Engine(translator, config, torch.device("cuda"))
+
+
+@needs_gpu
+@pytest.mark.parametrize("settings", [{}, {"clip": 0.1, "ema": 0.9, "optimizer": "adamw"}], ids=str)
+def test_recorded_work_is_the_same_work(settings: dict[str, object]) -> None:
+    """Shapes that come again and again, in turns and with an odd one between, against the CPU."""
+    tokens = data([(5, 4)] * 8 + [(7, 6)] * 8 + [(3, 3)] * 3)
+    on_cpu, on_gpu = pair_of_engines(**settings)
+    for number in range(5):
+        for batch in batches(tokens, 4):
+            for each in (on_cpu, on_gpu):
+                each.step([batch.to(each.device)], 0.003 * (number + 1))
+    torch.testing.assert_close(on_gpu.loss_sum.cpu(), on_cpu.loss_sum, rtol=1e-4, atol=1e-3)
+    for name, parameter in on_cpu.parameters.items():
+        torch.testing.assert_close(on_gpu.parameters[name].cpu(), parameter, rtol=1e-2, atol=1e-3)
+    assert on_gpu.recorded_shapes == 3
+
+
+@needs_gpu
+def test_accumulation_works_on_recorded_work() -> None:
+    tokens = data([(5, 4)] * 16)
+    on_cpu, on_gpu = pair_of_engines()
+    for _ in range(4):
+        for each in (on_cpu, on_gpu):
+            each.step([batch.to(each.device) for batch in batches(tokens, 4)], 0.01)
+    for name, parameter in on_cpu.parameters.items():
+        torch.testing.assert_close(on_gpu.parameters[name].cpu(), parameter, rtol=1e-2, atol=1e-3)
+
+
+@needs_gpu
+def test_dropout_differs_from_replay_to_replay() -> None:
+    config = TrainConfig(precision="fp32", batch_size=4)
+    on_gpu = Engine(model(dropout=0.5), config, torch.device("cuda"))
+    on_gpu.model.train()
+    [batch] = batches(data([(9, 9)] * 4).to("cuda"), 4)
+    losses = []
+    for _ in range(8):
+        on_gpu.loss_sum.zero_()
+        on_gpu.step([batch], 0.0)
+        losses.append(float(on_gpu.loss_sum))
+    assert len(set(losses)) == 8
