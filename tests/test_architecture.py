@@ -11,7 +11,8 @@ PACKAGE = Path(augenmerk.__file__).parent
 LAYERS = (
     *("errors", "durable", "words", "config", "bitext", "text", "subword_dropout"),
     *("batching", "precision", "model", "search"),
-    *("tensorfile", "checkpoint", "translate", "evaluate", "engine", "train", "bench", "cli"),
+    *("alignment", "tensorfile", "checkpoint", "scores", "translate", "evaluate", "significance"),
+    *("engine", "train", "bench", "cli"),
 )
 # Some parts may know less than their place would permit.
 ONLY = {
@@ -23,6 +24,7 @@ ONLY = {
     "model": {"config"},
     "search": {"config", "errors", "text"},
     "precision": set[str](),
+    "scores": set[str](),
 }
 
 

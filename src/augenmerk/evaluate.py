@@ -1,4 +1,4 @@
-"""How good a model is: loss and perplexity of given translations.
+"""How good a model is: loss and perplexity of given translations, and scores of its own.
 
 Loss is the mean over all real target tokens of a split, end of sentence included, of the negative natural
 logarithm of their probability. It is summed over the whole split before it is divided, so batches of
@@ -11,25 +11,37 @@ cheaper to guess than they were.
 """
 
 import math
-from collections.abc import Iterable, Sequence
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import torch
-from sacrebleu.metrics.bleu import BLEU
 from torch import nn
 
 from augenmerk.batching import ParallelTokens, TokenTable, encode_pairs
 from augenmerk.bitext import Bitext, SentencePair, open_bitext
 from augenmerk.checkpoint import RunDirectory
-from augenmerk.config import DataConfig, SearchConfig
+from augenmerk.config import DataConfig, RunConfig, SearchConfig
+from augenmerk.durable import reason, replace_file
+from augenmerk.errors import AugenmerkError
 from augenmerk.model.translator import Translator
-from augenmerk.tensorfile import fit
+from augenmerk.scores import bleu_of, score_texts
 from augenmerk.text import Codec
-from augenmerk.translate import hypotheses_of
+from augenmerk.translate import hypotheses_of, load_translator
 from augenmerk.words import split_words
 
 BATCH_SIZE = 128
+CHUNK = 256
+"""Sentences that are translated between two reports of progress."""
+
+Progress = Callable[[str, int, int], None]
+"""Is told what is being translated, how many sentences of it are, and how many there are in all."""
+
+
+def tell_nobody(_what: str, _done: int, _total: int) -> None:
+    """No progress is shown."""
 
 
 def open_data(config: DataConfig) -> Bitext:
@@ -101,35 +113,139 @@ def measure_bleu(
     """BLEU of sacrebleu (13a) on detokenised text; lowercased if the model's own text is."""
     hypotheses = hypotheses_of(model, sources, search)
     texts = codec.target.decode_batch(best[0].ids for best in hypotheses)
-    return float(BLEU(lowercase=codec.target.lowercase).corpus_score(texts, [list(references)]).score)
+    return bleu_of(texts, references, lowercase=codec.target.lowercase)
 
 
-def load_translator(run: RunDirectory, device: torch.device | str = "cpu") -> Translator:
-    """The model of a run, with its best weights, ready to be used."""
-    codec = run.codec
-    model = Translator(run.config.model, codec.source.size, codec.target.size)
-    fit(model, run.load_model(), run.model_path)
-    return model.to(device).eval()
+def evaluate_run(
+    run: RunDirectory,
+    splits: Sequence[str],
+    device: torch.device,
+    *,
+    beams: Sequence[int] = (),
+    ter: bool = False,
+    progress: Progress = tell_nobody,
+) -> list[dict[str, Any]]:
+    """A row of scores for each split (if none is named, validation) and beam (if none is, the run's own).
+
+    The run keeps the rows in its scores.json, and what was scored in `hypotheses`.
+    """
+    evaluator = Evaluator(run, device, ter=ter, progress=progress)
+    return [evaluation.row for evaluation in evaluator.evaluate(evaluator.read(splits), beams)]
 
 
-def evaluate_run(run: RunDirectory, splits: Sequence[str], device: torch.device) -> list[dict[str, Any]]:
-    """A row of scores for each split (validation if none is named), which the run then remembers."""
-    bitext = open_data(run.config.data)
-    model = load_translator(run, device)
-    rows: list[dict[str, Any]] = []
-    for split in splits or [run.config.data.validation]:
-        pairs = list(bitext[split])
-        data = encode_pairs(pairs, run.codec.source.encode_ids, run.codec.target.encode_ids)
-        loss = measure_loss(model, data.to(device))
-        rows.append(
-            {
-                "split": split,
-                "loss": loss.mean,
-                "perplexity": loss.perplexity,
-                "word_perplexity": loss.word_perplexity(count_words(pairs)),
-                "tokens": loss.tokens,
-            }
-        )
-    kept = [row for row in run.read_scores() if row["split"] not in {row["split"] for row in rows}]
-    run.write_scores([*kept, *rows])
-    return rows
+@dataclass(frozen=True)
+class Evaluation:
+    """One split translated with one beam: its row of scores, and what was scored."""
+
+    row: dict[str, Any]
+    hypotheses: list[str]
+    references: list[str]
+
+
+class Evaluator:
+    """A run with its model loaded, to be measured."""
+
+    def __init__(
+        self, run: RunDirectory, device: torch.device, *, ter: bool = False, progress: Progress = tell_nobody
+    ) -> None:
+        self.run = run
+        self._device = device
+        self._ter = ter
+        self._progress = progress
+        self._codec = run.codec
+        self._model = load_translator(run, device)
+
+    def read(self, splits: Sequence[str]) -> dict[str, list[SentencePair]]:
+        """The pairs of these splits, or of the validation split; complains if one is absent or empty."""
+        bitext = open_data(self.run.config.data)
+        opened = {split: bitext[split] for split in splits or [self.run.config.data.validation]}
+        pairs = {split: list(opened[split]) for split in opened}
+        for split in pairs:
+            if not pairs[split]:
+                raise AugenmerkError(
+                    f"{bitext.name} has no sentence pairs in '{split}' that could be scored."
+                )
+        return pairs
+
+    def evaluate(
+        self, splits: Mapping[str, Sequence[SentencePair]], beams: Sequence[int]
+    ) -> list[Evaluation]:
+        """Each row is kept as soon as it is there: who stops halfway has half."""
+        searches = [self._search(beam) for beam in dict.fromkeys(beams or [self.run.config.search.beam])]
+        found = []
+        for split, pairs in splits.items():
+            references = [pair.target.replace("\n", " ") for pair in pairs]  # a line each, as in the file
+            _write_lines(reference_path(self.run, split), references)
+            source, target = self._codec.source, self._codec.target
+            data = encode_pairs(pairs, source.encode_ids, target.encode_ids)
+            loss = measure_loss(self._model, data.to(self._device))
+            for search in searches:
+                hypotheses, seconds = self._translate(split, pairs, search)
+                _write_lines(hypothesis_path(self.run, split, search.beam), hypotheses)
+                row = {
+                    "split": split,
+                    "beam": search.beam,
+                    **score_texts(hypotheses, references, ter=self._ter),
+                    "loss": loss.mean,
+                    "perplexity": loss.perplexity,
+                    "word_perplexity": loss.word_perplexity(count_words(pairs)),
+                    "tokens": loss.tokens,
+                    "sentences": len(pairs),
+                    "sentences_per_second": len(pairs) / seconds,
+                }
+                _keep(self.run, row)
+                found.append(Evaluation(row, hypotheses, references))
+        return found
+
+    def _search(self, beam: int) -> SearchConfig:
+        tree = self.run.config.model_dump(exclude_none=True)
+        tree["search"]["beam"] = beam
+        return RunConfig.checked(tree, "--beam").search
+
+    def _translate(
+        self, split: str, pairs: Sequence[SentencePair], search: SearchConfig
+    ) -> tuple[list[str], float]:
+        """Detokenised translations of the sources, and how many seconds the search for them took."""
+        what = f"{self.run.path}: {split}, beam {search.beam}"
+        sources = self._codec.source.encode_ids([pair.source for pair in pairs])
+        order = sorted(range(len(pairs)), key=lambda i: len(sources[i]))  # similar lengths in one chunk
+        texts, seconds = [""] * len(pairs), 0.0
+        for start in range(0, len(order), CHUNK):
+            self._progress(what, start, len(order))
+            chunk = order[start : start + CHUNK]
+            table = TokenTable.of(sources[i] for i in chunk).to(self._device)
+            began = time.perf_counter()
+            found = hypotheses_of(self._model, table, search)
+            seconds += time.perf_counter() - began
+            for i, best in zip(chunk, found, strict=True):
+                texts[i] = self._codec.target.decode(best[0].ids)
+        self._progress(what, len(order), len(order))
+        return texts, seconds
+
+
+def hypothesis_path(run: RunDirectory, split: str, beam: int) -> Path:
+    """A translation on each line, in the order of the split."""
+    return run.path / "hypotheses" / f"{split}.beam{beam}.txt"
+
+
+def reference_path(run: RunDirectory, split: str) -> Path:
+    """What the translations were compared with: the `sacrebleu` command asks for a file."""
+    return run.path / "hypotheses" / f"{split}.reference.txt"
+
+
+def _write_lines(path: Path, lines: Iterable[str]) -> None:
+    try:
+        path.parent.mkdir(exist_ok=True)
+    except OSError as error:
+        raise AugenmerkError(f"{path.parent}: cannot be created ({reason(error)}).") from None
+    replace_file(path, [f"{line}\n".encode() for line in lines])
+
+
+def _keep(run: RunDirectory, row: Mapping[str, Any]) -> None:
+    """In the run's scores, in place of an earlier row of the same split and beam."""
+    others = [
+        kept
+        for kept in run.read_scores()
+        if (kept.get("split"), kept.get("beam")) != (row["split"], row["beam"])
+    ]
+    run.write_scores([*others, row])

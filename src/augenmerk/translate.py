@@ -4,10 +4,20 @@ import torch
 from torch import Tensor
 
 from augenmerk.batching import ParallelTokens, TokenTable
+from augenmerk.checkpoint import RunDirectory
 from augenmerk.config import SearchConfig
 from augenmerk.model.attention import Memory
 from augenmerk.model.translator import Translator
 from augenmerk.search import Hypothesis, State, length_limits, search
+from augenmerk.tensorfile import fit
+
+
+def load_translator(run: RunDirectory, device: torch.device | str = "cpu") -> Translator:
+    """The model of a run, with its best weights, ready to be used."""
+    codec = run.codec
+    model = Translator(run.config.model, codec.source.size, codec.target.size)
+    fit(model, run.load_model(), run.model_path)
+    return model.to(device).eval()
 
 
 class TranslatorDecoder:

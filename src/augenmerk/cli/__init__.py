@@ -66,7 +66,7 @@ def train(
     ] = None,
     seed: Annotated[int | None, typer.Option(help="Of weights, order of the data and dropout.")] = None,
     epochs: Annotated[int | None, typer.Option(help="How often to go through the data.")] = None,
-    out: Annotated[Path | None, typer.Option(help="The run directory.  [default: runs/...]")] = None,
+    out: Annotated[Path | None, typer.Option(help="The run directory; under runs/ if left out.")] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with the run in --out.")] = False,
     device: Annotated[str, typer.Option(help="auto, cpu or cuda.")] = "auto",
     settings: Annotated[
@@ -89,19 +89,29 @@ def train(
     run(preset, overrides, settings or [], out, resume, device, tensorboard, json)
 
 
-@app.command(epilog="Example:  augenmerk evaluate runs/quick-multi30k-scaled-dot-1 --split test_2016_flickr")
+@app.command(
+    epilog="Examples:  augenmerk evaluate runs/quick-multi30k-scaled-dot-1 --split test_2016_flickr --beam 1 "
+    "--beam 5    augenmerk evaluate runs/a --against runs/b"
+)
 def evaluate(
     run: Annotated[Path, typer.Argument(help="The run directory.")],
     split: Annotated[
-        list[str] | None, typer.Option(help="Repeatable.  [default: the validation split]")
+        list[str] | None, typer.Option(help="Repeatable; the validation split if none is given.")
     ] = None,
+    beam: Annotated[
+        list[int] | None, typer.Option(help="1 is greedy; repeatable; that of the run if none is given.")
+    ] = None,
+    against: Annotated[
+        Path | None, typer.Option(help="Another run: test whether the difference may be chance.")
+    ] = None,
+    ter: Annotated[bool, typer.Option("--ter", help="Also translation edit rate.")] = False,
     device: Annotated[str, typer.Option(help="auto, cpu or cuda.")] = "auto",
     json: Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")] = False,
 ) -> None:
-    """Measure a trained run: loss and perplexity."""
+    """Measure a trained run: BLEU, chrF, loss and perplexity."""
     from augenmerk.cli.evaluation import run as measure
 
-    measure(run, split or [], device, json)
+    measure(run, split or [], beam or [], against, ter, device, json)
 
 
 def main() -> None:

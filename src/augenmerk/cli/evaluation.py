@@ -1,32 +1,124 @@
-"""`augenmerk evaluate`: loss and perplexity of a run on a split."""
+"""`augenmerk evaluate`: scores of a run as a table, and whether it is better than another."""
 
+import shlex
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from rich.markup import escape
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
 from augenmerk.checkpoint import RunDirectory
-from augenmerk.cli.terminal import out, print_json
+from augenmerk.cli.terminal import err, out, print_json
 from augenmerk.cli.training import choose_device
-from augenmerk.evaluate import evaluate_run
+from augenmerk.evaluate import evaluate_run, hypothesis_path, reference_path
+from augenmerk.scores import sacrebleu_command
+from augenmerk.significance import compare_runs
+
+Row = Mapping[str, Any]
 
 
-def run(place: Path, splits: list[str], device: str, json: bool) -> None:
-    """Measures, keeps what was measured in the run's scores.json, and prints it."""
+def run(
+    place: Path,
+    splits: Sequence[str],
+    beams: Sequence[int],
+    against: Path | None,
+    ter: bool,
+    device: str,
+    json: bool,
+) -> None:
+    """Measures, keeps what was measured in the run, and prints it."""
+    chosen = choose_device(device)
     directory = RunDirectory.open(place)
-    rows: list[dict[str, Any]] = evaluate_run(directory, splits, choose_device(device))
+    other = RunDirectory.open(against) if against is not None else None
+    with _Display() as display:
+        if other is None:
+            rows = evaluate_run(directory, splits, chosen, beams=beams, ter=ter, progress=display.update)
+        else:
+            rows = compare_runs(
+                directory, other, splits, chosen, beams=beams, ter=ter, progress=display.update
+            )
     if json:
         print_json(rows)
-        return
-    table = Table(box=None, pad_edge=False)
-    for heading in ("split", "loss", "perplexity", "per word", "tokens"):
-        table.add_column(heading, justify="left" if heading == "split" else "right")
+    else:
+        out().print(_table(rows, cased=not directory.codec.target.lowercase, ter=ter))
+        for name, heading in (("bleu", "BLEU"), ("chrf", "chrF"), ("ter", "TER")):
+            if name in rows[0]:
+                out().print(f"[dim]{heading:5}{rows[0][f'{name}_signature']}[/]", soft_wrap=True)
+        for row in rows:
+            if "against" in row:
+                _print_comparison(row, directory.path)
+    for split in dict.fromkeys(row["split"] for row in rows):
+        files = [hypothesis_path(directory, split, row["beam"]) for row in rows if row["split"] == split]
+        command = shlex.join(sacrebleu_command(reference_path(directory, split), files, ter=ter))
+        err().print(f"[dim]The same scores:  {escape(command)}[/]", soft_wrap=True)
+
+
+def _table(rows: Iterable[Row], cased: bool, ter: bool) -> Table:
+    """BLEU in lower case first: it can be compared whatever the models' text is."""
+    columns = {
+        "BLEU": ("bleu", ".2f"),
+        **({"cased": ("bleu_cased", ".2f")} if cased else {}),
+        "chrF": ("chrf", ".2f"),
+        **({"TER": ("ter", ".2f")} if ter else {}),
+        "length": ("length_ratio", ".3f"),
+        "loss": ("loss", ".3f"),
+        "ppl": ("perplexity", ".2f"),
+        "ppl/word": ("word_perplexity", ".2f"),
+        "sent/s": ("sentences_per_second", ",.0f"),
+    }
+    table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0))  # one space: all fits into 80 columns
+    table.add_column("split")
+    for heading in ("beam", *columns):
+        table.add_column(heading, justify="right")
     for row in rows:
-        table.add_row(
-            row["split"],
-            f"{row['loss']:.4f}",
-            f"{row['perplexity']:.2f}",
-            f"{row['word_perplexity']:.2f}",
-            f"{row['tokens']:,}",
-        )
+        values = [format(row[key], spec) for key, spec in columns.values()]
+        table.add_row(escape(row["split"]), str(row["beam"]), *values)
+    return table
+
+
+def _print_comparison(row: Row, place: Path) -> None:
+    against = row["against"]
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    table.add_column(f"{escape(row['split'])}, beam {row['beam']}")
+    for heading in ("BLEU", "95%", "chrF", "95%"):
+        table.add_column(heading, justify="right")
+    for name, score, interval in (
+        (str(place), "score", "interval"),
+        (against["run"], "score_against", "interval_against"),
+    ):
+        cells = []
+        for metric in (against["bleu"], against["chrf"]):
+            low, high = metric[interval]
+            cells += [f"{metric[score]:.2f}", f"{low:.2f} to {high:.2f}"]
+        table.add_row(escape(name), *cells)
+    out().print()
     out().print(table)
+    for metric in ("bleu", "chrf"):
+        out().print(escape(against[metric]["in_words"]), soft_wrap=True)
+    tested = against["bleu"]
+    out().print(
+        f"[dim]{tested['trials']:,} trials, {tested['resamples']:,} resamples, seed {tested['seed']}[/]"
+    )
+
+
+class _Display:
+    """A bar for each translation of a split, on a terminal only."""
+
+    def __init__(self) -> None:
+        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+        self._bar = Progress(*columns, console=err(), transient=True, disable=not err().is_terminal)
+        self._tasks: dict[str, TaskID] = {}
+
+    def __enter__(self) -> "_Display":
+        self._bar.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._bar.stop()
+
+    def update(self, what: str, done: int, total: int) -> None:
+        if what not in self._tasks:
+            self._tasks[what] = self._bar.add_task(escape(what), total=total)
+        self._bar.update(self._tasks[what], completed=done)

@@ -1,0 +1,438 @@
+"""Scores of really trained tiny models, held against sacrebleu itself: the library and the command."""
+
+import gzip
+import json
+import math
+import random
+import shlex
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+import sacrebleu
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from augenmerk import AugenmerkError, cli
+from augenmerk.batching import ParallelTokens, encode_pairs
+from augenmerk.bitext import SentencePair, open_bitext
+from augenmerk.bitext.export import export
+from augenmerk.checkpoint import RunDirectory
+from augenmerk.config import ModelConfig, RunConfig, SearchConfig
+from augenmerk.evaluate import (
+    Loss,
+    _write_lines,
+    count_words,
+    evaluate_run,
+    hypothesis_path,
+    measure_bleu,
+    measure_loss,
+    reference_path,
+)
+from augenmerk.model.translator import Translator
+from augenmerk.scores import score_texts
+from augenmerk.significance import compare_runs
+from augenmerk.text import BOS, EOS, normalise
+from augenmerk.train import start, train
+from augenmerk.translate import load_translator
+
+CPU = torch.device("cpu")
+KEYS = (
+    *("split", "beam", "bleu", "bleu_signature", "bleu_cased", "bleu_cased_signature", "chrf"),
+    *("chrf_signature", "chrf_cased", "chrf_cased_signature", "length_ratio", "loss", "perplexity"),
+    *("word_perplexity", "tokens", "sentences", "sentences_per_second"),
+)
+
+
+class Silent:
+    def batch(self, epoch: int, batch: int, batches: int, loss: float, tokens_per_second: float) -> None:
+        pass
+
+    def epoch(self, metrics: Mapping[str, Any]) -> None:
+        pass
+
+
+def trained(place: Path, unit: str, epochs: int) -> RunDirectory:
+    """On so few pairs that much of them is learnt by heart: their scores are neither 0 nor 100."""
+    subwords = unit == "bpe"
+    config = {
+        "data": {"pairs": 120, "validation": "train"},
+        "text": {"unit": unit, "lowercase": subwords, "joint": subwords, "vocabulary_size": 500},
+        "model": {"embedding": 48, "hidden": 48, "key": 48},
+        "train": {"epochs": epochs, "batch_size": 8, "lr": 0.01, "precision": "fp32", "bleu": False},
+        "search": {"beam": 2},
+    }
+    run = start(RunConfig.model_validate(config), place)
+    train(run, CPU, Silent())
+    return run
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("runs")
+
+
+@pytest.fixture(scope="module")
+def words(folder: Path) -> RunDirectory:
+    return trained(folder / "words", "word", 6)
+
+
+@pytest.fixture(scope="module")
+def subwords(folder: Path) -> RunDirectory:
+    """Another vocabulary, and in lower case."""
+    return trained(folder / "subwords", "bpe", 9)
+
+
+@pytest.fixture(scope="module")
+def rows(words: RunDirectory) -> list[dict[str, Any]]:
+    return evaluate_run(words, ["train", "val"], CPU, beams=[1, 3], ter=True)
+
+
+def pairs_of(split: str) -> list[SentencePair]:
+    return list(open_bitext("bilderbuch", pairs=120)[split])
+
+
+def lines_of(path: Path) -> list[str]:
+    return path.read_text(encoding="utf-8").split("\n")[:-1]
+
+
+def copied(run: RunDirectory, place: Path, **data: object) -> RunDirectory:
+    """The same model in a directory of its own, perhaps with other data."""
+    changed = run.config.data.model_copy(update=data)
+    copy = RunDirectory.create(place, run.config.model_copy(update={"data": changed}), run.codec)
+    copy.save_model(run.load_model(), {})
+    return copy
+
+
+# The sacrebleu command and library
+
+
+def sacrebleu_prints(*arguments: str | Path) -> Any:
+    command = [Path(sys.executable).with_name("sacrebleu"), *arguments, "-w", "9", "-q"]
+    return json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+
+
+def test_the_sacrebleu_command_prints_the_same_figures(
+    words: RunDirectory, rows: list[dict[str, Any]], tmp_path: Path
+) -> None:
+    _, reference = export(pairs_of("train"), tmp_path, "train", "de", "en", format="text")
+    assert lines_of(reference) == lines_of(reference_path(words, "train"))
+    row = rows[0]
+    assert 5 < row["bleu"] < 95
+    assert row["bleu_cased"] != row["bleu"]
+    given = (reference, "-i", hypothesis_path(words, "train", 1), "-m", "bleu", "chrf", "ter")
+    lower = sacrebleu_prints(*given, "-lc", "--chrf-lowercase")
+    cased = sacrebleu_prints(*given)
+    for name, theirs in zip(("bleu", "chrf", "ter", "bleu_cased", "chrf_cased"), lower + cased, strict=False):
+        assert row[name] == pytest.approx(theirs["score"], abs=1e-8)
+        assert row[f"{name}_signature"] == theirs["signature"]
+
+
+def test_bleu_and_chrf_are_those_of_the_library(words: RunDirectory, rows: list[dict[str, Any]]) -> None:
+    assert [(row["split"], row["beam"]) for row in rows] == [
+        ("train", 1),
+        ("train", 3),
+        ("val", 1),
+        ("val", 3),
+    ]
+    for row in rows:
+        references = [[pair.target for pair in pairs_of(row["split"])]]
+        hypotheses = lines_of(hypothesis_path(words, row["split"], row["beam"]))
+        bleu = sacrebleu.corpus_bleu(hypotheses, references, lowercase=True)
+        assert row["bleu"] == bleu.score
+        assert row["length_ratio"] == bleu.sys_len / bleu.ref_len
+        assert row["bleu_cased"] == sacrebleu.corpus_bleu(hypotheses, references).score
+        assert row["chrf_cased"] == sacrebleu.corpus_chrf(hypotheses, references).score
+        lowered = [text.lower() for text in hypotheses]
+        assert row["chrf"] == sacrebleu.corpus_chrf(lowered, [[t.lower() for t in references[0]]]).score
+        assert row["ter"] == sacrebleu.corpus_ter(hypotheses, references).score
+
+
+printable = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
+
+
+@settings(max_examples=40)
+@given(st.lists(st.tuples(printable.map(normalise), printable), min_size=1, max_size=5))
+def test_what_is_read_from_files_gets_the_same_scores(
+    tmp_path_factory: pytest.TempPathFactory, texts: list[tuple[str, str]]
+) -> None:
+    """Whatever stands in the sentences, a line stays a line."""
+    folder = tmp_path_factory.mktemp("lines")
+    hypotheses = [hypothesis for hypothesis, _ in texts]
+    references = [reference.replace("\n", " ") for _, reference in texts]
+    _write_lines(folder / "hypotheses", hypotheses)
+    _write_lines(folder / "references", references)
+    read = []
+    for name in ("hypotheses", "references"):
+        with (folder / name).open(encoding="utf-8", newline="\n") as file:  # as sacrebleu does
+            read.append([line.rstrip() for line in file])
+    assert score_texts(*read) == score_texts(hypotheses, references)
+
+
+def test_a_reference_of_two_lines_is_one(words: RunDirectory, tmp_path: Path) -> None:
+    (tmp_path / "train.jsonl").write_text(
+        '{"source": "Ein Hund.", "target": "A\\ndog."}\n{"source": "Zwei.", "target": "Two."}\n'
+    )
+    (tmp_path / "test.tsv").write_text("Drei.\tThree.\n")
+    run = copied(words, tmp_path / "run", bitext=str(tmp_path), pairs=None)
+    [row] = evaluate_run(run, ["train"], CPU)
+    assert row["sentences"] == 2
+    assert lines_of(reference_path(run, "train")) == ["A dog.", "Two."]
+
+
+def test_a_model_that_says_nothing(words: RunDirectory, tmp_path: Path) -> None:
+    """All hypotheses are empty: nought, not an error, and the command agrees."""
+    run = copied(words, tmp_path / "silent")
+    weights = run.load_model()
+    weights["W_o.bias"][EOS] += 1000.0
+    run.save_model(weights, {})
+    [row] = evaluate_run(run, ["val"], CPU, ter=True)
+    assert lines_of(hypothesis_path(run, "val", 2)) == [""] * 120
+    assert (row["bleu"], row["chrf"], row["length_ratio"], row["ter"]) == (0.0, 0.0, 0.0, 100.0)
+    printed = sacrebleu_prints(
+        reference_path(run, "val"), "-i", hypothesis_path(run, "val", 2), "-m", "bleu", "chrf"
+    )
+    assert [score["score"] for score in printed] == [0.0, 0.0]
+    compared = compare_runs(words, run, ["val"], CPU)[0]["against"]["chrf"]
+    assert compared["difference"] > 0
+    assert compared["interval_against"] == (0.0, 0.0)
+
+
+# Loss and perplexity
+
+
+def tiny_model(vocabulary: int = 40) -> Translator:
+    torch.manual_seed(5)
+    return Translator(ModelConfig(embedding=6, hidden=5, key=4), vocabulary, vocabulary).double()
+
+
+def random_tokens(sentences: int, vocabulary: int = 40) -> list[tuple[list[int], list[int]]]:
+    chance = random.Random(3)
+
+    def sentence() -> list[int]:
+        return [chance.randrange(4, vocabulary) for _ in range(chance.randrange(9))]
+
+    return [(sentence(), sentence()) for _ in range(sentences)]
+
+
+def test_loss_is_the_mean_over_all_tokens_whatever_the_batches() -> None:
+    model, pairs = tiny_model(), random_tokens(23)
+    total, tokens = 0.0, 0
+    for source, target in pairs:  # by hand: one sentence after another, nothing padded
+        src = torch.tensor([[*source, EOS]])
+        with torch.no_grad():
+            log_probs, _ = model(src, torch.ones_like(src).bool(), torch.tensor([[BOS, *target]]))
+        for position, token in enumerate([*target, EOS]):
+            total -= float(log_probs[0, position, token])
+            tokens += 1
+    data = ParallelTokens.of(pairs)
+    for batch_size in (1, 2, 7, 23, 100):
+        loss = measure_loss(model, data, batch_size)
+        assert loss.tokens == tokens
+        assert loss.total == pytest.approx(total, rel=1e-12)
+        assert loss.mean == pytest.approx(total / tokens, rel=1e-12)
+        assert loss.perplexity == pytest.approx(math.exp(total / tokens), rel=1e-12)
+
+
+def test_measuring_leaves_a_model_in_training_as_it_was() -> None:
+    model = tiny_model().train()
+    first = measure_loss(model, ParallelTokens.of(random_tokens(5)))
+    assert model.training
+    assert measure_loss(model, ParallelTokens.of(random_tokens(5))) == first
+
+
+@given(st.floats(0, 1e6), st.integers(1, 1000), st.integers(1, 1000))
+def test_perplexities_share_one_sum(total: float, tokens: int, words: int) -> None:
+    loss = Loss(total, tokens)
+    assert loss.perplexity == loss.word_perplexity(tokens)
+    assert loss.perplexity >= 1.0
+    if total / min(tokens, words) < 600:
+        assert math.log(loss.word_perplexity(words)) * words == pytest.approx(total, abs=1e-6)
+
+
+def test_word_perplexity_counts_words_whatever_the_vocabulary(
+    words: RunDirectory, subwords: RunDirectory, rows: list[dict[str, Any]]
+) -> None:
+    count = count_words(pairs_of("val"))
+    by_words = rows[2]
+    assert by_words["tokens"] == count
+    assert by_words["word_perplexity"] == by_words["perplexity"] == math.exp(by_words["loss"])
+    [by_subwords] = evaluate_run(subwords, ["val"], CPU, beams=[1])
+    assert by_subwords["tokens"] > count
+    assert by_subwords["perplexity"] == pytest.approx(math.exp(by_subwords["loss"]))
+    in_all = by_subwords["loss"] * by_subwords["tokens"]
+    assert by_subwords["word_perplexity"] == pytest.approx(math.exp(in_all / count))
+    for run, row in ((words, by_words), (subwords, by_subwords)):
+        data = encode_pairs(pairs_of("val"), run.codec.source.encode_ids, run.codec.target.encode_ids)
+        assert row["loss"] == pytest.approx(measure_loss(load_translator(run), data, 17).mean)
+
+
+# What a run remembers
+
+
+def test_rows_are_complete_and_the_loss_is_that_of_the_split(rows: list[dict[str, Any]]) -> None:
+    for row in rows:
+        assert row.keys() == {*KEYS, "ter", "ter_signature"}
+        assert row["sentences"] == 120
+        assert row["sentences_per_second"] > 0
+    assert rows[0]["loss"] == rows[1]["loss"] != rows[2]["loss"] == rows[3]["loss"]
+
+
+def test_scores_are_replaced_by_split_and_beam_and_others_are_kept(
+    words: RunDirectory, tmp_path: Path
+) -> None:
+    run = copied(words, tmp_path / "run")
+    reports: list[tuple[str, int, int]] = []
+    first = evaluate_run(run, ["val"], CPU, beams=[1, 2, 1], progress=lambda *report: reports.append(report))
+    assert run.read_scores() == first
+    assert [row["beam"] for row in first] == [1, 2]
+    assert reports == [(f"{run.path}: val, beam {beam}", done, 120) for beam in (1, 2) for done in (0, 120)]
+    others = evaluate_run(run, ["train"], CPU, beams=[2])
+    again = evaluate_run(run, ["val"], CPU, beams=[2], ter=True)
+    assert run.read_scores() == [first[0], *others, *again]
+    assert "ter" in again[0]
+    assert all(again[0][key] == first[1][key] for key in KEYS if key != "sentences_per_second")
+
+
+def test_without_flags_it_is_the_validation_split_and_the_beam_of_the_run(subwords: RunDirectory) -> None:
+    [row] = evaluate_run(subwords, [], CPU)
+    assert (row["split"], row["beam"]) == ("train", 2)
+
+
+def test_bleu_during_training_is_the_greedy_one(subwords: RunDirectory) -> None:
+    [row] = evaluate_run(subwords, ["val"], CPU, beams=[1])
+    pairs, codec = pairs_of("val"), subwords.codec
+    data = encode_pairs(pairs, codec.source.encode_ids, codec.target.encode_ids)
+    references = [pair.target for pair in pairs]
+    bleu = measure_bleu(load_translator(subwords), codec, data.source, references, SearchConfig(beam=1))
+    assert bleu == row["bleu"] > 0
+
+
+# One run against another
+
+
+def test_two_runs_with_different_vocabularies(words: RunDirectory, subwords: RunDirectory) -> None:
+    [row] = compare_runs(words, subwords, ["train"], CPU, beams=[1])
+    against = row["against"]
+    assert against["run"] == str(subwords.path)
+    [theirs] = [other for other in subwords.read_scores() if (other["split"], other["beam"]) == ("train", 1)]
+    for metric in ("bleu", "chrf"):
+        found = against[metric]
+        assert (found["score"], found["score_against"]) == (row[metric], theirs[metric])
+        low, high = found["interval"]
+        assert low < found["score"] < high
+        assert f"{words.path} is " in found["in_words"]
+        assert f" {subwords.path}" in found["in_words"]
+
+
+def test_only_the_same_sentences_are_compared(words: RunDirectory, tmp_path: Path) -> None:
+    with pytest.raises(AugenmerkError, match="cannot be compared with itself"):
+        compare_runs(words, RunDirectory.open(words.path), ["val"], CPU)
+    fewer = copied(words, tmp_path / "fewer", pairs=110)
+    with pytest.raises(AugenmerkError, match="on 'val': it has 120 sentences in the one and 110 in the oth"):
+        compare_runs(words, fewer, ["val"], CPU)
+    with pytest.raises(AugenmerkError, match="sentence 1 is not the same in both"):
+        compare_runs(words, copied(words, tmp_path / "other", book=2), ["val"], CPU)
+    assert not hypothesis_path(fewer, "val", 2).exists()
+
+
+# The command line
+
+
+class Answer:
+    def __init__(self, code: int, out: str, err: str) -> None:
+        self.code, self.out, self.err = code, out, err
+
+
+def augenmerk(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *arguments: object
+) -> Answer:
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setattr(sys, "argv", ["augenmerk", *map(str, arguments)])
+    with pytest.raises(SystemExit) as end:
+        cli.main()
+    return Answer(int(end.value.code or 0), *capsys.readouterr())
+
+
+def test_evaluate_prints_a_table_and_a_command_that_can_be_run(
+    words: RunDirectory, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    flags = ("--split", "train", "--split", "val", "--beam", 1, "--beam", 2, "--ter")
+    answer = augenmerk(monkeypatch, capsys, "evaluate", words.path, *flags)
+    assert answer.code == 0
+    head, *table = answer.out.splitlines()
+    assert head.split() == "split beam BLEU cased chrF TER length loss ppl ppl/word sent/s".split()
+    kept = {(row["split"], str(row["beam"])): row for row in words.read_scores()}
+    assert [line.split()[:2] for line in table[:4]] == [[s, b] for s in ("train", "val") for b in "12"]
+    for line in table[:4]:
+        split, beam, bleu, cased, chrf, *_ = line.split()
+        row = kept[split, beam]
+        assert [bleu, cased, chrf] == [f"{row[key]:.2f}" for key in ("bleu", "bleu_cased", "chrf")]
+    assert table[4:] == [
+        f"{name:5}{kept['train', '1'][f'{name.lower()}_signature']}" for name in ("BLEU", "chrF", "TER")
+    ]
+    first, second = (line.removeprefix("The same scores:  ") for line in answer.err.splitlines())
+    assert "val.beam1.txt" in second
+    systems = sacrebleu_prints(*shlex.split(first)[1:])
+    for beam, system in zip("12", systems, strict=True):
+        row = kept["train", beam]
+        for name, value in (("bleu", system["BLEU"]), ("chrf", system["chrF2"]), ("ter", system["TER"])):
+            assert row[name] == pytest.approx(float(value), abs=1e-8)
+
+
+def test_json_is_a_list_of_rows_and_nothing_else(
+    words: RunDirectory,
+    subwords: RunDirectory,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    answer = augenmerk(monkeypatch, capsys, "evaluate", subwords.path, "--split", "val", "--json")
+    [row] = json.loads(answer.out)
+    assert row.keys() == {*KEYS}
+    arguments = ("evaluate", words.path, "--against", subwords.path, "--beam", 1)
+    [row] = json.loads(augenmerk(monkeypatch, capsys, *arguments, "--json").out)
+    answer = augenmerk(monkeypatch, capsys, *arguments)
+    for metric in ("bleu", "chrf"):
+        assert row["against"][metric]["in_words"] in answer.out
+        low, high = row["against"][metric]["interval_against"]
+        assert f"{low:.2f} to {high:.2f}" in answer.out
+    assert "10,000 trials, 1,000 resamples, seed 12345" in answer.out
+    assert "against" not in words.read_scores()[-1]
+
+
+def test_lower_case_models_have_no_column_for_cased_scores(
+    subwords: RunDirectory, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert "cased" not in augenmerk(monkeypatch, capsys, "evaluate", subwords.path).out
+
+
+def test_bad_input_gets_one_sentence(
+    words: RunDirectory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "data").mkdir()
+    for name, content in (("train", "Ein Hund.\tA dog.\n"), ("val", "")):
+        with gzip.open(tmp_path / "data" / f"{name}.tsv.gz", "wt") as file:
+            file.write(content)
+    empty = copied(words, tmp_path / "empty", bitext=str(tmp_path / "data"), pairs=None)
+    untrained = start(words.config, tmp_path / "untrained")
+    for arguments, expected in (
+        ((words.path, "--split", "dev"), "no split called 'dev'; there are: train, val, test"),
+        ((tmp_path,), "is not a run directory"),
+        ((tmp_path / "nowhere",), "there is no such run directory"),
+        ((words.path, "--against", tmp_path), "is not a run directory"),
+        ((untrained.path,), "has no model.safetensors yet"),
+        ((words.path, "--against", untrained.path), "has no model.safetensors yet"),
+        ((empty.path, "--split", "val"), "no sentence pairs in 'val'"),
+        ((words.path, "--beam", 0), "--beam: 'search.beam': input should be greater than or equal to 1"),
+    ):
+        answer = augenmerk(monkeypatch, capsys, "evaluate", *arguments)
+        assert answer.code == 2, arguments
+        assert answer.out == ""
+        [sentence] = answer.err.splitlines()
+        assert sentence.startswith("augenmerk: ")
+        assert sentence.endswith(".")
+        assert expected in sentence
