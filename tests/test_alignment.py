@@ -1,10 +1,11 @@
 """Links from attention, and their error against gold."""
 
 import pytest
+import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from augenmerk.alignment import AlignmentScore, attended_links, compare_links
+from augenmerk.alignment import AlignmentScore, attended_links, compare_links, over_words
 
 links = st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6)), max_size=12).map(tuple)
 
@@ -37,3 +38,11 @@ def test_error_is_between_nought_and_one_and_one_minus_f1(
 @given(links)
 def test_gold_has_no_error(gold: tuple[tuple[int, int], ...]) -> None:
     assert compare_links([(gold, gold)]).error == 0
+
+
+def test_over_words_sums_sources_and_averages_targets() -> None:
+    weights = torch.tensor([[0.1, 0.2, 0.3, 0.4], [0.5, 0.1, 0.2, 0.2], [0.25, 0.25, 0.25, 0.25]])
+    # two source words of two and one tokens, then the end; one target word of two tokens, then the end
+    merged = over_words(weights, target_word_of=[0, 0], source_word_of=[0, 0, 1])
+    torch.testing.assert_close(merged, torch.tensor([[(0.3 + 0.6) / 2, (0.3 + 0.2) / 2]]))
+    assert over_words(weights, [], []).shape == (0, 0)

@@ -39,3 +39,11 @@ def test_the_python_in_the_readme_runs(code: str, capsys: pytest.CaptureFixture[
         pytest.skip("needs a trained run; tests/test_translate.py runs these lines on one")
     exec(code, {})
     assert capsys.readouterr().out
+
+
+def test_the_pair_in_the_readme_is_the_one_the_command_shows() -> None:
+    from tests.test_cli import run
+
+    [shown] = [block for block in blocks("README.md", "console") if "data show bilderbuch" in block]
+    command, expected = shown.split("\n", 1)
+    assert run(*command.removeprefix("$ augenmerk ").split()).stdout.strip() == expected.strip()

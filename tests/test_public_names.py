@@ -15,7 +15,9 @@ def test_the_public_names() -> None:
         "MeanPool",
         "SentencePair",
         "SingleQueryScaledDotProductAttention",
+        "Translation",
         "__version__",
+        "load",
         "open_bitext",
     ]
     assert dir(augenmerk) == sorted(augenmerk.__all__)

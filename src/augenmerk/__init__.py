@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from augenmerk.bitext import Bitext, SentencePair, open_bitext
     from augenmerk.errors import AugenmerkError
     from augenmerk.model.attention import Dummy, MeanPool, SingleQueryScaledDotProductAttention
+    from augenmerk.translate import Translation, load
 
 _HOME = {
     "AugenmerkError": "augenmerk.errors",
@@ -21,6 +22,8 @@ _HOME = {
     "MeanPool": "augenmerk.model.attention",
     "SentencePair": "augenmerk.bitext",
     "SingleQueryScaledDotProductAttention": "augenmerk.model.attention",
+    "Translation": "augenmerk.translate",
+    "load": "augenmerk.translate",
     "open_bitext": "augenmerk.bitext",
 }
 
@@ -31,7 +34,9 @@ __all__ = [
     "MeanPool",
     "SentencePair",
     "SingleQueryScaledDotProductAttention",
+    "Translation",
     "__version__",
+    "load",
     "open_bitext",
 ]
 

@@ -3,7 +3,25 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+import torch
+from torch import Tensor
+
 from augenmerk.bitext import Links
+
+
+def over_words(weights: Tensor, target_word_of: Sequence[int], source_word_of: Sequence[int]) -> Tensor:
+    """Attention (T, S) over tokens as (target words, source words): summed over the tokens of a source word,
+    averaged over those of a target word. Rows and columns beyond (the end of a sentence, padding) are left
+    out, so a row sums to 1 less what rests on the end."""
+    rows, columns = (torch.tensor(word_of, dtype=torch.int64) for word_of in (target_word_of, source_word_of))
+    weights = weights[: len(rows), : len(columns)]
+    by_source = weights.new_zeros(len(rows), _count(source_word_of)).index_add(1, columns, weights)
+    by_both = weights.new_zeros(_count(target_word_of), by_source.shape[1]).index_add(0, rows, by_source)
+    return by_both / torch.bincount(rows)[:, None] if len(rows) else by_both
+
+
+def _count(word_of: Sequence[int]) -> int:
+    return max(word_of) + 1 if word_of else 0
 
 
 def attended_links(attention: Sequence[Sequence[float]]) -> Links:

@@ -20,8 +20,9 @@ from typing import Any
 import torch
 from torch import nn
 
+from augenmerk.alignment import AlignmentScore, attended_links, compare_links, over_words
 from augenmerk.batching import ParallelTokens, TokenTable, encode_pairs
-from augenmerk.bitext import Bitext, SentencePair, open_bitext
+from augenmerk.bitext import Bitext, Links, SentencePair, open_bitext
 from augenmerk.checkpoint import RunDirectory
 from augenmerk.config import DataConfig, RunConfig, SearchConfig
 from augenmerk.durable import reason, replace_file
@@ -114,6 +115,26 @@ def measure_bleu(
     hypotheses = hypotheses_of(model, sources, search)
     texts = codec.target.decode_batch(best[0].ids for best in hypotheses)
     return bleu_of(texts, references, lowercase=codec.target.lowercase)
+
+
+@torch.inference_mode()
+def measure_alignment(model: Translator, codec: Codec, pairs: Sequence[SentencePair]) -> AlignmentScore:
+    """How well attention, when the model reads the reference, agrees with gold links."""
+    sources = [codec.source.encode(pair.source) for pair in pairs]
+    targets = [codec.target.encode(pair.target) for pair in pairs]
+    data = ParallelTokens.of(
+        (source.ids, target.ids) for source, target in zip(sources, targets, strict=True)
+    ).to(next(model.parameters()).device)
+    links: list[tuple[Links, Links]] = []
+    for batch in data.batches(data.plan(BATCH_SIZE, shuffle=False)):
+        encoded = model.encode(batch.src, batch.src_mask)
+        _, weights = model.decode(batch.tgt_in, encoded, need_weights=True)
+        assert weights is not None
+        for row, index in zip(weights.cpu(), batch.indices.tolist(), strict=True):
+            source, target = sources[index], targets[index]
+            attention = over_words(row, target.word_of, source.word_of)
+            links.append((attended_links(attention.tolist()), pairs[index].alignment or ()))
+    return compare_links(links)
 
 
 def evaluate_run(

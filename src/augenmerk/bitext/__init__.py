@@ -33,6 +33,8 @@ def open_bitext(
         from augenmerk.bitext import multi30k
 
         return _turned(multi30k.load(folder), source_language, target_language)
+    if Path(place).name == place and place.endswith((".tsv", ".jsonl", ".gz")) and not Path(place).exists():
+        raise AugenmerkError(f"{place}: there is no such file.")
     if not place.strip() or (Path(place).name == place and not _something_there(Path(place))):
         raise AugenmerkError(
             f"There is no bitext called '{place}': known by name are {' and '.join(NAMES)}; "

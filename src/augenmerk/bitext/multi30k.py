@@ -54,7 +54,8 @@ def find(folder: Path | None = None) -> Path:
         places = [Path(data) / "multi30k"] if data else []
         places.append(_cache_folder())
         remedy = (
-            "run `augenmerk data fetch multi30k`, or set AUGENMERK_DATA to the folder that holds multi30k/"
+            f"run `augenmerk data fetch multi30k`, or place {_listed(list(_REQUIRED))} (and the test splits "
+            f"you want) there by hand, or set AUGENMERK_DATA to the folder that holds multi30k/"
         )
     for place in places:
         if not _lacking(place):
@@ -106,6 +107,7 @@ def fetch(
     `progress` also hears of the files that were right already, as if they had arrived at once.
     """
     folder = _cache_folder() if folder is None else folder
+    base_url = base_url.rstrip("/")
     missing: list[str] = []
     for name, sha256 in files.items():
         path = folder / name

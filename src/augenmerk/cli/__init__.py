@@ -43,12 +43,14 @@ def _root(
 
 @app.command(epilog="Example:  augenmerk demo")
 def demo(
+    out: Annotated[Path, typer.Option(help="Where to leave the runs.")] = Path("runs/demo"),
+    device: Annotated[str, typer.Option(help="auto, cpu or cuda.")] = "auto",
     json: Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")] = False,
 ) -> None:
-    """Show what is here, on data that needs no download."""
+    """The main job on embedded data: train three mechanisms, compare them, translate."""
     from augenmerk.cli.demonstration import run
 
-    run(json)
+    run(out, device, json)
 
 
 @app.command(
@@ -59,7 +61,15 @@ def train(
     preset: Annotated[
         str | None, typer.Argument(help="classic, quick, strong, or a TOML file.", show_default=False)
     ] = None,
-    data: Annotated[str | None, typer.Option(help="bilderbuch, multi30k, or your own folder.")] = None,
+    data: Annotated[
+        str | None, typer.Option(help="bilderbuch, multi30k, or your own folder or file.")
+    ] = None,
+    source_language: Annotated[
+        str | None, typer.Option(help="Translate from this language, e.g. de.")
+    ] = None,
+    target_language: Annotated[
+        str | None, typer.Option(help="Translate into this language, e.g. en.")
+    ] = None,
     attention: Annotated[
         str | None,
         typer.Option(help="none, mean, scaled-dot, dot, bilinear, additive or multi-head."),
@@ -82,6 +92,8 @@ def train(
 
     overrides = {
         "data.bitext": data,
+        "data.source_language": source_language,
+        "data.target_language": target_language,
         "model.attention": attention,
         "train.seed": seed,
         "train.epochs": epochs,
@@ -112,6 +124,60 @@ def evaluate(
     from augenmerk.cli.evaluation import run as measure
 
     measure(run, split or [], beam or [], against, ter, device, json)
+
+
+@app.command(
+    epilog="Examples:  augenmerk translate --model runs/mine --beam 5 'Der kleine Hund schläft.'    "
+    "augenmerk translate --model runs/mine --input de.txt --output en.txt"
+)
+def translate(
+    text: Annotated[
+        list[str] | None,
+        typer.Argument(help="Sentences; lines on stdin if none is given.", show_default=False),
+    ] = None,
+    model: Annotated[Path | None, typer.Option(help="The run directory.")] = None,
+    beam: Annotated[int | None, typer.Option(help="1 is greedy; that of the run if left out.")] = None,
+    n_best: Annotated[int, typer.Option(help="How many translations of each sentence.")] = 1,
+    input: Annotated[  # noqa: A002 (the flag is called --input)
+        Path | None, typer.Option(help="A file with a sentence on each line.")
+    ] = None,
+    output: Annotated[Path | None, typer.Option(help="A file to write instead of stdout.")] = None,
+    replace_unknown: Annotated[
+        bool, typer.Option("--replace-unknown", help="Copy the source word attended to for each <unk>.")
+    ] = False,
+    sample: Annotated[bool, typer.Option("--sample", help="Draw at random instead of searching.")] = False,
+    temperature: Annotated[float, typer.Option(help="Of samples: less is less random.")] = 1.0,
+    top_k: Annotated[int, typer.Option(help="Of samples: only the likeliest words; 0 for all.")] = 0,
+    seed: Annotated[int, typer.Option(help="Of samples.")] = 1,
+    device: Annotated[str, typer.Option(help="auto, cpu or cuda.")] = "auto",
+    subwords: Annotated[
+        bool, typer.Option("--subwords", help="With --json: also the attention over subwords.")
+    ] = False,
+    json: Annotated[
+        bool, typer.Option("--json", help="A JSON document per sentence, each on one line.")
+    ] = False,
+) -> None:
+    """Translate sentences, lines on stdin, or a file."""
+    from augenmerk.cli.translation import run
+
+    run(
+        text or [],
+        model,
+        input,
+        output,
+        {
+            "beam": beam,
+            "n_best": n_best,
+            "replace_unknown": replace_unknown,
+            "sample": sample,
+            "temperature": temperature,
+            "top_k": top_k,
+            "seed": seed,
+        },
+        device,
+        json,
+        subwords,
+    )
 
 
 def main() -> None:

@@ -56,7 +56,7 @@ def list_(json: Json = False) -> None:
             out().print(f"[bold]{row['name']}[/]  {'-'.join(row['languages'])}  {', '.join(row['splits'])}")
         else:
             out().print(f"[bold]{row['name']}[/]  not on this machine: [dim]{row['why']}[/]", soft_wrap=True)
-    out().print("[dim]Your own pairs: give a folder with train.de and train.en, train.tsv or train.jsonl.[/]")
+    out().print("[dim]Your own pairs: a folder with train.de and train.en, or a .tsv or .jsonl file.[/]")
 
 
 @app.command(

@@ -1,31 +1,55 @@
-"""`augenmerk demo`: what is here, on embedded data."""
+"""`augenmerk demo`: three mechanisms trained, compared and used."""
 
-from itertools import islice
+from pathlib import Path
 
-from augenmerk.bitext import open_bitext
-from augenmerk.cli.drawing import draw_links
+from rich.table import Table
+
 from augenmerk.cli.terminal import err, out, print_json
-from augenmerk.config import TextConfig
-from augenmerk.text import Codec
+from augenmerk.cli.training import Display, choose_device
+from augenmerk.demo import SENTENCES, run_demo
+from augenmerk.translate import load
 
 
-def run(json: bool) -> None:
-    """Writes a picture book, shows three pairs of it, and splits one into the subwords a model would see."""
-    bitext = open_bitext("bilderbuch")
-    err().print("[dim]Writing a picture book of 20,000 sentence pairs and learning subwords from it ...[/]")
-    codec = Codec.train(bitext["train"], TextConfig(vocabulary_size=2000))
-    shown = list(islice(bitext["test"], 3))
-    pieces = [[codec.source.token(i) for i in codec.source.encode(pair.source).ids] for pair in shown]
+def run(place: Path, device: str, json: bool) -> None:
+    """Trains what is not there yet, prints the comparison, translates, and says what to try next."""
+    err().print(
+        "A picture book of 20,000 sentence pairs, three small translators that differ in one thing: "
+        "what they attend to."
+    )
+    rows = run_demo(place, choose_device(device), lambda what: err().print(f"[dim]{what}[/]"), Display)
+    translations = {
+        row["attention"]: [one.text for one in load(row["run"]).translate(list(SENTENCES), beam=5)]
+        for row in rows
+    }
     if json:
-        print_json(
-            [
-                {"source": pair.source, "target": pair.target, "subwords": subwords}
-                for pair, subwords in zip(shown, pieces, strict=True)
-            ]
-        )
+        print_json({"rows": rows, "translations": {"source": list(SENTENCES), **translations}})
         return
-    for pair, subwords in zip(shown, pieces, strict=True):
-        out().print(f"\n[bold]{pair.source}[/]\n{pair.target}\n")
-        out().print(draw_links(pair, out().width), soft_wrap=True)
-        out().print(f"\n[dim]as subwords:[/] {' '.join(subwords)}", markup=True)
-    out().print("\nNext: [bold]augenmerk data show bilderbuch --tag passive[/], [bold]augenmerk data list[/]")
+    table = Table(box=None, pad_edge=False)
+    for heading in ("attention", "loss", "perplexity", "BLEU greedy", "BLEU beam 5", "alignment error"):
+        table.add_column(heading, justify="left" if heading == "attention" else "right")
+    for row in rows:
+        error = row["alignment_error"]
+        table.add_row(
+            row["attention"],
+            f"{row['loss']:.3f}",
+            f"{row['perplexity']:.2f}",
+            f"{row['bleu_greedy']:.1f}",
+            f"{row['bleu_beam_5']:.1f}",
+            "-" if error is None else f"{error:.3f}",
+        )
+    out().print()
+    out().print(table)
+    out().print(f"[dim]on 1,000 test sentences; {rows[0]['bleu_signature']}[/]", soft_wrap=True)
+    for number, sentence in enumerate(SENTENCES):
+        out().print(f"\n[bold]{sentence}[/]")
+        for attention, texts in translations.items():
+            out().print(f"  {attention:>10}  {texts[number]}")
+    best = rows[-1]["run"]
+    out().print(
+        f"\nThe runs are in {place}. Next:\n"
+        f'  augenmerk translate --model {best} "Die Katze springt auf den Tisch." --json\n'
+        f"  augenmerk evaluate {best} --split test --against {rows[1]['run']}\n"
+        f"  augenmerk train quick --data bilderbuch --attention additive",
+        soft_wrap=True,
+        markup=False,
+    )

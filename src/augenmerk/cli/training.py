@@ -35,7 +35,7 @@ def run(
         f"{directory.path}: {config.model.attention} on {config.data.bitext}, {chosen}", soft_wrap=True
     )
     try:
-        with _Display(config, _tensorboard(directory) if tensorboard else None) as display:
+        with Display(config, _tensorboard(directory) if tensorboard else None) as display:
             result = train(directory, chosen, display)
     except TrainingInterrupted:
         again = shlex.join(["augenmerk", "train", "--resume", "--out", str(directory.path)])
@@ -106,10 +106,10 @@ def _tensorboard(directory: RunDirectory) -> Any:
     return SummaryWriter(str(directory.path / "tensorboard"))
 
 
-class _Display:
+class Display:
     """A bar over all epochs on a terminal; a line for each epoch everywhere."""
 
-    def __init__(self, config: RunConfig, writer: Any) -> None:
+    def __init__(self, config: RunConfig, writer: Any = None) -> None:
         self._epochs = config.train.epochs
         self._writer = writer
         columns = (
@@ -123,7 +123,7 @@ class _Display:
         self._bar = Progress(*columns, console=err(), transient=True)
         self._task = self._bar.add_task("", total=self._epochs, epoch=1, loss=float("nan"), speed=0.0)
 
-    def __enter__(self) -> "_Display":
+    def __enter__(self) -> "Display":
         self._bar.start()
         return self
 

@@ -40,8 +40,8 @@ class Memory(NamedTuple):
 
     def keep(self, sentences: Tensor) -> "Memory":
         """The memory of these of its sentences."""
-        mask = None if self.mask is None else self.mask[sentences]
-        return Memory(self.keys[sentences], self.values[sentences], mask)
+        mask = None if self.mask is None else self.mask.index_select(0, sentences)
+        return Memory(self.keys.index_select(0, sentences), self.values.index_select(0, sentences), mask)
 
 
 class Attention(nn.Module):

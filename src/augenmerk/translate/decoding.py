@@ -1,0 +1,118 @@
+"""From source ids to hypotheses: the translator seen through the eyes of the search."""
+
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
+import torch
+from torch import Tensor
+
+from augenmerk.batching import Batch, ParallelTokens, TokenTable
+from augenmerk.checkpoint import RunDirectory
+from augenmerk.config import SearchConfig
+from augenmerk.model.attention import Memory
+from augenmerk.model.translator import Translator
+from augenmerk.search import Hypothesis, State, force, length_limits, search
+from augenmerk.tensorfile import fit
+
+HYPOTHESES = 640
+"""Side by side in a batch: enough that a matrix product is worth its call, few enough for the caches."""
+
+
+def load_translator(run: RunDirectory, device: torch.device | str = "cpu") -> Translator:
+    """The model of a run, with its best weights, ready to be used."""
+    codec = run.codec
+    model = Translator(run.config.model, codec.source.size, codec.target.size)
+    fit(model, run.load_model(), run.model_path)
+    return model.to(device).eval()
+
+
+class TranslatorDecoder:
+    """What `augenmerk.search` asks for: states that start, step, and leave with their sentence."""
+
+    def __init__(self, model: Translator, memory: Memory, start: Tensor) -> None:
+        self._model = model
+        self._memory = memory
+        self._start = start  # (L, N, H)
+
+    @property
+    def sentences(self) -> int:
+        return len(self._memory.values)
+
+    def start(self) -> State:
+        return (self._start.permute(1, 0, 2)[:, None],)  # (N, 1, L, H)
+
+    def step(self, tokens: Tensor, state: State) -> tuple[Tensor, Tensor, State]:
+        g = state[0].permute(2, 0, 1, 3).contiguous()  # (L, N, K, H)
+        log_probabilities, weights, g = self._model.step(tokens, g, self._memory)
+        return log_probabilities, weights, (g.permute(1, 2, 0, 3),)
+
+    def keep(self, sentences: Tensor) -> "TranslatorDecoder":
+        memory, start = self._memory.keep(sentences), self._start.index_select(1, sentences)
+        return TranslatorDecoder(self._model, memory, start)
+
+
+Found = TypeVar("Found")
+
+
+@torch.inference_mode()
+def decoded(
+    model: Translator,
+    sources: TokenTable,
+    batch_size: int,
+    find: Callable[[TranslatorDecoder, Batch], Sequence[Found]],
+) -> list[Found]:
+    """What `find` finds for each source, in the order of the sources."""
+    if not len(sources):
+        return []
+    was_training = model.training
+    model.eval()
+    nothing = TokenTable.of([()] * len(sources)).to(sources.flat.device)
+    data = ParallelTokens(sources, nothing)
+    found: dict[int, Found] = {}
+    # Sources of similar length together: they are encoded, and mostly done, at the same time.
+    for batch in data.batches(data.plan(batch_size, shuffle=False)):
+        source = model.encode(batch.src, batch.src_mask)
+        results = find(TranslatorDecoder(model, source.memory, source.start), batch)
+        found.update(zip(batch.indices.tolist(), results, strict=True))
+    model.train(was_training)
+    return [found[index] for index in range(len(sources))]
+
+
+def sentences_per_batch(beam: int) -> int:
+    """For `beam` hypotheses of each. Not fewer than 16: the steps of a sentence follow one another."""
+    return max(16, min(256, HYPOTHESES // beam))
+
+
+def hypotheses_of(
+    model: Translator,
+    sources: TokenTable,
+    config: SearchConfig,
+    *,
+    batch_size: int | None = None,
+    n_best: int = 1,
+    allow_unknown: bool = True,
+) -> list[list[Hypothesis]]:
+    """The best hypotheses for each source, in the order of the sources."""
+
+    def find(decoder: TranslatorDecoder, batch: Batch) -> list[list[Hypothesis]]:
+        return search(
+            decoder,
+            beam=config.beam,
+            n_best=n_best,
+            length_penalty=config.length_penalty,
+            max_lengths=length_limits(config, batch.src_lengths.tolist()),
+            allow_unknown=allow_unknown,
+        )
+
+    return decoded(model, sources, batch_size or sentences_per_batch(config.beam), find)
+
+
+def forced_hypotheses(
+    model: Translator, sources: TokenTable, targets: Sequence[Sequence[int]]
+) -> list[Hypothesis]:
+    """What the model thinks of given targets, and where it looks as it reads them."""
+
+    def find(decoder: TranslatorDecoder, batch: Batch) -> list[Hypothesis]:
+        return force(decoder, [targets[index] for index in batch.indices.tolist()])
+
+    return decoded(model, sources, sentences_per_batch(1), find)

@@ -1,0 +1,150 @@
+"""A translation, with the attention it was made with over the words a person sees."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+
+from augenmerk.alignment import over_words
+from augenmerk.search import Hypothesis
+from augenmerk.text import EOS, SPECIAL_TOKENS, Codec
+
+END = SPECIAL_TOKENS[EOS]
+"""The word that stands for the end of a sentence, on either side."""
+
+
+class Words(NamedTuple):
+    """The words of a sentence, and for each of its tokens which of them it belongs to; None for no word."""
+
+    words: tuple[str, ...]
+    word_of: tuple[int | None, ...]
+
+    def with_end(self) -> "Words":
+        return Words((*self.words, END), (*self.word_of, len(self.words)))
+
+
+@dataclass(frozen=True, eq=False)
+class Translation:
+    """A sentence and its translation. What there is to see of the words is worked out when it is asked for.
+
+    Attention rests on the end of a sentence too, and an end is produced like any word. So on both sides the
+    last word is `</s>`, and every row of the attention sums to 1 (to 0 where the model attends to nothing). A
+    translation that was cut off at its maximum length has no end; an empty line has no words at all.
+    """
+
+    source: str
+    text: str
+    score: float = 0.0
+    """log_probability / length**length_penalty: what alternatives are ranked by."""
+    log_probability: float = 0.0
+    finished: bool = True
+    """Whether it came to its end, rather than to its maximum length."""
+    truncated: bool = False
+    """Whether the source was too long, and only its beginning was translated."""
+    alternatives: tuple["Translation", ...] = field(default=(), repr=False)
+    """The next best, or the other samples, if they were asked for."""
+    codec: Codec | None = field(default=None, repr=False)
+    hypothesis: Hypothesis | None = field(default=None, repr=False)
+    """The tokens, with the attention over tokens; None for an empty line."""
+    other_words: Words | None = field(default=None, repr=False)
+    """The target words, where they are not those of the tokens: a target was given, or unknown words were
+    replaced."""
+
+    @property
+    def source_words(self) -> tuple[str, ...]:
+        """As they stand in the source; only those that were read."""
+        return self._source.words
+
+    @property
+    def target_words(self) -> tuple[str, ...]:
+        return self._target.words
+
+    @cached_property
+    def attention(self) -> Tensor:
+        """(target words, source words): summed over the subwords of a source word, averaged over those of a
+        target word."""
+        rows = [row for row, word in enumerate(self._target.word_of) if word is not None]
+        if not rows:
+            return torch.zeros(0, len(self.source_words))
+        return over_words(self.subword_attention[rows], _known(self._target), _known(self._source))
+
+    @cached_property
+    def word_log_probabilities(self) -> tuple[float, ...]:
+        """Of each target word, given those before it."""
+        sums = [0.0] * len(self.target_words)
+        if self.hypothesis is not None:
+            tokens = zip(self._target.word_of, self.hypothesis.token_log_probabilities, strict=True)
+            for word, log_probability in tokens:
+                if word is not None:
+                    sums[word] += log_probability
+        return tuple(sums)
+
+    @property
+    def source_subwords(self) -> tuple[str, ...]:
+        """As the model knows them: `▁` is the space before a word."""
+        if self.codec is None:
+            return ()
+        ids = self.codec.source.encode(self.source).ids[: len(self._source.word_of) - 1]
+        return (*map(self.codec.source.token, ids), END)
+
+    @property
+    def target_subwords(self) -> tuple[str, ...]:
+        if self.codec is None or self.hypothesis is None:
+            return ()
+        end = (END,) if self.hypothesis.finished else ()
+        return (*map(self.codec.target.token, self.hypothesis.ids), *end)
+
+    @property
+    def subword_attention(self) -> Tensor:
+        """(target subwords, source subwords)."""
+        return torch.zeros(0, 0) if self.hypothesis is None else self.hypothesis.weights
+
+    def to_dict(self, *, subwords: bool = False) -> dict[str, Any]:
+        """As plain data, for JSON."""
+        tree: dict[str, Any] = {
+            "source": self.source,
+            "translation": self.text,
+            "score": self.score,
+            "log_probability": self.log_probability,
+            "finished": self.finished,
+            "truncated": self.truncated,
+            "source_words": list(self.source_words),
+            "target_words": list(self.target_words),
+            "word_log_probabilities": list(self.word_log_probabilities),
+            "attention": _plain(self.attention),
+        }
+        if subwords:
+            tree["source_subwords"] = list(self.source_subwords)
+            tree["target_subwords"] = list(self.target_subwords)
+            tree["subword_attention"] = _plain(self.subword_attention)
+        if self.alternatives:
+            tree["alternatives"] = [other.to_dict(subwords=subwords) for other in self.alternatives]
+        return tree
+
+    @cached_property
+    def _source(self) -> Words:
+        if self.codec is None or self.hypothesis is None:
+            return Words((), ())
+        encoded = self.codec.source.encode(self.source)
+        word_of = encoded.word_of[: self.hypothesis.weights.shape[1] - 1]
+        read = word_of[-1] + 1 if word_of else 0
+        return Words(encoded.words[:read], word_of).with_end()
+
+    @cached_property
+    def _target(self) -> Words:
+        if self.codec is None or self.hypothesis is None:
+            return Words((), ())
+        words = self.other_words or Words(*self.codec.target.words_of_ids(self.hypothesis.ids))
+        return words.with_end() if self.hypothesis.finished else words
+
+
+def _known(words: Words) -> Sequence[int]:
+    return [word for word in words.word_of if word is not None]
+
+
+def _plain(attention: Tensor) -> list[list[float]]:
+    """In as many digits as anybody reads; rows still sum to 1 as far as anybody sees."""
+    return [[round(weight, 6) for weight in row] for row in attention.tolist()]

@@ -1,0 +1,417 @@
+"""Translations of really trained tiny models: in Python, and through real processes."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import augenmerk
+from augenmerk import AugenmerkError, Translation
+from augenmerk.batching import TokenTable
+from augenmerk.bitext import open_bitext
+from augenmerk.cli import translation as translation_command
+from augenmerk.config import ATTENTIONS, RunConfig
+from augenmerk.model.translator import Translator
+from augenmerk.search import Hypothesis
+from augenmerk.text import UNK
+from augenmerk.train import start, train
+from augenmerk.translate import TextTranslator, hypotheses_of
+from augenmerk.translate import texts as texts_module
+from augenmerk.translate.decoding import forced_hypotheses
+
+SENTENCES = [pair.source for pair in open_bitext("bilderbuch")["test"]][:40]
+KEYS = {"source", "translation", "score", "source_words", "target_words", "attention"}
+
+
+class Silent:
+    def batch(self, epoch: int, batch: int, batches: int, loss: float, tokens_per_second: float) -> None: ...
+
+    def epoch(self, metrics: Mapping[str, Any]) -> None: ...
+
+
+def train_tiny(place: Path, text: dict[str, object], attention: str, search: dict[str, object]) -> Path:
+    config = RunConfig.model_validate(
+        {
+            "data": {"pairs": 600},
+            "text": text,
+            "model": {"embedding": 32, "hidden": 48, "key": 32, "attention": attention},
+            "train": {"epochs": 4, "batch_size": 16, "lr": 0.008, "precision": "fp32", "bleu": False},
+            "search": search,
+        }
+    )
+    train(start(config, place), torch.device("cpu"), Silent())
+    return place
+
+
+@pytest.fixture(scope="module")
+def bpe_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    text: dict[str, object] = {"vocabulary_size": 500}
+    search: dict[str, object] = {"beam": 3, "length_penalty": 1.0, "max_length": 40}
+    return train_tiny(tmp_path_factory.mktemp("bpe") / "run", text, "scaled-dot", search)
+
+
+@pytest.fixture(scope="module")
+def word_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    text: dict[str, object] = {"unit": "word", "lowercase": True, "joint": False, "minimum_frequency": 12}
+    return train_tiny(tmp_path_factory.mktemp("word") / "run", text, "additive", {"max_length": 30})
+
+
+@pytest.fixture(scope="module")
+def bpe(bpe_run: Path) -> TextTranslator:
+    return augenmerk.load(bpe_run)
+
+
+@pytest.fixture(scope="module")
+def word(word_run: Path) -> TextTranslator:
+    return augenmerk.load(str(word_run))
+
+
+def untrained(like: TextTranslator, **model: object) -> TextTranslator:
+    tree = like.config.model_dump(exclude_none=True)
+    config = RunConfig.model_validate({**tree, "model": {**tree["model"], **model}})
+    torch.manual_seed(1)
+    network = Translator(config.model, like.codec.source.size, like.codec.target.size)
+    return TextTranslator(network.eval(), like.codec, config)
+
+
+def test_it_has_learnt_something(bpe: TextTranslator, word: TextTranslator) -> None:
+    for translator in (bpe, word):
+        translation = translator.translate(SENTENCES[0])
+        assert isinstance(translation, Translation)
+        assert translation.finished
+        assert translation.source == SENTENCES[0]
+        assert len(translation.target_words) > 3
+        assert translation.text.endswith(".")
+
+
+@settings(max_examples=8)
+@given(order=st.permutations(range(12)), beam=st.sampled_from([1, 3]))
+def test_alone_and_in_any_company_a_sentence_is_translated_the_same(
+    bpe: TextTranslator, order: list[int], beam: int
+) -> None:
+    chosen = [SENTENCES[i] for i in order[: 1 + order[0]]]
+    together = bpe.translate(chosen, beam=beam)
+    for text, translation in zip(chosen, together, strict=True):
+        alone = bpe.translate(text, beam=beam)
+        assert alone.text == translation.text
+        assert alone.score == pytest.approx(translation.score, abs=1e-4)
+        torch.testing.assert_close(alone.attention, translation.attention, atol=1e-4, rtol=0)
+
+
+@pytest.mark.parametrize("attention", ATTENTIONS)
+def test_attention_is_over_the_words_that_are_shown(bpe: TextTranslator, attention: str) -> None:
+    for translation in untrained(bpe, attention=attention).translate(SENTENCES[:5], max_length=7):
+        assert translation.source_words[-1] == "</s>"
+        assert "".join(translation.source_words[:-1]) == translation.source.replace(" ", "")
+        assert translation.attention.shape == (len(translation.target_words), len(translation.source_words))
+        total = torch.full((len(translation.target_words),), 0.0 if attention == "none" else 1.0)
+        torch.testing.assert_close(translation.attention.sum(1), total)
+        assert len(translation.word_log_probabilities) == len(translation.target_words)
+        if not translation.finished:
+            assert translation.target_words[-1:] != ("</s>",)
+
+
+def test_the_attention_belongs_to_the_hypothesis(bpe: TextTranslator) -> None:
+    """Under a beam, for every alternative: forcing its ids looks at the same places."""
+    for translation in bpe.translate(SENTENCES[:8], beam=5, n_best=5):
+        for each in (translation, *translation.alternatives):
+            assert each.hypothesis is not None
+            if not each.finished:
+                continue
+            table = TokenTable.of(bpe.codec.source.encode_ids([each.source]))
+            [forced] = forced_hypotheses(bpe.model, table, [each.hypothesis.ids])
+            torch.testing.assert_close(each.subword_attention, forced.weights, atol=1e-5, rtol=0)
+            assert each.log_probability == pytest.approx(forced.log_probability, abs=1e-3)
+            assert sum(each.word_log_probabilities) == pytest.approx(each.log_probability, abs=1e-5)
+
+
+def test_subwords_are_merged_into_words(bpe: TextTranslator) -> None:
+    source, text = "Der Rhabarberkuchen schläft.", "The rhubarb cakes sleep."
+    source_ids, ids = bpe.codec.source.encode(source), bpe.codec.target.encode(text)
+    assert len(source_ids.ids) > len(source_ids.words)
+    assert len(ids.ids) > len(ids.words)
+    weights = torch.rand(len(ids.ids) + 1, len(source_ids.ids) + 1).softmax(1)
+    log_probabilities = tuple(-float(i) for i in range(len(weights)))
+    hypothesis = Hypothesis(ids.ids, True, -1.0, -1.0, log_probabilities, weights)
+    translation = Translation(source, text, codec=bpe.codec, hypothesis=hypothesis)
+    assert translation.source_words == ("Der", "Rhabarberkuchen", "schläft", ".", "</s>")
+    assert translation.target_words == ("The", "rhubarb", "cakes", "sleep", ".", "</s>")
+    for j in range(6):
+        rows = [t for t, word in enumerate([*ids.word_of, 5]) if word == j]
+        for i in range(5):
+            columns = [s for s, word in enumerate([*source_ids.word_of, 4]) if word == i]
+            expected = sum(float(weights[t, s]) for t in rows for s in columns) / len(rows)
+            assert float(translation.attention[j, i]) == pytest.approx(expected, abs=1e-6)
+        assert translation.word_log_probabilities[j] == sum(log_probabilities[t] for t in rows)
+    tree = translation.to_dict(subwords=True)
+    assert len(tree["source_subwords"]) == weights.shape[1]
+    assert len(tree["target_subwords"]) == weights.shape[0]
+    assert "".join(tree["target_subwords"]).replace("▁", " ") == " The rhubarb cakes sleep.</s>"
+    assert tree["subword_attention"][0] == pytest.approx(weights[0].tolist(), abs=1e-6)
+
+
+def test_empty_lines_stay_empty_lines(bpe: TextTranslator) -> None:
+    lines = ["", SENTENCES[0], "  \t", SENTENCES[1], "\u200b\u00ad"]
+    found = bpe.translate(lines)
+    assert [translation.text == "" for translation in found] == [True, False, True, False, True]
+    assert [translation.source for translation in found] == lines
+    assert bpe.translate([]) == []
+    tree = found[0].to_dict(subwords=True)
+    assert tree["translation"] == ""
+    assert tree["source_words"] == tree["target_words"] == tree["attention"] == tree["source_subwords"] == []
+
+
+def test_an_overlong_sentence_is_translated_as_far_as_it_is_read(bpe: TextTranslator) -> None:
+    data = bpe.config.data.model_copy(update={"max_length": 9})
+    short = TextTranslator(bpe.model, bpe.codec, bpe.config.model_copy(update={"data": data}))
+    ids = bpe.codec.source.encode(SENTENCES[0])
+    assert len(ids.ids) > 9
+    translation, other = short.translate([SENTENCES[0], "Der Hund."])
+    assert translation.truncated
+    assert not other.truncated
+    [[expected]] = hypotheses_of(bpe.model, TokenTable.of([ids.ids[:9]]), bpe.config.search)
+    assert translation.hypothesis is not None
+    assert translation.hypothesis.ids == expected.ids
+    assert translation.source_words == (*ids.words[: ids.word_of[8] + 1], "</s>")
+    torch.testing.assert_close(translation.attention.sum(1), torch.ones(len(translation.target_words)))
+    assert len(translation.source_subwords) == 10
+    assert short.score(SENTENCES[0], "A dog.").truncated
+
+
+def test_an_unknown_word_is_replaced_by_the_one_attended_to(word: TextTranslator) -> None:
+    plain = word.translate(SENTENCES)
+    replaced = word.translate(SENTENCES, replace_unknown=True)
+    count = 0
+    for before, after in zip(plain, replaced, strict=True):
+        assert before.hypothesis is not None
+        torch.testing.assert_close(before.attention, after.attention)
+        for row, (old, new) in enumerate(zip(before.target_words, after.target_words, strict=True)):
+            if old == "<unk>":
+                count += 1
+                assert new == before.source_words[int(before.attention[row, :-1].argmax())]
+                assert new in after.text
+            else:
+                assert new == old
+        assert before.text.count("<unk>") == before.hypothesis.ids.count(UNK)
+        assert "<unk>" not in after.text
+    assert count > 10
+    known = word.translate(SENTENCES, allow_unknown=False, beam=2)
+    assert not any("<unk>" in translation.text for translation in known)
+    with pytest.raises(AugenmerkError, match="attention of this model is 'mean'"):
+        untrained(word, attention="mean").translate("Hund", replace_unknown=True)
+
+
+def test_alternatives(bpe: TextTranslator) -> None:
+    one = bpe.translate(SENTENCES[3], beam=6)
+    many = bpe.translate(SENTENCES[3], n_best=6)  # the run's own beam is 3
+    assert one.alternatives == ()
+    assert many.text == one.text
+    everything = (many, *many.alternatives)
+    assert len({each.text for each in everything}) == len(everything) == 6
+    assert all(a.score >= b.score for a, b in pairwise(everything))
+    assert len(many.to_dict()["alternatives"]) == 5
+    with pytest.raises(AugenmerkError, match="n_best = 3 is impossible with a beam of 2"):
+        bpe.translate("Hund", beam=2, n_best=3)
+    for wrong in (0, -1):
+        with pytest.raises(AugenmerkError, match="must be 1 or more"):
+            bpe.translate("Hund", n_best=wrong)
+        with pytest.raises(AugenmerkError, match=r"'search\.beam'"):
+            bpe.translate("Hund", beam=wrong)
+    with pytest.raises(TypeError, match="no such option: bema"):
+        bpe.translate("Hund", bema=2)  # type: ignore[call-overload]
+
+
+def test_settings_of_the_search_can_be_changed(bpe: TextTranslator) -> None:
+    assert bpe.translate(SENTENCES[0]).text == bpe.translate(SENTENCES[0], beam=3).text
+    short = bpe.translate(SENTENCES[0], max_length=4)
+    assert not short.finished
+    assert short.hypothesis is not None
+    assert len(short.hypothesis.ids) == 4
+    plain = bpe.translate(SENTENCES[0], length_penalty=0.0)
+    assert plain.score == plain.log_probability
+
+
+def test_samples(bpe: TextTranslator) -> None:
+    def draw(seed: int, temperature: float = 1.0, top_k: int = 0) -> list[str]:
+        found = bpe.translate(
+            SENTENCES[:3], sample=True, n_best=4, seed=seed, temperature=temperature, top_k=top_k
+        )
+        return [each.text for one in found for each in (one, *one.alternatives)]
+
+    assert len(draw(1)) == 12
+    assert draw(1) == draw(1) != draw(2)
+    greedy = [translation.text for translation in bpe.translate(SENTENCES[:3], beam=1)]
+    assert draw(1, top_k=1) == [text for text in greedy for _ in range(4)]
+    assert draw(1, temperature=1e-4)[::4] == greedy
+
+
+def test_a_given_translation_is_scored(bpe: TextTranslator, word: TextTranslator) -> None:
+    found = bpe.translate(SENTENCES[5])
+    assert found.hypothesis is not None
+    assert bpe.codec.target.encode(found.text).ids == found.hypothesis.ids
+    again = bpe.score(found.source, found.text)
+    assert again.score == pytest.approx(found.score, abs=1e-4)
+    assert again.target_words == found.target_words
+    torch.testing.assert_close(again.attention, found.attention, atol=1e-4, rtol=0)
+    assert again.score > bpe.score(found.source, "Two purple umbrellas.").score
+    strange = word.score(SENTENCES[5], "The Jabberwock sleeps.")  # words that it does not know
+    assert strange.target_words == ("The", "Jabberwock", "sleeps", ".", "</s>")
+    assert strange.attention.shape == (5, len(strange.source_words))
+    assert bpe.score("", "").target_words == ("</s>",)
+    assert bpe.score("", "A dog.").source_words == ("</s>",)
+
+
+def test_the_beam_as_a_tree(bpe: TextTranslator) -> None:
+    tree = json.loads(json.dumps(bpe.trace(SENTENCES[1], beam=4, n_best=2)))
+    best = bpe.translate(SENTENCES[1], beam=4, n_best=2)
+    assert tree["source"] == SENTENCES[1]
+    assert [each["translation"] for each in tree["hypotheses"]] == [best.text, best.alternatives[0].text]
+    node = tree["nodes"][tree["hypotheses"][0]["node"]]
+    path: list[str] = []
+    while node["parent"] is not None:
+        path.insert(0, node["text"])
+        node = tree["nodes"][node["parent"]]
+    assert tuple(path) == best.target_subwords
+    assert node["text"] == "<s>"
+
+
+def test_a_stream_is_read_as_it_is_needed(bpe: TextTranslator, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(texts_module, "CHUNK_LINES", 10)
+    monkeypatch.setattr(texts_module, "CHUNK_CHARACTERS", 400)
+    read = 0
+
+    def lines() -> Iterator[str]:
+        nonlocal read
+        for number in range(1000):
+            read += 1
+            yield SENTENCES[number % 7] if number % 3 else f"{number} Hunde"
+
+    expected = bpe.translate([*SENTENCES[:7]], beam=1)
+    for number, translation in enumerate(bpe.stream(lines(), beam=1)):
+        assert read <= number + 10
+        if number % 3:
+            assert translation.text == expected[number % 7].text
+        else:
+            assert translation.source == f"{number} Hunde"
+        if number == 50:
+            break
+    long = bpe.stream(["Hund " * 100, *lines_of(30)], beam=1)
+    assert next(long).text  # a long line is a chunk by itself
+    monkeypatch.setattr(texts_module, "CHUNK_LINES", 2)
+    assert len(list(bpe.stream(lines_of(7), n_best=3))) == 7
+
+
+def lines_of(count: int) -> list[str]:
+    return ["Der Hund schläft."] * count
+
+
+def test_load(bpe_run: Path) -> None:
+    translator = augenmerk.load(bpe_run)
+    assert not translator.model.training
+    assert translator.translate("Der Hund schläft.").finished
+    with pytest.raises(AugenmerkError, match="there is no such run directory"):
+        augenmerk.load(bpe_run / "nowhere")
+
+
+def command(*arguments: str | Path, stdin: bytes = b"") -> subprocess.CompletedProcess[bytes]:
+    return subprocess.run(
+        [sys.executable, "-m", "augenmerk", "translate", *map(str, arguments)],
+        input=stdin,
+        capture_output=True,
+        env={**os.environ, "COLUMNS": "100", "NO_COLOR": "1"},
+        check=False,
+    )
+
+
+def refused(*arguments: str | Path, stdin: bytes = b"") -> str:
+    result = command(*arguments, stdin=stdin)
+    assert result.returncode == 2
+    assert result.stdout == b""
+    [line] = result.stderr.decode().strip().splitlines()
+    assert line.startswith("augenmerk: ")
+    assert line.endswith(".")
+    return line
+
+
+def test_command_with_sentences(bpe_run: Path, bpe: TextTranslator) -> None:
+    result = command("--model", bpe_run, "--beam", "4", "--json", "--subwords", *SENTENCES[:2])
+    assert result.stderr == b""
+    lines = [json.loads(line) for line in result.stdout.decode().splitlines()]
+    for sentence, line in zip(SENTENCES, lines, strict=False):
+        assert line.keys() >= KEYS | {"source_subwords", "target_subwords", "subword_attention"}
+        assert "alternatives" not in line
+        expected = bpe.translate(sentence, beam=4)
+        assert (line["source"], line["translation"]) == (sentence, expected.text)
+        assert line["target_words"] == list(expected.target_words)
+        assert all(sum(row) == pytest.approx(1.0, abs=1e-4) for row in line["attention"])
+    assert len(lines) == 2
+
+
+def test_command_with_lines_on_stdin(bpe_run: Path, bpe: TextTranslator) -> None:
+    stdin = f"{SENTENCES[0]}\r\n\n{'Hund ' * 400}\n{SENTENCES[1]}".encode()
+    result = command("--model", bpe_run, "--n-best", "2", stdin=stdin)
+    rows = [line.split("\t") for line in result.stdout.decode().splitlines()]
+    assert [row[0] for row in rows] == ["1", "1", "2", "3", "3", "4", "4"]
+    best = bpe.translate(SENTENCES[1], n_best=2)
+    assert [row[2] for row in rows[-2:]] == [best.text, best.alternatives[0].text]
+    assert result.stderr.decode() == (
+        "augenmerk: line 3 has more than 200 tokens, the most this model reads: only its beginning was "
+        "translated.\n"
+    )
+
+
+def test_command_with_files(word_run: Path, word: TextTranslator, tmp_path: Path) -> None:
+    source, target = tmp_path / "de.txt", tmp_path / "en.txt"
+    lines = [*SENTENCES, "", *SENTENCES[:3]]
+    source.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    target.write_text("what was there before", encoding="utf-8")
+    asked = ("--model", word_run, "--input", source, "--output", target, "--replace-unknown")
+    result = command(*asked)
+    assert (result.returncode, result.stdout) == (0, b"")
+    written = target.read_text(encoding="utf-8")
+    assert written.splitlines() == [each.text for each in word.translate(lines, replace_unknown=True)]
+    source.write_bytes("Der Hund\nDer B\xe4r\n".encode("latin-1"))
+    assert "de.txt, line 2: not UTF-8" in refused(*asked)
+    assert target.read_text(encoding="utf-8") == written
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["de.txt", "en.txt"]
+
+
+def test_what_cannot_be_translated(bpe_run: Path, tmp_path: Path) -> None:
+    assert "augenmerk train quick --data bilderbuch" in refused("Der Hund")
+    assert "stdin, line 1: not UTF-8" in refused("--model", bpe_run, stdin=b"Der B\xe4r")
+    for arguments, complaint in (
+        ({"model": tmp_path / "no"}, "there is no such run directory"),
+        ({"source": tmp_path}, "one or the other"),
+        ({"output": Path(os.devnull)}, "not a file"),
+        ({"subwords": True}, "add --json"),
+        ({"options": {"sample": True, "beam": 2}}, "--sample or --beam"),
+        ({"texts": ["Der Hund", "Der B\udce4r"]}, "Sentence 2 is not UTF-8"),
+    ):
+        asked: dict[str, Any] = {
+            "texts": ["Der Hund"],
+            "model": bpe_run,
+            "source": None,
+            "output": None,
+            "options": {"sample": False, "beam": None, "n_best": 1},
+            "device": "cpu",
+            "as_json": False,
+            "subwords": False,
+        }
+        with pytest.raises(AugenmerkError, match=complaint):
+            translation_command.run(**{**asked, **arguments})
+
+
+def test_half_a_surrogate_pair_is_no_surprise(bpe: TextTranslator) -> None:
+    translation = bpe.translate("Der Hund\ud800 schläft.")
+    translation.text.encode()
+    assert replace(translation, text="").attention.shape == translation.attention.shape
