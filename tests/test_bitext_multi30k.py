@@ -79,9 +79,9 @@ def test_what_is_not_found_says_where_it_was_looked_for(
         multi30k.load()
     assert str(caught.value) == (
         f"Multi30k was not found: looked in {tmp_path / 'multi30k'} (lacks val.en.gz) and {cache()} "
-        f"(no such folder); run `augenmerk data fetch multi30k`, or place train.de.gz, train.en.gz, val.de.gz "
-        f"and val.en.gz (and the test splits you want) there by hand, or set AUGENMERK_DATA to the folder that "
-        f"holds multi30k/."
+        f"(no such folder); run `augenmerk data fetch multi30k`, or place train.de.gz, train.en.gz, "
+        f"val.de.gz and val.en.gz (and the test splits you want) there by hand, or set AUGENMERK_DATA to "
+        f"the folder that holds multi30k/."
     )
 
 
