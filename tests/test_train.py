@@ -1,5 +1,6 @@
 """Training for real: tiny models, real files, real processes that are killed."""
 
+import importlib.util
 import json
 import os
 import random
@@ -273,6 +274,11 @@ def test_bad_settings_get_one_sentence(tmp_path: Path) -> None:
     assert "not a device" in complaint(
         [*base, "quick", "--data", "bilderbuch", "--device", "tpux", "--out", str(tmp_path / "x")]
     )
+    if importlib.util.find_spec("tensorboard") is None:
+        place = tmp_path / "board"
+        board = [*base, "quick", "--data", "bilderbuch", "--tensorboard", "--out", str(place)]
+        assert "pip install 'augenmerk[tensorboard]'" in complaint(board)
+        assert not place.exists()
     (tmp_path / "mine.toml").write_text("[train]\nepochs = 0\n", encoding="utf-8")
     assert "mine.toml: 'train.epochs'" in complaint([*base, str(tmp_path / "mine.toml")])
 

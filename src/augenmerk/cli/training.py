@@ -29,13 +29,14 @@ def run(
     """Starts a run, or goes on with one, and trains it to its end."""
     changed = [f"{key}={value}" for key, value in overrides.items() if value is not None] + settings
     chosen = choose_device(device)
+    writer = tensorboard_writer() if tensorboard else None
     directory = _resumed(preset, changed, place) if resume else _started(preset, changed, place)
     config = directory.config
     err().print(
         f"{directory.path}: {config.model.attention} on {config.data.bitext}, {chosen}", soft_wrap=True
     )
     try:
-        with Display(config, _tensorboard(directory) if tensorboard else None) as display:
+        with Display(config, writer and writer(str(directory.path / "tensorboard"))) as display:
             result = train(directory, chosen, display)
     except TrainingInterrupted:
         again = shlex.join(["augenmerk", "train", "--resume", "--out", str(directory.path)])
@@ -96,14 +97,15 @@ def choose_device(name: str) -> torch.device:
     return device
 
 
-def _tensorboard(directory: RunDirectory) -> Any:
+def tensorboard_writer() -> Any:
+    """The class that writes TensorBoard's files, if that is installed; asked for before a run is begun."""
     try:
         from torch.utils.tensorboard import SummaryWriter
     except ImportError:
         raise AugenmerkError(
             "TensorBoard is not installed: pip install 'augenmerk[tensorboard]', or leave out --tensorboard."
         ) from None
-    return SummaryWriter(str(directory.path / "tensorboard"))
+    return SummaryWriter
 
 
 class Display:
