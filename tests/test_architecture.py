@@ -9,7 +9,7 @@ PACKAGE = Path(augenmerk.__file__).parent
 
 # From the ground up. A part may import what stands before it; nothing that stands after it.
 LAYERS = (
-    *("errors", "durable", "words", "config", "bitext", "text", "subword_dropout"),
+    *("errors", "durable", "words", "config", "figures", "bitext", "text", "subword_dropout"),
     *("batching", "precision", "model", "search"),
     *("alignment", "tensorfile", "checkpoint", "scores", "translate", "evaluate", "significance"),
     *("engine", "train", "demo", "bench", "cli"),
@@ -21,6 +21,7 @@ ONLY = {
     "durable": {"errors"},
     "tensorfile": {"durable", "errors"},
     "config": {"errors"},
+    "figures": {"durable", "errors"},
     "model": {"config"},
     "search": {"config", "errors", "text"},
     "precision": set[str](),
