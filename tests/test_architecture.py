@@ -11,7 +11,17 @@ PACKAGE = Path(augenmerk.__file__).parent
 LAYERS = (
     *("errors", "durable", "words", "config", "figures", "bitext", "text", "subword_dropout"),
     *("batching", "precision", "model", "search"),
-    *("alignment", "tensorfile", "checkpoint", "scores", "translate", "evaluate", "significance"),
+    *(
+        "alignment",
+        "tensorfile",
+        "checkpoint",
+        "scores",
+        "silver",
+        "translate",
+        "agreement",
+        "evaluate",
+        "significance",
+    ),
     *("engine", "train", "demo", "bench", "cli"),
 )
 # Some parts may know less than their place would permit.

@@ -23,9 +23,9 @@ from augenmerk.bitext import SentencePair, open_bitext
 from augenmerk.bitext.export import export
 from augenmerk.checkpoint import RunDirectory
 from augenmerk.config import ModelConfig, RunConfig, SearchConfig
+from augenmerk.durable import write_lines
 from augenmerk.evaluate import (
     Loss,
-    _write_lines,
     count_words,
     evaluate_run,
     hypothesis_path,
@@ -164,8 +164,8 @@ def test_what_is_read_from_files_gets_the_same_scores(
     folder = tmp_path_factory.mktemp("lines")
     hypotheses = [hypothesis for hypothesis, _ in texts]
     references = [reference.replace("\n", " ") for _, reference in texts]
-    _write_lines(folder / "hypotheses", hypotheses)
-    _write_lines(folder / "references", references)
+    write_lines(folder / "hypotheses", hypotheses)
+    write_lines(folder / "references", references)
     read = []
     for name in ("hypotheses", "references"):
         with (folder / name).open(encoding="utf-8", newline="\n") as file:  # as sacrebleu does

@@ -20,17 +20,17 @@ from typing import Any
 import torch
 from torch import nn
 
-from augenmerk.alignment import AlignmentScore, attended_links, compare_links, over_words
+from augenmerk.agreement import Agreement
 from augenmerk.batching import ParallelTokens, TokenTable, encode_pairs
-from augenmerk.bitext import Bitext, Links, SentencePair, open_bitext
+from augenmerk.bitext import Bitext, SentencePair, open_bitext
 from augenmerk.checkpoint import RunDirectory
 from augenmerk.config import DataConfig, RunConfig, SearchConfig
-from augenmerk.durable import reason, replace_file
+from augenmerk.durable import write_lines
 from augenmerk.errors import AugenmerkError
 from augenmerk.model.translator import Translator
 from augenmerk.scores import bleu_of, score_texts
 from augenmerk.text import Codec
-from augenmerk.translate import hypotheses_of, load_translator
+from augenmerk.translate import TextTranslator, hypotheses_of, load_translator
 from augenmerk.words import split_words
 
 BATCH_SIZE = 128
@@ -117,26 +117,6 @@ def measure_bleu(
     return bleu_of(texts, references, lowercase=codec.target.lowercase)
 
 
-@torch.inference_mode()
-def measure_alignment(model: Translator, codec: Codec, pairs: Sequence[SentencePair]) -> AlignmentScore:
-    """How well attention, when the model reads the reference, agrees with gold links."""
-    sources = [codec.source.encode(pair.source) for pair in pairs]
-    targets = [codec.target.encode(pair.target) for pair in pairs]
-    data = ParallelTokens.of(
-        (source.ids, target.ids) for source, target in zip(sources, targets, strict=True)
-    ).to(next(model.parameters()).device)
-    links: list[tuple[Links, Links]] = []
-    for batch in data.batches(data.plan(BATCH_SIZE, shuffle=False)):
-        encoded = model.encode(batch.src, batch.src_mask)
-        _, weights = model.decode(batch.tgt_in, encoded, need_weights=True)
-        assert weights is not None
-        for row, index in zip(weights.cpu(), batch.indices.tolist(), strict=True):
-            source, target = sources[index], targets[index]
-            attention = over_words(row, target.word_of, source.word_of)
-            links.append((attended_links(attention.tolist()), pairs[index].alignment or ()))
-    return compare_links(links)
-
-
 def evaluate_run(
     run: RunDirectory,
     splits: Sequence[str],
@@ -144,13 +124,15 @@ def evaluate_run(
     *,
     beams: Sequence[int] = (),
     ter: bool = False,
+    alignment: Agreement | None = None,
     progress: Progress = tell_nobody,
 ) -> list[dict[str, Any]]:
     """A row of scores for each split (if none is named, validation) and beam (if none is, the run's own).
 
-    The run keeps the rows in its scores.json, and what was scored in `hypotheses`.
+    The run keeps the rows in its scores.json, and what was scored in `hypotheses`, and in `alignments` if
+    these are asked for.
     """
-    evaluator = Evaluator(run, device, ter=ter, progress=progress)
+    evaluator = Evaluator(run, device, ter=ter, alignment=alignment, progress=progress)
     return [evaluation.row for evaluation in evaluator.evaluate(evaluator.read(splits), beams)]
 
 
@@ -167,11 +149,18 @@ class Evaluator:
     """A run with its model loaded, to be measured."""
 
     def __init__(
-        self, run: RunDirectory, device: torch.device, *, ter: bool = False, progress: Progress = tell_nobody
+        self,
+        run: RunDirectory,
+        device: torch.device,
+        *,
+        ter: bool = False,
+        alignment: Agreement | None = None,
+        progress: Progress = tell_nobody,
     ) -> None:
         self.run = run
         self._device = device
         self._ter = ter
+        self._alignment = alignment
         self._progress = progress
         self._codec = run.codec
         self._model = load_translator(run, device)
@@ -196,13 +185,14 @@ class Evaluator:
         found = []
         for split, pairs in splits.items():
             references = [pair.target.replace("\n", " ") for pair in pairs]  # a line each, as in the file
-            _write_lines(reference_path(self.run, split), references)
+            write_lines(reference_path(self.run, split), references)
             source, target = self._codec.source, self._codec.target
             data = encode_pairs(pairs, source.encode_ids, target.encode_ids)
             loss = measure_loss(self._model, data.to(self._device))
+            aligned = self._align(split, pairs)
             for search in searches:
                 hypotheses, seconds = self._translate(split, pairs, search)
-                _write_lines(hypothesis_path(self.run, split, search.beam), hypotheses)
+                write_lines(hypothesis_path(self.run, split, search.beam), hypotheses)
                 row = {
                     "split": split,
                     "beam": search.beam,
@@ -213,10 +203,18 @@ class Evaluator:
                     "tokens": loss.tokens,
                     "sentences": len(pairs),
                     "sentences_per_second": len(pairs) / seconds,
+                    **aligned,
                 }
                 _keep(self.run, row)
                 found.append(Evaluation(row, hypotheses, references))
         return found
+
+    def _align(self, split: str, pairs: Sequence[SentencePair]) -> dict[str, Any]:
+        if self._alignment is None:
+            return {}
+        translator = TextTranslator(self._model, self._codec, self.run.config)
+        folder = self.run.path / "alignments"
+        return self._alignment.measure(translator, split, pairs, folder, self._progress)
 
     def _search(self, beam: int) -> SearchConfig:
         tree = self.run.config.model_dump(exclude_none=True)
@@ -252,14 +250,6 @@ def hypothesis_path(run: RunDirectory, split: str, beam: int) -> Path:
 def reference_path(run: RunDirectory, split: str) -> Path:
     """What the translations were compared with: the `sacrebleu` command asks for a file."""
     return run.path / "hypotheses" / f"{split}.reference.txt"
-
-
-def _write_lines(path: Path, lines: Iterable[str]) -> None:
-    try:
-        path.parent.mkdir(exist_ok=True)
-    except OSError as error:
-        raise AugenmerkError(f"{path.parent}: cannot be created ({reason(error)}).") from None
-    replace_file(path, [f"{line}\n".encode() for line in lines])
 
 
 def _keep(run: RunDirectory, row: Mapping[str, Any]) -> None:

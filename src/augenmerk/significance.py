@@ -18,6 +18,7 @@ from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.metrics.chrf import CHRF
 from sacrebleu.significance import PairedTest, Result
 
+from augenmerk.agreement import Agreement
 from augenmerk.bitext import SentencePair
 from augenmerk.checkpoint import RunDirectory
 from augenmerk.errors import AugenmerkError
@@ -39,6 +40,7 @@ def compare_runs(
     *,
     beams: Sequence[int] = (),
     ter: bool = False,
+    alignment: Agreement | None = None,
     progress: Progress = tell_nobody,
 ) -> list[dict[str, Any]]:
     """The rows of `evaluate_run`, each with the paired tests under "against"; both runs keep their rows.
@@ -48,8 +50,8 @@ def compare_runs(
     """
     if run.path.resolve() == against.path.resolve():
         raise AugenmerkError(f"{run.path} cannot be compared with itself; name another run.")
-    ours = Evaluator(run, device, ter=ter, progress=progress)
-    theirs = Evaluator(against, device, ter=ter, progress=progress)
+    ours = Evaluator(run, device, ter=ter, alignment=alignment, progress=progress)
+    theirs = Evaluator(against, device, ter=ter, alignment=alignment, progress=progress)
     pairs = ours.read(splits)
     for split, others in theirs.read(list(pairs)).items():
         _refuse_other_sentences(split, pairs[split], others, run.path, against.path)

@@ -103,7 +103,7 @@ def train(
 
 @app.command(
     epilog="Examples:  augenmerk evaluate runs/quick-multi30k-scaled-dot-1 --split test_2016_flickr --beam 1 "
-    "--beam 5    augenmerk evaluate runs/a --against runs/b"
+    "--beam 5    augenmerk evaluate runs/a --against runs/b    augenmerk evaluate runs/a --alignment"
 )
 def evaluate(
     run: Annotated[Path, typer.Argument(help="The run directory.")],
@@ -117,13 +117,26 @@ def evaluate(
         Path | None, typer.Option(help="Another run: test whether the difference may be chance.")
     ] = None,
     ter: Annotated[bool, typer.Option("--ter", help="Also translation edit rate.")] = False,
+    alignment: Annotated[
+        bool, typer.Option("--alignment", help="Also how well attention agrees with word links.")
+    ] = False,
+    gold: Annotated[
+        Path | None, typer.Option(help="Gold links of the split: lines such as '0-0 1?2'. With --alignment.")
+    ] = None,
+    back: Annotated[
+        Path | None, typer.Option(help="A run the other way: only links of both count. With --alignment.")
+    ] = None,
     device: Annotated[str, typer.Option(help="auto, cpu or cuda.")] = "auto",
     json: Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")] = False,
 ) -> None:
     """Measure a trained run: BLEU, chrF, loss and perplexity."""
+    from augenmerk.cli.evaluation import Aligning
     from augenmerk.cli.evaluation import run as measure
 
-    measure(run, split or [], beam or [], against, ter, device, json)
+    if not alignment and (gold or back):
+        raise AugenmerkError("--gold and --back say what --alignment compares with: add --alignment.")
+    aligning = Aligning(gold, back) if alignment else None
+    measure(run, split or [], beam or [], against, ter, aligning, device, json)
 
 
 @app.command(
