@@ -13,7 +13,7 @@ LONGEST = 24
 
 
 def plain(text: str) -> str:
-    """Without what cannot be seen or written: control characters, direction marks, line breaks, surrogates."""
+    """Without what cannot be seen or written: control characters, direction marks, line breaks."""
     visible = INVISIBLE.sub("", text).encode("utf-8", "replace").decode("utf-8")
     return " ".join(visible.split())
 
