@@ -241,6 +241,31 @@ def diagram(
     run(wish, json)
 
 
+@app.command(
+    epilog="Example:  augenmerk patterns runs/mine --split test --kind inversion --top 12 --out patterns"
+)
+def patterns(
+    run: Annotated[Path, typer.Argument(help="The run directory.")],
+    split: Annotated[str | None, typer.Option(help="The validation split if left out.")] = None,
+    kind: Annotated[
+        str | None, typer.Option(help="monotone, inversion, spread, stuck or shifted; all if left out.")
+    ] = None,
+    top: Annotated[int, typer.Option(help="How many sentences to show, the most striking first.")] = 12,
+    out: Annotated[Path | None, typer.Option(help="A folder for pictures, a page and JSON.")] = None,
+    beam: Annotated[int | None, typer.Option(help="1 is greedy; that of the run if left out.")] = None,
+    reference: Annotated[
+        bool, typer.Option("--reference", help="Let it read the references instead of translating.")
+    ] = False,
+    device: Annotated[str, typer.Option(help="auto, cpu or cuda.")] = "auto",
+    json: Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")] = False,
+) -> None:
+    """Search a split for patterns of attention: inversions, diagonals, what is spread, stuck or shifted."""
+    from augenmerk.cli.patterns import Wish
+    from augenmerk.cli.patterns import run as search
+
+    search(Wish(run, split, kind, top, out, beam, reference, device), json)
+
+
 def main() -> None:
     """Runs the command; what the user can put right is one sentence and exit code 2."""
     try:

@@ -2,9 +2,10 @@
 
 from augenmerk.translate.decoding import TranslatorDecoder, hypotheses_of, load_translator
 from augenmerk.translate.texts import Options, TextTranslator, load
-from augenmerk.translate.translation import Translation
+from augenmerk.translate.translation import END, Translation
 
 __all__ = [
+    "END",
     "Options",
     "TextTranslator",
     "Translation",
