@@ -12,8 +12,8 @@ LAYERS = (
     *("errors", "durable", "words", "config", "figures", "bitext", "text", "subword_dropout"),
     *("batching", "precision", "model", "search"),
     *("alignment", "tensorfile", "checkpoint", "scores", "diagrams", "translate"),
-    *("silver", "agreement", "faithfulness", "patterns"),
-    *("evaluate", "significance", "engine", "train", "demo", "bench", "cli"),
+    *("silver", "agreement", "patterns", "evaluate", "faithfulness"),
+    *("significance", "engine", "train", "demo", "bench", "cli"),
 )
 # Some parts may know less than their place would permit.
 ONLY = {

@@ -266,6 +266,31 @@ def patterns(
     search(Wish(run, split, kind, top, out, beam, reference, device), json)
 
 
+@app.command(epilog="Example:  augenmerk faithfulness runs/mine --split test --index 3 --out faithful")
+def faithfulness(
+    run: Annotated[Path, typer.Argument(help="The run directory.")],
+    split: Annotated[str | None, typer.Option(help="The validation split if left out.")] = None,
+    index: Annotated[
+        list[int] | None, typer.Option(help="A sentence to show, counted from 0; repeatable.")
+    ] = None,
+    top: Annotated[
+        int, typer.Option(help="Without --index: how many sentences to show, the largest drop first.")
+    ] = 3,
+    out: Annotated[Path | None, typer.Option(help="A folder for pictures and a page.")] = None,
+    beam: Annotated[int | None, typer.Option(help="1 is greedy; that of the run if left out.")] = None,
+    reference: Annotated[
+        bool, typer.Option("--reference", help="Let it read the references instead of translating.")
+    ] = False,
+    device: Annotated[str, typer.Option(help="auto, cpu or cuda.")] = "auto",
+    json: Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")] = False,
+) -> None:
+    """Replace the attention at each word: does the model use what it shows?"""
+    from augenmerk.cli.faithfulness import Wish
+    from augenmerk.cli.faithfulness import run as measure
+
+    measure(Wish(run, split, index or [], top, out, beam, reference, device), json)
+
+
 def main() -> None:
     """Runs the command; what the user can put right is one sentence and exit code 2."""
     try:
