@@ -120,8 +120,8 @@ def test_what_is_no_link_is_named(line: str) -> None:
     ("content", "complaint"),
     [
         ("0-0\n0-0\n", "2 lines of links, and 'test' has 1 sentence pair"),
-        ("0-0 x\n", ":1: 'x' is not a link"),
-        ("0-0 2?1\n", ":1: the link 2-1 points outside"),
+        ("0-0 x\n", ", line 1: 'x' is not a link"),
+        ("0-0 2?1\n", ", line 1: the link 2-1 points outside"),
     ],
 )
 def test_a_gold_file_that_does_not_fit_is_refused(tmp_path: Path, content: str, complaint: str) -> None:

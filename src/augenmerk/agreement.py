@@ -144,9 +144,9 @@ def read_gold(path: Path, split: str, pairs: Sequence[SentencePair]) -> list[Gol
         try:
             links = read_pharaoh(line)
         except ValueError as error:
-            raise AugenmerkError(f"{path}:{number}: {error}.") from None
+            raise AugenmerkError(f"{path}, line {number}: {error}.") from None
         everything = SentencePair(pair.source, pair.target, tuple(sorted(links.possible)))
         if outside := link_outside(everything):
-            raise AugenmerkError(f"{path}:{number}: {outside}.")
+            raise AugenmerkError(f"{path}, line {number}: {outside}.")
         gold.append(links)
     return gold

@@ -85,6 +85,8 @@ def run(wish: Wish, json: bool) -> None:
         with err().status("drawing"):
             _write(wish, wish.out, findings, chosen, summary)
         err().print(f"[dim]Drawn:[/] {escape(str(wish.out / 'index.html'))}", soft_wrap=True)
+    if not chosen:
+        err().print(f"No sentence of {escape(split)} is of the kind '{wish.kind}'.", soft_wrap=True)
     if json:
         print_json([finding.to_dict() for finding in chosen])
         return

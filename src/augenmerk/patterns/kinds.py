@@ -4,8 +4,8 @@ The first rule that holds decides:
 
     stuck       longest_run >= 5: one source word is looked at again and again
     spread      entropy_normalised >= 0.4: every word looks at much of the source
-    shifted     offset_gain >= 0.2: the diagonal lies a word over from where it should be, all along
     inversion   a word moved over two source words or more (`augenmerk.patterns.movement`)
+    shifted     offset_gain >= 0.1: the diagonal lies a word over from where it should be, all along
     monotone    none of these: from left to right; neighbours that change places do not count
 
 The limits were set on the gold links of bilderbuch, where a run is at most 3 words long, and on how far
@@ -24,7 +24,7 @@ KINDS: tuple[Kind, ...] = get_args(Kind)
 
 SPREAD = 0.4
 STUCK = 5
-SHIFTED = 0.2
+SHIFTED = 0.1
 PLACES = 2
 
 _LANGUAGES = {
@@ -66,10 +66,10 @@ def _kind(measures: Measures, moved: Sequence[Moved]) -> Kind:
         return "stuck"
     if measures.entropy_normalised >= SPREAD:
         return "spread"
-    if measures.offset_gain >= SHIFTED:
-        return "shifted"
     if moved and moved[0].places >= PLACES:
         return "inversion"
+    if measures.offset_gain >= SHIFTED:
+        return "shifted"
     return "monotone"
 
 
