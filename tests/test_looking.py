@@ -10,13 +10,16 @@ from typing import Any, NamedTuple
 import pytest
 import torch
 
-from augenmerk import cli
+from augenmerk import SentencePair, cli
 from augenmerk.agreement import measure_alignment
 from augenmerk.bitext import open_bitext
 from augenmerk.bitext.export import export
 from augenmerk.checkpoint import RunDirectory
 from augenmerk.config import RunConfig
 from augenmerk.evaluate import open_data
+from augenmerk.faithfulness import measure_faithfulness
+from augenmerk.patterns import find_patterns, summarise
+from augenmerk.patterns.page import patterns_page
 from augenmerk.train import start, train
 from augenmerk.translate import load
 from augenmerk.words import split_words
@@ -235,6 +238,23 @@ def test_a_file_is_no_folder_for_pictures(augenmerk: Command, there: Path, tmp_p
     for command in ("patterns", "faithfulness"):
         complaint = augenmerk.refusal(command, str(there), "--out", str(tmp_path / "file"))
         assert "is a file" in complaint
+
+
+def test_strange_sentences_are_shown_or_have_no_pattern(there: Path) -> None:
+    translator = load(there)
+    hostile = "<script>alert('Hund')</script> & \"$x_1$\" | ]]>"
+    texts = ["Der Hund " * 100, "Hund", "", " ", hostile, "الكلب ينام تحت الطاولة", "...", "\u202eHund"]
+    pairs = [SentencePair(text, hostile) for text in texts]
+    translations = translator.translate(texts, beam=1)
+    findings = find_patterns(pairs, translations, "de")
+    assert {0, 1, 4, 5, 6} <= {finding.index for finding in findings}
+    assert not {2, 3} & {finding.index for finding in findings}
+    summary = summarise(pairs, findings, of_references=False)
+    page = patterns_page("page", "intro", findings, findings, summary, ["picture.svg"] * len(findings))
+    assert "<script" not in page
+    assert page.count('class="card"') == len(findings)
+    measured = measure_faithfulness(translator, translations)
+    assert [len(one.drops["uniform"]) for one in measured] == [len(one.target_words) for one in translations]
 
 
 # faithfulness

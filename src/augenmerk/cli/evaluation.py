@@ -115,7 +115,7 @@ def _agreement(
 
 def _print_alignment(rows: Iterable[Row]) -> None:
     """A line for each split, whatever the beam: the reference is read, not searched for."""
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0))  # as above: all fits into 80
     table.add_column("alignment")
     for heading in ("against", "AER", "precision", "recall", "F1", "AER at -1", "at +1", "best"):
         table.add_column(heading, justify="left" if heading == "against" else "right")

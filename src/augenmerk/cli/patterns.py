@@ -85,7 +85,7 @@ def run(wish: Wish, json: bool) -> None:
         with err().status("drawing"):
             _write(wish, wish.out, findings, chosen, summary)
         err().print(f"[dim]Drawn:[/] {escape(str(wish.out / 'index.html'))}", soft_wrap=True)
-    if not chosen:
+    if not chosen and wish.kind is not None:
         err().print(f"No sentence of {escape(split)} is of the kind '{wish.kind}'.", soft_wrap=True)
     if json:
         print_json([finding.to_dict() for finding in chosen])

@@ -5,11 +5,14 @@ The first rule that holds decides:
     stuck       longest_run >= 5: one source word is looked at again and again
     spread      entropy_normalised >= 0.4: every word looks at much of the source
     inversion   a word moved over two source words or more (`augenmerk.patterns.movement`)
-    shifted     offset_gain >= 0.1: the diagonal lies a word over from where it should be, all along
+    shifted     offset_gain >= 0.2: the diagonal lies a word over from where it should be, all along
     monotone    none of these: from left to right; neighbours that change places do not count
 
 The limits were set on the gold links of bilderbuch, where a run is at most 3 words long, and on how far
-attention there and on Multi30k usually spreads (a median of 0.12 and 0.23).
+attention there and on Multi30k usually spreads (medians of 0.13 and 0.22). The rule for `shifted` is strict:
+of sentences that would be monotone it finds a quarter to a third when their attention is shifted by hand, and
+takes fewer than one in a hundred for shifted when it is not. Whether a model as a whole is shifted,
+`augenmerk evaluate --alignment` tells better.
 """
 
 from collections.abc import Sequence
@@ -24,7 +27,7 @@ KINDS: tuple[Kind, ...] = get_args(Kind)
 
 SPREAD = 0.4
 STUCK = 5
-SHIFTED = 0.1
+SHIFTED = 0.2
 PLACES = 2
 
 _LANGUAGES = {
