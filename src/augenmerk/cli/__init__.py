@@ -154,7 +154,8 @@ def translate(
     ] = None,
     output: Annotated[Path | None, typer.Option(help="A file to write instead of stdout.")] = None,
     replace_unknown: Annotated[
-        bool, typer.Option("--replace-unknown", help="Copy the source word attended to for each <unk>.")
+        bool,
+        typer.Option("--replace-unknown", help="Copy the source word attended to for each unknown word."),
     ] = False,
     sample: Annotated[bool, typer.Option("--sample", help="Draw at random instead of searching.")] = False,
     temperature: Annotated[float, typer.Option(help="Of samples: less is less random.")] = 1.0,
