@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import cos, radians, sin
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from augenmerk.diagrams.labels import heat_colours, ink_on, level, number
 from augenmerk.diagrams.maps import END, AttentionMap
@@ -149,7 +149,7 @@ class _Panel:
         for place, (word, shown) in enumerate(zip(self.shown.source_words, self.columns, strict=True)):
             middle = left + (place + 0.5) * self.cell
             if self.slant and word != END:
-                how = {"rotation": self.slant, "rotation_mode": "anchor", "va": "bottom"}
+                how: dict[str, Any] = {"rotation": self.slant, "rotation_mode": "anchor", "va": "bottom"}
                 # The middle of a slanted word's first letter stands above the middle of its column.
                 sheet.write(middle + size / 72 * 0.25, top - 0.06, shown, size, **how)
             else:

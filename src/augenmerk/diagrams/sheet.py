@@ -38,6 +38,7 @@ class Ruler:
         figure = Figure(dpi=DOTS)
         canvas: Any = FigureCanvasAgg(figure)
         self._renderer = canvas.get_renderer()
+        self._widths: dict[tuple[str, float, str], float] = {}
 
     @property
     def has_all(self) -> bool:
@@ -59,24 +60,31 @@ class Ruler:
     def width(self, text: str, size: float, weight: str = "normal") -> float:
         from matplotlib.font_manager import FontProperties
 
-        font = FontProperties(family=self.families, size=size, weight=weight)
-        wide, _, _ = self._renderer.get_text_width_height_descent(text, font, False)
-        return float(wide) / DOTS
+        key = text, size, weight
+        if key not in self._widths:
+            font = FontProperties(family=self.families, size=size, weight=weight)
+            wide, _, _ = self._renderer.get_text_width_height_descent(text, font, False)
+            self._widths[key] = float(wide) / DOTS
+        return self._widths[key]
 
     def wrapped(self, text: str, size: float, room: float, weight: str = "normal") -> list[str]:
         """Lines that fit into the room; a word that does not fit alone is broken."""
-        lines = [""]
+        space = self.width(" ", size, weight)
+        lines, used = [""], 0.0
         for word in self.drawable(text).split(" "):
-            longer = f"{lines[-1]} {word}".strip()
-            if self.width(longer, size, weight) <= room:
-                lines[-1] = longer
+            wide = self.width(word, size, weight)
+            if lines[-1] and used + space + wide <= room:
+                lines[-1] += f" {word}"
+                used += space + wide
                 continue
             if lines[-1]:
                 lines.append("")
-            for character in word:
-                if lines[-1] and self.width(lines[-1] + character, size, weight) > room:
+            for part in [word] if wide <= room else word:
+                wide = self.width(part, size, weight)
+                if lines[-1] and used + wide > room:
                     lines.append("")
-                lines[-1] += character
+                used = used + wide if lines[-1] else wide
+                lines[-1] += part
         return lines
 
 
