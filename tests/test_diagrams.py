@@ -97,6 +97,10 @@ def of_length(source: int, target: int) -> AttentionMap:
     )
 
 
+def parts(colour: str) -> tuple[int, ...]:
+    return tuple(int(colour[place : place + 2], 16) for place in (1, 3, 5))
+
+
 def written(figure: Figure) -> dict[str, tuple[float, ...]]:
     """Each text with its box in pixels: left, bottom, right, top."""
     canvas: Any = FigureCanvasAgg(figure)
@@ -393,7 +397,7 @@ def test_a_real_browser_opens_the_page_without_network_or_complaint(
     lines = embedded(lambda theme: draw_lines([example()], theme), "lines")
     cards = [
         Card("odd", [html_map(odd, style=False)], {HOSTILE[0]: HOSTILE[1]}, verdict=HOSTILE[0]),
-        Card("two", [html_map(example(), style=False), lines]),
+        Card("two", [html_map(example(), style=False), html_map(example(), theme=LIGHT, style=False), lines]),
     ]
     page = tmp_path / "index.html"
     page.write_text(index_page("Pictures", "Look.", cards), encoding="utf-8")
@@ -406,6 +410,10 @@ def test_a_real_browser_opens_the_page_without_network_or_complaint(
         assert browser.evaluate("[...document.images].every(one => one.complete && one.naturalWidth > 0)")
         chosen = browser.evaluate("document.images[0].currentSrc.split(',')[1]")
         assert (DARK if dark else LIGHT).paper in b64decode(chosen).decode()
+        papers = browser.evaluate(
+            "[...document.querySelectorAll('#card-2 .am')].map(one => getComputedStyle(one).backgroundColor)"
+        )
+        assert papers == [f"rgb{parts(theme.paper)}" for theme in (DARK if dark else LIGHT, LIGHT)]
         assert (
             browser.evaluate("document.documentElement.scrollWidth") <= width
         )  # wide maps scroll by themselves

@@ -117,7 +117,7 @@ border-radius:6px;font:14px/1.35 system-ui,"DejaVu Sans",sans-serif;text-align:l
 .am .am-note,.am .am-reference span,.am .am-end{color:var(--am-quiet);font-weight:400}
 .am .am-scroll{overflow-x:auto}
 .am table{border-collapse:separate;border-spacing:1px;margin:0;font-size:inherit;width:auto;border:0}
-.am tr,.am th,.am td{background:none;border:0}
+.am tr,.am th,.am td{background:none;border:0;padding:0;vertical-align:middle}
 .am th{font-weight:400;white-space:nowrap;color:inherit}
 .am thead th{vertical-align:bottom;text-align:left;padding:0 0 .3em}
 .am thead th div{writing-mode:vertical-rl;transform:rotate(180deg);margin:0 auto;line-height:1.1}

@@ -101,7 +101,9 @@ h2{font-size:1.1rem;line-height:1.3;margin:0 0 .6rem}
 h1,h2,p,dd{overflow-wrap:anywhere}
 a{color:var(--accent)}
 img{max-width:100%;height:auto}
-table{border-collapse:collapse}
+table{border-collapse:collapse;font-variant-numeric:tabular-nums}
+th,td{padding:.2rem 1.2rem .2rem 0;text-align:left;vertical-align:baseline}
+thead th{color:var(--quiet);font-weight:400}
 header{max-width:50rem}
 .summary{margin:1.2rem 0}
 .cards{display:grid;grid-template-columns:repeat(auto-fill,minmax(min(100%,40rem),1fr));gap:1.2rem;
