@@ -1,17 +1,21 @@
 """From source ids to hypotheses: the translator seen through the eyes of the search."""
 
-from collections.abc import Callable, Sequence
-from typing import TypeVar
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from itertools import chain
+from typing import Any, Protocol, TypeVar
 
 import torch
 from torch import Tensor
 
-from augenmerk.batching import Batch, ParallelTokens, TokenTable
+from augenmerk.batching import Batch, ParallelTokens, PlannedBatch, TokenTable
 from augenmerk.checkpoint import RunDirectory
 from augenmerk.config import SearchConfig
 from augenmerk.model.attention import Memory
-from augenmerk.model.translator import Translator
-from augenmerk.search import Hypothesis, State, force, length_limits, search
+from augenmerk.model.inference import FastTranslator
+from augenmerk.model.translator import Source, Translator
+from augenmerk.search import Decoder, EnsembleDecoder, Hypothesis, State, force, length_limits, search
 from augenmerk.tensorfile import fit
 
 HYPOTHESES = 640
@@ -26,10 +30,18 @@ def load_translator(run: RunDirectory, device: torch.device | str = "cpu") -> Tr
     return model.to(device).eval()
 
 
+class Stepping(Protocol):
+    """A translator, or one made fast."""
+
+    def encode(self, src: Tensor, src_mask: Tensor) -> Source: ...
+
+    def step(self, tokens: Tensor, g: Tensor, memory: Memory) -> tuple[Tensor, Tensor, Tensor]: ...
+
+
 class TranslatorDecoder:
     """What `augenmerk.search` asks for: states that start, step, and leave with their sentence."""
 
-    def __init__(self, model: Translator, memory: Memory, start: Tensor) -> None:
+    def __init__(self, model: Stepping, memory: Memory, start: Tensor) -> None:
         self._model = model
         self._memory = memory
         self._start = start  # (L, N, H)
@@ -53,38 +65,87 @@ class TranslatorDecoder:
 
 Found = TypeVar("Found")
 
+Models = Translator | Sequence[Translator]
+"""A model, or several with the same vocabularies, which are an ensemble."""
+
+
+def members(model: Models) -> Sequence[Translator]:
+    """One or more."""
+    return (model,) if isinstance(model, Translator) else model
+
+
+def decoder_of(models: Sequence[Stepping], batch: Batch) -> Decoder:
+    """That has read the sources of a batch."""
+    decoders = []
+    for member in models:
+        source = member.encode(batch.src, batch.src_mask)
+        decoders.append(TranslatorDecoder(member, source.memory, source.start))
+    return decoders[0] if len(decoders) == 1 else EnsembleDecoder(decoders)
+
 
 @torch.inference_mode()
 def decoded(
-    model: Translator,
+    model: Models,
     sources: TokenTable,
     batch_size: int,
-    find: Callable[[TranslatorDecoder, Batch], Sequence[Found]],
+    find: Callable[[Decoder, Batch], Sequence[Found]],
 ) -> list[Found]:
     """What `find` finds for each source, in the order of the sources."""
     if not len(sources):
         return []
-    was_training = model.training
-    model.eval()
-    nothing = TokenTable.of([()] * len(sources)).to(sources.flat.device)
-    data = ParallelTokens(sources, nothing)
-    found: dict[int, Found] = {}
-    # Sources of similar length together: they are encoded, and mostly done, at the same time.
-    for batch in data.batches(data.plan(batch_size, shuffle=False)):
-        source = model.encode(batch.src, batch.src_mask)
-        results = find(TranslatorDecoder(model, source.memory, source.start), batch)
-        found.update(zip(batch.indices.tolist(), results, strict=True))
-    model.train(was_training)
-    return [found[index] for index in range(len(sources))]
+    device = sources.flat.device
+    data = ParallelTokens(sources, TokenTable.of([()] * len(sources)).to(device))
+    # Sources of similar length together: they are encoded, and mostly done, at the same time. The longest
+    # first, so that at the end no core waits long for another.
+    plan = data.plan(batch_size, shuffle=False)[::-1]
+    were_training = [member.training for member in members(model)]
+    for member in members(model):
+        member.eval()
+    stepping: Sequence[Stepping] = (
+        [FastTranslator(member, len(sources.flat)) for member in members(model)]
+        if device.type == "cpu"
+        else members(model)
+    )
+
+    @torch.inference_mode()  # which is a matter of each thread
+    def work(resident: tuple[PlannedBatch, Tensor]) -> list[tuple[int, Found]]:
+        batch = data.gather(*resident)
+        found = find(decoder_of(stepping, batch), batch)
+        return list(zip(batch.indices.tolist(), found, strict=True))
+
+    with _side_by_side(len(plan), device) as spread:
+        by_index = dict(chain.from_iterable(spread(work, data.resident(plan))))
+    for member, was_training in zip(members(model), were_training, strict=True):
+        member.train(was_training)
+    return [by_index[index] for index in range(len(sources))]
+
+
+@contextmanager
+def _side_by_side(tasks: int, device: torch.device) -> Iterator[Callable[..., Iterable[Any]]]:
+    """`map` that gives each task a CPU core of its own.
+
+    The steps of a search are many small operations. Sharing each of them among the cores, as torch does by
+    itself, is mostly waiting for one another; and where something else runs too, hardly anything else.
+    """
+    cores = torch.get_num_threads()
+    if device.type != "cpu" or min(cores, tasks) == 1:
+        yield map
+        return
+    pool = ThreadPoolExecutor(min(tasks, cores), initializer=torch.set_num_threads, initargs=(1,))
+    try:
+        yield pool.map
+    finally:
+        pool.shutdown(cancel_futures=True)
+        torch.set_num_threads(cores)  # every thread has its own number, but a new one takes the last set
 
 
 def sentences_per_batch(beam: int) -> int:
     """For `beam` hypotheses of each. Not fewer than 16: the steps of a sentence follow one another."""
-    return max(16, min(256, HYPOTHESES // beam))
+    return max(16, min(200, HYPOTHESES // beam))
 
 
 def hypotheses_of(
-    model: Translator,
+    model: Models,
     sources: TokenTable,
     config: SearchConfig,
     *,
@@ -94,7 +155,7 @@ def hypotheses_of(
 ) -> list[list[Hypothesis]]:
     """The best hypotheses for each source, in the order of the sources."""
 
-    def find(decoder: TranslatorDecoder, batch: Batch) -> list[list[Hypothesis]]:
+    def find(decoder: Decoder, batch: Batch) -> list[list[Hypothesis]]:
         return search(
             decoder,
             beam=config.beam,
@@ -108,11 +169,11 @@ def hypotheses_of(
 
 
 def forced_hypotheses(
-    model: Translator, sources: TokenTable, targets: Sequence[Sequence[int]]
+    model: Models, sources: TokenTable, targets: Sequence[Sequence[int]]
 ) -> list[Hypothesis]:
     """What the model thinks of given targets, and where it looks as it reads them."""
 
-    def find(decoder: TranslatorDecoder, batch: Batch) -> list[Hypothesis]:
+    def find(decoder: Decoder, batch: Batch) -> list[Hypothesis]:
         return force(decoder, [targets[index] for index in batch.indices.tolist()])
 
     return decoded(model, sources, sentences_per_batch(1), find)
