@@ -293,6 +293,8 @@ def test_what_has_no_words_is_of_no_kind() -> None:
     summary = summarise([pair], [], of_references=False)
     assert summary["without_words"] == 1
     assert summary["measures"] == {}
+    page = patterns_page("title", "intro", [], [], summary, [])
+    assert 'class="card"' not in page
 
 
 def test_a_split_and_its_translations_belong_together() -> None:

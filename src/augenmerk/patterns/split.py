@@ -117,11 +117,11 @@ def _distribution(values: Sequence[float]) -> dict[str, Any]:
 
 
 def _share(findings: Sequence[Finding]) -> dict[str, Any]:
-    inversions = sum(finding.pattern.kind == "inversion" for finding in findings)
+    gold = [one.pair.alignment for one in findings if one.pair.alignment is not None]
     return {
         "sentences": len(findings),
-        "inversion": inversions / len(findings) if findings else None,
-        "gold_inversion": _mean([goes_back(finding.pair.alignment or ()) for finding in findings]),
+        "inversion": _mean([finding.pattern.kind == "inversion" for finding in findings]),
+        "gold_inversion": _mean([goes_back(links) for links in gold]),
     }
 
 
