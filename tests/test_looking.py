@@ -28,13 +28,15 @@ from tests.test_train import Silent
 KINDS = ["monotone", "inversion", "spread", "stuck", "shifted"]
 
 
-def train_small(place: Path, data: dict[str, object], attention: str = "scaled-dot") -> RunDirectory:
+def train_small(
+    place: Path, data: dict[str, object], attention: str = "scaled-dot", epochs: int = 3
+) -> RunDirectory:
     config = RunConfig.model_validate(
         {
             "data": data,
             "text": {"unit": "word", "joint": False},
             "model": {"embedding": 32, "hidden": 48, "key": 32, "attention": attention},
-            "train": {"epochs": 3, "batch_size": 16, "lr": 0.01, "precision": "fp32", "bleu": False},
+            "train": {"epochs": epochs, "batch_size": 16, "lr": 0.01, "precision": "fp32", "bleu": False},
         }
     )
     directory = start(config, place)
@@ -154,7 +156,7 @@ def test_silver_links_where_there_are_no_gold_ones(
     augenmerk: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip("thot", reason="the optional extra 'align' is not installed")
-    directory = train_small(tmp_path / "run", book(tmp_path / "pairs", gold=False))
+    directory = train_small(tmp_path / "run", book(tmp_path / "pairs", gold=False), epochs=1)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     [row] = augenmerk.parsed("evaluate", str(directory.path), "--beam", "1", "--alignment")
     assert row["alignment"]["against"] == "silver"
@@ -173,7 +175,7 @@ def test_what_alignment_cannot_mean_is_refused(augenmerk: Command, there: Path, 
 
 
 def test_a_model_that_attends_to_nothing_has_no_alignment(augenmerk: Command, tmp_path: Path) -> None:
-    directory = train_small(tmp_path / "run", book(tmp_path / "pairs"), "none")
+    directory = train_small(tmp_path / "run", book(tmp_path / "pairs"), "none", epochs=1)
     [row] = augenmerk.parsed("evaluate", str(directory.path), "--beam", "1", "--alignment")
     assert row["aer"] is None
     shown = augenmerk.run("evaluate", str(directory.path), "--beam", "1", "--alignment")
