@@ -12,7 +12,7 @@ LAYERS = (
     *("errors", "durable", "words", "config", "figures", "bitext", "text", "subword_dropout"),
     *("batching", "precision", "model", "search"),
     *("alignment", "tensorfile", "checkpoint", "scores", "translate", "evaluate", "significance"),
-    *("engine", "train", "demo", "bench", "cli"),
+    *("engine", "train", "study", "demo", "bench", "cli"),
 )
 # Some parts may know less than their place would permit.
 ONLY = {
