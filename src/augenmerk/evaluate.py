@@ -201,12 +201,14 @@ class Evaluator:
             data = encode_pairs(pairs, source.encode_ids, target.encode_ids)
             loss = measure_loss(self._model, data.to(self._device))
             for search in searches:
-                hypotheses, seconds = self._translate(split, pairs, search)
+                hypotheses, model_scores, seconds = self._translate(split, pairs, search)
                 _write_lines(hypothesis_path(self.run, split, search.beam), hypotheses)
+                _write_lines(model_score_path(self.run, split, search.beam), map(repr, model_scores))
                 row = {
                     "split": split,
                     "beam": search.beam,
                     **score_texts(hypotheses, references, ter=self._ter),
+                    "model_score": sum(model_scores) / len(model_scores),
                     "loss": loss.mean,
                     "perplexity": loss.perplexity,
                     "word_perplexity": loss.word_perplexity(count_words(pairs)),
@@ -225,12 +227,13 @@ class Evaluator:
 
     def _translate(
         self, split: str, pairs: Sequence[SentencePair], search: SearchConfig
-    ) -> tuple[list[str], float]:
-        """Detokenised translations of the sources, and how many seconds the search for them took."""
+    ) -> tuple[list[str], list[float], float]:
+        """Detokenised translations of the sources, what the model thinks of them, and how many seconds the
+        search for them took."""
         what = f"{self.run.path}: {split}, beam {search.beam}"
         sources = self._codec.source.encode_ids([pair.source for pair in pairs])
         order = sorted(range(len(pairs)), key=lambda i: len(sources[i]))  # similar lengths in one chunk
-        texts, seconds = [""] * len(pairs), 0.0
+        texts, scores, seconds = [""] * len(pairs), [0.0] * len(pairs), 0.0
         for start in range(0, len(order), CHUNK):
             self._progress(what, start, len(order))
             chunk = order[start : start + CHUNK]
@@ -239,14 +242,19 @@ class Evaluator:
             found = hypotheses_of(self._model, table, search)
             seconds += time.perf_counter() - began
             for i, best in zip(chunk, found, strict=True):
-                texts[i] = self._codec.target.decode(best[0].ids)
+                texts[i], scores[i] = self._codec.target.decode(best[0].ids), best[0].score
         self._progress(what, len(order), len(order))
-        return texts, seconds
+        return texts, scores, seconds
 
 
 def hypothesis_path(run: RunDirectory, split: str, beam: int) -> Path:
     """A translation on each line, in the order of the split."""
     return run.path / "hypotheses" / f"{split}.beam{beam}.txt"
+
+
+def model_score_path(run: RunDirectory, split: str, beam: int) -> Path:
+    """On each line the score that the search gave to that translation: see `Hypothesis.score`."""
+    return run.path / "hypotheses" / f"{split}.beam{beam}.scores"
 
 
 def reference_path(run: RunDirectory, split: str) -> Path:

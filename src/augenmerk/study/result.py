@@ -206,7 +206,7 @@ class BeamRepair:
     wide: int
     sentences: int
     better: int
-    """Sentences for which the wider beam found a translation the model likes better: search errors repaired."""
+    """Sentences for which the wider beam found a translation that the model likes better: errors repaired."""
     worse: int
     """Sentences for which it found one the model likes less: a wider beam is not always a better search."""
     bleu_narrow: float | None
