@@ -91,7 +91,8 @@ def probe(run: RunDirectory, splits: Sequence[str], sentences: Sequence[str], de
     bitext = open_data(run.config.data)
     pairs = {split: list(bitext[split]) for split in splits}
     first = pairs[splits[0]]
-    examples = [(text, None) for text in sentences] or [(pair.source, pair.target) for pair in chosen(first)]
+    examples: list[tuple[str, str | None]] = [(text, None) for text in sentences]
+    examples = examples or [(pair.source, pair.target) for pair in chosen(first)]
     found = {
         "asked": {"splits": list(splits), "sentences": list(sentences)},
         "alignment_error": {split: alignment_error(run, pairs[split], device) for split in splits},

@@ -40,17 +40,17 @@ class _StudyFile(Settings):
     """What the study is to answer, in a sentence."""
     base: str | None = None
     """A preset, or a TOML file with the settings of a run, seen from the study's file."""
-    settings: dict[str, Any] = {}
+    settings: dict[str, Any] = Field(default_factory=dict)
     """Put over the base, for all runs."""
     factors: dict[str, Any]
     """Keys of the settings, each with a list of values: every combination is a variant."""
     seeds: list[Annotated[int, Field(ge=0, lt=2**63)]] = Field(min_length=1)
-    splits: list[str] = []
+    splits: list[str] = Field(default_factory=list)
     """What is translated; the validation split if none is named. Comparisons speak of each, reports of the
     first."""
-    beams: list[Annotated[int, Field(ge=1, le=1000)]] = []
+    beams: list[Annotated[int, Field(ge=1, le=1000)]] = Field(default_factory=list)
     """Widths of the beam; that of the settings if none is named. Comparisons are made with the first."""
-    sentences: list[str] = []
+    sentences: list[str] = Field(default_factory=list)
     """Whose attention is shown side by side; the first of the first split that are neither short nor long if
     none is named."""
     published: _Published | None = None

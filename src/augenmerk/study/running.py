@@ -277,23 +277,25 @@ def _locked(out: Path) -> Iterator[int | None]:
     except OSError as error:
         raise AugenmerkError(f"{out}: cannot be written to ({reason(error)}).") from None
     with lock:
-        if fcntl is None:
-            yield None
+        if fcntl is not None:
+            _wait_for(lock, out)
+        yield lock.fileno() if os.name == "posix" else None
+
+
+def _wait_for(lock: IO[bytes], out: Path) -> None:
+    until = time.monotonic() + PATIENCE
+    while True:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             return
-        until = time.monotonic() + PATIENCE
-        while True:
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                break
-            except BlockingIOError:
-                if time.monotonic() > until:
-                    raise AugenmerkError(
-                        f"Another study is at work in {out}; wait until it is done, or stop it."
-                    ) from None
-                time.sleep(GLANCE)
-            except OSError:
-                break  # a file system without locks, on some networks
-        yield lock.fileno()
+        except BlockingIOError:
+            if time.monotonic() > until:
+                raise AugenmerkError(
+                    f"Another study is at work in {out}; wait until it is done, or stop it."
+                ) from None
+            time.sleep(GLANCE)
+        except OSError:
+            return  # a file system without locks, on some networks
 
 
 @contextmanager

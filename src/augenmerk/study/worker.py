@@ -2,8 +2,8 @@
 
     python -m augenmerk.study.worker JOB       (JOB is JSON: see `Job`)
 
-It tells how far it is on stdout, a JSON object on each line. It stops, and saves, when its stdin closes: so it
-does when the study wants it to, and also when the study is killed without a chance to say anything.
+It tells how far it is on stdout, a JSON object on each line. It stops, and saves, when its stdin closes: when
+the study wants it to, and also when the study is killed without a chance to say anything.
 """
 
 import json
