@@ -180,6 +180,27 @@ def translate(
     )
 
 
+@app.command(
+    epilog="Example:  augenmerk study studies/small.toml --jobs 2. Exit code 1: some runs failed, the others "
+    "are done; start the same command again to go on."
+)
+def study(
+    file: Annotated[Path, typer.Argument(help="The TOML file that declares the study.")],
+    jobs: Annotated[
+        int | None, typer.Option(help="Runs at a time; as many as there are cores, at most 4, if left out.")
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Where runs and results are; runs/study-NAME if left out.")
+    ] = None,
+    device: Annotated[str, typer.Option(help="auto, cpu or cuda.")] = "auto",
+    json: Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")] = False,
+) -> None:
+    """Train and compare variants over seeds: runs what is missing, goes on where it was stopped."""
+    from augenmerk.cli.studying import run
+
+    run(file, jobs, out, device, json)
+
+
 def main() -> None:
     """Runs the command; what the user can put right is one sentence and exit code 2."""
     try:

@@ -97,6 +97,7 @@ def probe(run: RunDirectory, splits: Sequence[str], sentences: Sequence[str], de
         "asked": {"splits": list(splits), "sentences": list(sentences)},
         "alignment_error": {split: alignment_error(run, pairs[split], device) for split in splits},
         "examples": [{**attention(run, text, device), "reference": target} for text, target in examples],
+        "source_lengths": [len(split_words(pair.source)) for pair in first],
         "padding": padding(run, [pair.source for pair in first], device),
         "data": [
             {"split": split, **summed(bitext[split])}

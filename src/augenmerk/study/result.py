@@ -198,13 +198,15 @@ class BeamRow:
 
 @dataclass(frozen=True)
 class BeamRepair:
-    """What a wider beam found, sentence by sentence, that a narrower one had missed; summed over the runs."""
+    """What a wider beam found, sentence by sentence, that the study's narrowest had missed."""
 
     variant: str
     split: str
     narrow: int
     wide: int
+    runs: int
     sentences: int
+    """Over all runs, as are the next two."""
     better: int
     """Sentences for which the wider beam found a translation that the model likes better: errors repaired."""
     worse: int
@@ -212,6 +214,11 @@ class BeamRepair:
     bleu_narrow: float | None
     bleu_wide: float | None
     """Of the repaired sentences alone, before and after; None if there are none."""
+    difference: float
+    """BLEU of all sentences with the wider beam less that with the narrower; as in `ComparisonResult`."""
+    interval: Interval
+    p: float
+    p_corrected: float
     in_words: str
 
 
