@@ -73,7 +73,7 @@ def _print(result: StudyResult) -> None:
         if any(each.measure == measure for variant in result.variants for each in variant.summaries)
     ]
     for measure in measures:
-        table.add_column(MEASURES[measure].heading, justify="right", no_wrap=True)
+        table.add_column(MEASURES[measure].heading.replace(" ", "\n"), justify="right", no_wrap=True)
     for variant in result.variants:
         finished = sum(run.state == "finished" for run in variant.runs)
         first = {each.measure: each for each in variant.summaries if result.asked_first(each)}
