@@ -93,9 +93,10 @@ class _Worker:
     def listen(self) -> None:
         """In a thread: passes on what the worker says, and at last that it says no more."""
         assert self.process.stdout is not None
-        for line in self.process.stdout:
-            with suppress(ValueError):
-                self.said.put((self, json.loads(line)))
+        with self.process.stdout as lines:
+            for line in lines:
+                with suppress(ValueError):
+                    self.said.put((self, json.loads(line)))
         self.said.put((self, None))
 
 
