@@ -12,7 +12,7 @@ LAYERS = (
     *("errors", "durable", "words", "config", "figures", "bitext", "text", "subword_dropout"),
     *("batching", "precision", "model", "search"),
     *("alignment", "tensorfile", "checkpoint", "scores", "diagrams", "translate", "evaluate"),
-    *("significance", "engine", "train", "study", "demo", "bench", "cli"),
+    *("significance", "engine", "train", "study", "report", "demo", "bench", "cli"),
 )
 # Some parts may know less than their place would permit.
 ONLY = {
@@ -27,6 +27,7 @@ ONLY = {
     "search": {"config", "errors", "text"},
     "precision": set[str](),
     "scores": set[str](),
+    "report": {"diagrams", "figures", "study"},
 }
 
 

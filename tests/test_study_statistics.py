@@ -143,7 +143,7 @@ def test_the_interval_adds_what_seeds_and_sentences_contribute() -> None:
 
 
 def test_intervals_hold_the_truth_as_often_as_they_say() -> None:
-    """Seeds, sentences and both together move the scores; the true difference is 0.3. Not too wide, either."""
+    """Seeds, sentences and both together move the scores; the true difference is 0.3. Nor too often."""
     chance = np.random.default_rng(7)
     held = []
     for _ in range(400):
