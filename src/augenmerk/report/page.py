@@ -131,7 +131,10 @@ def _lengths(result: StudyResult) -> str:
     bins = next((variant.by_length for variant in result.variants if variant.by_length), ())
     if not bins:
         return ""
-    counts = ", ".join(f"{each.sentences} of {each.shortest} to {each.longest} words" for each in bins)
+    counts = ", ".join(
+        f"{each.sentences} of {each.shortest}{f' to {each.longest}' * (each.shortest != each.longest)} words"
+        for each in bins
+    )
     return _section(
         "Short sentences and long ones",
         _chart(lambda theme: charts.lengths_chart(result, theme), "BLEU by length of the source sentence")

@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal, Self
 
-from pydantic import TypeAdapter
+from pydantic import TypeAdapter, ValidationError
 
 from augenmerk.durable import parse_object, read_text, reading, replace_file
 from augenmerk.errors import AugenmerkError
@@ -353,7 +353,11 @@ class StudyResult:
             tree = parse_object(read_text(path))
             if tree.get("format") != FORMAT:
                 raise ValueError(f"format {tree.get('format')!r} instead of {FORMAT}")
-            return cls.from_dict(tree)
+            try:
+                return cls.from_dict(tree)
+            except ValidationError as error:
+                first = error.errors(include_url=False)[0]
+                raise ValueError(f"{'.'.join(map(str, first['loc']))}: {first['msg']}") from None
 
 
 def _plain(value: Any) -> Any:
