@@ -242,8 +242,16 @@ def test_what_is_finished_is_left_alone(
 ) -> None:
     shutil.copytree(finished[0], tmp_path / "out")
     before = {path: path.stat().st_mtime_ns for path in (tmp_path / "out" / "runs").rglob("*")}
-    statuses = run_study(study, tmp_path / "out", jobs=1, device="cpu", watch=lambda _: None)
-    assert all(status.was_there for status in statuses)
+    seen: list[bool] = []
+    result = run_study(
+        study,
+        tmp_path / "out",
+        jobs=1,
+        device="cpu",
+        watch=lambda statuses: seen.extend(status.was_there for status in statuses),
+    )
+    assert seen == [True] * 4
+    assert result == StudyResult.load(finished[0])
     assert before == {path: path.stat().st_mtime_ns for path in (tmp_path / "out" / "runs").rglob("*")}
 
 

@@ -14,8 +14,7 @@ from rich.table import Table
 from augenmerk.cli.terminal import err, out, print_json
 from augenmerk.cli.training import choose_device
 from augenmerk.errors import AugenmerkError
-from augenmerk.study.collecting import collect
-from augenmerk.study.plan import Study, read_study
+from augenmerk.study.plan import read_study
 from augenmerk.study.result import MEASURES, StudyResult, Summary
 from augenmerk.study.running import RunStatus, StudyInterrupted, cores, run_study, threads_each
 
@@ -39,27 +38,23 @@ def run(file: Path, jobs: int | None, place: Path | None, device: str, json: boo
         f"{jobs} at a time with {threads_each(min(jobs, len(study.runs)))} CPU threads each",
         soft_wrap=True,
     )
-    display = _Display(study)
+    display = _Display()
     try:
         with display:
-            statuses = run_study(study, folder, jobs=jobs, device=chosen, watch=display.show)
+            result = run_study(study, folder, jobs=jobs, device=chosen, watch=display.show)
     except StudyInterrupted:
-        collect(study, folder, display.problems()).save(folder)
         command = ["augenmerk", "study", str(file), *(["--out", str(place)] if place else [])]
         err().print(f"Saved. Go on with:  [bold]{escape(shlex.join(command))}[/]", soft_wrap=True)
         sys.exit(INTERRUPTED)
-    result = collect(study, folder, display.problems())
-    result.save(folder)
     if json:
         print_json(result.to_dict())
     else:
         _print(result)
         report = shlex.join(["augenmerk", "report", str(folder)])
         err().print(f"[dim]A page of this:  {escape(report)}[/]", soft_wrap=True)
-    if failed := [status for status in statuses if status.state == "failed"]:
-        err().print(f"[bold]{len(failed)} of {len(statuses)} runs failed:[/]")
-        for status in failed:
-            err().print(f"  {escape(status.planned.name)}: {escape(status.problem or '')}", soft_wrap=True)
+    if not result.complete:
+        failed = sum(run.state == "failed" for variant in result.variants for run in variant.runs)
+        err().print(f"[bold]{failed} of {len(study.runs)} runs failed[/], see above; the others are done.")
         sys.exit(FAILED)
 
 
@@ -100,10 +95,8 @@ def _cell(summary: Summary | None) -> str:
 class _Display:
     """On a terminal a table that is kept up to date; elsewhere a line for each thing that happens."""
 
-    def __init__(self, study: Study) -> None:
-        self._study = study
+    def __init__(self) -> None:
         self._live = Live(console=err(), transient=True, refresh_per_second=4, auto_refresh=False)
-        self._statuses: Sequence[RunStatus] = ()
         self._states: dict[str, str] = {}
         self._began = time.monotonic()
         self._done_at_first: float | None = None
@@ -116,12 +109,7 @@ class _Display:
     def __exit__(self, *_: object) -> None:
         self._live.stop()
 
-    def problems(self) -> dict[str, str]:
-        """Of the runs that failed, by their names."""
-        return {status.planned.name: status.problem or "" for status in self._statuses if status.problem}
-
     def show(self, statuses: Sequence[RunStatus]) -> None:
-        self._statuses = statuses
         for status in statuses:
             self._tell_change(status)
         if err().is_terminal:

@@ -133,6 +133,9 @@ def beams_chart(result: StudyResult, split: str, theme: Theme) -> Figure:
                 axes.set_ylim(bottom=0)
             _title(axes, heading)
             axes.grid(axis="y", alpha=0.6)
+        engine = figure.get_layout_engine()
+        assert engine is not None
+        engine.set(h_pad=0.12, w_pad=0.08)  # type: ignore[call-arg]
         handles, labels = figure.axes[0].get_legend_handles_labels()
         if len(labels) > 1:
             figure.legend(handles, labels, loc="outside upper left", ncols=4)

@@ -74,7 +74,7 @@ def _heading(column: Column) -> str:
     if column.published:
         return f'<th class="published">{escape(MEASURES[column.measure].heading)}<br><i>published</i></th>'
     better = {"higher": "↑", "lower": "↓", "neither": ""}[MEASURES[column.measure].better]
-    return f"<th>{escape(column.heading)} {better}</th>"
+    return f"<th>{escape(column.heading)}\N{NO-BREAK SPACE}{better}</th>"
 
 
 def _cell(column: Column, cell: Cell) -> str:
@@ -228,7 +228,7 @@ def _provenance(provenance: Provenance) -> str:
 def _runs(result: StudyResult) -> str:
     rows = "".join(
         f'<tr><th scope="row">{escape(variant.name)}</th><td>{run.seed}</td><td>{run.state}'
-        f"{f'<small>{escape(run.problem)}</small>' if run.problem else ''}</td>"
+        f"{_problem(run.problem)}</td>"
         f"<td>{_or_dash(run.best_epoch)} of {_or_dash(run.epochs)}</td>"
         f"<td>{'–' if run.seconds is None else f'{run.seconds:,.0f}'}</td>"
         f"<td>{escape(run.precision or '–')}, {escape(run.device or '–')}</td>"
@@ -261,6 +261,10 @@ def _p(p: float) -> str:
     return f"{p:.2g}" if p >= 0.001 else "&lt; 0.001"
 
 
+def _problem(sentence: str | None) -> str:
+    return f'<small class="problem">{escape(sentence)}</small>' if sentence else ""
+
+
 def _or_dash(value: object) -> str:
     return "–" if value is None else str(value)
 
@@ -275,15 +279,18 @@ _STYLE = """
 .figures th,.figures td{padding:.35rem .6rem;text-align:right;vertical-align:top;white-space:nowrap}
 .figures thead th{border-bottom:1px solid var(--ink);vertical-align:bottom;white-space:normal}
 .figures tbody tr+tr>*{border-top:1px solid var(--faint)}
-.figures th:first-child,.sums td,.figures td:last-child code{text-align:left}
-.figures small{display:block;color:var(--quiet);white-space:normal}
+.figures th:first-child,.sums th:last-child,.sums td:last-child,.figures td:last-child code{text-align:left}
+.figures small{display:block;color:var(--quiet)}.figures .problem{white-space:normal;min-width:16rem}
 .figures .variance{color:var(--quiet)}
 .published{color:var(--quiet);font-style:italic}
-.charts{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,24rem),1fr));gap:.5rem}
-.chart{margin:.4rem 0;max-width:40rem}.chart img{width:100%;height:auto}
+.charts{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,20rem),1fr));gap:.5rem}
+.chart{margin:.4rem 0;max-width:35rem}.chart img{width:100%;height:auto}
+.pictures .am{padding:.5rem .3rem}.pictures .am .am-map::after{content:""}
+.pictures .am-large tbody td{min-width:25px;width:25px;height:22px;font-size:9.5px}
 h3{font-size:1rem;margin:1.2rem 0 .4rem}
-pre{overflow-x:auto;font-size:.82rem;line-height:1.4;background:var(--paper);padding:.8rem;border-radius:6px}
+pre{overflow-x:auto;font-size:.82rem;line-height:1.4;background:var(--paper);padding:.8rem;border-radius:6px;
+column-width:17rem}
 code{overflow-wrap:anywhere}
 @media print{.card{break-inside:auto}.chart,.am,tr{break-inside:avoid}pre{white-space:pre-wrap}
-.scroll{overflow:visible}.figures{font-size:8.5pt}}
+.scroll{overflow:visible}.figures{font-size:7.5pt}.figures th,.figures td{padding:.25rem .3rem}}
 """.replace("\n", "")

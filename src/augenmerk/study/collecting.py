@@ -15,7 +15,7 @@ from augenmerk.errors import AugenmerkError
 from augenmerk.evaluate import hypothesis_path, model_score_path, reference_path
 from augenmerk.study.beams import Translated, beam_repairs, beam_row
 from augenmerk.study.comparing import FEW_SEEDS, compare_variants, runs
-from augenmerk.study.measuring import read_probes
+from augenmerk.study.measuring import is_done, read_probes
 from augenmerk.study.plan import PlannedRun, Study, Variant
 from augenmerk.study.provenance import provenance_of
 from augenmerk.study.resampling import bleu_counts, bleu_score
@@ -32,7 +32,6 @@ from augenmerk.study.result import (
     Summary,
     VariantResult,
 )
-from augenmerk.study.running import is_done
 from augenmerk.study.statistics import summarise
 
 CURVES = ("train_loss", "validation_loss", "validation_bleu")

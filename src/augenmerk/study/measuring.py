@@ -29,6 +29,7 @@ from augenmerk.evaluate import (
     open_data,
     reference_path,
 )
+from augenmerk.study.plan import PlannedRun, Study
 from augenmerk.train import describe
 from augenmerk.translate import hypotheses_of, load, load_translator
 from augenmerk.words import split_words
@@ -38,6 +39,19 @@ PADDED = 32
 """Sentences that the padding check translates."""
 EXAMPLES = 3
 SOFTWARE = ("augenmerk", "torch", "numpy", "sacrebleu", "tokenizers", "scipy")
+
+
+def is_done(study: Study, out: Path, planned: PlannedRun) -> bool:
+    """Trained, measured and probed."""
+    place = out / planned.place
+    if not (place / "config.toml").exists():
+        return False
+    run = RunDirectory.open(place)
+    return (
+        run.finished
+        and all(is_measured(run, split, beam) for split in study.splits for beam in study.beams)
+        and is_probed(run, study.splits, study.sentences)
+    )
 
 
 def is_measured(run: RunDirectory, split: str, beam: int) -> bool:

@@ -54,5 +54,5 @@ def _padding(checks: Sequence[Mapping[str, Any]]) -> PaddingCheck:
             f"{different} of {total} translations differ, and log-probabilities by up to {largest:.2g}."
         )
     else:
-        sentence += f"all {total} translations are the same, and log-probabilities to within {largest:.1g}."
+        sentence += f"all {total} translations are the same, and log-probabilities to within {largest:.2g}."
     return PaddingCheck(len(checks), sentences, different, largest, sentence)

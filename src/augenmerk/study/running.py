@@ -22,8 +22,10 @@ from typing import IO, Any, Literal
 from augenmerk.checkpoint import RunDirectory
 from augenmerk.durable import reason
 from augenmerk.errors import AugenmerkError
-from augenmerk.study.measuring import is_measured, is_probed, refuse_absent_splits
+from augenmerk.study.collecting import collect
+from augenmerk.study.measuring import is_done, refuse_absent_splits
 from augenmerk.study.plan import PlannedRun, Study
+from augenmerk.study.result import StudyResult
 from augenmerk.study.worker import INTERRUPTED, Job
 
 try:
@@ -100,31 +102,27 @@ class _Worker:
         self.said.put((self, None))
 
 
-def run_study(study: Study, out: Path, *, jobs: int, device: str, watch: Watch) -> list[RunStatus]:
-    """Runs all that is missing under `out`; how each run ended. A run that fails keeps no other from it."""
+def run_study(study: Study, out: Path, *, jobs: int, device: str, watch: Watch) -> StudyResult:
+    """Runs all that is missing under `out`, and keeps in study.json what is found, also when interrupted.
+
+    A run that fails keeps no other from running.
+    """
     refuse_changes(study, out)
     for data in dict.fromkeys(run.config.data for run in study.runs):
         refuse_absent_splits(data, study.splits)
     statuses = [RunStatus(planned) for planned in study.runs]
-    with _locked(out) as lock, _termination_is_interruption():
+    with _locked(out) as lock:
         for status in statuses:
             if is_done(study, out, status.planned):
                 status.state, status.was_there = "finished", True
-        _work_off(study, out, statuses, jobs, device, watch, lock)
-    return statuses
-
-
-def is_done(study: Study, out: Path, planned: PlannedRun) -> bool:
-    """Trained, measured and probed."""
-    place = out / planned.place
-    if not (place / "config.toml").exists():
-        return False
-    run = RunDirectory.open(place)
-    return (
-        run.finished
-        and all(is_measured(run, split, beam) for split in study.splits for beam in study.beams)
-        and is_probed(run, study.splits, study.sentences)
-    )
+        try:
+            with _termination_is_interruption():
+                _work_off(study, out, statuses, jobs, device, watch, lock)
+        finally:
+            problems = {status.planned.name: status.problem for status in statuses if status.problem}
+            result = collect(study, out, problems)
+            result.save(out)
+    return result
 
 
 def refuse_changes(study: Study, out: Path) -> None:
