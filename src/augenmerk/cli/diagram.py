@@ -33,6 +33,14 @@ VIEWS: Mapping[str, Callable[[Sequence[AttentionMap], Theme], "Figure"]] = {
     "heat": draw_heat_map,
     "lines": draw_lines,
 }
+LONG = 16
+"""Source words beyond which a map takes the whole width of the page."""
+HOW_TO_READ = {
+    "heat": "Rows are the words produced, columns those of the source; the stronger the colour, the more a "
+    "word is attended to. Point at a cell to read its weight.",
+    "lines": "Above are the words of the source, below those produced; the stronger the line, the more a "
+    "word is attended to.",
+}
 
 
 @dataclass(frozen=True)
@@ -183,7 +191,7 @@ def _write_page(wish: Wish, drawn: Sequence[Drawn], theme: Theme) -> tuple[list[
     names = ", ".join(model.resolve().name for model in wish.models)
     intro = (
         f"{len(drawn)} sentences of {wish.split}, drawn by lot (seed {wish.seed}), as translated by {names}. "
-        "Rows are the words produced, columns the words of the source; bright cells are attended to most."
+        + HOW_TO_READ[wish.view]
     )
     replace_file(page, [index_page(f"Attention of {names}", intro, cards).encode()])
     return files, page
@@ -199,7 +207,8 @@ def _card(wish: Wish, number: int, each: Drawn, file: str) -> Card:
     names = [one.title or "translation" for one in maps]
     texts = {name: translation.text for name, translation in zip(names, each.translations, strict=True)}
     sentences = {"source": each.translations[0].source, **texts, "reference": each.reference or ""}
-    return Card(f"{number} · {wish.split} {each.index}", pictures, sentences, file=file)
+    wide = any(len(one.source_words) > LONG for one in maps)
+    return Card(f"{number} · {wish.split} {each.index}", pictures, sentences, wide=wide, file=file)
 
 
 def _print(each: Drawn, theme: Theme, *, first: bool) -> None:

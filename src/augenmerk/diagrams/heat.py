@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import cos, radians, sin
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from augenmerk.diagrams.labels import heat_colours, ink_on, level, number
 from augenmerk.diagrams.maps import END, AttentionMap
@@ -33,6 +33,7 @@ NUMBERED_CELL = 0.3
 """Cells of this size hold a number."""
 FAINTEST_NUMBER = 0.02
 SLANT = 45.0
+LARGEST_LABEL = 11.0
 DRAWN_CELLS = 3000
 """More cells than this become one image, also inside SVG and PDF: it looks the same, and files stay small."""
 NARROWEST = 2.4
@@ -51,8 +52,7 @@ def draw_heat_map(maps: Sequence[AttentionMap], theme: Theme) -> Figure:
         panels = [_Panel.of(one, cell, ruler) for one in maps]
         rows = [panels[i : i + MAPS_IN_A_ROW] for i in range(0, len(panels), MAPS_IN_A_ROW)]
         room = max(sum(panel.width for panel in row) + GAP * (len(row) - 1) for row in rows)
-        footer = Footer.of(maps, max(room, NARROWEST), ruler)
-        room = max(room, footer.width)
+        footer = Footer.of(maps, room, ruler, scale=True)
         heights = [_height(row) for row in rows]
         height = 2 * MARGIN + sum(heights) + GAP * (len(rows) - 1) + footer.height
         sheet = Sheet.of(room + 2 * MARGIN, height, theme, ruler)
@@ -64,7 +64,7 @@ def draw_heat_map(maps: Sequence[AttentionMap], theme: Theme) -> Figure:
                 panel.draw(sheet, x, y, title, head)
                 x += panel.width + GAP
             y += high + GAP
-        footer.draw(sheet, MARGIN, y - GAP, scale=True)
+        footer.draw(sheet, MARGIN, y - GAP)
     return sheet.figure
 
 
@@ -79,6 +79,8 @@ class _Panel:
     title: tuple[str, ...]
     note: tuple[str, ...]
     slant: float
+    """Of the source words, in degrees: none if each fits above its column."""
+    bold: str
     left: float
     """Room for the target words."""
     head: float
@@ -87,14 +89,17 @@ class _Panel:
 
     @classmethod
     def of(cls, one: AttentionMap, cell: float, ruler: Ruler) -> _Panel:
-        size = label_size(cell)
         columns, rows = (
             tuple(ruler.word(word) for word in words) for words in (one.source_words, one.target_words)
         )
+        size = row_label_size(cell)
         wide = [ruler.width(word, size) for word in columns]
         slant = 0.0 if all(width < cell * 0.92 for width in wide) else SLANT
-        across, up = cos(radians(slant)), sin(radians(slant))
         left = max((ruler.width(word, size) for word in rows), default=0) + 0.1
+        if slant:
+            size = column_label_size(cell)
+            wide = [ruler.width(word, size) for word in columns]
+        across, up = cos(radians(slant)), sin(radians(slant))
         grid = cell * len(columns)
         overhang = 0.0
         if slant:
@@ -107,9 +112,10 @@ class _Panel:
             cell=cell,
             columns=columns,
             rows=rows,
-            title=tuple(ruler.wrapped(one.title, TITLE_SIZE, width, "bold")) if one.title else (),
+            title=tuple(ruler.wrapped(one.title, TITLE_SIZE, width, ruler.bold)) if one.title else (),
             note=tuple(ruler.wrapped(one.note, SMALL_SIZE, width)) if one.note else (),
             slant=slant,
+            bold=ruler.bold,
             left=left,
             head=max(wide, default=0) * up + size / 72 * (0.5 + across),
             width=width,
@@ -126,7 +132,7 @@ class _Panel:
         return max(self.cell * len(self.rows), SMALL_SIZE * LINE / 72) + note
 
     def draw(self, sheet: Sheet, x: float, y: float, title_height: float, head: float) -> None:
-        sheet.write_lines(x, y, self.title, TITLE_SIZE, weight="bold")
+        sheet.write_lines(x, y, self.title, TITLE_SIZE, weight=self.bold)
         top, left = y + title_height + head, x + self.left
         if not (self.rows and self.columns):
             sheet.write(x, top, "nothing to show: no words", SMALL_SIZE, subdued(sheet.theme))
@@ -138,16 +144,18 @@ class _Panel:
         sheet.write_lines(x, end, self.note, SMALL_SIZE, colour=subdued(sheet.theme))
 
     def _draw_labels(self, sheet: Sheet, left: float, top: float) -> None:
-        size, quiet = label_size(self.cell), subdued(sheet.theme)
+        quiet = subdued(sheet.theme)
+        size = column_label_size(self.cell) if self.slant else row_label_size(self.cell)
         for place, (word, shown) in enumerate(zip(self.shown.source_words, self.columns, strict=True)):
-            how = (
-                {"ha": "center", "va": "bottom"}
-                if not self.slant
-                else {"ha": "left", "va": "bottom", "rotation": self.slant, "rotation_mode": "anchor"}
-            )
-            # A slanted word begins above the middle of its column.
-            middle = left + (place + 0.5) * self.cell + (size / 72 * 0.25 if self.slant else 0)
-            sheet.write(middle, top - 0.06, shown, size, quiet if word == END else None, **how)
+            middle = left + (place + 0.5) * self.cell
+            if self.slant and word != END:
+                how: dict[str, Any] = {"rotation": self.slant, "rotation_mode": "anchor", "va": "bottom"}
+                # The middle of a slanted word's first letter stands above the middle of its column.
+                sheet.write(middle + size / 72 * 0.25, top - 0.06, shown, size, **how)
+            else:
+                colour = quiet if word == END else None
+                sheet.write(middle, top - 0.06, shown, size, colour, ha="center", va="bottom")
+        size = row_label_size(self.cell)
         for place, (word, shown) in enumerate(zip(self.shown.target_words, self.rows, strict=True)):
             colour = quiet if word == END else None
             middle = top + (place + 0.5) * self.cell
@@ -156,17 +164,8 @@ class _Panel:
     def _draw_cells(self, sheet: Sheet, left: float, top: float) -> None:
         weights, cell = self.shown.matrix, self.cell
         rows, columns = weights.shape
-        right, bottom = left + columns * cell, top + rows * cell
         if weights.size > DRAWN_CELLS:
-            sheet.axes.imshow(
-                weights,
-                cmap=sheet.theme.heat,
-                vmin=0,
-                vmax=1,
-                extent=(left, right, bottom, top),
-                aspect="auto",
-                interpolation="nearest",
-            )
+            sheet.show(weights, left, top, columns * cell, rows * cell)
             return
         sheet.axes.pcolormesh(
             [left + place * cell for place in range(columns + 1)],
@@ -188,7 +187,7 @@ class _Panel:
             sheet.write(*place, number(weight), cell * 72 * 0.27, colour, ha="center", va="center_baseline")
 
     def _draw_beside(self, sheet: Sheet, left: float, top: float) -> None:
-        size, quiet = min(label_size(self.cell), TEXT_SIZE), subdued(sheet.theme)
+        size, quiet = min(row_label_size(self.cell), TEXT_SIZE), subdued(sheet.theme)
         for place, (heading, values) in enumerate(self.shown.beside.items(), 1):
             right = left + place * BESIDE
             sheet.write(right, top - 0.06, heading, SMALL_SIZE, quiet, ha="right", va="bottom")
@@ -206,6 +205,11 @@ def _height(row: Sequence[_Panel]) -> float:
     return sum((max(values) for values in zip(*parts, strict=True)), 0.0)
 
 
-def label_size(cell: float) -> float:
-    """Of the words beside cells of a size, in points."""
-    return min(11.0, cell * 72 * 0.72)
+def row_label_size(cell: float) -> float:
+    """Of the words beside rows of a height in inches, in points."""
+    return min(LARGEST_LABEL, cell * 72 * 0.72)
+
+
+def column_label_size(cell: float) -> float:
+    """Slanted lines of text are closer to each other than their columns are."""
+    return min(LARGEST_LABEL, cell * 72 * 0.72 * cos(radians(SLANT)) * 1.15)

@@ -35,18 +35,26 @@ def draw_lines(maps: Sequence[AttentionMap], theme: Theme) -> Figure:
         raise AugenmerkError("There is no attention map to draw.")
     with drawing(theme):
         ruler = Ruler(maps)
-        panels = [_Panel.of(one, maps, ruler) for one in maps]
+        pitch = _pitch(maps, ruler)
+        panels = [_Panel.of(one, pitch, ruler) for one in maps]
         room = max(NARROWEST, *(panel.width for panel in panels))
-        footer = Footer.of(maps, room, ruler)
-        room = max(room, footer.width)
+        footer = Footer.of(maps, room, ruler, scale=False)
         height = 2 * MARGIN + sum(panel.height for panel in panels) + GAP * (len(panels) - 1) + footer.height
         sheet = Sheet.of(room + 2 * MARGIN, height, theme, ruler)
         y = MARGIN
         for panel in panels:
             panel.draw(sheet, MARGIN, y)
             y += panel.height + GAP
-        footer.draw(sheet, MARGIN, y - GAP, scale=False)
+        footer.draw(sheet, MARGIN, y - GAP)
     return sheet.figure
+
+
+def _pitch(maps: Sequence[AttentionMap], ruler: Ruler) -> float | None:
+    """Room for each word, standing upright, if any sentence is too long for its words to lie in a row."""
+    sentences = [words for one in maps for words in (one.source_words, one.target_words)]
+    if max(_Row.of(words, ruler, None).width for words in sentences) <= WIDEST:
+        return None
+    return max(SMALLEST_PITCH, min(LARGEST_PITCH, WIDEST / max(map(len, sentences))))
 
 
 @dataclass(frozen=True)
@@ -87,7 +95,7 @@ class _Row:
                 subdued(sheet.theme) if word == END else None,
                 ha="center",
                 va="bottom" if above else "top",
-                rotation=90 if self.upright else 0,
+                rotation=90 if self.upright and word != END else 0,
             )
 
 
@@ -98,24 +106,21 @@ class _Panel:
     target: _Row
     title: tuple[str, ...]
     note: tuple[str, ...]
+    bold: str
     links: float
     """Height of the room between the words."""
 
     @classmethod
-    def of(cls, one: AttentionMap, maps: Sequence[AttentionMap], ruler: Ruler) -> _Panel:
-        """All maps of a figure have their words lying or standing, whichever suits the longest sentence."""
-        sentences = [words for each in maps for words in (each.source_words, each.target_words)]
-        pitch = None
-        if max(_Row.of(words, ruler, None).width for words in sentences) > WIDEST:
-            pitch = max(SMALLEST_PITCH, min(LARGEST_PITCH, WIDEST / max(map(len, sentences))))
+    def of(cls, one: AttentionMap, pitch: float | None, ruler: Ruler) -> _Panel:
         source, target = (_Row.of(words, ruler, pitch) for words in (one.source_words, one.target_words))
         room = max(NARROWEST, source.width, target.width)
         return cls(
             shown=one,
             source=source,
             target=target,
-            title=tuple(ruler.wrapped(one.title, TITLE_SIZE, room, "bold")) if one.title else (),
+            title=tuple(ruler.wrapped(one.title, TITLE_SIZE, room, ruler.bold)) if one.title else (),
             note=tuple(ruler.wrapped(one.note, SMALL_SIZE, room)) if one.note else (),
+            bold=ruler.bold,
             links=LINK_HEIGHT if pitch is None else LINK_HEIGHT * 1.5,
         )
 
@@ -131,7 +136,7 @@ class _Panel:
 
     def draw(self, sheet: Sheet, x: float, y: float) -> None:
         if self.title:
-            y = sheet.write_lines(x, y, self.title, TITLE_SIZE, weight="bold") + 0.1
+            y = sheet.write_lines(x, y, self.title, TITLE_SIZE, weight=self.bold) + 0.1
         top = y + self.source.height
         bottom = top + self.links + 0.12
         if not (self.source.words and self.target.words):

@@ -58,7 +58,7 @@ class AttentionMap:
     def matrix(self) -> NDArray[np.float64]:
         """The weights as an array of its own."""
         try:
-            matrix = np.array(self.weights, dtype=np.float64)
+            matrix = np.asarray(self.weights, dtype=np.float64).copy()
         except (TypeError, ValueError) as error:
             raise AugenmerkError(
                 f"{self._name()}: the weights are not rows of equally many numbers ({error})."

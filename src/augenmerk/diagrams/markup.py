@@ -1,7 +1,7 @@
-"""Attention maps as HTML: self-contained, escaped, without a script, light or dark as the reader's screen is.
+"""Attention maps as HTML: self-contained, escaped, without a script, light or dark as the reader's screen.
 
 A map is a table, so the browser sets the words, in any script and direction. What the pointer or a finger
-rests on is spelt out below the map.
+rests on is spelt out at the lower edge of the window, where neither hides it.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from augenmerk.diagrams.labels import heat_colours, ink_on, label, level, number, plain
 from augenmerk.diagrams.maps import END, AttentionMap
-from augenmerk.diagrams.sheet import blend, subdued
+from augenmerk.diagrams.sheet import subdued
 from augenmerk.figures import DARK, LIGHT, Theme, picture_bytes
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def _table(one: AttentionMap) -> str:
         rows += [f'<td class="am-beside">{values[place]:.2f}</td>' for values in one.beside.values()]
         rows.append("</tr>")
     rows.append("</tbody></table>")
-    return f'<div class="am-map"><div class="am-scroll">{"".join(rows)}</div></div>'
+    return f'<div class="am-scroll">{"".join(rows)}</div>'
 
 
 def _text(text: str) -> str:
@@ -102,7 +102,7 @@ def _colours(theme: Theme) -> str:
     """§ stands for the selector of the map."""
     rules = [
         f"§{{background:{theme.paper};color:{theme.ink};"
-        f"--quiet:{subdued(theme)};--accent:{theme.accent};--line:{blend(theme.faint, theme.paper, 0.6)}}}"
+        f"--am-paper:{theme.paper};--am-ink:{theme.ink};--am-quiet:{subdued(theme)};--am-accent:{theme.accent}}}"
     ]
     for place, colour in enumerate(heat_colours(theme, LEVELS)):
         rules.append(f"§ .h{place}{{background:{colour};color:{ink_on(colour)}}}")
@@ -110,37 +110,35 @@ def _colours(theme: Theme) -> str:
 
 
 _LAYOUT = """
-.am{position:relative;display:inline-block;vertical-align:top;box-sizing:border-box;max-width:100%;margin:0;
-padding:.8em 1em;border-radius:6px;font:14px/1.35 system-ui,"DejaVu Sans",sans-serif;text-align:left}
+.am{display:inline-block;vertical-align:top;box-sizing:border-box;max-width:100%;margin:0;padding:.8em 1em;
+border-radius:6px;font:14px/1.35 system-ui,"DejaVu Sans",sans-serif;text-align:left}
 .am figcaption{font-weight:600;margin:0 0 .4em}
 .am p{margin:.5em 0 0}
-.am .am-note,.am .am-reference span,.am .am-end{color:var(--quiet);font-weight:400}
+.am .am-note,.am .am-reference span,.am .am-end{color:var(--am-quiet);font-weight:400}
 .am .am-scroll{overflow-x:auto}
 .am table{border-collapse:separate;border-spacing:1px;margin:0;font-size:inherit;width:auto;border:0}
-.am tr,.am th,.am td{background:none;border:0}
+.am tr,.am th,.am td{background:none;border:0;padding:0;vertical-align:middle}
 .am th{font-weight:400;white-space:nowrap;color:inherit}
 .am thead th{vertical-align:bottom;text-align:left;padding:0 0 .3em}
 .am thead th div{writing-mode:vertical-rl;transform:rotate(180deg);margin:0 auto;line-height:1.1}
-.am thead .am-beside,.am td.am-beside{padding:0 0 .3em .9em;text-align:right;font-size:12px;
-color:var(--quiet);background:none;vertical-align:bottom;width:auto;min-width:0}
-.am tbody .am-beside{vertical-align:middle;padding-bottom:0;color:inherit;font-variant-numeric:tabular-nums}
-.am tbody th{text-align:right;padding:0 .5em 0 0}
+.am tbody th{position:sticky;left:0;background:var(--am-paper);text-align:right;padding:0 .5em 0 0}
 .am tbody td{text-align:center;padding:0;line-height:1;font-variant-numeric:tabular-nums;
 -webkit-print-color-adjust:exact;print-color-adjust:exact}
 .am-large tbody td{min-width:32px;width:32px;height:28px;font-size:11px}
-.am-medium tbody td{min-width:18px;width:18px;height:18px;font-size:0}
 .am-medium{font-size:13px}
-.am-small tbody td{min-width:10px;width:10px;height:12px;font-size:0}
+.am-medium tbody td{min-width:18px;width:18px;height:18px;font-size:0}
 .am-small{font-size:10px}
-.am tbody tr:hover th{color:var(--accent)}
-.am tbody td:hover{outline:2px solid var(--accent);outline-offset:-1px}
-.am .am-map{position:relative;padding-bottom:2em}
-.am .am-map::after,.am td[data-w]:hover::after{position:absolute;left:0;right:0;bottom:0;font-size:13px;
-line-height:1.5;text-align:left;color:var(--quiet);white-space:nowrap;overflow:hidden;text-overflow:ellipsis}
-.am .am-map::after{content:"point at a cell to see its weight"}
-.am .am-map:has(td[data-w]:hover)::after{content:""}
-.am td[data-w]:hover::after{content:attr(data-w);color:var(--accent)}
-@media print{.am .am-map{padding:0}.am .am-map::after{content:""}}
+.am-small tbody td{min-width:10px;width:10px;height:12px;font-size:0}
+@media (max-width:30rem){.am{padding:.4em 0}
+.am-large tbody td{min-width:24px;width:24px;height:24px;font-size:9.5px}}
+@media print{.am{break-inside:avoid}.am-large tbody td{min-width:26px;width:26px;height:20px;font-size:10px}}
+.am thead .am-beside{padding-left:.9em;text-align:right;font-size:12px;color:var(--am-quiet)}
+.am tbody td.am-beside{padding-left:.9em;text-align:right;font-size:12px;width:auto;min-width:0}
+.am tbody tr:hover th{color:var(--am-accent)}
+.am td[data-w]:hover{outline:2px solid var(--am-accent);outline-offset:-1px}
+.am td[data-w]:hover::after{content:attr(data-w);position:fixed;left:50%;bottom:1rem;z-index:9;
+transform:translateX(-50%);max-width:90vw;padding:.45em .9em;border-radius:6px;font-size:14px;line-height:1.4;
+overflow-wrap:anywhere;text-align:center;color:var(--am-paper);background:var(--am-ink);pointer-events:none}
 """.replace("\n", "")
 
 

@@ -22,6 +22,8 @@ class Card:
     measures: Mapping[str, str | float] = field(default_factory=dict)
     verdict: str | None = None
     """What there is to see, in a sentence."""
+    wide: bool = False
+    """Whether it takes the whole width of the page, as it does with more than one picture."""
     file: str | None = None
     """The picture's own file, relative to the page."""
     extra: str = ""
@@ -35,7 +37,8 @@ def index_page(title: str, intro: str, cards: Sequence[Card], *, summary: str = 
     parts.append("</header>")
     if summary:
         parts.append(f'<section class="summary">{summary}</section>')
-    parts += [_card(card, f"card-{place}") for place, card in enumerate(cards, 1)]
+    shown = (_card(card, f"card-{place}") for place, card in enumerate(cards, 1))
+    parts.append(f'<div class="cards">{"".join(shown)}</div>')
     return html_page(title, "".join(parts), style=map_style())
 
 
@@ -52,7 +55,8 @@ def html_page(title: str, body: str, *, style: str = "") -> str:
 
 
 def _card(card: Card, name: str) -> str:
-    parts = [f'<article class="card" id="{name}"><h2>{_text(card.heading)}</h2>']
+    wide = " wide" if card.wide or len(card.pictures) > 1 else ""
+    parts = [f'<article class="card{wide}" id="{name}"><h2>{_text(card.heading)}</h2>']
     if card.verdict:
         parts.append(f'<p class="verdict">{_text(card.verdict)}</p>')
     if card.sentences:
@@ -91,26 +95,36 @@ def _colours(theme: Theme) -> str:
 _LAYOUT = """
 *{box-sizing:border-box}
 body{margin:0;background:var(--paper);color:var(--ink);font:16px/1.5 system-ui,"DejaVu Sans",sans-serif}
-main{max-width:76rem;margin:0 auto;padding:1.5rem clamp(.6rem,3vw,2rem)}
+main{max-width:100rem;margin:0 auto;padding:1.5rem clamp(.6rem,3vw,2rem)}
 h1{font-size:1.6rem;line-height:1.25;margin:.5rem 0}
 h2{font-size:1.1rem;line-height:1.3;margin:0 0 .6rem}
 h1,h2,p,dd{overflow-wrap:anywhere}
 a{color:var(--accent)}
 img{max-width:100%;height:auto}
-table{border-collapse:collapse}
-.card,.summary{background:var(--card);border:1px solid var(--faint);border-radius:8px;padding:1rem 1.1rem;
+table{border-collapse:collapse;font-variant-numeric:tabular-nums}
+th,td{padding:.2rem 1.2rem .2rem 0;text-align:left;vertical-align:baseline}
+thead th{color:var(--quiet);font-weight:400}
+header{max-width:50rem}
+.summary{margin:1.2rem 0}
+.cards{display:grid;grid-template-columns:repeat(auto-fill,minmax(min(100%,40rem),1fr));gap:1.2rem;
 margin:1.2rem 0}
+.card,.summary{background:var(--card);border:1px solid var(--faint);border-radius:8px;padding:1rem 1.1rem;
+min-width:0}
+.wide{grid-column:1/-1}
 .verdict{margin:0 0 .6rem;border-left:3px solid var(--accent);padding-left:.7rem}
 .sentences{display:grid;grid-template-columns:max-content 1fr;gap:.1rem .8rem;margin:0 0 .8rem}
 .sentences dt,.measures dt{color:var(--quiet)}
 .sentences dd,.measures dd{margin:0}
 .pictures{display:flex;flex-wrap:wrap;gap:.8rem;align-items:flex-start}
 .pictures>*{max-width:100%}
+.pictures .am{padding:0}
+.pictures img{display:block}
 .measures{display:flex;flex-wrap:wrap;gap:.4rem 1.6rem;margin:.8rem 0 0;font-size:.9rem}
 .measures dd{font-variant-numeric:tabular-nums}
 .file{margin:.6rem 0 0;font-size:.85rem}
 @media (max-width:30rem){.sentences{grid-template-columns:1fr}.sentences dd{margin-bottom:.4rem}
 .card,.summary{padding:.8rem}}
-@media print{body{background:none;font-size:11pt}main{max-width:none;padding:0}
-.card{break-inside:avoid;border-color:#bbb}.file{display:none}}
+@media print{body{background:none;font-size:11pt}main{max-width:none;padding:0}.cards{display:block}
+.card{margin:1rem 0;border-color:#bbb}.card:not(.wide){break-inside:avoid}
+.pictures{display:block;orphans:1;widows:1}h2,.verdict,.sentences{break-after:avoid}.file{display:none}}
 """.replace("\n", "")

@@ -3,7 +3,7 @@
 from rich.cells import cell_len
 from rich.text import Text
 
-from augenmerk.diagrams.labels import heat_colours, ink_on, label, level, number
+from augenmerk.diagrams.labels import heat_colours, ink_on, level, number, short_label
 from augenmerk.diagrams.maps import END, AttentionMap
 from augenmerk.figures import DARK, Theme
 
@@ -20,8 +20,8 @@ def terminal_map(one: AttentionMap, width: int, theme: Theme = DARK) -> Text:
     where even that is, a list says what each word attends to."""
     if not (one.source_words and one.target_words):
         return Text("nothing to show: no words", style="dim")
-    source = [label(word) for word in one.source_words]
-    margin = max(cell_len(label(word)) for word in one.target_words)
+    source = [short_label(word) for word in one.source_words]
+    margin = max(cell_len(short_label(word)) for word in one.target_words)
     across = [max(NARROWEST, cell_len(word) + 1) for word in source]
     if margin + 1 + sum(across) <= width:
         return _grid(one, margin, across, _words_across(one, source, margin, across), theme)
@@ -40,21 +40,34 @@ def _words_across(one: AttentionMap, source: list[str], margin: int, widths: lis
 
 def _words_down(one: AttentionMap, source: list[str], margin: int) -> Text:
     """A letter a line; the last letters stand just above the cells."""
-    high = max(map(len, source))
+    letters = [_letters(word) for word in source]
+    high = max(map(len, letters))
     head = Text()
     for line in range(high):
         head.append(("\n" if line else "") + " " * (margin + 1))
-        for word, shown in zip(one.source_words, source, strict=True):
-            letter = shown.rjust(high)[line]
+        for word, column in zip(one.source_words, letters, strict=True):
+            place = line - (high - len(column))
+            letter = column[place] if place >= 0 else ""
             head.append(_centred(letter, 2), style="dim" if word == END else "bold")
     return head
+
+
+def _letters(word: str) -> list[str]:
+    """Accents and joiners stay with the letter before them."""
+    letters: list[str] = []
+    for character in word:
+        if letters and cell_len(character) == 0:
+            letters[-1] += character
+        else:
+            letters.append(character)
+    return letters
 
 
 def _grid(one: AttentionMap, margin: int, widths: list[int], head: Text, theme: Theme) -> Text:
     colours = heat_colours(theme, LEVELS)
     text = head
     for target, weights in zip(one.target_words, one.matrix.tolist(), strict=True):
-        shown = label(target)
+        shown = short_label(target)
         text.append("\n" + " " * (margin - cell_len(shown)))
         text.append(shown, style="dim" if target == END else "bold")
         text.append(" ")
@@ -68,13 +81,13 @@ def _grid(one: AttentionMap, margin: int, widths: list[int], head: Text, theme: 
 def _list(one: AttentionMap, margin: int) -> Text:
     text = Text()
     for place, (target, weights) in enumerate(zip(one.target_words, one.matrix.tolist(), strict=True)):
-        shown = label(target)
+        shown = short_label(target)
         text.append(("\n" if place else "") + " " * (margin - cell_len(shown)))
         text.append(shown, style="dim" if target == END else "bold")
         strongest = sorted(range(len(weights)), key=lambda column: -weights[column])[:LISTED]
         attended = [column for column in strongest if weights[column] >= FAINTEST]
         for column in attended:
-            text.append(f"  {label(one.source_words[column])} ", style="yellow")
+            text.append(f"  {short_label(one.source_words[column])} ", style="yellow")
             text.append(number(weights[column]), style="dim")
         if not attended:
             text.append("  ·", style="dim")
