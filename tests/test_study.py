@@ -255,6 +255,22 @@ def test_what_is_finished_is_left_alone(
     assert before == {path: path.stat().st_mtime_ns for path in (tmp_path / "out" / "runs").rglob("*")}
 
 
+def test_the_command_prints_a_table_and_what_follows_from_it(
+    finished: tuple[Path, dict[str, Any]], file: Path
+) -> None:
+    answer = CliRunner().invoke(app, ["study", str(file), "--out", str(finished[0]), "--device", "cpu"])
+    assert answer.exit_code == 0
+    lines = answer.stdout.splitlines()
+    bleu = finished[1]["variants"][0]["mean"]["bleu"]
+    [row] = [line for line in lines if line.startswith("mean ")]
+    assert row.split()[1:3] == ["2/2", f"{bleu:.2f}"]
+    assert finished[1]["comparisons"][0]["in_words"] in lines
+    assert finished[1]["beam_repairs"][0]["in_words"] in lines
+    assert answer.stderr.count("there already") == 4
+    impossible = CliRunner().invoke(app, ["study", str(file), "--jobs", "0", "--out", str(finished[0])])
+    assert "--jobs 0 is impossible" in str(impossible.exception)
+
+
 def test_a_run_that_fails_is_reported_and_the_others_go_on(
     finished: tuple[Path, dict[str, Any]], file: Path, tmp_path: Path
 ) -> None:

@@ -25,11 +25,11 @@ SHOWN = ("bleu", "chrf", "validation_loss", "alignment_error", "seconds")
 """All that fits into 80 columns; the others are in study.json and on the report's page."""
 
 
-def run(file: Path, jobs: int | None, place: Path | None, device: str, json: bool) -> None:
+def run(file: Path, given: int | None, place: Path | None, device: str, json: bool) -> None:
     """Runs what is missing, compares what is there, and keeps it in study.json."""
     study = read_study(file)
     folder = place or Path("runs") / f"study-{study.name}"
-    jobs = jobs or min(cores(), MOST_JOBS)
+    jobs = min(cores(), MOST_JOBS) if given is None else given
     if jobs < 1:
         raise AugenmerkError(f"--jobs {jobs} is impossible: it must be 1 or more.")
     chosen = str(choose_device(device))
@@ -43,7 +43,9 @@ def run(file: Path, jobs: int | None, place: Path | None, device: str, json: boo
         with display:
             result = run_study(study, folder, jobs=jobs, device=chosen, watch=display.show)
     except StudyInterrupted:
-        command = ["augenmerk", "study", str(file), *(["--out", str(place)] if place else [])]
+        flags = {"--jobs": given, "--out": place, "--device": None if device == "auto" else device}
+        said = [part for flag, value in flags.items() if value is not None for part in (flag, str(value))]
+        command = ["augenmerk", "study", str(file), *said]
         err().print(f"Saved. Go on with:  [bold]{escape(shlex.join(command))}[/]", soft_wrap=True)
         sys.exit(INTERRUPTED)
     if json:

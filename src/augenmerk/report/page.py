@@ -57,8 +57,8 @@ def _table(result: StudyResult) -> str:
         for row, variant in enumerate(result.variants)
     )
     published = (
-        f'<p class="note">“Published” columns were {escape(result.published_source)}. They were not measured '
-        f"here.</p>"
+        '<p class="note">Columns called “published” were not measured here: '
+        f"{escape(result.published_source)}.</p>"
         if result.published
         else ""
     )

@@ -73,7 +73,7 @@ def columns(result: StudyResult) -> list[Column]:
                 else:
                     variance = "" if figure.variance is None else f"{figure.variance:.2g}"
                     cells.append(Cell(f"{figure.mean:.{digits}f}", variance))
-            found.append(Column(measure, f"{heading}, published by others", True, tuple(cells)))
+            found.append(Column(measure, f"{heading}, published", True, tuple(cells)))
     return found
 
 
@@ -127,8 +127,9 @@ def markdown_table(result: StudyResult) -> str:
 def sentences(result: StudyResult) -> list[str]:
     """All that is said in words, the findings first."""
     said = [each.in_words for each in result.comparisons] + [each.in_words for each in result.beam_repairs]
-    published = f"Figures in columns so called were {result.published_source}." if result.published else ""
-    return [*said, *result.remarks, *([published] if published else [])]
+    if result.published:
+        said.append(f"Columns called “published” were not measured here: {result.published_source}.")
+    return [*said, *result.remarks]
 
 
 def _markdown_row(cells: Sequence[str]) -> str:
