@@ -270,6 +270,7 @@ def _or_dash(value: object) -> str:
 
 
 _STYLE = """
+section.card{margin:1.2rem 0}
 .kind{color:var(--quiet);margin:0}
 .answer ul{padding-left:1.1rem;margin:.4rem 0}.answer li{margin:.3rem 0}
 .remarks,.note{color:var(--quiet);font-size:.88rem}.remarks p{margin:.2rem 0}
