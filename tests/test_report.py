@@ -184,7 +184,7 @@ def test_the_page_is_whole_escaped_and_needs_no_network(page: str) -> None:
         "32.00 (2) [18.30, 43.70]",
         "29.60 (0.093)",
         "Columns called “published” were not measured here: published by others, elsewhere.",
-        "+1.25 -0.50 to +3.00 0.04 0.046 +1.25",
+        "test BLEU +1.25 -0.50 to +3.00 0.04 0.046 +1.25",
         "Beam 5 repairs 30 of 200.",
         "36.00 30.00 to 37.00 0.970 -8.100 4.2",
         "Reference: The dog sleeps.",

@@ -190,8 +190,16 @@ def test_the_result_is_what_the_runs_say(finished: tuple[Path, dict[str, Any]], 
         assert [point.epoch for point in variant.curves[0].points] == [1, 2, 3, 4, 5, 6]
         assert sum(each.sentences for each in variant.by_length) == 60
         assert variant.summary("alignment_error", "test") is None  # these pairs have no gold links
-    [comparison] = result.comparisons
+    comparison, of_losses = result.comparisons
     assert (comparison.variant, comparison.against) == ("scaled-dot", "mean")
+    assert (comparison.measure, of_losses.measure, of_losses.beam) == ("bleu", "loss", None)
+    losses = [variant.summary("loss", "test") for variant in result.variants]
+    assert losses[0] is not None
+    assert losses[1] is not None
+    for seed in of_losses.seeds:
+        difference = losses[1].values[seed.seed] - losses[0].values[seed.seed]
+        assert seed.difference == pytest.approx(difference, abs=1e-6)
+    assert of_losses.in_words.startswith("The loss of scaled-dot on test is ")
     assert [each.seed for each in comparison.seeds] == [1, 2]
     assert comparison.p_corrected == comparison.p
     means = [variant.summary("bleu", "test", 1) for variant in result.variants]
@@ -288,8 +296,7 @@ def test_a_run_that_fails_is_reported_and_the_others_go_on(
     [failed] = [run for run in result.variants[0].runs if run.state == "failed"]
     assert failed.problem is not None
     assert "damaged" in failed.problem
-    [comparison] = result.comparisons
-    assert [each.seed for each in comparison.seeds] == [1]
+    assert [[each.seed for each in comparison.seeds] for comparison in result.comparisons] == [[1], [1]]
 
 
 def test_a_worker_that_nobody_listens_to_saves_and_stops(study: Study, tmp_path: Path) -> None:
@@ -367,7 +374,7 @@ def test_unequal_seeds_and_a_single_run(
     bleu = unequal.variants[0].summary("bleu", "test", 1)
     assert bleu is not None
     assert (bleu.variance, bleu.interval) == (None, None)
-    [comparison] = unequal.comparisons
+    comparison, _ = unequal.comparisons
     assert comparison.interval_covers == "sentences"
     assert comparison.seed_deviation is None
     assert "One run of each: this says nothing about other seeds." in comparison.in_words
@@ -388,7 +395,7 @@ def test_systems_that_translate_alike(
                 shutil.copytree(source, ours / name, dirs_exist_ok=True)
             else:
                 shutil.copy(source, ours / name)
-    [comparison] = collect(study, out).comparisons
+    comparison, _ = collect(study, out).comparisons
     assert (comparison.difference, comparison.p, comparison.interval) == (0, 1, (0, 0))
     assert comparison.in_words == (
         "scaled-dot and mean have the same BLEU on test with greedy search whatever sentences are drawn: "

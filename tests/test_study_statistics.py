@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from sacrebleu.metrics.bleu import BLEU
 
 from augenmerk.significance import compare_texts
-from augenmerk.study.resampling import Counts, bleu_counts, bleu_score, compare_paired
+from augenmerk.study.resampling import Counts, bleu_counts, bleu_score, compare_paired, mean_score
 from augenmerk.study.statistics import holm, summarise
 
 WORDS = "the a dog cat ball boy is red small big throws under on and".split()
@@ -102,12 +102,8 @@ def test_tests_of_one_pair_of_runs_are_those_of_sacrebleu(references: list[str])
     assert found.degrees_of_freedom == pytest.approx(149)
 
 
-def mean_score(sums: Counts) -> Counts:
-    """A metric that is a mean over sentences: for it there are closed forms."""
-    return np.asarray(sums[..., 0] / sums[..., 1])
-
-
 def as_counts(values: Counts) -> Counts:
+    """For `mean_score`: a mean over sentences has closed forms."""
     return np.stack([values, np.ones_like(values)], axis=-1)
 
 

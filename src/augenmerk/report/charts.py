@@ -78,7 +78,8 @@ def lengths_chart(result: StudyResult, theme: Theme) -> Figure:
 
 def effects_chart(result: StudyResult, theme: Theme) -> Figure:
     """The difference between every two variants with its interval; a dot for each pair of runs."""
-    compared = [each for each in result.comparisons if each.split == result.splits[0]]
+    wanted = ("bleu", result.splits[0])
+    compared = [each for each in result.comparisons if (each.measure, each.split) == wanted]
     with drawing(theme):
         figure, axes = _figure(WIDTH, 1.1 + 0.42 * len(compared))
         for place, each in enumerate(compared):

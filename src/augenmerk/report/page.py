@@ -16,7 +16,7 @@ from augenmerk.report.tables import (
     parameters,
     what_the_table_says,
 )
-from augenmerk.study.result import MEASURES, Provenance, StudyResult
+from augenmerk.study.result import MEASURES, ComparisonResult, Provenance, StudyResult
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -40,7 +40,11 @@ def report_page(result: StudyResult) -> str:
 
 def _header(result: StudyResult) -> str:
     state = "" if result.complete else '<p class="warning">This study is not complete yet.</p>'
-    answer = _list(each.in_words for each in result.comparisons if each.split == result.splits[0])
+    answer = _list(
+        each.in_words
+        for each in result.comparisons
+        if (each.measure, each.split) == ("bleu", result.splits[0])
+    )
     remarks = "".join(f"<p>{escape(remark)}</p>" for remark in result.remarks)
     return (
         f'<header><p class="kind">Study “{escape(result.name)}”</p><h1>{escape(result.question)}</h1>{state}'
@@ -87,27 +91,36 @@ def _cell(column: Column, cell: Cell) -> str:
 def _comparisons(result: StudyResult) -> str:
     if not result.comparisons:
         return ""
-    rows = "".join(
-        f'<tr><th scope="row">{escape(each.variant)} − {escape(each.against)}</th>'
-        f"<td>{escape(each.split)}</td>"
-        f"<td>{each.difference:+.2f}</td><td>{each.interval[0]:+.2f} to {each.interval[1]:+.2f}</td>"
-        f"<td>{_p(each.p)}</td><td>{_p(each.p_corrected)}</td>"
-        f"<td>{', '.join(f'{seed.difference:+.2f}' for seed in each.seeds)}</td></tr>"
-        for each in result.comparisons
-    )
+    rows = "".join(_comparison(each) for each in result.comparisons)
     first = result.comparisons[0]
     return _section(
         "Variant against variant",
         _chart(lambda theme: charts.effects_chart(result, theme), "Differences in BLEU with 95% intervals")
         + '<div class="scroll"><table class="figures"><thead><tr><th>difference</th><th>split</th>'
-        f"<th>BLEU</th><th>95%</th><th>p</th><th>p, corrected</th><th>run by run</th></tr></thead>"
+        "<th>in</th><th>mean</th><th>95%</th><th>p</th><th>p, corrected</th><th>run by run</th></tr></thead>"
         f"<tbody>{rows}</tbody></table></div>"
         '<p class="note">Runs are compared in pairs with the same seed: the same initial weights in all that '
-        "the variants share, the same order of the data. p by approximate randomisation: the translations of "
-        f"a sentence are swapped by lot, in all pairs of runs at once ({first.trials:,} trials). The "
+        "the variants share, the same order of the data. p by approximate randomisation: what the two made "
+        f"of a sentence is swapped by lot, in all pairs of runs at once ({first.trials:,} trials). The "
         f"interval covers {first.interval_covers}: the variance over seeds and that over resampled sentences "
         f"({first.resamples:,} resamples) are added, with Welch and Satterthwaite’s degrees of freedom. "
-        "Corrected by Holm. Strokes in the chart: the pairs of runs.</p>",
+        "Corrected by Holm, measure by measure. Strokes in the chart: the pairs of runs.</p>",
+    )
+
+
+def _comparison(each: ComparisonResult) -> str:
+    digits = MEASURES[each.measure].digits
+
+    def signed(value: float) -> str:
+        return f"{value:+.{digits}f}"
+
+    low, high = each.interval
+    return (
+        f'<tr><th scope="row">{escape(each.variant)} − {escape(each.against)}</th>'
+        f"<td>{escape(each.split)}</td><td>{MEASURES[each.measure].heading}</td>"
+        f"<td>{signed(each.difference)}</td><td>{signed(low)} to {signed(high)}</td>"
+        f"<td>{_p(each.p)}</td><td>{_p(each.p_corrected)}</td>"
+        f"<td>{', '.join(signed(seed.difference) for seed in each.seeds)}</td></tr>"
     )
 
 

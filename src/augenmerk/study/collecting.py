@@ -18,7 +18,7 @@ from augenmerk.study.comparing import FEW_SEEDS, compare_variants, runs
 from augenmerk.study.measuring import is_done, read_probes
 from augenmerk.study.plan import PlannedRun, Study, Variant
 from augenmerk.study.provenance import provenance_of
-from augenmerk.study.resampling import bleu_counts, bleu_score
+from augenmerk.study.resampling import Counts, bleu_counts, bleu_score
 from augenmerk.study.result import (
     MEASURES,
     Curve,
@@ -61,6 +61,11 @@ class Finished:
     def rows(self) -> dict[tuple[str, int], dict[str, Any]]:
         return {(row["split"], row["beam"]): row for row in self.run.read_scores()}
 
+    def losses(self, split: str) -> Counts:
+        """(N, 2): of each sentence the sum over its tokens, and their number."""
+        losses = self.probes["losses"][split]
+        return np.array([losses["sums"], losses["tokens"]], dtype=np.float64).T
+
     def translated(self, split: str, beam: int) -> Translated:
         hypotheses = _lines(hypothesis_path(self.run, split, beam))
         counts = bleu_counts(hypotheses, _lines(reference_path(self.run, split)))
@@ -96,16 +101,22 @@ def collect(study: Study, out: Path, problems: Mapping[str, str] | None = None) 
     remarks = _remarks(study, finished)
     compared = []
     for split in study.splits:
-        counts = {
+        first = {
             name: {
                 each.planned.seed: done.counts
                 for each, done in zip(some, translated.get((name, split, study.beams[0]), ()), strict=False)
             }
             for name, some in finished.items()
         }
-        found, said = compare_variants(counts, split, study.beams[0])
-        compared += found
-        remarks += said
+        losses = {
+            name: {each.planned.seed: each.losses(split) for each in some} for name, some in finished.items()
+        }
+        for found, said in (
+            compare_variants(first, "bleu", split, study.beams[0]),
+            compare_variants(losses, "loss", split, None),
+        ):
+            compared += found
+            remarks += said
     rows, repairs = [], []
     if len(study.beams) > 1:
         for name in (name for name in finished if finished[name]):

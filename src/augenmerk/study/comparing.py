@@ -3,10 +3,19 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
+from typing import Literal
 
 import numpy as np
 
-from augenmerk.study.resampling import RESAMPLES, TRIALS, Counts, Paired, compare_paired
+from augenmerk.study.resampling import (
+    RESAMPLES,
+    TRIALS,
+    Counts,
+    Paired,
+    bleu_score,
+    compare_paired,
+    mean_score,
+)
 from augenmerk.study.result import ComparisonResult, Interval, SeedComparison
 from augenmerk.study.statistics import holm
 
@@ -21,7 +30,7 @@ BySeed = Mapping[int, Counts]
 
 
 def compare_variants(
-    counts: Mapping[str, BySeed], split: str, beam: int
+    counts: Mapping[str, BySeed], measure: Literal["bleu", "loss"], split: str, beam: int | None
 ) -> tuple[list[ComparisonResult], list[str]]:
     """Every two variants on the seeds they share; and what has to be said about those that share none."""
     compared, remarks = [], []
@@ -39,23 +48,26 @@ def compare_variants(
                 f"{listed_seeds(seeds)}, which both have."
             )
         paired = compare_paired(
-            np.stack([ours[seed] for seed in seeds]), np.stack([theirs[seed] for seed in seeds])
+            np.stack([ours[seed] for seed in seeds]),
+            np.stack([theirs[seed] for seed in seeds]),
+            {"bleu": bleu_score, "loss": mean_score}[measure],
         )
-        compared.append(_result(variant, against, split, beam, seeds, ours[seeds[0]].shape[0], paired))
+        result = _result(variant, against, seeds, ours[seeds[0]].shape[0], paired)
+        compared.append(replace(result, measure=measure, split=split, beam=beam))
     corrected = holm([each.p for each in compared])
     compared = [replace(each, p_corrected=p) for each, p in zip(compared, corrected, strict=True)]
     return [replace(each, in_words=in_words(each, len(compared))) for each in compared], remarks
 
 
 def _result(
-    variant: str, against: str, split: str, beam: int, seeds: Sequence[int], sentences: int, paired: Paired
+    variant: str, against: str, seeds: Sequence[int], sentences: int, paired: Paired
 ) -> ComparisonResult:
     return ComparisonResult(
         variant=variant,
         against=against,
         measure="bleu",
-        split=split,
-        beam=beam,
+        split="",
+        beam=None,
         sentences=sentences,
         seeds=tuple(
             SeedComparison(seed, difference, p)
@@ -77,18 +89,25 @@ def _result(
 
 def in_words(compared: ComparisonResult, family: int) -> str:
     """The finding, what kind of doubt there is, and on how much it rests."""
-    name, against = compared.variant, compared.against
-    place = f"on {compared.split} with {beam_in_words(compared.beam)}"
-    if not compared.difference and not compared.sentence_deviation and not compared.seed_deviation:
-        return f"{name} and {against} have the same BLEU {place} whatever sentences are drawn: no difference."
+    name, against, difference = compared.variant, compared.against, compared.difference
     low, high = compared.interval
+    if compared.measure == "loss":
+        amount = f"{abs(difference):.3f} {side(difference)}"
+        finding = f"The loss of {name} on {compared.split} is {amount} that of {against}"
+        interval = f"{low:.3f} to {high:.3f}"
+        same = f"{name} and {against} have the same loss on {compared.split}"
+    else:
+        place = f"on {compared.split} with {beam_in_words(compared.beam or 1)}"
+        finding = f"{name} is {size(difference)} BLEU {side(difference)} {against} {place}"
+        interval = f"{low:.1f} to {high:.1f}"
+        same = f"{name} and {against} have the same BLEU {place}"
+    if not difference and not compared.sentence_deviation and not compared.seed_deviation:
+        return f"{same} whatever sentences are drawn: no difference."
     correction = f", corrected for {family} comparisons" if family > 1 else ""
-    sentence = (
-        f"{name} is {size(compared.difference)} BLEU {side(compared.difference)} {against} {place}, "
-        f"95% {low:.1f} to {high:.1f} ({p_in_words(compared.p_corrected)}{correction})"
+    return (
+        f"{finding}, 95% {interval} ({p_in_words(compared.p_corrected)}{correction})"
+        f"{doubt(compared.p_corrected, compared.interval)}. {basis(len(compared.seeds), compared.sentences)}"
     )
-    sentence += doubt(compared.p_corrected, compared.interval)
-    return f"{sentence}. {basis(len(compared.seeds), compared.sentences)}"
 
 
 def doubt(p: float, interval: Interval) -> str:

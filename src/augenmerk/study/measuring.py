@@ -15,13 +15,14 @@ from typing import Any
 
 import torch
 
-from augenmerk.batching import TokenTable
+from augenmerk.batching import TokenTable, encode_pairs
 from augenmerk.bitext import SentencePair
 from augenmerk.checkpoint import RunDirectory
 from augenmerk.config import DataConfig
 from augenmerk.durable import parse_object, read_text, reading, replace_file
 from augenmerk.errors import AugenmerkError
 from augenmerk.evaluate import (
+    BATCH_SIZE,
     Evaluator,
     hypothesis_path,
     measure_alignment,
@@ -87,7 +88,12 @@ def measure(
 def is_probed(run: RunDirectory, splits: Sequence[str], sentences: Sequence[str]) -> bool:
     """Whether the probes that are there are those that are asked for."""
     found = read_probes(run)
-    return found is not None and found["asked"] == {"splits": list(splits), "sentences": list(sentences)}
+    return found is not None and found["asked"] == asked(splits, sentences)
+
+
+def asked(splits: Sequence[str], sentences: Sequence[str]) -> dict[str, Any]:
+    """What the probes depend on besides the run; the version says what is probed."""
+    return {"version": 2, "splits": list(splits), "sentences": list(sentences)}
 
 
 def read_probes(run: RunDirectory) -> dict[str, Any] | None:
@@ -108,8 +114,9 @@ def probe(run: RunDirectory, splits: Sequence[str], sentences: Sequence[str], de
     examples: list[tuple[str, str | None]] = [(text, None) for text in sentences]
     examples = examples or [(pair.source, pair.target) for pair in chosen(first)]
     found = {
-        "asked": {"splits": list(splits), "sentences": list(sentences)},
+        "asked": asked(splits, sentences),
         "alignment_error": {split: alignment_error(run, pairs[split], device) for split in splits},
+        "losses": {split: sentence_losses(run, pairs[split], device) for split in splits},
         "examples": [{**attention(run, text, device), "reference": target} for text, target in examples],
         "source_lengths": [len(split_words(pair.source)) for pair in first],
         "padding": padding(run, [pair.source for pair in first], device),
@@ -135,6 +142,26 @@ def alignment_error(run: RunDirectory, pairs: Sequence[SentencePair], device: to
         return None
     score = measure_alignment(load_translator(run, device), run.codec, pairs)
     return score.error if score.proposed else None
+
+
+@torch.inference_mode()
+def sentence_losses(
+    run: RunDirectory, pairs: Sequence[SentencePair], device: torch.device
+) -> dict[str, list[Any]]:
+    """The terms of the loss (see `augenmerk.evaluate`): of each sentence the sum over its target tokens, in
+    nats, and how many they are."""
+    model, codec = load_translator(run, device), run.codec
+    data = encode_pairs(pairs, codec.source.encode_ids, codec.target.encode_ids).to(device)
+    sums = torch.zeros(len(pairs), dtype=torch.float64, device=device)
+    tokens = torch.zeros(len(pairs), dtype=torch.int64, device=device)
+    for batch in data.batches(data.plan(BATCH_SIZE, shuffle=False)):
+        features, _ = model.decode(batch.tgt_in, model.encode(batch.src, batch.src_mask))
+        logits, targets = model.output(features[batch.tgt_mask]), batch.tgt_out[batch.tgt_mask]
+        losses = torch.nn.functional.cross_entropy(logits, targets, reduction="none").double()
+        sentence = batch.indices.to(device)[batch.tgt_mask.nonzero()[:, 0]]
+        sums.index_add_(0, sentence, losses)
+        tokens.index_add_(0, sentence, torch.ones_like(sentence))
+    return {"sums": [round(each, 6) for each in sums.tolist()], "tokens": tokens.tolist()}
 
 
 def attention(run: RunDirectory, text: str, device: torch.device) -> dict[str, Any]:

@@ -1,7 +1,8 @@
 """Two ways to translate the same sentences: how far apart are they, and how sure is that?
 
-S pairs of runs (one pair for each seed), N sentences, C counts of each. BLEU is a function of sums of counts
-over sentences, so the counts are taken once, and thousands of resampled test sets are one matrix product.
+S pairs of runs (one pair for each seed), N sentences, C counts of each. BLEU and the loss are functions of
+sums of counts over sentences, so the counts are taken once, and thousands of resampled test sets are one
+matrix product.
 
 **p** is by approximate randomisation. If the two ways were one, it would not matter which of two translations
 of a sentence came from which. So the two are swapped for sentences drawn by lot, in all S pairs of runs at
@@ -67,6 +68,11 @@ def bleu_score(sums: Counts) -> NDArray[np.float64]:
         brevity = np.where(lengths < references, 1 - references / lengths, 0.0)
         score = 100 * np.exp(brevity + logarithm)
     return np.where(matches.any(-1), score, 0.0)
+
+
+def mean_score(sums: Counts) -> NDArray[np.float64]:
+    """Of a sum and what it is to be divided by: the loss is one, over the target tokens of all sentences."""
+    return np.asarray(sums[..., 0] / sums[..., 1])
 
 
 @dataclass(frozen=True)

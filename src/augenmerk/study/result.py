@@ -156,9 +156,10 @@ class ComparisonResult:
 
     variant: str
     against: str
-    measure: str
+    measure: Literal["bleu", "loss"]
     split: str
-    beam: int
+    beam: int | None
+    """None for the loss, which does not depend on the search."""
     sentences: int
     seeds: tuple[SeedComparison, ...]
     difference: float
@@ -172,7 +173,7 @@ class ComparisonResult:
     """Of the mean difference, over resampled sentences."""
     p: float
     p_corrected: float
-    """By Holm, for all comparisons of the study with this split and beam."""
+    """By Holm, for all comparisons of the study by this measure on this split."""
     trials: int
     resamples: int
     in_words: str
