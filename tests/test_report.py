@@ -2,6 +2,7 @@
 
 import csv
 import io
+import itertools
 import json
 import re
 import subprocess
@@ -11,10 +12,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from augenmerk.cli import app
 from augenmerk.report import csv_table, latex_table, markdown_table, report_page
+from augenmerk.report.charts import spread
 from augenmerk.study.result import (
     BeamRepair,
     BeamRow,
@@ -214,6 +218,16 @@ def test_a_study_without_any_run_is_reported_as_what_it_is(result: StudyResult) 
     assert "2 of 2 runs are not finished: figures may still change." in " ".join(reader.texts)
     assert "| mean | 0/1 | – |" in markdown_table(empty)
     assert len(csv_table(empty).splitlines()) == 1
+
+
+@given(st.lists(st.floats(-100, 100), max_size=9).map(sorted), st.floats(0.1, 20))
+def test_names_at_the_ends_of_lines_keep_apart_and_in_order(places: list[float], room: float) -> None:
+    moved = spread(places, room)
+    assert len(moved) == len(places)
+    assert all(b - a >= room - 1e-9 for a, b in itertools.pairwise(moved))
+    assert sum(moved) == pytest.approx(sum(places), abs=1e-6)
+    if all(b - a >= room for a, b in itertools.pairwise(places)):
+        assert moved == pytest.approx(places)
 
 
 def test_markdown(result: StudyResult) -> None:

@@ -34,7 +34,8 @@ def curves_chart(result: StudyResult, measure: str, theme: Theme) -> Figure:
                 means = [point.mean for point in curve.points]
                 colour, style = _look(place, theme)
                 low, high = [point.low for point in curve.points], [point.high for point in curve.points]
-                axes.fill_between(epochs, low, high, color=colour, alpha=0.22, linewidth=0)
+                shade = 0.22 if len(result.variants) <= 3 else 0.12
+                axes.fill_between(epochs, low, high, color=colour, alpha=shade, linewidth=0)
                 axes.plot(epochs, means, style, color=colour, linewidth=2, marker="o", markersize=3.5)
                 ends.append((epochs[-1], means[-1], variant.name, colour))
         _whole_numbers(axes)
@@ -176,11 +177,10 @@ def _whole_numbers(axes: Axes) -> None:
 def _name_ends(axes: Axes, ends: Sequence[tuple[float, float, str, str]]) -> None:
     """Names stand where the lines end, pushed apart where they would cover each other."""
     low, high = axes.get_ylim()
-    room = (high - low) * 0.065
-    placed: list[float] = []
-    for x, y, name, colour in sorted(ends, key=lambda end: end[1]):
-        place = max(y, placed[-1] + room) if placed else y
-        placed.append(place)
+    ordered = sorted(ends, key=lambda end: end[1])
+    for (x, _, name, colour), place in zip(
+        ordered, spread([y for _, y, _, _ in ordered], (high - low) * 0.065), strict=True
+    ):
         axes.annotate(
             name,
             (x, place),
@@ -191,3 +191,22 @@ def _name_ends(axes: Axes, ends: Sequence[tuple[float, float, str, str]]) -> Non
             fontweight="bold",
             annotation_clip=False,
         )
+
+
+def spread(places: Sequence[float], room: float) -> list[float]:
+    """Rising places moved apart by at least `room`, each crowd staying around its own middle."""
+    crowds: list[list[float]] = []
+    for place in places:
+        crowd = [place]
+        while crowds and _top(crowds[-1], room) + room > _bottom(crowd, room):
+            crowd = crowds.pop() + crowd
+        crowds.append(crowd)
+    return [_bottom(crowd, room) + number * room for crowd in crowds for number in range(len(crowd))]
+
+
+def _bottom(crowd: Sequence[float], room: float) -> float:
+    return sum(crowd) / len(crowd) - (len(crowd) - 1) / 2 * room
+
+
+def _top(crowd: Sequence[float], room: float) -> float:
+    return sum(crowd) / len(crowd) + (len(crowd) - 1) / 2 * room
