@@ -26,8 +26,7 @@ class Cell:
         if summary is None:
             return cls(ABSENT)
         digits = MEASURES[summary.measure].digits
-        timed = summary.measure == "seconds"  # how time varies says more about the machine than the seeds
-        if timed or summary.variance is None or summary.interval is None:
+        if summary.variance is None or summary.interval is None:
             return cls(f"{summary.mean:.{digits}f}")
         low, high = summary.interval
         return cls(

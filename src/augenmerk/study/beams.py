@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from augenmerk.study.comparing import beam_in_words, doubt, p_in_words, side, size
+from augenmerk.study.comparing import along, beam_in_words, doubt, p_in_words, side, size
 from augenmerk.study.resampling import Counts, bleu_score, compare_paired
 from augenmerk.study.result import BeamRepair, BeamRow
 from augenmerk.study.statistics import holm
@@ -108,7 +108,7 @@ def _in_words(repair: BeamRepair, family: int) -> str:
     share = repair.better / repair.sentences
     if repair.bleu_narrow is None or repair.bleu_wide is None:
         return f"{repair.variant} on {repair.split}: {wide} repairs no search error of {narrow}."
-    low, high = repair.interval
+    low, high = along(repair.interval, repair.difference)
     correction = f", corrected for {family} widths" if family > 1 else ""
     cost = f" For {repair.worse:,} it finds one the model likes less." if repair.worse else ""
     return (

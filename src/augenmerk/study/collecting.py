@@ -218,7 +218,10 @@ def _summaries(study: Study, done: Mapping[int, Finished]) -> list[Summary]:
         known = {seed: float(value) for seed, value in values.items() if value is not None}
         known = {seed: value for seed, value in known.items() if math.isfinite(value)}
         if known:
-            found.append(Summary(measure, split, beam, known, *summarise(list(known.values()))))
+            mean, variance, interval = summarise(list(known.values()))
+            # How time varies says more about what else the machine did than about seeds.
+            interval = None if measure == "seconds" else interval
+            found.append(Summary(measure, split, beam, known, mean, variance, interval))
 
     for measure in ("validation_loss", "validation_perplexity", "seconds"):
         add(measure, None, None, {seed: each.result.get(measure) for seed, each in done.items()})

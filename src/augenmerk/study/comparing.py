@@ -90,7 +90,7 @@ def _result(
 def in_words(compared: ComparisonResult, family: int) -> str:
     """The finding, what kind of doubt there is, and on how much it rests."""
     name, against, difference = compared.variant, compared.against, compared.difference
-    low, high = compared.interval
+    low, high = along(compared.interval, difference)
     if compared.measure == "loss":
         amount = f"{abs(difference):.3f} {side(difference)}"
         finding = f"The loss of {name} on {compared.split} is {amount} that of {against}"
@@ -130,6 +130,12 @@ def basis(seeds: int, sentences: int) -> str:
 
 def size(difference: float) -> str:
     return f"{abs(difference):.1f}" if abs(difference) >= 0.05 else "less than 0.1"
+
+
+def along(interval: Interval, difference: float) -> Interval:
+    """How far above, or how far below, whichever is said."""
+    low, high = interval
+    return (-high, -low) if difference < 0 else (low, high)
 
 
 def side(difference: float) -> str:

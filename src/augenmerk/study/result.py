@@ -80,7 +80,7 @@ class Summary:
     variance: float | None
     """With n - 1; None for one run."""
     interval: Interval | None
-    """95% of the mean, by Student's t over the seeds; None for one run."""
+    """95% of the mean, by Student's t over the seeds; None for one run, and for times."""
 
 
 @dataclass(frozen=True)
