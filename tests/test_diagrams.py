@@ -258,6 +258,17 @@ class TestPictures:
         assert "$x_1$" in {text.get_text() for text in figure.axes[0].texts}
         assert "<script>" not in (tmp_path / "a.svg").read_text(encoding="utf-8")
 
+    @pytest.mark.parametrize(("source", "target", "side"), [(401, 1, "source"), (1, 401, "target")])
+    def test_what_nobody_could_read_is_refused(self, source: int, target: int, side: str) -> None:
+        shown = AttentionMap(["a"] * source, ["b"] * target, np.ones((target, source)))
+        for draw in (
+            lambda: draw_heat_map([shown], DARK),
+            lambda: draw_lines([shown], DARK),
+            lambda: html_map(shown),
+        ):
+            with pytest.raises(AugenmerkError, match=f"has 401 {side} words; up to 400 can be drawn"):
+                draw()
+
     @pytest.mark.parametrize("draw", [draw_heat_map, draw_lines])
     def test_nothing_to_draw_is_said(self, draw: Draw) -> None:
         with pytest.raises(AugenmerkError, match="no attention map"):

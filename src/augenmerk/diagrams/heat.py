@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import cos, radians, sin
+from math import ceil, cos, radians, sin
 from typing import TYPE_CHECKING, Any
 
 from augenmerk.diagrams.labels import heat_colours, ink_on, level, number
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 LARGEST_CELL, SMALLEST_CELL = 0.46, 0.09
 MAP_SIDE = 9.0
 """Inches that a map may take up before its cells become smaller."""
+ROW_WIDTH = 14.0
+"""... and that the cells of maps side by side may take up."""
 NUMBERED_CELL = 0.3
 """Cells of this size hold a number."""
 FAINTEST_NUMBER = 0.02
@@ -45,12 +47,14 @@ def draw_heat_map(maps: Sequence[AttentionMap], theme: Theme) -> Figure:
     """One map, or several side by side on the same scale."""
     if not maps:
         raise AugenmerkError("There is no attention map to draw.")
+    for one in maps:
+        one.check_size()
     with drawing(theme):
         ruler = Ruler(maps)
-        longest = max(max(len(one.source_words), len(one.target_words), 1) for one in maps)
-        cell = max(SMALLEST_CELL, min(LARGEST_CELL, MAP_SIDE / longest))
+        in_a_row = ceil(len(maps) / ceil(len(maps) / MAPS_IN_A_ROW))
+        cell = _cell(maps, in_a_row)
         panels = [_Panel.of(one, cell, ruler) for one in maps]
-        rows = [panels[i : i + MAPS_IN_A_ROW] for i in range(0, len(panels), MAPS_IN_A_ROW)]
+        rows = [panels[i : i + in_a_row] for i in range(0, len(panels), in_a_row)]
         room = max(sum(panel.width for panel in row) + GAP * (len(row) - 1) for row in rows)
         footer = Footer.of(maps, room, ruler, scale=True)
         heights = [_height(row) for row in rows]
@@ -66,6 +70,14 @@ def draw_heat_map(maps: Sequence[AttentionMap], theme: Theme) -> Figure:
             y += high + GAP
         footer.draw(sheet, MARGIN, y - GAP)
     return sheet.figure
+
+
+def _cell(maps: Sequence[AttentionMap], in_a_row: int) -> float:
+    """The side of a cell, the same in all maps of a figure."""
+    longest = max(max(len(one.source_words), len(one.target_words), 1) for one in maps)
+    # Maps side by side move together, but not so close that they would lose their numbers.
+    together = max(NUMBERED_CELL, ROW_WIDTH / (longest * in_a_row))
+    return max(SMALLEST_CELL, min(LARGEST_CELL, MAP_SIDE / longest, together))
 
 
 @dataclass(frozen=True)

@@ -33,6 +33,8 @@ def draw_lines(maps: Sequence[AttentionMap], theme: Theme) -> Figure:
     """One map or several, one below the other, so that the same source words stand in line."""
     if not maps:
         raise AugenmerkError("There is no attention map to draw.")
+    for one in maps:
+        one.check_size()
     with drawing(theme):
         ruler = Ruler(maps)
         pitch = _pitch(maps, ruler)

@@ -11,6 +11,8 @@ from augenmerk.errors import AugenmerkError
 
 END = "</s>"
 """The word that stands for the end of a sentence; drawn as a subdued sign."""
+MOST_WORDS = 400
+"""On a side of a map. More would be a picture of a gigabyte that nobody can read."""
 ROUNDING = 1e-3
 """Weights that were summed in half precision may lie this far outside of 0 to 1."""
 
@@ -66,6 +68,14 @@ class AttentionMap:
         shape = len(self.target_words), len(self.source_words)
         # Without any rows, nested sequences cannot say how many columns they would have.
         return np.zeros(shape) if matrix.size == 0 and 0 in shape else matrix
+
+    def check_size(self) -> None:
+        """Refuses to be drawn if it is too large."""
+        for side, words in (("source", self.source_words), ("target", self.target_words)):
+            if len(words) > MOST_WORDS:
+                raise AugenmerkError(
+                    f"{self._name()} has {len(words):,} {side} words; up to {MOST_WORDS} can be drawn."
+                )
 
     def _name(self) -> str:
         return f"The attention map '{self.title}'" if self.title else "The attention map"

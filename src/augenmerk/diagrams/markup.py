@@ -31,6 +31,7 @@ def html_map(one: AttentionMap, *, theme: Theme | None = None, style: bool = Tru
 
     `style`: whether the fragment brings its own style sheet, rather than standing on a page that has it.
     """
+    one.check_size()
     columns = len(one.source_words)
     size = "large" if columns <= 16 else "medium" if columns <= 32 else "small"
     fixed = f" am-{theme.name}" if theme else ""
@@ -116,8 +117,8 @@ border-radius:6px;font:14px/1.35 system-ui,"DejaVu Sans",sans-serif;text-align:l
 .am p{margin:.5em 0 0}
 .am .am-note,.am .am-reference span,.am .am-end{color:var(--am-quiet);font-weight:400}
 .am .am-scroll{overflow-x:auto}
-.am table{border-collapse:separate;border-spacing:1px;margin:0;font-size:inherit;width:auto;border:0}
-.am tr,.am th,.am td{background:none;border:0;padding:0;vertical-align:middle}
+.am table{border-collapse:separate;border-spacing:1px;margin:0;font:inherit;color:inherit;width:auto;border:0}
+.am.am tbody tr,.am tr,.am th,.am td{background:none;border:0;padding:0;vertical-align:middle}
 .am th{font-weight:400;white-space:nowrap;color:inherit}
 .am thead th{vertical-align:bottom;text-align:left;padding:0 0 .3em}
 .am thead th div{writing-mode:vertical-rl;transform:rotate(180deg);margin:0 auto;line-height:1.1}

@@ -15,7 +15,7 @@ from augenmerk.config import SearchConfig
 from augenmerk.model.attention import Memory
 from augenmerk.model.inference import FastTranslator
 from augenmerk.model.translator import Source, Translator
-from augenmerk.search import Hypothesis, State, force, length_limits, search
+from augenmerk.search import Decoder, EnsembleDecoder, Hypothesis, State, force, length_limits, search
 from augenmerk.tensorfile import fit
 
 HYPOTHESES = 640
@@ -65,13 +65,30 @@ class TranslatorDecoder:
 
 Found = TypeVar("Found")
 
+Models = Translator | Sequence[Translator]
+"""A model, or several with the same vocabularies, which are an ensemble."""
+
+
+def members(model: Models) -> Sequence[Translator]:
+    """One or more."""
+    return (model,) if isinstance(model, Translator) else model
+
+
+def decoder_of(models: Sequence[Stepping], batch: Batch) -> Decoder:
+    """That has read the sources of a batch."""
+    decoders = []
+    for member in models:
+        source = member.encode(batch.src, batch.src_mask)
+        decoders.append(TranslatorDecoder(member, source.memory, source.start))
+    return decoders[0] if len(decoders) == 1 else EnsembleDecoder(decoders)
+
 
 @torch.inference_mode()
 def decoded(
-    model: Translator,
+    model: Models,
     sources: TokenTable,
     batch_size: int,
-    find: Callable[[TranslatorDecoder, Batch], Sequence[Found]],
+    find: Callable[[Decoder, Batch], Sequence[Found]],
 ) -> list[Found]:
     """What `find` finds for each source, in the order of the sources."""
     if not len(sources):
@@ -81,20 +98,25 @@ def decoded(
     # Sources of similar length together: they are encoded, and mostly done, at the same time. The longest
     # first, so that at the end no core waits long for another.
     plan = data.plan(batch_size, shuffle=False)[::-1]
-    was_training = model.training
-    model.eval()
-    stepping = FastTranslator(model, len(sources.flat)) if device.type == "cpu" else model
+    were_training = [member.training for member in members(model)]
+    for member in members(model):
+        member.eval()
+    stepping: Sequence[Stepping] = (
+        [FastTranslator(member, len(sources.flat)) for member in members(model)]
+        if device.type == "cpu"
+        else members(model)
+    )
 
     @torch.inference_mode()  # which is a matter of each thread
     def work(resident: tuple[PlannedBatch, Tensor]) -> list[tuple[int, Found]]:
         batch = data.gather(*resident)
-        source = stepping.encode(batch.src, batch.src_mask)
-        found = find(TranslatorDecoder(stepping, source.memory, source.start), batch)
+        found = find(decoder_of(stepping, batch), batch)
         return list(zip(batch.indices.tolist(), found, strict=True))
 
     with _side_by_side(len(plan), device) as spread:
         by_index = dict(chain.from_iterable(spread(work, data.resident(plan))))
-    model.train(was_training)
+    for member, was_training in zip(members(model), were_training, strict=True):
+        member.train(was_training)
     return [by_index[index] for index in range(len(sources))]
 
 
@@ -123,7 +145,7 @@ def sentences_per_batch(beam: int) -> int:
 
 
 def hypotheses_of(
-    model: Translator,
+    model: Models,
     sources: TokenTable,
     config: SearchConfig,
     *,
@@ -133,7 +155,7 @@ def hypotheses_of(
 ) -> list[list[Hypothesis]]:
     """The best hypotheses for each source, in the order of the sources."""
 
-    def find(decoder: TranslatorDecoder, batch: Batch) -> list[list[Hypothesis]]:
+    def find(decoder: Decoder, batch: Batch) -> list[list[Hypothesis]]:
         return search(
             decoder,
             beam=config.beam,
@@ -147,11 +169,11 @@ def hypotheses_of(
 
 
 def forced_hypotheses(
-    model: Translator, sources: TokenTable, targets: Sequence[Sequence[int]]
+    model: Models, sources: TokenTable, targets: Sequence[Sequence[int]]
 ) -> list[Hypothesis]:
     """What the model thinks of given targets, and where it looks as it reads them."""
 
-    def find(decoder: TranslatorDecoder, batch: Batch) -> list[Hypothesis]:
+    def find(decoder: Decoder, batch: Batch) -> list[Hypothesis]:
         return force(decoder, [targets[index] for index in batch.indices.tolist()])
 
     return decoded(model, sources, sentences_per_batch(1), find)
