@@ -13,7 +13,7 @@ LAYERS = (
     *("batching", "precision", "model", "search"),
     *("alignment", "tensorfile", "checkpoint", "scores", "diagrams", "translate"),
     *("silver", "agreement", "patterns", "evaluate", "faithfulness"),
-    *("significance", "engine", "train", "demo", "bench", "cli"),
+    *("significance", "engine", "train", "study", "report", "demo", "bench", "cli"),
 )
 # Some parts may know less than their place would permit.
 ONLY = {
@@ -28,6 +28,7 @@ ONLY = {
     "search": {"config", "errors", "text"},
     "precision": set[str](),
     "scores": set[str](),
+    "report": {"diagrams", "figures", "study"},
 }
 
 

@@ -43,8 +43,8 @@ from augenmerk.translate import load_translator
 CPU = torch.device("cpu")
 KEYS = (
     *("split", "beam", "bleu", "bleu_signature", "bleu_cased", "bleu_cased_signature", "chrf"),
-    *("chrf_signature", "chrf_cased", "chrf_cased_signature", "length_ratio", "loss", "perplexity"),
-    *("word_perplexity", "tokens", "sentences", "sentences_per_second"),
+    *("chrf_signature", "chrf_cased", "chrf_cased_signature", "length_ratio", "model_score", "loss"),
+    *("perplexity", "word_perplexity", "tokens", "sentences", "sentences_per_second"),
 )
 
 
@@ -279,6 +279,7 @@ def test_rows_are_complete_and_the_loss_is_that_of_the_split(rows: list[dict[str
         assert row.keys() == {*KEYS, "ter", "ter_signature"}
         assert row["sentences"] == 120
         assert row["sentences_per_second"] > 0
+        assert row["model_score"] < 0
     assert rows[0]["loss"] == rows[1]["loss"] != rows[2]["loss"] == rows[3]["loss"]
 
 

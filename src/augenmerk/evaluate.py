@@ -220,12 +220,13 @@ class Evaluator:
             loss = measure_loss(self._models, data.to(self._device))
             aligned = self._align(split, pairs)
             for search in searches:
-                hypotheses, seconds = self._translate(split, pairs, search)
+                hypotheses, model_scores, seconds = self._translate(split, pairs, search)
                 row = {
                     "split": split,
                     "beam": search.beam,
                     **self._how,
                     **score_texts(hypotheses, references, ter=self._ter),
+                    **({"model_score": sum(model_scores) / len(model_scores)} if model_scores else {}),
                     "loss": loss.mean,
                     "perplexity": loss.perplexity,
                     "word_perplexity": loss.word_perplexity(count_words(pairs)),
@@ -234,7 +235,10 @@ class Evaluator:
                     "sentences_per_second": len(pairs) / seconds,
                     **aligned,
                 }
-                write_lines(path_of_row(self.run, row), hypotheses)
+                path = path_of_row(self.run, row)
+                write_lines(path, hypotheses)
+                if model_scores:
+                    write_lines(path.with_suffix(".scores"), map(repr, model_scores))
                 _keep(self.run, row)
                 found.append(Evaluation(row, hypotheses, references))
         return found
@@ -253,12 +257,13 @@ class Evaluator:
 
     def _translate(
         self, split: str, pairs: Sequence[SentencePair], search: SearchConfig
-    ) -> tuple[list[str], float]:
-        """Detokenised translations of the sources, and how many seconds it took to find them."""
+    ) -> tuple[list[str], list[float], float]:
+        """Detokenised translations of the sources, the scores that the search gave them (none with MBR, which
+        chooses by others), and how many seconds it took to find them."""
         what = f"{self.name}: {split}, beam {search.beam}"
         sources = self._codec.source.encode_ids([pair.source for pair in pairs])
         order = sorted(range(len(pairs)), key=lambda i: len(sources[i]))  # similar lengths in one chunk
-        texts, seconds = [""] * len(pairs), 0.0
+        texts, scores, seconds = [""] * len(pairs), [0.0] * len(pairs), 0.0
         for start in range(0, len(order), CHUNK):
             self._progress(what, start, len(order))
             chunk = order[start : start + CHUNK]
@@ -266,17 +271,19 @@ class Evaluator:
             began = time.perf_counter()
             found = self._best(table, search)
             seconds += time.perf_counter() - began
-            for i, text in zip(chunk, found, strict=True):
-                texts[i] = text
+            for i, (text, score) in zip(chunk, found, strict=True):
+                texts[i], scores[i] = text, score
         self._progress(what, len(order), len(order))
-        return texts, seconds
+        return texts, [] if self._mbr else scores, seconds
 
-    def _best(self, table: TokenTable, search: SearchConfig) -> list[str]:
+    def _best(self, table: TokenTable, search: SearchConfig) -> list[tuple[str, float]]:
         target = self._codec.target
         if not self._mbr:
-            return target.decode_batch(best[0].ids for best in hypotheses_of(self._models, table, search))
+            best = [each[0] for each in hypotheses_of(self._models, table, search)]
+            texts = target.decode_batch(each.ids for each in best)
+            return [(text, each.score) for text, each in zip(texts, best, strict=True)]
         found = [hypotheses_of(model, table, search, n_best=search.beam) for model in self._models]
-        return [least_risk(lists, target)[0].text for lists in zip(*found, strict=True)]
+        return [(least_risk(lists, target)[0].text, 0.0) for lists in zip(*found, strict=True)]
 
 
 def hypothesis_path(
@@ -290,6 +297,11 @@ def hypothesis_path(
         digest = hashlib.sha256(b"\0".join(places)).hexdigest()[:8]
         name += f".ensemble-of-{len(others) + 1}-{digest}"
     return run.path / "hypotheses" / f"{name}{'.mbr' if mbr else ''}.txt"
+
+
+def model_score_path(run: RunDirectory, split: str, beam: int) -> Path:
+    """On each line the score that the search gave to that translation: see `Hypothesis.score`."""
+    return hypothesis_path(run, split, beam).with_suffix(".scores")
 
 
 def reference_path(run: RunDirectory, split: str) -> Path:

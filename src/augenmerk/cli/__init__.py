@@ -215,6 +215,48 @@ def translate(
 
 
 @app.command(
+    epilog="Example:  augenmerk study studies/small.toml --jobs 2. Exit code 1: some runs failed, the others "
+    "are done; start the same command again to go on."
+)
+def study(
+    file: Annotated[Path, typer.Argument(help="The TOML file that declares the study.")],
+    jobs: Annotated[
+        int | None, typer.Option(help="Runs at a time; as many as there are cores, at most 4, if left out.")
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Where runs and results are; runs/study-NAME if left out.")
+    ] = None,
+    device: Annotated[str, typer.Option(help="auto, cpu or cuda.")] = "auto",
+    json: Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")] = False,
+) -> None:
+    """Train and compare variants over seeds: runs what is missing, goes on where it was stopped."""
+    from augenmerk.cli.studying import run
+
+    run(file, jobs, out, device, json)
+
+
+@app.command(
+    epilog="Examples:  augenmerk report runs/study-small    "
+    "augenmerk report runs/study-small --format latex --out table.tex"
+)
+def report(
+    study: Annotated[Path, typer.Argument(help="The study's directory, or its study.json.")],
+    format: Annotated[  # noqa: A002 (the flag is called --format)
+        str, typer.Option(help="html, a page; or its table as markdown, latex or csv.")
+    ] = "html",
+    out: Annotated[
+        Path | None,
+        typer.Option(help="The file to write; if left out, report.html in the study, or stdout for tables."),
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")] = False,
+) -> None:
+    """Write what a study found: a self-contained page, or a table for a paper."""
+    from augenmerk.cli.reporting import run
+
+    run(study, format, out, json)
+
+
+@app.command(
     epilog="Examples:  augenmerk diagram --model runs/mine 'Der kleine Hund schläft.' --out dog.png    "
     "augenmerk diagram --model runs/a --model runs/b --split test --count 12 --out pictures"
 )
