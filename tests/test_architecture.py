@@ -10,7 +10,7 @@ PACKAGE = Path(augenmerk.__file__).parent
 # From the ground up. A part may import what stands before it; nothing that stands after it.
 LAYERS = (
     *("errors", "durable", "words", "config", "figures", "bitext", "text", "subword_dropout"),
-    *("batching", "precision", "model", "search"),
+    *("batching", "precision", "memory", "model", "search"),
     *("alignment", "tensorfile", "checkpoint", "scores", "diagrams", "translate"),
     *("silver", "agreement", "patterns", "evaluate", "faithfulness"),
     *("significance", "engine", "train", "study", "report", "demo", "bench", "cli"),
@@ -27,6 +27,7 @@ ONLY = {
     "model": {"config"},
     "search": {"config", "errors", "text"},
     "precision": set[str](),
+    "memory": set[str](),
     "scores": set[str](),
     "report": {"diagrams", "figures", "study"},
 }

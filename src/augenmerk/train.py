@@ -28,6 +28,7 @@ from augenmerk.config import RunConfig, TrainConfig
 from augenmerk.engine import Engine
 from augenmerk.errors import AugenmerkError
 from augenmerk.evaluate import count_words, measure_bleu, measure_loss, open_data
+from augenmerk.memory import give_large_blocks_back
 from augenmerk.model.translator import Translator
 from augenmerk.subword_dropout import SubwordSampler
 from augenmerk.text import Codec
@@ -158,6 +159,7 @@ def start(config: RunConfig, out: Path) -> RunDirectory:
 
 def train(run: RunDirectory, device: torch.device, reporter: Reporter) -> dict[str, Any]:
     """Trains a run to its end, from wherever it is; returns what then stands in its result.json."""
+    give_large_blocks_back()
     with run.training(), stop_on_interrupt() as stopped:
         return _train(run, device, reporter, stopped)
 

@@ -1,0 +1,23 @@
+"""Keeps what a process holds near what it uses.
+
+Every batch has another shape, so that hardly any large block is of a size that was free before. The C library
+of Linux nevertheless stops giving large blocks back once it has seen some freed (it raises the threshold
+from which on a block is mapped by itself, up to 32 MB), and what it holds grows batch by batch.
+"""
+
+import ctypes
+import sys
+
+_TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3  # their numbers in malloc.h
+LARGE = 16 << 20
+"""Bytes. Smaller blocks are worth keeping: new memory is slower than used memory."""
+
+
+def give_large_blocks_back() -> None:
+    """From now on, blocks of 16 MiB and more go back to the system as soon as they are free."""
+    if sys.platform != "linux":
+        return
+    set_option = getattr(ctypes.CDLL(None), "mallopt", None)  # not in every C library
+    if set_option is not None:
+        set_option(_MMAP_THRESHOLD, LARGE)
+        set_option(_TRIM_THRESHOLD, 4 * LARGE)  # which would otherwise fall to its smallest
