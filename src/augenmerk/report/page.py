@@ -290,7 +290,7 @@ section.card{margin:1.2rem 0}
 .warning{color:var(--accent);font-weight:600}
 .scroll{overflow-x:auto}
 .figures{font-size:.92rem;font-variant-numeric:tabular-nums;width:100%}
-.figures th,.figures td{padding:.35rem .6rem;text-align:right;vertical-align:top;white-space:nowrap}
+.figures th,.figures td{padding:.35rem .45rem;text-align:right;vertical-align:top;white-space:nowrap}
 .figures thead th{border-bottom:1px solid var(--ink);vertical-align:bottom;white-space:normal}
 .figures tbody tr+tr>*{border-top:1px solid var(--faint)}
 .figures th:first-child,.sums th:last-child,.sums td:last-child,.figures td:last-child code{text-align:left}

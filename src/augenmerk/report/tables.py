@@ -70,7 +70,7 @@ def columns(result: StudyResult) -> list[Column]:
                 if figure is None:
                     cells.append(Cell(ABSENT))
                 else:
-                    variance = "" if figure.variance is None else f"{figure.variance:.2g}"
+                    variance = "" if figure.variance is None else f"{figure.variance:g}"
                     cells.append(Cell(f"{figure.mean:.{digits}f}", variance))
             found.append(Column(measure, f"{heading}, published", True, tuple(cells)))
     return found

@@ -33,7 +33,7 @@ try:
 except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
 
-PATIENCE = 60.0
+PATIENCE = 30.0
 """Seconds to wait for workers of a study that was killed: they are saving."""
 GLANCE = 0.2
 """Seconds between two looks of whoever watches."""
