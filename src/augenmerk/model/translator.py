@@ -48,7 +48,11 @@ class Translator(nn.Module):
         self.encoder = BidirectionalGRU(E, H, L, config.output_dropout)
         self.W_s = nn.ModuleList(nn.Linear(2 * H, H) for _ in range(L))
         self.W_b = self.W_z if config.tie == "all" else nn.Embedding(padded(target_vocabulary), E)
-        self.decoder = nn.GRU(E, H, L, batch_first=True, dropout=config.output_dropout if L > 1 else 0.0)
+        self.decoder = (
+            nn.GRU(E, H, L, batch_first=True, dropout=config.output_dropout if L > 1 else 0.0)
+            if config.attend == "top"
+            else nn.ModuleList(nn.GRU(E if n == 0 else 3 * H, H, batch_first=True) for n in range(L))
+        )
         if config.tie == "none":
             self.W_o = nn.Linear(3 * H, padded(target_vocabulary))
         else:
@@ -65,7 +69,7 @@ class Translator(nn.Module):
 
     def encode(self, src: Tensor, src_mask: Tensor) -> Source:
         """Equations 3 to 8, for sources (B, S) padded to the right."""
-        z = self.embedding_dropout(self.W_z(src))  # (B, S, E)
+        z = self.embed(self.W_z, src)  # (B, S, E)
         h, ends = self.encoder(z, src_mask)  # (B, S, D), L x (B, D)
         start = torch.stack([torch.relu(W_s(end)) for W_s, end in zip(self.W_s, ends, strict=True)])
         return Source(self.attention.memory(h, src_mask), start)
@@ -74,10 +78,41 @@ class Translator(nn.Module):
         self, tgt_in: Tensor, source: Source, *, need_weights: bool = False
     ) -> tuple[Tensor, Tensor | None]:
         """Equations 9 to 11 for whole targets (B, T) at once: [a_i, g_i] (B, T, D + H), and the weights."""
-        b = self.embedding_dropout(self.W_b(tgt_in))  # (B, T, E)
-        g, _ = self.decoder(b, source.start)  # (B, T, H)
-        a, weights = self.attention.attend(g, source.memory, need_weights=need_weights)  # (B, T, D)
-        return torch.cat([a, g], dim=-1), weights
+        b = self.embed(self.W_b, tgt_in)  # (B, T, E)
+        features, weights, _ = self.recur(b, source.start, source.memory, need_weights=need_weights)
+        return features, weights
+
+    def recur(
+        self, b: Tensor, g: Tensor, memory: Memory, *, need_weights: bool = True
+    ) -> tuple[Tensor, Tensor | None, Tensor]:
+        """Equations 10 and 11 for b (N, T, E) from states g (L, N, H): [a_i, g_i], the weights, new g.
+
+        N sequences may be several for each of the B sentences of the memory: all are then its queries.
+        """
+        B = len(memory.values)
+        if isinstance(self.decoder, nn.GRU):
+            x, g = self.decoder(b, g)
+            query = x.reshape(B, -1, x.shape[2])
+            a, weights = self.attention.attend(query, memory, need_weights=need_weights)
+            return torch.cat([a, query], dim=-1), weights, g
+        x, features, weights, states = b, b, None, []
+        for number, layer in enumerate(self.decoder):
+            if number:
+                x = self.output_dropout(features).reshape(*b.shape[:2], -1)
+            x, state = layer(x, g[number, None])
+            states.append(state)
+            query = x.reshape(B, -1, x.shape[2])
+            if number == 0 or self.config.attend == "every":
+                a, weights = self.attention.attend(query, memory, need_weights=need_weights)
+            features = torch.cat([a, query], dim=-1)
+        return features, weights, torch.cat(states)
+
+    def embed(self, W: nn.Embedding, tokens: Tensor) -> Tensor:
+        """Equation 3 or 9, with dropout of numbers and of whole tokens."""
+        x: Tensor = self.embedding_dropout(W(tokens))
+        if self.training and self.config.word_dropout:
+            x = x * (torch.rand_like(x[..., :1]) >= self.config.word_dropout)
+        return x
 
     def output(self, features: Tensor) -> Tensor:
         """Equation 12 before the softmax: (..., D + H) to (..., vocabulary), in fp32 or better.
@@ -107,11 +142,9 @@ class Translator(nn.Module):
         """
         B, K = tokens.shape
         b = self.W_b(tokens).reshape(B * K, 1, -1)
-        output, g = self.decoder(b, g.flatten(1, 2))
-        query = output.reshape(B, K, -1)  # (B, K, H)
-        a, weights = self.attention.attend(query, memory)
+        features, weights, g = self.recur(b, g.flatten(1, 2), memory)
         assert weights is not None
-        log_probabilities = self.output(torch.cat([a, query], dim=-1)).log_softmax(dim=-1)
+        log_probabilities = self.output(features).log_softmax(dim=-1)
         return log_probabilities, weights, g.view(-1, B, K, g.shape[2])
 
 

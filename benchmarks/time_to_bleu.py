@@ -1,0 +1,245 @@
+"""How long it takes from raw Multi30k text to a translator of a given BLEU.
+
+    python benchmarks/time_to_bleu.py --device cuda --mark 36
+
+For each mark there is one fixed recipe, chosen on the validation split. It is run with several seeds, each
+in a process of its own, and all of them must pass the mark on test_2016_flickr, translated greedily
+(sacreBLEU, lowercased, 13a, detokenised).
+
+The clock starts when the sentences are in memory as text, and nothing else is: no vocabulary, no CUDA
+context. It stops when the validation split has been translated and scored. So it counts learning the
+vocabulary, tokenising, starting the GPU, recording CUDA graphs, training and validation; it does not count
+importing Python modules, reading the files, and translating the test split.
+"""
+
+import argparse
+import json
+import multiprocessing as mp
+import os
+import platform
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from augenmerk.batching import ParallelTokens, PlannedBatch, TokenTable, encode_pairs
+from augenmerk.bitext import SentencePair, open_bitext
+from augenmerk.config import RunConfig, load_config
+from augenmerk.engine import Engine
+from augenmerk.evaluate import measure_bleu
+from augenmerk.model.translator import Translator
+from augenmerk.text import Codec
+from augenmerk.train import describe, learning_rate
+
+TEST = "test_2016_flickr"
+
+# Marks, and what differs from the preset `quick`.
+RECIPES: dict[tuple[str, float], list[str]] = {
+    ("cuda", 36): ["model.hidden=512", "train.batch_size=256", "train.epochs=4", "train.warmup=100"],
+    ("cuda", 38): ["model.hidden=512", "train.batch_size=256", "train.epochs=6", "train.warmup=100"],
+    ("cuda", 40): ["model.hidden=512", "train.batch_size=256", "train.epochs=20", "train.warmup=100"],
+    ("cpu", 36): ["train.epochs=4"],
+    ("cpu", 38): ["train.epochs=8"],
+}
+
+WIDTHS = (12, 16, 20, 24, 28, 32, 40)
+"""Batches of subwords, source and target alike, are padded to these: few shapes, few CUDA graphs."""
+
+
+class Stopwatch:
+    """Seconds since it was made, by what they were spent on."""
+
+    def __init__(self) -> None:
+        self.began = self._last = time.perf_counter()
+        self.laps: dict[str, float] = {}
+
+    def lap(self, name: str) -> None:
+        if torch.cuda.is_available() and torch.cuda.is_initialized():
+            torch.cuda.synchronize()
+        now = time.perf_counter()
+        self.laps[name] = self.laps.get(name, 0.0) + now - self._last
+        self._last = now
+
+    def total(self) -> float:
+        return self._last - self.began
+
+
+def tokenise(
+    config: RunConfig, train: list[SentencePair], val: list[SentencePair]
+) -> tuple[Codec, ParallelTokens, ParallelTokens]:
+    codec = Codec.train(train, config.text)
+    encoders = codec.source.encode_ids, codec.target.encode_ids
+    return codec, encode_pairs(train, *encoders, config.data.max_length), encode_pairs(val, *encoders)
+
+
+def tokenise_aside(*arguments: Any) -> Any:
+    """In a process of its own, forked before there is a CUDA context; call the result to wait for it."""
+    context = mp.get_context("fork")
+    here, there = context.Pipe(duplex=False)
+
+    def work() -> None:
+        codec, *tables = tokenise(*arguments)
+        there.send(
+            (codec, [[(t.flat.numpy(), t.bounds.numpy()) for t in (x.source, x.target)] for x in tables])
+        )
+
+    process = context.Process(target=work)
+    process.start()
+
+    def result() -> tuple[Codec, ParallelTokens, ParallelTokens]:
+        codec, tables = here.recv()
+        process.join()
+        train, val = (
+            ParallelTokens(
+                *(TokenTable(torch.from_numpy(f), torch.from_numpy(b), b[1:] - b[:-1]) for f, b in x)
+            )
+            for x in tables
+        )
+        return codec, train, val
+
+    return result
+
+
+def squared(plan: list[PlannedBatch]) -> list[PlannedBatch]:
+    """Batches as wide on both sides, in one of `WIDTHS` unless they are wider than all."""
+
+    def width(batch: PlannedBatch) -> int:
+        needed = max(batch.source_width, batch.target_width)
+        return next((width for width in WIDTHS if width >= needed), needed)
+
+    return [batch._replace(source_width=width(batch), target_width=width(batch)) for batch in plan]
+
+
+def train(
+    engine: Engine, config: RunConfig, tokens: ParallelTokens, watch: Stopwatch | None = None
+) -> Iterator[int]:
+    """The whole of training, a yield after each epoch; nothing is written to disk."""
+    settings, on_gpu, step = config.train, engine.device.type == "cuda", 0
+    for epoch in range(settings.epochs):
+        plan = tokens.plan(settings.batch_size, seed=settings.seed, epoch=epoch)
+        if on_gpu:
+            plan = squared(plan)
+        engine.model.train()
+        for number, batch in enumerate(tokens.batches(plan)):
+            done = (epoch + number / len(plan)) / settings.epochs
+            engine.step([batch], learning_rate(settings, step, done))
+            step += 1
+        if watch is not None:
+            watch.lap("training")
+        yield epoch + 1
+
+
+def race(
+    config: RunConfig, splits: dict[str, list[SentencePair]], device: torch.device, scored: str = TEST
+) -> dict[str, Any]:
+    """One run against the clock, and what it was worth."""
+    pairs, val = splits[config.data.train], splits[config.data.validation]
+    on_gpu, size = device.type == "cuda", config.text.vocabulary_size
+    watch = Stopwatch()
+    waiting = tokenise_aside(config, pairs, val) if on_gpu else None
+    torch.manual_seed(config.train.seed)
+    if waiting is None:
+        codec, tokens, val_tokens = tokenise(config, pairs, val)
+        watch.lap("tokenising")
+    model = Translator(config.model, size, size)
+    engine = Engine(model, config.train, device)
+    watch.lap("starting the device")
+    if waiting is not None:
+        model.train()
+        engine.prepare([(config.train.batch_size, width, width) for width in WIDTHS], size)
+        watch.lap("recording graphs")
+        codec, tokens, val_tokens = waiting()
+        watch.lap("waiting for the tokeniser")
+    assert codec.target.size == size, "the vocabulary is smaller than asked for"
+    tokens, val_tokens = tokens.to(device), val_tokens.to(device)
+    for _ in train(engine, config, tokens, watch):
+        pass
+    engine.show(model)
+    greedy = config.search.model_copy(update={"beam": 1})
+    measured = measure_bleu(model, codec, val_tokens.source, [pair.target for pair in val], greedy)
+    watch.lap("validation")
+    test = splits[scored]
+    sources = TokenTable.of(codec.source.encode_ids([pair.source for pair in test])).to(device)
+    bleu = measure_bleu(model, codec, sources, [pair.target for pair in test], greedy)
+    return {
+        "seconds": watch.total(),
+        "laps": watch.laps,
+        "validation_bleu": measured,
+        "bleu": bleu,
+        "split": scored,
+        "parameters": sum(parameter.numel() for parameter in model.parameters()),
+    }
+
+
+def one_seed(arguments: argparse.Namespace) -> None:
+    """In the process of one seed: prints one line of JSON."""
+    recipe = [*RECIPES[arguments.device, arguments.mark], *arguments.set, f"train.seed={arguments.seed}"]
+    config = load_config("quick", recipe)
+    bitext = open_bitext("multi30k")
+    splits = {name: list(bitext[name]) for name in {"train", "val", arguments.split}}
+    row = race(config, splits, torch.device(arguments.device), arguments.split)
+    print(json.dumps({"seed": arguments.seed, "device": describe(torch.device(arguments.device)), **row}))
+
+
+def commit() -> str:
+    asked = ["git", "-C", str(Path(__file__).parent), "describe", "--always", "--dirty"]
+    found = subprocess.run(asked, capture_output=True, text=True, check=False)
+    return found.stdout.strip() or "unknown"
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--device", choices=("cuda", "cpu"), required=True)
+    parser.add_argument("--mark", type=float, required=True, help="BLEU to reach")
+    parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2, 3])
+    parser.add_argument("--set", action="append", default=[], help="another setting, to try a recipe")
+    parser.add_argument("--split", default=TEST, help="val while a recipe is being chosen")
+    parser.add_argument("--log", type=Path, help="append the result, a line of JSON, to this file")
+    parser.add_argument("--seed", type=int, help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    if (arguments.device, arguments.mark) not in RECIPES:
+        parser.error(f"there are recipes for {', '.join(f'{d} {m:g}' for d, m in RECIPES)}")
+    if arguments.seed is not None:
+        one_seed(arguments)
+        return 0
+    rows = []
+    for seed in arguments.seeds:
+        again = [sys.executable, __file__, *sys.argv[1:], "--seed", str(seed)]
+        row = json.loads(subprocess.run(again, stdout=subprocess.PIPE, text=True, check=True).stdout)
+        rows.append(row)
+        laps = ", ".join(f"{name} {seconds:.2f}" for name, seconds in row["laps"].items())
+        print(
+            f"seed {seed}: BLEU {row['bleu']:.2f} (validation {row['validation_bleu']:.2f}) "
+            f"in {row['seconds']:.2f} s: {laps}",
+            flush=True,
+        )
+    passed = all(row["bleu"] >= arguments.mark for row in rows)
+    slowest = max(row["seconds"] for row in rows)
+    print(f"{'PASSED' if passed else 'MISSED'}: {arguments.mark:g} BLEU, slowest seed {slowest:.2f} s")
+    if arguments.log:
+        record = {
+            "date": datetime.now(UTC).isoformat(timespec="seconds"),
+            "commit": commit(),
+            "machine": f"{rows[0]['device']}, {os.cpu_count()} CPU cores, torch {torch.__version__}",
+            "python": platform.python_version(),
+            "mark": arguments.mark,
+            "split": arguments.split,
+            "recipe": [*RECIPES[arguments.device, arguments.mark], *arguments.set],
+            "passed": passed,
+            "slowest_seconds": slowest,
+            "seeds": rows,
+        }
+        with arguments.log.open("a", encoding="utf-8") as log:
+            log.write(json.dumps(record) + "\n")
+    return 0 if passed else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
