@@ -122,8 +122,6 @@ def test_an_average_is_not_the_last_weights(tmp_path: Path) -> None:
         {"text__unit": "bpe", "text__joint": True, "text__bpe_dropout": 0.2, "model__tie": "all"},
         {"model__attention": "multi-head", "model__layers": 2, "model__output_dropout": 0.2},
         {"train__precision": "bf16"},
-        {"train__r_drop": 2.0},
-        {"model__word_dropout": 0.1},
     ],
     ids=str,
 )

@@ -33,7 +33,6 @@ def data(lengths: list[tuple[int, int]], seed: int = 1) -> ParallelTokens:
 
 
 SHAPES = [{}, {"layers": 2}, {"tie": "target"}, {"layers": 3, "tie": "target"}]
-SHAPES += [{"layers": 2, "attend": "bottom"}, {"layers": 2, "attend": "every"}]
 
 
 @pytest.mark.parametrize("shape", SHAPES, ids=str)

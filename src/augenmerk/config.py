@@ -91,14 +91,12 @@ class ModelConfig(Settings):
     """Dropout on the embeddings of both languages."""
     output_dropout: float = Field(default=0.0, ge=0.0, lt=1.0)
     """Dropout before the output layer, and between GRU layers."""
-    word_dropout: float = Field(default=0.0, ge=0.0, lt=1.0)
-    """Chance that a whole token of a training sentence, of either language, is not seen at all."""
-    attend: Literal["top", "bottom", "every"] = "top"
-    """Which decoder layers attend: the top one, as in equations 10 and 11; the bottom one, the layers
-    above reading [a_i, g_i]; or every one, likewise."""
     tie: Literal["none", "target", "all"] = "none"
     """Embeddings that are one matrix: none; target embedding and output layer; with a joint vocabulary,
     also the source embedding."""
+    initial: Literal["torch", "orthogonal"] = "torch"
+    """Weights to begin with: torch's own; or orthogonal matrices inside the GRUs and, if embeddings are
+    tied, larger ones, with which a model learns faster (docs/experiments.md)."""
 
     @model_validator(mode="after")
     def _heads_divide_key(self) -> Self:
@@ -130,9 +128,6 @@ class TrainConfig(Settings):
     label_smoothing: float = Field(default=0.0, ge=0.0, lt=1.0)
     clip: float = Field(default=0.0, ge=0.0)
     """Longest gradient, by norm; 0 leaves gradients as they are."""
-    r_drop: float = Field(default=0.0, ge=0.0)
-    """R-Drop: how much two readings of a batch, under different dropout, must agree (alpha of Liang et al.
-    2021); 0 reads once."""
     ema: float = Field(default=0.0, ge=0.0, lt=1.0)
     """Decay of the moving average of the weights that is then evaluated and kept; 0 for none."""
     patience: int = Field(default=0, ge=0)

@@ -64,40 +64,18 @@ class Engine:
 
     def backward(self, batch: Batch, scale: float | Tensor) -> None:
         """Adds the gradients of scale * (sum over the batch's target tokens)."""
-        model, twice = self.model, bool(self.config.r_drop)
-        src, src_mask, tgt_in = (
-            torch.cat([x, x]) if twice else x for x in (batch.src, batch.src_mask, batch.tgt_in)
-        )
+        model = self.model
         with autocast(self.bf16, self.device):
-            features, _ = model.decode(tgt_in, model.encode(src, src_mask))
+            features, _ = model.decode(batch.tgt_in, model.encode(batch.src, batch.src_mask))
             if self._graphs is None:
-                mask = torch.cat([batch.tgt_mask, batch.tgt_mask]) if twice else batch.tgt_mask
-                logits, targets = model.output(features[mask]), batch.tgt_out[batch.tgt_mask]
+                logits, targets = model.output(features[batch.tgt_mask]), batch.tgt_out[batch.tgt_mask]
             else:
                 logits, targets = model.output(features).flatten(0, 1), batch.tgt_out.flatten()
-        loss = self.objective(logits, targets)
+        loss = nn.functional.cross_entropy(
+            logits, targets, ignore_index=PAD, reduction="sum", label_smoothing=self.config.label_smoothing
+        )
         (loss * scale).backward()  # type: ignore[no-untyped-call]
         self.loss_sum += loss.detach()
-
-    def objective(self, logits: Tensor, targets: Tensor) -> Tensor:
-        """What is minimised, summed over targets (N) that are not padding.
-
-        Of two readings, logits (2N, vocabulary), the mean of their cross-entropies and, by R-Drop, a
-        quarter of alpha * (KL(p || q) + KL(q || p)) = alpha * sum (p - q) (log p - log q).
-        """
-        alpha = self.config.r_drop
-        loss = nn.functional.cross_entropy(
-            logits,
-            torch.cat([targets, targets]) if alpha else targets,
-            ignore_index=PAD,
-            reduction="sum",
-            label_smoothing=self.config.label_smoothing,
-        )
-        if not alpha:
-            return loss
-        p, q = logits.log_softmax(dim=-1).chunk(2)
-        apart = ((p.exp() - q.exp()) * (p - q)).sum(dim=-1)
-        return loss / 2 + alpha / 4 * apart.masked_fill(targets == PAD, 0.0).sum()
 
     def prepare(self, shapes: Iterable[tuple[int, int, int]], vocabulary: int) -> None:
         """On a GPU, records the work on batches of these shapes (B, S, T) before there are any.
@@ -106,7 +84,8 @@ class Engine:
         """
         if self._graphs is None:
             return
-        for B, S, T in shapes:
+        shapes = list(shapes)
+        for B, S, T in shapes[:1] + shapes:  # the very first is done in the ordinary way, then recorded
             src, tgt = (torch.randint(UNK + 1, vocabulary, (B, W), device=self.device) for W in (S, T))
             mask, lengths = torch.ones_like(src, dtype=torch.bool), torch.full((B,), S, device=self.device)
             tgt_mask = torch.ones_like(tgt, dtype=torch.bool)
@@ -190,7 +169,7 @@ class Graphs:
         self._updated = False
 
     def step(self, group: Sequence[Batch], scale: float, lr: float, *, at_once: bool = False) -> None:
-        """`at_once`: only the very first shape is done in the ordinary way before it is recorded."""
+        """`at_once`: all shapes but the very first are recorded when they first come."""
         if at_once and self._seen:
             self._seen.update(shape_of(batch) for batch in group)
         outside = torch.cuda.current_stream(self._engine.device)

@@ -31,9 +31,9 @@ class StepByStep(nn.Module):
         outputs: Tensor = h.new_zeros(T, B, model.target_vocabulary)
         for i in range(T):
             b = model.embedding_dropout(model.W_b(tgt_in[i]))  # (B, E)
-            memory = model.attention.memory(h, batch.src_mask)
-            features, _, g = model.recur(b[:, None], g, memory)  # (B, 1, D + H)
-            outputs[i] = model.output(features[:, 0])  # (B, vocabulary)
+            output, g = model.decoder(b[:, None], g)  # (B, 1, H)
+            a, _ = model.attention(output, h, batch.src_mask)  # (B, 1, D)
+            outputs[i] = model.output(torch.cat([a, output], dim=-1)[:, 0])  # (B, vocabulary)
         return outputs
 
     def loss(self, batch: Batch, label_smoothing: float = 0.0) -> Tensor:

@@ -17,9 +17,6 @@ one call, attention is one batched product, and the output layer is one matrix p
 does the same for one more word.
 """
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from functools import lru_cache
 from typing import NamedTuple
 
 import torch
@@ -30,9 +27,6 @@ from augenmerk.model.attention import Memory, make_attention
 
 WIDTH = 64
 """Vocabularies are padded to a multiple of this: matrix units are several times faster on even widths."""
-
-OVERLAP = True
-"""Whether the two directions of the encoder run at the same time on a GPU."""
 
 
 class Source(NamedTuple):
@@ -54,11 +48,7 @@ class Translator(nn.Module):
         self.encoder = BidirectionalGRU(E, H, L, config.output_dropout)
         self.W_s = nn.ModuleList(nn.Linear(2 * H, H) for _ in range(L))
         self.W_b = self.W_z if config.tie == "all" else nn.Embedding(padded(target_vocabulary), E)
-        self.decoder = (
-            nn.GRU(E, H, L, batch_first=True, dropout=config.output_dropout if L > 1 else 0.0)
-            if config.attend == "top"
-            else nn.ModuleList(nn.GRU(E if n == 0 else 3 * H, H, batch_first=True) for n in range(L))
-        )
+        self.decoder = nn.GRU(E, H, L, batch_first=True, dropout=config.output_dropout if L > 1 else 0.0)
         if config.tie == "none":
             self.W_o = nn.Linear(3 * H, padded(target_vocabulary))
         else:
@@ -70,12 +60,31 @@ class Translator(nn.Module):
             nn.init.zeros_(self.W_o.bias)
         self.embedding_dropout = nn.Dropout(config.embedding_dropout)
         self.output_dropout = nn.Dropout(config.output_dropout)
+        if config.initial == "orthogonal":
+            self._begin_orthogonal()
         # Last, so that under one seed everything else begins alike whatever the mechanism.
         self.attention = make_attention(config)
 
+    def _begin_orthogonal(self) -> None:
+        """Matrices inside the GRUs that keep lengths, and embeddings that are large enough to be heard.
+
+        torch begins with GRU matrices that let a state die out within some words; and an output layer wants
+        entries of about E**-0.5, too faint for the GRUs that read the same matrix when it is tied.
+        """
+        for name, parameter in self.named_parameters():
+            for gate in parameter.data.chunk(3):
+                if ".weight_hh" in name:
+                    nn.init.orthogonal_(gate)
+                elif ".weight_ih" in name:
+                    nn.init.xavier_uniform_(gate)
+                elif ".bias_hh" in name or ".bias_ih" in name:
+                    nn.init.zeros_(gate)
+        if self.config.tie != "none":
+            nn.init.normal_(self.W_b.weight, std=0.25)
+
     def encode(self, src: Tensor, src_mask: Tensor) -> Source:
         """Equations 3 to 8, for sources (B, S) padded to the right."""
-        z = self.embed(self.W_z, src)  # (B, S, E)
+        z = self.embedding_dropout(self.W_z(src))  # (B, S, E)
         h, ends = self.encoder(z, src_mask)  # (B, S, D), L x (B, D)
         start = torch.stack([torch.relu(W_s(end)) for W_s, end in zip(self.W_s, ends, strict=True)])
         return Source(self.attention.memory(h, src_mask), start)
@@ -84,41 +93,10 @@ class Translator(nn.Module):
         self, tgt_in: Tensor, source: Source, *, need_weights: bool = False
     ) -> tuple[Tensor, Tensor | None]:
         """Equations 9 to 11 for whole targets (B, T) at once: [a_i, g_i] (B, T, D + H), and the weights."""
-        b = self.embed(self.W_b, tgt_in)  # (B, T, E)
-        features, weights, _ = self.recur(b, source.start, source.memory, need_weights=need_weights)
-        return features, weights
-
-    def recur(
-        self, b: Tensor, g: Tensor, memory: Memory, *, need_weights: bool = True
-    ) -> tuple[Tensor, Tensor | None, Tensor]:
-        """Equations 10 and 11 for b (N, T, E) from states g (L, N, H): [a_i, g_i], the weights, new g.
-
-        N sequences may be several for each of the B sentences of the memory: all are then its queries.
-        """
-        B = len(memory.values)
-        if isinstance(self.decoder, nn.GRU):
-            x, g = self.decoder(b, g)
-            query = x.reshape(B, -1, x.shape[2])
-            a, weights = self.attention.attend(query, memory, need_weights=need_weights)
-            return torch.cat([a, query], dim=-1), weights, g
-        x, features, weights, states = b, b, None, []
-        for number, layer in enumerate(self.decoder):
-            if number:
-                x = self.output_dropout(features).reshape(*b.shape[:2], -1)
-            x, state = layer(x, g[number, None])
-            states.append(state)
-            query = x.reshape(B, -1, x.shape[2])
-            if number == 0 or self.config.attend == "every":
-                a, weights = self.attention.attend(query, memory, need_weights=need_weights)
-            features = torch.cat([a, query], dim=-1)
-        return features, weights, torch.cat(states)
-
-    def embed(self, W: nn.Embedding, tokens: Tensor) -> Tensor:
-        """Equation 3 or 9, with dropout of numbers and of whole tokens."""
-        x: Tensor = self.embedding_dropout(W(tokens))
-        if self.training and self.config.word_dropout:
-            x = x * (torch.rand_like(x[..., :1]) >= self.config.word_dropout)
-        return x
+        b = self.embedding_dropout(self.W_b(tgt_in))  # (B, T, E)
+        g, _ = self.decoder(b, source.start)  # (B, T, H)
+        a, weights = self.attention.attend(g, source.memory, need_weights=need_weights)  # (B, T, D)
+        return torch.cat([a, g], dim=-1), weights
 
     def output(self, features: Tensor) -> Tensor:
         """Equation 12 before the softmax: (..., D + H) to (..., vocabulary), in fp32 or better.
@@ -148,9 +126,11 @@ class Translator(nn.Module):
         """
         B, K = tokens.shape
         b = self.W_b(tokens).reshape(B * K, 1, -1)
-        features, weights, g = self.recur(b, g.flatten(1, 2), memory)
+        output, g = self.decoder(b, g.flatten(1, 2))
+        query = output.reshape(B, K, -1)  # (B, K, H)
+        a, weights = self.attention.attend(query, memory)
         assert weights is not None
-        log_probabilities = self.output(features).log_softmax(dim=-1)
+        log_probabilities = self.output(torch.cat([a, query], dim=-1)).log_softmax(dim=-1)
         return log_probabilities, weights, g.view(-1, B, K, g.shape[2])
 
 
@@ -178,40 +158,12 @@ class BidirectionalGRU(nn.Module):
         for number, (forward, backward) in enumerate(zip(self.forwards, self.backwards, strict=True)):
             if number:
                 x = self.dropout(x)
-            with beside(x):
-                hb, _ = backward(reordered(x, reverse))
             hf, _ = forward(x)
-            join(x)
+            hb, _ = backward(reordered(x, reverse))
             end = torch.cat([hf, hb], dim=-1)
             ends.append(end.gather(1, last.expand(-1, 1, end.shape[2])).squeeze(1))
             x = torch.cat([hf, reordered(hb, reverse)], dim=-1)
         return x, ends
-
-
-@contextmanager
-def beside(x: Tensor) -> Iterator[None]:
-    """On a GPU, work inside runs at the same time as what follows, until `join`.
-
-    A GRU is a chain of small steps that leaves most of a GPU idle: two chains take hardly longer than one.
-    """
-    if not (OVERLAP and x.is_cuda):
-        yield
-        return
-    stream = side_stream(x.device)
-    stream.wait_stream(torch.cuda.current_stream(x.device))
-    with torch.cuda.stream(stream):
-        yield
-
-
-def join(x: Tensor) -> None:
-    """Waits, on the GPU, for what was begun `beside`."""
-    if OVERLAP and x.is_cuda:
-        torch.cuda.current_stream(x.device).wait_stream(side_stream(x.device))
-
-
-@lru_cache
-def side_stream(device: torch.device) -> torch.cuda.Stream:
-    return torch.cuda.Stream(device)  # type: ignore[no-untyped-call]
 
 
 def reordered(x: Tensor, places: Tensor) -> Tensor:
