@@ -390,7 +390,7 @@ def test_what_cannot_be_translated(bpe_run: Path, tmp_path: Path) -> None:
     assert "augenmerk train quick --data bilderbuch" in refused("Der Hund")
     assert "stdin, line 1: not UTF-8" in refused("--model", bpe_run, stdin=b"Der B\xe4r")
     for arguments, complaint in (
-        ({"model": tmp_path / "no"}, "there is no such run directory"),
+        ({"models": [tmp_path / "no"]}, "there is no such run directory"),
         ({"source": tmp_path}, "one or the other"),
         ({"output": Path(os.devnull)}, "not a file"),
         ({"subwords": True}, "add --json"),
@@ -399,7 +399,7 @@ def test_what_cannot_be_translated(bpe_run: Path, tmp_path: Path) -> None:
     ):
         asked: dict[str, Any] = {
             "texts": ["Der Hund"],
-            "model": bpe_run,
+            "models": [bpe_run],
             "source": None,
             "output": None,
             "options": {"sample": False, "beam": None, "n_best": 1},

@@ -7,6 +7,7 @@
     state.safetensors  what training goes on from: weights, moments, averages, random numbers, progress
     result.json        the summary; a run that has it is finished
     scores.json        what `augenmerk evaluate` found
+    other_scores.json  what it found by MBR, or in an ensemble with other runs
 
 Whenever the process dies, each file is the old one or the new one, never half of either (see
 `augenmerk.durable`). To keep files in step with each other, save the state last, after the model and the
@@ -49,6 +50,7 @@ except ImportError:  # Windows: there, nothing keeps two processes from training
 
 _CONFIG, _MODEL, _STATE = "config.toml", "model.safetensors", "state.safetensors"
 _METRICS, _RESULT, _SCORES = "metrics.jsonl", "result.json", "scores.json"
+_OTHER_SCORES = "other_scores.json"
 _LOCK = ".lock"
 _TOKENIZERS = (("tokenizer.json",), ("tokenizer.source.json", "tokenizer.target.json"))
 
@@ -208,11 +210,13 @@ class RunDirectory:
         with reading(path):
             return parse_object(read_text(path))
 
-    def write_scores(self, scores: Sequence[Mapping[str, Any]]) -> None:
-        self._write(_SCORES, _strict_json(scores, indent=2) + "\n")
+    def write_scores(self, scores: Sequence[Mapping[str, Any]], *, other: bool = False) -> None:
+        self._write(_OTHER_SCORES if other else _SCORES, _strict_json(scores, indent=2) + "\n")
 
-    def read_scores(self) -> list[dict[str, Any]]:
-        path = self.path / _SCORES
+    def read_scores(self, *, other: bool = False) -> list[dict[str, Any]]:
+        """What the run finds by itself and by search. The `other` scores are apart, where nobody takes
+        them for these."""
+        path = self.path / (_OTHER_SCORES if other else _SCORES)
         if not path.exists():
             return []
         with reading(path):

@@ -10,7 +10,9 @@ with different vocabularies can be compared; only not where words were replaced 
 cheaper to guess than they were.
 """
 
+import hashlib
 import math
+import os
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -29,8 +31,9 @@ from augenmerk.durable import reason, replace_file
 from augenmerk.errors import AugenmerkError
 from augenmerk.model.translator import Translator
 from augenmerk.scores import bleu_of, score_texts
+from augenmerk.search import mean_of_probabilities
 from augenmerk.text import Codec
-from augenmerk.translate import hypotheses_of, load_translator
+from augenmerk.translate import Models, hypotheses_of, least_risk, load_members, members
 from augenmerk.words import split_words
 
 BATCH_SIZE = 128
@@ -89,18 +92,25 @@ def count_words(pairs: Iterable[SentencePair]) -> int:
 
 
 @torch.inference_mode()
-def measure_loss(model: Translator, data: ParallelTokens, batch_size: int = BATCH_SIZE) -> Loss:
+def measure_loss(model: Models, data: ParallelTokens, batch_size: int = BATCH_SIZE) -> Loss:
     """In fp32 and without dropout, whatever the model was trained in."""
-    was_training = model.training
-    model.eval()
+    were_training = [member.training for member in members(model)]
+    for member in members(model):
+        member.eval()
     total = torch.zeros((), dtype=torch.float64, device=data.source.flat.device)
     tokens = 0
     for batch in data.batches(data.plan(batch_size, shuffle=False)):
-        features, _ = model.decode(batch.tgt_in, model.encode(batch.src, batch.src_mask))
-        logits = model.output(features[batch.tgt_mask])  # (real tokens, vocabulary)
-        total += nn.functional.cross_entropy(logits, batch.tgt_out[batch.tgt_mask], reduction="sum")
+        log_probs = []
+        for member in members(model):
+            features, _ = member.decode(batch.tgt_in, member.encode(batch.src, batch.src_mask))
+            logits = member.output(features[batch.tgt_mask])  # (real tokens, vocabulary)
+            log_probs.append(
+                -nn.functional.cross_entropy(logits, batch.tgt_out[batch.tgt_mask], reduction="none")
+            )
+        total -= mean_of_probabilities(log_probs).sum(dtype=torch.float64)
         tokens += batch.target_tokens
-    model.train(was_training)
+    for member, was_training in zip(members(model), were_training, strict=True):
+        member.train(was_training)
     return Loss(float(total), tokens)
 
 
@@ -143,14 +153,17 @@ def evaluate_run(
     device: torch.device,
     *,
     beams: Sequence[int] = (),
+    others: Sequence[RunDirectory] = (),
+    mbr: bool = False,
     ter: bool = False,
     progress: Progress = tell_nobody,
 ) -> list[dict[str, Any]]:
     """A row of scores for each split (if none is named, validation) and beam (if none is, the run's own).
 
-    The run keeps the rows in its scores.json, and what was scored in `hypotheses`.
+    The run keeps the rows in its scores.json, and what was scored in `hypotheses`. In an ensemble with
+    `others`, or by MBR over the list of each beam, the rows say so and are kept apart, in other_scores.json.
     """
-    evaluator = Evaluator(run, device, ter=ter, progress=progress)
+    evaluator = Evaluator(run, device, others=others, mbr=mbr, ter=ter, progress=progress)
     return [evaluation.row for evaluation in evaluator.evaluate(evaluator.read(splits), beams)]
 
 
@@ -164,17 +177,34 @@ class Evaluation:
 
 
 class Evaluator:
-    """A run with its model loaded, to be measured."""
+    """A run with its model loaded, to be measured: alone, or in an ensemble with others."""
 
     def __init__(
-        self, run: RunDirectory, device: torch.device, *, ter: bool = False, progress: Progress = tell_nobody
+        self,
+        run: RunDirectory,
+        device: torch.device,
+        *,
+        others: Sequence[RunDirectory] = (),
+        mbr: bool = False,
+        ter: bool = False,
+        progress: Progress = tell_nobody,
     ) -> None:
         self.run = run
+        self._mbr = mbr
+        self._how = {  # what rows say of themselves, unless it is one run by search
+            **({"with": [str(other.path) for other in others]} if others else {}),
+            **({"mbr": True} if mbr else {}),
+        }
         self._device = device
         self._ter = ter
         self._progress = progress
         self._codec = run.codec
-        self._model = load_translator(run, device)
+        self._models = load_members([run, *others], device)
+
+    @property
+    def name(self) -> str:
+        """Of what is measured, for people."""
+        return name_of(self.run, self._how)
 
     def read(self, splits: Sequence[str]) -> dict[str, list[SentencePair]]:
         """The pairs of these splits, or of the validation split; complains if one is absent or empty."""
@@ -193,19 +223,21 @@ class Evaluator:
     ) -> list[Evaluation]:
         """Each row is kept as soon as it is there: who stops halfway has half."""
         searches = [self._search(beam) for beam in dict.fromkeys(beams or [self.run.config.search.beam])]
+        if self._mbr and any(search.beam == 1 for search in searches):
+            raise AugenmerkError("MBR cannot choose from the one hypothesis of a beam of 1: give --beam 10.")
         found = []
         for split, pairs in splits.items():
             references = [pair.target.replace("\n", " ") for pair in pairs]  # a line each, as in the file
             _write_lines(reference_path(self.run, split), references)
             source, target = self._codec.source, self._codec.target
             data = encode_pairs(pairs, source.encode_ids, target.encode_ids)
-            loss = measure_loss(self._model, data.to(self._device))
+            loss = measure_loss(self._models, data.to(self._device))
             for search in searches:
                 hypotheses, seconds = self._translate(split, pairs, search)
-                _write_lines(hypothesis_path(self.run, split, search.beam), hypotheses)
                 row = {
                     "split": split,
                     "beam": search.beam,
+                    **self._how,
                     **score_texts(hypotheses, references, ter=self._ter),
                     "loss": loss.mean,
                     "perplexity": loss.perplexity,
@@ -214,6 +246,7 @@ class Evaluator:
                     "sentences": len(pairs),
                     "sentences_per_second": len(pairs) / seconds,
                 }
+                _write_lines(path_of_row(self.run, row), hypotheses)
                 _keep(self.run, row)
                 found.append(Evaluation(row, hypotheses, references))
         return found
@@ -226,8 +259,8 @@ class Evaluator:
     def _translate(
         self, split: str, pairs: Sequence[SentencePair], search: SearchConfig
     ) -> tuple[list[str], float]:
-        """Detokenised translations of the sources, and how many seconds the search for them took."""
-        what = f"{self.run.path}: {split}, beam {search.beam}"
+        """Detokenised translations of the sources, and how many seconds it took to find them."""
+        what = f"{self.name}: {split}, beam {search.beam}"
         sources = self._codec.source.encode_ids([pair.source for pair in pairs])
         order = sorted(range(len(pairs)), key=lambda i: len(sources[i]))  # similar lengths in one chunk
         texts, seconds = [""] * len(pairs), 0.0
@@ -236,17 +269,32 @@ class Evaluator:
             chunk = order[start : start + CHUNK]
             table = TokenTable.of(sources[i] for i in chunk).to(self._device)
             began = time.perf_counter()
-            found = hypotheses_of(self._model, table, search)
+            found = self._best(table, search)
             seconds += time.perf_counter() - began
-            for i, best in zip(chunk, found, strict=True):
-                texts[i] = self._codec.target.decode(best[0].ids)
+            for i, text in zip(chunk, found, strict=True):
+                texts[i] = text
         self._progress(what, len(order), len(order))
         return texts, seconds
 
+    def _best(self, table: TokenTable, search: SearchConfig) -> list[str]:
+        target = self._codec.target
+        if not self._mbr:
+            return target.decode_batch(best[0].ids for best in hypotheses_of(self._models, table, search))
+        found = [hypotheses_of(model, table, search, n_best=search.beam) for model in self._models]
+        return [least_risk(lists, target)[0].text for lists in zip(*found, strict=True)]
 
-def hypothesis_path(run: RunDirectory, split: str, beam: int) -> Path:
-    """A translation on each line, in the order of the split."""
-    return run.path / "hypotheses" / f"{split}.beam{beam}.txt"
+
+def hypothesis_path(
+    run: RunDirectory, split: str, beam: int, others: Sequence[str] = (), mbr: bool = False
+) -> Path:
+    """A translation on each line, in the order of the split; of an ensemble, or by MBR, a file of its own."""
+    name = f"{split}.beam{beam}"
+    if others:
+        # Which others, in few letters: their names may be the same, or too long for a file.
+        places = sorted(os.fsencode(Path(other).resolve()) for other in others)
+        digest = hashlib.sha256(b"\0".join(places)).hexdigest()[:8]
+        name += f".ensemble-of-{len(others) + 1}-{digest}"
+    return run.path / "hypotheses" / f"{name}{'.mbr' if mbr else ''}.txt"
 
 
 def reference_path(run: RunDirectory, split: str) -> Path:
@@ -263,10 +311,23 @@ def _write_lines(path: Path, lines: Iterable[str]) -> None:
 
 
 def _keep(run: RunDirectory, row: Mapping[str, Any]) -> None:
-    """In the run's scores, in place of an earlier row of the same split and beam."""
-    others = [
-        kept
-        for kept in run.read_scores()
-        if (kept.get("split"), kept.get("beam")) != (row["split"], row["beam"])
-    ]
-    run.write_scores([*others, row])
+    """In the run's scores, in place of an earlier row of the same split and beam (of the same ensemble).
+
+    Other scores than those of the run by itself and by search go into a file of their own.
+    """
+    other = "with" in row or "mbr" in row
+    kept = [each for each in run.read_scores(other=other) if path_of_row(run, each) != path_of_row(run, row)]
+    run.write_scores([*kept, row], other=other)
+
+
+def name_of(run: RunDirectory, row: Mapping[str, Any]) -> str:
+    """What a row is about, for people."""
+    together = f" with {', '.join(row['with'])}" if "with" in row else ""
+    return f"{run.path}{together}{' by MBR' if 'mbr' in row else ''}"
+
+
+def path_of_row(run: RunDirectory, row: Mapping[str, Any]) -> Path:
+    """Where the translations are that a row is about."""
+    return hypothesis_path(
+        run, row.get("split", ""), row.get("beam", 0), row.get("with", ()), row.get("mbr", False)
+    )

@@ -38,21 +38,25 @@ def compare_runs(
     device: torch.device,
     *,
     beams: Sequence[int] = (),
+    others: Sequence[RunDirectory] = (),
+    mbr: bool = False,
     ter: bool = False,
     progress: Progress = tell_nobody,
 ) -> list[dict[str, Any]]:
     """The rows of `evaluate_run`, each with the paired tests under "against"; both runs keep their rows.
 
+    The run against which this is tested is by itself, and by search: so a run can be tested against
+    itself, to see what an ensemble or MBR is worth.
     What must be the same is the sentences and not the settings: runs that were trained on more or less
     of a bitext, or with another vocabulary, may well be tested on the same sentences.
     """
-    if run.path.resolve() == against.path.resolve():
+    if run.path.resolve() == against.path.resolve() and not others and not mbr:
         raise AugenmerkError(f"{run.path} cannot be compared with itself; name another run.")
-    ours = Evaluator(run, device, ter=ter, progress=progress)
+    ours = Evaluator(run, device, others=others, mbr=mbr, ter=ter, progress=progress)
     theirs = Evaluator(against, device, ter=ter, progress=progress)
     pairs = ours.read(splits)
-    for split, others in theirs.read(list(pairs)).items():
-        _refuse_other_sentences(split, pairs[split], others, run.path, against.path)
+    for split, their_pairs in theirs.read(list(pairs)).items():
+        _refuse_other_sentences(split, pairs[split], their_pairs, run.path, against.path)
     beams = beams or [run.config.search.beam]
     rows = []
     for our, their in zip(ours.evaluate(pairs, beams), theirs.evaluate(pairs, beams), strict=True):
@@ -60,7 +64,7 @@ def compare_runs(
         progress(what, 0, 1)
         found = {}
         for name, comparison in compare_texts(our.hypotheses, their.hypotheses, our.references).items():
-            words = comparison.in_words(str(run.path), str(against.path))
+            words = comparison.in_words(ours.name, theirs.name)
             found[name] = {**asdict(comparison), "in_words": words}
         progress(what, 1, 1)
         rows.append({**our.row, "against": {"run": str(against.path), **found}})

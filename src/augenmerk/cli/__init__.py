@@ -103,7 +103,8 @@ def train(
 
 @app.command(
     epilog="Examples:  augenmerk evaluate runs/quick-multi30k-scaled-dot-1 --split test_2016_flickr --beam 1 "
-    "--beam 5    augenmerk evaluate runs/a --against runs/b"
+    "--beam 5    augenmerk evaluate runs/a --against runs/b    "
+    "augenmerk evaluate runs/a --with runs/b --with runs/c --beam 10 --mbr"
 )
 def evaluate(
     run: Annotated[Path, typer.Argument(help="The run directory.")],
@@ -113,6 +114,13 @@ def evaluate(
     beam: Annotated[
         list[int] | None, typer.Option(help="1 is greedy; repeatable; that of the run if none is given.")
     ] = None,
+    together: Annotated[
+        list[Path] | None,
+        typer.Option("--with", help="Another run that translates together with this one; repeatable."),
+    ] = None,
+    mbr: Annotated[
+        bool, typer.Option("--mbr", help="Of all that the beam finds, the one most like the others.")
+    ] = False,
     against: Annotated[
         Path | None, typer.Option(help="Another run: test whether the difference may be chance.")
     ] = None,
@@ -123,19 +131,22 @@ def evaluate(
     """Measure a trained run: BLEU, chrF, loss and perplexity."""
     from augenmerk.cli.evaluation import run as measure
 
-    measure(run, split or [], beam or [], against, ter, device, json)
+    measure(run, split or [], beam or [], together or [], mbr, against, ter, device, json)
 
 
 @app.command(
     epilog="Examples:  augenmerk translate --model runs/mine --beam 5 'Der kleine Hund schläft.'    "
-    "augenmerk translate --model runs/mine --input de.txt --output en.txt"
+    "augenmerk translate --model runs/mine --input de.txt --output en.txt    "
+    "augenmerk translate --model runs/a --model runs/b --beam 10 --mbr < de.txt"
 )
 def translate(
     text: Annotated[
         list[str] | None,
         typer.Argument(help="Sentences; lines on stdin if none is given.", show_default=False),
     ] = None,
-    model: Annotated[Path | None, typer.Option(help="The run directory.")] = None,
+    model: Annotated[
+        list[Path] | None, typer.Option(help="The run directory; several translate together.")
+    ] = None,
     beam: Annotated[int | None, typer.Option(help="1 is greedy; that of the run if left out.")] = None,
     n_best: Annotated[int, typer.Option(help="How many translations of each sentence.")] = 1,
     input: Annotated[  # noqa: A002 (the flag is called --input)
@@ -149,6 +160,13 @@ def translate(
     temperature: Annotated[float, typer.Option(help="Of samples: less is less random.")] = 1.0,
     top_k: Annotated[int, typer.Option(help="Of samples: only the likeliest words; 0 for all.")] = 0,
     seed: Annotated[int, typer.Option(help="Of samples.")] = 1,
+    mbr: Annotated[
+        bool, typer.Option("--mbr", help="Of all candidates, the one most like the others, by chrF.")
+    ] = False,
+    candidates: Annotated[
+        int | None,
+        typer.Option(help="Of --mbr, from each model: as many as the beam is wide, or 50 samples."),
+    ] = None,
     device: Annotated[str, typer.Option(help="auto, cpu or cuda.")] = "auto",
     subwords: Annotated[
         bool, typer.Option("--subwords", help="With --json: also the attention over subwords.")
@@ -162,7 +180,7 @@ def translate(
 
     run(
         text or [],
-        model,
+        model or [],
         input,
         output,
         {
@@ -173,6 +191,8 @@ def translate(
             "temperature": temperature,
             "top_k": top_k,
             "seed": seed,
+            "mbr": mbr,
+            "candidates": candidates,
         },
         device,
         json,

@@ -2,6 +2,7 @@
 
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from rich.table import Table
 from augenmerk.checkpoint import RunDirectory
 from augenmerk.cli.terminal import err, out, print_json
 from augenmerk.cli.training import choose_device
-from augenmerk.evaluate import evaluate_run, hypothesis_path, reference_path
+from augenmerk.evaluate import evaluate_run, name_of, path_of_row, reference_path
 from augenmerk.scores import sacrebleu_command
 from augenmerk.significance import compare_runs
 
@@ -23,6 +24,8 @@ def run(
     place: Path,
     splits: Sequence[str],
     beams: Sequence[int],
+    others: Sequence[Path],
+    mbr: bool,
     against: Path | None,
     ter: bool,
     device: str,
@@ -31,26 +34,34 @@ def run(
     """Measures, keeps what was measured in the run, and prints it."""
     chosen = choose_device(device)
     directory = RunDirectory.open(place)
-    other = RunDirectory.open(against) if against is not None else None
+    together = [RunDirectory.open(other) for other in others]
+    rival = RunDirectory.open(against) if against is not None else None
+    measure = evaluate_run if rival is None else partial(compare_runs, against=rival)
     with _Display() as display:
-        if other is None:
-            rows = evaluate_run(directory, splits, chosen, beams=beams, ter=ter, progress=display.update)
-        else:
-            rows = compare_runs(
-                directory, other, splits, chosen, beams=beams, ter=ter, progress=display.update
-            )
+        rows = measure(
+            run=directory,
+            splits=splits,
+            device=chosen,
+            beams=beams,
+            others=together,
+            mbr=mbr,
+            ter=ter,
+            progress=display.update,
+        )
     if json:
         print_json(rows)
     else:
+        if others or mbr:
+            out().print(f"{escape(name_of(directory, rows[0]))}\n", soft_wrap=True)
         out().print(_table(rows, cased=not directory.codec.target.lowercase, ter=ter))
         for name, heading in (("bleu", "BLEU"), ("chrf", "chrF"), ("ter", "TER")):
             if name in rows[0]:
                 out().print(f"[dim]{heading:5}{rows[0][f'{name}_signature']}[/]", soft_wrap=True)
         for row in rows:
             if "against" in row:
-                _print_comparison(row, directory.path)
+                _print_comparison(row, name_of(directory, row))
     for split in dict.fromkeys(row["split"] for row in rows):
-        files = [hypothesis_path(directory, split, row["beam"]) for row in rows if row["split"] == split]
+        files = [path_of_row(directory, row) for row in rows if row["split"] == split]
         command = shlex.join(sacrebleu_command(reference_path(directory, split), files, ter=ter))
         err().print(f"[dim]The same scores:  {escape(command)}[/]", soft_wrap=True)
 
@@ -78,21 +89,21 @@ def _table(rows: Iterable[Row], cased: bool, ter: bool) -> Table:
     return table
 
 
-def _print_comparison(row: Row, place: Path) -> None:
+def _print_comparison(row: Row, name: str) -> None:
     against = row["against"]
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     table.add_column(f"{escape(row['split'])}, beam {row['beam']}")
     for heading in ("BLEU", "95%", "chrF", "95%"):
         table.add_column(heading, justify="right")
-    for name, score, interval in (
-        (str(place), "score", "interval"),
+    for whose, score, interval in (
+        (name, "score", "interval"),
         (against["run"], "score_against", "interval_against"),
     ):
         cells = []
         for metric in (against["bleu"], against["chrf"]):
             low, high = metric[interval]
             cells += [f"{metric[score]:.2f}", f"{low:.2f} to {high:.2f}"]
-        table.add_row(escape(name), *cells)
+        table.add_row(escape(whose), *cells)
     out().print()
     out().print(table)
     for metric in ("bleu", "chrf"):

@@ -2,7 +2,7 @@
 
 import json
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 import typer
@@ -18,7 +18,7 @@ from augenmerk.translate import Options, TextTranslator, Translation, load
 
 def run(
     texts: list[str],
-    model: Path | None,
+    models: Sequence[Path],
     source: Path | None,
     output: Path | None,
     options: Options,
@@ -27,7 +27,7 @@ def run(
     subwords: bool,
 ) -> None:
     """Translates what is given, in its order; the output file appears when all of it is done."""
-    if model is None:
+    if not models:
         raise AugenmerkError(
             "Say which run to translate with: --model RUN; to train one first: augenmerk train quick "
             "--data bilderbuch."
@@ -40,9 +40,11 @@ def run(
         )
     if options["sample"] and options["beam"] is not None:
         raise AugenmerkError("A sample is drawn without a beam; give --sample or --beam.")
+    if options.get("candidates") is not None and not options.get("mbr"):
+        raise AugenmerkError("--candidates are what --mbr chooses from: add --mbr, or say --n-best.")
     if output is not None and output.exists() and not output.is_file():
         raise AugenmerkError(f"{output} is not a file that could be replaced; give --output another name.")
-    translator = load(model, choose_device(device))
+    translator = load(models, choose_device(device))
     translations = _translated(translator, texts, source, options)
     lines = (
         line
@@ -97,4 +99,5 @@ def _lines(
         yield translation.text + "\n"
     else:
         for each in (translation, *translation.alternatives):
-            yield f"{number}\t{each.score:.4f}\t{each.text}\n"
+            worth = each.score if each.expected_chrf is None else each.expected_chrf
+            yield f"{number}\t{worth:.4f}\t{each.text}\n"

@@ -9,6 +9,7 @@ anything of width V. The hypotheses are read back from that at the end, along th
 
 from augenmerk.search.beam import BeamStep, length_limits, search
 from augenmerk.search.decoder import Decoder, Hypothesis, State
+from augenmerk.search.ensemble import EnsembleDecoder, mean_of_probabilities
 from augenmerk.search.tree import BeamTrace, TraceNode, trace
 from augenmerk.search.walk import force, sample
 
@@ -16,11 +17,13 @@ __all__ = [
     "BeamStep",
     "BeamTrace",
     "Decoder",
+    "EnsembleDecoder",
     "Hypothesis",
     "State",
     "TraceNode",
     "force",
     "length_limits",
+    "mean_of_probabilities",
     "sample",
     "search",
     "trace",

@@ -1,15 +1,22 @@
 """Text to `Translation`: ids, encoder, search, and back to words with the attention over them."""
 
-from augenmerk.translate.decoding import TranslatorDecoder, hypotheses_of, load_translator
-from augenmerk.translate.texts import Options, TextTranslator, load
+from augenmerk.translate.decoding import Models, TranslatorDecoder, hypotheses_of, load_translator, members
+from augenmerk.translate.ensemble import load_members
+from augenmerk.translate.mbr import least_risk
+from augenmerk.translate.options import Options
+from augenmerk.translate.texts import TextTranslator, load
 from augenmerk.translate.translation import Translation
 
 __all__ = [
+    "Models",
     "Options",
     "TextTranslator",
     "Translation",
     "TranslatorDecoder",
     "hypotheses_of",
+    "least_risk",
     "load",
+    "load_members",
     "load_translator",
+    "members",
 ]

@@ -11,7 +11,7 @@ from augenmerk.checkpoint import RunDirectory
 from augenmerk.config import SearchConfig
 from augenmerk.model.attention import Memory
 from augenmerk.model.translator import Translator
-from augenmerk.search import Hypothesis, State, force, length_limits, search
+from augenmerk.search import Decoder, EnsembleDecoder, Hypothesis, State, force, length_limits, search
 from augenmerk.tensorfile import fit
 
 HYPOTHESES = 640
@@ -53,28 +53,46 @@ class TranslatorDecoder:
 
 Found = TypeVar("Found")
 
+Models = Translator | Sequence[Translator]
+"""A model, or several with the same vocabularies, which are an ensemble."""
+
+
+def members(model: Models) -> Sequence[Translator]:
+    """One or more."""
+    return (model,) if isinstance(model, Translator) else model
+
+
+def decoder_of(model: Models, batch: Batch) -> Decoder:
+    """That has read the sources of a batch."""
+    decoders = []
+    for member in members(model):
+        source = member.encode(batch.src, batch.src_mask)
+        decoders.append(TranslatorDecoder(member, source.memory, source.start))
+    return decoders[0] if len(decoders) == 1 else EnsembleDecoder(decoders)
+
 
 @torch.inference_mode()
 def decoded(
-    model: Translator,
+    model: Models,
     sources: TokenTable,
     batch_size: int,
-    find: Callable[[TranslatorDecoder, Batch], Sequence[Found]],
+    find: Callable[[Decoder, Batch], Sequence[Found]],
 ) -> list[Found]:
     """What `find` finds for each source, in the order of the sources."""
     if not len(sources):
         return []
-    was_training = model.training
-    model.eval()
+    were_training = [member.training for member in members(model)]
+    for member in members(model):
+        member.eval()
     nothing = TokenTable.of([()] * len(sources)).to(sources.flat.device)
     data = ParallelTokens(sources, nothing)
     found: dict[int, Found] = {}
     # Sources of similar length together: they are encoded, and mostly done, at the same time.
     for batch in data.batches(data.plan(batch_size, shuffle=False)):
-        source = model.encode(batch.src, batch.src_mask)
-        results = find(TranslatorDecoder(model, source.memory, source.start), batch)
+        results = find(decoder_of(model, batch), batch)
         found.update(zip(batch.indices.tolist(), results, strict=True))
-    model.train(was_training)
+    for member, was_training in zip(members(model), were_training, strict=True):
+        member.train(was_training)
     return [found[index] for index in range(len(sources))]
 
 
@@ -84,7 +102,7 @@ def sentences_per_batch(beam: int) -> int:
 
 
 def hypotheses_of(
-    model: Translator,
+    model: Models,
     sources: TokenTable,
     config: SearchConfig,
     *,
@@ -94,7 +112,7 @@ def hypotheses_of(
 ) -> list[list[Hypothesis]]:
     """The best hypotheses for each source, in the order of the sources."""
 
-    def find(decoder: TranslatorDecoder, batch: Batch) -> list[list[Hypothesis]]:
+    def find(decoder: Decoder, batch: Batch) -> list[list[Hypothesis]]:
         return search(
             decoder,
             beam=config.beam,
@@ -108,11 +126,11 @@ def hypotheses_of(
 
 
 def forced_hypotheses(
-    model: Translator, sources: TokenTable, targets: Sequence[Sequence[int]]
+    model: Models, sources: TokenTable, targets: Sequence[Sequence[int]]
 ) -> list[Hypothesis]:
     """What the model thinks of given targets, and where it looks as it reads them."""
 
-    def find(decoder: TranslatorDecoder, batch: Batch) -> list[Hypothesis]:
+    def find(decoder: Decoder, batch: Batch) -> list[Hypothesis]:
         return force(decoder, [targets[index] for index in batch.indices.tolist()])
 
     return decoded(model, sources, sentences_per_batch(1), find)

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from random import Random
-from typing import Any, TypedDict, Unpack, overload
+from typing import Any, Unpack, overload
 
 import torch
 
@@ -13,16 +13,19 @@ from augenmerk.checkpoint import RunDirectory
 from augenmerk.config import RunConfig, SearchConfig
 from augenmerk.errors import AugenmerkError
 from augenmerk.model.translator import Translator
-from augenmerk.search import BeamTrace, Hypothesis, length_limits, sample, trace
+from augenmerk.search import BeamTrace, Decoder, Hypothesis, length_limits, sample, trace
 from augenmerk.text import UNK, Codec
 from augenmerk.translate.decoding import (
-    TranslatorDecoder,
+    Models,
     decoded,
     forced_hypotheses,
     hypotheses_of,
-    load_translator,
+    members,
     sentences_per_batch,
 )
+from augenmerk.translate.ensemble import load_members
+from augenmerk.translate.mbr import least_risk
+from augenmerk.translate.options import DEFAULTS, SAMPLES, Options
 from augenmerk.translate.translation import Translation, Words
 from augenmerk.words import detokenise
 
@@ -32,61 +35,45 @@ CHUNK_CHARACTERS = 200_000
 sentences of similar length together, and all that is in memory at a time."""
 
 
-class Options(TypedDict, total=False):
-    """How to translate; what is absent is as in `DEFAULTS`."""
-
-    beam: int | None
-    """Hypotheses kept at each step; 1 is greedy. None: as the run's settings say, as for the next two."""
-    length_penalty: float | None
-    max_length: int | None
-    """Longest translation, in tokens."""
-    n_best: int
-    """How many translations of each sentence. If no beam is given, it is at least as wide."""
-    allow_unknown: bool
-    """Whether <unk> may be produced."""
-    replace_unknown: bool
-    """Whether the source word attended to most takes the place of each <unk>."""
-    sample: bool
-    """Whether translations are drawn at random, instead of searched for; `n_best` of each sentence."""
-    temperature: float
-    """Of samples: less is less random."""
-    top_k: int
-    """Of samples: only so many likeliest tokens at each step; 0 for all."""
-    seed: int
-    """Of samples: the same sentences and the same seed give the same."""
+Ranked = list[list[tuple[Hypothesis, float | None]]]
+"""Of each sentence, the best first; with the expected chrF, if that is what they are ranked by."""
 
 
-DEFAULTS: Options = {
-    "beam": None,
-    "length_penalty": None,
-    "max_length": None,
-    "n_best": 1,
-    "allow_unknown": True,
-    "replace_unknown": False,
-    "sample": False,
-    "temperature": 1.0,
-    "top_k": 0,
-    "seed": 1,
-}
+def load(run: Path | str | Sequence[Path | str], device: torch.device | str = "cpu") -> "TextTranslator":
+    """The translator that was trained in a run directory; of several, their ensemble.
 
-
-def load(run: Path | str, device: torch.device | str = "cpu") -> "TextTranslator":
-    """The translator that was trained in a run directory."""
-    directory = RunDirectory.open(Path(run))
-    return TextTranslator(load_translator(directory, device), directory.codec, directory.config)
+    The settings for the search are those of the first.
+    """
+    places = [run] if isinstance(run, Path | str) else run
+    if not places:
+        raise AugenmerkError("There is no run to load: name one, or several for an ensemble.")
+    directories = [RunDirectory.open(Path(place)) for place in places]
+    models, config = load_members(directories, device), directories[0].config
+    longest = min(directory.config.data.max_length for directory in directories)
+    data = config.data.model_copy(update={"max_length": longest})
+    return TextTranslator(models, directories[0].codec, config.model_copy(update={"data": data}))
 
 
 class TextTranslator:
-    """A trained model that is asked in words and answers in words."""
+    """A trained model, or an ensemble of several, that is asked in words and answers in words."""
 
-    def __init__(self, model: Translator, codec: Codec, config: RunConfig) -> None:
-        self.model = model
+    def __init__(self, model: Models, codec: Codec, config: RunConfig) -> None:
+        self.models = tuple(members(model))
         self.codec = codec
         self.config = config
 
     @property
+    def model(self) -> Translator:
+        """For what can be asked of one model only."""
+        if len(self.models) > 1:
+            raise AugenmerkError(
+                f"This needs one model, and here are {len(self.models)} together: load a single run."
+            )
+        return self.models[0]
+
+    @property
     def longest_source(self) -> int:
-        """In tokens: the model was trained on nothing longer. What is beyond is not read."""
+        """In tokens: no model was trained on anything longer. What is beyond is not read."""
         return self.config.data.max_length
 
     @overload
@@ -110,14 +97,15 @@ class TextTranslator:
         chosen: Options = {**DEFAULTS, **options}
         search = self._settings(chosen)
         chance = Random(chosen["seed"])
-        for chunk in _chunks(lines, max(1, CHUNK_LINES // chosen["n_best"])):
+        found = self._candidates(chosen, search) * len(self.models)
+        for chunk in _chunks(lines, max(1, CHUNK_LINES // found)):
             yield from self._translate(chunk, chosen, search, chance)
 
     def score(self, source: str, target: str) -> Translation:
         """What the model thinks of a translation that is given to it, and where it looks as it reads that."""
         encoded = self.codec.target.encode(target)
         ids = self.codec.source.encode_ids([source])[0]
-        [hypothesis] = forced_hypotheses(self.model, self._table([ids]), [encoded.ids])
+        [hypothesis] = forced_hypotheses(self.models, self._table([ids]), [encoded.ids])
         length = len(hypothesis.token_log_probabilities)
         norm: float = length**self.config.search.length_penalty
         return self._translation(
@@ -133,13 +121,13 @@ class TextTranslator:
         chosen: Options = {**DEFAULTS, "beam": beam, "n_best": n_best}
         search = self._settings(chosen)
 
-        def find(decoder: TranslatorDecoder, batch: Batch) -> list[BeamTrace]:
+        def find(decoder: Decoder, batch: Batch) -> list[BeamTrace]:
             limits = length_limits(search, batch.src_lengths.tolist())
             penalty = search.length_penalty
             return trace(decoder, beam=search.beam, n_best=n_best, length_penalty=penalty, max_lengths=limits)
 
         table = self._table(self.codec.source.encode_ids([text]))
-        [tree] = (each.to_json() for each in decoded(self.model, table, 1, find))
+        [tree] = (each.to_json() for each in decoded(self.models, table, 1, find))
         target = self.codec.target
         for node in tree["nodes"]:
             node["text"] = target.token(node["token"])
@@ -154,15 +142,36 @@ class TextTranslator:
             if chosen[key] is not None:
                 tree[key] = chosen[key]
         if chosen["beam"] is None:
-            tree["beam"] = max(tree["beam"], chosen["n_best"])
+            tree["beam"] = max(tree["beam"], chosen["n_best"], chosen["candidates"] or 1)
         if chosen["n_best"] < 1:
             raise AugenmerkError(f"n_best = {chosen['n_best']} is impossible: it must be 1 or more.")
-        if chosen["replace_unknown"] and self.config.model.attention in ("none", "mean"):
-            raise AugenmerkError(
-                f"The attention of this model is '{self.config.model.attention}', which does not tell from "
-                f"which source word an unknown word comes: none can be replaced."
-            )
+        for model in self.models:
+            if chosen["replace_unknown"] and model.config.attention in ("none", "mean"):
+                raise AugenmerkError(
+                    f"The attention of this model is '{model.config.attention}', which does not tell from "
+                    f"which source word an unknown word comes: none can be replaced."
+                )
         return RunConfig.checked({"search": tree}, "translate").search
+
+    def _candidates(self, chosen: Options, search: SearchConfig) -> int:
+        """How many hypotheses of each model are looked for."""
+        if not chosen["mbr"]:
+            if chosen["candidates"] is not None:
+                raise AugenmerkError("Candidates are what MBR chooses from: ask for mbr too, or for n_best.")
+            return chosen["n_best"]
+        count = chosen["candidates"]
+        if count is None:
+            count = SAMPLES if chosen["sample"] else search.beam
+        if count < 2:
+            raise AugenmerkError(
+                f"MBR cannot choose from {count} candidate of each model: it must be 2 or more, as with a "
+                f"beam of 10."
+            )
+        if not chosen["sample"] and count > search.beam:
+            raise AugenmerkError(
+                f"A beam of {search.beam} does not find {count} candidates: make it as wide as that."
+            )
+        return count
 
     def _translate(
         self, texts: Sequence[str], chosen: Options, search: SearchConfig, chance: Random
@@ -170,42 +179,59 @@ class TextTranslator:
         ids = self.codec.source.encode_ids(texts)
         spoken = [index for index in range(len(texts)) if ids[index]]
         table = self._table([ids[index] for index in spoken])
-        if chosen["sample"]:
-            found = self._sampled(table, chosen, search, chance)
-        else:
-            found = hypotheses_of(
-                self.model, table, search, n_best=chosen["n_best"], allow_unknown=chosen["allow_unknown"]
-            )
+        find = self._least_risk if chosen["mbr"] else self._likeliest
+        found = find(table, chosen, search, chance.getrandbits(62))
         translations = [Translation(source=text, text="") for text in texts]
-        for index, hypotheses in zip(spoken, found, strict=True):
+        for index, candidates in zip(spoken, found, strict=True):
             best, *others = (
-                self._found(texts[index], len(ids[index]), hypothesis, chosen["replace_unknown"])
-                for hypothesis in hypotheses
+                replace(
+                    self._found(texts[index], len(ids[index]), hypothesis, chosen["replace_unknown"]),
+                    expected_chrf=expected_chrf,
+                )
+                for hypothesis, expected_chrf in candidates
             )
             translations[index] = replace(best, alternatives=tuple(others)) if others else best
         return translations
 
-    def _sampled(
-        self, table: TokenTable, chosen: Options, search: SearchConfig, chance: Random
-    ) -> list[list[Hypothesis]]:
-        seed = chance.getrandbits(62)
+    def _likeliest(self, table: TokenTable, chosen: Options, search: SearchConfig, seed: int) -> Ranked:
+        found = self._hypotheses(self.models, table, chosen, search, seed)
+        return [[(hypothesis, None) for hypothesis in hypotheses] for hypotheses in found]
 
-        def find(decoder: TranslatorDecoder, batch: Batch) -> list[list[Hypothesis]]:
+    def _least_risk(self, table: TokenTable, chosen: Options, search: SearchConfig, seed: int) -> Ranked:
+        # All with one seed: another order of the models changes nothing.
+        found = [self._hypotheses(model, table, chosen, search, seed) for model in self.models]
+        ranked = (
+            least_risk(lists, self.codec.target, sampled=chosen["sample"])
+            for lists in zip(*found, strict=True)
+        )
+        return [
+            [(each.hypothesis, each.expected_chrf) for each in candidates[: chosen["n_best"]]]
+            for candidates in ranked
+        ]
+
+    def _hypotheses(
+        self, model: Models, table: TokenTable, chosen: Options, search: SearchConfig, seed: int
+    ) -> list[list[Hypothesis]]:
+        count, allow_unknown = self._candidates(chosen, search), chosen["allow_unknown"]
+        if not chosen["sample"]:
+            return hypotheses_of(model, table, search, n_best=count, allow_unknown=allow_unknown)
+
+        def find(decoder: Decoder, batch: Batch) -> list[list[Hypothesis]]:
             return sample(
                 decoder,
                 seed=seed + int(batch.indices[0]),  # another for each batch
-                n=chosen["n_best"],
+                n=count,
                 temperature=chosen["temperature"],
                 top_k=chosen["top_k"],
                 max_lengths=length_limits(search, batch.src_lengths.tolist()),
-                allow_unknown=chosen["allow_unknown"],
+                allow_unknown=allow_unknown,
             )
 
-        return decoded(self.model, table, sentences_per_batch(chosen["n_best"]), find)
+        return decoded(model, table, sentences_per_batch(count), find)
 
     def _table(self, sentences: Sequence[Sequence[int]]) -> TokenTable:
         table = TokenTable.of(ids[: self.longest_source] for ids in sentences)
-        return table.to(self.model.W_z.weight.device)
+        return table.to(self.models[0].W_z.weight.device)
 
     def _found(self, source: str, tokens: int, hypothesis: Hypothesis, replace_unknown: bool) -> Translation:
         target = self.codec.target

@@ -38,8 +38,10 @@ class Translation:
     source: str
     text: str
     score: float = 0.0
-    """log_probability / length**length_penalty: what alternatives are ranked by."""
+    """log_probability / length**length_penalty: what a search ranks alternatives by."""
     log_probability: float = 0.0
+    expected_chrf: float | None = None
+    """What alternatives are ranked by, if minimum Bayes risk chose between them."""
     finished: bool = True
     """Whether it came to its end, rather than to its maximum length."""
     truncated: bool = False
@@ -116,6 +118,8 @@ class Translation:
             "word_log_probabilities": list(self.word_log_probabilities),
             "attention": _plain(self.attention),
         }
+        if self.expected_chrf is not None:
+            tree["expected_chrf"] = self.expected_chrf
         if subwords:
             tree["source_subwords"] = list(self.source_subwords)
             tree["target_subwords"] = list(self.target_subwords)

@@ -1,0 +1,57 @@
+"""Several decoders that choose every word together."""
+
+import math
+from collections.abc import Sequence
+from functools import reduce
+from itertools import islice
+
+import torch
+from torch import Tensor
+
+from augenmerk.search.decoder import Decoder, State
+
+
+class EnsembleDecoder:
+    """The mean of what its members think of the next word, and of where they look.
+
+    It is probabilities that are averaged, not their logarithms. Their mean is a distribution as it stands, so
+    all that is said of scores, loss and samples holds for an ensemble too; its loss is never above the
+    mean of its members' losses; and no member alone can veto a word that it hardly knows.
+
+    The members read the same sentences, know the same V ids and have the same S source positions. The
+    state is that of the first member, followed by that of the second, and so on.
+    """
+
+    def __init__(self, members: Sequence[Decoder]) -> None:
+        self._members = members
+        self._parts = [len(member.start()) for member in members]  # of the state
+
+    @property
+    def sentences(self) -> int:
+        return self._members[0].sentences
+
+    def start(self) -> State:
+        return tuple(part for member in self._members for part in member.start())
+
+    def step(self, tokens: Tensor, state: State) -> tuple[Tensor, Tensor, State]:
+        rest = iter(state)
+        log_probs, weights, states = zip(
+            *(
+                member.step(tokens, tuple(islice(rest, parts)))
+                for member, parts in zip(self._members, self._parts, strict=True)
+            ),
+            strict=True,
+        )
+        together = mean_of_probabilities(log_probs)
+        return together, torch.stack(weights).mean(0), tuple(part for state in states for part in state)
+
+    def keep(self, sentences: Tensor) -> "EnsembleDecoder":
+        return EnsembleDecoder([member.keep(sentences) for member in self._members])
+
+
+def mean_of_probabilities(log_probs: Sequence[Tensor]) -> Tensor:
+    """The logarithm of the mean of the members' probabilities, of which their logarithms are given.
+
+    A pair at a time: on a CPU that takes a sixth of the time of `logsumexp` over all of them stacked.
+    """
+    return reduce(torch.logaddexp, log_probs) - math.log(len(log_probs))
