@@ -227,7 +227,7 @@ class TextTranslator:
                 allow_unknown=allow_unknown,
             )
 
-        return decoded(model, table, sentences_per_batch(count), find)
+        return decoded(model, table, sentences_per_batch(count, table.flat.device), find)
 
     def _table(self, sentences: Sequence[Sequence[int]]) -> TokenTable:
         table = TokenTable.of(ids[: self.longest_source] for ids in sentences)
