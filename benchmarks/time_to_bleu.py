@@ -27,6 +27,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+import torch._dynamo  # which the first optimizer imports, in seconds
 from tokens_aside import TokensAside
 
 from augenmerk.batching import ParallelTokens, PlannedBatch, TokenTable, encode_pairs
@@ -40,12 +41,17 @@ from augenmerk.train import describe, learning_rate
 
 TEST = "test_2016_flickr"
 
+_WIDE = ["model.embedding=512", "model.hidden=512", "train.batch_size=256", "train.warmup=50"]
+
 # Marks, and what differs from the preset `quick`.
 RECIPES: dict[tuple[str, float], list[str]] = {
-    ("cuda", 36): ["model.hidden=512", "train.batch_size=256", "train.epochs=4", "train.warmup=100"],
-    ("cuda", 38): ["model.hidden=512", "train.batch_size=256", "train.epochs=6", "train.warmup=100"],
-    ("cuda", 40): ["model.hidden=512", "train.batch_size=256", "train.epochs=20", "train.warmup=100"],
-    ("cpu", 36): ["train.epochs=4"],
+    ("cuda", 36): [*_WIDE, "train.lr=0.005", "train.epochs=3"],
+    ("cuda", 38): [*_WIDE, "train.lr=0.004", "train.epochs=5"],
+    ("cuda", 40): [
+        *(*_WIDE, "text.vocabulary_size=10000", "train.lr=0.003", "train.epochs=20"),
+        *("model.embedding_dropout=0.3", "model.output_dropout=0.3"),
+    ],
+    ("cpu", 36): ["train.epochs=5", "train.warmup=100"],
     ("cpu", 38): ["train.epochs=8"],
 }
 
