@@ -11,8 +11,8 @@ PACKAGE = Path(augenmerk.__file__).parent
 LAYERS = (
     *("errors", "durable", "words", "config", "figures", "bitext", "text", "subword_dropout"),
     *("batching", "precision", "model", "search"),
-    *("alignment", "tensorfile", "checkpoint", "scores", "translate", "evaluate", "significance"),
-    *("engine", "train", "demo", "bench", "cli"),
+    *("alignment", "tensorfile", "checkpoint", "scores", "diagrams", "translate", "evaluate"),
+    *("significance", "engine", "train", "demo", "bench", "cli"),
 )
 # Some parts may know less than their place would permit.
 ONLY = {
@@ -22,6 +22,7 @@ ONLY = {
     "tensorfile": {"durable", "errors"},
     "config": {"errors"},
     "figures": {"durable", "errors"},
+    "diagrams": {"errors", "figures", "words"},
     "model": {"config"},
     "search": {"config", "errors", "text"},
     "precision": set[str](),

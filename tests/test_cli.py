@@ -63,7 +63,7 @@ def test_the_command_is_installed_and_knows_its_version() -> None:
 @pytest.mark.parametrize(
     "command",
     [
-        *([], ["data"], ["bench"], ["demo"], ["train"], ["evaluate"], ["translate"]),
+        *([], ["data"], ["bench"], ["demo"], ["train"], ["evaluate"], ["translate"], ["diagram"]),
         *(["data", c] for c in ("list", "show", "fetch", "export")),
         *(["bench", c] for c in ("train", "decode")),
     ],

@@ -34,7 +34,10 @@ def test_the_mechanism_in_contributing_works() -> None:
 
 
 @pytest.mark.parametrize("code", blocks("README.md", "python"))
-def test_the_python_in_the_readme_runs(code: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_python_in_the_readme_runs(
+    code: str, capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
     if "augenmerk.load(" in code:
         pytest.skip("needs a trained run; tests/test_translate.py runs these lines on one")
     exec(code, {})

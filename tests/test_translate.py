@@ -23,7 +23,7 @@ from augenmerk.cli import translation as translation_command
 from augenmerk.config import ATTENTIONS, RunConfig
 from augenmerk.model.translator import Translator
 from augenmerk.search import Hypothesis
-from augenmerk.text import UNK
+from augenmerk.text import UNK, UNKNOWN
 from augenmerk.train import start, train
 from augenmerk.translate import TextTranslator, hypotheses_of
 from augenmerk.translate import texts as texts_module
@@ -196,17 +196,17 @@ def test_an_unknown_word_is_replaced_by_the_one_attended_to(word: TextTranslator
         assert before.hypothesis is not None
         torch.testing.assert_close(before.attention, after.attention)
         for row, (old, new) in enumerate(zip(before.target_words, after.target_words, strict=True)):
-            if old == "<unk>":
+            if old == UNKNOWN:
                 count += 1
                 assert new == before.source_words[int(before.attention[row, :-1].argmax())]
                 assert new in after.text
             else:
                 assert new == old
-        assert before.text.count("<unk>") == before.hypothesis.ids.count(UNK)
-        assert "<unk>" not in after.text
+        assert before.text.count(UNKNOWN) == before.hypothesis.ids.count(UNK)
+        assert UNKNOWN not in after.text
     assert count > 10
     known = word.translate(SENTENCES, allow_unknown=False, beam=2)
-    assert not any("<unk>" in translation.text for translation in known)
+    assert not any(UNKNOWN in translation.text for translation in known)
     with pytest.raises(AugenmerkError, match="attention of this model is 'mean'"):
         untrained(word, attention="mean").translate("Hund", replace_unknown=True)
 

@@ -106,13 +106,17 @@ def picture_format(path: Path) -> str:
     return ending
 
 
-def save(figure: Figure, path: Path, dots_per_inch: int = 200) -> None:
-    """Writes the picture whole or not at all, without the date, so that drawing again changes nothing."""
+def picture_bytes(figure: Figure, ending: str, dots_per_inch: int = 200) -> bytes:
+    """The figure in one of `FORMATS`, without the date, so that drawing again changes nothing."""
     import matplotlib
 
-    ending = picture_format(path)
     metadata = {"png": {"Software": "augenmerk"}, "svg": {"Date": None}, "pdf": {"CreationDate": None}}
     picture = BytesIO()
     with matplotlib.rc_context({"svg.hashsalt": "augenmerk", "savefig.facecolor": "auto"}):
         figure.savefig(picture, format=ending, dpi=dots_per_inch, metadata=metadata[ending])
-    replace_file(path, [picture.getvalue()])
+    return picture.getvalue()
+
+
+def save(figure: Figure, path: Path, dots_per_inch: int = 200) -> None:
+    """Writes the picture whole or not at all, in the format that its ending asks for."""
+    replace_file(path, [picture_bytes(figure, picture_format(path), dots_per_inch)])

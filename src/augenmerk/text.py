@@ -30,6 +30,8 @@ os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 
 SPECIAL_TOKENS = ("<pad>", "<s>", "</s>", "<unk>")
 PAD, BOS, EOS, UNK = range(4)
+UNKNOWN = "⁇"
+"""How an unknown word reads in a text. One sign, because scores would count `<unk>` as three words."""
 
 _UNPRINTED = (PAD, BOS, EOS)
 _JOINT, _SOURCE, _TARGET = "tokenizer.json", "tokenizer.source.json", "tokenizer.target.json"
@@ -190,10 +192,10 @@ class Tokenizer:
         return [encoding.ids for encoding in encodings]
 
     def decode(self, ids: Sequence[int]) -> str:
-        """The text of these ids. PAD, BOS and EOS are left out; UNK reads `<unk>`."""
+        """The text of these ids. PAD, BOS and EOS are left out; UNK reads `⁇`."""
         if self.is_bpe:
             return normalise(self._text_of(ids))
-        return detokenise([self._tokens[i] for i in ids if i not in _UNPRINTED])
+        return detokenise([self._read(i) for i in ids if i not in _UNPRINTED])
 
     def decode_batch(self, sentences: Iterable[Sequence[int]]) -> list[str]:
         """`decode` of many."""
@@ -203,10 +205,10 @@ class Tokenizer:
         """The words of `decode(ids)`, and for each id the word it belongs to; None for PAD, BOS and EOS.
 
         The words are those of `split_words(decode(ids))`. Only where one id reaches into several words
-        (a model may join subwords as no text would; and `<unk>`) are these given as one.
+        (a model may join subwords as no text would) are these given as one.
         """
         if not self.is_bpe:
-            words = tuple(self._tokens[i] for i in ids if i not in _UNPRINTED)
+            words = tuple(self._read(i) for i in ids if i not in _UNPRINTED)
             number = count()
             return words, tuple(None if i in _UNPRINTED else next(number) for i in ids)
 
@@ -230,6 +232,9 @@ class Tokenizer:
             for i, end in zip(ids, id_ends, strict=True)
         )
         return words, word_of
+
+    def _read(self, word: int) -> str:
+        return UNKNOWN if word == UNK else self._tokens[word]
 
     def _text_of(self, ids: Sequence[int]) -> str:
         return _to_text(b"".join([self.bytes[i] for i in ids]))
@@ -259,7 +264,7 @@ def _bytes_of(tokens: Iterable[str]) -> list[bytes]:
         raise ValueError(f"its vocabulary is not byte-level ({error} stands for no byte)") from None
     if {token for token in ordinary if len(token) == 1} != {bytes([byte]) for byte in range(256)}:
         raise ValueError("its vocabulary lacks some of the 256 bytes")
-    return [b"", b"", b"", b" <unk>", *ordinary]
+    return [b"", b"", b"", f" {UNKNOWN}".encode(), *ordinary]
 
 
 # A model may produce bytes that are not UTF-8: each becomes half a surrogate pair, and none is lost.

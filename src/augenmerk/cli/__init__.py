@@ -154,7 +154,8 @@ def translate(
     ] = None,
     output: Annotated[Path | None, typer.Option(help="A file to write instead of stdout.")] = None,
     replace_unknown: Annotated[
-        bool, typer.Option("--replace-unknown", help="Copy the source word attended to for each <unk>.")
+        bool,
+        typer.Option("--replace-unknown", help="Copy the source word attended to for each unknown word."),
     ] = False,
     sample: Annotated[bool, typer.Option("--sample", help="Draw at random instead of searching.")] = False,
     temperature: Annotated[float, typer.Option(help="Of samples: less is less random.")] = 1.0,
@@ -198,6 +199,54 @@ def translate(
         json,
         subwords,
     )
+
+
+@app.command(
+    epilog="Examples:  augenmerk diagram --model runs/mine 'Der kleine Hund schläft.' --out dog.png    "
+    "augenmerk diagram --model runs/a --model runs/b --split test --count 12 --out pictures"
+)
+def diagram(
+    text: Annotated[
+        str | None, typer.Argument(help="A sentence; or give --split.", show_default=False)
+    ] = None,
+    model: Annotated[
+        list[Path] | None, typer.Option(help="The run directory; repeatable: side by side.")
+    ] = None,
+    split: Annotated[str | None, typer.Option(help="Draw sentences of this split of the run's data.")] = None,
+    index: Annotated[int | None, typer.Option(help="Which sentence of the split, counted from 0.")] = None,
+    count: Annotated[int | None, typer.Option(help="So many sentences of the split, drawn by lot.")] = None,
+    seed: Annotated[int, typer.Option(help="Of the lots.")] = 1,
+    beam: Annotated[int | None, typer.Option(help="1 is greedy; that of the run if left out.")] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(help="A .png, .svg or .pdf file, a folder with --count; the terminal if left out."),
+    ] = None,
+    format: Annotated[str, typer.Option(help="With --count: png, svg or pdf.")] = "png",  # noqa: A002
+    view: Annotated[str, typer.Option(help="heat or lines.")] = "heat",
+    theme: Annotated[str, typer.Option(help="dark, or light for print.")] = "dark",
+    subwords: Annotated[bool, typer.Option("--subwords", help="Subwords instead of words.")] = False,
+    device: Annotated[str, typer.Option(help="auto, cpu or cuda.")] = "auto",
+    json: Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")] = False,
+) -> None:
+    """Draw what models attend to: in the terminal, as a picture, or as a page of pictures."""
+    from augenmerk.cli.diagram import Wish, run
+
+    wish = Wish(
+        text=text,
+        models=model or [],
+        split=split,
+        index=index,
+        count=count,
+        seed=seed,
+        beam=beam,
+        out=out,
+        format=format,
+        view=view,
+        theme=theme,
+        subwords=subwords,
+        device=device,
+    )
+    run(wish, json)
 
 
 def main() -> None:

@@ -1,16 +1,20 @@
 """From source ids to hypotheses: the translator seen through the eyes of the search."""
 
-from collections.abc import Callable, Sequence
-from typing import TypeVar
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from itertools import chain
+from typing import Any, Protocol, TypeVar
 
 import torch
 from torch import Tensor
 
-from augenmerk.batching import Batch, ParallelTokens, TokenTable
+from augenmerk.batching import Batch, ParallelTokens, PlannedBatch, TokenTable
 from augenmerk.checkpoint import RunDirectory
 from augenmerk.config import SearchConfig
 from augenmerk.model.attention import Memory
-from augenmerk.model.translator import Translator
+from augenmerk.model.inference import FastTranslator
+from augenmerk.model.translator import Source, Translator
 from augenmerk.search import Decoder, EnsembleDecoder, Hypothesis, State, force, length_limits, search
 from augenmerk.tensorfile import fit
 
@@ -26,10 +30,18 @@ def load_translator(run: RunDirectory, device: torch.device | str = "cpu") -> Tr
     return model.to(device).eval()
 
 
+class Stepping(Protocol):
+    """A translator, or one made fast."""
+
+    def encode(self, src: Tensor, src_mask: Tensor) -> Source: ...
+
+    def step(self, tokens: Tensor, g: Tensor, memory: Memory) -> tuple[Tensor, Tensor, Tensor]: ...
+
+
 class TranslatorDecoder:
     """What `augenmerk.search` asks for: states that start, step, and leave with their sentence."""
 
-    def __init__(self, model: Translator, memory: Memory, start: Tensor) -> None:
+    def __init__(self, model: Stepping, memory: Memory, start: Tensor) -> None:
         self._model = model
         self._memory = memory
         self._start = start  # (L, N, H)
@@ -62,10 +74,10 @@ def members(model: Models) -> Sequence[Translator]:
     return (model,) if isinstance(model, Translator) else model
 
 
-def decoder_of(model: Models, batch: Batch) -> Decoder:
+def decoder_of(models: Sequence[Stepping], batch: Batch) -> Decoder:
     """That has read the sources of a batch."""
     decoders = []
-    for member in members(model):
+    for member in models:
         source = member.encode(batch.src, batch.src_mask)
         decoders.append(TranslatorDecoder(member, source.memory, source.start))
     return decoders[0] if len(decoders) == 1 else EnsembleDecoder(decoders)
@@ -81,26 +93,57 @@ def decoded(
     """What `find` finds for each source, in the order of the sources."""
     if not len(sources):
         return []
+    device = sources.flat.device
+    data = ParallelTokens(sources, TokenTable.of([()] * len(sources)).to(device))
+    # Sources of similar length together: they are encoded, and mostly done, at the same time. The longest
+    # first, so that at the end no core waits long for another.
+    plan = data.plan(batch_size, shuffle=False)[::-1]
     were_training = [member.training for member in members(model)]
     for member in members(model):
         member.eval()
-    nothing = TokenTable.of([()] * len(sources)).to(sources.flat.device)
-    data = ParallelTokens(sources, nothing)
-    found: dict[int, Found] = {}
-    # Sources of similar length together: they are encoded, and mostly done, at the same time.
-    for batch in data.batches(data.plan(batch_size, shuffle=False)):
-        results = find(decoder_of(model, batch), batch)
-        found.update(zip(batch.indices.tolist(), results, strict=True))
+    stepping: Sequence[Stepping] = (
+        [FastTranslator(member, len(sources.flat)) for member in members(model)]
+        if device.type == "cpu"
+        else members(model)
+    )
+
+    @torch.inference_mode()  # which is a matter of each thread
+    def work(resident: tuple[PlannedBatch, Tensor]) -> list[tuple[int, Found]]:
+        batch = data.gather(*resident)
+        found = find(decoder_of(stepping, batch), batch)
+        return list(zip(batch.indices.tolist(), found, strict=True))
+
+    with _side_by_side(len(plan), device) as spread:
+        by_index = dict(chain.from_iterable(spread(work, data.resident(plan))))
     for member, was_training in zip(members(model), were_training, strict=True):
         member.train(was_training)
-    return [found[index] for index in range(len(sources))]
+    return [by_index[index] for index in range(len(sources))]
+
+
+@contextmanager
+def _side_by_side(tasks: int, device: torch.device) -> Iterator[Callable[..., Iterable[Any]]]:
+    """`map` that gives each task a CPU core of its own.
+
+    The steps of a search are many small operations. Sharing each of them among the cores, as torch does by
+    itself, is mostly waiting for one another; and where something else runs too, hardly anything else.
+    """
+    cores = torch.get_num_threads()
+    if device.type != "cpu" or min(cores, tasks) == 1:
+        yield map
+        return
+    pool = ThreadPoolExecutor(min(tasks, cores), initializer=torch.set_num_threads, initargs=(1,))
+    try:
+        yield pool.map
+    finally:
+        pool.shutdown(cancel_futures=True)
+        torch.set_num_threads(cores)  # every thread has its own number, but a new one takes the last set
 
 
 def sentences_per_batch(beam: int, device: torch.device) -> int:
     """For `beam` hypotheses of each. Not fewer than 16: the steps of a sentence follow one another."""
     if device.type == "cuda":  # whose steps take the same time for many as for few
         return max(16, min(1024, 8 * HYPOTHESES // beam))
-    return max(16, min(256, HYPOTHESES // beam))
+    return max(16, min(200, HYPOTHESES // beam))
 
 
 def hypotheses_of(
