@@ -108,7 +108,7 @@ def train(
     """The whole of training, a yield after each epoch; nothing is written to disk."""
     settings, on_gpu, step = config.train, engine.device.type == "cuda", 0
     for epoch in range(settings.epochs):
-        # Lengths are rounded before chance decides who meets whom: coarser ones mix better, and learn better.
+        # Lengths are rounded before chance decides who meets whom: coarser ones mix better.
         coarse = 4 if on_gpu else 1
         plan = tokens.plan(settings.batch_size, seed=settings.seed, epoch=epoch, round_to=coarse)
         if on_gpu:
@@ -175,7 +175,7 @@ def one_seed(arguments: argparse.Namespace) -> None:
     bitext = open_bitext("multi30k")
     splits = {name: list(bitext[name]) for name in {"train", "val", arguments.split}}
     if arguments.device == "cuda":
-        torch.set_num_threads(4)  # for the first weights only; the other cores are tokenising meanwhile
+        torch.set_num_threads(1)  # only the first weights are made here, and other cores are busy tokenising
     row = race(config, splits, torch.device(arguments.device), arguments.split)
     print(json.dumps({"seed": arguments.seed, "device": describe(torch.device(arguments.device)), **row}))
 
