@@ -40,6 +40,7 @@ from augenmerk.text import Codec
 from augenmerk.train import describe, learning_rate
 
 TEST = "test_2016_flickr"
+READY, GO = "ready\n", "go\n"
 
 _WIDE = [
     *("model.initial=orthogonal", "model.embedding=512", "model.hidden=512"),
@@ -169,31 +170,54 @@ def race(
 
 
 def one_seed(arguments: argparse.Namespace) -> None:
-    """In the process of one seed: prints one line of JSON."""
+    """In the process of one seed: gets ready, waits for its turn, and prints one line of JSON."""
     recipe = [*RECIPES[arguments.device, arguments.mark], *arguments.set, f"train.seed={arguments.seed}"]
     config = load_config("quick", recipe)
     bitext = open_bitext("multi30k")
     splits = {name: list(bitext[name]) for name in {"train", "val", arguments.split}}
     if arguments.device == "cuda":
         torch.set_num_threads(1)  # only the first weights are made here, and other cores are busy tokenising
+    print(READY, end="", flush=True)
+    sys.stdin.readline()
     row = race(config, splits, torch.device(arguments.device), arguments.split)
     print(json.dumps({"seed": arguments.seed, "device": describe(torch.device(arguments.device)), **row}))
 
 
-def run_seed(seed: int) -> dict[str, Any]:
-    """This script again, in a process that does one seed."""
-    again = [sys.executable, __file__, *sys.argv[1:], "--seed", str(seed)]
-    row: dict[str, Any] = json.loads(
-        subprocess.run(again, stdout=subprocess.PIPE, text=True, check=True).stdout
-    )
+def run_seeds(seeds: list[int]) -> Iterator[dict[str, Any]]:
+    """This script again, in a process for each seed. All get ready together; then each runs alone."""
+    processes = [
+        subprocess.Popen(
+            [sys.executable, __file__, *sys.argv[1:], "--seed", str(seed)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        for seed in seeds
+    ]
+    try:
+        for process in processes:
+            assert process.stdout is not None
+            if process.stdout.readline() != READY:
+                raise SystemExit(f"a process ended before it was ready, with code {process.wait()}")
+        for process in processes:
+            output, _ = process.communicate(GO)
+            if process.returncode:
+                raise SystemExit(f"a process ended with code {process.returncode}")
+            yield json.loads(output)
+    finally:
+        for process in processes:
+            process.kill()
+            process.wait()
+
+
+def show(row: dict[str, Any]) -> None:
     laps = ", ".join(f"{name} {seconds:.2f}" for name, seconds in row["laps"].items())
     laps += f"; aside, tokenising {row['tokenising_aside']:.2f}" if row["tokenising_aside"] else ""
     print(
-        f"seed {seed}: BLEU {row['bleu']:.2f} (validation {row['validation_bleu']:.2f}) "
+        f"seed {row['seed']}: BLEU {row['bleu']:.2f} (validation {row['validation_bleu']:.2f}) "
         f"in {row['seconds']:.2f} s: {laps}",
         flush=True,
     )
-    return row
 
 
 @contextmanager
@@ -238,7 +262,10 @@ def main() -> int:
         one_seed(arguments)
         return 0
     with gpu_kept_awake(arguments.device):
-        rows = [run_seed(seed) for seed in arguments.seeds]
+        rows = []
+        for row in run_seeds(arguments.seeds):
+            show(row)
+            rows.append(row)
     passed = all(row["bleu"] >= arguments.mark for row in rows)
     slowest = max(row["seconds"] for row in rows)
     print(f"{'PASSED' if passed else 'MISSED'}: {arguments.mark:g} BLEU, slowest seed {slowest:.2f} s")
