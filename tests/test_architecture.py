@@ -11,8 +11,9 @@ PACKAGE = Path(augenmerk.__file__).parent
 LAYERS = (
     *("errors", "durable", "words", "config", "figures", "bitext", "text", "subword_dropout"),
     *("batching", "precision", "model", "search"),
-    *("alignment", "tensorfile", "checkpoint", "scores", "diagrams", "translate", "evaluate"),
-    *("significance", "engine", "train", "demo", "bench", "cli"),
+    *("alignment", "tensorfile", "checkpoint", "scores", "diagrams", "translate"),
+    *("silver", "agreement", "patterns", "evaluate", "faithfulness"),
+    *("significance", "engine", "train", "study", "report", "demo", "bench", "cli"),
 )
 # Some parts may know less than their place would permit.
 ONLY = {
@@ -27,6 +28,7 @@ ONLY = {
     "search": {"config", "errors", "text"},
     "precision": set[str](),
     "scores": set[str](),
+    "report": {"diagrams", "figures", "study"},
 }
 
 

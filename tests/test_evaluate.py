@@ -23,9 +23,9 @@ from augenmerk.bitext import SentencePair, open_bitext
 from augenmerk.bitext.export import export
 from augenmerk.checkpoint import RunDirectory
 from augenmerk.config import ModelConfig, RunConfig, SearchConfig
+from augenmerk.durable import write_lines
 from augenmerk.evaluate import (
     Loss,
-    _write_lines,
     count_words,
     evaluate_run,
     hypothesis_path,
@@ -43,8 +43,8 @@ from augenmerk.translate import load_translator
 CPU = torch.device("cpu")
 KEYS = (
     *("split", "beam", "bleu", "bleu_signature", "bleu_cased", "bleu_cased_signature", "chrf"),
-    *("chrf_signature", "chrf_cased", "chrf_cased_signature", "length_ratio", "loss", "perplexity"),
-    *("word_perplexity", "tokens", "sentences", "sentences_per_second"),
+    *("chrf_signature", "chrf_cased", "chrf_cased_signature", "length_ratio", "model_score", "loss"),
+    *("perplexity", "word_perplexity", "tokens", "sentences", "sentences_per_second"),
 )
 
 
@@ -164,8 +164,8 @@ def test_what_is_read_from_files_gets_the_same_scores(
     folder = tmp_path_factory.mktemp("lines")
     hypotheses = [hypothesis for hypothesis, _ in texts]
     references = [reference.replace("\n", " ") for _, reference in texts]
-    _write_lines(folder / "hypotheses", hypotheses)
-    _write_lines(folder / "references", references)
+    write_lines(folder / "hypotheses", hypotheses)
+    write_lines(folder / "references", references)
     read = []
     for name in ("hypotheses", "references"):
         with (folder / name).open(encoding="utf-8", newline="\n") as file:  # as sacrebleu does
@@ -279,6 +279,7 @@ def test_rows_are_complete_and_the_loss_is_that_of_the_split(rows: list[dict[str
         assert row.keys() == {*KEYS, "ter", "ter_signature"}
         assert row["sentences"] == 120
         assert row["sentences_per_second"] > 0
+        assert row["model_score"] < 0
     assert rows[0]["loss"] == rows[1]["loss"] != rows[2]["loss"] == rows[3]["loss"]
 
 

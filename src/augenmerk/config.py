@@ -27,6 +27,14 @@ class Settings(BaseModel):
         frozen=True, extra="forbid", strict=True, allow_inf_nan=False, use_attribute_docstrings=True
     )
 
+    @classmethod
+    def checked(cls, tree: dict[str, Any], place: str) -> Self:
+        """From what TOML says; `place` is named in complaints."""
+        try:
+            return cls.model_validate(tree)
+        except ValidationError as error:
+            raise AugenmerkError(f"{place}: {_complaint(cls, error)}.") from None
+
 
 class DataConfig(Settings):
     """Where the sentence pairs come from."""
@@ -182,20 +190,10 @@ class RunConfig(Settings):
     @classmethod
     def from_toml(cls, text: str, place: str, settings: Iterable[str] = ()) -> Self:
         """Reads TOML; `settings` such as "train.lr=0.002" are put over it. `place` is named in complaints."""
-        try:
-            tree = tomllib.loads(text.removeprefix("\ufeff"))  # as some editors begin their files
-        except (tomllib.TOMLDecodeError, RecursionError) as error:
-            raise AugenmerkError(f"{place}: not valid TOML ({error}).") from None
+        tree = parse_toml(text, place)
         for setting in settings:
             _override(tree, setting)
         return cls.checked(tree, place)
-
-    @classmethod
-    def checked(cls, tree: dict[str, Any], place: str) -> Self:
-        try:
-            return cls.model_validate(tree)
-        except ValidationError as error:
-            raise AugenmerkError(f"{place}: {_complaint(cls, error)}.") from None
 
 
 def load_config(preset_or_file: str, settings: Iterable[str] = ()) -> RunConfig:
@@ -209,15 +207,26 @@ def load_config(preset_or_file: str, settings: Iterable[str] = ()) -> RunConfig:
             f"There is no preset called '{preset_or_file}': there are {', '.join(PRESETS)}; "
             f"or give a file that ends in .toml."
         )
+    return RunConfig.from_toml(read_settings(path), preset_or_file, settings)
+
+
+def read_settings(path: Path) -> str:
+    """A file that a person wrote."""
     try:
-        text = path.read_text(encoding="utf-8")
+        return path.read_text(encoding="utf-8")
     except FileNotFoundError:
         raise AugenmerkError(f"{path}: there is no such file.") from None
     except UnicodeDecodeError:
         raise AugenmerkError(f"{path}: not UTF-8; convert the file to UTF-8.") from None
     except OSError as error:
         raise AugenmerkError(f"{path}: cannot be read ({error.strerror or error}).") from None
-    return RunConfig.from_toml(text, preset_or_file, settings)
+
+
+def parse_toml(text: str, place: str) -> dict[str, Any]:
+    try:
+        return tomllib.loads(text.removeprefix("\ufeff"))  # as some editors begin their files
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        raise AugenmerkError(f"{place}: not valid TOML ({error}).") from None
 
 
 def _override(tree: dict[str, Any], setting: str) -> None:

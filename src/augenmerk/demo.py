@@ -7,11 +7,12 @@ from typing import Any
 
 import torch
 
+from augenmerk.agreement import measure_alignment
 from augenmerk.checkpoint import RunDirectory
 from augenmerk.config import AttentionName, RunConfig
-from augenmerk.evaluate import evaluate_run, measure_alignment, open_data
+from augenmerk.evaluate import evaluate_run, open_data
 from augenmerk.train import Reporter, start, train
-from augenmerk.translate import load_translator
+from augenmerk.translate import load
 
 MECHANISMS: tuple[AttentionName, ...] = ("none", "mean", "scaled-dot")
 
@@ -68,7 +69,7 @@ def run_demo(
         announce(f"evaluating '{attention}'")
         greedy, beam = evaluate_run(run, ["test"], device, beams=[1, 5])
         pairs = list(open_data(config.data)["test"])
-        alignment = measure_alignment(load_translator(run, device), run.codec, pairs)
+        alignment = measure_alignment(load(run.path, device), pairs)
         assert run.result is not None
         rows.append(
             {

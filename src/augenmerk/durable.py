@@ -37,6 +37,15 @@ def replace_file(path: Path, pieces: Iterable[bytes | memoryview]) -> None:
             temporary.unlink(missing_ok=True)
 
 
+def write_lines(path: Path, lines: Iterable[str]) -> None:
+    """A text file, in a folder that is made if it is not there."""
+    try:
+        path.parent.mkdir(exist_ok=True)
+    except OSError as error:
+        raise AugenmerkError(f"{path.parent}: cannot be created ({reason(error)}).") from None
+    replace_file(path, [f"{line}\n".encode() for line in lines])
+
+
 def temporary_name(path: Path) -> Path:
     """Beside `path`, and of this process alone."""
     return path.with_name(f".{path.name}.{os.getpid()}{_TEMPORARY}")

@@ -22,18 +22,18 @@ from typing import Any
 import torch
 from torch import nn
 
-from augenmerk.alignment import AlignmentScore, attended_links, compare_links, over_words
+from augenmerk.agreement import Agreement
 from augenmerk.batching import ParallelTokens, TokenTable, encode_pairs
-from augenmerk.bitext import Bitext, Links, SentencePair, open_bitext
+from augenmerk.bitext import Bitext, SentencePair, open_bitext
 from augenmerk.checkpoint import RunDirectory
 from augenmerk.config import DataConfig, RunConfig, SearchConfig
-from augenmerk.durable import reason, replace_file
+from augenmerk.durable import write_lines
 from augenmerk.errors import AugenmerkError
 from augenmerk.model.translator import Translator
 from augenmerk.scores import bleu_of, score_texts
 from augenmerk.search import mean_of_probabilities
 from augenmerk.text import Codec
-from augenmerk.translate import Models, hypotheses_of, least_risk, load_members, members
+from augenmerk.translate import Models, TextTranslator, hypotheses_of, least_risk, load_members, members
 from augenmerk.words import split_words
 
 BATCH_SIZE = 128
@@ -127,26 +127,6 @@ def measure_bleu(
     return bleu_of(texts, references, lowercase=codec.target.lowercase)
 
 
-@torch.inference_mode()
-def measure_alignment(model: Translator, codec: Codec, pairs: Sequence[SentencePair]) -> AlignmentScore:
-    """How well attention, when the model reads the reference, agrees with gold links."""
-    sources = [codec.source.encode(pair.source) for pair in pairs]
-    targets = [codec.target.encode(pair.target) for pair in pairs]
-    data = ParallelTokens.of(
-        (source.ids, target.ids) for source, target in zip(sources, targets, strict=True)
-    ).to(next(model.parameters()).device)
-    links: list[tuple[Links, Links]] = []
-    for batch in data.batches(data.plan(BATCH_SIZE, shuffle=False)):
-        encoded = model.encode(batch.src, batch.src_mask)
-        _, weights = model.decode(batch.tgt_in, encoded, need_weights=True)
-        assert weights is not None
-        for row, index in zip(weights.cpu(), batch.indices.tolist(), strict=True):
-            source, target = sources[index], targets[index]
-            attention = over_words(row, target.word_of, source.word_of)
-            links.append((attended_links(attention.tolist()), pairs[index].alignment or ()))
-    return compare_links(links)
-
-
 def evaluate_run(
     run: RunDirectory,
     splits: Sequence[str],
@@ -156,14 +136,18 @@ def evaluate_run(
     others: Sequence[RunDirectory] = (),
     mbr: bool = False,
     ter: bool = False,
+    alignment: Agreement | None = None,
     progress: Progress = tell_nobody,
 ) -> list[dict[str, Any]]:
     """A row of scores for each split (if none is named, validation) and beam (if none is, the run's own).
 
-    The run keeps the rows in its scores.json, and what was scored in `hypotheses`. In an ensemble with
-    `others`, or by MBR over the list of each beam, the rows say so and are kept apart, in other_scores.json.
+    The run keeps the rows in its scores.json, what was scored in `hypotheses`, and links in `alignments` if
+    these are asked for. In an ensemble with `others`, or by MBR over the list of each beam, the rows say so
+    and are kept apart, in other_scores.json.
     """
-    evaluator = Evaluator(run, device, others=others, mbr=mbr, ter=ter, progress=progress)
+    evaluator = Evaluator(
+        run, device, others=others, mbr=mbr, ter=ter, alignment=alignment, progress=progress
+    )
     return [evaluation.row for evaluation in evaluator.evaluate(evaluator.read(splits), beams)]
 
 
@@ -187,6 +171,7 @@ class Evaluator:
         others: Sequence[RunDirectory] = (),
         mbr: bool = False,
         ter: bool = False,
+        alignment: Agreement | None = None,
         progress: Progress = tell_nobody,
     ) -> None:
         self.run = run
@@ -197,6 +182,7 @@ class Evaluator:
         }
         self._device = device
         self._ter = ter
+        self._alignment = alignment
         self._progress = progress
         self._codec = run.codec
         self._models = load_members([run, *others], device)
@@ -228,28 +214,41 @@ class Evaluator:
         found = []
         for split, pairs in splits.items():
             references = [pair.target.replace("\n", " ") for pair in pairs]  # a line each, as in the file
-            _write_lines(reference_path(self.run, split), references)
+            write_lines(reference_path(self.run, split), references)
             source, target = self._codec.source, self._codec.target
             data = encode_pairs(pairs, source.encode_ids, target.encode_ids)
             loss = measure_loss(self._models, data.to(self._device))
+            aligned = self._align(split, pairs)
             for search in searches:
-                hypotheses, seconds = self._translate(split, pairs, search)
+                hypotheses, model_scores, seconds = self._translate(split, pairs, search)
                 row = {
                     "split": split,
                     "beam": search.beam,
                     **self._how,
                     **score_texts(hypotheses, references, ter=self._ter),
+                    **({"model_score": sum(model_scores) / len(model_scores)} if model_scores else {}),
                     "loss": loss.mean,
                     "perplexity": loss.perplexity,
                     "word_perplexity": loss.word_perplexity(count_words(pairs)),
                     "tokens": loss.tokens,
                     "sentences": len(pairs),
                     "sentences_per_second": len(pairs) / seconds,
+                    **aligned,
                 }
-                _write_lines(path_of_row(self.run, row), hypotheses)
+                path = path_of_row(self.run, row)
+                write_lines(path, hypotheses)
+                if model_scores:
+                    write_lines(path.with_suffix(".scores"), map(repr, model_scores))
                 _keep(self.run, row)
                 found.append(Evaluation(row, hypotheses, references))
         return found
+
+    def _align(self, split: str, pairs: Sequence[SentencePair]) -> dict[str, Any]:
+        if self._alignment is None:
+            return {}
+        translator = TextTranslator(self._models, self._codec, self.run.config)
+        folder = self.run.path / "alignments"
+        return self._alignment.measure(translator, split, pairs, folder, self._progress)
 
     def _search(self, beam: int) -> SearchConfig:
         tree = self.run.config.model_dump(exclude_none=True)
@@ -258,12 +257,13 @@ class Evaluator:
 
     def _translate(
         self, split: str, pairs: Sequence[SentencePair], search: SearchConfig
-    ) -> tuple[list[str], float]:
-        """Detokenised translations of the sources, and how many seconds it took to find them."""
+    ) -> tuple[list[str], list[float], float]:
+        """Detokenised translations of the sources, the scores that the search gave them (none with MBR, which
+        chooses by others), and how many seconds it took to find them."""
         what = f"{self.name}: {split}, beam {search.beam}"
         sources = self._codec.source.encode_ids([pair.source for pair in pairs])
         order = sorted(range(len(pairs)), key=lambda i: len(sources[i]))  # similar lengths in one chunk
-        texts, seconds = [""] * len(pairs), 0.0
+        texts, scores, seconds = [""] * len(pairs), [0.0] * len(pairs), 0.0
         for start in range(0, len(order), CHUNK):
             self._progress(what, start, len(order))
             chunk = order[start : start + CHUNK]
@@ -271,17 +271,19 @@ class Evaluator:
             began = time.perf_counter()
             found = self._best(table, search)
             seconds += time.perf_counter() - began
-            for i, text in zip(chunk, found, strict=True):
-                texts[i] = text
+            for i, (text, score) in zip(chunk, found, strict=True):
+                texts[i], scores[i] = text, score
         self._progress(what, len(order), len(order))
-        return texts, seconds
+        return texts, [] if self._mbr else scores, seconds
 
-    def _best(self, table: TokenTable, search: SearchConfig) -> list[str]:
+    def _best(self, table: TokenTable, search: SearchConfig) -> list[tuple[str, float]]:
         target = self._codec.target
         if not self._mbr:
-            return target.decode_batch(best[0].ids for best in hypotheses_of(self._models, table, search))
+            best = [each[0] for each in hypotheses_of(self._models, table, search)]
+            texts = target.decode_batch(each.ids for each in best)
+            return [(text, each.score) for text, each in zip(texts, best, strict=True)]
         found = [hypotheses_of(model, table, search, n_best=search.beam) for model in self._models]
-        return [least_risk(lists, target)[0].text for lists in zip(*found, strict=True)]
+        return [(least_risk(lists, target)[0].text, 0.0) for lists in zip(*found, strict=True)]
 
 
 def hypothesis_path(
@@ -297,17 +299,14 @@ def hypothesis_path(
     return run.path / "hypotheses" / f"{name}{'.mbr' if mbr else ''}.txt"
 
 
+def model_score_path(run: RunDirectory, split: str, beam: int) -> Path:
+    """On each line the score that the search gave to that translation: see `Hypothesis.score`."""
+    return hypothesis_path(run, split, beam).with_suffix(".scores")
+
+
 def reference_path(run: RunDirectory, split: str) -> Path:
     """What the translations were compared with: the `sacrebleu` command asks for a file."""
     return run.path / "hypotheses" / f"{split}.reference.txt"
-
-
-def _write_lines(path: Path, lines: Iterable[str]) -> None:
-    try:
-        path.parent.mkdir(exist_ok=True)
-    except OSError as error:
-        raise AugenmerkError(f"{path.parent}: cannot be created ({reason(error)}).") from None
-    replace_file(path, [f"{line}\n".encode() for line in lines])
 
 
 def _keep(run: RunDirectory, row: Mapping[str, Any]) -> None:

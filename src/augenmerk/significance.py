@@ -18,6 +18,7 @@ from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.metrics.chrf import CHRF
 from sacrebleu.significance import PairedTest, Result
 
+from augenmerk.agreement import Agreement
 from augenmerk.bitext import SentencePair
 from augenmerk.checkpoint import RunDirectory
 from augenmerk.errors import AugenmerkError
@@ -41,6 +42,7 @@ def compare_runs(
     others: Sequence[RunDirectory] = (),
     mbr: bool = False,
     ter: bool = False,
+    alignment: Agreement | None = None,
     progress: Progress = tell_nobody,
 ) -> list[dict[str, Any]]:
     """The rows of `evaluate_run`, each with the paired tests under "against"; both runs keep their rows.
@@ -52,8 +54,8 @@ def compare_runs(
     """
     if run.path.resolve() == against.path.resolve() and not others and not mbr:
         raise AugenmerkError(f"{run.path} cannot be compared with itself; name another run.")
-    ours = Evaluator(run, device, others=others, mbr=mbr, ter=ter, progress=progress)
-    theirs = Evaluator(against, device, ter=ter, progress=progress)
+    ours = Evaluator(run, device, others=others, mbr=mbr, ter=ter, alignment=alignment, progress=progress)
+    theirs = Evaluator(against, device, ter=ter, alignment=alignment, progress=progress)
     pairs = ours.read(splits)
     for split, their_pairs in theirs.read(list(pairs)).items():
         _refuse_other_sentences(split, pairs[split], their_pairs, run.path, against.path)

@@ -103,7 +103,7 @@ def train(
 
 @app.command(
     epilog="Examples:  augenmerk evaluate runs/quick-multi30k-scaled-dot-1 --split test_2016_flickr --beam 1 "
-    "--beam 5    augenmerk evaluate runs/a --against runs/b    "
+    "--beam 5    augenmerk evaluate runs/a --against runs/b    augenmerk evaluate runs/a --alignment    "
     "augenmerk evaluate runs/a --with runs/b --with runs/c --beam 10 --mbr"
 )
 def evaluate(
@@ -125,13 +125,26 @@ def evaluate(
         Path | None, typer.Option(help="Another run: test whether the difference may be chance.")
     ] = None,
     ter: Annotated[bool, typer.Option("--ter", help="Also translation edit rate.")] = False,
+    alignment: Annotated[
+        bool, typer.Option("--alignment", help="Also how well attention agrees with word links.")
+    ] = False,
+    gold: Annotated[
+        Path | None, typer.Option(help="Gold links of the split: lines such as '0-0 1?2'. With --alignment.")
+    ] = None,
+    back: Annotated[
+        Path | None, typer.Option(help="A run the other way: only links of both count. With --alignment.")
+    ] = None,
     device: Annotated[str, typer.Option(help="auto, cpu or cuda.")] = "auto",
     json: Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")] = False,
 ) -> None:
     """Measure a trained run: BLEU, chrF, loss and perplexity."""
+    from augenmerk.cli.evaluation import Aligning
     from augenmerk.cli.evaluation import run as measure
 
-    measure(run, split or [], beam or [], together or [], mbr, against, ter, device, json)
+    if not alignment and (gold or back):
+        raise AugenmerkError("--gold and --back say what --alignment compares with: add --alignment.")
+    aligning = Aligning(gold, back) if alignment else None
+    measure(run, split or [], beam or [], together or [], mbr, against, ter, aligning, device, json)
 
 
 @app.command(
@@ -204,6 +217,48 @@ def translate(
 
 
 @app.command(
+    epilog="Example:  augenmerk study studies/small.toml --jobs 2. Exit code 1: some runs failed, the others "
+    "are done; start the same command again to go on."
+)
+def study(
+    file: Annotated[Path, typer.Argument(help="The TOML file that declares the study.")],
+    jobs: Annotated[
+        int | None, typer.Option(help="Runs at a time; as many as there are cores, at most 4, if left out.")
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Where runs and results are; runs/study-NAME if left out.")
+    ] = None,
+    device: Annotated[str, typer.Option(help="auto, cpu or cuda.")] = "auto",
+    json: Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")] = False,
+) -> None:
+    """Train and compare variants over seeds: runs what is missing, goes on where it was stopped."""
+    from augenmerk.cli.studying import run
+
+    run(file, jobs, out, device, json)
+
+
+@app.command(
+    epilog="Examples:  augenmerk report runs/study-small    "
+    "augenmerk report runs/study-small --format latex --out table.tex"
+)
+def report(
+    study: Annotated[Path, typer.Argument(help="The study's directory, or its study.json.")],
+    format: Annotated[  # noqa: A002 (the flag is called --format)
+        str, typer.Option(help="html, a page; or its table as markdown, latex or csv.")
+    ] = "html",
+    out: Annotated[
+        Path | None,
+        typer.Option(help="The file to write; if left out, report.html in the study, or stdout for tables."),
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")] = False,
+) -> None:
+    """Write what a study found: a self-contained page, or a table for a paper."""
+    from augenmerk.cli.reporting import run
+
+    run(study, format, out, json)
+
+
+@app.command(
     epilog="Examples:  augenmerk diagram --model runs/mine 'Der kleine Hund schläft.' --out dog.png    "
     "augenmerk diagram --model runs/a --model runs/b --split test --count 12 --out pictures"
 )
@@ -251,6 +306,56 @@ def diagram(
         device=device,
     )
     run(wish, json)
+
+
+@app.command(
+    epilog="Example:  augenmerk patterns runs/mine --split test --kind inversion --top 12 --out patterns"
+)
+def patterns(
+    run: Annotated[Path, typer.Argument(help="The run directory.")],
+    split: Annotated[str | None, typer.Option(help="The validation split if left out.")] = None,
+    kind: Annotated[
+        str | None, typer.Option(help="monotone, inversion, spread, stuck or shifted; all if left out.")
+    ] = None,
+    top: Annotated[int, typer.Option(help="How many sentences to show, the most striking first.")] = 12,
+    out: Annotated[Path | None, typer.Option(help="A folder for pictures, a page and JSON.")] = None,
+    beam: Annotated[int | None, typer.Option(help="1 is greedy; that of the run if left out.")] = None,
+    reference: Annotated[
+        bool, typer.Option("--reference", help="Let it read the references instead of translating.")
+    ] = False,
+    device: Annotated[str, typer.Option(help="auto, cpu or cuda.")] = "auto",
+    json: Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")] = False,
+) -> None:
+    """Search a split for patterns of attention: inversions, diagonals, what is spread, stuck or shifted."""
+    from augenmerk.cli.patterns import Wish
+    from augenmerk.cli.patterns import run as search
+
+    search(Wish(run, split, kind, top, out, beam, reference, device), json)
+
+
+@app.command(epilog="Example:  augenmerk faithfulness runs/mine --split test --index 3 --out faithful")
+def faithfulness(
+    run: Annotated[Path, typer.Argument(help="The run directory.")],
+    split: Annotated[str | None, typer.Option(help="The validation split if left out.")] = None,
+    index: Annotated[
+        list[int] | None, typer.Option(help="A sentence to show, counted from 0; repeatable.")
+    ] = None,
+    top: Annotated[
+        int, typer.Option(help="Without --index: how many sentences to show, the largest drop first.")
+    ] = 3,
+    out: Annotated[Path | None, typer.Option(help="A folder for pictures and a page.")] = None,
+    beam: Annotated[int | None, typer.Option(help="1 is greedy; that of the run if left out.")] = None,
+    reference: Annotated[
+        bool, typer.Option("--reference", help="Let it read the references instead of translating.")
+    ] = False,
+    device: Annotated[str, typer.Option(help="auto, cpu or cuda.")] = "auto",
+    json: Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")] = False,
+) -> None:
+    """Replace the attention at each word: does the model use what it shows?"""
+    from augenmerk.cli.faithfulness import Wish
+    from augenmerk.cli.faithfulness import run as measure
+
+    measure(Wish(run, split, index or [], top, out, beam, reference, device), json)
 
 
 def main() -> None:

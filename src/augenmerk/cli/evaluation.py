@@ -4,20 +4,31 @@ import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
+import torch
 from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
+from augenmerk.agreement import Agreement
 from augenmerk.checkpoint import RunDirectory
 from augenmerk.cli.terminal import err, out, print_json
 from augenmerk.cli.training import choose_device
-from augenmerk.evaluate import evaluate_run, name_of, path_of_row, reference_path
+from augenmerk.errors import AugenmerkError
+from augenmerk.evaluate import evaluate_run, name_of, open_data, path_of_row, reference_path
 from augenmerk.scores import sacrebleu_command
 from augenmerk.significance import compare_runs
+from augenmerk.translate import load
 
 Row = Mapping[str, Any]
+
+
+class Aligning(NamedTuple):
+    """What `--alignment` is to compare with, where it is not what the bitext has."""
+
+    gold: Path | None
+    back: Path | None
 
 
 def run(
@@ -28,6 +39,7 @@ def run(
     mbr: bool,
     against: Path | None,
     ter: bool,
+    alignment: Aligning | None,
     device: str,
     json: bool,
 ) -> None:
@@ -36,6 +48,7 @@ def run(
     directory = RunDirectory.open(place)
     together = [RunDirectory.open(other) for other in others]
     rival = RunDirectory.open(against) if against is not None else None
+    agreement = None if alignment is None else _agreement(directory, splits, alignment, chosen)
     measure = evaluate_run if rival is None else partial(compare_runs, against=rival)
     with _Display() as display:
         rows = measure(
@@ -46,6 +59,7 @@ def run(
             others=together,
             mbr=mbr,
             ter=ter,
+            alignment=agreement,
             progress=display.update,
         )
     if json:
@@ -57,6 +71,8 @@ def run(
         for name, heading in (("bleu", "BLEU"), ("chrf", "chrF"), ("ter", "TER")):
             if name in rows[0]:
                 out().print(f"[dim]{heading:5}{rows[0][f'{name}_signature']}[/]", soft_wrap=True)
+        if alignment is not None:
+            _print_alignment(rows)
         for row in rows:
             if "against" in row:
                 _print_comparison(row, name_of(directory, row))
@@ -87,6 +103,44 @@ def _table(rows: Iterable[Row], cased: bool, ter: bool) -> Table:
         values = [format(row[key], spec) for key, spec in columns.values()]
         table.add_row(escape(row["split"]), str(row["beam"]), *values)
     return table
+
+
+def _agreement(
+    run: RunDirectory, splits: Sequence[str], alignment: Aligning, device: torch.device
+) -> Agreement:
+    bitext = open_data(run.config.data)
+    if alignment.gold is not None and len(splits) > 1:
+        raise AugenmerkError("--gold has the links of one split; give one --split.")
+    if alignment.back is None:
+        return Agreement(bitext, alignment.gold)
+    other = open_data(RunDirectory.open(alignment.back).config.data)
+    if (other.source_language, other.target_language) != (bitext.target_language, bitext.source_language):
+        raise AugenmerkError(
+            f"{alignment.back} translates from {other.source_language} to {other.target_language}; --back "
+            f"takes a run from {bitext.target_language} to {bitext.source_language}."
+        )
+    return Agreement(bitext, alignment.gold, load(alignment.back, device))
+
+
+def _print_alignment(rows: Iterable[Row]) -> None:
+    """A line for each split, whatever the beam: the reference is read, not searched for."""
+    table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0))  # as above: all fits into 80
+    table.add_column("alignment")
+    for heading in ("against", "AER", "precision", "recall", "F1", "AER at -1", "at +1", "best"):
+        table.add_column(heading, justify="left" if heading == "against" else "right")
+    for row in {row["split"]: row for row in rows}.values():
+        found = row["alignment"]
+        if row["aer"] is None:
+            table.add_row(escape(row["split"]), found["against"], "-")  # the model attends to nothing
+            continue
+        before, after = found["aer_by_offset"]["-1"], found["aer_by_offset"]["1"]
+        figures = (row["aer"], found["precision"], found["recall"], found["f1"], before, after)
+        offset = f"{found['best_offset']:+d}" if found["best_offset"] else "0"
+        table.add_row(
+            escape(row["split"]), found["against"], *(f"{figure:.3f}" for figure in figures), offset
+        )
+    out().print()
+    out().print(table)
 
 
 def _print_comparison(row: Row, name: str) -> None:

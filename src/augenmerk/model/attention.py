@@ -71,7 +71,17 @@ class Attention(nn.Module):
                 )
                 return context, None
         weights = masked_softmax(self.scores(queries, memory), memory.mask)  # (B, T, S)
-        return weights @ memory.values, weights if need_weights else None
+        return self.mix(weights, memory), weights if need_weights else None
+
+    def weights(self, queries: Tensor, memory: Memory) -> Tensor:
+        """What `mix` takes: (B, T, S), or of each of N heads (B, N, T, S)."""
+        weights = self.attend(queries, memory)[1]
+        assert weights is not None
+        return weights
+
+    def mix(self, weights: Tensor, memory: Memory) -> Tensor:
+        """The context (B, T, V) that weights give, wherever they come from: a_i = sum_t alpha_it v_t."""
+        return weights @ memory.values
 
     def keys(self, states: Tensor) -> Tensor:
         return states
@@ -233,16 +243,22 @@ class MultiHeadAttention(Attention):
     def attend(
         self, queries: Tensor, memory: Memory, *, need_weights: bool = True
     ) -> tuple[Tensor, Tensor | None]:
-        q, k, v = self._split(self.W_q(queries)), self._split(memory.keys), self._split(memory.values)
-        mask = None if memory.mask is None else memory.mask[:, None, None, :]  # (B, 1, 1, S)
         if not need_weights:
+            q, k, v = self._split(self.W_q(queries)), self._split(memory.keys), self._split(memory.values)
+            mask = None if memory.mask is None else memory.mask[:, None, None, :]  # (B, 1, 1, S)
             heads = F.scaled_dot_product_attention(q, k, v, attn_mask=mask, scale=self.scale)
             return self.W_a(self._join(heads)), None
-        scores = q @ k.mT * self.scale  # (B, N, T, S)
-        if mask is not None:
-            scores = scores.masked_fill(~mask, float("-inf"))
-        weights = scores.softmax(dim=-1)
-        return self.W_a(self._join(weights @ v)), weights.mean(dim=1)
+        weights = self.weights(queries, memory)
+        return self.mix(weights, memory), weights.mean(dim=1)
+
+    def weights(self, queries: Tensor, memory: Memory) -> Tensor:
+        scores = self._split(self.W_q(queries)) @ self._split(memory.keys).mT * self.scale  # (B, N, T, S)
+        if memory.mask is not None:
+            scores = scores.masked_fill(~memory.mask[:, None, None, :], float("-inf"))
+        return scores.softmax(dim=-1)
+
+    def mix(self, weights: Tensor, memory: Memory) -> Tensor:
+        return apply(self.W_a, self._join(weights @ self._split(memory.values)))
 
     def _split(self, x: Tensor) -> Tensor:
         return x.view(*x.shape[:2], self.heads, -1).transpose(1, 2)  # (B, N, T or S, K / N)

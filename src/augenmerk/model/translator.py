@@ -93,10 +93,15 @@ class Translator(nn.Module):
         self, tgt_in: Tensor, source: Source, *, need_weights: bool = False
     ) -> tuple[Tensor, Tensor | None]:
         """Equations 9 to 11 for whole targets (B, T) at once: [a_i, g_i] (B, T, D + H), and the weights."""
-        b = self.embedding_dropout(self.W_b(tgt_in))  # (B, T, E)
-        g, _ = self.decoder(b, source.start)  # (B, T, H)
+        g = self.states(tgt_in, source)  # (B, T, H)
         a, weights = self.attention.attend(g, source.memory, need_weights=need_weights)  # (B, T, D)
         return torch.cat([a, g], dim=-1), weights
+
+    def states(self, tgt_in: Tensor, source: Source) -> Tensor:
+        """Equations 9 and 10 for whole targets: g_i (B, T, H). They do not depend on the attention."""
+        b = self.embedding_dropout(self.W_b(tgt_in))  # (B, T, E)
+        g: Tensor = self.decoder(b, source.start)[0]
+        return g
 
     def output(self, features: Tensor) -> Tensor:
         """Equation 12 before the softmax: (..., D + H) to (..., vocabulary), in fp32 or better.

@@ -5,9 +5,10 @@ from augenmerk.translate.ensemble import load_members
 from augenmerk.translate.mbr import least_risk
 from augenmerk.translate.options import Options
 from augenmerk.translate.texts import TextTranslator, load
-from augenmerk.translate.translation import Translation
+from augenmerk.translate.translation import END, Translation
 
 __all__ = [
+    "END",
     "Models",
     "Options",
     "TextTranslator",

@@ -77,12 +77,14 @@ class Translation:
     @cached_property
     def word_log_probabilities(self) -> tuple[float, ...]:
         """Of each target word, given those before it."""
+        return self.sum_over_words(self.hypothesis.token_log_probabilities if self.hypothesis else ())
+
+    def sum_over_words(self, values: Sequence[float]) -> tuple[float, ...]:
+        """A value for each target subword, summed up for each target word."""
         sums = [0.0] * len(self.target_words)
-        if self.hypothesis is not None:
-            tokens = zip(self._target.word_of, self.hypothesis.token_log_probabilities, strict=True)
-            for word, log_probability in tokens:
-                if word is not None:
-                    sums[word] += log_probability
+        for word, value in zip(self._target.word_of, values, strict=True):
+            if word is not None:
+                sums[word] += value
         return tuple(sums)
 
     @property

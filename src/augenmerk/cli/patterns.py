@@ -1,0 +1,163 @@
+"""`augenmerk patterns`: what kinds of attention there are in a split, and the sentences that show them."""
+
+import json as json_format
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+from rich.markup import escape
+from rich.table import Table
+
+from augenmerk.checkpoint import RunDirectory
+from augenmerk.cli.terminal import err, out, print_json
+from augenmerk.cli.training import choose_device
+from augenmerk.diagrams import draw_heat_map
+from augenmerk.durable import reason, replace_file
+from augenmerk.errors import AugenmerkError
+from augenmerk.evaluate import open_data
+from augenmerk.figures import DARK, save
+from augenmerk.patterns import KINDS, Finding, Kind, find_patterns, strongest, summarise
+from augenmerk.patterns.page import patterns_page
+from augenmerk.translate import load
+
+
+@dataclass(frozen=True)
+class Wish:
+    """What was asked for on the command line."""
+
+    run: Path
+    split: str | None
+    kind: str | None
+    top: int
+    out: Path | None
+    beam: int | None
+    reference: bool
+    device: str
+
+    def check(self) -> None:
+        """Refuses what cannot be meant, before anything is loaded."""
+        if self.kind is not None and self.kind not in KINDS:
+            raise AugenmerkError(f"There is no kind '{self.kind}'; the kinds are {', '.join(KINDS)}.")
+        if self.top < 1:
+            raise AugenmerkError(f"--top {self.top} is impossible: it must be 1 or more.")
+        if self.reference and self.beam is not None:
+            raise AugenmerkError("References are read, not searched for; give --reference or --beam.")
+        if self.out is not None:
+            prepare_folder(self.out)
+
+
+def prepare_folder(path: Path) -> None:
+    """Makes the folder that pictures are to go to, before anybody waits for them."""
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except FileExistsError:
+        raise AugenmerkError(f"{path} is a file; pictures need a folder for --out.") from None
+    except OSError as error:
+        raise AugenmerkError(f"{path}: cannot be created ({reason(error)}).") from None
+
+
+def run(wish: Wish, json: bool) -> None:
+    """Translates the split, finds what there is to see, draws the most striking, and says what it is."""
+    wish.check()
+    device = choose_device(wish.device)
+    config = RunDirectory.open(wish.run).config
+    bitext = open_data(config.data)
+    split = wish.split or config.data.validation
+    pairs = list(bitext[split])
+    if not pairs:
+        raise AugenmerkError(f"{bitext.name} has no sentence pairs in '{split}'.")
+    translator = load(wish.run, device)
+    with err().status(f"{split}: {len(pairs):,} sentences"):
+        if wish.reference:
+            translations = translator.score_all([(pair.source, pair.target) for pair in pairs])
+        else:
+            translations = translator.translate([pair.source for pair in pairs], beam=wish.beam)
+        findings = find_patterns(pairs, translations, bitext.source_language)
+    summary = {
+        "run": str(wish.run),
+        "split": split,
+        "of": "references" if wish.reference else "translations",
+        **summarise(pairs, findings, of_references=wish.reference),
+    }
+    chosen = strongest(findings, cast(Kind | None, wish.kind), wish.top)
+    if wish.out is not None:
+        with err().status("drawing"):
+            _write(wish, wish.out, findings, chosen, summary)
+        err().print(f"[dim]Drawn:[/] {escape(str(wish.out / 'index.html'))}", soft_wrap=True)
+    if not chosen and wish.kind is not None:
+        err().print(f"No sentence of {escape(split)} is of the kind '{wish.kind}'.", soft_wrap=True)
+    if json:
+        print_json([finding.to_dict() for finding in chosen])
+        return
+    _print_summary(summary)
+    for finding in chosen:
+        _print_finding(finding)
+
+
+def _write(
+    wish: Wish, folder: Path, findings: Sequence[Finding], chosen: Sequence[Finding], summary: dict[str, Any]
+) -> None:
+    """Numbered pictures, the page that shows them, and all of it as JSON."""
+    files = []
+    digits = len(str(len(chosen)))
+    for number, finding in enumerate(chosen, 1):
+        name = f"{number:0{digits}}-{finding.pattern.kind}-{finding.index}.svg"
+        reference = None if wish.reference else finding.pair.target
+        save(draw_heat_map([finding.translation.attention_map(reference=reference)], DARK), folder / name)
+        files.append(name)
+    title = f"Patterns in the attention of {wish.run.resolve().name}"
+    page = patterns_page(title, _intro(wish, summary, len(chosen)), chosen, findings, summary, files)
+    replace_file(folder / "index.html", [page.encode()])
+    for name, document in (("summary", summary), ("patterns", [one.to_dict() for one in chosen])):
+        text = json_format.dumps(document, ensure_ascii=False, indent=2)
+        replace_file(folder / f"{name}.json", [text.encode()])
+
+
+def _intro(wish: Wish, summary: Mapping[str, Any], count: int) -> str:
+    kind = f"of the kind '{wish.kind}'" if wish.kind else "of every kind in turn"
+    what = "as it read the references" if wish.reference else "as it translated them"
+    return (
+        f"{summary['sentences']:,} sentences of {summary['split']}, {what}; below, the {count} most striking "
+        f"{kind}. Rows are the words produced, columns the words of the source.\n\n"
+        f"Inversion: a word moved over two source words or more. Monotone: none did. Spread: a word looks at "
+        f"much of the source. Stuck: five words or more in a row look at the same one. Shifted: the diagonal "
+        f"lies a word over from where it should be."
+    )
+
+
+def _print_summary(summary: Mapping[str, Any]) -> None:
+    kinds = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    for heading in KINDS:
+        kinds.add_column(heading, justify="right")
+    kinds.add_row(*(f"{summary['kinds'][kind]:,}" for kind in KINDS))
+    out().print(
+        f"[bold]{escape(summary['split'])}[/]: {summary['sentences']:,} sentences, by the attention over "
+        f"{summary['of']}"
+    )
+    out().print(kinds)
+    if summary["without_words"]:
+        out().print(f"{summary['without_words']:,} without words on both sides are of no kind.")
+    if "agreement" in summary:
+        found = summary["agreement"]
+        figures = ("precision", "recall", "accuracy")
+        out().print(
+            f"Against gold links: {found['gold_inversions']:,} true inversions; "
+            + ", ".join(f"{name} {_figure(found[name])}" for name in figures)
+            + f"; of the links of moved words {_figure(found['moved_links_in_gold'])} are gold.",
+            soft_wrap=True,
+        )
+
+
+def _figure(value: float | None) -> str:
+    return "-" if value is None else f"{value:.3f}"
+
+
+def _print_finding(finding: Finding) -> None:
+    out().print()
+    out().print(
+        f"[dim]{finding.index}[/]  [bold]{finding.pattern.kind}[/]  {escape(finding.pattern.verdict)}",
+        soft_wrap=True,
+    )
+    out().print(f"   {escape(finding.translation.source)}", soft_wrap=True)
+    out().print(f"   {escape(finding.translation.text)}", soft_wrap=True)

@@ -1,0 +1,32 @@
+"""`augenmerk report`: a study's result as a page, or its table as text."""
+
+import sys
+from pathlib import Path
+
+from rich.markup import escape
+
+from augenmerk.cli.terminal import err, print_json
+from augenmerk.durable import replace_file
+from augenmerk.errors import AugenmerkError
+from augenmerk.report import csv_table, latex_table, markdown_table, report_page
+from augenmerk.study.result import StudyResult
+
+WRITERS = {"html": report_page, "markdown": markdown_table, "latex": latex_table, "csv": csv_table}
+
+
+def run(place: Path, format: str, file: Path | None, json: bool) -> None:  # noqa: A002
+    """Writes the page beside the study, tables to stdout, either to a file if one is named."""
+    if format not in WRITERS:
+        raise AugenmerkError(f"'{format}' is not a format of reports: expected {', '.join(WRITERS)}.")
+    result = StudyResult.load(place)
+    text = WRITERS[format](result)
+    if format == "html" and file is None:
+        file = (place if place.is_dir() else place.parent) / "report.html"
+    if file is not None:
+        replace_file(file, [text.encode("utf-8", "backslashreplace")])
+        err().print(f"[dim]written:[/] {escape(str(file))}", soft_wrap=True)
+    if json:
+        written = {"file": str(file)} if file is not None else {"text": text}
+        print_json({"study": result.name, "format": format, "complete": result.complete, **written})
+    elif file is None:
+        sys.stdout.write(text)

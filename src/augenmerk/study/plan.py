@@ -1,0 +1,231 @@
+"""What a study asks: a TOML file becomes variants x seeds, each a run with its settings and its place."""
+
+import copy
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import product
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from augenmerk.config import PRESETS, RunConfig, Settings, load_config, parse_toml, read_settings
+from augenmerk.errors import AugenmerkError
+from augenmerk.study.result import MEASURES, Published
+
+SHORT = {"attention": "model.attention"}
+"""Factors that need not be called by their whole name."""
+DECIDED_ELSEWHERE = {
+    "train.seed": "name the seeds as seeds = [1, 2, 3]",
+    "search.beam": "name the beams as beams = [1, 5]; the same runs are measured with each",
+}
+
+
+class _PublishedFigure(Settings):
+    variant: str
+    measure: str
+    mean: float
+    variance: float | None = None
+
+
+class _Published(Settings):
+    source: str = Field(min_length=1)
+    """Who published the figures, and what is different there."""
+    figures: list[_PublishedFigure]
+
+
+class _StudyFile(Settings):
+    question: str = Field(min_length=1)
+    """What the study is to answer, in a sentence."""
+    base: str | None = None
+    """A preset, or a TOML file with the settings of a run, seen from the study's file."""
+    settings: dict[str, Any] = Field(default_factory=dict)
+    """Put over the base, for all runs."""
+    factors: dict[str, Any]
+    """Keys of the settings, each with a list of values: every combination is a variant."""
+    seeds: list[Annotated[int, Field(ge=0, lt=2**63)]] = Field(min_length=1)
+    splits: list[str] = Field(default_factory=list)
+    """What is translated; the validation split if none is named. Comparisons speak of each, reports of the
+    first."""
+    beams: list[Annotated[int, Field(ge=1, le=1000)]] = Field(default_factory=list)
+    """Widths of the beam; that of the settings if none is named. Comparisons are made with the first."""
+    sentences: list[str] = Field(default_factory=list)
+    """Whose attention is shown side by side; the first of the first split that are neither short nor long if
+    none is named."""
+    published: _Published | None = None
+
+
+@dataclass(frozen=True)
+class Variant:
+    """One combination of the factors."""
+
+    name: str
+    settings: dict[str, Any]
+    """By key, such as model.attention."""
+
+    @property
+    def folder(self) -> str:
+        return re.sub(r"[^\w.=-]+", "-", self.name)
+
+
+@dataclass(frozen=True)
+class PlannedRun:
+    """One variant with one seed."""
+
+    variant: Variant
+    config: RunConfig
+
+    @property
+    def seed(self) -> int:
+        return self.config.train.seed
+
+    @property
+    def name(self) -> str:
+        return f"{self.variant.name}, seed {self.seed}"
+
+    @property
+    def place(self) -> Path:
+        """Its directory, seen from the study's."""
+        return Path("runs") / self.variant.folder / f"seed-{self.seed}"
+
+
+@dataclass(frozen=True)
+class Study:
+    """A study as it was declared."""
+
+    name: str
+    question: str
+    factors: tuple[str, ...]
+    variants: tuple[Variant, ...]
+    seeds: tuple[int, ...]
+    splits: tuple[str, ...]
+    beams: tuple[int, ...]
+    sentences: tuple[str, ...]
+    runs: tuple[PlannedRun, ...]
+    """Seed by seed, so that half a study compares all variants on some of the seeds."""
+    published: tuple[Published, ...] = ()
+    published_source: str = ""
+
+    def runs_of(self, variant: Variant) -> tuple[PlannedRun, ...]:
+        return tuple(run for run in self.runs if run.variant is variant)
+
+
+def read_study(path: Path) -> Study:
+    """The study that a file declares; complains about all that can be seen before anything is run."""
+    declared = _StudyFile.checked(parse_toml(read_settings(path), str(path)), str(path))
+    factors = _factors(declared.factors, str(path))
+    base = _base(declared, path)
+    variants = _variants(factors)
+    runs = tuple(
+        PlannedRun(
+            variant, _config(base, {**variant.settings, "train.seed": seed}, f"{path}: {variant.name}")
+        )
+        for seed in _distinct(declared.seeds, "seeds", path)
+        for variant in variants
+    )
+    folders = [variant.folder for variant in variants]
+    if twice := next((folder for folder in folders if folders.count(folder) > 1), None):
+        raise AugenmerkError(f"{path}: two variants would both be kept in a folder called '{twice}'.")
+    first = runs[0].config
+    published = declared.published
+    return Study(
+        name=path.stem,
+        question=declared.question.strip(),
+        factors=tuple(factors),
+        variants=variants,
+        seeds=tuple(declared.seeds),
+        splits=_distinct(declared.splits, "splits", path) or (first.data.validation,),
+        beams=_distinct(declared.beams, "beams", path) or (first.search.beam,),
+        sentences=tuple(declared.sentences),
+        runs=runs,
+        published=_published(published, variants, path) if published else (),
+        published_source=published.source if published else "",
+    )
+
+
+def _base(declared: _StudyFile, path: Path) -> dict[str, Any]:
+    tree: dict[str, Any] = {}
+    if declared.base in PRESETS:
+        tree = load_config(declared.base).model_dump(exclude_none=True)
+    elif declared.base is not None:
+        tree = load_config(str(path.parent / declared.base)).model_dump(exclude_none=True)
+    for group, settings in declared.settings.items():
+        if not isinstance(settings, dict):
+            raise AugenmerkError(f"{path}: write settings in their groups, such as [settings.train].")
+        tree.setdefault(group, {}).update(settings)
+    return tree
+
+
+def _factors(declared: Mapping[str, Any], place: str) -> dict[str, list[Any]]:
+    """By whole key, whether written as "train.lr", train.lr, or in a table of its own."""
+    factors: dict[str, list[Any]] = {}
+    for key, values in declared.items():
+        if isinstance(values, dict):
+            factors |= {f"{key}.{name}": inner for name, inner in values.items()}
+        else:
+            factors[SHORT.get(key, key)] = values
+    if not factors:
+        raise AugenmerkError(f'{place}: name a factor, such as attention = ["none", "scaled-dot"].')
+    for key, values in factors.items():
+        if key in DECIDED_ELSEWHERE:
+            raise AugenmerkError(f"{place}: '{key}' is not a factor; {DECIDED_ELSEWHERE[key]}.")
+        if not isinstance(values, list) or not values:
+            raise AugenmerkError(f"{place}: the factor '{key}' needs a list of values.")
+        if any(value in values[:number] for number, value in enumerate(values)):
+            raise AugenmerkError(f"{place}: the factor '{key}' has a value twice.")
+    return factors
+
+
+def _variants(factors: Mapping[str, list[Any]]) -> tuple[Variant, ...]:
+    ends = [key.rpartition(".")[2] for key in factors]
+    calls = [end if ends.count(end) == 1 else key for key, end in zip(factors, ends, strict=True)]
+
+    def name(values: tuple[Any, ...]) -> str:
+        parts = zip(calls, values, strict=True)
+        return ", ".join(
+            value if call == "attention" and isinstance(value, str) else f"{call}={_written(value)}"
+            for call, value in parts
+        )
+
+    return tuple(
+        Variant(name(values), dict(zip(factors, values, strict=True)))
+        for values in product(*factors.values())
+    )
+
+
+def _written(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _config(base: Mapping[str, Any], settings: Mapping[str, Any], place: str) -> RunConfig:
+    tree = copy.deepcopy(dict(base))
+    for key, value in settings.items():
+        group, _, name = key.partition(".")
+        inner = tree.setdefault(group, {})
+        if not name or not isinstance(inner, dict):
+            raise AugenmerkError(
+                f"{place}: '{key}' is no setting; a factor is attention, or a key such as train.lr."
+            )
+        inner[name] = value
+    return RunConfig.checked(tree, place)
+
+
+def _published(published: _Published, variants: tuple[Variant, ...], path: Path) -> tuple[Published, ...]:
+    names = [variant.name for variant in variants]
+    for figure in published.figures:
+        if figure.variant not in names:
+            raise AugenmerkError(
+                f"{path}: published figures of '{figure.variant}', but the variants are {', '.join(names)}."
+            )
+        if figure.measure not in MEASURES:
+            raise AugenmerkError(
+                f"{path}: published figures of '{figure.measure}', but measures are {', '.join(MEASURES)}."
+            )
+    return tuple(Published(**figure.model_dump()) for figure in published.figures)
+
+
+def _distinct(values: list[Any], key: str, path: Path) -> tuple[Any, ...]:
+    if len(set(values)) != len(values):
+        raise AugenmerkError(f"{path}: {key} names something twice.")
+    return tuple(values)

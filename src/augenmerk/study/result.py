@@ -1,0 +1,371 @@
+"""What a study found: all that a report shows, and nothing that is not in `study.json`.
+
+Everything here is plain data. It is computed from the run directories (`augenmerk.study.collecting`), written
+as JSON, and read again without torch and without the runs.
+"""
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Literal, Self
+
+from pydantic import TypeAdapter, ValidationError
+
+from augenmerk.durable import parse_object, read_text, reading, replace_file
+from augenmerk.errors import AugenmerkError
+
+RESULT = "study.json"
+FORMAT = 1
+
+Interval = tuple[float, float]
+State = Literal["finished", "unfinished", "missing", "failed"]
+"""Of a run: trained and measured; begun; not begun; given up with a complaint."""
+
+
+@dataclass(frozen=True)
+class Measure:
+    """How a figure is called and written."""
+
+    heading: str
+    digits: int
+    better: Literal["higher", "lower", "neither"]
+
+
+MEASURES: Mapping[str, Measure] = {
+    "bleu": Measure("BLEU", 2, "higher"),
+    "chrf": Measure("chrF", 2, "higher"),
+    "validation_loss": Measure("validation loss", 3, "lower"),
+    "validation_perplexity": Measure("validation perplexity", 2, "lower"),
+    "loss": Measure("loss", 3, "lower"),
+    "perplexity": Measure("perplexity", 2, "lower"),
+    "word_perplexity": Measure("perplexity per word", 2, "lower"),
+    "alignment_error": Measure("alignment error", 3, "lower"),
+    "length_ratio": Measure("length ratio", 3, "neither"),
+    "seconds": Measure("training seconds", 0, "lower"),
+}
+
+
+@dataclass(frozen=True)
+class RunResult:
+    """One run of a variant."""
+
+    seed: int
+    run: str
+    """Its directory, seen from the study's."""
+    state: State
+    problem: str | None = None
+    """Why it failed, in a sentence."""
+    epochs: int | None = None
+    best_epoch: int | None = None
+    seconds: float | None = None
+    device: str | None = None
+    precision: str | None = None
+
+
+@dataclass(frozen=True)
+class Summary:
+    """One figure of a variant over its seeds."""
+
+    measure: str
+    """A key of `MEASURES`."""
+    split: str | None
+    """None where it belongs to training: the validation loss, the seconds."""
+    beam: int | None
+    """None where it does not depend on the search."""
+    values: dict[int, float]
+    """By seed."""
+    mean: float
+    variance: float | None
+    """With n - 1; None for one run."""
+    interval: Interval | None
+    """95% of the mean, by Student's t over the seeds; None for one run, and for times."""
+
+
+@dataclass(frozen=True)
+class CurvePoint:
+    """After an epoch: the mean of the runs that came so far, the lowest and the highest of them."""
+
+    epoch: int
+    runs: int
+    mean: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Curve:
+    """How a figure moves over the epochs."""
+
+    measure: str
+    """As metrics.jsonl calls it."""
+    points: tuple[CurvePoint, ...]
+
+
+@dataclass(frozen=True)
+class LengthBin:
+    """BLEU of the sentences whose source has so many words: mean, lowest and highest over the runs."""
+
+    shortest: int
+    longest: int
+    sentences: int
+    bleu: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class VariantResult:
+    """One combination of the factors, over all seeds."""
+
+    name: str
+    settings: dict[str, Any]
+    """The factors' values, by key of the configuration."""
+    parameters: int | None
+    runs: tuple[RunResult, ...]
+    summaries: tuple[Summary, ...]
+    curves: tuple[Curve, ...]
+    by_length: tuple[LengthBin, ...]
+    """On the study's first split with its first beam."""
+    remarks: tuple[str, ...] = ()
+    """What has to be said about how many runs there are."""
+
+    def summary(self, measure: str, split: str | None = None, beam: int | None = None) -> Summary | None:
+        wanted = (measure, split, beam)
+        found = (each for each in self.summaries if (each.measure, each.split, each.beam) == wanted)
+        return next(found, None)
+
+
+@dataclass(frozen=True)
+class SeedComparison:
+    """Two runs with the same seed."""
+
+    seed: int
+    difference: float
+    p: float
+    """By approximate randomisation over the sentences."""
+
+
+@dataclass(frozen=True)
+class ComparisonResult:
+    """A variant against another, on the same sentences, run by run with the same seed.
+
+    `augenmerk.study.comparing` says how `p` and `interval` come about.
+    """
+
+    variant: str
+    against: str
+    measure: Literal["bleu", "loss"]
+    split: str
+    beam: int | None
+    """None for the loss, which does not depend on the search."""
+    sentences: int
+    seeds: tuple[SeedComparison, ...]
+    difference: float
+    interval: Interval
+    """95%, over sentences and, where there are several, over seeds."""
+    interval_covers: Literal["sentences and seeds", "sentences"]
+    degrees_of_freedom: float
+    seed_deviation: float | None
+    """Of the differences of single pairs of runs; None for one pair."""
+    sentence_deviation: float
+    """Of the mean difference, over resampled sentences."""
+    p: float
+    p_corrected: float
+    """By Holm, for all comparisons of the study by this measure on this split."""
+    trials: int
+    resamples: int
+    in_words: str
+
+
+@dataclass(frozen=True)
+class BeamRow:
+    """A variant's translations of a split with one width of the beam; means over the runs."""
+
+    variant: str
+    split: str
+    beam: int
+    runs: int
+    bleu: float
+    bleu_low: float
+    bleu_high: float
+    """Lowest and highest of the runs."""
+    length_ratio: float
+    model_score: float
+    """What the search looks for, per sentence."""
+    seconds_per_sentence: float
+
+
+@dataclass(frozen=True)
+class BeamRepair:
+    """What a wider beam found, sentence by sentence, that the study's narrowest had missed."""
+
+    variant: str
+    split: str
+    narrow: int
+    wide: int
+    runs: int
+    sentences: int
+    """Over all runs, as are the next two."""
+    better: int
+    """Sentences for which the wider beam found a translation that the model likes better: errors repaired."""
+    worse: int
+    """Sentences for which it found one the model likes less: a wider beam is not always a better search."""
+    bleu_narrow: float | None
+    bleu_wide: float | None
+    """Of the repaired sentences alone, before and after; None if there are none."""
+    difference: float
+    """BLEU of all sentences with the wider beam less that with the narrower; as in `ComparisonResult`."""
+    interval: Interval
+    p: float
+    p_corrected: float
+    in_words: str
+
+
+@dataclass(frozen=True)
+class ExampleMap:
+    """Where one run looked as it translated a sentence."""
+
+    variant: str
+    seed: int
+    translation: str
+    target_words: tuple[str, ...]
+    weights: tuple[tuple[float, ...], ...]
+    """(target words, source words)."""
+
+
+@dataclass(frozen=True)
+class Example:
+    """A sentence, and how each variant attends to it."""
+
+    source: str
+    source_words: tuple[str, ...]
+    reference: str | None
+    maps: tuple[ExampleMap, ...]
+
+
+@dataclass(frozen=True)
+class DataSum:
+    """A split as it was read: SHA-256 over its pairs, each as source, tab, target, newline in UTF-8."""
+
+    split: str
+    sentences: int
+    sha256: str
+
+
+@dataclass(frozen=True)
+class PaddingCheck:
+    """Sentences translated one by one, and once more in batches beside longer ones."""
+
+    runs: int
+    sentences: int
+    """Of each run."""
+    different_texts: int
+    """Over all runs."""
+    largest_difference: float
+    """Between the two scores of a sentence, over all runs."""
+    in_words: str
+
+
+@dataclass(frozen=True)
+class Provenance:
+    """Where the figures come from: what a reviewer asks for."""
+
+    config: str
+    """Of the first variant and seed, as TOML; the others differ in the factors and the seed."""
+    bitext: str
+    data: tuple[DataSum, ...]
+    software: dict[str, str]
+    hardware: tuple[str, ...]
+    seconds: float
+    """Of training, summed over all runs."""
+    signatures: dict[str, str]
+    padding: PaddingCheck | None
+    remarks: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Published:
+    """A figure that somebody else published. It was not measured here."""
+
+    variant: str
+    measure: str
+    mean: float
+    variance: float | None = None
+
+
+@dataclass(frozen=True)
+class StudyResult:
+    """A study as far as it has come."""
+
+    name: str
+    question: str
+    factors: tuple[str, ...]
+    seeds: tuple[int, ...]
+    splits: tuple[str, ...]
+    beams: tuple[int, ...]
+    variants: tuple[VariantResult, ...]
+    comparisons: tuple[ComparisonResult, ...]
+    beam_rows: tuple[BeamRow, ...]
+    beam_repairs: tuple[BeamRepair, ...]
+    examples: tuple[Example, ...]
+    provenance: Provenance | None
+    """None as long as no run is finished."""
+    published: tuple[Published, ...] = ()
+    published_source: str = ""
+    remarks: tuple[str, ...] = ()
+    """What is missing and what must not be concluded, in sentences."""
+    format: int = FORMAT
+
+    @property
+    def complete(self) -> bool:
+        return all(run.state == "finished" for variant in self.variants for run in variant.runs)
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON has it; `complete`, and each variant's `mean` and `variance` of what the study asks first,
+        stand there only for who reads it."""
+        tree: dict[str, Any] = _plain(asdict(self))
+        for variant, its_tree in zip(self.variants, tree["variants"], strict=True):
+            first = [each for each in variant.summaries if self.asked_first(each)]
+            its_tree["mean"] = {each.measure: each.mean for each in first}
+            its_tree["variance"] = {each.measure: each.variance for each in first}
+        return {"complete": self.complete, **tree}
+
+    def asked_first(self, summary: Summary) -> bool:
+        """Whether it is of training, or of the study's first split and first beam."""
+        return summary.split in (None, self.splits[0]) and summary.beam in (None, self.beams[0])
+
+    @classmethod
+    def from_dict(cls, tree: Mapping[str, Any]) -> Self:
+        return TypeAdapter(cls).validate_python(tree)
+
+    def save(self, folder: Path) -> None:
+        text = json.dumps(self.to_dict(), ensure_ascii=False, indent=1, allow_nan=False)
+        replace_file(folder / RESULT, [text.encode("utf-8", "backslashreplace"), b"\n"])
+
+    @classmethod
+    def load(cls, place: Path) -> Self:
+        """From a study's directory, or the file itself."""
+        path = place / RESULT if place.is_dir() else place
+        if not path.exists():
+            raise AugenmerkError(f"{place} holds no study: expected a folder with {RESULT} in it.")
+        with reading(path):
+            tree = parse_object(read_text(path))
+            if tree.get("format") != FORMAT:
+                raise ValueError(f"format {tree.get('format')!r} instead of {FORMAT}")
+            try:
+                return cls.from_dict(tree)
+            except ValidationError as error:
+                first = error.errors(include_url=False)[0]
+                raise ValueError(f"{'.'.join(map(str, first['loc']))}: {first['msg']}") from None
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {str(key): _plain(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(inner) for inner in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        raise ValueError(f"{value} cannot be written as JSON")
+    return value

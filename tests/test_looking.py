@@ -1,0 +1,307 @@
+"""Looking at the attention of really trained runs through commands: alignment, patterns, faithfulness."""
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+import torch
+
+from augenmerk import SentencePair, cli
+from augenmerk.agreement import measure_alignment
+from augenmerk.bitext import open_bitext
+from augenmerk.bitext.export import export
+from augenmerk.checkpoint import RunDirectory
+from augenmerk.config import RunConfig
+from augenmerk.evaluate import open_data
+from augenmerk.faithfulness import measure_faithfulness
+from augenmerk.patterns import find_patterns, summarise
+from augenmerk.patterns.page import patterns_page
+from augenmerk.train import start, train
+from augenmerk.translate import load
+from augenmerk.words import split_words
+from tests.test_train import Silent
+
+KINDS = ["monotone", "inversion", "spread", "stuck", "shifted"]
+
+
+def train_small(
+    place: Path, data: dict[str, object], attention: str = "scaled-dot", epochs: int = 3
+) -> RunDirectory:
+    config = RunConfig.model_validate(
+        {
+            "data": data,
+            "text": {"unit": "word", "joint": False},
+            "model": {"embedding": 32, "hidden": 48, "key": 32, "attention": attention},
+            "train": {"epochs": epochs, "batch_size": 16, "lr": 0.01, "precision": "fp32", "bleu": False},
+        }
+    )
+    directory = start(config, place)
+    train(directory, torch.device("cpu"), Silent())
+    return directory
+
+
+def book(folder: Path, *, turned: bool = False, gold: bool = True) -> dict[str, object]:
+    """A small one, on the disk: the data of a run."""
+    pairs = open_bitext("bilderbuch", pairs=500)["train"]
+    here = [pair.reversed() if turned else pair for pair in pairs]
+    for split, part in (("train", here[:400]), ("val", here[400:440]), ("test", here[440:500])):
+        export(part, folder, split, "de", "en", format="jsonl" if gold else "tsv")
+    languages = ("en", "de") if turned else ("de", "en")
+    return {"bitext": str(folder), "source_language": languages[0], "target_language": languages[1]}
+
+
+@pytest.fixture(scope="module")
+def there(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    place = tmp_path_factory.mktemp("there")
+    return train_small(place / "run", book(place / "pairs")).path
+
+
+@pytest.fixture(scope="module")
+def back(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    place = tmp_path_factory.mktemp("back")
+    return train_small(place / "run", book(place / "pairs", turned=True)).path
+
+
+class Answer(NamedTuple):
+    code: int
+    out: str
+    err: str
+
+
+class Command:
+    """The command line in this process: starting Python and torch each time would take most of the time."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+        self._monkeypatch = monkeypatch
+        self._capsys = capsys
+
+    def run(self, *arguments: object) -> Answer:
+        self._monkeypatch.setattr(sys, "argv", ["augenmerk", *map(str, arguments)])
+        with pytest.raises(SystemExit) as end:
+            cli.main()
+        return Answer(int(end.value.code or 0), *self._capsys.readouterr())
+
+    def parsed(self, *arguments: object) -> Any:
+        answer = self.run(*arguments, "--json")
+        assert answer.code == 0, answer.err
+        return json.loads(answer.out)
+
+    def refusal(self, *arguments: object) -> str:
+        answer = self.run(*arguments)
+        assert (answer.code, answer.out) == (2, "")
+        assert answer.err.startswith("augenmerk: ")
+        assert answer.err.count("\n") == 1
+        assert answer.err.endswith(".\n")
+        return answer.err
+
+
+@pytest.fixture
+def augenmerk(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
+    monkeypatch.setenv("COLUMNS", "100")
+    return Command(monkeypatch, capsys)
+
+
+# evaluate --alignment
+
+
+def test_alignment_against_gold_links(augenmerk: Command, there: Path, tmp_path: Path) -> None:
+    [row] = augenmerk.parsed("evaluate", str(there), "--split", "val", "--beam", "1", "--alignment")
+    pairs = list(open_data(RunDirectory.open(there).config.data)["val"])
+    score = measure_alignment(load(there), pairs)
+    found = row["alignment"]
+    assert row["aer"] == pytest.approx(score.error)
+    assert (found["against"], found["sentences"]) == ("gold", len(pairs))
+    assert (found["precision"], found["recall"]) == pytest.approx((score.precision, score.recall))
+    offsets = {int(offset): error for offset, error in found["aer_by_offset"].items()}
+    assert offsets[0] == row["aer"]
+    assert found["best_offset"] == min(offsets, key=lambda offset: offsets[offset])
+    assert RunDirectory.open(there).read_scores()[-1]["aer"] == row["aer"]
+
+    # Both files can be read again, and one is nothing but the gold links.
+    lines = (there / "alignments" / "val.gold.align").read_text().splitlines()
+    assert [line.split() for line in lines] == [
+        [f"{i}-{j}" for i, j in pair.alignment or ()] for pair in pairs
+    ]
+    ours = (there / "alignments" / "val.attention.align").read_text().splitlines()
+    # Every target word is linked exactly once.
+    for line, pair in zip(ours, pairs, strict=True):
+        assert sorted(int(link.split("-")[1]) for link in line.split()) == list(
+            range(len(split_words(pair.target)))
+        )
+
+    # The attention itself as gold: no error at offset 0.
+    copy = tmp_path / "gold.align"
+    shutil.copy(there / "alignments" / "val.attention.align", copy)
+    [perfect] = augenmerk.parsed(
+        "evaluate", str(there), "--split", "val", "--beam", "1", "--alignment", "--gold", str(copy)
+    )
+    assert perfect["aer"] == 0
+    assert perfect["alignment"]["best_offset"] == 0
+
+
+def test_links_of_both_directions(augenmerk: Command, there: Path, back: Path) -> None:
+    arguments = ("evaluate", str(there), "--split", "val", "--beam", "1", "--alignment")
+    [alone] = augenmerk.parsed(*arguments)
+    [both] = augenmerk.parsed(*arguments, "--back", str(back))
+    assert both["alignment"]["precision"] > alone["alignment"]["precision"]
+    assert both["alignment"]["recall"] < alone["alignment"]["recall"]
+    assert "takes a run from en to de" in augenmerk.refusal(*arguments, "--back", str(there))
+
+
+def test_silver_links_where_there_are_no_gold_ones(
+    augenmerk: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("thot", reason="the optional extra 'align' is not installed")
+    directory = train_small(tmp_path / "run", book(tmp_path / "pairs", gold=False), epochs=1)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    [row] = augenmerk.parsed("evaluate", str(directory.path), "--beam", "1", "--alignment")
+    assert row["alignment"]["against"] == "silver"
+    assert 0 < row["aer"] < 1
+    assert len(list((tmp_path / "cache").rglob("*.json"))) == 1
+    assert (directory.path / "alignments" / "val.silver.align").exists()
+
+
+def test_what_alignment_cannot_mean_is_refused(augenmerk: Command, there: Path, tmp_path: Path) -> None:
+    evaluate = ("evaluate", str(there))
+    assert "add --alignment" in augenmerk.refusal(*evaluate, "--gold", "x")
+    missing = augenmerk.refusal(*evaluate, "--alignment", "--gold", str(tmp_path / "none"))
+    assert "there is no such file" in missing
+    two = augenmerk.refusal(*evaluate, "--alignment", "--gold", "x", "--split", "val", "--split", "test")
+    assert "one --split" in two
+
+
+def test_a_model_that_attends_to_nothing_has_no_alignment(augenmerk: Command, tmp_path: Path) -> None:
+    directory = train_small(tmp_path / "run", book(tmp_path / "pairs"), "none", epochs=1)
+    [row] = augenmerk.parsed("evaluate", str(directory.path), "--beam", "1", "--alignment")
+    assert row["aer"] is None
+    shown = augenmerk.run("evaluate", str(directory.path), "--beam", "1", "--alignment")
+    assert "against" in shown.out
+    for command in ("patterns", "faithfulness"):
+        assert "attends to nothing" in augenmerk.refusal(command, str(directory.path))
+
+
+# patterns
+
+
+def test_patterns_of_a_split(augenmerk: Command, there: Path, tmp_path: Path) -> None:
+    out = tmp_path / "patterns"
+    found = augenmerk.parsed("patterns", there, "--top", 4, "--out", out, "--beam", 1)
+    assert len(found) == 4
+    for one in found:
+        assert {"index", "kind", "measures", "source", "translation", "verdict", "moved"} <= one.keys()
+    summary = json.loads((out / "summary.json").read_text())
+    assert list(summary["kinds"]) == KINDS
+    assert sum(summary["kinds"].values()) + summary["without_words"] == summary["sentences"] == 40
+    assert json.loads((out / "patterns.json").read_text()) == found
+    page = (out / "index.html").read_text()
+    names = [path.name for path in out.glob("*.svg")]
+    assert len(names) == 4
+    assert all(f'href="{name}"' in page for name in names)
+    assert "<script" not in page
+
+    for kind, count in summary["kinds"].items():
+        of_kind = augenmerk.parsed("patterns", there, "--top", 99, "--kind", kind, "--beam", 1)
+        assert len(of_kind) == count
+        assert {one["kind"] for one in of_kind} <= {kind}
+        strengths = [one["strength"] for one in of_kind]
+        assert strengths == sorted(strengths, reverse=True)
+    none = next(kind for kind, count in summary["kinds"].items() if not count)
+    assert f"is of the kind '{none}'" in augenmerk.run("patterns", there, "--kind", none).err
+
+
+def test_patterns_are_held_against_gold(augenmerk: Command, there: Path) -> None:
+    shown = augenmerk.run("patterns", str(there), "--split", "test", "--reference", "--top", "2")
+    assert shown.code == 0
+    assert "Against gold links" in shown.out
+    assert "true inversions" in shown.out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (("--kind", "twisted"), "the kinds are monotone, inversion"),
+        (("--top", "0"), "must be 1 or more"),
+        (("--split", "nowhere"), "no split called 'nowhere'"),
+        (("--reference", "--beam", "2"), "--reference or --beam"),
+    ],
+)
+def test_patterns_that_cannot_be_meant_are_refused(
+    augenmerk: Command, there: Path, arguments: tuple[str, ...], complaint: str
+) -> None:
+    assert complaint in augenmerk.refusal("patterns", str(there), *arguments)
+
+
+def test_a_file_is_no_folder_for_pictures(augenmerk: Command, there: Path, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    for command in ("patterns", "faithfulness"):
+        complaint = augenmerk.refusal(command, str(there), "--out", str(tmp_path / "file"))
+        assert "is a file" in complaint
+
+
+def test_strange_sentences_are_shown_or_have_no_pattern(there: Path) -> None:
+    translator = load(there)
+    hostile = "<script>alert('Hund')</script> & \"$x_1$\" | ]]>"
+    texts = ["Der Hund " * 100, "Hund", "", " ", hostile, "الكلب ينام تحت الطاولة", "...", "\u202eHund"]
+    pairs = [SentencePair(text, hostile) for text in texts]
+    translations = translator.translate(texts, beam=1)
+    findings = find_patterns(pairs, translations, "de")
+    assert {0, 1, 4, 5, 6} <= {finding.index for finding in findings}
+    assert not {2, 3} & {finding.index for finding in findings}
+    summary = summarise(pairs, findings, of_references=False)
+    page = patterns_page("page", "intro", findings, findings, summary, ["picture.svg"] * len(findings))
+    assert "<script" not in page
+    assert page.count('class="card"') == len(findings)
+    measured = measure_faithfulness(translator, translations)
+    assert [len(one.drops["uniform"]) for one in measured] == [len(one.target_words) for one in translations]
+
+
+# faithfulness
+
+
+def test_faithfulness_of_a_split_and_of_a_sentence(augenmerk: Command, there: Path, tmp_path: Path) -> None:
+    out = tmp_path / "faithful"
+    arguments = ("--split", "test", "--reference", "--index", "3", "--out", str(out))
+    found = augenmerk.parsed("faithfulness", str(there), *arguments)
+    [chosen] = found["chosen"]
+    assert chosen["index"] == 3
+    assert len(chosen["drops"]["uniform"]) == len(chosen["target_words"])
+    [row] = augenmerk.parsed("evaluate", str(there), "--split", "test", "--beam", "1")
+    assert found["loss"] == pytest.approx(row["loss"], rel=1e-5)
+    assert found["tokens"] == row["tokens"]
+    assert found["uniform"]["perplexity"] > found["perplexity"]
+    page = (out / "index.html").read_text()
+    assert "permuted" in page
+    assert len(list(out.glob("*.svg"))) == 1
+    shown = augenmerk.run("faithfulness", str(there), "--split", "test", "--index", "0")
+    assert "looks at" in shown.out
+
+
+def test_a_sentence_that_is_not_there_is_named(augenmerk: Command, there: Path) -> None:
+    complaint = augenmerk.refusal("faithfulness", str(there), "--index", "100000")
+    assert "has no sentence 100000" in complaint
+
+
+@pytest.mark.skipif(shutil.which("chromium") is None, reason="Chromium is not installed")
+def test_a_browser_shows_the_page_without_a_network(augenmerk: Command, there: Path, tmp_path: Path) -> None:
+    out = tmp_path / "patterns"
+    assert augenmerk.run("patterns", str(there), "--top", "3", "--out", str(out)).code == 0
+    browser = [
+        "chromium",
+        "--headless",
+        "--no-sandbox",
+        "--disable-gpu",
+        f"--user-data-dir={tmp_path / 'user'}",
+    ]
+    shown = subprocess.run(
+        [*browser, "--dump-dom", (out / "index.html").resolve().as_uri()],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=True,
+    ).stdout
+    assert shown.count('class="card"') == 3
+    assert "sentences of val" in shown

@@ -1,0 +1,321 @@
+"""Reports: every number on them is one of study.json, whatever names the variants have."""
+
+import csv
+import io
+import itertools
+import json
+import re
+import subprocess
+import sys
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from typer.testing import CliRunner
+
+from augenmerk.cli import app
+from augenmerk.report import csv_table, latex_table, markdown_table, report_page
+from augenmerk.report.charts import spread
+from augenmerk.study.result import (
+    BeamRepair,
+    BeamRow,
+    ComparisonResult,
+    Curve,
+    CurvePoint,
+    DataSum,
+    Example,
+    ExampleMap,
+    LengthBin,
+    PaddingCheck,
+    Provenance,
+    Published,
+    RunResult,
+    SeedComparison,
+    StudyResult,
+    Summary,
+    VariantResult,
+)
+
+NASTY = "<b>&_lr=1e-3|x"
+
+
+def variant(name: str, shift: float) -> VariantResult:
+    bleu = Summary("bleu", "test", 1, {1: 30 + shift, 2: 32 + shift}, 31 + shift, 2.0, (18.3, 43.7))
+    other = Summary("bleu", "test", 5, {1: 33.0, 2: 34.0}, 33.5, 0.5, (27.1, 39.9))
+    loss = Summary("validation_loss", None, None, {1: 2.5}, 2.5, None, None)
+    points = tuple(CurvePoint(epoch, 2, 5.0 - epoch, 4.9 - epoch, 5.1 - epoch) for epoch in (1, 2, 3))
+    return VariantResult(
+        name=name,
+        settings={"model.attention": name},
+        parameters=123_456,
+        runs=(
+            RunResult(1, f"runs/{name}/seed-1", "finished", None, 3, 2, 61.4, "cpu, 2 threads", "bf16"),
+            RunResult(2, f"runs/{name}/seed-2", "failed", "It <i>broke</i>."),
+        ),
+        summaries=(bleu, other, loss),
+        curves=(Curve("validation_loss", points),),
+        by_length=(LengthBin(3, 7, 40, 50.5, 49.0, 52.0), LengthBin(8, 8, 60, 30.5, 29.0, 32.0)),
+    )
+
+
+@pytest.fixture(scope="module")
+def result() -> StudyResult:
+    names = ("mean", NASTY)
+    return StudyResult(
+        name="mine",
+        question="Is 1 < 2 & so on?",
+        factors=("model.attention",),
+        seeds=(1, 2),
+        splits=("test",),
+        beams=(1, 5),
+        variants=tuple(variant(name, float(place)) for place, name in enumerate(names)),
+        comparisons=(
+            ComparisonResult(
+                variant=NASTY,
+                against="mean",
+                measure="bleu",
+                split="test",
+                beam=1,
+                sentences=100,
+                seeds=(SeedComparison(1, 1.25, 0.04),),
+                difference=1.25,
+                interval=(-0.5, 3.0),
+                interval_covers="sentences",
+                degrees_of_freedom=99.0,
+                seed_deviation=None,
+                sentence_deviation=0.9,
+                p=0.04,
+                p_corrected=0.0456,
+                trials=10_000,
+                resamples=2_000,
+                in_words="One <em>is</em> 1.2 BLEU above the other.",
+            ),
+        ),
+        beam_rows=tuple(
+            BeamRow(name, "test", beam, 2, 31.0 + beam, 30.0, 37.0, 0.97, -8.1, 0.0042)
+            for name in names
+            for beam in (1, 5)
+        ),
+        beam_repairs=(
+            BeamRepair(
+                *("mean", "test", 1, 5, 2, 200, 30, 2, 20.0, 25.0, 4.0, (3.0, 5.0), 0.001, 0.001),
+                in_words="Beam 5 repairs 30 of 200.",
+            ),
+        ),
+        examples=(
+            Example(
+                "Der <Hund> schläft.",
+                ("Der", "<Hund>", "schläft", ".", "</s>"),
+                "The dog sleeps.",
+                tuple(
+                    ExampleMap(name, 1, "The dog.", ("The", "</s>"), ((0.2,) * 5, (0, 0, 0, 0, 1.0)))
+                    for name in names
+                ),
+            ),
+        ),
+        provenance=Provenance(
+            config="[model]\nattention = 'mean'\n",
+            bitext="bilderbuch",
+            data=(DataSum("test", 100, "ab" * 32),),
+            software={"torch": "2.11.0"},
+            hardware=("a machine <x>",),
+            seconds=122.8,
+            signatures={"BLEU": "nrefs:1|case:lc"},
+            padding=PaddingCheck(2, 32, 0, 1e-6, "All 64 translations are the same."),
+        ),
+        published=(Published("mean", "bleu", 29.6, 0.093),),
+        published_source="published by others, elsewhere",
+        remarks=("1 run & more to come.",),
+    )
+
+
+@pytest.fixture(scope="module")
+def page(result: StudyResult) -> str:
+    return report_page(result)
+
+
+class Reader(HTMLParser):
+    """Collects text, complains about elements that are not closed, and about anything from elsewhere."""
+
+    VOID = frozenset({"meta", "link", "img", "br", "source"})
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.texts: list[str] = []
+        self.pictures = 0
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag not in self.VOID:
+            self.open.append(tag)
+        for name, value in attrs:
+            if name in ("src", "href", "srcset"):
+                assert value is not None
+                assert value.startswith("data:"), f"{tag} asks for {value[:40]}"
+        self.pictures += tag == "picture"
+        assert tag != "script"
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        if self.open and self.open[-1] != "style":
+            self.texts.append(data)
+
+
+def read(page: str) -> Reader:
+    reader = Reader()
+    reader.feed(page)
+    reader.close()
+    assert reader.open == []
+    return reader
+
+
+def test_the_page_is_whole_escaped_and_needs_no_network(page: str) -> None:
+    reader = read(page)
+    text = " ".join(" ".join(reader.texts).split())
+    assert reader.pictures == 4  # effects, learning, lengths, beams
+    assert "@import" not in page
+    assert "url(" not in page
+    for expected in (
+        "Is 1 < 2 & so on?",
+        "This study is not complete yet.",
+        "One <em>is</em> 1.2 BLEU above the other.",
+        "31.00 (2) [18.30, 43.70]",
+        "32.00 (2) [18.30, 43.70]",
+        "29.60 (0.093)",
+        "Columns called “published” were not measured here: published by others, elsewhere.",
+        "test BLEU +1.25 -0.50 to +3.00 0.04 0.046 +1.25",
+        "Beam 5 repairs 30 of 200.",
+        "36.00 30.00 to 37.00 0.970 -8.100 4.2",
+        "Reference: The dog sleeps.",
+        "All 64 translations are the same.",
+        "BLEU nrefs:1|case:lc",
+        "torch 2.11.0",
+        "a machine <x>",
+        "123 s, all runs together",
+        "It <i>broke</i>.",
+        "40 of 3 to 7 words, 60 of 8 words",
+        "1 run & more to come.",
+        "ab" * 32,
+    ):
+        assert expected in text
+
+
+def test_a_study_without_any_run_is_reported_as_what_it_is(result: StudyResult) -> None:
+    tree = result.to_dict()
+    for each in tree["variants"]:
+        each |= {"parameters": None, "summaries": [], "curves": [], "by_length": []}
+        each["runs"] = [{"seed": 1, "run": "runs/x", "state": "missing"}]
+    tree |= {"comparisons": [], "beam_rows": [], "beam_repairs": [], "examples": [], "provenance": None}
+    tree["remarks"] = ["2 of 2 runs are not finished: figures may still change."]
+    empty = StudyResult.from_dict(tree)
+    reader = read(report_page(empty))
+    assert reader.pictures == 0
+    assert "2 of 2 runs are not finished: figures may still change." in " ".join(reader.texts)
+    assert "| mean | 0/1 | – |" in markdown_table(empty)
+    assert len(csv_table(empty).splitlines()) == 1
+
+
+@given(st.lists(st.floats(-100, 100), max_size=9).map(sorted), st.floats(0.1, 20))
+def test_names_at_the_ends_of_lines_keep_apart_and_in_order(places: list[float], room: float) -> None:
+    moved = spread(places, room)
+    assert len(moved) == len(places)
+    assert all(b - a >= room - 1e-9 for a, b in itertools.pairwise(moved))
+    assert sum(moved) == pytest.approx(sum(places), abs=1e-6)
+    if all(b - a >= room for a, b in itertools.pairwise(places)):
+        assert moved == pytest.approx(places)
+
+
+def test_markdown(result: StudyResult) -> None:
+    lines = markdown_table(result).splitlines()
+    assert lines[0] == r"**Is 1 \< 2 & so on?**"
+    table = [line for line in lines if line.startswith("|")]
+    counts = {len(re.split(r"(?<!\\)\|", line)) for line in table}
+    assert len(counts) == 1
+    assert table[0] == ("| variant | runs | parameters | BLEU | BLEU, published | validation loss |")
+    assert table[2] == "| mean | 1/2 | 123,456 | 31.00 (2) | 29.60 (0.093) | 2.500 |"
+    assert table[3] == r"| \<b\>&\_lr=1e-3\|x | 1/2 | 123,456 | 32.00 (2) | – | 2.500 |"
+    assert r"- One \<em\>is\</em\> 1.2 BLEU above the other." in lines
+    assert "- Columns called “published” were not measured here: published by others, elsewhere." in lines
+
+
+def test_latex(result: StudyResult) -> None:
+    lines = [line for line in latex_table(result).splitlines() if not line.startswith("%")]
+    assert lines[0] == r"\begin{tabular}{lrrrrr}"
+    assert lines[1] == r"\toprule"
+    assert lines[4] == r"mean & 1/2 & 123,456 & 31.00 (2) & 29.60 (0.093) & 2.500 \\"
+    assert lines[5] == r"<b>\&\_lr=1e-3|x & 1/2 & 123,456 & 32.00 (2) & -- & 2.500 \\"
+    assert lines[-2:] == [r"\bottomrule", r"\end{tabular}"]
+
+
+def test_csv_has_every_figure_in_full(result: StudyResult) -> None:
+    rows = list(csv.DictReader(io.StringIO(csv_table(result))))
+    assert len(rows) == sum(len(each.summaries) for each in result.variants)
+    first = rows[0]
+    assert (first["variant"], first["measure"], first["split"], first["beam"]) == (
+        "mean",
+        "bleu",
+        "test",
+        "1",
+    )
+    assert (float(first["mean"]), float(first["variance"])) == (31.0, 2.0)
+    assert (float(first["low_95"]), float(first["high_95"])) == (18.3, 43.7)
+    assert (float(first["published_mean"]), float(first["published_variance"])) == (29.6, 0.093)
+    assert (float(first["seed_1"]), float(first["seed_2"])) == (30.0, 32.0)
+    assert rows[1]["published_mean"] == ""  # others did not say with which beam
+    assert rows[-1]["variant"] == NASTY
+    assert rows[-1]["variance"] == ""
+
+
+def command(*arguments: object) -> Any:
+    return CliRunner().invoke(app, ["report", *map(str, arguments)])
+
+
+def test_the_command_writes_pages_and_prints_tables(result: StudyResult, page: str, tmp_path: Path) -> None:
+    result.save(tmp_path)
+    answer = command(tmp_path, "--json")
+    assert answer.exit_code == 0
+    file = tmp_path / "report.html"
+    assert json.loads(answer.stdout) == {
+        "study": "mine",
+        "format": "html",
+        "complete": False,
+        "file": str(file),
+    }
+    assert file.read_text(encoding="utf-8") == page  # drawn again, it is the same
+    for name, write in (("markdown", markdown_table), ("latex", latex_table), ("csv", csv_table)):
+        assert command(tmp_path / "study.json", "--format", name).stdout == write(result)
+        assert command(tmp_path, "--format", name, "--out", tmp_path / name).stdout == ""
+        assert (tmp_path / name).read_text(encoding="utf-8") == write(result)
+    assert json.loads(command(tmp_path, "--format", "csv", "--json").stdout)["text"] == csv_table(result)
+
+
+@pytest.mark.parametrize(
+    ("content", "complaint"),
+    [
+        (None, "holds no study: expected a folder with study.json in it"),
+        ("[]", "study.json: damaged, or not written by Augenmerk"),
+        ('{"format": 99}', "format 99 instead of 1"),
+        ('{"format": 1, "name": 3}', "study.json: damaged, or not written by Augenmerk"),
+    ],
+)
+def test_what_is_no_study_is_refused(content: str | None, complaint: str, tmp_path: Path) -> None:
+    if content is not None:
+        (tmp_path / "study.json").write_text(content)
+    answer = command(tmp_path)
+    assert complaint in str(answer.exception)
+    assert "\n" not in str(answer.exception)
+
+
+def test_an_unknown_format_is_refused(result: StudyResult, tmp_path: Path) -> None:
+    result.save(tmp_path)
+    assert "expected html, markdown, latex, csv" in str(command(tmp_path, "--format", "docx").exception)
+
+
+def test_reports_need_no_torch() -> None:
+    code = "import sys, augenmerk.report; sys.exit('torch' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -1,0 +1,442 @@
+"""A study from its file to its result: run in real processes, killed on the way, and compared."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from safetensors.torch import load_file
+from typer.testing import CliRunner
+
+from augenmerk.bitext import open_bitext
+from augenmerk.checkpoint import RunDirectory
+from augenmerk.cli import app
+from augenmerk.config import ATTENTIONS
+from augenmerk.errors import AugenmerkError
+from augenmerk.evaluate import hypothesis_path, open_data
+from augenmerk.scores import score_texts
+from augenmerk.study.collecting import collect
+from augenmerk.study.plan import Study, read_study
+from augenmerk.study.result import StudyResult
+from augenmerk.study.running import refuse_changes, run_study, threads_each
+from augenmerk.study.statistics import summarise
+from augenmerk.study.worker import INTERRUPTED, Job
+from augenmerk.train import TrainingData, start, train
+
+CPU = torch.device("cpu")
+TINY = """
+question = "Does it matter?"
+seeds = [1, 2]
+splits = ["test"]
+beams = [1, 3]
+
+[factors]
+attention = ["mean", "scaled-dot"]
+
+[settings.data]
+bitext = "{data}"
+source_language = "de"
+target_language = "en"
+
+[settings.text]
+unit = "word"
+joint = false
+
+[settings.model]
+embedding = 16
+hidden = 24
+key = 16
+
+[settings.train]
+epochs = 6
+batch_size = 16
+lr = 0.01
+"""
+
+
+class Silent:
+    def batch(self, epoch: int, batch: int, batches: int, loss: float, tokens_per_second: float) -> None:
+        pass
+
+    def epoch(self, metrics: Mapping[str, Any]) -> None:
+        pass
+
+
+def command(*arguments: object) -> list[str]:
+    return [sys.executable, "-m", "augenmerk", *map(str, arguments)]
+
+
+def wait_for(what: str, condition: Any) -> None:
+    until = time.monotonic() + 120
+    while not condition():
+        assert time.monotonic() < until, f"waited in vain for {what}"
+        time.sleep(0.02)
+
+
+def workers_are_gone(out: Path) -> bool:
+    """Each of them holds the study's lock as long as it lives."""
+    import fcntl
+
+    with (out / ".lock").open("ab") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        return True
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("study")
+    book = open_bitext("bilderbuch", pairs=300, seed=3)
+    for split, count in (("train", 300), ("val", 40), ("test", 60)):
+        pairs = [pair for pair, _ in zip(book[split], range(count), strict=False)]
+        lines = (f"{pair.source}\t{pair.target}\n" for pair in pairs)
+        (folder / "pairs").mkdir(exist_ok=True)
+        (folder / "pairs" / f"{split}.tsv").write_text("".join(lines), encoding="utf-8")
+    path = folder / "tiny.toml"
+    path.write_text(TINY.format(data=folder / "pairs"), encoding="utf-8")
+    return path
+
+
+@pytest.fixture(scope="module")
+def study(file: Path) -> Study:
+    return read_study(file)
+
+
+@pytest.fixture(scope="module")
+def finished(file: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any]]:
+    """Killed outright in the middle, then started again: where it is, and what it printed."""
+    out = tmp_path_factory.mktemp("finished") / "out"
+    arguments = ("study", file, "--out", out, "--jobs", 2, "--device", "cpu", "--json")
+    first = subprocess.Popen(command(*arguments), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    metrics = out / "runs" / "mean" / "seed-1" / "metrics.jsonl"
+    wait_for("the first epoch", metrics.exists)
+    first.send_signal(signal.SIGKILL)
+    first.wait()
+    wait_for("the workers to notice", lambda: workers_are_gone(out))
+    assert not (out / "study.json").exists()
+    assert not all(path.exists() for path in (metrics.parent / "result.json", out / "runs/mean/seed-2"))
+    again = subprocess.run(command(*arguments), capture_output=True, text=True, check=False)
+    assert again.returncode == 0, again.stderr
+    return out, json.loads(again.stdout)
+
+
+def test_a_study_that_was_killed_finds_what_one_that_was_not_finds(
+    finished: tuple[Path, dict[str, Any]], study: Study, tmp_path: Path
+) -> None:
+    out, _ = finished
+    planned = study.runs[0]
+    job = Job(
+        run=str(tmp_path / "run"),
+        config=planned.config.model_dump(exclude_none=True),
+        splits=list(study.splits),
+        beams=list(study.beams),
+        sentences=list(study.sentences),
+        device="cpu",
+    )
+    worker = subprocess.Popen(
+        [sys.executable, "-m", "augenmerk.study.worker", json.dumps(asdict(job))],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        env={**os.environ, "OMP_NUM_THREADS": str(threads_each(2)), "MKL_NUM_THREADS": str(threads_each(2))},
+    )
+    assert worker.wait() == 0
+    assert worker.stdin is not None
+    worker.stdin.close()
+    ours, theirs = out / planned.place, tmp_path / "run"
+    weights = load_file(ours / "model.safetensors")
+    for name, tensor in load_file(theirs / "model.safetensors").items():
+        assert torch.equal(weights[name], tensor)
+    for path in (theirs / "hypotheses").iterdir():
+        assert (ours / "hypotheses" / path.name).read_bytes() == path.read_bytes()
+    first, second = (json.loads((place / "probes.json").read_text()) for place in (ours, theirs))
+    assert first == second
+
+
+def test_the_result_is_what_the_runs_say(finished: tuple[Path, dict[str, Any]], study: Study) -> None:
+    out, printed = finished
+    result = StudyResult.load(out)
+    assert printed == json.loads((out / "study.json").read_text(encoding="utf-8"))
+    assert StudyResult.from_dict(printed) == result
+    assert result.complete
+    assert result == collect(study, out)
+    references = [pair.target for pair in open_data(study.runs[0].config.data)["test"]]
+    for variant, its_tree in zip(result.variants, printed["variants"], strict=True):
+        values = {}
+        for run in variant.runs:
+            directory = RunDirectory.open(out / run.run)
+            texts = hypothesis_path(directory, "test", 1).read_text().splitlines()
+            values[run.seed] = score_texts(texts, references)["bleu"]
+            assert run.state == "finished"
+            assert directory.result is not None
+            assert run.seconds == directory.result["seconds"]
+        bleu = variant.summary("bleu", "test", 1)
+        assert bleu is not None
+        assert bleu.values == pytest.approx(values)
+        assert bleu.mean == pytest.approx(np.mean(list(values.values())))
+        assert its_tree["mean"]["bleu"] == bleu.mean
+        assert its_tree["variance"]["bleu"] == bleu.variance == summarise(list(bleu.values.values())).variance
+        assert [point.epoch for point in variant.curves[0].points] == [1, 2, 3, 4, 5, 6]
+        assert sum(each.sentences for each in variant.by_length) == 60
+        assert variant.summary("alignment_error", "test") is None  # these pairs have no gold links
+    comparison, of_losses = result.comparisons
+    assert (comparison.variant, comparison.against) == ("scaled-dot", "mean")
+    assert (comparison.measure, of_losses.measure, of_losses.beam) == ("bleu", "loss", None)
+    losses = [variant.summary("loss", "test") for variant in result.variants]
+    assert losses[0] is not None
+    assert losses[1] is not None
+    for seed in of_losses.seeds:
+        difference = losses[1].values[seed.seed] - losses[0].values[seed.seed]
+        assert seed.difference == pytest.approx(difference, abs=1e-6)
+    assert of_losses.in_words.startswith("The loss of scaled-dot on test is ")
+    assert [each.seed for each in comparison.seeds] == [1, 2]
+    assert comparison.p_corrected == comparison.p
+    means = [variant.summary("bleu", "test", 1) for variant in result.variants]
+    assert means[0] is not None
+    assert means[1] is not None
+    assert comparison.difference == pytest.approx(means[1].mean - means[0].mean)
+    assert "2 pairs of runs: a small sample. Only 60 sentences: a small sample." in comparison.in_words
+
+
+def test_the_result_says_where_it_comes_from(finished: tuple[Path, dict[str, Any]]) -> None:
+    provenance = StudyResult.load(finished[0]).provenance
+    assert provenance is not None
+    assert {each.split: each.sentences for each in provenance.data} == {"train": 300, "val": 40, "test": 60}
+    assert provenance.padding is not None
+    assert provenance.padding.different_texts == 0
+    assert 0 <= provenance.padding.largest_difference < 1e-4
+    assert provenance.padding.runs == 4
+    assert "all 128 translations are the same" in provenance.padding.in_words
+    assert provenance.software["torch"] == torch.__version__
+    assert "case:lc" in provenance.signatures["BLEU"]
+
+
+def test_wider_beams_are_compared_with_the_narrowest(finished: tuple[Path, dict[str, Any]]) -> None:
+    out, result = finished[0], StudyResult.load(finished[0])
+    assert [(row.variant, row.beam) for row in result.beam_rows] == [
+        (variant, beam) for variant in ("mean", "scaled-dot") for beam in (1, 3)
+    ]
+    for repair in result.beam_repairs:
+        better = worse = 0
+        for seed in (1, 2):
+            folder = out / "runs" / repair.variant / f"seed-{seed}" / "hypotheses"
+            texts = [(folder / f"test.beam{beam}.txt").read_text().splitlines() for beam in (1, 3)]
+            scores = [
+                list(map(float, (folder / f"test.beam{beam}.scores").read_text().split())) for beam in (1, 3)
+            ]
+            for text, wider_text, score, wider in zip(*texts, *scores, strict=True):
+                better += text != wider_text and wider > score + 1e-4
+                worse += text != wider_text and wider < score - 1e-4
+        assert (repair.better, repair.worse, repair.sentences) == (better, worse, 120)
+        assert repair.in_words.startswith(f"{repair.variant} on test: beam 3 ")
+        rows = {row.beam: row for row in result.beam_rows if row.variant == repair.variant}
+        assert repair.difference == pytest.approx(rows[3].bleu - rows[1].bleu)
+        assert rows[3].model_score > rows[1].model_score
+
+
+def test_what_is_finished_is_left_alone(
+    finished: tuple[Path, dict[str, Any]], study: Study, tmp_path: Path
+) -> None:
+    shutil.copytree(finished[0], tmp_path / "out")
+    before = {path: path.stat().st_mtime_ns for path in (tmp_path / "out" / "runs").rglob("*")}
+    seen: list[bool] = []
+    result = run_study(
+        study,
+        tmp_path / "out",
+        jobs=1,
+        device="cpu",
+        watch=lambda statuses: seen.extend(status.was_there for status in statuses),
+    )
+    assert seen == [True] * 4
+    assert result == StudyResult.load(finished[0])
+    assert before == {path: path.stat().st_mtime_ns for path in (tmp_path / "out" / "runs").rglob("*")}
+
+
+def test_the_command_prints_a_table_and_what_follows_from_it(
+    finished: tuple[Path, dict[str, Any]], file: Path
+) -> None:
+    answer = CliRunner().invoke(app, ["study", str(file), "--out", str(finished[0]), "--device", "cpu"])
+    assert answer.exit_code == 0
+    lines = answer.stdout.splitlines()
+    bleu = finished[1]["variants"][0]["mean"]["bleu"]
+    [row] = [line for line in lines if line.startswith("mean ") and "2/2" in line]
+    assert row.split()[1:3] == ["2/2", f"{bleu:.2f}"]
+    assert finished[1]["comparisons"][0]["in_words"] in lines
+    assert finished[1]["beam_repairs"][0]["in_words"] in lines
+    assert answer.stderr.count("there already") == 4
+    impossible = CliRunner().invoke(app, ["study", str(file), "--jobs", "0", "--out", str(finished[0])])
+    assert "--jobs 0 is impossible" in str(impossible.exception)
+
+
+def test_a_run_that_fails_is_reported_and_the_others_go_on(
+    finished: tuple[Path, dict[str, Any]], file: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "out"
+    shutil.copytree(finished[0], out)
+    place = out / "runs" / "mean" / "seed-2"
+    (place / "result.json").unlink()
+    (place / "state.safetensors").write_bytes(b"rubbish")
+    answer = CliRunner().invoke(app, ["study", str(file), "--out", str(out), "--device", "cpu", "--json"])
+    assert answer.exit_code == 1
+    assert "mean, seed 2: failed:" in answer.stderr
+    assert "state.safetensors: damaged" in answer.stderr
+    result = StudyResult.load(out)
+    assert not result.complete
+    [failed] = [run for run in result.variants[0].runs if run.state == "failed"]
+    assert failed.problem is not None
+    assert "damaged" in failed.problem
+    assert [[each.seed for each in comparison.seeds] for comparison in result.comparisons] == [[1], [1]]
+
+
+def test_a_worker_that_nobody_listens_to_saves_and_stops(study: Study, tmp_path: Path) -> None:
+    planned = study.runs[0]
+    config = planned.config.model_dump(exclude_none=True)
+    config["train"] |= {"epochs": 100_000}
+    job = Job(str(tmp_path / "run"), config, ["test"], [1], [], "cpu")
+    worker = subprocess.Popen(
+        [sys.executable, "-m", "augenmerk.study.worker", json.dumps(asdict(job))],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    )
+    assert worker.stdout is not None
+    assert worker.stdin is not None
+    while json.loads(worker.stdout.readline()).get("epoch", 0) < 2:
+        pass
+    worker.stdout.close()  # nobody reads any more ...
+    worker.stdin.close()  # ... nor speaks
+    assert worker.wait(60) == INTERRUPTED
+    saved = RunDirectory.open(tmp_path / "run").load_state()
+    assert saved is not None
+    assert saved[1]["epoch"] >= 1
+
+
+def test_changed_settings_are_refused(finished: tuple[Path, dict[str, Any]], file: Path) -> None:
+    changed = file.with_name("changed.toml")
+    changed.write_text(file.read_text().replace("lr = 0.01", "lr = 0.02"))
+    with pytest.raises(AugenmerkError, match=r"mean/seed-1 was begun with train.lr = 0.01, but the study "):
+        refuse_changes(read_study(changed), finished[0])
+
+
+def test_a_split_that_is_absent_is_said_before_anything_is_run(file: Path, tmp_path: Path) -> None:
+    other = file.with_name("other.toml")
+    other.write_text(file.read_text().replace('["test"]', '["test_2016"]'))
+    with pytest.raises(AugenmerkError, match="no split called 'test_2016'"):
+        run_study(read_study(other), tmp_path / "out", jobs=1, device="cpu", watch=lambda _: None)
+    assert not (tmp_path / "out").exists()
+
+
+# Words for what is not there, not alike, or the same
+
+
+def without(finished: Path, out: Path, *runs: str) -> Path:
+    shutil.copytree(finished, out)
+    for run in runs:
+        shutil.rmtree(out / "runs" / run)
+    return out
+
+
+def test_runs_that_do_not_exist_yet(
+    finished: tuple[Path, dict[str, Any]], study: Study, tmp_path: Path
+) -> None:
+    nothing = collect(study, tmp_path / "nothing")
+    assert [run.state for variant in nothing.variants for run in variant.runs] == ["missing"] * 4
+    assert nothing.comparisons == ()
+    assert nothing.provenance is None
+    assert nothing.remarks[0] == "4 of 4 runs are not finished: figures may still change."
+    assert StudyResult.from_dict(nothing.to_dict()) == nothing
+    one = collect(study, without(finished[0], tmp_path / "one", "mean/seed-1", "mean/seed-2"))
+    assert one.comparisons == ()
+    assert "No run of mean is finished yet: it is left out of the comparisons." in one.remarks
+    assert one.variants[0].remarks == ("no run is finished yet",)
+    assert one.variants[1].remarks == ("2 runs: a small sample",)
+
+
+def test_unequal_seeds_and_a_single_run(
+    finished: tuple[Path, dict[str, Any]], study: Study, tmp_path: Path
+) -> None:
+    unequal = collect(study, without(finished[0], tmp_path / "unequal", "mean/seed-2"))
+    assert (
+        "scaled-dot has 2 finished runs and mean 1 finished run: they are compared on seed 1, which both "
+        "have."
+    ) in unequal.remarks
+    assert "mean has 1 finished run: there is no variance, and no interval over seeds." in unequal.remarks
+    bleu = unequal.variants[0].summary("bleu", "test", 1)
+    assert bleu is not None
+    assert (bleu.variance, bleu.interval) == (None, None)
+    comparison, _ = unequal.comparisons
+    assert comparison.interval_covers == "sentences"
+    assert comparison.seed_deviation is None
+    assert "One run of each: this says nothing about other seeds." in comparison.in_words
+    apart = collect(study, without(finished[0], tmp_path / "apart", "mean/seed-2", "scaled-dot/seed-1"))
+    assert apart.comparisons == ()
+    assert "scaled-dot and mean cannot be compared: no finished run has the same seed." in apart.remarks
+
+
+def test_systems_that_translate_alike(
+    finished: tuple[Path, dict[str, Any]], study: Study, tmp_path: Path
+) -> None:
+    out = without(finished[0], tmp_path / "same")
+    for seed in (1, 2):
+        ours, theirs = (out / "runs" / name / f"seed-{seed}" for name in ("scaled-dot", "mean"))
+        for name in ("hypotheses", "scores.json"):
+            source = theirs / name
+            if source.is_dir():
+                shutil.copytree(source, ours / name, dirs_exist_ok=True)
+            else:
+                shutil.copy(source, ours / name)
+    comparison, _ = collect(study, out).comparisons
+    assert (comparison.difference, comparison.p, comparison.interval) == (0, 1, (0, 0))
+    assert comparison.in_words == (
+        "scaled-dot and mean have the same BLEU on test with greedy search whatever sentences are drawn: "
+        "no difference."
+    )
+
+
+def test_hypotheses_that_are_not_those_scored_are_refused(
+    finished: tuple[Path, dict[str, Any]], study: Study, tmp_path: Path
+) -> None:
+    out = without(finished[0], tmp_path / "changed")
+    path = out / "runs" / "mean" / "seed-1" / "hypotheses" / "test.beam1.txt"
+    path.write_text("The dog.\n" * 60)
+    with pytest.raises(AugenmerkError, match="are not those that were scored"):
+        collect(study, out)
+
+
+# The same seed
+
+
+def test_under_one_seed_variants_share_weights_and_order(file: Path, tmp_path: Path) -> None:
+    """Trained for real, but at a rate at which nothing moves: the weights kept are the initial ones."""
+    path = file.with_name("paired.toml")
+    text = file.read_text().replace('["mean", "scaled-dot"]', json.dumps(ATTENTIONS))
+    path.write_text(text.replace("epochs = 6", "epochs = 1\nbleu = false").replace("lr = 0.01", "lr = 1e-20"))
+    study = read_study(path)
+    shared: dict[int, dict[str, torch.Tensor]] = {}
+    plans: dict[int, list[list[int]]] = {}
+    for planned in study.runs[: len(ATTENTIONS) + 1]:  # all with the first seed, one with the second
+        run = start(planned.config, tmp_path / planned.place)
+        train(run, CPU, Silent())
+        weights = {name: w for name, w in run.load_model().items() if not name.startswith("attention.")}
+        assert any(name.startswith("W_o") for name in weights)
+        tokens = TrainingData(open_data(planned.config.data), run.codec, planned.config, CPU).epoch(0)
+        plan = [
+            batch.indices.tolist() for batch in tokens.batches(tokens.plan(16, seed=planned.seed, epoch=0))
+        ]
+        first = shared.setdefault(planned.seed, weights)
+        assert plans.setdefault(planned.seed, plan) == plan
+        assert weights.keys() == first.keys()
+        for name in weights:
+            torch.testing.assert_close(weights[name], first[name], rtol=0, atol=1e-12)
+    assert plans[1] != plans[2]
+    assert not torch.equal(shared[1]["W_z.weight"], shared[2]["W_z.weight"])

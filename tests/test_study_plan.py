@@ -1,0 +1,113 @@
+"""What a study's file declares, and what is said about one that is wrong."""
+
+from pathlib import Path
+
+import pytest
+
+from augenmerk.config import ATTENTIONS, load_config
+from augenmerk.errors import AugenmerkError
+from augenmerk.study.plan import Study, read_study
+
+STUDIES = Path(__file__).resolve().parents[1] / "studies"
+LEAST = 'question = "Is it?"\nseeds = [1]\n'
+
+
+def declared(tmp_path: Path, text: str) -> Study:
+    path = tmp_path / "mine.toml"
+    path.write_text(text, encoding="utf-8")
+    return read_study(path)
+
+
+def test_factors_are_multiplied_out_and_seeds_come_first(tmp_path: Path) -> None:
+    study = declared(
+        tmp_path,
+        'question = "Is it?"\nbase = "quick"\nseeds = [3, 1]\nbeams = [1, 5]\n'
+        '[settings.train]\nepochs = 2\n[factors]\nattention = ["mean", "dot"]\ntrain.lr = [0.1, 0.01]\n',
+    )
+    assert study.name == "mine"
+    assert study.factors == ("model.attention", "train.lr")
+    names = ["mean, lr=0.1", "mean, lr=0.01", "dot, lr=0.1", "dot, lr=0.01"]
+    assert [variant.name for variant in study.variants] == names
+    assert [(run.seed, run.variant.name) for run in study.runs] == [(s, n) for s in (3, 1) for n in names]
+    assert len({run.place for run in study.runs}) == 8
+    run = study.runs[-1]
+    assert run.place == Path("runs/dot-lr=0.01/seed-1")
+    expected = load_config(
+        "quick", ["model.attention=dot", "train.lr=0.01", "train.seed=1", "train.epochs=2"]
+    )
+    assert run.config == expected
+    assert study.splits == ("val",)  # of the settings, as none is named
+    assert study.beams == (1, 5)
+
+
+def test_a_base_may_be_a_file_beside_the_study(tmp_path: Path) -> None:
+    (tmp_path / "base.toml").write_text('[model]\nhidden = 7\n[data]\nbitext = "multi30k"\n')
+    study = declared(tmp_path, LEAST + 'base = "base.toml"\n[factors]\n"model.embedding" = [3, 4]\n')
+    assert [variant.name for variant in study.variants] == ["embedding=3", "embedding=4"]
+    assert all(run.config.model.hidden == 7 for run in study.runs)
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ('seeds = [1]\n[factors]\nattention = ["mean"]\n', "'question': field required"),
+        ('question = "?"\nseeds = []\n[factors]\nattention = ["mean"]\n', "'seeds'"),
+        ('question = "?"\nseeds = [1, 1]\n[factors]\nattention = ["mean"]\n', "seeds names something twice"),
+        (LEAST + "[factors]\n", "name a factor, such as attention"),
+        (LEAST + "[factors]\nattention = []\n", "'model.attention' needs a list of values"),
+        (LEAST + '[factors]\nattention = "mean"\n', "'model.attention' needs a list of values"),
+        (LEAST + '[factors]\nattention = ["mean", "mean"]\n', "has a value twice"),
+        (LEAST + '[factors]\nattention = ["mean", "median"]\n', "mine.toml: median: 'model.attention'"),
+        (LEAST + "[factors]\ntrain.seed = [1, 2]\n", "name the seeds as seeds = [1, 2, 3]"),
+        (LEAST + "[factors]\nsearch.beam = [1, 2]\n", "name the beams as beams = [1, 5]"),
+        (LEAST + "[factors]\nwidth = [1, 2]\n", "'width' is no setting"),
+        (LEAST + "[factors]\ntrain.rate = [1, 2]\n", "unknown key 'train.rate'; known here are accumulate"),
+        (LEAST + "[factors]\ntrain.lr = [1e-3]\n[settings]\nepochs = 3\n", "such as [settings.train]"),
+        (LEAST + 'base = "slow"\n[factors]\nattention = ["mean"]\n', "There is no preset called"),
+        (LEAST + 'splits = ["a", "a"]\n[factors]\nattention = ["mean"]\n', "splits names something twice"),
+        (
+            LEAST + 'colour = 1\n[factors]\nattention = ["mean"]\n',
+            "unknown key 'colour'; known here are base",
+        ),
+        (LEAST + '[factors]\ndata.bitext = ["a/b", "a b"]\n', "both be kept in a folder called 'bitext=a-b'"),
+        (
+            LEAST + '[factors]\nattention = ["mean"]\n[published]\nsource = "x"\n'
+            '[[published.figures]]\nvariant = "none"\nmeasure = "bleu"\nmean = 1.0\n',
+            "published figures of 'none', but the variants are mean",
+        ),
+        (
+            LEAST + '[factors]\nattention = ["mean"]\n[published]\nsource = "x"\n'
+            '[[published.figures]]\nvariant = "mean"\nmeasure = "blue"\nmean = 1.0\n',
+            "published figures of 'blue', but measures are bleu",
+        ),
+        ("question = ", "not valid TOML"),
+    ],
+)
+def test_what_is_wrong_is_said_in_a_sentence(tmp_path: Path, text: str, complaint: str) -> None:
+    with pytest.raises(AugenmerkError) as raised:
+        declared(tmp_path, text)
+    assert complaint in str(raised.value)
+    assert "\n" not in str(raised.value)
+
+
+def test_the_studies_that_are_shipped_ask_what_they_say() -> None:
+    studies = {path.stem: read_study(path) for path in STUDIES.glob("*.toml")}
+    assert studies.keys() == {"attention", "mechanisms", "beam", "small"}
+    attention = studies["attention"]
+    assert [variant.name for variant in attention.variants] == ["none", "mean", "scaled-dot"]
+    assert attention.seeds == (1, 2, 3)
+    for run in attention.runs:
+        name, seed = run.variant.name, run.seed
+        assert run.config == load_config("classic", [f"model.attention={name}", f"train.seed={seed}"])
+    assert {(each.variant, each.measure): each.mean for each in attention.published} == {
+        ("none", "bleu"): 28.27,
+        ("mean", "bleu"): 29.6,
+        ("scaled-dot", "bleu"): 31.5,
+        ("none", "validation_loss"): 2.523,
+        ("mean", "validation_loss"): 2.45,
+        ("scaled-dot", "validation_loss"): 2.36,
+    }
+    assert {variant.name for variant in studies["mechanisms"].variants} == set(ATTENTIONS)
+    assert studies["beam"].beams == (1, 5, 10, 20, 50)
+    assert studies["small"].runs[0].config.data.bitext == "bilderbuch"
+    assert len(studies["small"].seeds) == 3
