@@ -331,6 +331,9 @@ def test_weights_that_fit_are_put_into_the_module() -> None:
     module, other = nn.Linear(2, 3), nn.Linear(2, 3)
     fit(module, other.state_dict(), Path("model.safetensors"))
     assert same(module.state_dict(), other.state_dict())
+    half = {name: tensor.half() for name, tensor in other.state_dict().items()}
+    fit(module, half, Path("model.safetensors"))
+    assert same(module.state_dict(), {name: tensor.float() for name, tensor in half.items()})
 
 
 @pytest.mark.parametrize(

@@ -147,7 +147,7 @@ def test_a_translation_draws_itself_in_a_notebook(runs: dict[str, Path]) -> None
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["Hallo."], "--model RUN"),
+        ([], "either a sentence, or --split"),
         (["--model", "RUN"], "either a sentence, or --split"),
         (["Hallo.", "--model", "RUN", "--split", "test"], "either a sentence, or --split"),
         (["--model", "RUN", "--split", "test"], "--index I for one, or --count N"),

@@ -38,7 +38,7 @@ def test_the_python_in_the_readme_runs(
     code: str, capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    if "augenmerk.load(" in code:
+    if 'augenmerk.load("runs' in code:
         pytest.skip("needs a trained run; tests/test_translate.py runs these lines on one")
     exec(code, {})
     assert capsys.readouterr().out

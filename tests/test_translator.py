@@ -4,6 +4,7 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from torch import nn
 
 from augenmerk.batching import ParallelTokens
 from augenmerk.bench.loop import StepByStep
@@ -151,3 +152,24 @@ def test_mechanisms_begin_with_the_same_weights_elsewhere() -> None:
         for name, parameter in translator(attention).named_parameters():
             if not name.startswith("attention."):
                 assert torch.equal(parameter, first[name]), name
+
+
+def test_orthogonal_beginnings() -> None:
+    model = translator(tie="target", initial="orthogonal", hidden=32)
+    for gru in [*model.encoder.forwards, *model.encoder.backwards, model.decoder]:
+        assert isinstance(gru, nn.GRU)
+        for name, parameter in gru.named_parameters():
+            if name.startswith("bias"):
+                assert not parameter.any()
+            if name.startswith("weight_hh"):
+                for gate in parameter.chunk(3):
+                    one = torch.eye(32, dtype=gate.dtype)
+                    torch.testing.assert_close(gate @ gate.T, one, atol=1e-6, rtol=0)
+    assert 0.2 < model.W_b.weight.std().item() < 0.3
+    assert model.W_o.weight is model.W_b.weight
+
+
+def test_beginnings_are_the_same_whatever_the_mechanism() -> None:
+    one, other = (translator(name, initial="orthogonal").state_dict() for name in ("additive", "mean"))
+    for name in other:
+        torch.testing.assert_close(one[name], other[name], rtol=0, atol=0)

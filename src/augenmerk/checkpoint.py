@@ -55,6 +55,10 @@ _LOCK = ".lock"
 _TOKENIZERS = (("tokenizer.json",), ("tokenizer.source.json", "tokenizer.target.json"))
 
 
+SHIPPED = Path(__file__).parent / "models" / "multi30k-de-en"
+"""The run that comes with the package; its MODEL_CARD.md says what it is."""
+
+
 class RunDirectory:
     """One run on the disk. Made by `create` or `open`."""
 

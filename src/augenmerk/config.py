@@ -102,6 +102,9 @@ class ModelConfig(Settings):
     tie: Literal["none", "target", "all"] = "none"
     """Embeddings that are one matrix: none; target embedding and output layer; with a joint vocabulary,
     also the source embedding."""
+    initial: Literal["torch", "orthogonal"] = "torch"
+    """Weights to begin with: torch's own; or orthogonal matrices inside the GRUs and, if embeddings are
+    tied, larger ones, with which a model learns faster (docs/experiments.md)."""
 
     @model_validator(mode="after")
     def _heads_divide_key(self) -> Self:

@@ -5,7 +5,7 @@ stay the same instead: all data lies there, and the work of a batch is recorded 
 CUDA graph, so that the host does nothing but ask for it again.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
 import torch
@@ -15,7 +15,7 @@ from augenmerk.batching import Batch
 from augenmerk.config import TrainConfig
 from augenmerk.model.translator import Translator
 from augenmerk.precision import autocast, uses_bf16
-from augenmerk.text import PAD
+from augenmerk.text import PAD, UNK
 
 
 class Engine:
@@ -76,6 +76,25 @@ class Engine:
         )
         (loss * scale).backward()  # type: ignore[no-untyped-call]
         self.loss_sum += loss.detach()
+
+    def prepare(self, shapes: Iterable[tuple[int, int, int]], vocabulary: int) -> None:
+        """On a GPU, records the work on batches of these shapes (B, S, T) before there are any.
+
+        Only before the first step: the optimizer begins anew.
+        """
+        if self._graphs is None:
+            return
+        shapes = list(shapes)
+        for B, S, T in shapes[:1] + shapes:  # the very first is done in the ordinary way, then recorded
+            src, tgt = (torch.randint(UNK + 1, vocabulary, (B, W), device=self.device) for W in (S, T))
+            mask, lengths = torch.ones_like(src, dtype=torch.bool), torch.full((B,), S, device=self.device)
+            tgt_mask = torch.ones_like(tgt, dtype=torch.bool)
+            batch = Batch(src, mask, lengths, tgt, tgt, tgt_mask, lengths, B * T)
+            self._graphs.step([batch], 1 / (B * T), 0.0, at_once=True)
+        for state in self.optimizer.state.values():
+            for value in state.values():
+                value.zero_()
+        self.loss_sum.zero_()
 
     def update(self) -> None:
         """Moves the weights along the gradients, and forgets these."""
@@ -149,7 +168,10 @@ class Graphs:
         self._update: torch.cuda.CUDAGraph | None = None
         self._updated = False
 
-    def step(self, group: Sequence[Batch], scale: float, lr: float) -> None:
+    def step(self, group: Sequence[Batch], scale: float, lr: float, *, at_once: bool = False) -> None:
+        """`at_once`: all shapes but the very first are recorded when they first come."""
+        if at_once and self._seen:
+            self._seen.update(shape_of(batch) for batch in group)
         outside = torch.cuda.current_stream(self._engine.device)
         self._stream.wait_stream(outside)
         with torch.cuda.stream(self._stream):
@@ -171,7 +193,7 @@ class Graphs:
             self._updated = True
 
     def _backward(self, batch: Batch) -> None:
-        shape = (*batch.src.shape, *batch.tgt_in.shape)
+        shape = shape_of(batch)
         if shape not in self._seen:
             self._seen.add(shape)
             self._engine.backward(batch, self._scale)
@@ -190,6 +212,10 @@ class Graphs:
         with torch.cuda.graph(graph, pool=self._pool, stream=self._stream):
             work()
         return graph
+
+
+def shape_of(batch: Batch) -> tuple[int, ...]:
+    return (*batch.src.shape, *batch.tgt_in.shape)
 
 
 _READ = ("src", "src_mask", "tgt_in", "tgt_out")

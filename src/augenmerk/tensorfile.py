@@ -71,7 +71,10 @@ def read_about(path: Path, kind: Kind) -> dict[str, Any]:
 
 
 def fit(module: nn.Module, tensors: Mapping[str, Tensor], path: Path) -> None:
-    """Puts tensors, read from `path`, into the module that they must have come from."""
+    """Puts tensors, read from `path`, into the module that they must have come from.
+
+    They may have been stored in half precision.
+    """
     expected = module.state_dict()
     for complaint, names in (
         ("lacks", expected.keys() - tensors.keys()),
@@ -80,7 +83,8 @@ def fit(module: nn.Module, tensors: Mapping[str, Tensor], path: Path) -> None:
         if names:
             raise AugenmerkError(f"{path} {complaint} {_some(names)}: it is not of the model in config.toml.")
     for name, tensor in expected.items():
-        if tensors[name].shape != tensor.shape or tensors[name].dtype != tensor.dtype:
+        dtypes = {tensor.dtype, torch.float16} if tensor.is_floating_point() else {tensor.dtype}
+        if tensors[name].shape != tensor.shape or tensors[name].dtype not in dtypes:
             raise AugenmerkError(
                 f"{path} has {name} as {_kind_of(tensors[name])}, but the model in config.toml "
                 f"needs {_kind_of(tensor)}."

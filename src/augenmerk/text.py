@@ -94,6 +94,13 @@ class Tokenizer:
     @classmethod
     def train(cls, texts: Iterable[str], config: TextConfig) -> Self:
         """A vocabulary for these texts, which are read once and not kept; the same texts give the same."""
+        return cls.of_pieces(
+            (pieces_of(text, config.lowercase, config.unit == "bpe") for text in texts), config
+        )
+
+    @classmethod
+    def of_pieces(cls, sentences: Iterable[list[str]], config: TextConfig) -> Self:
+        """A vocabulary for texts that are already taken to `pieces`."""
         special = list(SPECIAL_TOKENS)
         size, frequency = config.vocabulary_size, config.minimum_frequency
         if config.unit == "bpe":
@@ -111,9 +118,7 @@ class Tokenizer:
             trainer = trainers.WordLevelTrainer(
                 vocab_size=size, min_frequency=frequency, special_tokens=special, show_progress=False
             )
-        learner.train_from_iterator(
-            (_pieces(text, config.lowercase, config.unit == "bpe") for text in texts), trainer
-        )
+        learner.train_from_iterator(sentences, trainer)
 
         # The model alone, without the learner's list of special tokens, which it would find in texts.
         trained = tokenizers.Tokenizer(learner.model)
@@ -160,12 +165,12 @@ class Tokenizer:
 
     def pieces(self, text: str) -> list[str]:
         """The words of the normalised text, to be encoded one by one; for BPE, with the space before each."""
-        return _pieces(text, self.lowercase, self.is_bpe)
+        return pieces_of(text, self.lowercase, self.is_bpe)
 
     def encode(self, text: str) -> Encoded:
         """One sentence, with its words as they stand in the original text."""
         spans = word_spans(text)
-        ids_by_word = self._encode_pieces(self.pieces(text))
+        ids_by_word = self.encode_pieces(self.pieces(text))
         return Encoded(
             ids=tuple(chain.from_iterable(ids_by_word)),
             words=tuple(text[start:end] for start, end in spans),
@@ -178,10 +183,11 @@ class Tokenizer:
         sentences = [self.pieces(text) for text in texts]
         # The same words come again and again: each is encoded once.
         distinct = list(dict.fromkeys(chain.from_iterable(sentences)))
-        ids_of = dict(zip(distinct, self._encode_pieces(distinct), strict=True))
+        ids_of = dict(zip(distinct, self.encode_pieces(distinct), strict=True))
         return [list(chain.from_iterable([ids_of[piece] for piece in pieces])) for pieces in sentences]
 
-    def _encode_pieces(self, pieces: list[str]) -> list[list[int]]:
+    def encode_pieces(self, pieces: list[str]) -> list[list[int]]:
+        """The ids of each of many `pieces`."""
         encodings = self._word_encoder.encode_batch_fast(pieces, add_special_tokens=False)
         return [encoding.ids for encoding in encodings]
 
@@ -234,7 +240,7 @@ class Tokenizer:
         return _to_text(b"".join([self.bytes[i] for i in ids]))
 
 
-def _pieces(text: str, lowercase: bool, with_spaces: bool) -> list[str]:
+def pieces_of(text: str, lowercase: bool, with_spaces: bool) -> list[str]:
     text = normalise(text, lowercase)
     # The space in front makes a word the same subwords at the beginning of a sentence as anywhere else.
     return _SPACED_WORD.findall(" " + text) if with_spaces else split_words(text)

@@ -148,7 +148,8 @@ def evaluate(
 
 
 @app.command(
-    epilog="Examples:  augenmerk translate --model runs/mine --beam 5 'Der kleine Hund schläft.'    "
+    epilog="Examples:  augenmerk translate 'Ein Mann fährt mit dem Fahrrad durch den Park.'    "
+    "augenmerk translate --model runs/mine --beam 5 'Der kleine Hund schläft.'    "
     "augenmerk translate --model runs/mine --input de.txt --output en.txt    "
     "augenmerk translate --model runs/a --model runs/b --beam 10 --mbr < de.txt"
 )
@@ -158,7 +159,8 @@ def translate(
         typer.Argument(help="Sentences; lines on stdin if none is given.", show_default=False),
     ] = None,
     model: Annotated[
-        list[Path] | None, typer.Option(help="The run directory; several translate together.")
+        list[Path] | None,
+        typer.Option(help="The run directory; several translate together; the one that ships if left out."),
     ] = None,
     beam: Annotated[int | None, typer.Option(help="1 is greedy; that of the run if left out.")] = None,
     n_best: Annotated[int, typer.Option(help="How many translations of each sentence.")] = 1,
@@ -265,7 +267,8 @@ def diagram(
         str | None, typer.Argument(help="A sentence; or give --split.", show_default=False)
     ] = None,
     model: Annotated[
-        list[Path] | None, typer.Option(help="The run directory; repeatable: side by side.")
+        list[Path] | None,
+        typer.Option(help="The run directory; repeatable: side by side; the one that ships if left out."),
     ] = None,
     split: Annotated[str | None, typer.Option(help="Draw sentences of this split of the run's data.")] = None,
     index: Annotated[int | None, typer.Option(help="Which sentence of the split, counted from 0.")] = None,
@@ -284,11 +287,12 @@ def diagram(
     json: Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")] = False,
 ) -> None:
     """Draw what models attend to: in the terminal, as a picture, or as a page of pictures."""
+    from augenmerk.checkpoint import SHIPPED
     from augenmerk.cli.diagram import Wish, run
 
     wish = Wish(
         text=text,
-        models=model or [],
+        models=model or [SHIPPED],
         split=split,
         index=index,
         count=count,

@@ -63,11 +63,6 @@ class Wish:
 
     def check(self) -> None:
         """Refuses what cannot be meant, before anything is loaded."""
-        if not self.models:
-            raise AugenmerkError(
-                "Say whose attention to draw: --model RUN; to train one first: augenmerk train quick "
-                "--data bilderbuch."
-            )
         if (self.text is None) == (self.split is None):
             raise AugenmerkError("Say what to draw: either a sentence, or --split with --index or --count.")
         if self.split is not None and (self.index is None) == (self.count is None):

@@ -9,6 +9,7 @@ import typer
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from augenmerk.bitext.lines import decode_lines, read_lines
+from augenmerk.checkpoint import SHIPPED
 from augenmerk.cli.terminal import err
 from augenmerk.cli.training import choose_device
 from augenmerk.durable import replace_file
@@ -27,11 +28,6 @@ def run(
     subwords: bool,
 ) -> None:
     """Translates what is given, in its order; the output file appears when all of it is done."""
-    if not models:
-        raise AugenmerkError(
-            "Say which run to translate with: --model RUN; to train one first: augenmerk train quick "
-            "--data bilderbuch."
-        )
     if texts and source:
         raise AugenmerkError("There are sentences and an --input file; give one or the other.")
     if subwords and not as_json:
@@ -44,7 +40,7 @@ def run(
         raise AugenmerkError("--candidates are what --mbr chooses from: add --mbr, or say --n-best.")
     if output is not None and output.exists() and not output.is_file():
         raise AugenmerkError(f"{output} is not a file that could be replaced; give --output another name.")
-    translator = load(models, choose_device(device))
+    translator = load(models or SHIPPED, choose_device(device))
     translations = _translated(translator, texts, source, options)
     lines = (
         line

@@ -60,8 +60,27 @@ class Translator(nn.Module):
             nn.init.zeros_(self.W_o.bias)
         self.embedding_dropout = nn.Dropout(config.embedding_dropout)
         self.output_dropout = nn.Dropout(config.output_dropout)
+        if config.initial == "orthogonal":
+            self._begin_orthogonal()
         # Last, so that under one seed everything else begins alike whatever the mechanism.
         self.attention = make_attention(config)
+
+    def _begin_orthogonal(self) -> None:
+        """Matrices inside the GRUs that keep lengths, and embeddings that are large enough to be heard.
+
+        torch begins with GRU matrices that let a state die out within some words; and an output layer wants
+        entries of about E**-0.5, too faint for the GRUs that read the same matrix when it is tied.
+        """
+        for name, parameter in self.named_parameters():
+            for gate in parameter.data.chunk(3):
+                if ".weight_hh" in name:
+                    nn.init.orthogonal_(gate)
+                elif ".weight_ih" in name:
+                    nn.init.xavier_uniform_(gate)
+                elif ".bias_hh" in name or ".bias_ih" in name:
+                    nn.init.zeros_(gate)
+        if self.config.tie != "none":
+            nn.init.normal_(self.W_b.weight, std=0.25)
 
     def encode(self, src: Tensor, src_mask: Tensor) -> Source:
         """Equations 3 to 8, for sources (B, S) padded to the right."""

@@ -9,7 +9,7 @@ from typing import Any, Unpack, overload
 import torch
 
 from augenmerk.batching import Batch, TokenTable
-from augenmerk.checkpoint import RunDirectory
+from augenmerk.checkpoint import SHIPPED, RunDirectory
 from augenmerk.config import RunConfig, SearchConfig
 from augenmerk.errors import AugenmerkError
 from augenmerk.model.translator import Translator
@@ -39,8 +39,10 @@ Ranked = list[list[tuple[Hypothesis, float | None]]]
 """Of each sentence, the best first; with the expected chrF, if that is what they are ranked by."""
 
 
-def load(run: Path | str | Sequence[Path | str], device: torch.device | str = "cpu") -> "TextTranslator":
-    """The translator that was trained in a run directory; of several, their ensemble.
+def load(
+    run: Path | str | Sequence[Path | str] = SHIPPED, device: torch.device | str = "cpu"
+) -> "TextTranslator":
+    """The translator that was trained in a run directory; of several, their ensemble; of none, ours.
 
     The settings for the search are those of the first.
     """
@@ -229,7 +231,7 @@ class TextTranslator:
                 allow_unknown=allow_unknown,
             )
 
-        return decoded(model, table, sentences_per_batch(count), find)
+        return decoded(model, table, sentences_per_batch(count, table.flat.device), find)
 
     def _table(self, sentences: Sequence[Sequence[int]]) -> TokenTable:
         table = TokenTable.of(ids[: self.longest_source] for ids in sentences)

@@ -1,0 +1,74 @@
+"""The race to a BLEU: it runs, and what it tokenises aside is what the package would."""
+
+import importlib
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+import pytest
+import torch
+
+from augenmerk.batching import PlannedBatch, encode_pairs
+from augenmerk.bitext import open_bitext
+from augenmerk.config import load_config
+from augenmerk.text import Codec
+
+FOLDER = Path(__file__).parent.parent / "benchmarks"
+SMALL = ["text.vocabulary_size=600", "model.embedding=16", "model.hidden=16", "train.epochs=1"]
+
+
+@pytest.fixture(scope="module")
+def race() -> Iterator[ModuleType]:
+    sys.path.insert(0, str(FOLDER))
+    try:
+        yield importlib.import_module("time_to_bleu")
+    finally:
+        sys.path.remove(str(FOLDER))
+
+
+def test_sentences_put_together_of_numbered_words_are_those_of_the_tokenizer(race: ModuleType) -> None:
+    aside = sys.modules["tokens_aside"]
+    assert race.TokensAside is aside.TokensAside
+    text = load_config("quick", SMALL).text
+    pairs = list(open_bitext("bilderbuch", pairs=300)["train"])
+    codec = Codec.train(pairs[::3], text)
+    sources = [pair.source for pair in pairs]
+    flat = aside.encode(codec.source, [aside.number(sources[:100], text), aside.number(sources[100:], text)])
+    expected = codec.source.encode_ids(sources)
+    assert flat.ids.tolist() == [i for sentence in expected for i in sentence]
+    some = np.array([7, 3, 250])
+    table = flat.keep(some).table()
+    wanted = encode_pairs([pairs[i] for i in some], codec.source.encode_ids, codec.target.encode_ids).source
+    assert torch.equal(table.flat, wanted.flat)
+    assert torch.equal(table.bounds, wanted.bounds)
+    assert table.lengths.tolist() == wanted.lengths.tolist()
+
+
+def test_only_full_batches_of_few_widths_run(race: ModuleType) -> None:
+    def planned(size: int, source: int, target: int) -> PlannedBatch:
+        return PlannedBatch(np.arange(size), source, target, size * target)
+
+    plan = race.squared([planned(4, 9, 12), planned(3, 9, 9), planned(4, 29, 13)], 4)
+    assert [(len(batch.indices), batch.source_width, batch.target_width) for batch in plan] == [
+        (4, 12, 12),
+        (4, 32, 32),
+    ]
+
+
+def test_a_race_on_a_cpu(race: ModuleType) -> None:
+    book = open_bitext("bilderbuch", pairs=200)
+    splits = {"train": list(book["train"]), "val": list(book["val"])[:20], "test": list(book["test"])[:20]}
+    config = load_config("quick", [*SMALL, "train.precision=fp32"])
+    row = race.race(config, splits, torch.device("cpu"), "test")
+    assert row["seconds"] == pytest.approx(sum(row["laps"].values()))
+    assert set(row["laps"]) >= {"tokenising", "training", "validation"}
+    assert 0 <= row["bleu"] <= 100
+
+
+@pytest.mark.parametrize("device", ["cpu", "cuda"])
+def test_every_recipe_can_be_read(race: ModuleType, device: str) -> None:
+    for (kind, _mark), recipe in race.RECIPES.items():
+        if kind == device:
+            assert load_config("quick", recipe).text.joint

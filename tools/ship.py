@@ -1,0 +1,37 @@
+"""Makes of a finished run the model that the package ships: weights in half precision, no state.
+
+    python tools/ship.py runs/student --bitext multi30k --out src/augenmerk/models/multi30k-de-en
+
+`--bitext` is what the shipped settings call their data: a student's own folder is on no other machine. Its
+scores.json comes from `augenmerk evaluate` on a copy of what this wrote.
+"""
+
+import argparse
+from pathlib import Path
+
+from augenmerk.checkpoint import RunDirectory
+
+
+def ship(run: RunDirectory, bitext: str, out: Path) -> None:
+    data = {"bitext": bitext, "source_language": None, "target_language": None}
+    config = run.config.model_copy(update={"data": run.config.data.model_copy(update=data)})
+    shipped = RunDirectory.create(out, config, run.codec)
+    half = {name: tensor.half() for name, tensor in run.load_model().items()}
+    # What was one tensor with two names is so again.
+    for tied in [name for name in half if config.model.tie == "all" and name in ("W_b.weight", "W_o.weight")]:
+        half[tied] = half["W_z.weight"]
+    shipped.save_model(half, run.about_model)
+    shipped.write_metrics(run.read_metrics())
+    if run.result is not None:
+        shipped.finish({**run.result, "run": out.name})
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("run", type=Path)
+    parser.add_argument("--bitext", required=True)
+    parser.add_argument("--out", type=Path, required=True)
+    arguments = parser.parse_args()
+    ship(RunDirectory.open(arguments.run), arguments.bitext, arguments.out)
