@@ -1,5 +1,6 @@
 """From source ids to hypotheses: the translator seen through the eyes of the search."""
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -139,11 +140,14 @@ def _side_by_side(tasks: int, device: torch.device) -> Iterator[Callable[..., It
         torch.set_num_threads(cores)  # every thread has its own number, but a new one takes the last set
 
 
-def sentences_per_batch(beam: int, device: torch.device) -> int:
+def sentences_per_batch(sources: TokenTable, beam: int) -> int:
     """For `beam` hypotheses of each. Not fewer than 16: the steps of a sentence follow one another."""
-    if device.type == "cuda":  # whose steps take the same time for many as for few
+    if sources.flat.device.type == "cuda":  # whose steps take the same time for many as for few
         return max(16, min(1024, 8 * HYPOTHESES // beam))
-    return max(16, min(200, HYPOTHESES // beam))
+    most = max(16, min(200, HYPOTHESES // beam))
+    # Of equal size, and one for each core, so that none waits long for another.
+    batches = max(math.ceil(len(sources) / most), torch.get_num_threads())
+    return max(16, math.ceil(len(sources) / batches))
 
 
 def hypotheses_of(
@@ -167,7 +171,7 @@ def hypotheses_of(
             allow_unknown=allow_unknown,
         )
 
-    return decoded(model, sources, batch_size or sentences_per_batch(config.beam, sources.flat.device), find)
+    return decoded(model, sources, batch_size or sentences_per_batch(sources, config.beam), find)
 
 
 def forced_hypotheses(
@@ -178,4 +182,4 @@ def forced_hypotheses(
     def find(decoder: Decoder, batch: Batch) -> list[Hypothesis]:
         return force(decoder, [targets[index] for index in batch.indices.tolist()])
 
-    return decoded(model, sources, sentences_per_batch(1, sources.flat.device), find)
+    return decoded(model, sources, sentences_per_batch(sources, 1), find)

@@ -231,7 +231,7 @@ class TextTranslator:
                 allow_unknown=allow_unknown,
             )
 
-        return decoded(model, table, sentences_per_batch(count, table.flat.device), find)
+        return decoded(model, table, sentences_per_batch(table, count), find)
 
     def _table(self, sentences: Sequence[Sequence[int]]) -> TokenTable:
         table = TokenTable.of(ids[: self.longest_source] for ids in sentences)
