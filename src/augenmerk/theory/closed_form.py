@@ -109,7 +109,7 @@ def weight_of_first(keys: int, strength: float, beta: float, origin: Origin = "m
     slope = strength * (1 if origin == "means" else 2 * (1 + REACH * math.sqrt(beta)))
     deviation = math.sqrt(beta)
     # Once the inner integral is done, what is left changes slowly: few nodes are enough outside.
-    outer, weights = _nodes(40.0) if beta else (np.zeros(1), np.ones(1))
+    outer, weights = _nodes(16.0) if beta else (np.zeros(1), np.ones(1))
     with np.errstate(divide="ignore"):
         beside = np.logaddexp(logits(outer * deviation), np.log(keys - 2.0))
     first = second = 0.0

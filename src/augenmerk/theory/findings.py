@@ -1,6 +1,7 @@
 """What an experiment of the lab found: the claim, the construction, and the measured beside the predicted."""
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -61,8 +62,8 @@ class Finding:
     """What is proven about that distance."""
     settings: dict[str, Any]
     remarks: tuple[str, ...] = ()
-    picture: Any = field(default=None, repr=False, compare=False)
-    """What the drawing of this task needs."""
+    picture: Callable[[], Any] = field(default=lambda: None, repr=False, compare=False)
+    """What the drawing of this task needs, worked out when it is drawn."""
 
     @property
     def holds(self) -> bool:
@@ -97,9 +98,7 @@ def deviation_of(name: str, samples: Array, predicted: float) -> Measure:
     if variance == 0:
         return Measure(name, 0.0, predicted)
     spread = max(0.0, float((centred**4).mean()) - variance**2)
-    return Measure(
-        name, math.sqrt(variance), predicted, math.sqrt(spread / (4 * variance * len(samples)))
-    )
+    return Measure(name, math.sqrt(variance), predicted, math.sqrt(spread / (4 * variance * len(samples))))
 
 
 def rate_of(name: str, hits: Array, predicted: float, **how: bool) -> Measure:

@@ -29,6 +29,17 @@ class Grade:
     """Whether the answer would hold if only it were multiplied by a large number."""
     conditions: tuple[dict[str, Any], ...]
 
+    def as_dict(self) -> dict[str, Any]:
+        return {
+            "task": self.task,
+            "holds": self.holds,
+            "why": self.why,
+            "error": self.error,
+            "missing_scale": self.missing_scale,
+            "answers": list(self.answers),
+            "conditions": list(self.conditions),
+        }
+
 
 def check(
     task: str, answers: Sequence[str], *, samples: int = 100, seed: int = 1, scale: float | None = None
@@ -69,9 +80,7 @@ def _in_order(
     return [found[name] for name in expected]
 
 
-def _check_queries(
-    task: str, answers: Sequence[str], samples: int, seed: int, scale: float | None
-) -> Grade:
+def _check_queries(task: str, answers: Sequence[str], samples: int, seed: int, scale: float | None) -> Grade:
     heads = len(answers) if len(answers) in HEADS[task] else HEADS[task][0]
     expected = ("q",) if heads == 1 else tuple(f"q_{head + 1}" for head in range(heads))
     queries = _in_order(task, answers, expected, NAMES[task])
@@ -83,7 +92,9 @@ def _check_queries(
         # The same answer, made larger: does it only lack a scale?
         of_scores = usual_scale(condition.dim) if scale is None else scale
         factors = [strength / of_scores for strength in STRENGTHS]
-        scaled.append(trials[-1] if trials[-1].holds else try_out(task, condition, queries, drawn, scale, factors))
+        scaled.append(
+            trials[-1] if trials[-1].holds else try_out(task, condition, queries, drawn, scale, factors)
+        )
     holds = all(trial.holds for trial in trials)
     missing = not holds and all(trial.holds for trial in scaled)
     return Grade(
@@ -153,17 +164,15 @@ def _at_most(error: float) -> str:
 
 def _blame(trials: Sequence[Trial], scaled: Sequence[Trial], missing: bool) -> str:
     """Speaks of the friendliest condition that fails."""
-    trial, larger = next(
-        (own, large) for own, large in zip(trials, scaled, strict=True) if not own.holds
-    )
+    trial, larger = next((own, large) for own, large in zip(trials, scaled, strict=True) if not own.holds)
     queries = "the query has" if trial.head_weights.shape[1] == 1 else "the queries have"
     # A scale is missing where making the answer larger changes what it does.
     lacks_scale = larger.error < trial.error - TOLERANCE and larger.c != trial.c
-    small = (
-        f"the {_on_targets(trial)} only {_numbers(trial)} for {trial.condition.in_words()}: {queries} no scale"
-    )
+    small = f"the {_on_targets(trial)} only {_numbers(trial)} for {trial.condition.in_words()}: {queries} no scale"
     if missing:
-        return f"{small}; times c = {larger.c:.0f} the answer holds there, so the scale is all that is missing."
+        return (
+            f"{small}; times c = {larger.c:.0f} the answer holds there, so the scale is all that is missing."
+        )
     reason = _reason(larger)
     return f"{small}; and a scale would not save it: {reason}." if lacks_scale else f"{reason}."
 

@@ -32,7 +32,17 @@ class NoisePicture:
     spread_one: Array  # (n): deviation of alpha_a, closed form
     spread_one_keys: Array
     spread_several: Array
-    alpha: float = 0.0
+
+
+@dataclass(frozen=True)
+class SwingPicture:
+    """1.5: what each sample came to, one head and two."""
+
+    values: Array
+    one: Resamplings
+    two: Resamplings
+    strength: float
+    beta: float
 
 
 def noisy_average(
@@ -67,8 +77,16 @@ def noisy_average(
             deviation_of("deviation of alpha_a, from means", drawn.weights[:, 0], expected.deviation),
             mean_of("mean of alpha_a, from keys", from_keys.weights[:, 0], expected_keys.mean),
             deviation_of("deviation of alpha_a, from keys", from_keys.weights[:, 0], expected_keys.deviation),
-            rate_of(f"share off 1/2 by {OFF:g}, from means", _off(drawn), closed_form.off_probability(OFF, s, beta)),
-            rate_of(f"share off 1/2 by {OFF:g}, from keys", _off(from_keys), closed_form.off_probability(OFF, s, beta, "keys")),
+            rate_of(
+                f"share off 1/2 by {OFF:g}, from means",
+                _off(drawn),
+                closed_form.off_probability(OFF, s, beta),
+            ),
+            rate_of(
+                f"share off 1/2 by {OFF:g}, from keys",
+                _off(from_keys),
+                closed_form.off_probability(OFF, s, beta, "keys"),
+            ),
             mean_of("mean of lambda^2", drawn.lambdas[:, 0] ** 2, 1 + beta),
             mean_of("mean distance of the output", distances, bound, at_most=True),
         ),
@@ -78,7 +96,7 @@ def noisy_average(
         bound=bound,
         settings=_settings(keys, dim, s, of_scores, beta, samples, seed),
         remarks=(_on_average(drawn, values),),
-        picture=_picture(means, values, s, of_scores, chance, 2, 0.0),
+        picture=lambda: _picture(means, values, s, of_scores, seed, 2),
     )
 
 
@@ -107,7 +125,13 @@ def several_heads(
     expected = closed_form.a_head_each_weight(keys, s, beta, heads)
     head = closed_form.head_weight(keys, s, beta)
     bound = (1 - head.mean) * float(np.mean([_radius(values, v) for v in values[:heads]]))
-    alone = [deviation_of("deviation of alpha_a, one head", one.weights[:, 0], closed_form.weight_of_first(keys, s, beta).deviation)]
+    alone = [
+        deviation_of(
+            "deviation of alpha_a, one head",
+            one.weights[:, 0],
+            closed_form.weight_of_first(keys, s, beta).deviation,
+        )
+    ]
     return Finding(
         task="1.4",
         title=f"A head for each: {heads} queries on the same noisy keys",
@@ -118,10 +142,22 @@ def several_heads(
             *(alone if heads == 2 else ()),
             mean_of("mean of the weight on v_a, a head each", drawn.weights[:, 0], expected.mean),
             deviation_of("deviation of it", drawn.weights[:, 0], expected.deviation),
-            rate_of(f"a head leaves over {EPS:g} elsewhere", own[:, 0] < 1 - EPS, closed_form.head_breaks(keys, s, beta, EPS)),
-            rate_of("any of the heads does", (own < 1 - EPS).any(axis=1), closed_form.any_head_breaks(keys, s, beta, EPS, heads)),
+            rate_of(
+                f"a head leaves over {EPS:g} elsewhere",
+                own[:, 0] < 1 - EPS,
+                closed_form.head_breaks(keys, s, beta, EPS),
+            ),
+            rate_of(
+                "any of the heads does",
+                (own < 1 - EPS).any(axis=1),
+                closed_form.any_head_breaks(keys, s, beta, EPS, heads),
+            ),
             rate_of("lambda_a <= 0: no scale helps", drawn.lambdas[:, 0] <= 0, _negative(beta)),
-            rate_of("a head c k_a does, instead of c mu_a", own_from_keys[:, 0] < 1 - EPS, closed_form.head_breaks(keys, s, beta, EPS, "keys")),
+            rate_of(
+                "a head c k_a does, instead of c mu_a",
+                own_from_keys[:, 0] < 1 - EPS,
+                closed_form.head_breaks(keys, s, beta, EPS, "keys"),
+            ),
             mean_of("mean distance of the output", distances, bound, at_most=True),
         ),
         weights=_floats(drawn.weights.mean(axis=0)),
@@ -133,7 +169,7 @@ def several_heads(
             f"The output of one head is {np.linalg.norm(one.outputs(values) - middle, axis=1).mean():.3f} away from "
             f"the average on average, that of {heads} heads {distances.mean():.3f}.",
         ),
-        picture=_picture(means, values, s, of_scores, chance, heads, 0.0),
+        picture=lambda: _picture(means, values, s, of_scores, seed, heads),
     )
 
 
@@ -171,7 +207,11 @@ def noisy_direction(
         construction=f"one head q = c (mu_a + mu_b); two heads c mu_a, c mu_b; c = {s / of_scores:.1f} (s = {s:.2f}), "
         f"beta = {beta:g}, alpha = {alpha:g}",
         measures=(
-            deviation_of("deviation of the share of a, one head", one.share, closed_form.share_of_first(s, beta, 0.0, alpha).deviation),
+            deviation_of(
+                "deviation of the share of a, one head",
+                one.share,
+                closed_form.share_of_first(s, beta, 0.0, alpha).deviation,
+            ),
             rate_of(f"share off 1/2 by {OFF:g}, one head", _off(one), off),
             rate_of(f"head a leaves over {EPS:g} elsewhere", drawn.head_weights[:, 0, 0] < 1 - EPS, breaks),
             mean_of("mean weight of head b on v_b", drawn.head_weights[:, 1, 1], floors[1], at_least=True),
@@ -188,22 +228,33 @@ def noisy_direction(
             f"{distances.mean():.3f}; of the samples with mu_a.k_a above 0.3, "
             f"{distances[drawn.lambdas[:, 0] > 0.3].mean():.3f}.",
         ),
-        picture=NoisePicture(values, s, (beta,), (one,), (drawn,), *[np.zeros(0)] * 4, alpha=alpha),
+        picture=lambda: SwingPicture(values, one, drawn, s, beta),
     )
 
 
 def _begin(
-    keys: int, dim: int, c: float | None, beta: float, samples: int, seed: int, scale: float | None, strength: float
+    keys: int,
+    dim: int,
+    c: float | None,
+    beta: float,
+    samples: int,
+    seed: int,
+    scale: float | None,
+    strength: float,
 ) -> tuple[float, float, Array, Array, np.random.Generator]:
     """s = c * scale, the scale, means, values and chance."""
     if keys < 3:
         raise AugenmerkError(f"--keys {keys} is too small: it must be 3 or more.")
     if dim < keys:
-        raise AugenmerkError(f"--dim {dim} is too small: it must be {keys} or more for {keys} orthonormal means.")
+        raise AugenmerkError(
+            f"--dim {dim} is too small: it must be {keys} or more for {keys} orthonormal means."
+        )
     if not (0 <= beta < math.inf):
         raise AugenmerkError(f"--beta {beta:g} is no variance: it must be 0 or more.")
     if samples < 10:
-        raise AugenmerkError(f"--samples {samples} is too few to compare with a closed form; take 10 or more.")
+        raise AugenmerkError(
+            f"--samples {samples} is too few to compare with a closed form; take 10 or more."
+        )
     if c is not None and not 0 < c < math.inf:
         raise AugenmerkError(f"--scale {c:g} is impossible: c is a positive number.")
     chance = np.random.default_rng(seed)
@@ -217,14 +268,12 @@ def _begin(
     )
 
 
-def _picture(
-    means: Array, values: Array, s: float, scale: float, chance: np.random.Generator, heads: int, alpha: float
-) -> NoisePicture:
-    count, keys = 400, len(means)
+def _picture(means: Array, values: Array, s: float, scale: float, seed: int, heads: int) -> NoisePicture:
+    count, keys, chance = 4000, len(means), np.random.default_rng([seed, 1])
     subset = tuple(range(heads))
     one, several = [], []
     for beta in BETAS:
-        noise = KeyNoise(np.full(keys, beta), alpha)
+        noise = KeyNoise.of_norms(keys, beta)
         one.append(resample(means, noise, one_head(s / scale, subset=subset), count, chance, scale))
         several.append(resample(means, noise, a_head_each(s / scale, subset=subset), count, chance, scale))
     sweep = np.geomspace(1e-4, 1.0, 33)
@@ -233,7 +282,7 @@ def _picture(
         [closed_form.weight_of_first(keys, s, b, "keys").deviation for b in sweep],
         [closed_form.a_head_each_weight(keys, s, b, heads).deviation for b in sweep],
     ]
-    return NoisePicture(values, s, BETAS, tuple(one), tuple(several), sweep, *map(np.array, spreads), alpha=alpha)
+    return NoisePicture(values, s, BETAS, tuple(one), tuple(several), sweep, *map(np.array, spreads))
 
 
 def _off(drawn: Resamplings) -> Array:

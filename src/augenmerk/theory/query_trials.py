@@ -198,4 +198,6 @@ def try_out(
             # Without a c of its own, the c to name is the factor that was put before it.
             named = strength if free else factor * of_scores
             trials.append(Trial(condition, named, named / of_scores, weights, fair, wanted))
-    return min(trials, key=lambda trial: (trial.c, 0) if len(factors) > 1 and trial.holds else (1e300, trial.error))
+    return min(
+        trials, key=lambda trial: (trial.c, 0) if len(factors) > 1 and trial.holds else (1e300, trial.error)
+    )

@@ -68,6 +68,18 @@ def saturation(
     )
 
 
+def expected_saturation(
+    keys: int, dimension: int, scale: float, samples: int, chance: np.random.Generator
+) -> tuple[Array, Array]:
+    """Entropies (in parts of ln m) and gradients of samples that are drawn without queries and keys.
+
+    Given the query, logits are independent and N(0, |q|^2 scale^2), and |q|^2 is chi-squared with d degrees.
+    """
+    deviations = scale * np.sqrt(chance.chisquare(dimension, size=(samples, 1)))
+    weights = softmax(deviations * chance.standard_normal((samples, keys)))
+    return entropy(weights) / np.log(keys), 1 - (weights**2).sum(axis=1)
+
+
 def softmax_jacobian(weights: Array) -> Array:
     """d alpha_i / d z_j = alpha_i (1[i = j] - alpha_j)."""
     return np.asarray(np.diag(weights) - np.outer(weights, weights))

@@ -62,7 +62,9 @@ def check_outputs(answers: Sequence[Expression], samples: int, seed: int) -> Out
             setting = _setting(dim, B, chance)
             identity = np.eye(dim)
             _, outputs = self_attend(setting.inputs, identity, identity, identity)
-            predicted = _shaped(answer, answer.value(setting.names), (dim,), "an output is a vector like the u")
+            predicted = _shaped(
+                answer, answer.value(setting.names), (dim,), "an output is a vector like the u"
+            )
             errors.append(float(np.linalg.norm(outputs[1] - predicted) / B))
             shown = shown or as_sum(setting.over_parts(outputs[1]))
         rows.append({"dim": dim, "B": B, "error": max(errors), "holds": max(errors) <= TOLERANCE})
@@ -94,7 +96,9 @@ def check_projections(answers: Sequence[Expression], samples: int, seed: int) ->
         f"{_spoken(bad['weights'][1])}"
     )
     if missing:
-        why += f"; with a Q {better['factor']:.0f} times as large it holds, so the scale is all that is missing"
+        why += (
+            f"; with a Q {better['factor']:.0f} times as large it holds, so the scale is all that is missing"
+        )
     return Outcome(False, why + ".", error, missing, tuple(own))
 
 

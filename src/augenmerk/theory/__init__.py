@@ -1,0 +1,8 @@
+"""The theory lab: what attention can and cannot compute, constructed, measured and bounded.
+
+Needs numpy and scipy, and no trained model. `attention.py` is equations 1 and 2; `reach.py` says which
+values can be copied or averaged at all; `noise.py` and `closed_form.py` are two independent ways to the
+same numbers; `self_attention.py` has the constructions of 1.6 and 1.7 and a solver; `lab_*.py` are the
+experiments behind `augenmerk theory 1.1` to `1.7` and `scaling`; `grading.py` is `augenmerk theory check`.
+Only `drawing_*.py` know matplotlib.
+"""
