@@ -9,9 +9,9 @@ PACKAGE = Path(augenmerk.__file__).parent
 
 # From the ground up. A part may import what stands before it; nothing that stands after it.
 LAYERS = (
-    *("errors", "durable", "words", "config", "figures", "bitext", "text", "subword_dropout"),
+    *("errors", "durable", "words", "config", "figures", "theory", "bitext", "text", "subword_dropout"),
     *("batching", "precision", "model", "search"),
-    *("alignment", "tensorfile", "checkpoint", "scores", "translate", "evaluate", "significance"),
+    *("alignment", "tensorfile", "checkpoint", "scores", "translate", "probe", "evaluate", "significance"),
     *("engine", "train", "demo", "bench", "cli"),
 )
 # Some parts may know less than their place would permit.
@@ -22,6 +22,7 @@ ONLY = {
     "tensorfile": {"durable", "errors"},
     "config": {"errors"},
     "figures": {"durable", "errors"},
+    "theory": {"errors", "figures"},
     "model": {"config"},
     "search": {"config", "errors", "text"},
     "precision": set[str](),

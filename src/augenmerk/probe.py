@@ -73,7 +73,8 @@ def _projected(
     fused = attention.fused_query(states)
     if fused is None:
         raise AugenmerkError(
-            f"The attention of this model is '{model.config.attention}', which is no product of queries and keys; "
+            f"The attention of this model is '{model.config.attention}', which is no product of queries "
+            "and keys; "
             f"take a run with scaled-dot, dot, bilinear or multi-head."
         )
     return fused[0][0], keys[0], fused[1], heads

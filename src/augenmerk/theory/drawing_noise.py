@@ -10,7 +10,6 @@ from augenmerk.theory.attention import Array
 from augenmerk.theory.closed_form import share_density
 from augenmerk.theory.lab_noise import NoisePicture, SwingPicture
 
-
 CLOUD = 400
 """Points of a cloud."""
 
@@ -18,7 +17,8 @@ CLOUD = 400
 def draw_lean(picture: NoisePicture, theme: Theme) -> Figure:
     """1.3: the distribution of the share of a, and its spread against beta."""
     figure = Figure(figsize=(10.0, 4.2), layout="constrained")
-    narrow, wide = figure.subfigures(1, 2)
+    halves = figure.add_gridspec(1, 2)
+    narrow, wide = figure.add_subfigure(halves[0]), figure.add_subfigure(halves[1])
     grid = expit(np.linspace(-9, 9, 400))
     panels = narrow.subplots(len(picture.betas), 1, sharex=True)
     for axes, beta, drawn in zip(panels, picture.betas, picture.one, strict=True):
@@ -107,9 +107,11 @@ def draw_heads(picture: NoisePicture, theme: Theme) -> Figure:
 def _cloud(axes: Axes, outputs: Array, values: Array, heads: int, colour: str, theme: Theme) -> None:
     """Outputs between the values; below the line, how many of them lie where along it."""
     axes.plot(*values[[0, 1]].T, color=theme.faint, lw=1, zorder=0)
-    axes.scatter(*values[heads:].T, s=14, color=theme.faint, zorder=1)
-    axes.scatter(*values[:heads].T, s=55, color=theme.ink, zorder=2)
-    axes.scatter(*outputs.T, s=14, color=colour, alpha=0.3, linewidths=0, zorder=3, rasterized=True)
+    axes.scatter(values[heads:, 0], values[heads:, 1], s=14, color=theme.faint, zorder=1)
+    axes.scatter(values[:heads, 0], values[:heads, 1], s=55, color=theme.ink, zorder=2)
+    axes.scatter(
+        outputs[:, 0], outputs[:, 1], s=14, color=colour, alpha=0.3, linewidths=0, zorder=3, rasterized=True
+    )
     axes.plot(*values[:heads].mean(axis=0), marker="x", ms=10, mew=2, color=theme.ink, zorder=4)
     counts, edges = np.histogram(outputs[:, 0], bins=np.linspace(-1.025, 1.025, 42))
     axes.bar(
@@ -127,7 +129,8 @@ def _cloud(axes: Axes, outputs: Array, values: Array, heads: int, colour: str, t
 def draw_swing(picture: SwingPicture, theme: Theme) -> Figure:
     """1.5: the weight on v_a against the length of k_a along its mean, one head and two; and the clouds."""
     figure = Figure(figsize=(10.0, 4.4), layout="constrained")
-    wide, narrow = figure.subfigures(1, 2, width_ratios=[1.25, 1])
+    halves = figure.add_gridspec(1, 2, width_ratios=[1.25, 1])
+    wide, narrow = figure.add_subfigure(halves[0]), figure.add_subfigure(halves[1])
     axes = wide.subplots()
     for drawn, colour, name in (
         (picture.one, theme.series[0], "one head, $q = c\\,(\\mu_a + \\mu_b)$"),

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from augenmerk.figures import Theme, drawing
@@ -10,38 +11,51 @@ from augenmerk.theory.real import StepView
 
 
 def draw_step(view: StepView, source: Sequence[str], produced: str, theme: Theme) -> Figure:
-    """The weights with what noise does to them, and how far each key is from being copied."""
+    """The weights with what noise does to them; and the keys, along the query and across it."""
     with drawing(theme):
-        places = np.arange(len(source))
-        figure = Figure(figsize=(10.0, 1.6 + 0.34 * len(source)), layout="constrained")
-        left, right = figure.subplots(1, 2, sharey=True, width_ratios=[1.3, 1])
-        weights = np.array([key.weight for key in view.keys])
-        low = np.array([key.noisy_low for key in view.keys])
-        high = np.array([key.noisy_high for key in view.keys])
-        left.barh(
-            places,
-            high - low,
-            left=low,
-            height=0.72,
-            color=theme.faint,
-            label=f"5% to 95% with β = {view.beta:g}",
-        )
-        left.barh(places, weights, height=0.4, color=theme.series[1], label="weight")
-        left.set_yticks(places, source)
-        left.set_ylim(len(source) - 0.4, -0.6)
-        left.set_xlim(0, 1)
-        left.set_xlabel("weight")
+        figure = Figure(figsize=(10.0, max(4.0, 1.6 + 0.3 * len(source))), layout="constrained")
+        left, right = figure.subplots(1, 2)
+        _draw_weights(left, view, source, theme)
         left.set_title(f"Attention when '{produced}' is produced", loc="left", fontsize=10.5)
-        left.legend(loc="lower right", fontsize=9)
-        left.tick_params(axis="y", length=0)
-        needed = np.array([min(key.query_needed, 1e9) / view.query_norm for key in view.keys])
-        colours = [theme.series[1] if key.copyable else theme.series[0] for key in view.keys]
-        right.hlines(places, 1, needed, color=colours, lw=1.5)
-        right.scatter(needed, places, color=colours, s=30, zorder=3)
-        right.axvline(1, color=theme.faint, lw=1, zorder=0)
-        right.set_xscale("log")
-        right.set_xlabel("length needed / length of this query")
-        right.set_title(f"To copy each value, {view.eps:.0%} elsewhere", loc="left", fontsize=10.5)
-        right.tick_params(axis="y", length=0)
-        right.spines["left"].set_visible(False)
+        _draw_keys(right, view, source, theme)
+        right.set_title("Keys: noise in their length moves them on their rays", loc="left", fontsize=10.5)
     return figure
+
+
+def _draw_weights(axes: Axes, view: StepView, source: Sequence[str], theme: Theme) -> None:
+    places = np.arange(len(source))
+    low = np.array([key.noisy_low for key in view.keys])
+    high = np.array([key.noisy_high for key in view.keys])
+    span = f"5% to 95% with β = {view.beta:g}"
+    axes.barh(places, high - low, left=low, height=0.72, color=theme.faint, label=span)
+    axes.barh(places, [key.weight for key in view.keys], height=0.36, color=theme.series[1], label="weight")
+    axes.set_yticks(places, source)
+    axes.tick_params(axis="y", length=0)
+    axes.set_ylim(len(source) - 0.4, -0.6)
+    axes.set_xlim(0, 1)
+    axes.set_xlabel("weight")
+    axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.13), fontsize=9, ncols=2)
+
+
+def _draw_keys(axes: Axes, view: StepView, source: Sequence[str], theme: Theme) -> None:
+    """Only what lies along the query counts for the logit; a key that is longer is further along."""
+    spread = np.sqrt(view.beta)
+    for token, key in zip(source, view.keys, strict=True):
+        angle = np.radians(key.angle)
+        place = key.norm * np.array([np.cos(angle), np.sin(angle)])
+        colour = theme.series[1] if key.copyable else theme.series[0]
+        ray = np.outer([1 - spread, 1 + spread], place)
+        axes.plot(ray[:, 0], ray[:, 1], color=colour, lw=2, alpha=0.45, solid_capstyle="round")
+        axes.plot(place[0], place[1], "o", ms=5 + 9 * np.sqrt(key.weight), color=colour)
+        axes.annotate(
+            token, (place[0], place[1]), (9, 0), textcoords="offset points", va="center", fontsize=9.5
+        )
+    axes.plot(0, 0, marker=".", color=theme.ink)
+    axes.axvline(0, color=theme.faint, lw=1, zorder=0)
+    axes.axhline(0, color=theme.faint, lw=1, zorder=0)
+    if not all(key.copyable for key in view.keys):
+        axes.plot([], [], "o", color=theme.series[0], label="no query could copy it")
+        axes.legend(fontsize=9, loc="upper center", bbox_to_anchor=(0.5, -0.13))
+    axes.margins(x=0.12)
+    axes.set_xlabel("length along the query (what the logit sees)")
+    axes.set_ylabel("length across it")

@@ -37,7 +37,8 @@ def draw_projections(picture: SelfPicture, theme: Theme) -> Figure:
     """1.7: the matrices over the parts, the weights they make, and the outputs."""
     assert picture.projections is not None
     figure = Figure(figsize=(10.0, 5.4), layout="constrained")
-    above, below = figure.subfigures(2, 1)
+    halves = figure.add_gridspec(2, 1)
+    above, below = figure.add_subfigure(halves[0]), figure.add_subfigure(halves[1])
     for axes, name in zip(above.subplots(1, 3), "KQV", strict=True):
         _heat(axes, getattr(picture.projections, name), PART_NAMES, PART_NAMES, theme)
         axes.set_title(f"${name}$, in units of $u\\,u^T / B^2$", fontsize=11)

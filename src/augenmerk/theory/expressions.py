@@ -78,14 +78,14 @@ class Expression:
         operation = FUNCTIONS[node.text] if node.kind == "call" else _OPERATIONS[node.kind]
         try:
             result = np.asarray(operation(*parts), np.float64)
-        except _Unfit as reason:
+        except _UnfitError as reason:
             _refuse(self.text, node.place, str(reason))
         if not np.all(np.isfinite(result)):
             _refuse(self.text, node.place, "this is not a finite number (a division by zero, perhaps)")
         return result
 
 
-class _Unfit(Exception):
+class _UnfitError(Exception):
     """An operation on things it is not made for."""
 
 
@@ -101,7 +101,7 @@ def _named(value: Value) -> str:
 
 def _add(left: Value, right: Value) -> Value:
     if left.shape != right.shape:
-        raise _Unfit(f"{_named(left)} and {_named(right)} cannot be added or subtracted")
+        raise _UnfitError(f"{_named(left)} and {_named(right)} cannot be added or subtracted")
     return left + right
 
 
@@ -109,27 +109,27 @@ def _multiply(left: Value, right: Value) -> Value:
     if left.ndim == 0 or right.ndim == 0:
         return left * right
     if left.ndim == 1 and right.ndim == 1:
-        raise _Unfit(
+        raise _UnfitError(
             "a product of two vectors can be a number or a matrix: write x^T*y (or dot(x, y)) for the "
             "number, x*y^T (or outer(x, y)) for the matrix"
         )
     if left.ndim == 1:
         left = left[:, None]
     if left.shape[1] != right.shape[0]:
-        raise _Unfit(f"{_named(left)} cannot be multiplied by {_named(right)}")
+        raise _UnfitError(f"{_named(left)} cannot be multiplied by {_named(right)}")
     result = left @ right
     return result[0, 0] if result.shape == (1, 1) else (result[0] if result.shape == (1,) else result)
 
 
 def _divide(left: Value, right: Value) -> Value:
     if right.ndim:
-        raise _Unfit(f"only a number can stand below a division, not {_named(right)}")
+        raise _UnfitError(f"only a number can stand below a division, not {_named(right)}")
     return left / right
 
 
 def _power(left: Value, right: Value) -> Value:
     if left.ndim or right.ndim:
-        raise _Unfit(f"only numbers have powers, not {_named(left if left.ndim else right)}")
+        raise _UnfitError(f"only numbers have powers, not {_named(left if left.ndim else right)}")
     return np.power(left, right)
 
 
@@ -139,7 +139,7 @@ def _transpose(value: Value) -> Value:
 
 def _vectors(left: Value, right: Value, name: str) -> None:
     if left.ndim != 1 or right.ndim != 1 or left.shape != right.shape:
-        raise _Unfit(f"{name} takes two vectors of one size, not {_named(left)} and {_named(right)}")
+        raise _UnfitError(f"{name} takes two vectors of one size, not {_named(left)} and {_named(right)}")
 
 
 def _dot(left: Value, right: Value) -> Value:
@@ -154,14 +154,14 @@ def _outer(left: Value, right: Value) -> Value:
 
 def _norm(value: Value) -> Value:
     if value.ndim > 1:
-        raise _Unfit(f"norm takes a vector, not {_named(value)}")
+        raise _UnfitError(f"norm takes a vector, not {_named(value)}")
     return np.asarray(np.linalg.norm(value))
 
 
 def _of_number(function: Callable[[Value], Value]) -> Callable[[Value], Value]:
     def apply(value: Value) -> Value:
         if value.ndim:
-            raise _Unfit(f"this takes a number, not {_named(value)}")
+            raise _UnfitError(f"this takes a number, not {_named(value)}")
         return function(value)
 
     return apply

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from augenmerk.theory.attention import Array
 
@@ -101,7 +102,7 @@ def deviation_of(name: str, samples: Array, predicted: float) -> Measure:
     return Measure(name, math.sqrt(variance), predicted, math.sqrt(spread / (4 * variance * len(samples))))
 
 
-def rate_of(name: str, hits: Array, predicted: float, **how: bool) -> Measure:
+def rate_of(name: str, hits: NDArray[np.bool_], predicted: float, **how: bool) -> Measure:
     """How often something happened; the error is that of the predicted rate, and never quite 0."""
     count = len(hits)
     error = math.sqrt(predicted * (1 - predicted) / count + 1 / count**2)

@@ -124,7 +124,7 @@ def _kind(axes: int) -> str:
 
 def _as_row(trial: Trial) -> dict[str, Any]:
     first = trial.first_weights
-    row = {
+    return {
         "keys": trial.condition.keys,
         "dim": trial.condition.dim,
         "beta": trial.condition.beta,
@@ -138,7 +138,6 @@ def _as_row(trial: Trial) -> dict[str, Any]:
         "outside_the_claim": trial.unfair_rate,
         "outside_the_claim_and_missed": trial.unfair_failures,
     }
-    return row
 
 
 def _praise(trials: Sequence[Trial]) -> str:
@@ -151,7 +150,8 @@ def _praise(trials: Sequence[Trial]) -> str:
     astray = max(trials, key=lambda trial: trial.unfair_rate)
     if astray.unfair_rate:
         why += (
-            f"; that is for lambda above {query_trials.LEAST_LAMBDA}: with beta {astray.condition.beta:g}, {astray.unfair_rate:.0%} "
+            f"; that is for lambda above {query_trials.LEAST_LAMBDA}: with beta {astray.condition.beta:g}, "
+            f"{astray.unfair_rate:.0%} "
             f"of the samples have a lambda_a or lambda_b below it, and "
             f"{astray.unfair_failures / astray.unfair_rate:.0%} of these miss"
         )
@@ -168,7 +168,8 @@ def _blame(trials: Sequence[Trial], scaled: Sequence[Trial], missing: bool) -> s
     queries = "the query has" if trial.head_weights.shape[1] == 1 else "the queries have"
     # A scale is missing where making the answer larger changes what it does.
     lacks_scale = larger.error < trial.error - TOLERANCE and larger.c != trial.c
-    small = f"the {_on_targets(trial)} only {_numbers(trial)} for {trial.condition.in_words()}: {queries} no scale"
+    where = trial.condition.in_words()
+    small = f"the {_on_targets(trial)} only {_numbers(trial)} for {where}: {queries} no scale"
     if missing:
         return (
             f"{small}; times c = {larger.c:.0f} the answer holds there, so the scale is all that is missing."

@@ -4,11 +4,12 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from augenmerk.errors import AugenmerkError
 from augenmerk.theory import closed_form
 from augenmerk.theory.attention import Array, usual_scale
-from augenmerk.theory.findings import Finding, Measure, deviation_of, mean_of, plane_values, rate_of
+from augenmerk.theory.findings import Finding, deviation_of, mean_of, plane_values, rate_of
 from augenmerk.theory.noise import KeyNoise, Resamplings, a_head_each, one_head, orthonormal, resample
 
 OFF = 0.1
@@ -69,9 +70,11 @@ def noisy_average(
     return Finding(
         task="1.3",
         title="The same average, of keys of random length",
-        claim="With k_i = lambda_i mu_i, lambda_i ~ N(1, beta), the share of a is the logistic of s (lambda_a - "
+        claim="With k_i = lambda_i mu_i, lambda_i ~ N(1, beta), the share of a is the logistic of s "
+        "(lambda_a - "
         "lambda_b): every sample leans to one side, only the mean over resamplings is the average.",
-        construction=f"q = c (mu_a + mu_b), or c (k_a + k_b); c = {s / of_scores:.1f} (s = {s:.2f}), beta = {beta:g}",
+        construction=f"q = c (mu_a + mu_b), or c (k_a + k_b); c = {s / of_scores:.1f} (s = {s:.2f}), beta "
+        f"= {beta:g}",
         measures=(
             mean_of("mean of alpha_a, from means", drawn.weights[:, 0], expected.mean),
             deviation_of("deviation of alpha_a, from means", drawn.weights[:, 0], expected.deviation),
@@ -135,7 +138,8 @@ def several_heads(
     return Finding(
         task="1.4",
         title=f"A head for each: {heads} queries on the same noisy keys",
-        claim="q_1 = c mu_a and q_2 = c mu_b copy one value each, whatever lambda is, as long as it stays positive "
+        claim="q_1 = c mu_a and q_2 = c mu_b copy one value each, whatever lambda is, as long as it stays "
+        "positive "
         "and s lambda >> ln(m-1); their mean is the average in every sample.",
         construction=f"q_i = c mu_i, c = {s / of_scores:.1f} (s = {s:.2f}), {heads} heads, beta = {beta:g}",
         measures=(
@@ -149,7 +153,7 @@ def several_heads(
             ),
             rate_of(
                 "any of the heads does",
-                (own < 1 - EPS).any(axis=1),
+                np.any(own < 1 - EPS, axis=1),
                 closed_form.any_head_breaks(keys, s, beta, EPS, heads),
             ),
             rate_of("lambda_a <= 0: no scale helps", drawn.lambdas[:, 0] <= 0, _negative(beta)),
@@ -166,7 +170,8 @@ def several_heads(
         bound=bound,
         settings={**_settings(keys, dim, s, of_scores, beta, samples, seed), "heads": heads},
         remarks=(
-            f"The output of one head is {np.linalg.norm(one.outputs(values) - middle, axis=1).mean():.3f} away from "
+            f"The output of one head is {np.linalg.norm(one.outputs(values) - middle, axis=1).mean():.3f} "
+            "away from "
             f"the average on average, that of {heads} heads {distances.mean():.3f}.",
         ),
         picture=lambda: _picture(means, values, s, of_scores, seed, heads),
@@ -202,9 +207,11 @@ def noisy_direction(
     return Finding(
         task="1.5",
         title="Noise along one key's own direction",
-        claim="k_a ~ N(mu_a, alpha I + beta mu_a mu_a^T), the others N(mu_i, alpha I): one head swings between v_a "
+        claim="k_a ~ N(mu_a, alpha I + beta mu_a mu_a^T), the others N(mu_i, alpha I): one head swings "
+        "between v_a "
         "and v_b with the length of k_a, two heads stay at the average as long as mu_a.k_a stays positive.",
-        construction=f"one head q = c (mu_a + mu_b); two heads c mu_a, c mu_b; c = {s / of_scores:.1f} (s = {s:.2f}), "
+        construction=f"one head q = c (mu_a + mu_b); two heads c mu_a, c mu_b; c = {s / of_scores:.1f} (s "
+        f"= {s:.2f}), "
         f"beta = {beta:g}, alpha = {alpha:g}",
         measures=(
             deviation_of(
@@ -224,7 +231,8 @@ def noisy_direction(
         bound=bound,
         settings={**_settings(keys, dim, s, of_scores, beta, samples, seed), "alpha": alpha},
         remarks=(
-            f"The output of one head is {of_one.mean():.3f} away from the average on average, that of two heads "
+            f"The output of one head is {of_one.mean():.3f} away from the average on average, that of two "
+            "heads "
             f"{distances.mean():.3f}; of the samples with mu_a.k_a above 0.3, "
             f"{distances[drawn.lambdas[:, 0] > 0.3].mean():.3f}.",
         ),
@@ -285,7 +293,7 @@ def _picture(means: Array, values: Array, s: float, scale: float, seed: int, hea
     return NoisePicture(values, s, BETAS, tuple(one), tuple(several), sweep, *map(np.array, spreads))
 
 
-def _off(drawn: Resamplings) -> Array:
+def _off(drawn: Resamplings) -> NDArray[np.bool_]:
     return np.asarray(np.abs(drawn.share - 0.5) > OFF)
 
 
@@ -320,6 +328,7 @@ def _on_average(drawn: Resamplings, values: Array) -> str:
     outputs = drawn.outputs(values)
     middle = values[:2].mean(axis=0)
     return (
-        f"The mean output is {np.linalg.norm(outputs.mean(axis=0) - middle):.3f} away from (v_a + v_b)/2, a single "
+        f"The mean output is {np.linalg.norm(outputs.mean(axis=0) - middle):.3f} away from (v_a + v_b)/2, "
+        "a single "
         f"one {np.linalg.norm(outputs - middle, axis=1).mean():.3f} on average (v_a and v_b are 1 away)."
     )

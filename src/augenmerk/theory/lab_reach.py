@@ -74,7 +74,8 @@ def copying(
     return Finding(
         task="1.1",
         title="Copying one value",
-        claim="a = v_j in the limit exactly if k_j lies outside the convex hull of the other keys; then alpha_j "
+        claim="a = v_j in the limit exactly if k_j lies outside the convex hull of the other keys; then "
+        "alpha_j "
         ">= 1 - eps once c margin scale >= ln((m-1)(1-eps)/eps). A key inside, k_j = sum w_i k_i, never gets "
         "more than max(w)/(1 + max(w)), whatever the query.",
         construction=f"q = c q_j, q_j the unit vector from the nearest point of that hull to k_j; for "
@@ -167,9 +168,11 @@ def averaging(
     return Finding(
         task="1.2",
         title="Averaging two values",
-        claim="For orthonormal keys q = c (k_a + k_b) gives alpha_a = alpha_b = e^s/(2 e^s + m - 2), s = c scale. "
+        claim="For orthonormal keys q = c (k_a + k_b) gives alpha_a = alpha_b = e^s/(2 e^s + m - 2), s = c "
+        "scale. "
         "For any keys, two can be averaged exactly if they span an edge of the hull.",
-        construction=f"q = c (k_a + k_b), c = {chosen:.1f} (s = {chosen * of_scores:.2f}), {keys} orthonormal keys in {dim} dimensions",
+        construction=f"q = c (k_a + k_b), c = {chosen:.1f} (s = {chosen * of_scores:.2f}), {keys} "
+        f"orthonormal keys in {dim} dimensions",
         measures=(
             Measure("alpha_a", float(weights[0]), exact),
             Measure("alpha_b", float(weights[1]), exact),
@@ -198,7 +201,8 @@ def averaging(
             "scale": of_scores,
         },
         remarks=(
-            f"Of the {keys * (keys - 1) // 2} pairs of the {keys} keys in the plane, {len(edges)} can be averaged.",
+            f"Of the {keys * (keys - 1) // 2} pairs of the {keys} keys in the plane, {len(edges)} can be "
+            "averaged.",
         ),
         picture=lambda: AveragingPicture(
             keys, dim, chosen, of_scores, strengths, np.array(sweep), flat, edges

@@ -14,7 +14,6 @@ from augenmerk.theory.scaling import Saturation, expected_saturation, saturation
 from augenmerk.theory.self_attention import (
     INPUTS,
     PUBLISHED,
-    U_B,
     U_C,
     U_D,
     WANTED,
@@ -72,9 +71,11 @@ def without_projections(
     return Finding(
         task="1.6",
         title="Self-attention without projections",
-        claim="x_1 = u_d + u_b, x_2 = u_a, x_3 = u_c + u_b, q = k = v = x, no 1/sqrt(d): c_2 = u_a in the limit of "
+        claim="x_1 = u_d + u_b, x_2 = u_a, x_3 = u_c + u_b, q = k = v = x, no 1/sqrt(d): c_2 = u_a in the "
+        "limit of "
         "long parts. Adding u_d or u_c to x_2 cannot give u_b: x_2 then attends to itself, c_2 = x_2.",
-        construction=f"u orthogonal, of length B = {B:g}, in {dim} dimensions; {samples} random choices of them",
+        construction=f"u orthogonal, of length B = {B:g}, in {dim} dimensions; {samples} random choices of "
+        "them",
         measures=(
             Measure("weight of x_2 on itself", min(self_weights), 1 - leak),
             Measure("distance of c_2 from u_a", errors[worst], bounds[worst], at_most=True),
@@ -90,9 +91,11 @@ def without_projections(
         bound=bounds[worst],
         settings={"keys": keys, "dim": dim, "B": B, "samples": samples, "seed": seed, "scale": 1.0},
         remarks=(
-            f"c_2 = {as_sum(parts[:4] @ outputs[1] / B**2)}. An output is a convex combination of the inputs, and "
+            f"c_2 = {as_sum(parts[:4] @ outputs[1] / B**2)}. An output is a convex combination of the "
+            "inputs, and "
             f"u_b is {distance_from_hull(parts[1], inputs @ parts) / B:.3f} B away from all of these ("
-            f"{min(distances):.3f} B with u_d or u_c added to x_2): no queries and keys could give it without a V.",
+            f"{min(distances):.3f} B with u_d or u_c added to x_2): no queries and keys could give it "
+            "without a V.",
         ),
         picture=lambda: _compare(B),
     )
@@ -149,9 +152,11 @@ def with_projections(
     return Finding(
         task="1.7",
         title="Self-attention with K, Q and V",
-        claim="V = (u_b u_b^T - u_c u_c^T)/B^2, K = I, Q = (u_d u_a^T + u_c u_d^T)/B^2 make c_1 = u_b - u_c and "
+        claim="V = (u_b u_b^T - u_c u_c^T)/B^2, K = I, Q = (u_d u_a^T + u_c u_d^T)/B^2 make c_1 = u_b - "
+        "u_c and "
         "c_2 = u_b in the limit of long parts: x_2 asks for u_d, which x_1 has, x_1 for u_c, which x_3 has.",
-        construction=f"u orthogonal, of length B = {B:g}, in {dim} dimensions; {samples} random choices of them",
+        construction=f"u orthogonal, of length B = {B:g}, in {dim} dimensions; {samples} random choices of "
+        "them",
         measures=(
             Measure("weight of x_1 on x_3", float(weights[0, 2]), 1 - leak),
             Measure("weight of x_2 on x_1", float(weights[1, 0]), 1 - leak),
@@ -171,8 +176,10 @@ def with_projections(
         bound=bounds["published"],
         settings={"keys": keys, "dim": dim, "B": B, "samples": samples, "seed": seed, "scale": 1.0},
         remarks=(
-            f"c_1 = {as_sum(all_parts[0][:4] @ outputs[0] / B**2)}, c_2 = {as_sum(all_parts[0][:4] @ outputs[1] / B**2)}.",
-            f"The solver finds K = {as_formula(found.K)}, Q = {as_formula(found.Q)}, V = {as_formula(found.V)}.",
+            f"c_1 = {as_sum(all_parts[0][:4] @ outputs[0] / B**2)}, c_2 = "
+            f"{as_sum(all_parts[0][:4] @ outputs[1] / B**2)}.",
+            f"The solver finds K = {as_formula(found.K)}, Q = {as_formula(found.Q)}, V = "
+            f"{as_formula(found.V)}.",
         ),
         picture=lambda: _solution(B),
     )
@@ -227,9 +234,11 @@ def scaling(keys: int = 32, dim: int = 1024, samples: int = 200, seed: int = 1) 
     return Finding(
         task="scaling",
         title="Why 1/sqrt(d)",
-        claim="For entries of variance 1, Var(q.k) = d: without the 1/sqrt(d) logits grow with the dimension, the "
+        claim="For entries of variance 1, Var(q.k) = d: without the 1/sqrt(d) logits grow with the "
+        "dimension, the "
         "weights go to one key and the gradient of the softmax vanishes; with it nothing depends on d.",
-        construction=f"{samples} random queries with {keys} random keys each, in {dimensions[0]} to {dim} dimensions",
+        construction=f"{samples} random queries with {keys} random keys each, in {dimensions[0]} to {dim} "
+        "dimensions",
         measures=(
             Measure(
                 f"variance of a logit, d = {dim}, with",
@@ -252,7 +261,8 @@ def scaling(keys: int = 32, dim: int = 1024, samples: int = 200, seed: int = 1) 
         bound=4 * last[0].logit_variance_error,
         settings={"keys": keys, "dim": dim, "samples": samples, "seed": seed},
         remarks=(
-            f"Without it the largest weight is {first[1].largest:.3f} at d = {dimensions[0]} and {last[1].largest:.3f} "
+            f"Without it the largest weight is {first[1].largest:.3f} at d = {dimensions[0]} and "
+            f"{last[1].largest:.3f} "
             f"at d = {dim}; with it {first[0].largest:.3f} and {last[0].largest:.3f}.",
         ),
         picture=lambda: ScalingPicture(scaled, plain, keys),

@@ -56,7 +56,7 @@ def one_head(strength: float, origin: Origin = "means", subset: tuple[int, ...] 
 
     def queries(means: Array, keys: Array) -> Array:
         if origin == "keys":
-            return strength * keys[:, list(subset)].sum(1, keepdims=True)
+            return np.asarray(strength * keys[:, list(subset)].sum(1, keepdims=True))
         return np.broadcast_to(strength * means[list(subset)].sum(0), (len(keys), 1, means.shape[1]))
 
     return queries

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from augenmerk.theory.attention import Array, attention_weights, total_variation, usual_scale
 from augenmerk.theory.expressions import Expression
@@ -77,7 +78,7 @@ class Trial:
     """That c, times the scale of the scores."""
     c: float
     head_weights: Array  # (samples, heads, m)
-    fair: Array  # (samples), bool
+    fair: NDArray[np.bool_]  # (samples)
     wanted: Array  # (m)
 
     @property

@@ -74,7 +74,7 @@ def examine(
     logits = keys @ query * scale
     weights = attention_weights(query, keys, scale)
     # A key that is lambda times as long has a logit that is lambda times as large: only these are needed.
-    lambdas, noisy_logits = KeyNoise.of_norms(len(keys), beta).sample(
+    _, noisy_logits = KeyNoise.of_norms(len(keys), beta).sample(
         logits[:, None], samples, np.random.default_rng(seed)
     )
     noisy = attention_weights(np.ones(1), noisy_logits, 1.0)  # (N, m)

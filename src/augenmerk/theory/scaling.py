@@ -1,6 +1,6 @@
 """Why 1/sqrt(d): without it logits grow with the dimension, the softmax saturates, its gradient vanishes.
 
-For queries and keys with independent entries of variance 1, Var(q . k) = d, so Var(q . k * scale) = d scale^2.
+For queries and keys with independent entries of variance 1, Var(q . k) = d; times a scale, d scale^2.
 """
 
 from dataclasses import dataclass

@@ -81,7 +81,8 @@ def solve(inputs: Array, wanted: Mapping[int, Array]) -> Projections | None:
     outputs = np.stack([np.asarray(wanted[i], np.float64) for i in positions])
     if (2 ** len(inputs) - 1) ** len(positions) > MOST_CHOICES:
         raise AugenmerkError(
-            f"{len(inputs)} inputs and {len(positions)} wanted outputs are too many for the solver: there are "
+            f"{len(inputs)} inputs and {len(positions)} wanted outputs are too many for the solver: there "
+            "are "
             f"more than {MOST_CHOICES:,} ways to make the outputs from the inputs."
         )
     for alike in _choices(len(inputs), len(positions)):
@@ -126,7 +127,8 @@ def _sparsest_map(inputs: Array, outputs: Array) -> Array | None:
 def _queries(inputs: Array, positions: Sequence[int], sources: Sources) -> Array | None:
     """Q with (Q x_i) . x_j tied over the sources of each i, and at least 1 larger there than elsewhere."""
     size = inputs.shape[1]
-    tied, above = [], []
+    tied: list[Array] = []
+    above: list[Array] = []
     for position, source in zip(positions, sources, strict=True):
         for j in range(len(inputs)):
             if j == source[0]:

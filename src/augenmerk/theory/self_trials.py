@@ -82,7 +82,8 @@ def check_projections(answers: Sequence[Expression], samples: int, seed: int) ->
     own = [_row(answers, dim, B, samples, [seed, number], 1.0) for number, (dim, B) in enumerate(CONDITIONS)]
     error = max(row["error"] for row in own)
     if error <= TOLERANCE:
-        why = f"c_1 is u_b - u_c and c_2 is u_b to within {max(error, 0.0001):.4f} B in all {len(own)} conditions."
+        within = f"{max(error, 0.0001):.4f} B in all {len(own)} conditions"
+        why = f"c_1 is u_b - u_c and c_2 is u_b to within {within}."
         return Outcome(True, why, error, False, tuple(own))
     larger = [
         min((_row(answers, dim, B, samples, [seed, n], f) for f in FACTORS), key=lambda row: row["error"])
@@ -91,8 +92,10 @@ def check_projections(answers: Sequence[Expression], samples: int, seed: int) ->
     missing = all(row["holds"] for row in larger)
     bad, better = next((a, b) for a, b in zip(own, larger, strict=True) if not a["holds"])
     why = (
-        f"for {bad['dim']} dimensions and B = {bad['B']:g}, c_1 comes out as {bad['c_1']} and c_2 as {bad['c_2']}, "
-        f"instead of u_b - u_c and u_b; x_1 attends to x_1, x_2, x_3 with {_spoken(bad['weights'][0])}, x_2 with "
+        f"for {bad['dim']} dimensions and B = {bad['B']:g}, c_1 comes out as {bad['c_1']} and c_2 as "
+        f"{bad['c_2']}, "
+        f"instead of u_b - u_c and u_b; x_1 attends to x_1, x_2, x_3 with {_spoken(bad['weights'][0])}, "
+        "x_2 with "
         f"{_spoken(bad['weights'][1])}"
     )
     if missing:
