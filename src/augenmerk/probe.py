@@ -74,8 +74,7 @@ def _projected(
     if fused is None:
         raise AugenmerkError(
             f"The attention of this model is '{model.config.attention}', which is no product of queries "
-            "and keys; "
-            f"take a run with scaled-dot, dot, bilinear or multi-head."
+            "and keys; take a run with scaled-dot, dot, bilinear or multi-head."
         )
     return fused[0][0], keys[0], fused[1], heads
 

@@ -85,24 +85,19 @@ def step_lines(
         )
         yield (
             f"{escape(f'{token:{wide}}')}  {key.norm:5.2f}  {key.angle:5.1f}°  {key.logit:6.2f}   "
-            f"{key.weight:5.3f}"
-            f"   {'yes' if key.copyable else 'no':>4}  {key.margin:6.3f}  {needed}"
-            f"  {key.noisy_low:.2f} to {key.noisy_high:.2f}"
+            f"{key.weight:5.3f}   {'yes' if key.copyable else 'no':>4}  {key.margin:6.3f}  {needed}  "
+            f"{key.noisy_low:.2f} to {key.noisy_high:.2f}"
         )
     yield ""
     count = sum(key.copyable for key in view.keys)
     for line in textwrap.wrap(
         f"{count} of {len(view.keys)} values could be copied by some query. This one has length "
-        f"{view.query_norm:.2f}; "
-        f"its logits spread over {view.logit_spread:.2f}, the largest is {view.logit_margin:.2f} above the "
-        "next, and "
-        f"the entropy of the weights is {view.evenness:.2f} of the largest possible. Two keys have a "
-        "cosine of "
-        f"{view.key_cosine:.2f} on average. If the length of each key were noisy, N(1, {view.beta:g}), "
-        "another token "
-        f"would be attended to most in {view.changes:.0%} of the cases. Length needed: of the best query, "
-        "to leave "
-        f"{view.eps:.0%} elsewhere.",
+        f"{view.query_norm:.2f}; its logits spread over {view.logit_spread:.2f}, the largest is "
+        f"{view.logit_margin:.2f} above the next, and the entropy of the weights is {view.evenness:.2f} "
+        f"of the largest possible. Two keys have a cosine of {view.key_cosine:.2f} on average. If the "
+        f"length of each key were noisy, N(1, {view.beta:g}), another token would be attended to most in "
+        f"{view.changes:.0%} of the cases. Length needed: of the best query, to leave {view.eps:.0%} "
+        "elsewhere.",
         WIDTH,
     ):
         yield escape(line)

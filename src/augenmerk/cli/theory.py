@@ -107,7 +107,7 @@ def several_heads(
     json: Json = False,
 ) -> None:
     """Two heads on the same noisy keys: where they hold, and how often they break."""
-    from augenmerk.theory.lab_noise import several_heads as experiment
+    from augenmerk.theory.lab_heads import several_heads as experiment
 
     _show(experiment(keys, dim, scale, beta, heads, samples, seed, _form(unscaled)), figure, theme, json)
 
@@ -127,7 +127,7 @@ def noisy_direction(
     json: Json = False,
 ) -> None:
     """One key swings along its own direction: one head follows it, two heads do not."""
-    from augenmerk.theory.lab_noise import noisy_direction as experiment
+    from augenmerk.theory.lab_heads import noisy_direction as experiment
 
     _show(experiment(keys, dim, scale, beta, alpha, samples, seed, _form(unscaled)), figure, theme, json)
 

@@ -140,7 +140,8 @@ def head_weight_floor(keys: int, strength: float, beta: float, alpha: float) -> 
     mu_a . k_a ~ N(1, beta + alpha), the other products N(0, alpha). The weight that is lost is concave in
     the sum of the others' exponentials, whose mean is (m - 1) exp(s^2 alpha / 2): Jensen's inequality.
     """
-    others = (keys - 1) * math.exp(strength**2 * alpha / 2)
+    exponent = strength**2 * alpha / 2
+    others = (keys - 1) * (math.exp(exponent) if exponent < 700 else math.inf)
     return head_weight(1 + others, strength, beta + alpha).mean
 
 

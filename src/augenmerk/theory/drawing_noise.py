@@ -8,7 +8,8 @@ from scipy.special import expit
 from augenmerk.figures import Theme
 from augenmerk.theory.attention import Array
 from augenmerk.theory.closed_form import share_density
-from augenmerk.theory.lab_noise import NoisePicture, SwingPicture
+from augenmerk.theory.lab_heads import SwingPicture
+from augenmerk.theory.lab_noise import NoisePicture
 
 CLOUD = 400
 """Points of a cloud."""

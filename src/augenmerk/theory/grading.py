@@ -150,10 +150,9 @@ def _praise(trials: Sequence[Trial]) -> str:
     astray = max(trials, key=lambda trial: trial.unfair_rate)
     if astray.unfair_rate:
         why += (
-            f"; that is for lambda above {query_trials.LEAST_LAMBDA}: with beta {astray.condition.beta:g}, "
-            f"{astray.unfair_rate:.0%} "
-            f"of the samples have a lambda_a or lambda_b below it, and "
-            f"{astray.unfair_failures / astray.unfair_rate:.0%} of these miss"
+            f"; that is for lambda above {query_trials.LEAST_LAMBDA}: with beta "
+            f"{astray.condition.beta:g}, {astray.unfair_rate:.0%} of the samples have a lambda_a or "
+            f"lambda_b below it, and {astray.unfair_failures / astray.unfair_rate:.0%} of these miss"
         )
     return why + "."
 

@@ -1,21 +1,18 @@
-"""The experiments 1.3, 1.4 and 1.5: noisy keys, one head and several."""
+"""The experiment 1.3, keys of random length; and what it shares with 1.4 and 1.5."""
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from augenmerk.errors import AugenmerkError
 from augenmerk.theory import closed_form
 from augenmerk.theory.attention import Array, usual_scale
 from augenmerk.theory.findings import Finding, deviation_of, mean_of, plane_values, rate_of
 from augenmerk.theory.noise import KeyNoise, Resamplings, a_head_each, one_head, orthonormal, resample
+from augenmerk.theory.sizes import check_sizes
 
 OFF = 0.1
 """How far from one half a share has to be to count as off."""
-EPS = 0.05
-"""A head is broken that leaves more than this elsewhere."""
 BETAS = (0.01, 0.1, 0.5)
 """Shown side by side."""
 
@@ -35,17 +32,6 @@ class NoisePicture:
     spread_several: Array
 
 
-@dataclass(frozen=True)
-class SwingPicture:
-    """1.5: what each sample came to, one head and two."""
-
-    values: Array
-    one: Resamplings
-    two: Resamplings
-    strength: float
-    beta: float
-
-
 def noisy_average(
     keys: int = 8,
     dim: int = 64,
@@ -56,7 +42,7 @@ def noisy_average(
     scale: float | None = None,
 ) -> Finding:
     """1.3: the strategy of 1.2 on keys of random length."""
-    s, of_scores, means, values, chance = _begin(keys, dim, c, beta, samples, seed, scale, 10.0)
+    s, of_scores, means, values, chance = begin(keys, dim, c, beta, samples, seed, scale, 10.0)
     noise = KeyNoise.of_norms(keys, beta)
     drawn = resample(means, noise, one_head(s / of_scores), samples, chance, of_scores)
     from_keys = resample(means, noise, one_head(s / of_scores, "keys"), samples, chance, of_scores)
@@ -66,13 +52,13 @@ def noisy_average(
     expected_keys = closed_form.weight_of_first(keys, s, beta, "keys")
     apart = float(np.linalg.norm(values[0] - values[1])) / 2
     leak = 1 - 2 * expected.mean
-    bound = apart * closed_form.mean_lean(s, beta, beta) + leak * _radius(values, middle)
+    bound = apart * closed_form.mean_lean(s, beta, beta) + leak * radius(values, middle)
     return Finding(
         task="1.3",
         title="The same average, of keys of random length",
         claim="With k_i = lambda_i mu_i, lambda_i ~ N(1, beta), the share of a is the logistic of s "
-        "(lambda_a - "
-        "lambda_b): every sample leans to one side, only the mean over resamplings is the average.",
+        "(lambda_a - lambda_b): every sample leans to one side, only the mean over resamplings is the "
+        "average.",
         construction=f"q = c (mu_a + mu_b), or c (k_a + k_b); c = {s / of_scores:.1f} (s = {s:.2f}), beta "
         f"= {beta:g}",
         measures=(
@@ -82,165 +68,28 @@ def noisy_average(
             deviation_of("deviation of alpha_a, from keys", from_keys.weights[:, 0], expected_keys.deviation),
             rate_of(
                 f"share off 1/2 by {OFF:g}, from means",
-                _off(drawn),
+                share_is_off(drawn),
                 closed_form.off_probability(OFF, s, beta),
             ),
             rate_of(
                 f"share off 1/2 by {OFF:g}, from keys",
-                _off(from_keys),
+                share_is_off(from_keys),
                 closed_form.off_probability(OFF, s, beta, "keys"),
             ),
             mean_of("mean of lambda^2", drawn.lambdas[:, 0] ** 2, 1 + beta),
             mean_of("mean distance of the output", distances, bound, at_most=True),
         ),
-        weights=_floats(drawn.weights.mean(axis=0)),
-        output=_floats(drawn.outputs(values).mean(axis=0)),
+        weights=floats(drawn.weights.mean(axis=0)),
+        output=floats(drawn.outputs(values).mean(axis=0)),
         error=float(distances.mean()),
         bound=bound,
-        settings=_settings(keys, dim, s, of_scores, beta, samples, seed),
+        settings=settings_of(keys, dim, s, of_scores, beta, samples, seed),
         remarks=(_on_average(drawn, values),),
-        picture=lambda: _picture(means, values, s, of_scores, seed, 2),
+        picture=lambda: noise_picture(means, values, s, of_scores, seed, 2),
     )
 
 
-def several_heads(
-    keys: int = 8,
-    dim: int = 64,
-    c: float | None = None,
-    beta: float = 0.1,
-    heads: int = 2,
-    samples: int = 4000,
-    seed: int = 1,
-    scale: float | None = None,
-) -> Finding:
-    """1.4: a head for each value, on the same keys."""
-    if not 2 <= heads <= keys:
-        raise AugenmerkError(f"--heads {heads} is impossible: there can be 2 to {keys}, one for each key.")
-    s, of_scores, means, values, chance = _begin(keys, dim, c, beta, samples, seed, scale, 20.0)
-    noise, subset = KeyNoise.of_norms(keys, beta), tuple(range(heads))
-    one = resample(means, noise, one_head(s / of_scores, subset=subset), samples, chance, of_scores)
-    drawn = resample(means, noise, a_head_each(s / of_scores, subset=subset), samples, chance, of_scores)
-    own = drawn.head_weights[:, range(heads), range(heads)]  # (N, heads): on the value each should copy
-    from_keys = resample(means, noise, a_head_each(s / of_scores, "keys", subset), samples, chance, of_scores)
-    own_from_keys = from_keys.head_weights[:, range(heads), range(heads)]
-    middle = values[:heads].mean(axis=0)
-    distances = np.linalg.norm(drawn.outputs(values) - middle, axis=1)
-    expected = closed_form.a_head_each_weight(keys, s, beta, heads)
-    head = closed_form.head_weight(keys, s, beta)
-    bound = (1 - head.mean) * float(np.mean([_radius(values, v) for v in values[:heads]]))
-    alone = [
-        deviation_of(
-            "deviation of alpha_a, one head",
-            one.weights[:, 0],
-            closed_form.weight_of_first(keys, s, beta).deviation,
-        )
-    ]
-    return Finding(
-        task="1.4",
-        title=f"A head for each: {heads} queries on the same noisy keys",
-        claim="q_1 = c mu_a and q_2 = c mu_b copy one value each, whatever lambda is, as long as it stays "
-        "positive "
-        "and s lambda >> ln(m-1); their mean is the average in every sample.",
-        construction=f"q_i = c mu_i, c = {s / of_scores:.1f} (s = {s:.2f}), {heads} heads, beta = {beta:g}",
-        measures=(
-            *(alone if heads == 2 else ()),
-            mean_of("mean of the weight on v_a, a head each", drawn.weights[:, 0], expected.mean),
-            deviation_of("deviation of it", drawn.weights[:, 0], expected.deviation),
-            rate_of(
-                f"a head leaves over {EPS:g} elsewhere",
-                own[:, 0] < 1 - EPS,
-                closed_form.head_breaks(keys, s, beta, EPS),
-            ),
-            rate_of(
-                "any of the heads does",
-                np.any(own < 1 - EPS, axis=1),
-                closed_form.any_head_breaks(keys, s, beta, EPS, heads),
-            ),
-            rate_of("lambda_a <= 0: no scale helps", drawn.lambdas[:, 0] <= 0, _negative(beta)),
-            rate_of(
-                "a head c k_a does, instead of c mu_a",
-                own_from_keys[:, 0] < 1 - EPS,
-                closed_form.head_breaks(keys, s, beta, EPS, "keys"),
-            ),
-            mean_of("mean distance of the output", distances, bound, at_most=True),
-        ),
-        weights=_floats(drawn.weights.mean(axis=0)),
-        output=_floats(drawn.outputs(values).mean(axis=0)),
-        error=float(distances.mean()),
-        bound=bound,
-        settings={**_settings(keys, dim, s, of_scores, beta, samples, seed), "heads": heads},
-        remarks=(
-            f"The output of one head is {np.linalg.norm(one.outputs(values) - middle, axis=1).mean():.3f} "
-            "away from "
-            f"the average on average, that of {heads} heads {distances.mean():.3f}.",
-        ),
-        picture=lambda: _picture(means, values, s, of_scores, seed, heads),
-    )
-
-
-def noisy_direction(
-    keys: int = 8,
-    dim: int = 64,
-    c: float | None = None,
-    beta: float = 0.5,
-    alpha: float = 1e-6,
-    samples: int = 4000,
-    seed: int = 1,
-    scale: float | None = None,
-) -> Finding:
-    """1.5: one key swings along its own direction, all have a little noise in every direction."""
-    if not alpha >= 0:
-        raise AugenmerkError(f"--alpha {alpha:g} is no variance: it must be 0 or more.")
-    s, of_scores, means, values, chance = _begin(keys, dim, c, beta, samples, seed, scale, 20.0)
-    noise = KeyNoise.of_first(keys, beta, alpha)
-    one = resample(means, noise, one_head(s / of_scores), samples, chance, of_scores)
-    drawn = resample(means, noise, a_head_each(s / of_scores), samples, chance, of_scores)
-    middle = values[:2].mean(axis=0)
-    distances = np.linalg.norm(drawn.outputs(values) - middle, axis=1)
-    of_one = np.linalg.norm(one.outputs(values) - middle, axis=1)
-    variance = s**2 * (beta + 4 * alpha)
-    off = closed_form.off_probability(OFF, 1.0, variance / 2)
-    floors = [closed_form.head_weight_floor(keys, s, b, alpha) for b in (beta, 0.0)]
-    bound = sum((1 - floor) * _radius(values, v) / 2 for floor, v in zip(floors, values[:2], strict=True))
-    # The noise of the other keys can only add to what a head loses; alpha is small where this is used.
-    breaks = closed_form.head_breaks(keys, s, beta + alpha, EPS)
-    return Finding(
-        task="1.5",
-        title="Noise along one key's own direction",
-        claim="k_a ~ N(mu_a, alpha I + beta mu_a mu_a^T), the others N(mu_i, alpha I): one head swings "
-        "between v_a "
-        "and v_b with the length of k_a, two heads stay at the average as long as mu_a.k_a stays positive.",
-        construction=f"one head q = c (mu_a + mu_b); two heads c mu_a, c mu_b; c = {s / of_scores:.1f} (s "
-        f"= {s:.2f}), "
-        f"beta = {beta:g}, alpha = {alpha:g}",
-        measures=(
-            deviation_of(
-                "deviation of the share of a, one head",
-                one.share,
-                closed_form.share_of_first(s, beta, 0.0, alpha).deviation,
-            ),
-            rate_of(f"share off 1/2 by {OFF:g}, one head", _off(one), off),
-            rate_of(f"head a leaves over {EPS:g} elsewhere", drawn.head_weights[:, 0, 0] < 1 - EPS, breaks),
-            mean_of("mean weight of head b on v_b", drawn.head_weights[:, 1, 1], floors[1], at_least=True),
-            rate_of("mu_a.k_a <= 0: no scale helps", drawn.lambdas[:, 0] <= 0, _negative(beta)),
-            mean_of("mean distance of the output, two heads", distances, bound, at_most=True),
-        ),
-        weights=_floats(drawn.weights.mean(axis=0)),
-        output=_floats(drawn.outputs(values).mean(axis=0)),
-        error=float(distances.mean()),
-        bound=bound,
-        settings={**_settings(keys, dim, s, of_scores, beta, samples, seed), "alpha": alpha},
-        remarks=(
-            f"The output of one head is {of_one.mean():.3f} away from the average on average, that of two "
-            "heads "
-            f"{distances.mean():.3f}; of the samples with mu_a.k_a above 0.3, "
-            f"{distances[drawn.lambdas[:, 0] > 0.3].mean():.3f}.",
-        ),
-        picture=lambda: SwingPicture(values, one, drawn, s, beta),
-    )
-
-
-def _begin(
+def begin(
     keys: int,
     dim: int,
     c: float | None,
@@ -251,20 +100,16 @@ def _begin(
     strength: float,
 ) -> tuple[float, float, Array, Array, np.random.Generator]:
     """s = c * scale, the scale, means, values and chance."""
-    if keys < 3:
-        raise AugenmerkError(f"--keys {keys} is too small: it must be 3 or more.")
-    if dim < keys:
-        raise AugenmerkError(
-            f"--dim {dim} is too small: it must be {keys} or more for {keys} orthonormal means."
-        )
-    if not (0 <= beta < math.inf):
-        raise AugenmerkError(f"--beta {beta:g} is no variance: it must be 0 or more.")
-    if samples < 10:
-        raise AugenmerkError(
-            f"--samples {samples} is too few to compare with a closed form; take 10 or more."
-        )
-    if c is not None and not 0 < c < math.inf:
-        raise AugenmerkError(f"--scale {c:g} is impossible: c is a positive number.")
+    check_sizes(
+        keys=keys,
+        least_keys=3,
+        dim=dim,
+        least_dim=keys,
+        samples=samples,
+        least_samples=10,
+        c=c,
+        beta=beta,
+    )
     chance = np.random.default_rng(seed)
     of_scores = usual_scale(dim) if scale is None else scale
     return (
@@ -276,7 +121,7 @@ def _begin(
     )
 
 
-def _picture(means: Array, values: Array, s: float, scale: float, seed: int, heads: int) -> NoisePicture:
+def noise_picture(means: Array, values: Array, s: float, scale: float, seed: int, heads: int) -> NoisePicture:
     count, keys, chance = 4000, len(means), np.random.default_rng([seed, 1])
     subset = tuple(range(heads))
     one, several = [], []
@@ -293,23 +138,19 @@ def _picture(means: Array, values: Array, s: float, scale: float, seed: int, hea
     return NoisePicture(values, s, BETAS, tuple(one), tuple(several), sweep, *map(np.array, spreads))
 
 
-def _off(drawn: Resamplings) -> NDArray[np.bool_]:
+def share_is_off(drawn: Resamplings) -> NDArray[np.bool_]:
     return np.asarray(np.abs(drawn.share - 0.5) > OFF)
 
 
-def _negative(beta: float) -> float:
-    return closed_form.head_breaks(2, math.inf, beta, 0.5)
-
-
-def _radius(values: Array, centre: Array) -> float:
+def radius(values: Array, centre: Array) -> float:
     return float(np.linalg.norm(values - centre, axis=1).max())
 
 
-def _floats(array: Array) -> list[float]:
+def floats(array: Array) -> list[float]:
     return [float(x) for x in array]
 
 
-def _settings(
+def settings_of(
     keys: int, dim: int, s: float, scale: float, beta: float, samples: int, seed: int
 ) -> dict[str, float]:
     return {
@@ -329,6 +170,6 @@ def _on_average(drawn: Resamplings, values: Array) -> str:
     middle = values[:2].mean(axis=0)
     return (
         f"The mean output is {np.linalg.norm(outputs.mean(axis=0) - middle):.3f} away from (v_a + v_b)/2, "
-        "a single "
-        f"one {np.linalg.norm(outputs - middle, axis=1).mean():.3f} on average (v_a and v_b are 1 away)."
+        f"a single one {np.linalg.norm(outputs - middle, axis=1).mean():.3f} on average (v_a and v_b are "
+        "1 away)."
     )

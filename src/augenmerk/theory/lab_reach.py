@@ -5,11 +5,14 @@ from itertools import combinations
 
 import numpy as np
 
-from augenmerk.errors import AugenmerkError
 from augenmerk.theory.attention import Array, attend, attention_weights, diameter, usual_scale
 from augenmerk.theory.findings import Finding, Measure, plane_values
 from augenmerk.theory.noise import orthonormal
 from augenmerk.theory.reach import Reach, leak_bound, reach, strength_needed, tied_weight
+from augenmerk.theory.sizes import check_sizes
+
+MOST_IN_THE_PLANE = 10
+"""Keys of which every pair is tried."""
 
 
 @dataclass(frozen=True)
@@ -30,7 +33,7 @@ def copying(
     scale: float | None = None,
 ) -> Finding:
     """1.1, on `samples` sets of random keys; the first of them is the one that is shown."""
-    _at_least(keys, 2, "--keys")
+    check_sizes(keys=keys, least_keys=2, dim=dim, least_dim=1, samples=samples, c=c)
     of_scores = usual_scale(dim) if scale is None else scale
     values = plane_values(keys)
     chance = np.random.default_rng(seed)
@@ -75,9 +78,8 @@ def copying(
         task="1.1",
         title="Copying one value",
         claim="a = v_j in the limit exactly if k_j lies outside the convex hull of the other keys; then "
-        "alpha_j "
-        ">= 1 - eps once c margin scale >= ln((m-1)(1-eps)/eps). A key inside, k_j = sum w_i k_i, never gets "
-        "more than max(w)/(1 + max(w)), whatever the query.",
+        "alpha_j >= 1 - eps once c margin scale >= ln((m-1)(1-eps)/eps). A key inside, k_j = sum w_i "
+        "k_i, never gets more than max(w)/(1 + max(w)), whatever the query.",
         construction=f"q = c q_j, q_j the unit vector from the nearest point of that hull to k_j; for "
         f"k_{shown + 1}: margin {found.margin:.3f}, c = {chosen:.1f}",
         measures=measures,
@@ -147,8 +149,7 @@ def averaging(
     scale: float | None = None,
 ) -> Finding:
     """1.2: orthonormal keys; and `samples` sets of random keys in the plane, every pair of them."""
-    _at_least(keys, 3, "--keys")
-    _at_least(dim, keys, "--dim", f" for {keys} orthonormal keys")
+    check_sizes(keys=keys, least_keys=3, dim=dim, least_dim=keys, samples=samples, c=c)
     of_scores = usual_scale(dim) if scale is None else scale
     chance = np.random.default_rng(seed)
     values = plane_values(keys)
@@ -159,7 +160,9 @@ def averaging(
     error = float(np.linalg.norm(output - values[:2].mean(axis=0)))
     bound = (1 - 2 * exact) * diameter(values)
     best = reach(points, (0, 1))
-    flat, edges, worst_tie, worst_leak = _pairs_in_the_plane(keys, samples, chance, eps)
+    flat, edges, worst_tie, worst_leak = _pairs_in_the_plane(
+        min(keys, MOST_IN_THE_PLANE), samples, chance, eps
+    )
     strengths = np.linspace(0, 12, 49)
     sweep = [
         attention_weights(s / of_scores * (points[0] + points[1]), points, of_scores)[[0, 2]]
@@ -168,9 +171,8 @@ def averaging(
     return Finding(
         task="1.2",
         title="Averaging two values",
-        claim="For orthonormal keys q = c (k_a + k_b) gives alpha_a = alpha_b = e^s/(2 e^s + m - 2), s = c "
-        "scale. "
-        "For any keys, two can be averaged exactly if they span an edge of the hull.",
+        claim="For orthonormal keys q = c (k_a + k_b) gives alpha_a = alpha_b = e^s/(2 e^s + m - 2), s = "
+        "c scale. For any keys, two can be averaged exactly if they span an edge of the hull.",
         construction=f"q = c (k_a + k_b), c = {chosen:.1f} (s = {chosen * of_scores:.2f}), {keys} "
         f"orthonormal keys in {dim} dimensions",
         measures=(
@@ -231,8 +233,3 @@ def _pairs_in_the_plane(
         shown = shown or (points, tuple(edges))
     assert shown is not None
     return *shown, tie, leak
-
-
-def _at_least(value: int, least: int, flag: str, reason: str = "") -> None:
-    if value < least:
-        raise AugenmerkError(f"{flag} {value} is too small: it must be {least} or more{reason}.")

@@ -25,6 +25,7 @@ from augenmerk.theory.self_attention import (
     solve,
     with_bystanders,
 )
+from augenmerk.theory.sizes import check_sizes
 
 DIMENSIONS = (4, 8, 16, 32, 64, 128, 256, 512, 1024)
 
@@ -71,9 +72,9 @@ def without_projections(
     return Finding(
         task="1.6",
         title="Self-attention without projections",
-        claim="x_1 = u_d + u_b, x_2 = u_a, x_3 = u_c + u_b, q = k = v = x, no 1/sqrt(d): c_2 = u_a in the "
-        "limit of "
-        "long parts. Adding u_d or u_c to x_2 cannot give u_b: x_2 then attends to itself, c_2 = x_2.",
+        claim="x_1 = u_d + u_b, x_2 = u_a, x_3 = u_c + u_b, q = k = v = x, no 1/sqrt(d): c_2 = u_a in "
+        "the limit of long parts. Adding u_d or u_c to x_2 cannot give u_b: x_2 then attends to itself, "
+        "c_2 = x_2.",
         construction=f"u orthogonal, of length B = {B:g}, in {dim} dimensions; {samples} random choices of "
         "them",
         measures=(
@@ -92,10 +93,9 @@ def without_projections(
         settings={"keys": keys, "dim": dim, "B": B, "samples": samples, "seed": seed, "scale": 1.0},
         remarks=(
             f"c_2 = {as_sum(parts[:4] @ outputs[1] / B**2)}. An output is a convex combination of the "
-            "inputs, and "
-            f"u_b is {distance_from_hull(parts[1], inputs @ parts) / B:.3f} B away from all of these ("
-            f"{min(distances):.3f} B with u_d or u_c added to x_2): no queries and keys could give it "
-            "without a V.",
+            f"inputs, and u_b is {distance_from_hull(parts[1], inputs @ parts) / B:.3f} B away from all "
+            f"of these ({min(distances):.3f} B with u_d or u_c added to x_2): no queries and keys could "
+            "give it without a V.",
         ),
         picture=lambda: _compare(B),
     )
@@ -153,8 +153,8 @@ def with_projections(
         task="1.7",
         title="Self-attention with K, Q and V",
         claim="V = (u_b u_b^T - u_c u_c^T)/B^2, K = I, Q = (u_d u_a^T + u_c u_d^T)/B^2 make c_1 = u_b - "
-        "u_c and "
-        "c_2 = u_b in the limit of long parts: x_2 asks for u_d, which x_1 has, x_1 for u_c, which x_3 has.",
+        "u_c and c_2 = u_b in the limit of long parts: x_2 asks for u_d, which x_1 has, x_1 for u_c, "
+        "which x_3 has.",
         construction=f"u orthogonal, of length B = {B:g}, in {dim} dimensions; {samples} random choices of "
         "them",
         measures=(
@@ -196,16 +196,9 @@ def _parts(
 ) -> tuple[float, list[Array]]:
     """B, and orthogonal parts of that length: four, and one for each input beyond the third."""
     B = usual if c is None else c
-    if keys < 3:
-        raise AugenmerkError(f"--keys {keys} is too small: the task has three inputs of its own.")
-    if dim < keys + 1:
-        raise AugenmerkError(
-            f"--dim {dim} is too small: it must be {keys + 1} or more for {keys + 1} orthogonal parts."
-        )
+    check_sizes(keys=keys, least_keys=3, dim=dim, least_dim=keys + 1, samples=samples)
     if not 0 < B <= 25:
         raise AugenmerkError(f"--scale {B:g} is impossible: the length B of the parts is between 0 and 25.")
-    if samples < 1:
-        raise AugenmerkError(f"--samples {samples} is too few: take 1 or more.")
     return B, [B * orthonormal(keys + 1, dim, np.random.default_rng([seed, n])) for n in range(samples)]
 
 
@@ -218,12 +211,7 @@ class ScalingPicture:
 
 def scaling(keys: int = 32, dim: int = 1024, samples: int = 200, seed: int = 1) -> Finding:
     """With and without 1/sqrt(d), for dimensions up to `dim`."""
-    if keys < 2:
-        raise AugenmerkError(f"--keys {keys} is too small: it must be 2 or more.")
-    if dim < 1:
-        raise AugenmerkError(f"--dim {dim} is too small: it must be 1 or more.")
-    if samples < 10:
-        raise AugenmerkError(f"--samples {samples} is too few to estimate a variance; take 10 or more.")
+    check_sizes(keys=keys, least_keys=2, dim=dim, least_dim=1, samples=samples, least_samples=10)
     dimensions = [*(d for d in DIMENSIONS if d < dim), dim]
     chance = np.random.default_rng(seed)
     scaled = tuple(saturation(keys, d, samples, chance) for d in dimensions)
@@ -235,8 +223,8 @@ def scaling(keys: int = 32, dim: int = 1024, samples: int = 200, seed: int = 1) 
         task="scaling",
         title="Why 1/sqrt(d)",
         claim="For entries of variance 1, Var(q.k) = d: without the 1/sqrt(d) logits grow with the "
-        "dimension, the "
-        "weights go to one key and the gradient of the softmax vanishes; with it nothing depends on d.",
+        "dimension, the weights go to one key and the gradient of the softmax vanishes; with it nothing "
+        "depends on d.",
         construction=f"{samples} random queries with {keys} random keys each, in {dimensions[0]} to {dim} "
         "dimensions",
         measures=(
@@ -262,8 +250,8 @@ def scaling(keys: int = 32, dim: int = 1024, samples: int = 200, seed: int = 1) 
         settings={"keys": keys, "dim": dim, "samples": samples, "seed": seed},
         remarks=(
             f"Without it the largest weight is {first[1].largest:.3f} at d = {dimensions[0]} and "
-            f"{last[1].largest:.3f} "
-            f"at d = {dim}; with it {first[0].largest:.3f} and {last[0].largest:.3f}.",
+            f"{last[1].largest:.3f} at d = {dim}; with it {first[0].largest:.3f} and "
+            f"{last[0].largest:.3f}.",
         ),
         picture=lambda: ScalingPicture(scaled, plain, keys),
     )

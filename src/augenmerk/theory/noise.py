@@ -9,11 +9,13 @@ one half for the first key, 0 for the others, and a small alpha.
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal
 
 import numpy as np
+from scipy.special import expit
 
-from augenmerk.theory.attention import Array, attention_weights
+from augenmerk.theory.attention import Array, softmax, usual_scale
 
 Origin = Literal["means", "keys"]
 """What a query is made of: the means, which are known beforehand, or the keys as they came out."""
@@ -76,7 +78,12 @@ def a_head_each(strength: float, origin: Origin = "means", subset: tuple[int, ..
 @dataclass(frozen=True)
 class Resamplings:
     lambdas: Array  # (N, m)
-    head_weights: Array  # (N, heads, m)
+    logits: Array  # (N, heads, m)
+
+    @cached_property
+    def head_weights(self) -> Array:
+        """(N, heads, m)"""
+        return softmax(self.logits)
 
     @property
     def weights(self) -> Array:
@@ -85,9 +92,8 @@ class Resamplings:
 
     @property
     def share(self) -> Array:
-        """(N): of the weight on the first two keys, how much is on the first."""
-        both = self.weights[:, 0] + self.weights[:, 1]
-        return np.asarray(self.weights[:, 0] / both)
+        """(N): of the weight of the first head on the first two keys, how much is on the first."""
+        return np.asarray(expit(self.logits[:, 0, 0] - self.logits[:, 0, 1]))
 
     def outputs(self, values: Array) -> Array:
         """(N, dv)."""
@@ -103,12 +109,13 @@ def resample(
     scale: float | None = None,
 ) -> Resamplings:
     """Draws keys again and again, and attends to them."""
-    lambdas, weights = [], []
+    lambdas, logits = [], []
+    of_scores = usual_scale(means.shape[1]) if scale is None else scale
     for size in _chunks(count, means.size):
         drawn, keys = noise.sample(means, size, chance)
         lambdas.append(drawn)
-        weights.append(attention_weights(queries(means, keys), keys[:, None], scale))
-    return Resamplings(np.concatenate(lambdas), np.concatenate(weights))
+        logits.append(np.einsum("nhd,nmd->nhm", queries(means, keys), keys) * of_scores)
+    return Resamplings(np.concatenate(lambdas), np.concatenate(logits))
 
 
 def _chunks(count: int, numbers_each: int) -> Iterator[int]:

@@ -82,8 +82,7 @@ def solve(inputs: Array, wanted: Mapping[int, Array]) -> Projections | None:
     if (2 ** len(inputs) - 1) ** len(positions) > MOST_CHOICES:
         raise AugenmerkError(
             f"{len(inputs)} inputs and {len(positions)} wanted outputs are too many for the solver: there "
-            "are "
-            f"more than {MOST_CHOICES:,} ways to make the outputs from the inputs."
+            f"are more than {MOST_CHOICES:,} ways to make the outputs from the inputs."
         )
     for alike in _choices(len(inputs), len(positions)):
         found = []

@@ -93,10 +93,8 @@ def check_projections(answers: Sequence[Expression], samples: int, seed: int) ->
     bad, better = next((a, b) for a, b in zip(own, larger, strict=True) if not a["holds"])
     why = (
         f"for {bad['dim']} dimensions and B = {bad['B']:g}, c_1 comes out as {bad['c_1']} and c_2 as "
-        f"{bad['c_2']}, "
-        f"instead of u_b - u_c and u_b; x_1 attends to x_1, x_2, x_3 with {_spoken(bad['weights'][0])}, "
-        "x_2 with "
-        f"{_spoken(bad['weights'][1])}"
+        f"{bad['c_2']}, instead of u_b - u_c and u_b; x_1 attends to x_1, x_2, x_3 with "
+        f"{_spoken(bad['weights'][0])}, x_2 with {_spoken(bad['weights'][1])}"
     )
     if missing:
         why += (
