@@ -46,7 +46,7 @@ def probe(translator: TextTranslator, text: str, head: int = 0) -> Probe:
     )
     tokens = torch.tensor([[BOS, *hypothesis.ids]], device=device)[:, : len(translation.target_subwords)]
     features, _ = model.decode(tokens, source)
-    states = features[..., source.memory.values.shape[2] :]  # g_i, behind a_i
+    states = features[..., -model.config.hidden :]  # g_i, behind a_i
     queries, keys, scale, heads = _projected(model, states, source.memory.keys, head)
     return Probe(
         translation,

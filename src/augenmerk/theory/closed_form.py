@@ -24,12 +24,21 @@ from augenmerk.theory.noise import Origin
 
 REACH = 9.0
 """Integrals end at so many standard deviations: less than 1e-18 of the density is beyond."""
-MOST_NODES = 200_001
+MOST_NODES = 40_001
 
 
 class Moments(NamedTuple):
     mean: float
     deviation: float
+    fourth: float
+    """The fourth central moment: how far a deviation that is measured may be off."""
+
+    @classmethod
+    def of_loss(cls, first: float, second: float, third: float, fourth: float) -> "Moments":
+        """Of a weight, from the moments of what it lacks to 1: these stay exact where hardly any is lost."""
+        variance = max(0.0, second - first**2)
+        central = fourth - 4 * first * third + 6 * first**2 * second - 3 * first**4
+        return cls(1 - first, math.sqrt(variance), max(0.0, central))
 
 
 def expect(f: Callable[[Array], Array], variance: float, steepness: float = 1.0) -> Array:
@@ -46,7 +55,7 @@ def expect(f: Callable[[Array], Array], variance: float, steepness: float = 1.0)
 
 def _nodes(steepness: float) -> tuple[Array, Array]:
     """Points of a standard normal variable, and their weights."""
-    count = min(MOST_NODES, 2 * math.ceil(REACH * max(8.0, 2 * steepness)) + 1)
+    count = min(MOST_NODES, 2 * math.ceil(REACH * max(8.0, 0.8 * steepness)) + 1)
     x = np.linspace(-REACH, REACH, count)
     density = np.exp(-(x**2) / 2)
     return x, density / density.sum()
@@ -58,15 +67,15 @@ def share_of_first(strength: float, beta_a: float, beta_b: float, alpha: float =
     The noise alpha I of 1.5 adds 2 alpha to each of the two products, since |mu_a + mu_b|^2 = 2.
     """
     variance = strength**2 * (beta_a + beta_b + 4 * alpha)
-    second = float(expect(lambda x: (expit(x) - 0.5) ** 2, variance))
-    return Moments(0.5, math.sqrt(second))
+    second, fourth = expect(lambda x: np.stack([(expit(x) - 0.5) ** 2, (expit(x) - 0.5) ** 4]), variance)
+    return Moments(0.5, math.sqrt(second), float(fourth))
 
 
 def mean_lean(strength: float, beta_a: float, beta_b: float, alpha: float = 0.0) -> float:
     """E |share of a - share of b|, queries from the means: E |tanh(x / 2)|."""
     variance = strength**2 * (beta_a + beta_b + 4 * alpha)
     # The corner at 0 lies on a node; small steps do the rest.
-    return float(expect(lambda x: np.abs(np.tanh(x / 2)), variance, 100 / math.sqrt(variance or 1)))
+    return float(expect(lambda x: np.abs(np.tanh(x / 2)), variance, 1 + 400 / math.sqrt(variance or 1)))
 
 
 def share_density(share: Array, strength: float, beta_a: float, beta_b: float, alpha: float = 0.0) -> Array:
@@ -94,7 +103,7 @@ def off_probability(off: float, strength: float, beta: float, origin: Origin = "
             return np.asarray(2 * ndtr(-limit / (deviation * np.abs(2 + x))))
 
     # Near a sum of 0 the tail falls to 0 with all its derivatives, but quickly: small steps.
-    return float(expect(tail, 2 * beta, 100 / math.sqrt(beta)))
+    return float(expect(tail, 2 * beta, 400 / math.sqrt(beta)))
 
 
 def weight_of_first(keys: int, strength: float, beta: float, origin: Origin = "means") -> Moments:
@@ -106,18 +115,14 @@ def weight_of_first(keys: int, strength: float, beta: float, origin: Origin = "m
     def logits(x: Array) -> Array:
         return strength * ((1 + x) if origin == "means" else (1 + x) ** 2)
 
-    slope = strength * (1 if origin == "means" else 2 * (1 + REACH * math.sqrt(beta)))
+    slope = strength * (1 if origin == "means" else 2 * (1 + 5 * math.sqrt(beta)))
     deviation = math.sqrt(beta)
     # Once the inner integral is done, what is left changes slowly: few nodes are enough outside.
-    outer, weights = _nodes(16.0) if beta else (np.zeros(1), np.ones(1))
+    outer, weights = _nodes(1.0) if beta else (np.zeros(1), np.ones(1))
     with np.errstate(divide="ignore"):
         beside = np.logaddexp(logits(outer * deviation), np.log(keys - 2.0))
-    first = second = 0.0
-    for against, weight in zip(beside, weights, strict=True):
-        a, b = expect(_powers_of_logistic(logits, against), beta, slope)
-        first += weight * a
-        second += weight * b
-    return Moments(float(first), math.sqrt(max(0.0, second - first**2)))
+    losses = [expect(_powers_of_loss(logits, against), beta, slope) for against in beside]
+    return Moments.of_loss(*map(float, weights @ np.stack(losses)))
 
 
 def head_weight(keys: float, strength: float, beta: float, origin: Origin = "means") -> Moments:
@@ -129,9 +134,8 @@ def head_weight(keys: float, strength: float, beta: float, origin: Origin = "mea
     def logits(x: Array) -> Array:
         return strength * ((1 + x) if origin == "means" else (1 + x) ** 2)
 
-    slope = strength * (1 if origin == "means" else 2 * (1 + REACH * math.sqrt(beta)))
-    first, second = expect(_powers_of_logistic(logits, math.log(keys - 1)), beta, slope)
-    return Moments(float(first), math.sqrt(max(0.0, float(second) - float(first) ** 2)))
+    slope = strength * (1 if origin == "means" else 2 * (1 + 5 * math.sqrt(beta)))
+    return Moments.of_loss(*map(float, expect(_powers_of_loss(logits, math.log(keys - 1)), beta, slope)))
 
 
 def head_weight_floor(keys: int, strength: float, beta: float, alpha: float) -> float:
@@ -145,12 +149,14 @@ def head_weight_floor(keys: int, strength: float, beta: float, alpha: float) -> 
     return head_weight(1 + others, strength, beta + alpha).mean
 
 
-def _powers_of_logistic(logits: Callable[[Array], Array], against: float) -> Callable[[Array], Array]:
-    def both(x: Array) -> Array:
-        weight = expit(logits(x) - against)
-        return np.stack([weight, weight**2])
+def _powers_of_loss(logits: Callable[[Array], Array], against: float) -> Callable[[Array], Array]:
+    """(4, n): 1 - logistic(logits - against), and its powers."""
 
-    return both
+    def powers(x: Array) -> Array:
+        loss = expit(against - logits(x))
+        return np.stack([loss, loss**2, loss**3, loss**4])
+
+    return powers
 
 
 def a_head_each_weight(
@@ -158,10 +164,14 @@ def a_head_each_weight(
 ) -> Moments:
     """Mean and deviation of what n heads together take of v_a: its own head's weight, and a little of each
     other's. The heads depend on different lambdas, so their variances add."""
-    mean, deviation = head_weight(keys, strength, beta, origin)
+    mean, deviation, fourth = head_weight(keys, strength, beta, origin)
     spilt = (1 - mean) / (keys - 1)
-    variance = deviation**2 * (1 + (heads - 1) / (keys - 1) ** 2) / heads**2
-    return Moments((mean + (heads - 1) * spilt) / heads, math.sqrt(variance))
+    # What each of the heads contributes to the variance, as a part of that of a whole head.
+    parts = np.array([1.0, *[(keys - 1) ** -2.0] * (heads - 1)]) / heads**2
+    variance = deviation**2 * parts.sum()
+    crossed = 3 * deviation**4 * (parts.sum() ** 2 - (parts**2).sum())
+    mean_together = (mean + (heads - 1) * spilt) / heads
+    return Moments(mean_together, math.sqrt(variance), float(fourth * (parts**2).sum() + crossed))
 
 
 def head_breaks(keys: int, strength: float, beta: float, eps: float, origin: Origin = "means") -> float:

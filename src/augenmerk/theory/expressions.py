@@ -89,8 +89,8 @@ def _walk(node: Node) -> list[Node]:
 def _refuse(text: str, place: int, reason: str) -> NoReturn:
     """Points at the character: by its number, and by itself with a mark in front."""
     shown = f"{text[:place]}▸{text[place:]}" if len(text) <= LONGEST else f"{text[:20]}..."
-    shown = "".join(character if character.isprintable() else " " for character in shown)
-    raise AugenmerkError(f"'{shown}', character {place + 1}: {reason}.")
+    sentence = f"'{shown}', character {place + 1}: {reason}."
+    raise AugenmerkError("".join(character if character.isprintable() else " " for character in sentence))
 
 
 class _Parser:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from augenmerk.theory.attention import Array
+from augenmerk.theory.closed_form import Moments
 
 
 @dataclass(frozen=True)
@@ -86,20 +87,22 @@ class Finding:
         }
 
 
-def mean_of(name: str, samples: Array, predicted: float | None = None, **how: bool) -> Measure:
-    """The mean of a sample, with its standard error."""
-    error = float(samples.std(ddof=1) / math.sqrt(len(samples)))
+def mean_of(name: str, samples: Array, predicted: float, deviation: float = 0.0, **how: bool) -> Measure:
+    """The mean of a sample, with its standard error: from the predicted deviation if that is larger, since a
+    sample in which nothing rare happened looks surer than it is."""
+    error = max(float(samples.std(ddof=1)), deviation) / math.sqrt(len(samples))
     return Measure(name, float(samples.mean()), predicted, error, **how)
 
 
-def deviation_of(name: str, samples: Array, predicted: float) -> Measure:
-    """The deviation of a sample, with its standard error, from the fourth moment."""
+def deviation_of(name: str, samples: Array, predicted: Moments) -> Measure:
+    """The deviation of a sample, with its standard error, from the fourth moment, whichever is larger."""
     centred = samples - samples.mean()
-    variance = float((centred**2).mean())
+    variance = max(float((centred**2).mean()), predicted.deviation**2)
     if variance == 0:
-        return Measure(name, 0.0, predicted)
-    spread = max(0.0, float((centred**4).mean()) - variance**2)
-    return Measure(name, math.sqrt(variance), predicted, math.sqrt(spread / (4 * variance * len(samples))))
+        return Measure(name, 0.0, predicted.deviation)
+    spread = max(0.0, max(float((centred**4).mean()), predicted.fourth) - variance**2)
+    error = math.sqrt(spread / (4 * variance * len(samples)))
+    return Measure(name, float(samples.std()), predicted.deviation, error)
 
 
 def rate_of(name: str, hits: NDArray[np.bool_], predicted: float, **how: bool) -> Measure:

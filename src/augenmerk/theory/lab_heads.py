@@ -59,7 +59,7 @@ def several_heads(
         deviation_of(
             "deviation of alpha_a, one head",
             one.weights[:, 0],
-            closed_form.weight_of_first(keys, s, beta).deviation,
+            closed_form.weight_of_first(keys, s, beta),
         )
     ]
     return Finding(
@@ -70,8 +70,8 @@ def several_heads(
         construction=f"q_i = c mu_i, c = {s / of_scores:.1f} (s = {s:.2f}), {heads} heads, beta = {beta:g}",
         measures=(
             *(alone if heads == 2 else ()),
-            mean_of("mean of the weight on v_a, a head each", drawn.weights[:, 0], expected.mean),
-            deviation_of("deviation of it", drawn.weights[:, 0], expected.deviation),
+            mean_of("mean of the weight on v_a, a head each", drawn.weights[:, 0], *expected[:2]),
+            deviation_of("deviation of it", drawn.weights[:, 0], expected),
             rate_of(
                 f"a head leaves over {EPS:g} elsewhere",
                 own[:, 0] < 1 - EPS,
@@ -147,7 +147,7 @@ def noisy_direction(
             deviation_of(
                 "deviation of the share of a, one head",
                 one.share,
-                closed_form.share_of_first(s, beta, 0.0, alpha).deviation,
+                closed_form.share_of_first(s, beta, 0.0, alpha),
             ),
             rate_of(f"share off 1/2 by {OFF:g}, one head", share_is_off(one), off),
             *(broken if s**2 * alpha < 0.01 else ()),

@@ -62,10 +62,10 @@ def noisy_average(
         construction=f"q = c (mu_a + mu_b), or c (k_a + k_b); c = {s / of_scores:.1f} (s = {s:.2f}), beta "
         f"= {beta:g}",
         measures=(
-            mean_of("mean of alpha_a, from means", drawn.weights[:, 0], expected.mean),
-            deviation_of("deviation of alpha_a, from means", drawn.weights[:, 0], expected.deviation),
-            mean_of("mean of alpha_a, from keys", from_keys.weights[:, 0], expected_keys.mean),
-            deviation_of("deviation of alpha_a, from keys", from_keys.weights[:, 0], expected_keys.deviation),
+            mean_of("mean of alpha_a, from means", drawn.weights[:, 0], *expected[:2]),
+            deviation_of("deviation of alpha_a, from means", drawn.weights[:, 0], expected),
+            mean_of("mean of alpha_a, from keys", from_keys.weights[:, 0], *expected_keys[:2]),
+            deviation_of("deviation of alpha_a, from keys", from_keys.weights[:, 0], expected_keys),
             rate_of(
                 f"share off 1/2 by {OFF:g}, from means",
                 share_is_off(drawn),
@@ -129,7 +129,7 @@ def noise_picture(means: Array, values: Array, s: float, scale: float, seed: int
         noise = KeyNoise.of_norms(keys, beta)
         one.append(resample(means, noise, one_head(s / scale, subset=subset), count, chance, scale))
         several.append(resample(means, noise, a_head_each(s / scale, subset=subset), count, chance, scale))
-    sweep = np.geomspace(1e-4, 1.0, 33)
+    sweep = np.geomspace(1e-4, 1.0, 25)
     spreads = [
         [closed_form.weight_of_first(keys, s, b).deviation for b in sweep],
         [closed_form.weight_of_first(keys, s, b, "keys").deviation for b in sweep],

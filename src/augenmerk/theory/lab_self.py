@@ -240,8 +240,8 @@ def scaling(keys: int = 32, dim: int = 1024, samples: int = 200, seed: int = 1) 
                 float(dim),
                 last[1].logit_variance_error,
             ),
-            *_entropy_and_gradient(last[0], keys, "with", chance),
-            *_entropy_and_gradient(last[1], keys, "without", chance),
+            *_entropy_and_gradient(last[0], keys, "with", samples, chance),
+            *_entropy_and_gradient(last[1], keys, "without", samples, chance),
         ),
         weights=[float(w) for w in weights],
         output=[float(x) for x in output],
@@ -258,21 +258,22 @@ def scaling(keys: int = 32, dim: int = 1024, samples: int = 200, seed: int = 1) 
 
 
 def _entropy_and_gradient(
-    measured: Saturation, keys: int, form: str, chance: np.random.Generator
+    measured: Saturation, keys: int, form: str, samples: int, chance: np.random.Generator
 ) -> tuple[Measure, Measure]:
     """Beside what independent normal logits give."""
-    entropies, gradients = expected_saturation(keys, measured.dimension, measured.scale, 20_000, chance)
-    return (
+    names = (f"evenness (entropy / ln m), {form}", f"gradient 1 - sum alpha^2, {form}")
+    found = ((measured.entropy, measured.entropy_error), (measured.gradient, measured.gradient_error))
+    drawn = expected_saturation(keys, measured.dimension, measured.scale, 20_000, chance)
+    entropy, gradient = (
+        # The error of few samples is itself uncertain: that of the many is put in its place if larger.
         Measure(
-            f"evenness (entropy / ln m), {form}",
-            measured.entropy,
-            float(entropies.mean()),
-            math.hypot(measured.entropy_error, float(entropies.std()) / math.sqrt(len(entropies))),
-        ),
-        Measure(
-            f"gradient 1 - sum alpha^2, {form}",
-            measured.gradient,
-            float(gradients.mean()),
-            math.hypot(measured.gradient_error, float(gradients.std()) / math.sqrt(len(gradients))),
-        ),
+            name,
+            value,
+            float(many.mean()),
+            math.hypot(
+                max(error, float(many.std()) / math.sqrt(samples)), float(many.std()) / math.sqrt(20_000)
+            ),
+        )
+        for name, (value, error), many in zip(names, found, drawn, strict=True)
     )
+    return entropy, gradient

@@ -3,6 +3,7 @@
 For queries and keys with independent entries of variance 1, Var(q . k) = d; times a scale, d scale^2.
 """
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -57,7 +58,7 @@ def saturation(
         dimension=dimension,
         scale=chosen,
         logit_variance=float(variances.mean()),
-        logit_variance_error=_error(variances),
+        logit_variance_error=math.sqrt(_variance_of_variances(keys, dimension, chosen) / samples),
         expected_logit_variance=dimension * chosen**2,
         entropy=float(evenness.mean()),
         entropy_error=_error(evenness),
@@ -78,6 +79,12 @@ def expected_saturation(
     deviations = scale * np.sqrt(chance.chisquare(dimension, size=(samples, 1)))
     weights = softmax(deviations * chance.standard_normal((samples, keys)))
     return entropy(weights) / np.log(keys), 1 - (weights**2).sum(axis=1)
+
+
+def _variance_of_variances(keys: int, dimension: int, scale: float) -> float:
+    """Of the mean of m squared logits |q| scale g_i, which share |q|: exact, where few samples would "
+    "deceive."""
+    return scale**4 * (2 * dimension + (dimension**2 + 2 * dimension) * 2 / keys)
 
 
 def softmax_jacobian(weights: Array) -> Array:

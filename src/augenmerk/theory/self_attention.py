@@ -145,10 +145,13 @@ def _queries(inputs: Array, positions: Sequence[int], sources: Sources) -> Array
 
 def _smallest(equal: Array, equal_to: Array, at_least_one: Array | None = None) -> Array | None:
     """The x of smallest sum |x_i| with equal x = equal_to and at_least_one x >= 1, as a linear programme."""
-    # x = plus - minus, both at least 0
+    # x = plus - minus, both at least 0. Of solutions equally small, the later entries cost a little more, so
+    # that the same one is found whatever the solver's version.
+    count = equal.shape[1]
+    costs = 1 + 1e-3 * np.arange(count) / count
     limits = None if at_least_one is None else np.hstack([-at_least_one, at_least_one])
     answer = linprog(
-        c=np.ones(2 * equal.shape[1]),
+        c=np.tile(costs, 2),
         A_ub=limits,
         b_ub=None if limits is None else -np.ones(len(limits)),
         A_eq=np.hstack([equal, -equal]) if len(equal) else None,

@@ -137,7 +137,8 @@ def _row(
 def _shaped(answer: Expression, value: Array, shape: tuple[int, ...], otherwise: str) -> Array:
     if value.shape != shape:
         kind = ("a number", "a vector", "a matrix")[value.ndim]
-        raise AugenmerkError(f"'{answer.text}' is {kind} of another size; {otherwise}.")
+        size = " of another size" if value.ndim == len(shape) else ""
+        raise AugenmerkError(f"'{answer.text}' is {kind}{size}; {otherwise}.")
     return value
 
 
