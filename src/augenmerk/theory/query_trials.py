@@ -199,6 +199,7 @@ def try_out(
             # Without a c of its own, the c to name is the factor that was put before it.
             named = strength if free else factor * of_scores
             trials.append(Trial(condition, named, named / of_scores, weights, fair, wanted))
-    return min(
-        trials, key=lambda trial: (trial.c, 0) if len(factors) > 1 and trial.holds else (1e300, trial.error)
-    )
+    if len(factors) > 1 and any(trial.holds for trial in trials):
+        return min((trial for trial in trials if trial.holds), key=lambda trial: trial.c)
+    # Of sizes that are equally good but for rounding, the smallest.
+    return min(trials, key=lambda trial: (round(trial.error, 6), trial.c))
