@@ -91,13 +91,13 @@ def test_commands_as_processes(tmp_path: Path) -> None:
     assert json.loads(result.stdout)["holds"]
     assert "hull.svg" in result.stderr
     assert picture.read_text("utf-8").startswith("<?xml")
-    graded = run("theory", "check", "1.2", "--query", "k_a + k_b", "--samples", "5", "--json")
+    graded = run("theory", "check", "1.2", "--query", "k_a + k_b", "--samples", "10", "--json")
     assert graded.returncode == 0, graded.stderr
     grade = json.loads(graded.stdout)
     assert grade.keys() >= {"task", "holds", "why", "error"}
     assert grade["holds"] is False
     assert "fails: the weights on a and b reach only 0.14 each" in " ".join(
-        run("theory", "check", "1.2", "--query", "k_a + k_b", "--samples", "5").stdout.split()
+        run("theory", "check", "1.2", "--query", "k_a + k_b", "--samples", "10").stdout.split()
     )
 
 

@@ -48,3 +48,13 @@ def test_the_readme_shows_what_its_command_prints(script: ModuleType) -> None:
     assert shown
     for block in shown:
         assert script.output_of(block[1]) == block[2]
+
+
+def test_the_python_on_the_page_runs(capsys: pytest.CaptureFixture[str]) -> None:
+    from tests.test_documents import blocks
+
+    [code] = blocks("docs/theory.md", "python")
+    exec(code, {})
+    printed = capsys.readouterr().out
+    assert printed.count("is copied with weight") + printed.count("is hidden") == 8
+    assert "the scale is all that is missing" in printed

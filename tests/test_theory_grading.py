@@ -102,24 +102,24 @@ def test_a_fixed_number_is_not_enough_for_any_number_of_keys() -> None:
 
 
 def test_self_attention_answers() -> None:
-    assert check("1.6", ["u_a"], samples=5).holds
-    wrong = check("1.6", ["c_2 = u_b"], samples=5)
+    assert check("1.6", ["u_a"], samples=10).holds
+    wrong = check("1.6", ["c_2 = u_b"], samples=10)
     assert not wrong.holds
     assert "c_2 comes out as u_a" in wrong.why
     for order in ([K, Q, V], [V, K, Q], ["I", Q.removeprefix("Q = "), V.removeprefix("V = ")]):
-        assert check("1.7", order, samples=5).holds
-    small = check("1.7", [K, Q.replace("^2", "^4"), V], samples=5)
+        assert check("1.7", order, samples=10).holds
+    small = check("1.7", [K, Q.replace("^2", "^4"), V], samples=10)
     assert small.missing_scale
     assert "the scale is all that is missing" in small.why
-    swapped = check("1.7", [K, Q, "V = (u_c*u_c^T - u_b*u_b^T)/B^2"], samples=5)
+    swapped = check("1.7", [K, Q, "V = (u_c*u_c^T - u_b*u_b^T)/B^2"], samples=10)
     assert not swapped.holds
     assert not swapped.missing_scale
     assert "c_2 as -u_b" in swapped.why
 
 
 def test_the_unscaled_form_is_graded_too() -> None:
-    assert check("1.2", ["c*(k_a + k_b)"], samples=5, scale=1.0).holds
-    row = check("1.2", ["k_a + k_b"], samples=5, scale=1.0).conditions[0]
+    assert check("1.2", ["c*(k_a + k_b)"], samples=10, scale=1.0).holds
+    row = check("1.2", ["k_a + k_b"], samples=10, scale=1.0).conditions[0]
     e = 2.718281828459045
     assert row["weights"] == pytest.approx([e / (2 * e + 6)] * 2)
 
@@ -143,7 +143,7 @@ def test_the_unscaled_form_is_graded_too() -> None:
 )
 def test_answers_that_cannot_be_graded_get_a_sentence(task: str, answers: list[str], reason: str) -> None:
     with pytest.raises(AugenmerkError, match=reason):
-        check(task, answers, samples=5)
+        check(task, answers, samples=10)
 
 
 def test_the_same_seed_gives_the_same_grade() -> None:

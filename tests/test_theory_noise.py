@@ -147,6 +147,17 @@ def test_two_heads_stay_where_one_swings() -> None:
     assert own.mean() >= floor - 5 * own.std() / math.sqrt(SAMPLES)
 
 
+@settings(max_examples=10)
+@given(seeds, st.floats(1, 30), st.floats(0.02, 1))
+def test_a_query_from_the_keys_follows_the_one_that_swings(seed: int, s: float, beta: float) -> None:
+    chance = np.random.default_rng(seed)
+    means = orthonormal(4, 5, chance)
+    drawn = resample(means, KeyNoise.of_first(4, beta, 0.0), one_head(s, "keys"), SAMPLES, chance, 1.0)
+    for off in (0.05, 0.3):
+        rate = closed_form.off_probability_of_first(off, s, beta)
+        assert fits(rate_of("", np.abs(drawn.share - 0.5) > off, rate))
+
+
 def test_the_covariance_of_the_keys_is_that_of_1_5() -> None:
     chance = np.random.default_rng(3)
     means = orthonormal(3, 4, chance)

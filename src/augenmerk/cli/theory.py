@@ -236,7 +236,7 @@ def _save(path: Path, draw: "Callable[[Theme], Drawing]", theme: str) -> None:
     from augenmerk.cli.terminal import err
     from augenmerk.figures import picture_format, save, theme_named
 
-    picture_format(path)  # before the work: a wrong ending is known at once
+    picture_format(path)  # before it is drawn
     save(draw(theme_named(theme)), path)
     err().print(f"drew {path}", soft_wrap=True, markup=False)
 

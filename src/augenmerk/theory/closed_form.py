@@ -106,6 +106,22 @@ def off_probability(off: float, strength: float, beta: float, origin: Origin = "
     return float(expect(tail, 2 * beta, 400 / math.sqrt(beta)))
 
 
+def off_probability_of_first(off: float, strength: float, beta: float) -> float:
+    """The same where only k_a varies, as in 1.5 with an alpha of 0, and the query is made from the keys.
+
+    The difference of the logits is s (lambda_a^2 - 1).
+    """
+    limit = float(logit(0.5 + off)) / strength
+    if beta == 0:
+        return 0.0
+    upper, lower = math.sqrt(1 + limit), math.sqrt(max(0.0, 1 - limit))
+    deviation = math.sqrt(beta)
+    between = [
+        ndtr((sign * upper - 1) / deviation) - ndtr((sign * lower - 1) / deviation) for sign in (1, -1)
+    ]
+    return float(1 - between[0] + between[1])
+
+
 def weight_of_first(keys: int, strength: float, beta: float, origin: Origin = "means") -> Moments:
     """Mean and deviation of alpha_a itself, what leaks to the other keys included (1.3).
 

@@ -47,8 +47,8 @@ def check(
     """Grades the answer to a task. Each may be given as `q = ...`; `scale` is as in `attend`."""
     if task not in TASKS:
         raise AugenmerkError(f"there is no task '{task}' to check; there are {', '.join(TASKS)}.")
-    if samples < 2:
-        raise AugenmerkError(f"--samples {samples} is too few to judge by; take 2 or more.")
+    if samples < 10:
+        raise AugenmerkError(f"--samples {samples} is too few to judge by; take 10 or more.")
     if task in CONDITIONS:
         return _check_queries(task, answers, samples, seed, scale)
     grade = self_trials.check_outputs if task == "1.6" else self_trials.check_projections

@@ -119,6 +119,7 @@ def noisy_direction(
     noise = KeyNoise.of_first(keys, beta, alpha)
     one = resample(means, noise, one_head(s / of_scores), samples, chance, of_scores)
     drawn = resample(means, noise, a_head_each(s / of_scores), samples, chance, of_scores)
+    from_keys = resample(means, noise, one_head(s / of_scores, "keys"), samples, chance, of_scores)
     middle = values[:2].mean(axis=0)
     distances = np.linalg.norm(drawn.outputs(values) - middle, axis=1)
     of_one = np.linalg.norm(one.outputs(values) - middle, axis=1)
@@ -126,13 +127,18 @@ def noisy_direction(
     off = closed_form.off_probability(OFF, 1.0, variance / 2)
     floors = [closed_form.head_weight_floor(keys, s, b, alpha) for b in (beta, 0.0)]
     bound = sum((1 - floor) * radius(values, v) / 2 for floor, v in zip(floors, values[:2], strict=True))
-    # Only where the other keys are as good as still is there a closed form.
-    broken = [
+    # Only where the other directions are as good as still is there a closed form.
+    in_the_limit = [
+        rate_of(
+            f"... with q = c (k_a + k_b), by {OFF:g}",
+            share_is_off(from_keys),
+            closed_form.off_probability_of_first(OFF, s, beta),
+        ),
         rate_of(
             f"head a leaves over {EPS:g} elsewhere",
             drawn.head_weights[:, 0, 0] < 1 - EPS,
             closed_form.head_breaks(keys, s, beta + alpha, EPS),
-        )
+        ),
     ]
     long = drawn.lambdas[:, 0] > LONG
     return Finding(
@@ -150,7 +156,7 @@ def noisy_direction(
                 closed_form.share_of_first(s, beta, 0.0, alpha),
             ),
             rate_of(f"share off 1/2 by {OFF:g}, one head", share_is_off(one), off),
-            *(broken if s**2 * alpha < 0.01 else ()),
+            *(in_the_limit if s**2 * alpha * dim < 0.05 else ()),
             mean_of("mean weight of head b on v_b", drawn.head_weights[:, 1, 1], floors[1], at_least=True),
             rate_of("lambda_a <= 0: no scale helps", drawn.lambdas[:, 0] <= 0, _negative(beta)),
             mean_of("mean distance of the output, two heads", distances, bound, at_most=True),
