@@ -1,4 +1,5 @@
 """Renews docs/theory.md: runs each command on the page, puts its output below it, and draws the figures.
+README's commands of the theory lab are renewed with it.
 
     python docs/theory.py            renew
     python docs/theory.py --check    only say what differs, exit code 1 if anything does
@@ -17,8 +18,9 @@ from typer.testing import CliRunner
 
 from augenmerk.cli import app
 
-PAGE = Path(__file__).with_name("theory.md")
-BLOCK = re.compile(r"^```console\n\$ augenmerk ([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+PAGE = Path(__file__).resolve().with_name("theory.md")
+README = PAGE.parents[1] / "README.md"
+BLOCK = re.compile(r"^```console\n\$ augenmerk (theory [^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 FIGURE = re.compile(r"`augenmerk (theory [^`]* --figure [^`]*)`")
 CODE = re.compile(r"^```.*?^```$|^    .*$|`[^`]*`|\]\([^)]*\)", re.MULTILINE | re.DOTALL)
 TASK = re.compile(r"\b1\.[1-7]\b")
@@ -65,14 +67,18 @@ def draw_figures(page: str) -> None:
 
 
 def main() -> None:
+    wrong = []
+    for path in (PAGE, README):
+        page = path.read_text(encoding="utf-8")
+        now = renewed(page)
+        if "--check" not in sys.argv:
+            path.write_text(now, encoding="utf-8", newline="\n")
+        elif now != page:
+            wrong.append(f"the output of a command in {path.name}; renew it with python docs/theory.py")
     page = PAGE.read_text(encoding="utf-8")
-    now = renewed(page)
-    wrong = list(numbers_from_nowhere(now))
+    wrong += numbers_from_nowhere(page)
     if "--check" not in sys.argv:
-        PAGE.write_text(now, encoding="utf-8", newline="\n")
         draw_figures(page)
-    elif now != page:
-        wrong.append("the output of a command: renew with python docs/theory.py")
     for each in wrong:
         sys.stderr.write(f"not as on the page: {each}\n")
     sys.exit(1 if wrong else 0)

@@ -91,14 +91,21 @@ def test_copying_a_key_by_itself_works_for_orthonormal_keys_only() -> None:
     assert by_sort["orthonormal"]
     assert not by_sort["flat"]
     assert "another key has the larger product" in grade.why
-    assert check("1.1", ["k_j"], samples=SAMPLES).conditions[0]["holds"] is False
+    short = check("1.1", ["k_j"], samples=SAMPLES)
+    assert short.conditions[0]["holds"] is False
+    assert "the weight on j reaches only" in short.why
+    assert "a scale would not save it: for 8 keys of unequal length in 2 dimensions" in short.why
 
 
 def test_a_fixed_number_is_not_enough_for_any_number_of_keys() -> None:
     grade = check("1.2", ["100*(k_a + k_b)"], samples=SAMPLES)
     assert not grade.holds
     assert grade.missing_scale
-    assert "64 keys in 256 dimensions" in grade.why
+    assert "for 64 keys in 256 dimensions: the query is too short; 160 times as large" in grade.why
+    # A c in the wrong place is no scale either.
+    shrunk = check("1.2", ["(k_a + k_b)/c"], samples=10)
+    assert not shrunk.holds
+    assert shrunk.missing_scale
 
 
 def test_self_attention_answers() -> None:

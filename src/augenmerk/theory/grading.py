@@ -162,19 +162,22 @@ def _at_most(error: float) -> str:
 
 
 def _blame(trials: Sequence[Trial], scaled: Sequence[Trial], missing: bool) -> str:
-    """Speaks of the friendliest condition that fails."""
+    """Speaks of the friendliest condition that fails, and then of the friendliest that no scale saves."""
     trial, larger = next((own, large) for own, large in zip(trials, scaled, strict=True) if not own.holds)
-    queries = "the query has" if trial.head_weights.shape[1] == 1 else "the queries have"
-    # A scale is missing where making the answer larger changes what it does.
-    lacks_scale = larger.error < trial.error - TOLERANCE and larger.c != trial.c
-    where = trial.condition.in_words()
-    small = f"the {_on_targets(trial)} only {_numbers(trial)} for {where}: {queries} no scale"
+    one = trial.head_weights.shape[1] == 1
+    if any(each.holds for each in trials):
+        lack = "the query is too short" if one else "the queries are too short"
+    else:
+        lack = "the query has no scale" if one else "the queries have no scale"
+    small = f"the {_on_targets(trial)} only {_numbers(trial)} for {trial.condition.in_words()}: {lack}"
     if missing:
-        return (
-            f"{small}; times c = {larger.c:.0f} the answer holds there, so the scale is all that is missing."
-        )
-    reason = _reason(larger)
-    return f"{small}; and a scale would not save it: {reason}." if lacks_scale else f"{reason}."
+        enough = f"{larger.factor:.0f} times as large it holds there"
+        return f"{small}; {enough}, so the scale is all that is missing."
+    reason = _reason(next(each for each in scaled if not each.holds))
+    # A scale is missing, besides, where making the answer larger changes what it does.
+    if larger.factor != 1 and larger.error < trial.error - TOLERANCE:
+        return f"{small}; and a scale would not save it: {reason}."
+    return f"{reason}."
 
 
 def _on_targets(trial: Trial) -> str:

@@ -74,9 +74,10 @@ class Trial:
     """The answer under one condition, with the c that served it best."""
 
     condition: Condition
-    strength: float
-    """That c, times the scale of the scores."""
     c: float
+    """1 for an answer without a c."""
+    factor: float
+    """What the whole answer was multiplied by."""
     head_weights: Array  # (samples, heads, m)
     fair: NDArray[np.bool_]  # (samples)
     wanted: Array  # (m)
@@ -196,10 +197,8 @@ def try_out(
                     for query, sample in zip(queries, samples, strict=True)
                 ]
             )
-            # Without a c of its own, the c to name is the factor that was put before it.
-            named = strength if free else factor * of_scores
-            trials.append(Trial(condition, named, named / of_scores, weights, fair, wanted))
+            trials.append(Trial(condition, c if free else 1.0, factor, weights, fair, wanted))
     if len(factors) > 1 and any(trial.holds for trial in trials):
-        return min((trial for trial in trials if trial.holds), key=lambda trial: trial.c)
+        return min((trial for trial in trials if trial.holds), key=lambda trial: trial.factor)
     # Of sizes that are equally good but for rounding, the smallest.
-    return min(trials, key=lambda trial: (round(trial.error, 6), trial.c))
+    return min(trials, key=lambda trial: (round(trial.error, 6), trial.factor, trial.c))
