@@ -60,7 +60,7 @@ def averaging(
     dim: Dim = 64,
     scale: Scale = None,
     eps: Eps = 0.01,
-    samples: Samples = 5,
+    samples: Samples = 200,
     seed: Seed = 1,
     unscaled: Unscaled = False,
     figure: Figure = None,

@@ -12,7 +12,11 @@ from augenmerk.theory.reach import Reach, leak_bound, reach, strength_needed, ti
 from augenmerk.theory.sizes import check_sizes
 
 MOST_IN_THE_PLANE = 10
-"""Keys of which every pair is tried."""
+"""Keys of which every pair is tried, for the picture."""
+MOST_DIMENSIONS = 6
+"""Of random keys: in many more, every pair spans an edge."""
+ROUNDING = 1e-6
+"""What a very large query makes of the last digit of a tie."""
 
 
 @dataclass(frozen=True)
@@ -144,11 +148,11 @@ def averaging(
     dim: int = 64,
     c: float | None = None,
     eps: float = 0.01,
-    samples: int = 5,
+    samples: int = 200,
     seed: int = 1,
     scale: float | None = None,
 ) -> Finding:
-    """1.2: orthonormal keys; and `samples` sets of random keys in the plane, every pair of them."""
+    """1.2: orthonormal keys; and the first two of `samples` sets of random keys."""
     check_sizes(keys=keys, least_keys=3, dim=dim, least_dim=keys, samples=samples, c=c)
     of_scores = usual_scale(dim) if scale is None else scale
     chance = np.random.default_rng(seed)
@@ -160,9 +164,8 @@ def averaging(
     error = float(np.linalg.norm(output - values[:2].mean(axis=0)))
     bound = (1 - 2 * exact) * diameter(values)
     best = reach(points, (0, 1))
-    flat, edges, worst_tie, worst_leak = _pairs_in_the_plane(
-        min(keys, MOST_IN_THE_PLANE), samples, chance, eps
-    )
+    pairs = _random_pairs(keys, samples, chance, eps)
+    flat = chance.standard_normal((min(keys, MOST_IN_THE_PLANE), 2))
     strengths = np.linspace(0, 12, 49)
     sweep = [
         attention_weights(s / of_scores * (points[0] + points[1]), points, of_scores)[[0, 2]]
@@ -186,8 +189,9 @@ def averaging(
             ),
             Measure("error of the output", error, bound, at_most=True),
             Measure("margin of the best unit query", best.margin, float(np.sqrt(1 / 2 + 1 / (keys - 2)))),
-            Measure("random keys: |alpha_a - alpha_b| on an edge", worst_tie, 1e-9, at_most=True),
-            Measure("random keys: weight off the edge", worst_leak, eps, at_most=True),
+            Measure("random keys, an edge: |alpha_a - alpha_b|", pairs.tie, ROUNDING, at_most=True),
+            Measure("random keys, an edge: weight elsewhere", pairs.leak, eps, at_most=True),
+            Measure("random keys, no edge: gap of the witness", pairs.witness, ROUNDING, at_most=True),
         ),
         weights=[float(w) for w in weights],
         output=[float(x) for x in output],
@@ -203,33 +207,45 @@ def averaging(
             "scale": of_scores,
         },
         remarks=(
-            f"Of the {keys * (keys - 1) // 2} pairs of the {keys} keys in the plane, {len(edges)} can be "
-            "averaged.",
+            f"In {samples} sets of {keys} random keys in 2 to {MOST_DIMENSIONS} dimensions the first two "
+            "could be "
+            f"averaged {pairs.possible} times; for the others there is a witness, a point of the line "
+            "through "
+            f"them in the hull of the rest.",
         ),
         picture=lambda: AveragingPicture(
-            keys, dim, chosen, of_scores, strengths, np.array(sweep), flat, edges
+            keys, dim, chosen, of_scores, strengths, np.array(sweep), flat, _edges(flat)
         ),
     )
 
 
-def _pairs_in_the_plane(
-    keys: int, samples: int, chance: np.random.Generator, eps: float
-) -> tuple[Array, tuple[tuple[int, int], ...], float, float]:
-    """The first set of keys with its edges; over all sets the worst inequality and the worst leak."""
-    shown: tuple[Array, tuple[tuple[int, int], ...]] | None = None
-    tie = leak = 0.0
+def _edges(points: Array) -> tuple[tuple[int, int], ...]:
+    """The pairs that can be averaged."""
+    return tuple(pair for pair in combinations(range(len(points)), 2) if reach(points, pair).possible)
+
+
+@dataclass(frozen=True)
+class _RandomPairs:
+    """The worst that happened to the first two of many sets of random keys."""
+
+    possible: int
+    tie: float
+    leak: float
+    witness: float
+    """How far apart the two combinations are that should be one point, where no query exists."""
+
+
+def _random_pairs(keys: int, samples: int, chance: np.random.Generator, eps: float) -> _RandomPairs:
+    ties, leaks, witnesses = [0.0], [0.0], [0.0]
     for _ in range(samples):
-        points = chance.standard_normal((keys, 2))
-        edges = []
-        for pair in combinations(range(keys), 2):
-            found = reach(points, pair)
-            if found.query is None:
-                continue
-            edges.append(pair)
-            c = strength_needed(keys, 2, eps) / found.margin
-            weights = attention_weights(c * found.query, points, 1.0)
-            tie = max(tie, float(abs(weights[pair[0]] - weights[pair[1]])))
-            leak = max(leak, float(1 - weights[list(pair)].sum()))
-        shown = shown or (points, tuple(edges))
-    assert shown is not None
-    return *shown, tie, leak
+        points = chance.standard_normal((keys, chance.integers(2, MOST_DIMENSIONS + 1)))
+        found = reach(points, (0, 1))
+        if found.query is None:
+            apart = found.hull_weights @ points - found.affine_weights @ points
+            witnesses.append(float(np.linalg.norm(apart)))
+            continue
+        c = strength_needed(keys, 2, eps) / found.margin
+        weights = attention_weights(c * found.query, points, 1.0)
+        ties.append(float(abs(weights[0] - weights[1])))
+        leaks.append(float(1 - weights[:2].sum()))
+    return _RandomPairs(len(ties) - 1, max(ties), max(leaks), max(witnesses))

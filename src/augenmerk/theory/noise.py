@@ -111,14 +111,15 @@ def resample(
     """Draws keys again and again, and attends to them."""
     lambdas, logits = [], []
     of_scores = usual_scale(means.shape[1]) if scale is None else scale
-    for size in _chunks(count, means.size):
+    for size in chunks(count, means.size):
         drawn, keys = noise.sample(means, size, chance)
         lambdas.append(drawn)
         logits.append(np.einsum("nhd,nmd->nhm", queries(means, keys), keys) * of_scores)
     return Resamplings(np.concatenate(lambdas), np.concatenate(logits))
 
 
-def _chunks(count: int, numbers_each: int) -> Iterator[int]:
+def chunks(count: int, numbers_each: int) -> Iterator[int]:
+    """How many samples to draw at a time."""
     most = max(1, AT_ONCE // numbers_each)
     for start in range(0, count, most):
         yield min(most, count - start)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from augenmerk.theory.attention import Array, entropy, softmax, usual_scale
+from augenmerk.theory.noise import chunks
 
 
 @dataclass(frozen=True)
@@ -44,7 +45,7 @@ def saturation(
                 chance.standard_normal((size, dimension)),
                 chance.standard_normal((size, keys, dimension)),
             )
-            for size in _chunks(samples, keys * dimension)
+            for size in chunks(samples, keys * dimension)
         ]
     )
     logits *= chosen
@@ -95,8 +96,3 @@ def softmax_jacobian(weights: Array) -> Array:
 def _error(samples: Array) -> float:
     """The standard error of their mean."""
     return float(samples.std(ddof=1) / np.sqrt(len(samples)))
-
-
-def _chunks(samples: int, numbers_each: int) -> list[int]:
-    most = max(1, 4_000_000 // numbers_each)
-    return [min(most, samples - start) for start in range(0, samples, most)]
