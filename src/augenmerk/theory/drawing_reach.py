@@ -11,6 +11,8 @@ from augenmerk.theory.lab_reach import AveragingPicture, CopyingPicture
 from augenmerk.theory.reach import leak_bound, strength_needed, tied_weight
 
 SIZE = (10.0, 4.4)
+PANEL = 1.3
+"""The width of a panel over its height."""
 
 
 def draw_copying(picture: CopyingPicture, theme: Theme) -> Figure:
@@ -154,8 +156,7 @@ def draw_averaging(picture: AveragingPicture, theme: Theme) -> Figure:
     right.plot([], [], color=theme.faint, lw=0.8, label="cannot")
     right.scatter(*points.T, s=50, color=theme.ink, zorder=3)
     _name_keys(right, points, theme)
-    right.set_axis_off()
-    right.set_aspect("equal")
+    _frame(right, points, 0.55)
     right.legend(loc="upper center", bbox_to_anchor=(0.5, 0.0), fontsize=9, ncols=2)
     _headline(right, "Keys in the plane: which pairs can be averaged")
     return figure
@@ -165,10 +166,16 @@ def _draw_hull(axes: Axes, keys: Array, theme: Theme) -> None:
     if len(keys) > 2:
         corners = keys[ConvexHull(keys).vertices]
         axes.fill(*corners.T, facecolor=theme.faint, alpha=0.25, edgecolor=theme.faint, lw=1.2, zorder=1)
+    _frame(axes, keys, 0.7)
+
+
+def _frame(axes: Axes, keys: Array, room: float) -> None:
+    """The keys in the middle of a panel that keeps its shape, with room around them."""
+    middle, extent = (keys.max(axis=0) + keys.min(axis=0)) / 2, np.ptp(keys, axis=0)
+    half = room * max(extent[0] / PANEL, extent[1])
+    axes.set_xlim(middle[0] - PANEL * half, middle[0] + PANEL * half)
+    axes.set_ylim(middle[1] - half, middle[1] + half)
     axes.set_aspect("equal")
-    middle, half = (keys.max(axis=0) + keys.min(axis=0)) / 2, 0.7 * np.ptp(keys, axis=0)
-    axes.set_xlim(middle[0] - half[0], middle[0] + half[0])
-    axes.set_ylim(middle[1] - half[1], middle[1] + half[1])
     axes.set_axis_off()
 
 

@@ -165,7 +165,8 @@ def averaging(
     bound = (1 - 2 * exact) * diameter(values)
     best = reach(points, (0, 1))
     pairs = _random_pairs(keys, samples, chance, eps)
-    flat = chance.standard_normal((min(keys, MOST_IN_THE_PLANE), 2))
+    # Of its own chance, so that more samples do not change the picture.
+    flat = np.random.default_rng([seed, 31]).standard_normal((min(keys, MOST_IN_THE_PLANE), 2))
     strengths = np.linspace(0, 12, 49)
     sweep = [
         attention_weights(s / of_scores * (points[0] + points[1]), points, of_scores)[[0, 2]]
