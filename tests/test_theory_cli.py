@@ -8,12 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from matplotlib.figure import Figure
+from matplotlib.colors import to_hex
+from matplotlib.text import Text
 from typer.testing import CliRunner
 
 from augenmerk.cli import app
 from augenmerk.errors import AugenmerkError
-from augenmerk.figures import DARK, LIGHT, THEMES, save
+from augenmerk.figures import DARK, LIGHT, save
 from augenmerk.theory import lab_heads, lab_noise, lab_reach, lab_self
 from augenmerk.theory.drawing import draw
 from augenmerk.theory.findings import Finding
@@ -38,7 +39,7 @@ def in_process(*arguments: str) -> Any:
 
 
 @pytest.mark.parametrize("task", EXPERIMENTS)
-@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("seed", [2])  # docs/theory.md has seed 1
 def test_every_claim_holds(task: str, seed: int) -> None:
     result = in_process(task, "--json", "--seed", str(seed))
     assert result.exit_code == 0
@@ -96,9 +97,8 @@ def test_commands_as_processes(tmp_path: Path) -> None:
     grade = json.loads(graded.stdout)
     assert grade.keys() >= {"task", "holds", "why", "error"}
     assert grade["holds"] is False
-    assert "fails: the weights on a and b reach only 0.14 each" in " ".join(
-        run("theory", "check", "1.2", "--query", "k_a + k_b", "--samples", "10").stdout.split()
-    )
+    shown = in_process("check", "1.2", "--query", "k_a + k_b", "--samples", "10").stdout
+    assert "fails: the weights on a and b reach only 0.14 each" in shown
 
 
 def test_the_lab_needs_no_torch() -> None:
@@ -140,17 +140,18 @@ def test_sizes_that_cannot_be_get_a_sentence(arguments: tuple[str, ...], reason:
 
 @pytest.mark.parametrize("task", EXPERIMENTS)
 def test_figures_are_drawn_in_both_themes(task: str, tmp_path: Path) -> None:
-    finding = EXPERIMENTS[task]()
-    for theme in THEMES.values():
-        figure = draw(finding, theme)
-        assert isinstance(figure, Figure)
-        save(figure, tmp_path / f"{theme.name}.png", dots_per_inch=40)
-    assert (tmp_path / "dark.png").read_bytes() != (tmp_path / "light.png").read_bytes()
+    finding = EXPERIMENTS[task](samples=20)
+    light, dark = (draw(finding, theme) for theme in (LIGHT, DARK))
+    for figure, theme in ((light, LIGHT), (dark, DARK)):
+        assert to_hex(figure.get_facecolor()) == theme.paper
+        assert figure.findobj(Text, include_self=False)
+    save(dark, tmp_path / "dark.png", dots_per_inch=40)
+    assert (tmp_path / "dark.png").stat().st_size > 5000
 
 
 def test_a_figure_is_the_same_every_time(tmp_path: Path) -> None:
     for name in ("a.svg", "b.svg"):
-        save(draw(lab_noise.noisy_average(samples=50), LIGHT), tmp_path / name)
+        save(draw(lab_self.without_projections(samples=1), LIGHT), tmp_path / name)
     assert (tmp_path / "a.svg").read_bytes() == (tmp_path / "b.svg").read_bytes()
 
 
