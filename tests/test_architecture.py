@@ -9,9 +9,9 @@ PACKAGE = Path(augenmerk.__file__).parent
 
 # From the ground up. A part may import what stands before it; nothing that stands after it.
 LAYERS = (
-    *("errors", "durable", "words", "config", "figures", "bitext", "text", "subword_dropout"),
+    *("errors", "durable", "words", "config", "figures", "theory", "bitext", "text", "subword_dropout"),
     *("batching", "precision", "memory", "model", "search"),
-    *("alignment", "tensorfile", "checkpoint", "scores", "diagrams", "translate"),
+    *("alignment", "tensorfile", "checkpoint", "scores", "diagrams", "translate", "probe"),
     *("silver", "agreement", "patterns", "evaluate", "faithfulness"),
     *("significance", "engine", "train", "study", "report", "demo", "bench", "cli"),
 )
@@ -24,6 +24,7 @@ ONLY = {
     "config": {"errors"},
     "figures": {"durable", "errors"},
     "diagrams": {"errors", "figures", "words"},
+    "theory": {"errors", "figures"},
     "model": {"config"},
     "search": {"config", "errors", "text"},
     "precision": set[str](),

@@ -63,16 +63,18 @@ def test_the_command_is_installed_and_knows_its_version() -> None:
 @pytest.mark.parametrize(
     "command",
     [
-        *([], ["data"], ["bench"], ["demo"], ["train"], ["evaluate"], ["translate"], ["diagram"]),
+        *([], ["data"], ["bench"], ["theory"], ["demo"], ["train"], ["evaluate"], ["translate"], ["diagram"]),
+        *(["patterns"], ["faithfulness"], ["study"], ["report"]),
         *(["data", c] for c in ("list", "show", "fetch", "export")),
         *(["bench", c] for c in ("train", "decode")),
+        *(["theory", c] for c in ("1.1", "1.3", "1.7", "scaling", "check", "from-run")),
     ],
 )
 def test_every_command_explains_itself(command: list[str]) -> None:
     result = run(*command, "--help")
     assert result.returncode == 0
     assert "Usage:" in result.stdout
-    if command not in ([], ["data"], ["bench"]):
+    if command not in ([], ["data"], ["bench"], ["theory"]):
         assert "Example" in result.stdout
         assert "--json" in result.stdout
 

@@ -12,6 +12,7 @@ import typer
 from augenmerk import __version__
 from augenmerk.cli.bench import app as bench_app
 from augenmerk.cli.data import app as data_app
+from augenmerk.cli.theory import app as theory_app
 from augenmerk.errors import AugenmerkError
 
 app = typer.Typer(
@@ -24,6 +25,7 @@ app = typer.Typer(
 )
 app.add_typer(data_app, name="data")
 app.add_typer(bench_app, name="bench")
+app.add_typer(theory_app, name="theory")
 
 
 def _print_version(wanted: bool) -> None:

@@ -1,0 +1,88 @@
+"""Renews docs/theory.md: runs each command on the page, puts its output below it, and draws the figures.
+README's commands of the theory lab are renewed with it.
+
+    python docs/theory.py            renew
+    python docs/theory.py --check    only say what differs, exit code 1 if anything does
+
+Numbers in the paragraphs are written by hand; each has to be one that a command of its section prints.
+"""
+
+import os
+import re
+import shlex
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from typer.testing import CliRunner
+
+from augenmerk.cli import app
+
+PAGE = Path(__file__).resolve().with_name("theory.md")
+README = PAGE.parents[1] / "README.md"
+BLOCK = re.compile(r"^```console\n\$ augenmerk (theory [^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+FIGURE = re.compile(r"`augenmerk (theory [^`]* --figure [^`]*)`")
+CODE = re.compile(r"^```.*?^```$|^    .*$|`[^`]*`|\]\([^)]*\)", re.MULTILINE | re.DOTALL)
+TASK = re.compile(r"\b1\.[1-7]\b")
+NUMBER = re.compile(r"\d+\.\d+%?|\d+%")
+
+
+def output_of(command: str) -> str:
+    result = CliRunner().invoke(app, shlex.split(command))
+    if result.exception is not None:
+        raise result.exception
+    return "".join(line.rstrip() + "\n" for line in result.stdout.splitlines())
+
+
+def renewed(page: str) -> str:
+    """The page with the output that its commands have now."""
+    return BLOCK.sub(lambda block: f"```console\n$ augenmerk {block[1]}\n{output_of(block[1])}```", page)
+
+
+def numbers_from_nowhere(page: str) -> Iterator[str]:
+    """Numbers in the paragraphs of a section that none of its commands prints."""
+    for section in re.split(r"^## ", page, flags=re.MULTILINE):
+        printed = set(NUMBER.findall(" ".join(block[2] for block in BLOCK.finditer(section))))
+        values = {_value(number) for number in printed}
+        prose = TASK.sub("", CODE.sub("", section))
+        for number in NUMBER.findall(prose):
+            if not any(abs(_value(number) - value) <= _rounding(number) for value in values):
+                yield f"{number} in '{section.splitlines()[0]}'"
+
+
+def _value(number: str) -> float:
+    return float(number[:-1]) / 100 if number.endswith("%") else float(number)
+
+
+def _rounding(number: str) -> float:
+    """Half a unit of the last digit."""
+    digits = len(number.rstrip("%").partition(".")[2]) + (2 if number.endswith("%") else 0)
+    return 0.5000001 * 10.0**-digits
+
+
+def draw_figures(page: str) -> None:
+    os.chdir(PAGE.parent)
+    for command in FIGURE.findall(page):
+        output_of(command)
+
+
+def main() -> None:
+    wrong = []
+    for path in (PAGE, README):
+        page = path.read_text(encoding="utf-8")
+        now = renewed(page)
+        if "--check" not in sys.argv:
+            path.write_text(now, encoding="utf-8", newline="\n")
+        elif now != page:
+            wrong.append(f"the output of a command in {path.name}; renew it with python docs/theory.py")
+    page = PAGE.read_text(encoding="utf-8")
+    wrong += numbers_from_nowhere(page)
+    if "--check" not in sys.argv:
+        draw_figures(page)
+    for each in wrong:
+        sys.stderr.write(f"not as on the page: {each}\n")
+    sys.exit(1 if wrong else 0)
+
+
+if __name__ == "__main__":
+    main()

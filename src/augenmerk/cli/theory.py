@@ -1,0 +1,296 @@
+"""`augenmerk theory`: what attention can and cannot compute, tried out."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from matplotlib.figure import Figure as Drawing
+
+    from augenmerk.figures import Theme
+    from augenmerk.theory.findings import Finding
+
+app = typer.Typer(
+    help="What attention can and cannot compute: constructed, measured, bounded, drawn; and answers graded.",
+    no_args_is_help=True,
+)
+
+Keys = Annotated[int, typer.Option(help="How many keys (for 1.6 and 1.7: inputs).")]
+Dim = Annotated[int, typer.Option(help="Their dimension.")]
+Scale = Annotated[
+    float | None,
+    typer.Option(help="c, the size of the query; what the bound asks for, or 10 to 20 sqrt(d), if left out."),
+]
+Length = Annotated[float | None, typer.Option("--scale", help="B, the length of the parts; 4 if left out.")]
+Beta = Annotated[float, typer.Option(help="The variance of the length of a key.")]
+Eps = Annotated[float, typer.Option(help="The weight that may be elsewhere.")]
+Samples = Annotated[int, typer.Option(help="How many random instances.", min=1)]
+Seed = Annotated[int, typer.Option(help="Of all that is random.", min=0)]
+Unscaled = Annotated[bool, typer.Option("--unscaled", help="Drop the 1/sqrt(d), as the course does.")]
+Figure = Annotated[Path | None, typer.Option(help="Draw it: a .png, .svg or .pdf file.")]
+ThemeName = Annotated[Literal["light", "dark"], typer.Option("--theme", help="Of the figure.")]
+Json = Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")]
+
+
+@app.command("1.1", epilog="Example:  augenmerk theory 1.1 --keys 8 --figure hull.svg")
+def copying(
+    keys: Keys = 8,
+    dim: Dim = 2,
+    scale: Scale = None,
+    eps: Eps = 0.01,
+    samples: Samples = 20,
+    seed: Seed = 1,
+    unscaled: Unscaled = False,
+    figure: Figure = None,
+    theme: ThemeName = "light",
+    json: Json = False,
+) -> None:
+    """When can one value be copied? Keys inside and outside the hull of the others."""
+    from augenmerk.theory.lab_reach import copying as experiment
+
+    _show(experiment(keys, dim, scale, eps, samples, seed, _form(unscaled)), figure, theme, json)
+
+
+@app.command("1.2", epilog="Example:  augenmerk theory 1.2 --keys 8 --dim 64 --scale 50")
+def averaging(
+    keys: Keys = 8,
+    dim: Dim = 64,
+    scale: Scale = None,
+    eps: Eps = 0.01,
+    samples: Samples = 200,
+    seed: Seed = 1,
+    unscaled: Unscaled = False,
+    figure: Figure = None,
+    theme: ThemeName = "light",
+    json: Json = False,
+) -> None:
+    """The average of two values: orthonormal keys, and any keys."""
+    from augenmerk.theory.lab_reach import averaging as experiment
+
+    _show(experiment(keys, dim, scale, eps, samples, seed, _form(unscaled)), figure, theme, json)
+
+
+@app.command("1.3", epilog="Example:  augenmerk theory 1.3 --beta 0.1 --figure lean.svg")
+def noisy_average(
+    keys: Keys = 8,
+    dim: Dim = 64,
+    scale: Scale = None,
+    beta: Beta = 0.1,
+    samples: Samples = 4000,
+    seed: Seed = 1,
+    unscaled: Unscaled = False,
+    figure: Figure = None,
+    theme: ThemeName = "light",
+    json: Json = False,
+) -> None:
+    """The same average when keys come out longer or shorter: every sample leans."""
+    from augenmerk.theory.lab_noise import noisy_average as experiment
+
+    _show(experiment(keys, dim, scale, beta, samples, seed, _form(unscaled)), figure, theme, json)
+
+
+@app.command("1.4", epilog="Example:  augenmerk theory 1.4 --beta 0.5 --heads 2 --figure heads.svg")
+def several_heads(
+    keys: Keys = 8,
+    dim: Dim = 64,
+    scale: Scale = None,
+    beta: Beta = 0.1,
+    heads: Annotated[int, typer.Option(help="How many heads, one for each of the first keys.")] = 2,
+    samples: Samples = 4000,
+    seed: Seed = 1,
+    unscaled: Unscaled = False,
+    figure: Figure = None,
+    theme: ThemeName = "light",
+    json: Json = False,
+) -> None:
+    """Two heads on the same noisy keys: where they hold, and how often they break."""
+    from augenmerk.theory.lab_heads import several_heads as experiment
+
+    _show(experiment(keys, dim, scale, beta, heads, samples, seed, _form(unscaled)), figure, theme, json)
+
+
+@app.command("1.5", epilog="Example:  augenmerk theory 1.5 --figure swing.svg")
+def noisy_direction(
+    keys: Keys = 8,
+    dim: Dim = 64,
+    scale: Scale = None,
+    beta: Beta = 0.5,
+    alpha: Annotated[float, typer.Option(help="The variance of every key in every direction.")] = 1e-6,
+    samples: Samples = 4000,
+    seed: Seed = 1,
+    unscaled: Unscaled = False,
+    figure: Figure = None,
+    theme: ThemeName = "light",
+    json: Json = False,
+) -> None:
+    """One key swings along its own direction: one head follows it, two heads do not."""
+    from augenmerk.theory.lab_heads import noisy_direction as experiment
+
+    _show(experiment(keys, dim, scale, beta, alpha, samples, seed, _form(unscaled)), figure, theme, json)
+
+
+@app.command("1.6", epilog="Example:  augenmerk theory 1.6 --scale 2 --figure self.svg")
+def without_projections(
+    keys: Keys = 3,
+    dim: Dim = 16,
+    scale: Length = None,
+    samples: Samples = 20,
+    seed: Seed = 1,
+    figure: Figure = None,
+    theme: ThemeName = "light",
+    json: Json = False,
+) -> None:
+    """Self-attention without projections: everything attends to itself."""
+    from augenmerk.theory.lab_self import without_projections as experiment
+
+    _show(experiment(keys, dim, scale, samples, seed), figure, theme, json)
+
+
+@app.command("1.7", epilog="Example:  augenmerk theory 1.7 --figure matrices.svg")
+def with_projections(
+    keys: Keys = 3,
+    dim: Dim = 16,
+    scale: Length = None,
+    samples: Samples = 20,
+    seed: Seed = 1,
+    figure: Figure = None,
+    theme: ThemeName = "light",
+    json: Json = False,
+) -> None:
+    """Self-attention with K, Q and V: the given matrices, and those a solver finds."""
+    from augenmerk.theory.lab_self import with_projections as experiment
+
+    _show(experiment(keys, dim, scale, samples, seed), figure, theme, json)
+
+
+@app.command(epilog="Example:  augenmerk theory scaling --keys 32 --dim 1024 --figure scaling.svg")
+def scaling(
+    keys: Keys = 32,
+    dim: Annotated[int, typer.Option(help="The largest dimension.")] = 1024,
+    samples: Samples = 200,
+    seed: Seed = 1,
+    figure: Figure = None,
+    theme: ThemeName = "light",
+    json: Json = False,
+) -> None:
+    """Why 1/sqrt(d): logits, entropy and gradients against the dimension, with and without it."""
+    from augenmerk.theory.lab_self import scaling as experiment
+
+    _show(experiment(keys, dim, samples, seed), figure, theme, json)
+
+
+@app.command(
+    epilog="Examples:  augenmerk theory check 1.2 --query 'c*(k_a + k_b)'    "
+    "augenmerk theory check 1.4 --query 'q_1 = c*mu_a' --query 'q_2 = c*mu_b'    "
+    "augenmerk theory check 1.7 --query 'K = I' --query 'Q = (u_d*u_a^T + u_c*u_d^T)/B^2' "
+    "--query 'V = (u_b*u_b^T - u_c*u_c^T)/B^2'"
+)
+def check(
+    task: Annotated[str, typer.Argument(help="1.1 to 1.7.")],
+    query: Annotated[
+        list[str] | None,
+        typer.Option(help="Your answer, over the names of the task; one for each query or matrix."),
+    ] = None,
+    samples: Annotated[int, typer.Option(help="How many random instances of each condition.", min=1)] = 100,
+    seed: Seed = 1,
+    unscaled: Unscaled = False,
+    json: Json = False,
+) -> None:
+    """Grade an answer by experiment, and say why it fails where it fails."""
+    from augenmerk.cli.reports import grade_lines
+    from augenmerk.cli.terminal import out, print_json
+    from augenmerk.theory.grading import check as grade
+
+    result = grade(task, query or [], samples=samples, seed=seed, scale=_form(unscaled))
+    if json:
+        print_json(result.as_dict())
+        return
+    for line in grade_lines(result):
+        out().print(line, soft_wrap=True)
+
+
+def _form(unscaled: bool) -> float | None:
+    """The scale of the scores: 1, or the usual 1/sqrt(d)."""
+    return 1.0 if unscaled else None
+
+
+def _show(finding: "Finding", figure: Path | None, theme: str, json: bool) -> None:
+    from augenmerk.cli.reports import finding_lines
+    from augenmerk.cli.terminal import out, print_json
+
+    if figure is not None:
+        from augenmerk.theory.drawing import draw
+
+        _save(figure, lambda colours: draw(finding, colours), theme)
+    if json:
+        print_json(finding.as_dict())
+        return
+    for line in finding_lines(finding):
+        out().print(line, soft_wrap=True)
+
+
+def _save(path: Path, draw: "Callable[[Theme], Drawing]", theme: str) -> None:
+    from augenmerk.cli.terminal import err
+    from augenmerk.figures import picture_format, save, theme_named
+
+    picture_format(path)  # before it is drawn
+    save(draw(theme_named(theme)), path)
+    err().print(f"drew {path}", soft_wrap=True, markup=False)
+
+
+@app.command(
+    "from-run",
+    epilog="Example:  augenmerk theory from-run runs/mine 'Der kleine Hund schläft.' --step 2",
+)
+def from_run(
+    run: Annotated[Path, typer.Argument(help="The run directory.")],
+    sentence: Annotated[str, typer.Argument(help="What to translate.")],
+    step: Annotated[int, typer.Option(help="Which produced token to look at, counted from 1.", min=1)] = 1,
+    head: Annotated[int, typer.Option(help="Which head of multi-head attention, from 1.", min=1)] = 1,
+    beta: Beta = 0.1,
+    eps: Eps = 0.01,
+    samples: Samples = 2000,
+    seed: Seed = 1,
+    figure: Figure = None,
+    theme: ThemeName = "light",
+    json: Json = False,
+) -> None:
+    """Real queries and keys: norms, angles, margins, what could be copied, and what noise would do."""
+    from augenmerk.cli.reports import step_lines
+    from augenmerk.cli.terminal import out, print_json
+    from augenmerk.errors import AugenmerkError
+    from augenmerk.probe import probe
+    from augenmerk.theory.real import examine
+    from augenmerk.translate import load
+
+    found = probe(load(run), sentence, head - 1)
+    if step > len(found.target):
+        raise AugenmerkError(
+            f"--step {step}: the translation has {len(found.target)} tokens, its end included."
+        )
+    if beta < 0 or not 0 < eps < 1:
+        raise AugenmerkError(f"--beta {beta:g} --eps {eps:g}: beta is 0 or more, eps between 0 and 1.")
+    view = examine(
+        found.queries[step - 1], found.keys, found.scale, beta=beta, eps=eps, samples=samples, seed=seed
+    )
+    produced = found.target[step - 1]
+    if figure is not None:
+        from augenmerk.theory.drawing_real import draw_step
+
+        _save(figure, lambda colours: draw_step(view, found.source, produced, colours), theme)
+    if json:
+        named = {"source": sentence, "translation": found.translation.text, "step": step, "token": produced}
+        print_json(
+            {
+                **named,
+                "source_tokens": list(found.source),
+                "target_tokens": list(found.target),
+                **view.as_dict(),
+            }
+        )
+        return
+    for line in step_lines(view, found.source, found.target, step, found.translation.text):
+        out().print(line, soft_wrap=True)

@@ -1,0 +1,136 @@
+"""Real queries and keys: what is taken out of a model is what it attends with."""
+
+import json
+import math
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from augenmerk.bitext import open_bitext
+from augenmerk.config import AttentionName, RunConfig
+from augenmerk.errors import AugenmerkError
+from augenmerk.figures import LIGHT, save
+from augenmerk.model.translator import Translator
+from augenmerk.probe import probe
+from augenmerk.text import Codec
+from augenmerk.theory.attention import attention_weights
+from augenmerk.theory.drawing_real import draw_step
+from augenmerk.theory.reach import reach
+from augenmerk.theory.real import examine
+from augenmerk.train import start, train
+from augenmerk.translate import TextTranslator
+from tests.test_theory_cli import in_process
+
+SENTENCE = "Den roten Ball wirft der Junge."
+
+
+def config_with(attention: str) -> RunConfig:
+    return RunConfig.model_validate(
+        {
+            "data": {"pairs": 60},
+            "text": {"vocabulary_size": 400},
+            "model": {"embedding": 16, "hidden": 24, "key": 16, "heads": 4, "attention": attention},
+            "train": {"epochs": 1, "batch_size": 16, "precision": "fp32", "bleu": False},
+            "search": {"beam": 2, "max_length": 12},
+        }
+    )
+
+
+def untrained(attention: AttentionName) -> TextTranslator:
+    """Random weights attend to something, too; no training is needed to compare."""
+    config = config_with(attention)
+    codec = Codec.train(list(open_bitext("bilderbuch", pairs=60)["train"]), config.text)
+    torch.manual_seed(3)
+    model = Translator(config.model, codec.source.size, codec.target.size).eval()
+    return TextTranslator(model, codec, config)
+
+
+@pytest.mark.parametrize("attention", ["scaled-dot", "dot", "bilinear"])
+def test_the_weights_of_the_probe_are_those_of_the_model(attention: AttentionName) -> None:
+    found = probe(untrained(attention), SENTENCE)
+    assert found.queries.shape == (len(found.target), found.keys.shape[1])
+    assert len(found.keys) == len(found.source)
+    assert found.source[-1] == "</s>"
+    for query, weights in zip(found.queries, found.translation.subword_attention.numpy(), strict=True):
+        np.testing.assert_allclose(attention_weights(query, found.keys, found.scale), weights, atol=1e-5)
+
+
+def test_the_heads_of_a_probe_average_to_the_weights_of_the_model() -> None:
+    translator = untrained("multi-head")
+    heads = [probe(translator, SENTENCE, head) for head in range(4)]
+    weights = np.mean(
+        [[attention_weights(q, each.keys, each.scale) for q in each.queries] for each in heads], axis=0
+    )
+    np.testing.assert_allclose(weights, heads[0].translation.subword_attention.numpy(), atol=1e-5)
+    with pytest.raises(AugenmerkError, match="no head 5: this model has 4"):
+        probe(translator, SENTENCE, 4)
+
+
+@pytest.mark.parametrize("attention", ["none", "mean", "additive"])
+def test_attention_that_is_no_product_is_refused(attention: AttentionName) -> None:
+    with pytest.raises(AugenmerkError, match="no product of queries and keys"):
+        probe(untrained(attention), SENTENCE)
+
+
+def test_an_empty_sentence_is_refused() -> None:
+    with pytest.raises(AugenmerkError, match="no word"):
+        probe(untrained("scaled-dot"), "  ")
+
+
+def test_a_view_says_what_the_geometry_is(tmp_path: Path) -> None:
+    chance = np.random.default_rng(1)
+    keys = chance.standard_normal((6, 3))
+    keys[5] = keys[:4].mean(axis=0)  # hidden
+    query = 3 * chance.standard_normal(3)
+    view = examine(query, keys, 0.7, beta=0.2, samples=4000, seed=2)
+    weights = attention_weights(query, keys, 0.7)
+    for j, key in enumerate(view.keys):
+        found = reach(keys, [j])
+        assert key.copyable is found.possible
+        assert key.weight == pytest.approx(weights[j])
+        assert key.logit == pytest.approx(0.7 * keys[j] @ query)
+        cosine = keys[j] @ query / np.linalg.norm(keys[j]) / np.linalg.norm(query)
+        assert math.cos(math.radians(key.angle)) == pytest.approx(cosine)
+        if found.query is not None:
+            needed = attention_weights(key.query_needed * found.query, keys, 0.7)
+            assert needed[j] >= 1 - view.eps - 1e-9
+    assert not view.keys[5].copyable
+    assert view.keys[5].as_dict()["query_needed"] is None
+    # The noise of 1.3, done with the keys themselves.
+    lambdas = 1 + math.sqrt(0.2) * chance.standard_normal((4000, 6))
+    noisy = attention_weights(query, lambdas[:, :, None] * keys, 0.7)
+    np.testing.assert_allclose([key.noisy_mean for key in view.keys], noisy.mean(axis=0), atol=0.03)
+    assert view.changes == pytest.approx((noisy.argmax(1) != weights.argmax()).mean(), abs=0.05)
+    still = examine(query, keys, 0.7, beta=0.0, samples=10)
+    assert still.changes == 0
+    assert still.keys[0].noisy_low == pytest.approx(still.keys[0].noisy_high)
+    save(draw_step(view, ["[a]", "$b$", "c", "d", "e", "</s>"], "x_1", LIGHT), tmp_path / "step.svg")
+
+
+class Silent:
+    def batch(self, epoch: int, batch: int, batches: int, loss: float, tokens_per_second: float) -> None: ...
+
+    def epoch(self, metrics: Mapping[str, Any]) -> None: ...
+
+
+def test_from_run_on_a_trained_run(tmp_path: Path) -> None:
+    place = tmp_path / "run"
+    train(start(config_with("scaled-dot"), place), torch.device("cpu"), Silent())
+    picture = tmp_path / "step.png"
+    result = in_process("from-run", str(place), SENTENCE, "--json", "--figure", str(picture))
+    assert result.exit_code == 0, result.output
+    found = json.loads(result.stdout)
+    assert len(found["keys"]) == len(found["source_tokens"])
+    assert sum(key["weight"] for key in found["keys"]) == pytest.approx(1)
+    assert picture.stat().st_size > 5000
+    shown = in_process("from-run", str(place), SENTENCE, "--step", "2", "--beta", "0.5").stdout
+    shown = " ".join(shown.split())
+    assert "could be copied by some query" in shown
+    assert "N(1, 0.5)" in shown
+    beyond = in_process("from-run", str(place), SENTENCE, "--step", "99").exception
+    assert isinstance(beyond, AugenmerkError)
+    assert "tokens, its end included" in str(beyond)

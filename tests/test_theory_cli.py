@@ -1,0 +1,160 @@
+"""`augenmerk theory` as a person meets it, and its figures."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from matplotlib.colors import to_hex
+from matplotlib.text import Text
+from typer.testing import CliRunner
+
+from augenmerk.cli import app
+from augenmerk.errors import AugenmerkError
+from augenmerk.figures import DARK, LIGHT, save
+from augenmerk.theory import lab_heads, lab_noise, lab_reach, lab_self
+from augenmerk.theory.drawing import draw
+from augenmerk.theory.findings import Finding
+from tests.test_cli import fails_with_a_sentence, run
+
+EXPERIMENTS: dict[str, Callable[..., Finding]] = {
+    "1.1": lab_reach.copying,
+    "1.2": lab_reach.averaging,
+    "1.3": lab_noise.noisy_average,
+    "1.4": lab_heads.several_heads,
+    "1.5": lab_heads.noisy_direction,
+    "1.6": lab_self.without_projections,
+    "1.7": lab_self.with_projections,
+    "scaling": lab_self.scaling,
+}
+REQUIRED = {"task", "holds", "weights", "output", "error", "bound"}
+
+
+def in_process(*arguments: str) -> Any:
+    """Quicker than a process of its own; test_cli.py and the tests below show that those do the same."""
+    return CliRunner().invoke(app, ["theory", *arguments])
+
+
+@pytest.mark.parametrize("task", EXPERIMENTS)
+@pytest.mark.parametrize("seed", [2])  # docs/theory.md has seed 1
+def test_every_claim_holds(task: str, seed: int) -> None:
+    result = in_process(task, "--json", "--seed", str(seed))
+    assert result.exit_code == 0
+    found = json.loads(result.stdout)
+    assert found.keys() >= REQUIRED
+    assert found["task"] == task
+    assert found["holds"] is True
+    assert sum(found["weights"]) == pytest.approx(1)
+    assert found["error"] <= found["bound"] * (1 + 1e-9) + (0.02 if task in ("1.3", "1.4") else 0)
+    assert all(measure["fits"] for measure in found["measures"])
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("1.1", "--keys", "6", "--dim", "5", "--scale", "50", "--samples", "3"),
+        ("1.1", "--keys", "2", "--dim", "1", "--unscaled", "--samples", "3"),
+        ("1.2", "--keys", "3", "--dim", "3", "--scale", "7", "--unscaled"),
+        ("1.2", "--keys", "40", "--dim", "50", "--eps", "0.3", "--samples", "1"),
+        ("1.3", "--keys", "3", "--dim", "4", "--beta", "0", "--samples", "100"),
+        ("1.3", "--beta", "2", "--scale", "4000", "--samples", "500"),
+        ("1.4", "--heads", "5", "--beta", "0.3", "--unscaled", "--scale", "30"),
+        ("1.4", "--beta", "0.01", "--samples", "500"),
+        ("1.5", "--alpha", "0.01", "--samples", "500"),
+        ("1.5", "--alpha", "0", "--beta", "0.1", "--samples", "500"),
+        ("1.6", "--keys", "6", "--dim", "7", "--scale", "1.5"),
+        ("1.7", "--keys", "5", "--dim", "9", "--scale", "3"),
+        ("scaling", "--keys", "5", "--dim", "3", "--samples", "50"),
+    ],
+)
+def test_claims_hold_for_other_sizes_too(arguments: tuple[str, ...]) -> None:
+    result = in_process(*arguments)
+    assert result.exit_code == 0, result.output
+    assert result.stdout.rstrip().endswith("holds: every number is as predicted.")
+
+
+def test_a_claim_that_is_false_would_be_seen() -> None:
+    """Too small a query breaks no bound, but a wrong prediction is not passed over."""
+    finding = lab_reach.averaging()
+    wrong = finding.measures[0]
+    doctored = Finding(**{**vars(finding), "measures": (type(wrong)("alpha_a", 0.3, 0.5), *finding.measures)})
+    assert finding.holds
+    assert not doctored.holds
+
+
+def test_commands_as_processes(tmp_path: Path) -> None:
+    picture = tmp_path / "hull.svg"
+    result = run("theory", "1.1", "--json", "--figure", str(picture), "--theme", "dark")
+    assert result.returncode == 0, result.stderr
+    assert json.loads(result.stdout)["holds"]
+    assert "hull.svg" in result.stderr
+    assert picture.read_text("utf-8").startswith("<?xml")
+    graded = run("theory", "check", "1.2", "--query", "k_a + k_b", "--samples", "10", "--json")
+    assert graded.returncode == 0, graded.stderr
+    grade = json.loads(graded.stdout)
+    assert grade.keys() >= {"task", "holds", "why", "error"}
+    assert grade["holds"] is False
+    shown = in_process("check", "1.2", "--query", "k_a + k_b", "--samples", "10").stdout
+    assert "fails: the weights on a and b reach only 0.14 each" in shown
+
+
+def test_the_lab_needs_no_torch() -> None:
+    code = "import sys; sys.argv = ['augenmerk', 'theory', '1.3', '--samples', '50']\n"
+    code += "from augenmerk.cli import app\napp(standalone_mode=False)\n"
+    code += "print(sorted({'torch', 'matplotlib', 'tokenizers'} & set(sys.modules)))"
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert result.stdout.rstrip().endswith("[]")
+
+
+def test_bad_input_gets_one_sentence() -> None:
+    sentence = fails_with_a_sentence("theory", "check", "1.2", "--query", "__import__('os').system('ls')")
+    assert "character 12" in sentence
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        (("1.1", "--keys", "1"), "--keys 1 is too small: this task needs 2"),
+        (("1.2", "--keys", "8", "--dim", "7"), "--dim 7 is too small: this task needs 8"),
+        (("1.2", "--eps", "0"), "between 0 and 1"),
+        (("1.3", "--scale", "-3"), "--scale -3 is impossible"),
+        (("1.3", "--beta", "-1"), "--beta -1 is no variance"),
+        (("1.3", "--samples", "5"), "--samples 5 is too small"),
+        (("1.3", "--keys", "3000", "--dim", "3000"), "too large for the lab"),
+        (("1.4", "--heads", "9"), "there can be 2 to 8"),
+        (("1.5", "--alpha", "-1"), "--alpha -1 is no variance"),
+        (("1.6", "--dim", "3"), "--dim 3 is too small: this task needs 4"),
+        (("1.7", "--scale", "100"), "between 0 and 25"),
+        (("scaling", "--keys", "1"), "--keys 1 is too small"),
+        (("1.1", "--figure", "hull.gif"), "a picture ends in"),
+    ],
+)
+def test_sizes_that_cannot_be_get_a_sentence(arguments: tuple[str, ...], reason: str) -> None:
+    result = in_process(*arguments)
+    assert isinstance(result.exception, AugenmerkError)
+    assert reason in str(result.exception)
+
+
+@pytest.mark.parametrize("task", EXPERIMENTS)
+def test_figures_are_drawn_in_both_themes(task: str, tmp_path: Path) -> None:
+    finding = EXPERIMENTS[task](samples=20)
+    light, dark = (draw(finding, theme) for theme in (LIGHT, DARK))
+    for figure, theme in ((light, LIGHT), (dark, DARK)):
+        assert to_hex(figure.get_facecolor()) == theme.paper
+        assert figure.findobj(Text, include_self=False)
+    save(dark, tmp_path / "dark.png", dots_per_inch=40)
+    assert (tmp_path / "dark.png").stat().st_size > 5000
+
+
+def test_a_figure_is_the_same_every_time(tmp_path: Path) -> None:
+    for name in ("a.svg", "b.svg"):
+        save(draw(lab_self.without_projections(samples=1), LIGHT), tmp_path / name)
+    assert (tmp_path / "a.svg").read_bytes() == (tmp_path / "b.svg").read_bytes()
+
+
+def test_keys_in_many_dimensions_are_drawn_without_a_hull(tmp_path: Path) -> None:
+    save(draw(lab_reach.copying(dim=5, samples=1), DARK), tmp_path / "margins.pdf")
+    assert (tmp_path / "margins.pdf").stat().st_size > 1000

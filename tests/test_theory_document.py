@@ -1,0 +1,58 @@
+"""docs/theory.md says what its commands print, and README what the one it shows prints."""
+
+import importlib.util
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+@pytest.fixture(scope="module")
+def script() -> ModuleType:
+    """docs/theory.py, which is a script and not part of the package."""
+    spec = importlib.util.spec_from_file_location("theory_page", ROOT / "docs" / "theory.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_the_page_shows_what_its_commands_print(script: ModuleType) -> None:
+    page = script.PAGE.read_text(encoding="utf-8")
+    assert page.count("```console") >= 16
+    assert script.renewed(page) == page, "renew it: python docs/theory.py"
+
+
+def test_every_number_in_a_paragraph_is_printed_by_a_command_of_its_section(script: ModuleType) -> None:
+    page = script.PAGE.read_text(encoding="utf-8")
+    assert list(script.numbers_from_nowhere(page)) == []
+    assert "0.632 B" in page
+    assert list(script.numbers_from_nowhere(page.replace("0.632 B away", "0.633 B away", 1))) == [
+        "0.633 in '1.6 Self-attention without projections'"
+    ]
+
+
+def test_every_figure_has_the_command_that_draws_it(script: ModuleType) -> None:
+    page = script.PAGE.read_text(encoding="utf-8")
+    drawn = {command.split()[-1] for command in script.FIGURE.findall(page)}
+    there = {f"figures/theory/{path.name}" for path in (ROOT / "docs" / "figures" / "theory").glob("*")}
+    assert drawn | {"figures/theory/from-run.svg"} == there  # that one needs a trained run
+
+
+def test_the_readme_shows_what_its_command_prints(script: ModuleType) -> None:
+    readme = script.README.read_text(encoding="utf-8")
+    assert script.BLOCK.search(readme)
+    assert script.renewed(readme) == readme, "renew it: python docs/theory.py"
+
+
+def test_the_python_on_the_page_runs(capsys: pytest.CaptureFixture[str]) -> None:
+    from tests.test_documents import blocks
+
+    [code] = blocks("docs/theory.md", "python")
+    exec(code, {})
+    printed = capsys.readouterr().out
+    assert printed.count("is copied with weight") + printed.count("is hidden") == 8
+    assert "the scale is all that is missing" in printed

@@ -1,0 +1,163 @@
+"""1.6, 1.7, the solver, and why 1/sqrt(d)."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from augenmerk.errors import AugenmerkError
+from augenmerk.theory.attention import softmax
+from augenmerk.theory.noise import orthonormal
+from augenmerk.theory.reach import distance_from_hull
+from augenmerk.theory.scaling import expected_saturation, saturation, softmax_jacobian
+from augenmerk.theory.self_attention import (
+    INPUTS,
+    PUBLISHED,
+    U_A,
+    U_B,
+    U_C,
+    U_D,
+    WANTED,
+    as_formula,
+    as_sum,
+    in_space,
+    self_attend,
+    solve,
+    with_bystanders,
+)
+
+seeds = st.integers(0, 2**32 - 1)
+
+
+@given(seeds, st.integers(4, 20), st.floats(3, 20))
+def test_without_projections_x_2_attends_to_itself(seed: int, dim: int, B: float) -> None:
+    u = B * orthonormal(4, dim, np.random.default_rng(seed))
+    a, b, c, d = u
+    eye = np.eye(dim)
+    for x_2 in (a, a + d, a + c):
+        x = np.stack([d + b, x_2, c + b])
+        weights, outputs = self_attend(x, eye, eye, eye)
+        assert weights[1, 1] > 0.999
+        assert np.linalg.norm(outputs[1] - x_2) < 0.01 * B
+        # Not by these queries and keys, and not by any others: u_b is outside the hull of the inputs.
+        assert distance_from_hull(b, x) > 0.6 * B
+
+
+@given(seeds, st.integers(4, 20), st.floats(3, 20))
+def test_the_published_projections_give_what_is_wanted(seed: int, dim: int, B: float) -> None:
+    u = B * orthonormal(4, dim, np.random.default_rng(seed))
+    a, b, c, d = u
+    x = np.stack([d + b, a, c + b])
+    K = np.eye(dim)
+    Q = (np.outer(d, a) + np.outer(c, d)) / B**2
+    V = (np.outer(b, b) - np.outer(c, c)) / B**2
+    _, outputs = self_attend(x, K, Q, V)
+    leak = 2 / (math.exp(B**2) + 2)
+    assert np.linalg.norm(outputs[0] - (b - c)) <= leak * 2 * B + 1e-9
+    assert np.linalg.norm(outputs[1] - b) <= leak * 2 * B + 1e-9
+    np.testing.assert_allclose(in_space(PUBLISHED.Q, u), Q, atol=1e-9)
+    np.testing.assert_allclose(in_space(PUBLISHED.V, u), V, atol=1e-9)
+
+
+@settings(max_examples=12)
+@given(seeds)
+def test_whatever_the_solver_finds_works(seed: int) -> None:
+    """Random inputs over three parts, random wanted outputs for two of three positions."""
+    chance = np.random.default_rng(seed)
+    inputs = chance.integers(0, 2, size=(3, 3)).astype(float)
+    wanted = {
+        0: chance.integers(-1, 2, size=3).astype(float),
+        2: chance.integers(-1, 2, size=3).astype(float),
+    }
+    found = solve(inputs, wanted)
+    if found is None:
+        # Two positions that are the same have the same output; and a V maps 0 to 0. Otherwise there is one.
+        same = np.array_equal(inputs[0], inputs[2]) and not np.array_equal(wanted[0], wanted[2])
+        dependent = np.linalg.matrix_rank(inputs) < 3
+        assert same or dependent
+        return
+    _, outputs = self_attend(inputs, found.K, found.Q, found.V, scale=50.0)
+    for position, output in wanted.items():
+        np.testing.assert_allclose(outputs[position], output, atol=1e-6)
+
+
+def test_the_solver_answers_1_7_as_briefly_as_the_specification() -> None:
+    found = solve(INPUTS, WANTED)
+    assert found is not None
+    _, outputs = self_attend(INPUTS, found.K, found.Q, found.V, scale=25.0)
+    np.testing.assert_allclose(outputs[0], U_B - U_C, atol=1e-6)
+    np.testing.assert_allclose(outputs[1], U_B, atol=1e-6)
+    assert np.abs(found.Q).sum() + np.abs(found.V).sum() == pytest.approx(
+        np.abs(PUBLISHED.Q).sum() + np.abs(PUBLISHED.V).sum()
+    )
+
+
+def test_the_solver_knows_when_there_is_nothing_to_find() -> None:
+    assert solve(np.array([[1.0, 0.0], [1.0, 0.0]]), {0: np.array([1.0, 0]), 1: np.array([0, 1.0])}) is None
+    assert solve(np.zeros((2, 2)), {0: np.array([1.0, 0])}) is None
+    with pytest.raises(AugenmerkError, match="too many"):
+        solve(np.eye(6), {i: np.ones(6) for i in range(6)})
+
+
+def test_the_solver_averages_where_a_copy_will_not_do() -> None:
+    """One value only can be made of each input, yet the mean of two is wanted."""
+    inputs = np.eye(3)
+    wanted = {0: U_A[:3], 1: U_B[:3], 2: (U_A + U_B)[:3] / 2}
+    found = solve(inputs, wanted)
+    assert found is not None
+    _, outputs = self_attend(inputs, found.K, found.Q, found.V, scale=50.0)
+    np.testing.assert_allclose(outputs, np.stack(list(wanted.values())), atol=1e-6)
+
+
+def test_formulas_read_as_people_write_them() -> None:
+    assert as_formula(PUBLISHED.V) == "(u_b u_b^T - u_c u_c^T)/B^2"
+    assert as_formula(np.eye(4)) == "I"
+    assert as_formula(np.zeros((4, 4))) == "0"
+    assert as_sum(U_B - U_C) == "u_b - u_c"
+    assert as_sum(0.5 * U_A - 0.25 * U_D) == "0.50 u_a - 0.25 u_d"
+    assert as_sum(-U_A) == "-u_a"
+
+
+def test_bystanders_share_nothing() -> None:
+    wide = with_bystanders(INPUTS, 5)
+    assert wide.shape == (5, 6)
+    assert (wide @ wide.T)[3:, :3].sum() == 0
+    with pytest.raises(AugenmerkError, match="3 or more"):
+        with_bystanders(INPUTS, 2)
+
+
+@settings(max_examples=10)
+@given(seeds, st.integers(2, 30), st.sampled_from([1, 5, 64, 300]), st.booleans())
+def test_logits_have_the_variance_of_the_dimension(seed: int, keys: int, dim: int, plain: bool) -> None:
+    chance = np.random.default_rng(seed)
+    measured = saturation(keys, dim, 500, chance, 1.0 if plain else None)
+    assert measured.expected_logit_variance == pytest.approx(dim if plain else 1.0)
+    gap = abs(measured.logit_variance - measured.expected_logit_variance)
+    # Few samples of a heavy-tailed variance: its error is itself uncertain.
+    assert gap <= 6 * max(measured.logit_variance_error, 0.02 * measured.expected_logit_variance)
+    entropies, gradients = expected_saturation(keys, dim, measured.scale, 4000, chance)
+    for value, error, samples in (
+        (measured.entropy, measured.entropy_error, entropies),
+        (measured.gradient, measured.gradient_error, gradients),
+    ):
+        assert abs(value - samples.mean()) <= 5 * math.hypot(error, samples.std() / math.sqrt(4000)) + 1e-3
+
+
+def test_without_the_scale_the_gradient_vanishes_with_the_dimension() -> None:
+    chance = np.random.default_rng(1)
+    plain = [saturation(16, d, 300, chance, 1.0).gradient for d in (4, 64, 1024)]
+    scaled = [saturation(16, d, 300, chance).gradient for d in (4, 64, 1024)]
+    assert plain[0] > 2 * plain[1] > 4 * plain[2]
+    assert min(scaled) > 0.8
+
+
+@given(seeds, st.integers(2, 6))
+def test_the_jacobian_is_that_of_the_softmax(seed: int, count: int) -> None:
+    logits = np.random.default_rng(seed).standard_normal(count)
+    step = 1e-6
+    columns = [(softmax(logits + step * e) - softmax(logits - step * e)) / (2 * step) for e in np.eye(count)]
+    ours = softmax_jacobian(softmax(logits))
+    np.testing.assert_allclose(ours, np.stack(columns, axis=1), atol=1e-8)
+    assert np.trace(ours) == pytest.approx(1 - (softmax(logits) ** 2).sum())
