@@ -20,3 +20,12 @@ def multi30k_folder() -> Path:
         if place and (Path(place) / "multi30k" / "train.de.gz").is_file():
             return Path(place) / "multi30k"
     pytest.skip("Multi30k is not on this machine: set AUGENMERK_DATA to the folder that holds multi30k/")
+
+
+@pytest.fixture(autouse=True)
+def _own_consoles() -> None:
+    """A console knows the width of the terminal it was made in; each test has a terminal of its own."""
+    from augenmerk.cli.terminal import err, out
+
+    out.cache_clear()
+    err.cache_clear()
