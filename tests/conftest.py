@@ -6,6 +6,10 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+# The models of the tests are tiny: sharing their work among cores takes longer than doing it, and where
+# something else runs too, far longer. Set before torch is there, and for all processes that tests start.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
 # How long an example takes says more about what else the machine does. In CI the examples are always the
 # same, so that a change is judged and not chance; elsewhere every run tries new ones.
 settings.register_profile("augenmerk", deadline=None, derandomize="CI" in os.environ)
