@@ -180,14 +180,18 @@ def _frame(axes: Axes, keys: Array, room: float) -> None:
 
 
 def _name_keys(axes: Axes, keys: Array, theme: Theme) -> None:
-    """Each key's name on its side towards the middle, where no arrow is."""
-    centre = keys.mean(axis=0)
-    for number, key in enumerate(keys, 1):
-        inwards = centre - key
-        offset = 13 * inwards / (np.linalg.norm(inwards) or 1)
+    """Each key's name on its side towards the middle, where no arrow is; keys that touch share one."""
+    centre, touching = keys.mean(axis=0), 0.05 * _extent(keys)
+    left = list(range(len(keys)))
+    while left:
+        together = [j for j in left if np.linalg.norm(keys[j] - keys[left[0]]) < touching] or left[:1]
+        left = [j for j in left if j not in together]
+        place = keys[together].mean(axis=0)
+        inwards = centre - place
+        offset = (13 + 5 * (len(together) - 1)) * inwards / (np.linalg.norm(inwards) or 1)
         axes.annotate(
-            f"$k_{{{number}}}$",
-            key,
+            ", ".join(f"$k_{{{j + 1}}}$" for j in together),
+            place,
             offset,
             textcoords="offset points",
             ha="center",
