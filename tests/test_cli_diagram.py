@@ -164,6 +164,11 @@ def test_a_translation_draws_itself_in_a_notebook(runs: dict[str, Path]) -> None
         (["Hallo.", "--model", "RUN", "--out", "a.gif"], "a.gif: a picture ends in .png, .svg or .pdf"),
         (["--model", "RUN", "--split", "test", "--count", "1", "--out", "RUN/config.toml"], "need a folder"),
         (["--model", "RUN", "--split", "test", "--count", "1", "--format", "gif"], "png, svg, pdf"),
+        (
+            ["--model", "RUN", "--split", "test", "--count", "1", "--out", "RUN/config.toml/pictures"],
+            "cannot be created",
+        ),
+        (["Hallo.", "--model", "RUN", "--out", "RUN/absent/a.svg"], "there is no folder"),
         (["Hallo.", "--model", "no/such/run"], "no/such/run"),
         (["Hallo.", "--model", "RUN", "--beam", "0"], "beam"),
     ],

@@ -330,6 +330,10 @@ any_text = st.one_of(st.text(max_size=12), st.sampled_from(HOSTILE))
 
 
 class TestHtml:
+    def test_a_map_of_nothing_says_so(self) -> None:
+        assert "attends to nothing" in html_map(AttentionMap(["a", "b"], ["c"], [[0, 0]]))
+        assert "attends to nothing" not in html_map(AttentionMap(["a", "b"], ["c"], [[0, 1]]))
+
     def test_every_cell_tells_its_words_and_its_weight(self) -> None:
         shown = AttentionMap(["Hund", END], ["dog", END], [[0.8314, 0.1686], [0.004, 0.996]])
         parsed = Structure(html_map(shown))

@@ -165,6 +165,16 @@ def test_silver_links_where_there_are_no_gold_ones(
     assert (directory.path / "alignments" / "val.silver.align").exists()
 
 
+def test_a_threshold_links_what_reaches_it(augenmerk: Command, there: Path) -> None:
+    arguments = ("evaluate", str(there), "--split", "val", "--beam", "1", "--alignment")
+    recalls = []
+    for threshold in ("0.05", "0.5", "0.95"):
+        [row] = augenmerk.parsed(*arguments, "--threshold", threshold)
+        recalls.append(row["alignment"]["recall"])
+    assert recalls == sorted(recalls, reverse=True)
+    assert recalls[0] > recalls[-1]
+
+
 def test_what_alignment_cannot_mean_is_refused(augenmerk: Command, there: Path, tmp_path: Path) -> None:
     evaluate = ("evaluate", str(there))
     assert "add --alignment" in augenmerk.refusal(*evaluate, "--gold", "x")

@@ -20,6 +20,7 @@ from augenmerk.alignment import (
     pharaoh,
     read_pharaoh,
     shifted,
+    strong_links,
 )
 from augenmerk.bitext import Bitext, Links, SentencePair
 from augenmerk.bitext.files import link_outside
@@ -38,11 +39,16 @@ def measure_alignment(translator: TextTranslator, pairs: Sequence[SentencePair])
     return compare_links(zip(_at(0, reference_links(translator, pairs), pairs), gold, strict=True))
 
 
-def reference_links(translator: TextTranslator, pairs: Sequence[SentencePair]) -> list[Links]:
-    """The end of the reference counts as a word of it, so that at offset -1 its last word has a link too."""
+def reference_links(
+    translator: TextTranslator, pairs: Sequence[SentencePair], threshold: float | None = None
+) -> list[Links]:
+    """By the largest weight of each word, or by all that reach a threshold.
+
+    The end of the reference counts as a word of it, so that at offset -1 its last word has a link too.
+    """
     scored = translator.score_all([(pair.source, pair.target) for pair in pairs])
-    # Nothing is aligned with the end of the source.
-    return [attended_links(translation.attention[:, :-1].tolist()) for translation in scored]
+    maps = [translation.attention[:, :-1].tolist() for translation in scored]  # no link to the source's end
+    return [attended_links(one) if threshold is None else strong_links(one, threshold) for one in maps]
 
 
 def _at(offset: int, links: Sequence[Links], pairs: Sequence[SentencePair]) -> list[Links]:
@@ -60,6 +66,8 @@ class Agreement:
     """A person's own gold links for the split, in Pharaoh format; otherwise those of the bitext or silver."""
     back: TextTranslator | None = None
     """A translator of the other direction: then only links that both find count."""
+    threshold: float | None = None
+    """The weight from which on a source word is linked; None links the one that is attended to most."""
 
     def measure(
         self,
@@ -86,11 +94,11 @@ class Agreement:
 
     def _proposed(self, translator: TextTranslator, pairs: Sequence[SentencePair]) -> dict[int, list[Links]]:
         """The links at each offset; of two translators, each at this offset over its own target."""
-        ours = reference_links(translator, pairs)
+        ours = reference_links(translator, pairs, self.threshold)
         proposed = {offset: _at(offset, ours, pairs) for offset in OFFSETS}
         if self.back is not None:
             turned = [pair.reversed() for pair in pairs]
-            theirs = reference_links(self.back, turned)
+            theirs = reference_links(self.back, turned, self.threshold)
             for offset, links in proposed.items():
                 back = _at(offset, theirs, turned)
                 proposed[offset] = [in_both(here, there) for here, there in zip(links, back, strict=True)]

@@ -29,12 +29,25 @@ def replace_file(path: Path, pieces: Iterable[bytes | memoryview]) -> None:
         temporary.replace(path)
         bring_to_disk(path.parent)
     except OSError as error:
-        raise AugenmerkError(
-            f"{path}: cannot be written ({reason(error)}); what was saved before is still there."
-        ) from None
+        if not path.parent.is_dir():
+            raise AugenmerkError(
+                f"{path}: cannot be written, for there is no folder {path.parent}."
+            ) from None
+        kept = "; what was saved before is still there" if path.exists() else ""
+        raise AugenmerkError(f"{path}: cannot be written ({reason(error)}){kept}.") from None
     finally:
         with suppress(OSError):
             temporary.unlink(missing_ok=True)
+
+
+def make_folder(path: Path) -> None:
+    """Makes the folder that results are to go to, before anybody waits for them."""
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except FileExistsError:
+        raise AugenmerkError(f"{path} is a file; a folder is needed here.") from None
+    except OSError as error:
+        raise AugenmerkError(f"{path}: cannot be created ({reason(error)}).") from None
 
 
 def write_lines(path: Path, lines: Iterable[str]) -> None:

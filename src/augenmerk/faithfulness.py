@@ -6,9 +6,10 @@ word is measured:
     uniform    every source position gets the same weight
     permuted   the same weights, dealt out to other positions at random; the mean over several deals
 
-A word whose probability does not suffer was not predicted from where the map is bright, whatever the map
-looks like. Equation 10 does not look at the attention, so all else that the model knows stays as it was: the
-words before, which it has read, and the summary of the source that the decoder started from.
+A word whose probability does not suffer would have been predicted without looking where the map is bright,
+whatever the map looks like. Equation 10 does not look at the attention, so all else that the model knows
+stays as it was: the words before, which it has read, and the summary of the source that the decoder started
+from.
 """
 
 from collections.abc import Mapping, Sequence

@@ -136,6 +136,12 @@ def evaluate(
     back: Annotated[
         Path | None, typer.Option(help="A run the other way: only links of both count. With --alignment.")
     ] = None,
+    threshold: Annotated[
+        float | None,
+        typer.Option(
+            help="Link all words of this weight, not only the one attended to most. With --alignment."
+        ),
+    ] = None,
     device: Annotated[str, typer.Option(help="auto, cpu or cuda.")] = "auto",
     json: Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")] = False,
 ) -> None:
@@ -143,9 +149,11 @@ def evaluate(
     from augenmerk.cli.evaluation import Aligning
     from augenmerk.cli.evaluation import run as measure
 
-    if not alignment and (gold or back):
-        raise AugenmerkError("--gold and --back say what --alignment compares with: add --alignment.")
-    aligning = Aligning(gold, back) if alignment else None
+    if not alignment and (gold or back or threshold is not None):
+        raise AugenmerkError("--gold, --back and --threshold say how --alignment compares: add --alignment.")
+    if threshold is not None and not 0 < threshold <= 1:
+        raise AugenmerkError(f"--threshold {threshold} is impossible: a weight is between 0 and 1.")
+    aligning = Aligning(gold, back, threshold) if alignment else None
     measure(run, split or [], beam or [], together or [], mbr, against, ter, aligning, device, json)
 
 

@@ -20,7 +20,7 @@ from augenmerk.diagrams import (
     index_page,
     terminal_map,
 )
-from augenmerk.durable import replace_file
+from augenmerk.durable import make_folder, replace_file
 from augenmerk.errors import AugenmerkError
 from augenmerk.evaluate import open_data
 from augenmerk.figures import FORMATS, Theme, picture_format, save, theme_named
@@ -174,7 +174,7 @@ def _titles(models: Sequence[Path]) -> list[str | None]:
 def _write_page(wish: Wish, drawn: Sequence[Drawn], theme: Theme) -> tuple[list[Path], Path]:
     """Numbered pictures, and a page that shows all of them without needing any."""
     assert wish.out is not None
-    wish.out.mkdir(parents=True, exist_ok=True)
+    make_folder(wish.out)
     files, cards = [], []
     digits = len(str(len(drawn)))
     for number, each in enumerate(drawn, 1):

@@ -29,6 +29,7 @@ class Aligning(NamedTuple):
 
     gold: Path | None
     back: Path | None
+    threshold: float | None = None
 
 
 def run(
@@ -112,14 +113,14 @@ def _agreement(
     if alignment.gold is not None and len(splits) > 1:
         raise AugenmerkError("--gold has the links of one split; give one --split.")
     if alignment.back is None:
-        return Agreement(bitext, alignment.gold)
+        return Agreement(bitext, alignment.gold, threshold=alignment.threshold)
     other = open_data(RunDirectory.open(alignment.back).config.data)
     if (other.source_language, other.target_language) != (bitext.target_language, bitext.source_language):
         raise AugenmerkError(
             f"{alignment.back} translates from {other.source_language} to {other.target_language}; --back "
             f"takes a run from {bitext.target_language} to {bitext.source_language}."
         )
-    return Agreement(bitext, alignment.gold, load(alignment.back, device))
+    return Agreement(bitext, alignment.gold, load(alignment.back, device), alignment.threshold)
 
 
 def _print_alignment(rows: Iterable[Row]) -> None:

@@ -9,11 +9,10 @@ from rich.markup import escape
 from rich.table import Table
 
 from augenmerk.checkpoint import RunDirectory
-from augenmerk.cli.patterns import prepare_folder
 from augenmerk.cli.terminal import err, out, print_json
 from augenmerk.cli.training import choose_device
 from augenmerk.diagrams import AttentionMap, Card, draw_heat_map, html_map, index_page
-from augenmerk.durable import replace_file
+from augenmerk.durable import make_folder, replace_file
 from augenmerk.errors import AugenmerkError
 from augenmerk.evaluate import open_data
 from augenmerk.faithfulness import REPLACEMENTS, Faithfulness, measure_faithfulness, summarise
@@ -43,7 +42,7 @@ class Wish:
         if self.reference and self.beam is not None:
             raise AugenmerkError("References are read, not searched for; give --reference or --beam.")
         if self.out is not None:
-            prepare_folder(self.out)
+            make_folder(self.out)
 
 
 def run(wish: Wish, json: bool) -> None:
@@ -115,7 +114,8 @@ def _write(wish: Wish, folder: Path, chosen: Mapping[int, Faithfulness], summary
     intro = (
         f"Beside each map of attention: the log-probability (in nats) of each word, and by how much it "
         f"drops when, at this word, the attention is replaced by uniform weights, or by its own weights "
-        f"dealt out to other words. A word that loses nothing was not predicted from what it attends to."
+        f"dealt out to other words. A word that loses nothing would have been predicted without looking "
+        f"there."
         f"\n\nOver {summary['sentences']:,} sentences of {summary['split']}, a word loses "
         f"{summary['uniform']['mean_drop']:.2f} on average under uniform weights and "
         f"{summary['permuted']['mean_drop']:.2f} under permuted ones; the perplexity rises from "

@@ -13,7 +13,7 @@ from augenmerk.checkpoint import RunDirectory
 from augenmerk.cli.terminal import err, out, print_json
 from augenmerk.cli.training import choose_device
 from augenmerk.diagrams import draw_heat_map
-from augenmerk.durable import reason, replace_file
+from augenmerk.durable import make_folder, replace_file
 from augenmerk.errors import AugenmerkError
 from augenmerk.evaluate import open_data
 from augenmerk.figures import DARK, save
@@ -44,17 +44,7 @@ class Wish:
         if self.reference and self.beam is not None:
             raise AugenmerkError("References are read, not searched for; give --reference or --beam.")
         if self.out is not None:
-            prepare_folder(self.out)
-
-
-def prepare_folder(path: Path) -> None:
-    """Makes the folder that pictures are to go to, before anybody waits for them."""
-    try:
-        path.mkdir(parents=True, exist_ok=True)
-    except FileExistsError:
-        raise AugenmerkError(f"{path} is a file; pictures need a folder for --out.") from None
-    except OSError as error:
-        raise AugenmerkError(f"{path}: cannot be created ({reason(error)}).") from None
+            make_folder(self.out)
 
 
 def run(wish: Wish, json: bool) -> None:
@@ -120,7 +110,8 @@ def _intro(wish: Wish, summary: Mapping[str, Any], count: int) -> str:
     return (
         f"{summary['sentences']:,} sentences of {summary['split']}, {what}; below, the {count} most striking "
         f"{kind}. Rows are the words produced, columns the words of the source.\n\n"
-        f"Inversion: a word moved over two source words or more. Monotone: none did. Spread: a word looks at "
+        f"Inversion: a word moved over two source words or more (how many it passed is how many places it "
+        f"moved). Monotone: none did. Spread: a word looks at "
         f"much of the source. Stuck: five words or more in a row look at the same one. Shifted: the diagonal "
         f"lies a word over from where it should be."
     )

@@ -43,8 +43,9 @@ def html_map(one: AttentionMap, *, theme: Theme | None = None, style: bool = Tru
     parts.append(_table(one) if one.source_words and one.target_words else "<p>nothing to show: no words</p>")
     if one.reference:
         parts.append(f'<p class="am-reference"><span>Reference</span> {_text(one.reference)}</p>')
-    if one.note:
-        parts.append(f'<p class="am-note">{_text(one.note)}</p>')
+    note = one.note or ("" if one.matrix.any() else "It attends to nothing: all weights are 0.")
+    if note:
+        parts.append(f'<p class="am-note">{_text(note)}</p>')
     parts.append("</figure>")
     return "".join(parts)
 
