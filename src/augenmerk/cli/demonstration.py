@@ -48,6 +48,8 @@ def run(place: Path, device: str, json: bool) -> None:
     out().print(
         f"\nThe runs are in {place}. Next:\n"
         f'  augenmerk translate --model {best} "Die Katze springt auf den Tisch." --json\n'
+        f'  augenmerk diagram --model {best} "Das Mädchen lacht, weil der Hund den Ball gefangen hat."\n'
+        f"  augenmerk patterns {best} --split test --kind inversion --top 12 --out patterns\n"
         f"  augenmerk evaluate {best} --split test --against {rows[1]['run']}\n"
         f"  augenmerk train quick --data bilderbuch --attention additive",
         soft_wrap=True,
