@@ -7,6 +7,7 @@ import json
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -203,6 +204,26 @@ def test_the_page_is_whole_escaped_and_needs_no_network(page: str) -> None:
         "ab" * 32,
     ):
         assert expected in text
+
+
+def test_with_one_variant_what_is_said_about_beams_leads(result: StudyResult, page: str) -> None:
+    said = "Beam 5 repairs 30 of 200."
+    assert page.index(said) > page.index("<h2>Beam search</h2>")
+    alone = report_page(replace(result, variants=result.variants[:1], comparisons=()))
+    assert alone.count(said) == 1
+    assert alone.index(said) < alone.index("</header>")
+
+
+def test_what_rounds_to_nothing_has_no_sign(result: StudyResult) -> None:
+    tree = result.to_dict()
+    tree["comparisons"][0] |= {"difference": -0.001, "interval": [-0.002, 0.001]}
+    tree["comparisons"][0]["seeds"][0]["difference"] = -0.001
+    tree["variants"][0]["summaries"][0] |= {"mean": -0.001, "interval": [-0.004, 0.004]}
+    tree["beam_rows"][0]["model_score"] = -0.0001
+    near = StudyResult.from_dict(tree)
+    text = " ".join(" ".join(read(report_page(near)).texts).split())
+    assert "test BLEU +0.00 +0.00 to +0.00 0.04 0.046 +0.00" in text
+    assert not re.search(r"-0\.0+\b", text + markdown_table(near) + latex_table(near))
 
 
 def test_a_study_without_any_run_is_reported_as_what_it_is(result: StudyResult) -> None:

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -360,6 +360,13 @@ def test_runs_that_do_not_exist_yet(
     assert "No run of mean is finished yet: it is left out of the comparisons." in one.remarks
     assert one.variants[0].remarks == ("no run is finished yet",)
     assert one.variants[1].remarks == ("2 runs: a small sample",)
+
+
+def test_one_variant_is_said_to_be_alone_unless_its_beams_are_compared(study: Study, tmp_path: Path) -> None:
+    alone = "There is one variant: nothing is compared with it."
+    one = replace(study, variants=study.variants[:1], runs=study.runs_of(study.variants[0]))
+    assert alone not in collect(one, tmp_path).remarks
+    assert alone in collect(replace(one, beams=(1,)), tmp_path).remarks
 
 
 def test_unequal_seeds_and_a_single_run(

@@ -16,7 +16,7 @@ from augenmerk.report.tables import (
     parameters,
     what_the_table_says,
 )
-from augenmerk.study.result import MEASURES, ComparisonResult, Provenance, StudyResult
+from augenmerk.study.result import MEASURES, BeamRepair, ComparisonResult, Provenance, StudyResult
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -40,16 +40,23 @@ def report_page(result: StudyResult) -> str:
 
 def _header(result: StudyResult) -> str:
     state = "" if result.complete else '<p class="warning">This study is not complete yet.</p>'
-    answer = _list(
+    compared = [
         each.in_words
         for each in result.comparisons
         if (each.measure, each.split) == ("bleu", result.splits[0])
-    )
+    ]
+    answer = _list([*compared, *(each.in_words for each in _leading_repairs(result))])
     remarks = "".join(f"<p>{escape(remark)}</p>" for remark in result.remarks)
     return (
         f'<header><p class="kind">Study “{escape(result.name)}”</p><h1>{escape(result.question)}</h1>{state}'
         f'<div class="answer">{answer}</div><div class="remarks">{remarks}</div></header>'
     )
+
+
+def _leading_repairs(result: StudyResult) -> list[BeamRepair]:
+    """Where one variant is searched with several beams, they are what the study asks about."""
+    leads = len(result.variants) == 1
+    return [each for each in result.beam_repairs if leads and each.split == result.splits[0]]
 
 
 def _table(result: StudyResult) -> str:
@@ -112,7 +119,7 @@ def _comparison(each: ComparisonResult) -> str:
     digits = MEASURES[each.measure].digits
 
     def signed(value: float) -> str:
-        return f"{value:+.{digits}f}"
+        return f"{value:+z.{digits}f}"  # z: not -0.00
 
     low, high = each.interval
     return (
@@ -163,7 +170,7 @@ def _beams(result: StudyResult) -> str:
         rows = "".join(
             f'<tr><th scope="row">{escape(row.variant)}</th><td>{row.beam}</td>'
             f"<td>{row.bleu:.2f}<small>{row.bleu_low:.2f} to {row.bleu_high:.2f}</small></td>"
-            f"<td>{row.length_ratio:.3f}</td><td>{row.model_score:.3f}</td>"
+            f"<td>{row.length_ratio:.3f}</td><td>{row.model_score:z.3f}</td>"
             f"<td>{1000 * row.seconds_per_sentence:.1f}</td></tr>"
             for row in result.beam_rows
             if row.split == split
@@ -176,7 +183,8 @@ def _beams(result: StudyResult) -> str:
             "<th>length ratio</th><th>mean score by the model</th><th>ms per sentence</th></tr></thead>"
             f"<tbody>{rows}</tbody></table></div>"
         )
-    said = _list(repair.in_words for repair in result.beam_repairs)
+    leading = _leading_repairs(result)
+    said = _list(repair.in_words for repair in result.beam_repairs if repair not in leading)
     return _section(
         "Beam search",
         "".join(parts)

@@ -305,7 +305,7 @@ def _remarks(study: Study, finished: Mapping[str, Sequence[Finished]]) -> list[s
             remarks.append(f"No run of {name} is finished yet: it is left out of the comparisons.")
         elif len(some) == 1:
             remarks.append(f"{name} has {runs(1)}: there is no variance, and no interval over seeds.")
-    if len(study.variants) == 1:
+    if len(study.variants) == 1 and len(study.beams) == 1:
         remarks.append("There is one variant: nothing is compared with it.")
     counts = {len(some) for some in finished.values() if some}
     if counts and max(counts) < FEW_SEEDS:
