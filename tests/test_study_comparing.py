@@ -140,8 +140,9 @@ def test_a_wider_beam_that_repairs_errors() -> None:
     assert repair.bleu_narrow is not None
     assert repair.bleu_narrow < 60
     assert repair.in_words.startswith(
-        "mean on test: beam 5 finds a translation that the model likes better for 40 of 2 x 60 sentences (33%), "
-        f"whose BLEU goes from {repair.bleu_narrow:.1f} to 100.0. For 40 it finds one the model likes less. "
+        "mean on test: beam 5 finds a translation that the model likes better for 40 of 2 x 60 sentences "
+        f"(33%), whose BLEU goes from {repair.bleu_narrow:.1f} to 100.0. For 40 it finds one the model likes "
+        "less. "
     )
     assert repair.in_words.endswith(". 2 runs: a small sample. Only 60 sentences: a small sample.")
 

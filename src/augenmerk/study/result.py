@@ -17,6 +17,8 @@ from augenmerk.durable import parse_object, read_text, reading, replace_file
 from augenmerk.errors import AugenmerkError
 
 RESULT = "study.json"
+LOCK = ".lock"
+"""Beside it; held by whoever works on the study, and left there."""
 FORMAT = 1
 
 Interval = tuple[float, float]
@@ -338,7 +340,7 @@ class StudyResult:
 
     @classmethod
     def from_dict(cls, tree: Mapping[str, Any]) -> Self:
-        return TypeAdapter(cls).validate_python(tree)
+        return TypeAdapter(cls).validate_python(_plain(tree))
 
     def save(self, folder: Path) -> None:
         text = json.dumps(self.to_dict(), ensure_ascii=False, indent=1, allow_nan=False)
@@ -349,6 +351,11 @@ class StudyResult:
         """From a study's directory, or the file itself."""
         path = place / RESULT if place.is_dir() else place
         if not path.exists():
+            if (place / LOCK).exists() and (place / "runs").is_dir():
+                raise AugenmerkError(
+                    f"{place} is a study that has not come to its end: `augenmerk study FILE --out {place}` "
+                    f"goes on with it, and then there is something to report."
+                )
             raise AugenmerkError(f"{place} holds no study: expected a folder with {RESULT} in it.")
         with reading(path):
             tree = parse_object(read_text(path))
@@ -359,6 +366,11 @@ class StudyResult:
             except ValidationError as error:
                 first = error.errors(include_url=False)[0]
                 raise ValueError(f"{'.'.join(map(str, first['loc']))}: {first['msg']}") from None
+
+
+def check(part: "VariantResult | Example | Provenance") -> None:
+    """Complains with a ValueError about what could not be written, or not be read again."""
+    TypeAdapter(type(part)).validate_python(_plain(asdict(part)))
 
 
 def _plain(value: Any) -> Any:
