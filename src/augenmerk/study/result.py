@@ -5,13 +5,12 @@ as JSON, and read again without torch and without the runs.
 """
 
 import json
-import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import AfterValidator, Field, TypeAdapter, ValidationError
 
 from augenmerk.durable import parse_object, read_text, reading, replace_file
 from augenmerk.errors import AugenmerkError
@@ -21,7 +20,12 @@ LOCK = ".lock"
 """Beside it; held by whoever works on the study, and left there."""
 FORMAT = 1
 
+ROUNDING = 1e-6
+LARGEST = 2**63
+"""No figure lies beyond: seeds are below it, and charts cannot be drawn far beyond."""
+
 Interval = tuple[float, float]
+Beam = Annotated[int, Field(ge=1)]
 State = Literal["finished", "unfinished", "missing", "failed"]
 """Of a run: trained and measured; begun; not begun; given up with a complaint."""
 
@@ -49,6 +53,12 @@ MEASURES: Mapping[str, Measure] = {
 }
 
 
+def _known(measure: str) -> str:
+    if measure not in MEASURES:
+        raise ValueError(f"'{measure}' is no measure")
+    return measure
+
+
 @dataclass(frozen=True)
 class RunResult:
     """One run of a variant."""
@@ -70,11 +80,11 @@ class RunResult:
 class Summary:
     """One figure of a variant over its seeds."""
 
-    measure: str
+    measure: Annotated[str, AfterValidator(_known)]
     """A key of `MEASURES`."""
     split: str | None
     """None where it belongs to training: the validation loss, the seconds."""
-    beam: int | None
+    beam: Beam | None
     """None where it does not depend on the search."""
     values: dict[int, float]
     """By seed."""
@@ -102,7 +112,7 @@ class Curve:
 
     measure: str
     """As metrics.jsonl calls it."""
-    points: tuple[CurvePoint, ...]
+    points: Annotated[tuple[CurvePoint, ...], Field(min_length=1)]
 
 
 @dataclass(frozen=True)
@@ -115,6 +125,10 @@ class LengthBin:
     bleu: float
     low: float
     high: float
+
+    def __post_init__(self) -> None:
+        if not self.low - ROUNDING <= self.bleu <= self.high + ROUNDING:
+            raise ValueError(f"the mean {self.bleu} is not between {self.low} and {self.high}")
 
 
 @dataclass(frozen=True)
@@ -160,7 +174,7 @@ class ComparisonResult:
     against: str
     measure: Literal["bleu", "loss"]
     split: str
-    beam: int | None
+    beam: Beam | None
     """None for the loss, which does not depend on the search."""
     sentences: int
     seeds: tuple[SeedComparison, ...]
@@ -187,7 +201,7 @@ class BeamRow:
 
     variant: str
     split: str
-    beam: int
+    beam: Beam
     runs: int
     bleu: float
     bleu_low: float
@@ -304,10 +318,10 @@ class StudyResult:
     name: str
     question: str
     factors: tuple[str, ...]
-    seeds: tuple[int, ...]
-    splits: tuple[str, ...]
-    beams: tuple[int, ...]
-    variants: tuple[VariantResult, ...]
+    seeds: Annotated[tuple[int, ...], Field(min_length=1)]
+    splits: Annotated[tuple[str, ...], Field(min_length=1)]
+    beams: Annotated[tuple[Beam, ...], Field(min_length=1)]
+    variants: Annotated[tuple[VariantResult, ...], Field(min_length=1)]
     comparisons: tuple[ComparisonResult, ...]
     beam_rows: tuple[BeamRow, ...]
     beam_repairs: tuple[BeamRepair, ...]
@@ -378,6 +392,6 @@ def _plain(value: Any) -> Any:
         return {str(key): _plain(inner) for key, inner in value.items()}
     if isinstance(value, list | tuple):
         return [_plain(inner) for inner in value]
-    if isinstance(value, float) and not math.isfinite(value):
-        raise ValueError(f"{value} cannot be written as JSON")
+    if isinstance(value, int | float) and not abs(value) <= LARGEST:
+        raise ValueError(f"{value:g} is no figure" if isinstance(value, float) else "a number is too large")
     return value
