@@ -353,7 +353,9 @@ def changed(tree: Any, path: tuple[Any, ...], value: Any) -> Any:
     return tree
 
 
-ODD = st.sampled_from([None, [], {}, [[]], "", "x", -1, 0, 3, 0.5, -2.5, 1e300, float("nan"), True, 10**30])
+ODD: st.SearchStrategy[Any] = st.sampled_from(
+    [None, [], {}, [[]], "", "x", -1, 0, 3, 0.5, -2.5, 1e300, float("nan"), True, 10**30]
+)
 
 
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])

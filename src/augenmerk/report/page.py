@@ -297,7 +297,7 @@ section.card{margin:1.2rem 0}
 .remarks,.note{color:var(--quiet);font-size:.88rem}.remarks p{margin:.2rem 0}
 .warning{color:var(--accent);font-weight:600}
 .scroll{overflow-x:auto}
-.figures{font-size:.92rem;font-variant-numeric:tabular-nums;width:100%}
+.figures{font-size:.85rem;font-variant-numeric:tabular-nums;width:100%}
 .figures th,.figures td{padding:.35rem .45rem;text-align:right;vertical-align:top;white-space:nowrap}
 .figures thead th{border-bottom:1px solid var(--ink);vertical-align:bottom;white-space:normal}
 .figures tbody tr+tr>*{border-top:1px solid var(--faint)}
@@ -307,12 +307,19 @@ section.card{margin:1.2rem 0}
 .published{color:var(--quiet);font-style:italic}
 .charts{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,20rem),1fr));gap:.5rem}
 .chart{margin:.4rem 0;max-width:35rem}.chart img{width:100%;height:auto}
-.pictures .am{padding:.5rem .3rem}.pictures .am .am-map::after{content:""}
-.pictures .am-large tbody td{min-width:25px;width:25px;height:22px;font-size:9.5px}
+.pictures .am{padding:.5rem 0;font-size:12px}.pictures .am .am-note{width:0;min-width:100%}
+.pictures .am-large tbody td{min-width:17px;width:17px;height:17px;font-size:8px}
+.pictures .am tbody th{padding-right:.3em}
+@media (min-width:90rem){.pictures .am{font-size:13px}
+.pictures .am-large tbody td{min-width:23px;width:23px;height:21px;font-size:9.5px}}
 h3{font-size:1rem;margin:1.2rem 0 .4rem}
 pre{overflow-x:auto;font-size:.82rem;line-height:1.4;background:var(--paper);padding:.8rem;border-radius:6px;
 column-width:17rem}
 code{overflow-wrap:anywhere}
 @media print{.card{break-inside:auto}.chart,.am,tr{break-inside:avoid}pre{white-space:pre-wrap}
-.scroll{overflow:visible}.figures{font-size:7.5pt}.figures th,.figures td{padding:.25rem .3rem}}
+.scroll{overflow:visible}.figures{font-size:7pt}.figures th,.figures td{padding:.2rem .25rem}
+.figures td:has(code){white-space:normal}
+.figures .variance{display:block}.figures .problem{min-width:0}
+.pictures .am-large tbody td{min-width:14px;width:14px;height:14px;font-size:6.5px}
+.pictures .am{font-size:9.5px}}
 """.replace("\n", "")
