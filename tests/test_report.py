@@ -1,5 +1,6 @@
 """Reports: every number on them is one of study.json, whatever names the variants have."""
 
+import copy
 import csv
 import io
 import itertools
@@ -7,16 +8,20 @@ import json
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from augenmerk.cli import app
+from augenmerk.errors import AugenmerkError
 from augenmerk.report import csv_table, latex_table, markdown_table, report_page
 from augenmerk.report.charts import spread
 from augenmerk.study.result import (
@@ -205,6 +210,26 @@ def test_the_page_is_whole_escaped_and_needs_no_network(page: str) -> None:
         assert expected in text
 
 
+def test_with_one_variant_what_is_said_about_beams_leads(result: StudyResult, page: str) -> None:
+    said = "Beam 5 repairs 30 of 200."
+    assert page.index(said) > page.index("<h2>Beam search</h2>")
+    alone = report_page(replace(result, variants=result.variants[:1], comparisons=()))
+    assert alone.count(said) == 1
+    assert alone.index(said) < alone.index("</header>")
+
+
+def test_what_rounds_to_nothing_has_no_sign(result: StudyResult) -> None:
+    tree = result.to_dict()
+    tree["comparisons"][0] |= {"difference": -0.001, "interval": [-0.002, 0.001]}
+    tree["comparisons"][0]["seeds"][0]["difference"] = -0.001
+    tree["variants"][0]["summaries"][0] |= {"mean": -0.001, "interval": [-0.004, 0.004]}
+    tree["beam_rows"][0]["model_score"] = -0.0001
+    near = StudyResult.from_dict(tree)
+    text = " ".join(" ".join(read(report_page(near)).texts).split())
+    assert "test BLEU +0.00 +0.00 to +0.00 0.04 0.046 +0.00" in text
+    assert not re.search(r"-0\.0+\b", text + markdown_table(near) + latex_table(near))
+
+
 def test_a_study_without_any_run_is_reported_as_what_it_is(result: StudyResult) -> None:
     tree = result.to_dict()
     for each in tree["variants"]:
@@ -309,6 +334,64 @@ def test_what_is_no_study_is_refused(content: str | None, complaint: str, tmp_pa
     answer = command(tmp_path)
     assert complaint in str(answer.exception)
     assert "\n" not in str(answer.exception)
+
+
+def places(tree: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """Of everything in a tree of JSON."""
+    for key, inner in tree.items() if isinstance(tree, dict) else enumerate(tree):
+        yield (*path, key)
+        if isinstance(inner, dict | list):
+            yield from places(inner, (*path, key))
+
+
+def changed(tree: Any, path: tuple[Any, ...], value: Any) -> Any:
+    tree = copy.deepcopy(tree)
+    inner = tree
+    for key in path[:-1]:
+        inner = inner[key]
+    inner[path[-1]] = value
+    return tree
+
+
+ODD: st.SearchStrategy[Any] = st.sampled_from(
+    [None, [], {}, [[]], "", "x", -1, 0, 3, 0.5, -2.5, 1e300, float("nan"), True, 10**30]
+)
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=st.data())
+def test_whatever_stands_in_a_file_there_is_a_page_or_a_sentence(
+    result: StudyResult, tmp_path: Path, data: st.DataObject
+) -> None:
+    whole = result.to_dict()
+    tree = changed(whole, data.draw(st.sampled_from(list(places(whole)))), data.draw(ODD))
+    (tmp_path / "study.json").write_text(json.dumps(tree), encoding="utf-8")
+    with suppress(AugenmerkError):
+        found = StudyResult.load(tmp_path)
+        for write in (report_page, markdown_table, latex_table, csv_table):
+            assert write(found)
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "complaint"),
+    [
+        (("splits",), [], "splits: Tuple should have at least 1 item"),
+        (("beams",), [], "beams: Tuple should have at least 1 item"),
+        (("beams",), [0], "beams.0: Input should be greater than or equal to 1"),
+        (("variants",), [], "variants: Tuple should have at least 1 item"),
+        (("variants", 0, "curves", 0, "points"), [], "points: Tuple should have at least 1 item"),
+        (("variants", 0, "summaries", 0, "measure"), "luck", "'luck' is no measure"),
+        (("variants", 0, "by_length", 0, "low"), 60.0, "the mean 50.5 is not between 60.0 and 52.0"),
+        (("variants", 0, "summaries", 0, "mean"), float("nan"), "nan is no figure"),
+        (("variants", 0, "curves", 0, "points", 0, "epoch"), 10**400, "a number is too large"),
+    ],
+)
+def test_a_file_that_cannot_be_drawn_is_refused_when_it_is_read(
+    result: StudyResult, path: tuple[Any, ...], value: Any, complaint: str, tmp_path: Path
+) -> None:
+    (tmp_path / "study.json").write_text(json.dumps(changed(result.to_dict(), path, value)))
+    with pytest.raises(AugenmerkError, match=f"study.json: damaged, .*{re.escape(complaint)}"):
+        StudyResult.load(tmp_path)
 
 
 def test_an_unknown_format_is_refused(result: StudyResult, tmp_path: Path) -> None:

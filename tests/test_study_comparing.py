@@ -67,6 +67,12 @@ FIVE = tuple(SeedComparison(seed, 1.0, 0.01) for seed in range(5))
             "(p < 0.001). 5 pairs of runs.",
         ),
         (
+            {"seeds": FIVE, "difference": -0.01, "interval": (-0.04, 0.03), "p_corrected": 0.5},
+            1,
+            "scaled-dot is less than 0.1 BLEU below mean on test with greedy search, 95% 0.0 to 0.0 "
+            "(p = 0.5), which may be chance. 5 pairs of runs.",
+        ),
+        (
             {"seeds": FIVE[:1], "seed_deviation": None, "sentences": 50},
             1,
             "scaled-dot is 11.3 BLEU above mean on test with greedy search, 95% 10.6 to 12.0 (p < 0.001). "
@@ -108,14 +114,18 @@ def test_every_two_variants_are_compared_and_corrected_together() -> None:
 
 
 def translated(hypotheses: list[str], scores: list[float]) -> Translated:
-    return Translated({}, bleu_counts(hypotheses, REFERENCES), hypotheses, scores)
+    references = REFERENCES * (len(hypotheses) // len(REFERENCES))
+    return Translated({}, bleu_counts(hypotheses, references), hypotheses, scores)
 
 
 def test_a_wider_beam_that_finds_the_same() -> None:
     narrow, wide = translated(BAD, [-3.0] * 60), translated(BAD, list(-3.0 + np.linspace(-1e-6, 1e-6, 60)))
     [repair] = beam_repairs("mean", "test", {1: [narrow], 5: [wide]})
     assert (repair.better, repair.worse, repair.bleu_narrow, repair.bleu_wide) == (0, 0, None, None)
-    assert repair.in_words == "mean on test: beam 5 repairs no search error of greedy search."
+    assert repair.in_words == (
+        "mean on test: beam 5 repairs no search error of greedy search. "
+        "One run: this says nothing about other seeds. Only 60 sentences: a small sample."
+    )
 
 
 def test_a_wider_beam_that_repairs_errors() -> None:
@@ -130,6 +140,21 @@ def test_a_wider_beam_that_repairs_errors() -> None:
     assert repair.bleu_narrow is not None
     assert repair.bleu_narrow < 60
     assert repair.in_words.startswith(
-        "mean on test: beam 5 finds a translation that the model likes better for 40 of 120 sentences (33%), "
-        f"whose BLEU goes from {repair.bleu_narrow:.1f} to 100.0. For 40 it finds one the model likes less. "
+        "mean on test: beam 5 finds a translation that the model likes better for 40 of 2 x 60 sentences "
+        f"(33%), whose BLEU goes from {repair.bleu_narrow:.1f} to 100.0. For 40 it finds one the model likes "
+        "less. "
     )
+    assert repair.in_words.endswith(". 2 runs: a small sample. Only 60 sentences: a small sample.")
+
+
+def test_the_sentence_about_a_beam_says_on_how_many_runs_it_rests() -> None:
+    narrow, wide = translated(BAD * 4, [-3.0] * 240), translated(GOOD * 4, [-2.0] * 240)
+    said = {
+        count: beam_repairs("mean", "test", {1: [narrow] * count, 5: [wide] * count})[0].in_words
+        for count in (1, 4, 5)
+    }
+    assert "240 of 240 sentences (100%)" in said[1]
+    assert "960 of 4 x 240 sentences (100%)" in said[4]
+    assert said[1].endswith(" One run: this says nothing about other seeds.")
+    assert said[4].endswith(" 4 runs: a small sample.")
+    assert said[5].endswith(" 5 runs.")

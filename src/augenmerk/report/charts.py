@@ -59,8 +59,9 @@ def lengths_chart(result: StudyResult, theme: Theme) -> Figure:
             colour, style = _look(place, theme)
             xs = list(range(len(bins)))
             means = [each.bleu for each in bins]
-            spread = [[m - each.low for m, each in zip(means, bins, strict=True)]]
-            spread.append([each.high - m for m, each in zip(means, bins, strict=True)])
+            # A mean of equal figures may lie a rounding error beyond them.
+            spread = [[max(0.0, m - each.low) for m, each in zip(means, bins, strict=True)]]
+            spread.append([max(0.0, each.high - m) for m, each in zip(means, bins, strict=True)])
             axes.errorbar(
                 xs, means, spread, color=colour, linestyle=style, linewidth=2, marker="o", capsize=3
             )

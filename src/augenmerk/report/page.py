@@ -16,7 +16,7 @@ from augenmerk.report.tables import (
     parameters,
     what_the_table_says,
 )
-from augenmerk.study.result import MEASURES, ComparisonResult, Provenance, StudyResult
+from augenmerk.study.result import MEASURES, BeamRepair, ComparisonResult, Provenance, StudyResult
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -40,16 +40,23 @@ def report_page(result: StudyResult) -> str:
 
 def _header(result: StudyResult) -> str:
     state = "" if result.complete else '<p class="warning">This study is not complete yet.</p>'
-    answer = _list(
+    compared = [
         each.in_words
         for each in result.comparisons
         if (each.measure, each.split) == ("bleu", result.splits[0])
-    )
+    ]
+    answer = _list([*compared, *(each.in_words for each in _leading_repairs(result))])
     remarks = "".join(f"<p>{escape(remark)}</p>" for remark in result.remarks)
     return (
         f'<header><p class="kind">Study “{escape(result.name)}”</p><h1>{escape(result.question)}</h1>{state}'
         f'<div class="answer">{answer}</div><div class="remarks">{remarks}</div></header>'
     )
+
+
+def _leading_repairs(result: StudyResult) -> list[BeamRepair]:
+    """Where one variant is searched with several beams, they are what the study asks about."""
+    leads = len(result.variants) == 1
+    return [each for each in result.beam_repairs if leads and each.split == result.splits[0]]
 
 
 def _table(result: StudyResult) -> str:
@@ -112,7 +119,7 @@ def _comparison(each: ComparisonResult) -> str:
     digits = MEASURES[each.measure].digits
 
     def signed(value: float) -> str:
-        return f"{value:+.{digits}f}"
+        return f"{value:+z.{digits}f}"  # z: not -0.00
 
     low, high = each.interval
     return (
@@ -163,7 +170,7 @@ def _beams(result: StudyResult) -> str:
         rows = "".join(
             f'<tr><th scope="row">{escape(row.variant)}</th><td>{row.beam}</td>'
             f"<td>{row.bleu:.2f}<small>{row.bleu_low:.2f} to {row.bleu_high:.2f}</small></td>"
-            f"<td>{row.length_ratio:.3f}</td><td>{row.model_score:.3f}</td>"
+            f"<td>{row.length_ratio:.3f}</td><td>{row.model_score:z.3f}</td>"
             f"<td>{1000 * row.seconds_per_sentence:.1f}</td></tr>"
             for row in result.beam_rows
             if row.split == split
@@ -176,7 +183,8 @@ def _beams(result: StudyResult) -> str:
             "<th>length ratio</th><th>mean score by the model</th><th>ms per sentence</th></tr></thead>"
             f"<tbody>{rows}</tbody></table></div>"
         )
-    said = _list(repair.in_words for repair in result.beam_repairs)
+    leading = _leading_repairs(result)
+    said = _list(repair.in_words for repair in result.beam_repairs if repair not in leading)
     return _section(
         "Beam search",
         "".join(parts)
@@ -289,7 +297,7 @@ section.card{margin:1.2rem 0}
 .remarks,.note{color:var(--quiet);font-size:.88rem}.remarks p{margin:.2rem 0}
 .warning{color:var(--accent);font-weight:600}
 .scroll{overflow-x:auto}
-.figures{font-size:.92rem;font-variant-numeric:tabular-nums;width:100%}
+.figures{font-size:.85rem;font-variant-numeric:tabular-nums;width:100%}
 .figures th,.figures td{padding:.35rem .45rem;text-align:right;vertical-align:top;white-space:nowrap}
 .figures thead th{border-bottom:1px solid var(--ink);vertical-align:bottom;white-space:normal}
 .figures tbody tr+tr>*{border-top:1px solid var(--faint)}
@@ -299,12 +307,19 @@ section.card{margin:1.2rem 0}
 .published{color:var(--quiet);font-style:italic}
 .charts{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,20rem),1fr));gap:.5rem}
 .chart{margin:.4rem 0;max-width:35rem}.chart img{width:100%;height:auto}
-.pictures .am{padding:.5rem .3rem}.pictures .am .am-map::after{content:""}
-.pictures .am-large tbody td{min-width:25px;width:25px;height:22px;font-size:9.5px}
+.pictures .am{padding:.5rem 0;font-size:12px}.pictures .am .am-note{width:0;min-width:100%}
+.pictures .am-large tbody td{min-width:17px;width:17px;height:17px;font-size:8px}
+.pictures .am tbody th{padding-right:.3em}
+@media (min-width:90rem){.pictures .am{font-size:13px}
+.pictures .am-large tbody td{min-width:23px;width:23px;height:21px;font-size:9.5px}}
 h3{font-size:1rem;margin:1.2rem 0 .4rem}
 pre{overflow-x:auto;font-size:.82rem;line-height:1.4;background:var(--paper);padding:.8rem;border-radius:6px;
 column-width:17rem}
 code{overflow-wrap:anywhere}
 @media print{.card{break-inside:auto}.chart,.am,tr{break-inside:avoid}pre{white-space:pre-wrap}
-.scroll{overflow:visible}.figures{font-size:7.5pt}.figures th,.figures td{padding:.25rem .3rem}}
+.scroll{overflow:visible}.figures{font-size:7pt}.figures th,.figures td{padding:.2rem .25rem}
+.figures td:has(code){white-space:normal}
+.figures .variance{display:block}.figures .problem{min-width:0}
+.pictures .am-large tbody td{min-width:14px;width:14px;height:14px;font-size:6.5px}
+.pictures .am{font-size:9.5px}}
 """.replace("\n", "")

@@ -27,13 +27,13 @@ class Cell:
             return cls(ABSENT)
         digits = MEASURES[summary.measure].digits
         if summary.variance is None or summary.interval is None:
-            return cls(f"{summary.mean:.{digits}f}")
+            return cls(f"{summary.mean:z.{digits}f}")
         low, high = summary.interval
         return cls(
-            f"{summary.mean:.{digits}f}",
+            f"{summary.mean:z.{digits}f}",
             f"{summary.variance:.2g}" if summary.variance < 10 else f"{summary.variance:.0f}",
-            f"{low:.{digits}f}",
-            f"{high:.{digits}f}",
+            f"{low:z.{digits}f}",
+            f"{high:z.{digits}f}",
         )
 
     @property

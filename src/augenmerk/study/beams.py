@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from augenmerk.study.comparing import along, beam_in_words, doubt, p_in_words, side, size
+from augenmerk.study.comparing import along, basis_of_one, beam_in_words, doubt, p_in_words, side, size
 from augenmerk.study.resampling import Counts, bleu_score, compare_paired
 from augenmerk.study.result import BeamRepair, BeamRow
 from augenmerk.study.statistics import holm
@@ -105,16 +105,20 @@ def _repair(
 
 def _in_words(repair: BeamRepair, family: int) -> str:
     narrow, wide = beam_in_words(repair.narrow), beam_in_words(repair.wide)
-    share = repair.better / repair.sentences
+    share, each = repair.better / repair.sentences, repair.sentences // repair.runs
+    rests_on = basis_of_one(repair.runs, each)
     if repair.bleu_narrow is None or repair.bleu_wide is None:
-        return f"{repair.variant} on {repair.split}: {wide} repairs no search error of {narrow}."
+        return f"{repair.variant} on {repair.split}: {wide} repairs no search error of {narrow}. {rests_on}"
     low, high = along(repair.interval, repair.difference)
     correction = f", corrected for {family} widths" if family > 1 else ""
+    # Three runs see the same sentences three times; nobody shall take them for three times as many.
+    total = f"{each:,}" if repair.runs == 1 else f"{repair.runs} x {each:,}"
     cost = f" For {repair.worse:,} it finds one the model likes less." if repair.worse else ""
     return (
         f"{repair.variant} on {repair.split}: {wide} finds a translation that the model likes better for "
-        f"{repair.better:,} of {repair.sentences:,} sentences ({share:.0%}), whose BLEU goes from "
+        f"{repair.better:,} of {total} sentences ({share:.0%}), whose BLEU goes from "
         f"{repair.bleu_narrow:.1f} to {repair.bleu_wide:.1f}.{cost} On all sentences it is "
-        f"{size(repair.difference)} BLEU {side(repair.difference)} {narrow}, 95% {low:.1f} to {high:.1f} "
-        f"({p_in_words(repair.p_corrected)}{correction}){doubt(repair.p_corrected, repair.interval)}."
+        f"{size(repair.difference)} BLEU {side(repair.difference)} {narrow}, 95% {low:z.1f} to {high:z.1f} "
+        f"({p_in_words(repair.p_corrected)}{correction}){doubt(repair.p_corrected, repair.interval)}. "
+        f"{rests_on}"
     )

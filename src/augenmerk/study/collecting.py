@@ -2,23 +2,21 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from augenmerk.checkpoint import RunDirectory
-from augenmerk.durable import read_text
 from augenmerk.errors import AugenmerkError
-from augenmerk.evaluate import hypothesis_path, model_score_path, reference_path
 from augenmerk.study.beams import Translated, beam_repairs, beam_row
 from augenmerk.study.comparing import FEW_SEEDS, compare_variants, runs
-from augenmerk.study.measuring import is_done, read_probes
+from augenmerk.study.finished import Finished
+from augenmerk.study.measuring import is_done
 from augenmerk.study.plan import PlannedRun, Study, Variant
 from augenmerk.study.provenance import provenance_of
-from augenmerk.study.resampling import Counts, bleu_counts, bleu_score
+from augenmerk.study.resampling import bleu_score
 from augenmerk.study.result import (
     MEASURES,
     Curve,
@@ -31,6 +29,7 @@ from augenmerk.study.result import (
     StudyResult,
     Summary,
     VariantResult,
+    check,
 )
 from augenmerk.study.statistics import summarise
 
@@ -38,74 +37,43 @@ CURVES = ("train_loss", "validation_loss", "validation_bleu")
 LENGTH_BINS = 5
 
 
-@dataclass(frozen=True)
-class Finished:
-    """A run that is trained, measured and probed."""
-
-    planned: PlannedRun
-    run: RunDirectory
-
-    @cached_property
-    def result(self) -> dict[str, Any]:
-        result = self.run.result
-        assert result is not None
-        return result
-
-    @cached_property
-    def probes(self) -> dict[str, Any]:
-        probes = read_probes(self.run)
-        assert probes is not None
-        return probes
-
-    @cached_property
-    def rows(self) -> dict[tuple[str, int], dict[str, Any]]:
-        return {(row["split"], row["beam"]): row for row in self.run.read_scores()}
-
-    def losses(self, split: str) -> Counts:
-        """(N, 2): of each sentence the sum over its tokens, and their number."""
-        losses = self.probes["losses"][split]
-        return np.array([losses["sums"], losses["tokens"]], dtype=np.float64).T
-
-    def translated(self, split: str, beam: int) -> Translated:
-        hypotheses = _lines(hypothesis_path(self.run, split, beam))
-        counts = bleu_counts(hypotheses, _lines(reference_path(self.run, split)))
-        row = self.rows[split, beam]
-        if not math.isclose(float(bleu_score(counts.sum(0))), row["bleu"], abs_tol=1e-6):
-            raise AugenmerkError(
-                f"{self.run.path}: the hypotheses for '{split}', beam {beam} are not those that were scored; "
-                f"remove its scores.json and run the study again."
-            )
-        scores = [float(line) for line in _lines(model_score_path(self.run, split, beam))]
-        return Translated(row, counts, hypotheses, scores)
+def read_finished(study: Study, out: Path, planned: PlannedRun) -> Finished | None:
+    """The run, or None if there is more to do for it. Complains about one that is damaged."""
+    place = out / planned.place
+    try:
+        if not is_done(study, out, planned):
+            return None
+        done = Finished(planned, RunDirectory.open(place))
+        # All that is taken from a run is taken once from this one alone: so it is this one that complains.
+        for split, beam in product(study.splits, study.beams):
+            beam_row("", split, beam, [done.translated(split, beam)])
+        check(_variant(study, out, planned.variant, [done], {}))
+        check(provenance_of([(done.run, done.probes, done.result)], study.splits))
+        for example in _examples({"": [done]}):
+            check(example)
+    except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
+        what = " ".join(str(error).split())
+        raise AugenmerkError(f"{place}: damaged, or not written by Augenmerk ({what}).") from None
+    return done
 
 
 def collect(study: Study, out: Path, problems: Mapping[str, str] | None = None) -> StudyResult:
     """What the study has found so far; `problems` of failed runs by their names."""
-    problems = problems or {}
-    finished = {
-        variant.name: [
-            Finished(planned, RunDirectory.open(out / planned.place))
-            for planned in study.runs_of(variant)
-            if is_done(study, out, planned)
-        ]
-        for variant in study.variants
-    }
+    problems = dict(problems or {})
+    finished: dict[str, list[Finished]] = {variant.name: [] for variant in study.variants}
+    for planned in (run for run in study.runs if run.name not in problems):
+        try:
+            done = read_finished(study, out, planned)
+        except AugenmerkError as error:
+            problems[planned.name] = str(error)
+        else:
+            finished[planned.variant.name] += [done] if done else []
     everything = [each for some in finished.values() for each in some]
-    translated = {
-        (name, split, beam): [each.translated(split, beam) for each in some]
-        for name, some in finished.items()
-        for split in study.splits
-        for beam in study.beams
-        if some
-    }
     remarks = _remarks(study, finished)
     compared = []
     for split in study.splits:
         first = {
-            name: {
-                each.planned.seed: done.counts
-                for each, done in zip(some, translated.get((name, split, study.beams[0]), ()), strict=False)
-            }
+            name: {each.planned.seed: each.translated(split, study.beams[0]).counts for each in some}
             for name, some in finished.items()
         }
         losses = {
@@ -119,9 +87,9 @@ def collect(study: Study, out: Path, problems: Mapping[str, str] | None = None) 
             remarks += said
     rows, repairs = [], []
     if len(study.beams) > 1:
-        for name in (name for name in finished if finished[name]):
+        for name, some in ((name, some) for name, some in finished.items() if some):
             for split in study.splits:
-                by_beam = {beam: translated[name, split, beam] for beam in study.beams}
+                by_beam = {beam: [each.translated(split, beam) for each in some] for beam in study.beams}
                 rows += [beam_row(name, split, beam, by_beam[beam]) for beam in sorted(by_beam)]
                 repairs += beam_repairs(name, split, by_beam)
     return StudyResult(
@@ -137,7 +105,6 @@ def collect(study: Study, out: Path, problems: Mapping[str, str] | None = None) 
                 out,
                 variant,
                 finished[variant.name],
-                translated.get((variant.name, study.splits[0], study.beams[0]), []),
                 problems,
             )
             for variant in study.variants
@@ -155,19 +122,15 @@ def collect(study: Study, out: Path, problems: Mapping[str, str] | None = None) 
     )
 
 
-def _lines(path: Path) -> list[str]:
-    return read_text(path).split("\n")[:-1]
-
-
 def _variant(
     study: Study,
     out: Path,
     variant: Variant,
     finished: Sequence[Finished],
-    translated: Sequence[Translated],
     problems: Mapping[str, str],
 ) -> VariantResult:
     done = {each.planned.seed: each for each in finished}
+    translated = [each.translated(study.splits[0], study.beams[0]) for each in finished]
     return VariantResult(
         name=variant.name,
         settings=variant.settings,
@@ -240,7 +203,7 @@ def _summaries(study: Study, done: Mapping[int, Finished]) -> list[Summary]:
 
 
 def _curves(finished: Sequence[Finished]) -> list[Curve]:
-    histories = [each.run.read_metrics() for each in finished]
+    histories = [each.metrics for each in finished]
     curves = []
     for measure in CURVES:
         points = []
@@ -305,7 +268,7 @@ def _remarks(study: Study, finished: Mapping[str, Sequence[Finished]]) -> list[s
             remarks.append(f"No run of {name} is finished yet: it is left out of the comparisons.")
         elif len(some) == 1:
             remarks.append(f"{name} has {runs(1)}: there is no variance, and no interval over seeds.")
-    if len(study.variants) == 1:
+    if len(study.variants) == 1 and len(study.beams) == 1:
         remarks.append("There is one variant: nothing is compared with it.")
     counts = {len(some) for some in finished.values() if some}
     if counts and max(counts) < FEW_SEEDS:

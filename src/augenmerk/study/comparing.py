@@ -94,12 +94,12 @@ def in_words(compared: ComparisonResult, family: int) -> str:
     if compared.measure == "loss":
         amount = f"{abs(difference):.3f} {side(difference)}"
         finding = f"The loss of {name} on {compared.split} is {amount} that of {against}"
-        interval = f"{low:.3f} to {high:.3f}"
+        interval = f"{low:z.3f} to {high:z.3f}"  # z: what rounds to nothing has no sign
         same = f"{name} and {against} have the same loss on {compared.split}"
     else:
         place = f"on {compared.split} with {beam_in_words(compared.beam or 1)}"
         finding = f"{name} is {size(difference)} BLEU {side(difference)} {against} {place}"
-        interval = f"{low:.1f} to {high:.1f}"
+        interval = f"{low:z.1f} to {high:z.1f}"
         same = f"{name} and {against} have the same BLEU {place}"
     if not difference and not compared.sentence_deviation and not compared.seed_deviation:
         return f"{same} whatever sentences are drawn: no difference."
@@ -121,11 +121,20 @@ def doubt(p: float, interval: Interval) -> str:
 
 def basis(seeds: int, sentences: int) -> str:
     """What a comparison rests on; a small sample is called one."""
+    return _sample(seeds, "One run of each", "pairs of runs", sentences)
+
+
+def basis_of_one(seeds: int, sentences: int) -> str:
+    """The same for a variant's runs by themselves."""
+    return _sample(seeds, "One run", "runs", sentences)
+
+
+def _sample(seeds: int, one: str, several: str, sentences: int) -> str:
     few = f" Only {sentences} sentences: a small sample." if sentences < FEW_SENTENCES else ""
     if seeds == 1:
-        return f"One run of each: this says nothing about other seeds.{few}"
+        return f"{one}: this says nothing about other seeds.{few}"
     small = ": a small sample" if seeds < FEW_SEEDS else ""
-    return f"{seeds} pairs of runs{small}.{few}"
+    return f"{seeds} {several}{small}.{few}"
 
 
 def size(difference: float) -> str:

@@ -58,7 +58,9 @@ def is_done(study: Study, out: Path, planned: PlannedRun) -> bool:
 
 def is_measured(run: RunDirectory, split: str, beam: int) -> bool:
     """Whether the row is there with all it was made from."""
-    row = next((row for row in run.read_scores() if (row["split"], row["beam"]) == (split, beam)), None)
+    row = next(
+        (row for row in run.read_scores() if (row.get("split"), row.get("beam")) == (split, beam)), None
+    )
     files = (hypothesis_path, model_score_path)
     return (
         row is not None
@@ -89,7 +91,7 @@ def measure(
 def is_probed(run: RunDirectory, splits: Sequence[str], sentences: Sequence[str]) -> bool:
     """Whether the probes that are there are those that are asked for."""
     found = read_probes(run)
-    return found is not None and found["asked"] == asked(splits, sentences)
+    return found is not None and found.get("asked") == asked(splits, sentences)
 
 
 def asked(splits: Sequence[str], sentences: Sequence[str]) -> dict[str, Any]:

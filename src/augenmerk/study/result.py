@@ -5,21 +5,27 @@ as JSON, and read again without torch and without the runs.
 """
 
 import json
-import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import AfterValidator, Field, TypeAdapter, ValidationError
 
 from augenmerk.durable import parse_object, read_text, reading, replace_file
 from augenmerk.errors import AugenmerkError
 
 RESULT = "study.json"
+LOCK = ".lock"
+"""Beside it; held by whoever works on the study, and left there."""
 FORMAT = 1
 
+ROUNDING = 1e-6
+LARGEST = 2**63
+"""No figure lies beyond: seeds are below it, and charts cannot be drawn far beyond."""
+
 Interval = tuple[float, float]
+Beam = Annotated[int, Field(ge=1)]
 State = Literal["finished", "unfinished", "missing", "failed"]
 """Of a run: trained and measured; begun; not begun; given up with a complaint."""
 
@@ -47,6 +53,12 @@ MEASURES: Mapping[str, Measure] = {
 }
 
 
+def _known(measure: str) -> str:
+    if measure not in MEASURES:
+        raise ValueError(f"'{measure}' is no measure")
+    return measure
+
+
 @dataclass(frozen=True)
 class RunResult:
     """One run of a variant."""
@@ -68,11 +80,11 @@ class RunResult:
 class Summary:
     """One figure of a variant over its seeds."""
 
-    measure: str
+    measure: Annotated[str, AfterValidator(_known)]
     """A key of `MEASURES`."""
     split: str | None
     """None where it belongs to training: the validation loss, the seconds."""
-    beam: int | None
+    beam: Beam | None
     """None where it does not depend on the search."""
     values: dict[int, float]
     """By seed."""
@@ -100,7 +112,7 @@ class Curve:
 
     measure: str
     """As metrics.jsonl calls it."""
-    points: tuple[CurvePoint, ...]
+    points: Annotated[tuple[CurvePoint, ...], Field(min_length=1)]
 
 
 @dataclass(frozen=True)
@@ -113,6 +125,10 @@ class LengthBin:
     bleu: float
     low: float
     high: float
+
+    def __post_init__(self) -> None:
+        if not self.low - ROUNDING <= self.bleu <= self.high + ROUNDING:
+            raise ValueError(f"the mean {self.bleu} is not between {self.low} and {self.high}")
 
 
 @dataclass(frozen=True)
@@ -158,7 +174,7 @@ class ComparisonResult:
     against: str
     measure: Literal["bleu", "loss"]
     split: str
-    beam: int | None
+    beam: Beam | None
     """None for the loss, which does not depend on the search."""
     sentences: int
     seeds: tuple[SeedComparison, ...]
@@ -185,7 +201,7 @@ class BeamRow:
 
     variant: str
     split: str
-    beam: int
+    beam: Beam
     runs: int
     bleu: float
     bleu_low: float
@@ -302,10 +318,10 @@ class StudyResult:
     name: str
     question: str
     factors: tuple[str, ...]
-    seeds: tuple[int, ...]
-    splits: tuple[str, ...]
-    beams: tuple[int, ...]
-    variants: tuple[VariantResult, ...]
+    seeds: Annotated[tuple[int, ...], Field(min_length=1)]
+    splits: Annotated[tuple[str, ...], Field(min_length=1)]
+    beams: Annotated[tuple[Beam, ...], Field(min_length=1)]
+    variants: Annotated[tuple[VariantResult, ...], Field(min_length=1)]
     comparisons: tuple[ComparisonResult, ...]
     beam_rows: tuple[BeamRow, ...]
     beam_repairs: tuple[BeamRepair, ...]
@@ -338,7 +354,7 @@ class StudyResult:
 
     @classmethod
     def from_dict(cls, tree: Mapping[str, Any]) -> Self:
-        return TypeAdapter(cls).validate_python(tree)
+        return TypeAdapter(cls).validate_python(_plain(tree))
 
     def save(self, folder: Path) -> None:
         text = json.dumps(self.to_dict(), ensure_ascii=False, indent=1, allow_nan=False)
@@ -349,6 +365,11 @@ class StudyResult:
         """From a study's directory, or the file itself."""
         path = place / RESULT if place.is_dir() else place
         if not path.exists():
+            if (place / LOCK).exists() and (place / "runs").is_dir():
+                raise AugenmerkError(
+                    f"{place} is a study that has not come to its end: `augenmerk study FILE --out {place}` "
+                    f"goes on with it, and then there is something to report."
+                )
             raise AugenmerkError(f"{place} holds no study: expected a folder with {RESULT} in it.")
         with reading(path):
             tree = parse_object(read_text(path))
@@ -361,11 +382,16 @@ class StudyResult:
                 raise ValueError(f"{'.'.join(map(str, first['loc']))}: {first['msg']}") from None
 
 
+def check(part: "VariantResult | Example | Provenance") -> None:
+    """Complains with a ValueError about what could not be written, or not be read again."""
+    TypeAdapter(type(part)).validate_python(_plain(asdict(part)))
+
+
 def _plain(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {str(key): _plain(inner) for key, inner in value.items()}
     if isinstance(value, list | tuple):
         return [_plain(inner) for inner in value]
-    if isinstance(value, float) and not math.isfinite(value):
-        raise ValueError(f"{value} cannot be written as JSON")
+    if isinstance(value, int | float) and not abs(value) <= LARGEST:
+        raise ValueError(f"{value:g} is no figure" if isinstance(value, float) else "a number is too large")
     return value

@@ -22,10 +22,10 @@ from typing import IO, Any, Literal
 from augenmerk.checkpoint import RunDirectory
 from augenmerk.durable import reason
 from augenmerk.errors import AugenmerkError
-from augenmerk.study.collecting import collect
-from augenmerk.study.measuring import is_done, refuse_absent_splits
+from augenmerk.study.collecting import collect, read_finished
+from augenmerk.study.measuring import refuse_absent_splits
 from augenmerk.study.plan import PlannedRun, Study
-from augenmerk.study.result import StudyResult
+from augenmerk.study.result import LOCK, StudyResult
 from augenmerk.study.worker import INTERRUPTED, Job
 
 try:
@@ -113,8 +113,7 @@ def run_study(study: Study, out: Path, *, jobs: int, device: str, watch: Watch) 
     statuses = [RunStatus(planned) for planned in study.runs]
     with _locked(out) as lock:
         for status in statuses:
-            if is_done(study, out, status.planned):
-                status.state, status.was_there = "finished", True
+            _look_at(study, out, status)
         try:
             with _termination_is_interruption():
                 _work_off(study, out, statuses, jobs, device, watch, lock)
@@ -125,13 +124,28 @@ def run_study(study: Study, out: Path, *, jobs: int, device: str, watch: Watch) 
     return result
 
 
+def _look_at(study: Study, out: Path, status: RunStatus) -> None:
+    """Whether the run is there already: whole, or damaged so that it must not pass for a finished one."""
+    try:
+        found = read_finished(study, out, status.planned)
+        if found is not None:
+            found.run.load_model()  # reads all of it, and adds it up
+            status.state, status.was_there = "finished", True
+    except AugenmerkError as error:
+        again = f"Remove {out / status.planned.place} to have it run again."
+        status.state, status.problem = "failed", f"{error} {again}"
+
+
 def refuse_changes(study: Study, out: Path) -> None:
     """A run keeps the settings it was begun with; figures of two kinds must not meet in one table."""
     for planned in study.runs:
         place = out / planned.place
         if not (place / "config.toml").exists():
             continue
-        old, new = RunDirectory.open(place).config.model_dump(), planned.config.model_dump()
+        try:
+            old, new = RunDirectory.open(place).config.model_dump(), planned.config.model_dump()
+        except AugenmerkError:
+            continue  # damaged: that is for this run to say, and no reason to keep the others from running
         for group in new:
             for key in new[group]:
                 if old[group][key] != new[group][key]:
@@ -272,7 +286,7 @@ def _locked(out: Path) -> Iterator[int | None]:
     """Keeps two studies from working in one directory; the lock is passed on to the workers."""
     try:
         out.mkdir(parents=True, exist_ok=True)
-        lock = (out / ".lock").open("ab")
+        lock = (out / LOCK).open("ab")
     except OSError as error:
         raise AugenmerkError(f"{out}: cannot be written to ({reason(error)}).") from None
     with lock:

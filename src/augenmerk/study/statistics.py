@@ -21,6 +21,7 @@ def summarise(values: Sequence[float]) -> Summarised:
     """Mean, variance with n - 1, and the 95% interval of the mean by Student's t."""
     n = len(values)
     mean = math.fsum(values) / n
+    mean = min(max(mean, min(values)), max(values))  # rounding must not carry it beyond them
     if n == 1:
         return Summarised(mean, None, None)
     variance = math.fsum((value - mean) ** 2 for value in values) / (n - 1)
