@@ -101,6 +101,27 @@ def test_commands_as_processes(tmp_path: Path) -> None:
     assert "fails: the weights on a and b reach only 0.14 each" in shown
 
 
+@pytest.mark.parametrize(
+    ("task", "answers"),
+    [
+        ("1.1", ["c*k_j"]),
+        ("1.2", ["k_a"]),
+        ("1.3", ["k_a"]),
+        ("1.4", ["k_a", "k_b"]),
+        ("1.5", ["k_a"]),
+        ("1.6", ["u_a"]),
+        ("1.7", ["I", "I", "I"]),
+    ],
+)
+def test_a_grade_of_every_task_can_be_read(task: str, answers: list[str]) -> None:
+    queries = [part for answer in answers for part in ("--query", answer)]
+    result = in_process("check", task, *queries, "--samples", "10")
+    assert result.exit_code == 0, result.output
+    table = result.stdout.split("\n\n")[1].splitlines()
+    assert len(table) > 3
+    assert all(line.endswith(("holds", "fails")) for line in table[1:])
+
+
 def test_the_lab_needs_no_torch() -> None:
     code = "import sys; sys.argv = ['augenmerk', 'theory', '1.3', '--samples', '50']\n"
     code += "from augenmerk.cli import app\napp(standalone_mode=False)\n"
