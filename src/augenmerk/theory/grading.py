@@ -12,6 +12,8 @@ from augenmerk.theory import query_trials, self_trials
 from augenmerk.theory.expressions import Expression
 from augenmerk.theory.query_trials import CONDITIONS, HEADS, NAMES, TOLERANCE, Trial, try_out
 
+MOST_SAMPLES = 4000
+"""Of each condition: about 20 seconds."""
 TASKS = (*CONDITIONS, "1.6", "1.7")
 
 
@@ -48,6 +50,8 @@ def check(
         raise AugenmerkError(f"there is no task '{task}' to check; there are {', '.join(TASKS)}.")
     if samples < 10:
         raise AugenmerkError(f"--samples {samples} is too few to judge by; take 10 or more.")
+    if samples > MOST_SAMPLES:
+        raise AugenmerkError(f"--samples {samples} would take too long; take up to {MOST_SAMPLES:,}.")
     if task in CONDITIONS:
         return _check_queries(task, answers, samples, seed, scale)
     grade = self_trials.check_outputs if task == "1.6" else self_trials.check_projections
@@ -70,11 +74,11 @@ def _in_order(
         )
     found: dict[str, Expression] = {}
     for number, answer in enumerate(answers):
-        named = re.match(r"\s*(\w+)\s*=(.*)", answer, flags=re.DOTALL)
+        named = re.match(r"\s*(\w+)\s*=", answer)
         name = named[1] if named else expected[number]
         if name not in expected or name in found:
             raise AugenmerkError(f"'{answer}': task {task} asks for {', '.join(expected)}, each once.")
-        found[name] = Expression(named[2].strip() if named else answer)
+        found[name] = Expression(answer, named.end() if named else 0)
         found[name].check_names(names)
     return [found[name] for name in expected]
 

@@ -146,8 +146,8 @@ def _resized(cases: Sequence[_Case]) -> dict[str, Any]:
     size = float(np.abs((setting.inputs @ Q.T) @ (setting.inputs @ K.T).T).max())
     factors = factors_for(size)
     plain = _row(cases)
-    by = _best_factor_of_V(cases[0], 1.0)
-    in_the_limit = _best_factor_of_V(cases[0], factors[-1]) if factors else by
+    by = _best_size_of_values(cases[0], 1.0)
+    in_the_limit = _best_size_of_values(cases[0], factors[-1]) if factors else by
     for rows in (
         (_row(cases, factor) for factor in factors),
         iter([_row(cases, 1.0, by)]),
@@ -159,8 +159,8 @@ def _resized(cases: Sequence[_Case]) -> dict[str, Any]:
     return plain
 
 
-def _best_factor_of_V(case: _Case, factor: float) -> float:
-    """What V has to be multiplied by for the outputs to come nearest to the wanted; 1 if V is turned round."""
+def _best_size_of_values(case: _Case, factor: float) -> float:
+    """What V has to be multiplied by to come nearest to what is wanted; 1 if it would have to turn round."""
     setting, K, Q, V = case
     _, outputs = self_attend(setting.inputs, K, factor * Q, V)
     wanted = np.stack([u @ setting.parts for u in WANTED.values()])
