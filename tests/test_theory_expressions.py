@@ -133,7 +133,7 @@ def test_arithmetic_is_that_of_python(text: str) -> None:
     try:
         expected = eval(text)
     except ZeroDivisionError:
-        with pytest.raises(AugenmerkError, match="a division by zero|too large"):
+        with pytest.raises(AugenmerkError, match="a division by zero"):
             Expression(text).value({})
     else:
         assert Expression(text).value({}) == pytest.approx(expected)
