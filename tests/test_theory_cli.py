@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from matplotlib.colors import to_hex
+from matplotlib.figure import Figure
 from matplotlib.text import Text
 from typer.testing import CliRunner
 
@@ -232,3 +233,37 @@ def test_a_figure_is_the_same_every_time(tmp_path: Path) -> None:
 def test_keys_in_many_dimensions_are_drawn_without_a_hull(tmp_path: Path) -> None:
     save(draw(lab_reach.copying(dim=5, samples=1), DARK), tmp_path / "margins.pdf")
     assert (tmp_path / "margins.pdf").stat().st_size > 1000
+
+
+def titles(figure: Figure) -> list[str]:
+    return [axes.get_title("left") for axes in figure.axes]
+
+
+def test_many_keys_are_drawn_with_few_names_inside_the_panel() -> None:
+    figure = draw(lab_reach.copying(dim=5, keys=30, samples=1), LIGHT)
+    assert titles(figure)[0].startswith("How far each key is from the hull")
+    right = figure.axes[1]
+    names = [text for text in right.texts if text.get_text().startswith("$k")]
+    assert len(names) == 8
+    assert all(0 < text.get_position()[1] < 1 for text in names)
+
+
+@pytest.mark.parametrize("dim", [1, 2, 3])
+def test_hidden_keys_are_drawn_in_any_number_of_dimensions(dim: int) -> None:
+    finding = lab_reach.copying(dim=dim, keys=12, samples=1)
+    hidden = [found for found in finding.picture().reaches if not found.possible]
+    assert hidden
+    right = draw(finding, LIGHT).axes[1]
+    drawn = [line for line in right.lines if line.get_color() == LIGHT.series[0]]
+    assert len(drawn) == 2 * len(hidden)  # the most weight it gets, and its ceiling
+
+
+def test_a_panel_says_what_it_leaves_out() -> None:
+    assert titles(draw(lab_reach.averaging(keys=40, samples=1), LIGHT))[1].startswith(
+        "10 keys in the plane (not 40)"
+    )
+    assert titles(draw(lab_reach.averaging(keys=8, samples=1), LIGHT))[1].startswith("8 keys in the plane:")
+    for experiment in (lab_self.without_projections, lab_self.with_projections):
+        for keys, said in ((9, True), (3, False)):
+            figure = draw(experiment(keys=keys, samples=1), LIGHT)
+            assert ("the first 3 of 9 inputs" in figure.get_supxlabel()) is said

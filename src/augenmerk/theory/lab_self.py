@@ -1,7 +1,7 @@
 """The experiments 1.6 and 1.7, self-attention over orthogonal parts, and the one about 1/sqrt(d)."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -42,6 +42,8 @@ class SelfPicture:
     weights: tuple[Array, ...]  # (3, 3) each
     outputs: tuple[Array, ...]  # (3, 4) each
     projections: Projections | None = None
+    inputs: int = 3
+    """How many there were; the first three are shown."""
 
 
 def without_projections(
@@ -100,7 +102,7 @@ def without_projections(
             "give it without a V.",
         ),
         refuted=_too_short(B, errors[worst], "c_2 is", "u_a"),
-        picture=lambda: _compare(B),
+        picture=lambda: replace(_compare(B), inputs=keys),
     )
 
 
@@ -185,7 +187,7 @@ def with_projections(
             f"{as_formula(found.V)}.",
         ),
         refuted=_too_short(B, max(errors["published"]), "c_1 or c_2 is", "what it should be"),
-        picture=lambda: _solution(B),
+        picture=lambda: replace(_solution(B), inputs=keys),
     )
 
 
