@@ -3,12 +3,15 @@
 import json
 import math
 from collections.abc import Mapping
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
+from matplotlib.patches import Rectangle
+from matplotlib.text import Text
 
 from augenmerk.bitext import open_bitext
 from augenmerk.config import AttentionName, RunConfig
@@ -18,7 +21,7 @@ from augenmerk.model.translator import Translator
 from augenmerk.probe import probe
 from augenmerk.text import Codec
 from augenmerk.theory.attention import attention_weights
-from augenmerk.theory.drawing_real import draw_step
+from augenmerk.theory.drawing_real import MOST_TOKENS, draw_step
 from augenmerk.theory.reach import reach
 from augenmerk.theory.real import examine
 from augenmerk.train import start, train
@@ -111,6 +114,27 @@ def test_a_view_says_what_the_geometry_is(tmp_path: Path) -> None:
     save(draw_step(view, ["[a]", "$b$", "c", "d", "e", "</s>"], "x_1", LIGHT), tmp_path / "step.svg")
 
 
+def test_names_in_a_figure_do_not_lie_on_one_another() -> None:
+    """Neither of keys that nearly coincide, nor of a very long sentence, of which a part is drawn."""
+    chance = np.random.default_rng(5)
+    for count, drawn in ((6, 6), (200, MOST_TOKENS)):
+        keys = chance.standard_normal((1, 8)) + 0.05 * chance.standard_normal((count, 8))
+        view = examine(chance.standard_normal(8), keys, 0.7, samples=10)
+        source = [f"word{number}" for number in range(count)]
+        figure = draw_step(view, source, "x", LIGHT)
+        figure.draw_without_rendering()
+        left, right = figure.axes
+        names = [text for text in right.texts if text.get_text().startswith("word")]
+        assert len(names) == drawn
+        # Without the lines that lead to some of them.
+        boxes = [Text.get_window_extent(name) for name in names]
+        assert not any(a.overlaps(b) for a, b in combinations(boxes, 2))
+        assert (f"24 largest of {count} weights" in left.get_title("left")) is (count > drawn)
+        weights = sorted((key.weight for key in view.keys), reverse=True)
+        bars = [bar.get_width() for bar in left.patches[drawn:] if isinstance(bar, Rectangle)]
+        assert sorted(bars, reverse=True) == pytest.approx(weights[:drawn])
+
+
 class Silent:
     def batch(self, epoch: int, batch: int, batches: int, loss: float, tokens_per_second: float) -> None: ...
 
@@ -131,6 +155,11 @@ def test_from_run_on_a_trained_run(tmp_path: Path) -> None:
     shown = " ".join(shown.split())
     assert "could be copied by some query" in shown
     assert "N(1, 0.5)" in shown
+    long = in_process("from-run", str(place), 100 * SENTENCE, "--json", "--figure", str(picture))
+    assert "longer than the" in long.stderr
+    assert json.loads(long.stdout)["truncated"] is True
+    assert "longer than" not in result.stderr
+    assert found["truncated"] is False
     beyond = in_process("from-run", str(place), SENTENCE, "--step", "99").exception
     assert isinstance(beyond, AugenmerkError)
     assert "tokens, its end included" in str(beyond)

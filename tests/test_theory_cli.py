@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from matplotlib.colors import to_hex
+from matplotlib.figure import Figure
 from matplotlib.text import Text
 from typer.testing import CliRunner
 
@@ -17,7 +18,7 @@ from augenmerk.errors import AugenmerkError
 from augenmerk.figures import DARK, LIGHT, save
 from augenmerk.theory import lab_heads, lab_noise, lab_reach, lab_self
 from augenmerk.theory.drawing import draw
-from augenmerk.theory.findings import Finding
+from augenmerk.theory.findings import Finding, Measure
 from tests.test_cli import fails_with_a_sentence, run
 
 EXPERIMENTS: dict[str, Callable[..., Finding]] = {
@@ -70,10 +71,54 @@ def test_every_claim_holds(task: str, seed: int) -> None:
         ("scaling", "--keys", "5", "--dim", "3", "--samples", "50"),
     ],
 )
-def test_claims_hold_for_other_sizes_too(arguments: tuple[str, ...]) -> None:
+def test_numbers_are_as_predicted_for_other_sizes_too(arguments: tuple[str, ...]) -> None:
     result = in_process(*arguments)
     assert result.exit_code == 0, result.output
-    assert result.stdout.rstrip().endswith("holds: every number is as predicted.")
+    verdict = result.stdout.splitlines()[-3:]
+    assert any(line.startswith(("holds: every number is as predicted", "as predicted")) for line in verdict)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        (("1.3", "--beta", "0"), "only 0% of the samples lean by more than 0.1"),
+        (("1.3", "--beta", "2", "--scale", "4000"), "of the weight is on other values"),
+        (("1.4", "--beta", "100"), "a head leaves over 0.05 elsewhere in 7"),
+        (("1.5", "--beta", "0"), "of the samples lean"),
+        (("1.5", "--beta", "3"), "a head leaves over 0.05 elsewhere in"),
+        (("1.6", "--scale", "0.5"), "parts of length 0.5 are too short"),
+        (("1.7", "--scale", "0.5"), "parts of length 0.5 are too short"),
+        (("scaling", "--dim", "3"), "in 3 dimensions the gradient without it is still"),
+    ],
+)
+def test_a_claim_that_is_false_here_does_not_hold(arguments: tuple[str, ...], reason: str) -> None:
+    """However well the failure is predicted."""
+    shown = " ".join(in_process(*arguments, "--samples", "500").stdout.split())
+    assert "holds:" not in shown
+    assert "as predicted, but here the claim does not hold: " in shown
+    assert reason in shown
+    found = json.loads(in_process(*arguments, "--samples", "500", "--json").stdout)
+    assert found["as_predicted"] is True
+    assert found["holds"] is False
+    assert reason in found["refuted"]
+
+
+def test_without_any_noise_there_is_no_error_to_speak_of() -> None:
+    """Rounding divided by rounding gave an error of 500,000, with which nothing could have failed."""
+    finding = lab_noise.noisy_average(beta=0.0, samples=100)
+    [deviation] = [m for m in finding.measures if m.name == "deviation of alpha_a, from means"]
+    assert deviation.fits
+    assert deviation.error == 0
+    assert not Measure(deviation.name, 1e-6, deviation.predicted, deviation.error).fits
+
+
+def test_a_bound_that_is_passed_by_chance_says_so() -> None:
+    shown = in_process("1.3", "--keys", "3", "--dim", "3").stdout
+    assert "≤ 0.7669  within its error" in shown
+    assert shown.rstrip().endswith("holds: every number is as predicted, to within four standard errors.")
+    assert Measure("a", 1.1, 1.0, 0.05, at_most=True).only_within_its_error
+    assert not Measure("a", 1.1, 1.0, 0.01, at_most=True).only_within_its_error
+    assert not Measure("a", 0.9, 1.0, 0.05, at_most=True).only_within_its_error
 
 
 def test_a_claim_that_is_false_would_be_seen() -> None:
@@ -101,6 +146,27 @@ def test_commands_as_processes(tmp_path: Path) -> None:
     assert "fails: the weights on a and b reach only 0.14 each" in shown
 
 
+@pytest.mark.parametrize(
+    ("task", "answers"),
+    [
+        ("1.1", ["c*k_j"]),
+        ("1.2", ["k_a"]),
+        ("1.3", ["k_a"]),
+        ("1.4", ["k_a", "k_b"]),
+        ("1.5", ["k_a"]),
+        ("1.6", ["u_a"]),
+        ("1.7", ["I", "I", "I"]),
+    ],
+)
+def test_a_grade_of_every_task_can_be_read(task: str, answers: list[str]) -> None:
+    queries = [part for answer in answers for part in ("--query", answer)]
+    result = in_process("check", task, *queries, "--samples", "10")
+    assert result.exit_code == 0, result.output
+    table = result.stdout.split("\n\n")[1].splitlines()
+    assert len(table) > 3
+    assert all(line.endswith(("holds", "fails")) for line in table[1:])
+
+
 def test_the_lab_needs_no_torch() -> None:
     code = "import sys; sys.argv = ['augenmerk', 'theory', '1.3', '--samples', '50']\n"
     code += "from augenmerk.cli import app\napp(standalone_mode=False)\n"
@@ -125,6 +191,15 @@ def test_bad_input_gets_one_sentence() -> None:
         (("1.3", "--samples", "5"), "--samples 5 is too small"),
         (("1.3", "--keys", "3000", "--dim", "3000"), "too large for the lab"),
         (("1.4", "--heads", "9"), "there can be 2 to 8"),
+        (("1.4", "--keys", "1"), "--keys 1 is too small: this task needs 3"),
+        (("1.3", "--scale", "1e300"), "--scale 1e+300 is impossible: choose one above 0, up to 1e+09"),
+        (("1.1", "--keys", "500", "--dim", "600"), "fewer keys or dimensions"),
+        (("1.1", "--samples", "100000"), "about 17 minutes, too long for the lab; up to 1,000 samples"),
+        (("1.2", "--samples", "100000"), "too long for the lab"),
+        (("1.5", "--samples", "1000000"), "too long for the lab"),
+        (("1.7", "--keys", "1000", "--dim", "1001"), "too long for the lab"),
+        (("scaling", "--samples", "100000"), "too long for the lab"),
+        (("check", "1.2", "--query", "k_a", "--samples", "5000"), "take up to 4,000"),
         (("1.5", "--alpha", "-1"), "--alpha -1 is no variance"),
         (("1.6", "--dim", "3"), "--dim 3 is too small: this task needs 4"),
         (("1.7", "--scale", "100"), "between 0 and 25"),
@@ -158,3 +233,37 @@ def test_a_figure_is_the_same_every_time(tmp_path: Path) -> None:
 def test_keys_in_many_dimensions_are_drawn_without_a_hull(tmp_path: Path) -> None:
     save(draw(lab_reach.copying(dim=5, samples=1), DARK), tmp_path / "margins.pdf")
     assert (tmp_path / "margins.pdf").stat().st_size > 1000
+
+
+def titles(figure: Figure) -> list[str]:
+    return [axes.get_title("left") for axes in figure.axes]
+
+
+def test_many_keys_are_drawn_with_few_names_inside_the_panel() -> None:
+    figure = draw(lab_reach.copying(dim=5, keys=30, samples=1), LIGHT)
+    assert titles(figure)[0].startswith("How far each key is from the hull")
+    right = figure.axes[1]
+    names = [text for text in right.texts if text.get_text().startswith("$k")]
+    assert len(names) == 8
+    assert all(0 < text.get_position()[1] < 1 for text in names)
+
+
+@pytest.mark.parametrize("dim", [1, 2, 3])
+def test_hidden_keys_are_drawn_in_any_number_of_dimensions(dim: int) -> None:
+    finding = lab_reach.copying(dim=dim, keys=12, samples=1)
+    hidden = [found for found in finding.picture().reaches if not found.possible]
+    assert hidden
+    right = draw(finding, LIGHT).axes[1]
+    drawn = [line for line in right.lines if line.get_color() == LIGHT.series[0]]
+    assert len(drawn) == 2 * len(hidden)  # the most weight it gets, and its ceiling
+
+
+def test_a_panel_says_what_it_leaves_out() -> None:
+    assert titles(draw(lab_reach.averaging(keys=40, samples=1), LIGHT))[1].startswith(
+        "10 keys in the plane (not 40)"
+    )
+    assert titles(draw(lab_reach.averaging(keys=8, samples=1), LIGHT))[1].startswith("8 keys in the plane:")
+    for experiment in (lab_self.without_projections, lab_self.with_projections):
+        for keys, said in ((9, True), (3, False)):
+            figure = draw(experiment(keys=keys, samples=1), LIGHT)
+            assert ("the first 3 of 9 inputs" in figure.get_supxlabel()) is said

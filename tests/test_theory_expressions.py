@@ -73,10 +73,10 @@ def test_formulas_mean_what_they_say(text: str, value: Array | float) -> None:
         ("c/k_a", 2, "only a number can stand below a division"),
         ("k_a^2", 4, "only numbers have powers"),
         ("2^3^4", 4, "put brackets"),
-        ("9^999", 2, "not a finite number"),
-        ("c/(c - c)", 2, "not a finite number"),
+        ("9^999", 2, "too large for a number"),
+        ("c/(c - c)", 2, "a division by zero"),
         ("1e999", 1, "too large"),
-        ("ln(0)", 1, "not a finite number"),
+        ("ln(0)", 1, "no ln of 0"),
         ("dot(k_a)", 1, "takes 2, not 1"),
         ("norm(k_a, k_b)", 1, "takes 1, not 2"),
         ("dot(k_a, c)", 1, "two vectors"),
@@ -133,7 +133,7 @@ def test_arithmetic_is_that_of_python(text: str) -> None:
     try:
         expected = eval(text)
     except ZeroDivisionError:
-        with pytest.raises(AugenmerkError, match="not a finite number"):
+        with pytest.raises(AugenmerkError, match="a division by zero"):
             Expression(text).value({})
     else:
         assert Expression(text).value({}) == pytest.approx(expected)

@@ -41,6 +41,36 @@ def test_a_missing_scale_is_told_exactly_that() -> None:
     assert check("1.4", ["mu_a", "mu_b"], samples=SAMPLES).missing_scale
 
 
+@pytest.mark.parametrize(
+    ("task", "answers"),
+    [
+        ("1.4", ["1e-4*mu_a", "1e-4*mu_b"]),
+        ("1.4", ["1e-4*mu_a", "mu_b"]),
+        ("1.2", ["1e-6*(k_a + k_b)"]),
+        ("1.2", ["1e-200*(k_a + k_b)"]),
+        ("1.5", ["1e-30*mu_a", "1e-30*mu_b"]),
+    ],
+)
+def test_a_missing_scale_is_found_however_small_the_answer_is(task: str, answers: list[str]) -> None:
+    grade = check(task, answers, samples=SAMPLES)
+    assert not grade.holds
+    assert grade.missing_scale
+    assert "would not save it" not in grade.why
+
+
+@pytest.mark.parametrize("number", ["1e15", "1e18", "1e200", "1.1e308", "1e-310"])
+def test_rounding_is_not_presented_as_mathematics(number: str) -> None:
+    with pytest.raises(AugenmerkError, match="rounding decides and not the answer"):
+        check("1.2", [f"{number}*(k_a + k_b)"], samples=10)
+
+
+def test_where_rounding_does_not_matter_large_numbers_are_graded() -> None:
+    assert check("1.4", ["1e18*mu_a", "1e18*mu_b"], samples=10).holds
+    nothing = check("1.2", ["0*k_a"], samples=10)
+    assert not nothing.holds
+    assert not nothing.missing_scale
+
+
 def test_b_really_has_no_more_weight_than_the_formula_gives() -> None:
     """s = 1/sqrt(2 d): e^s / (2 e^s + m - 2)."""
     row = check("1.2", ["(k_a + k_b)/norm(k_a + k_b)"], samples=SAMPLES).conditions[0]
@@ -101,7 +131,7 @@ def test_a_fixed_number_is_not_enough_for_any_number_of_keys() -> None:
     grade = check("1.2", ["100*(k_a + k_b)"], samples=SAMPLES)
     assert not grade.holds
     assert grade.missing_scale
-    assert "for 64 keys in 256 dimensions: the query is too short; 160 times as large" in grade.why
+    assert "for 64 keys in 256 dimensions: the query is too short; 2 times as large" in grade.why
     # A c in the wrong place is no scale either.
     shrunk = check("1.2", ["(k_a + k_b)/c"], samples=10)
     assert not shrunk.holds
@@ -118,6 +148,17 @@ def test_self_attention_answers() -> None:
     small = check("1.7", [K, Q.replace("^2", "^4"), V], samples=10)
     assert small.missing_scale
     assert "the scale is all that is missing" in small.why
+    tiny = check("1.7", [K, f"1e-30*{Q[4:]}", V], samples=10)
+    assert tiny.missing_scale
+    factor = check("1.7", [K, Q, "V = u_b*u_b^T - u_c*u_c^T"], samples=10)
+    assert factor.missing_scale
+    assert "with a V 1/B^2 times as large it holds, so the factor is all that is missing" in factor.why
+    half = check("1.7", [K, Q, f"{V[4:]}/2"], samples=10)
+    assert half.missing_scale
+    assert "with a V 2 times as large it holds" in half.why
+    both = check("1.7", [K, Q.replace("^2", "^4"), f"3*{V[4:]}"], samples=10)
+    assert both.missing_scale
+    assert "and a V 0.3333 times as large it holds, so these factors are all that is missing" in both.why
     swapped = check("1.7", [K, Q, "V = (u_c*u_c^T - u_b*u_b^T)/B^2"], samples=10)
     assert not swapped.holds
     assert not swapped.missing_scale
@@ -145,6 +186,17 @@ def test_the_unscaled_form_is_graded_too() -> None:
         ("1.2", ["c*lambda_a*k_a"], "no 'lambda_a' in this task"),
         ("1.6", ["B"], "is a number; an output is a vector"),
         ("1.7", ["u_a", Q, V], "K, Q and V are matrices"),
+        ("1.2", ["q = c*(k_a+"], "'q = c.*▸', character 12: the expression ends too early"),
+        ("1.2", [" q=k_a + k_z"], "character 10: there is no 'k_z'"),
+        ("1.2", ["q = "], "it is empty"),
+        ("1.2", ["k_a*1e300*1e300"], "character 10: this is too large for a number"),
+        ("1.2", ["k_a/0"], "this is a division by zero"),
+        ("1.2", ["k_a/(c-c)"], "this is a division by zero"),
+        ("1.2", ["0^(-1)*k_a"], "a division by zero"),
+        ("1.2", ["ln(0)*k_a"], "there is no ln of 0"),
+        ("1.2", ["sqrt(-2)*k_a"], "there is no sqrt of -2"),
+        ("1.2", ["(-2)^0.5*k_a"], "no such power of a negative number"),
+        ("1.2", ["exp(1000)*k_a"], "this is too large for a number"),
         ("1.2", ["__import__('os').system('true')"], "character 12: .* has no place"),
     ],
 )

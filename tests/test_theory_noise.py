@@ -114,6 +114,21 @@ def test_the_share_has_the_logit_normal_distribution() -> None:
     assert area == pytest.approx(1, abs=1e-3)
 
 
+@pytest.mark.parametrize("deviation", [1e-6, 0.01, 1.0, 4.0, 5.0, 100.0, 1e6, 1e9])
+def test_how_far_a_sample_leans_is_known_for_any_strength(deviation: float) -> None:
+    """Against the limits of a weak and of an endless query, and an adaptive integral between them."""
+    found = closed_form.mean_lean(deviation, 0.5, 0.5)
+    if deviation < 0.001:
+        expected = deviation * math.sqrt(2 / math.pi) / 2
+    elif deviation > 1000:
+        expected = 1 - 4 * math.log(2) / (deviation * math.sqrt(2 * math.pi))
+    else:
+        expected = (
+            2 * quad(lambda u: math.tanh(u * deviation / 2) * norm.pdf(u), 0, 9, points=[1 / deviation])[0]
+        )
+    assert found == pytest.approx(expected, rel=1e-6)
+
+
 def test_every_sample_leans_and_only_the_mean_is_right() -> None:
     """1.3 as it is claimed."""
     chance = np.random.default_rng(1)

@@ -169,6 +169,24 @@ def test_the_strength_needed_is_the_least_that_bounds_the_leak(keys: int, subset
         assert strength == pytest.approx(math.log((keys - 1) * (1 - eps) / eps))
 
 
+@pytest.mark.parametrize("size", [1e-320, 1e-300, 1e-200, 1e200, 1e307])
+def test_what_can_be_copied_does_not_depend_on_the_size_of_the_keys(size: float) -> None:
+    keys = np.array([[0.0, 0.0], [4.0, 0.0], [0.0, 4.0], [1.0, 1.0], [4.0, 4.0]])
+    assert [reach(size * keys, [j]).possible for j in range(5)] == [True, True, True, False, True]
+    assert [reach(size * keys + 7 * size, [j]).possible for j in range(5)] == [True, True, True, False, True]
+    assert reach(size * keys, [0]).margin / size == pytest.approx(reach(keys, [0]).margin, rel=1e-3)
+    assert reach(size * keys, [1, 4]).possible
+    assert not reach(size * keys, [1, 2]).possible
+
+
+@pytest.mark.parametrize("wrong", [math.nan, math.inf, -math.inf])
+def test_keys_that_are_no_numbers_get_a_sentence(wrong: float) -> None:
+    keys = np.eye(3)
+    keys[1, 2] = wrong
+    with pytest.raises(AugenmerkError, match="key 1 has an entry that is not a finite number"):
+        reach(keys, [0])
+
+
 def test_borders_and_wrong_subsets() -> None:
     keys = np.array([[0.0, 0.0], [1.0, 0.0], [0.5, 0.0], [0.0, 1.0]])
     on_an_edge = reach(keys, [2])

@@ -22,15 +22,23 @@ def finding_lines(finding: "Finding") -> Iterator[str]:
     yield f"[dim]{'':46}{'measured':>18}    predicted[/]"
     for measure in finding.measures:
         mark = "" if measure.fits else "  [red]does not fit[/]"
+        if measure.only_within_its_error:
+            mark = "  within its error"
         yield f"{escape(measure.name):46}{_measured(measure):>18}  {_predicted(measure)}{mark}"
     yield ""
     for remark in finding.remarks:
         yield from map(escape, textwrap.wrap(remark, WIDTH))
     wrong = [measure.name for measure in finding.measures if not measure.fits]
+    chance = ", to within four standard errors" if any(m.error for m in finding.measures) else ""
     if wrong:
         yield f"[red]does not hold[/]: not as predicted: {escape('; '.join(wrong))}."
+    elif finding.refuted:
+        start = "as predicted, but here the claim does not hold: "
+        first, *rest = textwrap.wrap(start + finding.refuted + ".", WIDTH)
+        yield f"[yellow]as predicted[/]{escape(first.removeprefix('as predicted'))}"
+        yield from map(escape, rest)
     else:
-        yield "[green]holds[/]: every number is as predicted."
+        yield f"[green]holds[/]: every number is as predicted{chance}."
 
 
 def grade_lines(grade: "Grade") -> Iterator[str]:
@@ -108,8 +116,8 @@ def _shown(grade: "Grade", key: str) -> bool:
         return any(row.get("beta") for row in grade.conditions)
     if key == "sort":
         return grade.task == "1.1"
-    if key == "weights":
-        return grade.task != "1.7"
+    if key == "weights" and grade.task == "1.7":  # two rows of three each: too much for a column
+        return False
     return all(key in row for row in grade.conditions)
 
 
@@ -120,7 +128,7 @@ def _labelled(label: str, text: str) -> Iterator[str]:
 
 
 def _measured(measure: "Measure") -> str:
-    if not measure.error:
+    if measure.error < 1e-10:  # no sample, or one without any deviation
         return _number(measure.measured)
     return f"{_number(measure.measured)} ± {measure.error:.{4 if abs(measure.measured) < 1000 else 1}f}"
 

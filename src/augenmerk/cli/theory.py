@@ -260,13 +260,19 @@ def from_run(
 ) -> None:
     """Real queries and keys: norms, angles, margins, what could be copied, and what noise would do."""
     from augenmerk.cli.reports import step_lines
-    from augenmerk.cli.terminal import out, print_json
+    from augenmerk.cli.terminal import err, out, print_json
     from augenmerk.errors import AugenmerkError
     from augenmerk.probe import probe
     from augenmerk.theory.real import examine
     from augenmerk.translate import load
 
     found = probe(load(run), sentence, head - 1)
+    if found.translation.truncated:
+        err().print(
+            f"The sentence is longer than the {len(found.source) - 1} tokens that this model reads: only its "
+            "beginning is looked at.",
+            soft_wrap=True,
+        )
     if step > len(found.target):
         raise AugenmerkError(
             f"--step {step}: the translation has {len(found.target)} tokens, its end included."
@@ -282,7 +288,13 @@ def from_run(
 
         _save(figure, lambda colours: draw_step(view, found.source, produced, colours), theme)
     if json:
-        named = {"source": sentence, "translation": found.translation.text, "step": step, "token": produced}
+        named = {
+            "source": sentence,
+            "truncated": found.translation.truncated,
+            "translation": found.translation.text,
+            "step": step,
+            "token": produced,
+        }
         print_json(
             {
                 **named,

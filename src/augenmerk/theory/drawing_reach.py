@@ -3,6 +3,7 @@
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 from scipy.spatial import ConvexHull
 
 from augenmerk.figures import Theme
@@ -11,6 +12,8 @@ from augenmerk.theory.lab_reach import AveragingPicture, CopyingPicture
 from augenmerk.theory.reach import leak_bound, strength_needed, tied_weight
 
 SIZE = (10.0, 4.4)
+MOST_NAMES = 8
+"""Of curves that are named."""
 PANEL = 1.3
 """The width of a panel over its height."""
 
@@ -46,12 +49,14 @@ def draw_copying(picture: CopyingPicture, theme: Theme) -> Figure:
             )
         _name_keys(left, picture.keys, theme)
         left.legend(loc="upper center", bbox_to_anchor=(0.5, 0.0), fontsize=9, ncols=2)
+        _headline(left, "Keys, and the best query for each corner of the hull")
     else:
         margins = [found.margin for found in picture.reaches]
         left.bar(range(1, len(margins) + 1), margins, color=theme.series[1])
         left.set_xlabel("key")
-        left.set_ylabel("distance from the hull of the others")
-    _headline(left, "Keys, and the best query for each corner of the hull")
+        left.xaxis.set_major_locator(MaxNLocator(integer=True))
+        left.set_ylabel("margin")
+        _headline(left, "How far each key is from the hull of the others" + (" (0: hidden)" * bool(hidden)))
     _draw_weights_against_scale(right, picture, shown, hidden, theme)
     return figure
 
@@ -63,7 +68,11 @@ def _draw_weights_against_scale(
     needed = strength_needed(len(keys), 1, picture.eps)
     margins = [picture.reaches[j].margin for j in shown]
     sizes = np.geomspace(0.1, 3 * needed / (scale * min(margins)), 200)
-    for number, j in enumerate(sorted(shown, key=lambda j: -picture.reaches[j].margin)):
+    ordered = sorted(shown, key=lambda j: -picture.reaches[j].margin)
+    # No more names than fit above one another, from the nearest to the furthest key.
+    named = {ordered[i] for i in np.linspace(0, len(ordered) - 1, min(MOST_NAMES, len(ordered))).astype(int)}
+    height = 0.5
+    for number, j in enumerate(ordered):
         found = picture.reaches[j]
         assert found.query is not None
         weights = attention_weights(sizes[:, None] * found.query, keys, scale)[:, j]
@@ -80,29 +89,29 @@ def _draw_weights_against_scale(
         )
         c = needed / (scale * found.margin)
         axes.scatter([c], [1 - picture.eps], marker="|", s=90, color=theme.ink, zorder=4)
-        half = float(np.interp(0.5 + 0.06 * number, weights, sizes))
-        axes.text(
-            half,
-            0.5 + 0.06 * number,
-            f"$k_{{{j + 1}}}$",
-            color=theme.ink,
-            fontsize=9,
-            ha="center",
-            va="center",
-            bbox={"boxstyle": "round,pad=0.15", "facecolor": theme.paper, "edgecolor": "none"},
-        )
+        if j in named:
+            axes.text(
+                float(np.interp(height, weights, sizes)),
+                height,
+                f"$k_{{{j + 1}}}$",
+                color=theme.ink,
+                fontsize=9,
+                ha="center",
+                va="center",
+                clip_on=True,
+                bbox={"boxstyle": "round,pad=0.15", "facecolor": theme.paper, "edgecolor": "none"},
+            )
+            height += 0.06
+    directions, how_many = _directions(keys.shape[1])
+    # (sizes, m): of every key, the most weight that a direction gives it.
+    best = np.array([attention_weights(c * directions, keys, scale).max(axis=0) for c in sizes])
     for number, j in enumerate(hidden):
-        angles = np.linspace(0, 2 * np.pi, 181) if keys.shape[1] == 2 else np.zeros(0)
-        directions = np.stack([np.cos(angles), np.sin(angles)], axis=1)
-        if not len(directions):
-            break
-        best = attention_weights(sizes[:, None, None] * directions, keys, scale)[..., j].max(axis=1)
         axes.plot(
             sizes,
-            best,
+            best[:, j],
             color=theme.series[0],
             lw=1.8,
-            label="a hidden key, best of all directions" if not number else None,
+            label=f"a hidden key, best of {how_many} directions" if not number else None,
         )
         axes.axhline(
             picture.reaches[j].ceiling,
@@ -117,6 +126,17 @@ def _draw_weights_against_scale(
     axes.set_ylabel("weight")
     axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.16), fontsize=9, ncols=2)
     _headline(axes, "Weight against the size of the query")
+
+
+def _directions(dim: int) -> tuple[Array, str]:
+    """Unit vectors in all directions; of many dimensions, as many as can be tried."""
+    if dim == 1:
+        return np.array([[1.0], [-1.0]]), "both"
+    if dim == 2:
+        angles = np.linspace(0, 2 * np.pi, 181)
+        return np.stack([np.cos(angles), np.sin(angles)], axis=1), "all"
+    drawn = np.random.default_rng(0).standard_normal((500, dim))
+    return drawn / np.linalg.norm(drawn, axis=1, keepdims=True), f"{len(drawn)}"
 
 
 def draw_averaging(picture: AveragingPicture, theme: Theme) -> Figure:
@@ -158,7 +178,8 @@ def draw_averaging(picture: AveragingPicture, theme: Theme) -> Figure:
     _name_keys(right, points, theme)
     _frame(right, points, 0.55)
     right.legend(loc="upper center", bbox_to_anchor=(0.5, 0.0), fontsize=9, ncols=2)
-    _headline(right, "Keys in the plane: which pairs can be averaged")
+    fewer = f" (not {picture.keys})" if len(points) < picture.keys else ""
+    _headline(right, f"{len(points)} keys in the plane{fewer}: which pairs can be averaged")
     return figure
 
 

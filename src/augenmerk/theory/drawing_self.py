@@ -28,7 +28,8 @@ def draw_self(picture: SelfPicture, theme: Theme) -> Figure:
     grid[0, 0].set_ylabel("$x_i \\cdot x_j / B^2$", fontsize=11)
     grid[1, 0].set_ylabel("outputs, in parts", fontsize=11)
     figure.supxlabel(
-        "Framed: the largest score of a row, which takes all the weight as $B$ grows.", fontsize=10
+        "Framed: the largest score of a row, which takes all the weight as $B$ grows." + _left_out(picture),
+        fontsize=10,
     )
     return figure
 
@@ -47,7 +48,16 @@ def draw_projections(picture: SelfPicture, theme: Theme) -> Figure:
     weights.set_title("Weights: $x_1$ looks at $x_3$, $x_2$ at $x_1$", fontsize=11)
     _heat(outputs, picture.outputs[0], OUTPUT_NAMES, PART_NAMES, theme)
     outputs.set_title("Outputs: $c_1 = u_b - u_c$, $c_2 = u_b$", fontsize=11)
+    if picture.inputs > len(INPUT_NAMES):
+        figure.supxlabel(_left_out(picture).strip(), fontsize=10)
     return figure
+
+
+def _left_out(picture: SelfPicture) -> str:
+    """The inputs of the task are drawn; those that only stand beside them share no part with any."""
+    if picture.inputs <= len(INPUT_NAMES):
+        return ""
+    return f" Shown as if alone: the first {len(INPUT_NAMES)} of {picture.inputs} inputs."
 
 
 def _heat(

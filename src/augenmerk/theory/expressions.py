@@ -12,7 +12,7 @@ that points at the character.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NoReturn
 
@@ -43,11 +43,15 @@ class Node:
 
 
 class Expression:
-    """Read once, computed for many instances of a task."""
+    """Read once, computed for many instances of a task.
 
-    def __init__(self, text: str) -> None:
+    `start` is where the formula begins in the text, as behind `q =`: places are counted from the beginning
+    of what was typed.
+    """
+
+    def __init__(self, text: str, start: int = 0) -> None:
         self.text = text
-        self.tree = _Parser(text).whole()
+        self.tree = _Parser(text, start).whole()
 
     @property
     def names(self) -> frozenset[str]:
@@ -78,8 +82,20 @@ class Expression:
         except UnfitError as reason:
             _refuse(self.text, node.place, str(reason))
         if not np.all(np.isfinite(result)):
-            _refuse(self.text, node.place, "this is not a finite number (a division by zero, perhaps)")
+            _refuse(self.text, node.place, _why_not_finite(node, parts, result))
         return result
+
+
+def _why_not_finite(node: Node, parts: Sequence[Value], result: Value) -> str:
+    if node.kind == "/" and not np.any(parts[1]):
+        return "this is a division by zero"
+    if node.kind == "^" and not np.any(parts[0]):
+        return "this is a negative power of zero, a division by zero"
+    if node.kind == "call" and (np.any(np.isnan(result)) or np.all(np.isneginf(result))):
+        return f"there is no {node.text} of {float(parts[0]):g}"
+    if np.any(np.isnan(result)) and node.kind == "^":
+        return "there is no such power of a negative number"
+    return "this is too large for a number"
 
 
 def _walk(node: Node) -> list[Node]:
@@ -94,8 +110,9 @@ def _refuse(text: str, place: int, reason: str) -> NoReturn:
 
 
 class _Parser:
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, start: int) -> None:
         self.text = text
+        self.start = start
         if len(text) > LONGEST:
             _refuse(text, LONGEST, f"an expression has at most {LONGEST} characters, this one {len(text)}")
         self.tokens = self._tokens()
@@ -105,7 +122,7 @@ class _Parser:
     def _tokens(self) -> list[tuple[str, str, int]]:
         """(kind, text, place) of each, and an end."""
         plain = self.text.translate(_OTHER_SIGNS)  # character by character: places stay
-        tokens, place = [], 0
+        tokens, place = [], self.start
         while plain[place:].strip():
             match = _TOKEN.match(plain, place)
             if match is None:
@@ -183,7 +200,11 @@ class _Parser:
     def _atom(self) -> Node:
         kind, found, place = self.tokens[self.next]
         if kind == "end":
-            _refuse(self.text, place, "the expression ends too early" if self.text.strip() else "it is empty")
+            _refuse(
+                self.text,
+                place,
+                "the expression ends too early" if self.text[self.start :].strip() else "it is empty",
+            )
         self.next += 1
         if kind == "number":
             if not np.isfinite(float(found)):

@@ -11,6 +11,11 @@ from numpy.typing import NDArray
 from augenmerk.theory.attention import Array
 from augenmerk.theory.closed_form import Moments
 
+ERRORS = 4
+"""A sample may be off by so many of its standard errors: by chance alone it hardly ever is."""
+NO_DEVIATION = 1e-10
+"""Below it, what differs between samples is rounding."""
+
 
 @dataclass(frozen=True)
 class Measure:
@@ -28,9 +33,17 @@ class Measure:
     @property
     def fits(self) -> bool:
         """Within four standard errors, and a little for rounding."""
+        return self._fits(ERRORS * self.error)
+
+    @property
+    def only_within_its_error(self) -> bool:
+        """Beyond the bound, but by no more than chance explains."""
+        return self.fits and (self.at_most or self.at_least) and not self._fits(0.0)
+
+    def _fits(self, chance: float) -> bool:
         if self.predicted is None:
             return True
-        slack = 4 * self.error + 1e-9 * (1 + abs(self.predicted))
+        slack = chance + 1e-9 * (1 + abs(self.predicted))
         if self.at_most:
             return self.measured <= self.predicted + slack
         if self.at_least:
@@ -64,17 +77,26 @@ class Finding:
     """What is proven about that distance."""
     settings: dict[str, Any]
     remarks: tuple[str, ...] = ()
+    refuted: str = ""
+    """Why the claim is not true under these conditions, however well its failure is predicted."""
     picture: Callable[[], Any] = field(default=lambda: None, repr=False, compare=False)
     """What the drawing of this task needs, worked out when it is drawn."""
 
     @property
-    def holds(self) -> bool:
+    def as_predicted(self) -> bool:
         return all(measure.fits for measure in self.measures)
+
+    @property
+    def holds(self) -> bool:
+        """Whether the claim is true under these conditions, not only predicted rightly where it fails."""
+        return self.as_predicted and not self.refuted
 
     def as_dict(self) -> dict[str, Any]:
         return {
             "task": self.task,
             "holds": self.holds,
+            "as_predicted": self.as_predicted,
+            "refuted": self.refuted or None,
             "weights": self.weights,
             "output": self.output,
             "error": self.error,
@@ -98,8 +120,8 @@ def deviation_of(name: str, samples: Array, predicted: Moments) -> Measure:
     """The deviation of a sample, with its standard error, from the fourth moment, whichever is larger."""
     centred = samples - samples.mean()
     variance = max(float((centred**2).mean()), predicted.deviation**2)
-    if variance == 0:
-        return Measure(name, 0.0, predicted.deviation)
+    if variance < NO_DEVIATION**2:  # the error below would be rounding divided by rounding
+        return Measure(name, float(samples.std()), predicted.deviation)
     spread = max(0.0, max(float((centred**4).mean()), predicted.fourth) - variance**2)
     error = math.sqrt(spread / (4 * variance * len(samples)))
     return Measure(name, float(samples.std()), predicted.deviation, error)

@@ -9,10 +9,11 @@ import numpy as np
 
 from augenmerk.errors import AugenmerkError
 from augenmerk.theory import query_trials, self_trials
-from augenmerk.theory.attention import usual_scale
 from augenmerk.theory.expressions import Expression
-from augenmerk.theory.query_trials import CONDITIONS, HEADS, NAMES, STRENGTHS, TOLERANCE, Trial, try_out
+from augenmerk.theory.query_trials import CONDITIONS, HEADS, NAMES, TOLERANCE, Trial, try_out
 
+MOST_SAMPLES = 4000
+"""Of each condition: about 20 seconds."""
 TASKS = (*CONDITIONS, "1.6", "1.7")
 
 
@@ -49,6 +50,8 @@ def check(
         raise AugenmerkError(f"there is no task '{task}' to check; there are {', '.join(TASKS)}.")
     if samples < 10:
         raise AugenmerkError(f"--samples {samples} is too few to judge by; take 10 or more.")
+    if samples > MOST_SAMPLES:
+        raise AugenmerkError(f"--samples {samples} would take too long; take up to {MOST_SAMPLES:,}.")
     if task in CONDITIONS:
         return _check_queries(task, answers, samples, seed, scale)
     grade = self_trials.check_outputs if task == "1.6" else self_trials.check_projections
@@ -71,11 +74,11 @@ def _in_order(
         )
     found: dict[str, Expression] = {}
     for number, answer in enumerate(answers):
-        named = re.match(r"\s*(\w+)\s*=(.*)", answer, flags=re.DOTALL)
+        named = re.match(r"\s*(\w+)\s*=", answer)
         name = named[1] if named else expected[number]
         if name not in expected or name in found:
             raise AugenmerkError(f"'{answer}': task {task} asks for {', '.join(expected)}, each once.")
-        found[name] = Expression(named[2].strip() if named else answer)
+        found[name] = Expression(answer, named.end() if named else 0)
         found[name].check_names(names)
     return [found[name] for name in expected]
 
@@ -89,11 +92,10 @@ def _check_queries(task: str, answers: Sequence[str], samples: int, seed: int, s
         drawn = query_trials.instances(task, condition, samples, np.random.default_rng([seed, number]))
         _check_shapes(queries, drawn[0], condition)
         trials.append(try_out(task, condition, queries, drawn, scale))
+        _refuse_rounding(answers, trials[-1])
         # The same answer, made larger: does it only lack a scale?
-        of_scores = usual_scale(condition.dim) if scale is None else scale
-        factors = [strength / of_scores for strength in STRENGTHS]
         scaled.append(
-            trials[-1] if trials[-1].holds else try_out(task, condition, queries, drawn, scale, factors)
+            trials[-1] if trials[-1].holds else try_out(task, condition, queries, drawn, scale, larger=True)
         )
     holds = all(trial.holds for trial in trials)
     missing = not holds and all(trial.holds for trial in scaled)
@@ -105,6 +107,19 @@ def _check_queries(task: str, answers: Sequence[str], samples: int, seed: int, s
         error=max(trial.error for trial in trials),
         missing_scale=missing,
         conditions=tuple(_as_row(trial) for trial in trials),
+    )
+
+
+def _refuse_rounding(answers: Sequence[str], trial: Trial) -> None:
+    """A verdict is about the answer; where the last digits decide, there is none."""
+    if trial.holds or not trial.largest_logit or not trial.rounding_may_decide:
+        return
+    large = not trial.largest_logit < 1
+    raise AugenmerkError(
+        f"'{'; '.join(answers)}' makes logits of {trial.largest_logit:.0e} for "
+        f"{trial.condition.in_words()}, so {'large' if large else 'small'} that their rounding decides and "
+        f"not the answer; choose a {'smaller' if large else 'larger'} number, or c, for which several sizes "
+        "are tried."
     )
 
 
@@ -171,7 +186,7 @@ def _blame(trials: Sequence[Trial], scaled: Sequence[Trial], missing: bool) -> s
         lack = "the query has no scale" if one else "the queries have no scale"
     small = f"the {_on_targets(trial)} only {_numbers(trial)} for {trial.condition.in_words()}: {lack}"
     if missing:
-        enough = f"{larger.factor:.0f} times as large it holds there"
+        enough = f"{larger.factor:g} times as large it holds there"
         return f"{small}; {enough}, so the scale is all that is missing."
     reason = _reason(next(each for each in scaled if not each.holds))
     # A scale is missing, besides, where making the answer larger changes what it does.

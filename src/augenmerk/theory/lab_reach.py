@@ -9,7 +9,7 @@ from augenmerk.theory.attention import Array, attend, attention_weights, diamete
 from augenmerk.theory.findings import Finding, Measure, plane_values
 from augenmerk.theory.noise import orthonormal
 from augenmerk.theory.reach import Reach, leak_bound, reach, strength_needed, tied_weight
-from augenmerk.theory.sizes import check_sizes
+from augenmerk.theory.sizes import check_sizes, check_time, seconds_to_reach
 
 MOST_IN_THE_PLANE = 10
 """Keys of which every pair is tried, for the picture."""
@@ -38,6 +38,7 @@ def copying(
 ) -> Finding:
     """1.1, on `samples` sets of random keys; the first of them is the one that is shown."""
     check_sizes(keys=keys, least_keys=2, dim=dim, least_dim=1, samples=samples, c=c)
+    check_time(samples * keys * seconds_to_reach(keys, dim), keys, dim, samples)
     of_scores = usual_scale(dim) if scale is None else scale
     values = plane_values(keys)
     chance = np.random.default_rng(seed)
@@ -154,6 +155,8 @@ def averaging(
 ) -> Finding:
     """1.2: orthonormal keys; and the first two of `samples` sets of random keys."""
     check_sizes(keys=keys, least_keys=3, dim=dim, least_dim=keys, samples=samples, c=c)
+    seconds = samples * seconds_to_reach(keys, MOST_DIMENSIONS) + seconds_to_reach(keys, dim)
+    check_time(seconds, keys, dim, samples)
     of_scores = usual_scale(dim) if scale is None else scale
     chance = np.random.default_rng(seed)
     values = plane_values(keys)

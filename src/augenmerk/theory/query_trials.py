@@ -1,12 +1,13 @@
 """A reader's queries for tasks 1.1 to 1.5, tried on random instances, unfriendly ones included."""
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from augenmerk.theory.attention import Array, attention_weights, total_variation, usual_scale
+from augenmerk.theory.attention import Array, softmax, total_variation, usual_scale
 from augenmerk.theory.expressions import Expression
 from augenmerk.theory.noise import KeyNoise, orthonormal
 from augenmerk.theory.reach import reach
@@ -15,6 +16,10 @@ TOLERANCE = 0.02
 """An answer holds where no more weight than this lies in the wrong place."""
 STRENGTHS = (10.0, 30.0, 100.0, 1000.0, 10_000.0)
 """What c times the scale of the scores is tried with: c is the reader's to choose, so the best one counts."""
+STRONGEST = 1e6
+"""Up to so large a size is an answer tried that may lack a scale; rounding spoils nothing yet."""
+ROUNDING = 1e-3
+"""Where the last digit of a logit is worth more than this, rounding may decide instead of the answer."""
 LEAST_LAMBDA = 0.05
 """The claims are about keys that stay positive; samples below this are counted apart."""
 ALPHA = 1e-6
@@ -81,6 +86,13 @@ class Trial:
     head_weights: Array  # (samples, heads, m)
     fair: NDArray[np.bool_]  # (samples)
     wanted: Array  # (m)
+    largest_logit: float
+
+    @property
+    def rounding_may_decide(self) -> bool:
+        """Logits whose last digit matters, or so small that most of their digits are lost."""
+        limits = np.finfo(np.float64)
+        return not limits.tiny / limits.eps <= self.largest_logit <= ROUNDING / limits.eps
 
     @property
     def errors(self) -> Array:
@@ -176,10 +188,10 @@ def try_out(
     answers: Sequence[Expression],
     samples: Sequence[Instance],
     scale: float | None,
-    factors: Sequence[float] = (1.0,),
+    larger: bool = False,
 ) -> Trial:
-    """The trial with the best choice of c; or, of `factors` on top of the answer, with the smallest that will
-    do."""
+    """The trial with the best choice of c; or, if the answer may be made `larger`, with the smallest factor
+    that will do."""
     of_scores = usual_scale(condition.dim) if scale is None else scale
     wanted = np.zeros(condition.keys)
     wanted[: 1 if task == "1.1" else 2] = 1.0 if task == "1.1" else 0.5
@@ -190,15 +202,40 @@ def try_out(
         c = strength / of_scores
         sizes = {"c": c, "t": c, "d": float(condition.dim), "m": float(condition.keys)}
         queries = [[answer.value({**s.names, **sizes}) for answer in answers] for s in samples]
-        for factor in factors:
-            weights = np.stack(
-                [
-                    attention_weights(np.stack(query) * factor, sample.keys[None], of_scores)
-                    for query, sample in zip(queries, samples, strict=True)
-                ]
+        with np.errstate(all="ignore"):  # what is too large for a logit is refused by name
+            logits = of_scores * np.stack(
+                [np.stack(query) @ sample.keys.T for query, sample in zip(queries, samples, strict=True)]
+            )  # (samples, heads, m)
+        # Of the weaker head: the other may be as strong as it likes.
+        size = float(np.median(np.abs(logits).max(axis=2), axis=0).min())
+        for factor in (1.0, *factors_for(size)) if larger else (1.0,):
+            grown = logits * factor
+            trials.append(
+                Trial(
+                    condition,
+                    c if free else 1.0,
+                    factor,
+                    softmax(grown),
+                    fair,
+                    wanted,
+                    float(np.abs(grown).max()),
+                )
             )
-            trials.append(Trial(condition, c if free else 1.0, factor, weights, fair, wanted))
-    if len(factors) > 1 and any(trial.holds for trial in trials):
+    if larger and any(trial.holds for trial in trials):
         return min((trial for trial in trials if trial.holds), key=lambda trial: trial.factor)
     # Of sizes that are equally good but for rounding, the smallest.
     return min(trials, key=lambda trial: (round(trial.error, 6), trial.factor, trial.c))
+
+
+def factors_for(size: float, strongest: float = STRONGEST) -> list[float]:
+    """1, 2, 5, 10, 20 and so on, above 1: those that make something of this size between 1 and `strongest`.
+
+    So an answer is made larger as far as it needs, however small it is.
+    """
+    if not size:
+        return []
+    first, last = -math.log10(size), math.log10(strongest) - math.log10(size)
+    decades = range(max(0, math.floor(first)), max(0, math.ceil(last)) + 1)
+    # By way of text: 2 times 10^23 is not quite 2e23.
+    tried = [float(f"{digit}e{decade}") for decade in decades for digit in (1, 2, 5)]
+    return [factor for factor in tried if 1 < factor < math.inf and factor * size <= strongest]

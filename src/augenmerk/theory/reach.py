@@ -21,7 +21,7 @@ from augenmerk.errors import AugenmerkError
 from augenmerk.theory.attention import Array
 
 TOLERANCE = 1e-7
-"""Margins below this part of the size of the keys count as none: the linear programme is no more exact."""
+"""Margins below this part of the extent of the keys count as none: the linear programme is no more exact."""
 
 
 @dataclass(frozen=True)
@@ -64,6 +64,10 @@ def reach(keys: Array, subset: Sequence[int]) -> Reach:
         raise AugenmerkError(
             f"a subset is one or more different positions from 0 to {len(keys) - 1}, not {list(inside)}."
         )
+    if not np.all(np.isfinite(keys)):
+        wrong = int(np.argmin(np.isfinite(keys).all(axis=1)))
+        raise AugenmerkError(f"key {wrong} has an entry that is not a finite number.")
+    keys, extent = _of_extent_one(keys)
     others = [i for i in range(len(keys)) if i not in inside]
     if not others:  # the query 0 takes all evenly, whatever the keys are
         even = np.full(len(keys), 1 / len(keys))
@@ -83,7 +87,16 @@ def reach(keys: Array, subset: Sequence[int]) -> Reach:
         return Reach(inside, None, 0.0, hull, affine)
     direction = nearest @ free
     query = direction / np.linalg.norm(direction)
-    return Reach(inside, query, float((apart @ query).min()), hull, affine)
+    return Reach(inside, query, float((apart @ query).min()) * extent, hull, affine)
+
+
+def _of_extent_one(keys: Array) -> tuple[Array, float]:
+    """The keys moved to the origin and made as large as 1, where no square overflows or vanishes, and how
+    large they were: which queries exist depends on neither."""
+    largest = float(np.abs(keys).max(initial=0.0)) or 1.0
+    moved = keys / largest - keys[0] / largest
+    extent = float(np.abs(moved).max(initial=0.0)) or 1.0
+    return moved / extent, extent * largest
 
 
 def _directions(vectors: Array, size: float) -> Array:
