@@ -15,7 +15,7 @@ from augenmerk.translate import TextTranslator
 
 SENTENCES = {
     "Ein Mann fährt mit dem Fahrrad durch den Park.": {"man", "riding", "through", "the", "park"},
-    "Zwei Kinder spielen im Schnee.": {"two", "children", "playing", "snow"},
+    "Eine alte Frau sitzt mit ihrer Katze auf der Bank.": {"old", "woman", "bench", "cat"},
     "Der alte Mann liest in der Küche eine Zeitung.": {"old", "man", "reading", "newspaper", "kitchen"},
 }
 
