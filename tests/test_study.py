@@ -350,7 +350,7 @@ def change(name: str, key: str, value: object) -> Callable[[Path], None]:
         (write("config.toml", "[model"), "config.toml"),
         (cut("result.json"), "result.json: damaged"),
         (write("result.json", "{}"), "seed-2: damaged"),
-        (cut("metrics.jsonl"), "metrics.jsonl, line"),
+        (write("metrics.jsonl", "{"), "metrics.jsonl, line"),
         (cut("tokenizer.source.json"), "model.safetensors: damaged"),
         (cut("hypotheses/test.beam1.txt"), "seed-2"),
         (cut("hypotheses/test.beam3.scores"), "seed-2: there are 60 hypotheses for 'test', beam 3, but "),

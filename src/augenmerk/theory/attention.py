@@ -44,7 +44,9 @@ def softmax(logits: ArrayLike) -> Array:
     """Over the last axis; never overflows. Infinite logits share all the weight, as in the limit."""
     z = np.asarray(logits, np.float64)
     highest = z.max(axis=-1, keepdims=True)
-    with np.errstate(invalid="ignore"):  # inf - inf, which the next line replaces
+    with np.errstate(
+        invalid="ignore", over="ignore"
+    ):  # inf - inf, which is replaced below; and to -inf, as meant
         lowered = z - highest
     lowered = np.where(z == highest, 0.0, lowered)
     exponentials = np.exp(lowered)
