@@ -1,4 +1,4 @@
-"""Tokenising at the same time as a GPU is started: in processes forked before there is a CUDA context.
+"""Tokenising at the same time as a GPU is started: in processes that wait for their turn, text in memory.
 
 One process learns the vocabulary; others take their share of the sentences to words and number these. With
 the vocabulary learnt, only the distinct words are left to be encoded, and numpy puts the sentences together.
@@ -24,6 +24,7 @@ from augenmerk.config import TextConfig
 from augenmerk.text import Codec, Tokenizer, pieces_of
 
 Integers = NDArray[np.int64]
+Ids = NDArray[np.int32]
 SHARES = 2
 """Processes that take the sources, and as many the targets, of the training pairs to words."""
 
@@ -39,7 +40,7 @@ class Numbered(NamedTuple):
 class Flat(NamedTuple):
     """Sentences as ids: sentence i is ids[bounds[i] : bounds[i + 1]]."""
 
-    ids: Integers
+    ids: Ids
     bounds: Integers
 
     def keep(self, sentences: Integers) -> "Flat":
@@ -47,7 +48,7 @@ class Flat(NamedTuple):
         return Flat(self.ids[spread(starts, lengths)], np.concatenate([[0], np.cumsum(lengths)]))
 
     def table(self) -> TokenTable:
-        padded = np.append(self.ids, 0).astype(np.int32)  # PAD, which all padding is read from
+        padded = np.append(self.ids, np.int32(0))  # PAD, which all padding is read from
         return TokenTable(torch.from_numpy(padded), torch.from_numpy(self.bounds), np.diff(self.bounds))
 
 
@@ -72,13 +73,17 @@ def encode(tokenizer: Tokenizer, parts: Sequence[Numbered]) -> Flat:
         encoded = tokenizer.encode_pieces(part.words)
         sizes = np.array([len(word) for word in encoded])
         starts, each = np.cumsum(sizes) - sizes, sizes[part.numbers]
-        ids.append(np.array(list(chain.from_iterable(encoded)))[spread(starts[part.numbers], each)])
+        flat = np.array(list(chain.from_iterable(encoded)), np.int32)
+        ids.append(flat[spread(starts[part.numbers], each)])
         lengths.append(np.diff(np.concatenate([[0], np.cumsum(each)])[part.bounds]))
     return Flat(np.concatenate(ids), np.concatenate([[0], np.cumsum(np.concatenate(lengths))]))
 
 
 class TokensAside:
-    """Begins to tokenise when it is made."""
+    """Processes that wait, once it is made, for `begin`.
+
+    They are forked, so they have to be made before there is a CUDA context.
+    """
 
     def __init__(
         self,
@@ -93,33 +98,51 @@ class TokensAside:
         assert config.unit == "bpe", "a word is put together of subwords"
         assert config.joint, "one vocabulary is learnt"
         self._fork = mp.get_context("fork")
+        self._ready, self._begun = self._fork.Semaphore(0), self._fork.Event()
         columns = [[p.source for p in train], [p.target for p in train]]
         cut = [len(train) * share // SHARES for share in range(SHARES + 1)]
         parts = [column[a:b] for column in columns for a, b in pairwise(cut)]
         parts += [[p.source for p in val], [p.target for p in val]]
-        numbered = [self._start(partial(number, part, config)) for part in parts]
+        numbered = [self._start(part, partial(number, part, config)) for part in parts]
+        learnt_from = train[::sample]
 
-        def finish() -> tuple[float, Codec, list[Flat]]:
+        def finish() -> tuple[dict[str, float], Codec, list[Flat]]:
             os.environ["TOKENIZERS_PARALLELISM"] = "true"  # no process will be forked from this one
             began = time.perf_counter()
-            codec = Codec.train(train[::sample], config)
+            codec = Codec.train(learnt_from, config)
+            learnt = time.perf_counter()
             received = [connection.recv() for connection in numbered]
             source = encode(codec.source, received[:SHARES])
             target = encode(codec.target, received[SHARES:-2])
             short = np.flatnonzero(np.maximum(np.diff(source.bounds), np.diff(target.bounds)) <= longest)
             flat = [source.keep(short), target.keep(short)]
             flat += [encode(codec.source, [part]) for part in received[-2:]]
-            return time.perf_counter() - began, codec, flat
+            ended = time.perf_counter()
+            return {"learning the vocabulary": learnt - began, "encoding": ended - learnt}, codec, flat
 
-        self._finished = self._start(finish)
+        texts = [text for pair in learnt_from for text in (pair.source, pair.target)]
+        self._finished = self._start(texts, finish)
+        for _ in range(len(parts) + 1):
+            self._ready.acquire()
 
-    def result(self) -> tuple[float, Codec, ParallelTokens, ParallelTokens]:
+    def begin(self) -> None:
+        """All processes begin to work."""
+        self._begun.set()
+
+    def result(self) -> tuple[dict[str, float], Codec, ParallelTokens, ParallelTokens]:
         """Waits: the seconds it took, the vocabulary, training and validation pairs."""
         seconds, codec, flat = self._finished.recv()
         tables = [each.table() for each in flat]
         return seconds, codec, ParallelTokens(*tables[:2]), ParallelTokens(*tables[2:])
 
-    def _start(self, work: Callable[[], object]) -> Connection:
+    def _start(self, texts: Sequence[str], work: Callable[[], object]) -> Connection:
         here, there = self._fork.Pipe(duplex=False)
-        self._fork.Process(target=lambda: there.send(work()), daemon=True).start()
+
+        def wait_and_work() -> None:
+            sum(map(len, texts))  # memory that was forked is copied when it is first touched: now
+            self._ready.release()
+            self._begun.wait()
+            there.send(work())
+
+        self._fork.Process(target=wait_and_work, daemon=True).start()
         return here

@@ -16,7 +16,13 @@ from augenmerk.config import load_config
 from augenmerk.text import Codec
 
 FOLDER = Path(__file__).parent.parent / "benchmarks"
-SMALL = ["text.vocabulary_size=600", "model.embedding=16", "model.hidden=16", "train.epochs=1"]
+SMALL = [
+    "text.vocabulary_size=600",
+    "model.embedding=16",
+    "model.hidden=16",
+    "train.epochs=1",
+    "search.beam=1",
+]
 
 
 @pytest.fixture(scope="module")
@@ -46,6 +52,27 @@ def test_sentences_put_together_of_numbered_words_are_those_of_the_tokenizer(rac
     assert table.lengths.tolist() == wanted.lengths.tolist()
 
 
+def test_other_processes_tokenise_when_they_are_told_to(race: ModuleType) -> None:
+    text = load_config("quick", SMALL).text
+    book = open_bitext("bilderbuch", pairs=300)
+    pairs, val = list(book["train"]), list(book["val"])[:20]
+    aside = race.TokensAside(text, pairs, val, sample=2, longest=15)
+    aside.begin()
+    seconds, codec, tokens, val_tokens = aside.result()
+    assert set(seconds) == {"learning the vocabulary", "encoding"}
+    expected = Codec.train(pairs[::2], text)
+    assert codec.source.to_json() == expected.source.to_json()
+    encoders = expected.source.encode_ids, expected.target.encode_ids
+    every = encode_pairs(pairs, *encoders)
+    short = (every.source.lengths <= 15) & (every.target.lengths <= 15)
+    assert 0 < short.sum() < len(pairs)
+    kept = encode_pairs([pair for pair, is_short in zip(pairs, short, strict=True) if is_short], *encoders)
+    for got, wanted in ((tokens, kept), (val_tokens, encode_pairs(val, *encoders))):
+        assert torch.equal(got.source.flat, wanted.source.flat)
+        assert torch.equal(got.target.flat, wanted.target.flat)
+        assert torch.equal(got.target.bounds, wanted.target.bounds)
+
+
 def test_only_full_batches_of_few_widths_run(race: ModuleType) -> None:
     def planned(size: int, source: int, target: int) -> PlannedBatch:
         return PlannedBatch(np.arange(size), source, target, size * target)
@@ -61,7 +88,7 @@ def test_a_race_on_a_cpu(race: ModuleType) -> None:
     book = open_bitext("bilderbuch", pairs=200)
     splits = {"train": list(book["train"]), "val": list(book["val"])[:20], "test": list(book["test"])[:20]}
     config = load_config("quick", [*SMALL, "train.precision=fp32"])
-    row = race.race(config, splits, torch.device("cpu"), "test")
+    row = race.Race(config, splits, torch.device("cpu")).run("test")
     assert row["seconds"] == pytest.approx(sum(row["laps"].values()))
     assert set(row["laps"]) >= {"tokenising", "training", "validation"}
     assert 0 <= row["bleu"] <= 100
