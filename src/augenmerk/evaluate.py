@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from augenmerk.agreement import Agreement
 from augenmerk.batching import ParallelTokens, TokenTable, encode_pairs
@@ -91,14 +91,22 @@ def count_words(pairs: Iterable[SentencePair]) -> int:
     return sum(len(split_words(pair.target)) + 1 for pair in pairs)
 
 
-@torch.inference_mode()
 def measure_loss(model: Models, data: ParallelTokens, batch_size: int = BATCH_SIZE) -> Loss:
     """In fp32 and without dropout, whatever the model was trained in."""
+    sums, tokens = sentence_losses(model, data, batch_size)
+    return Loss(float(sums.sum()), int(tokens.sum()))
+
+
+@torch.inference_mode()
+def sentence_losses(
+    model: Models, data: ParallelTokens, batch_size: int = BATCH_SIZE
+) -> tuple[Tensor, Tensor]:
+    """The terms of `measure_loss`: of each sentence the sum over its target tokens, in nats, and how many
+    they are; both on the CPU."""
     were_training = [member.training for member in members(model)]
     for member in members(model):
         member.eval()
-    total = torch.zeros((), dtype=torch.float64, device=data.source.flat.device)
-    tokens = 0
+    sums = torch.zeros(len(data), dtype=torch.float64, device=data.source.flat.device)
     for batch in data.batches(data.plan(batch_size, shuffle=False)):
         log_probs = []
         for member in members(model):
@@ -107,11 +115,12 @@ def measure_loss(model: Models, data: ParallelTokens, batch_size: int = BATCH_SI
             log_probs.append(
                 -nn.functional.cross_entropy(logits, batch.tgt_out[batch.tgt_mask], reduction="none")
             )
-        total -= mean_of_probabilities(log_probs).sum(dtype=torch.float64)
-        tokens += batch.target_tokens
+        terms = torch.zeros_like(batch.tgt_mask, dtype=torch.float64)
+        terms[batch.tgt_mask] = -mean_of_probabilities(log_probs).double()
+        sums[batch.indices.to(sums.device)] = terms.sum(1)
     for member, was_training in zip(members(model), were_training, strict=True):
         member.train(was_training)
-    return Loss(float(total), tokens)
+    return sums.cpu(), torch.from_numpy(data.target.lengths + 1)
 
 
 def measure_bleu(

@@ -8,13 +8,12 @@ from typing import Any
 from rich.markup import escape
 from rich.table import Table
 
-from augenmerk.checkpoint import RunDirectory
+from augenmerk.cli.splits import OpenedSplit, SplitWish
 from augenmerk.cli.terminal import err, out, print_json
 from augenmerk.cli.training import choose_device
 from augenmerk.diagrams import AttentionMap, Card, draw_heat_map, html_map, index_page
 from augenmerk.durable import make_folder, replace_file
 from augenmerk.errors import AugenmerkError
-from augenmerk.evaluate import open_data
 from augenmerk.faithfulness import REPLACEMENTS, Faithfulness, measure_faithfulness, summarise
 from augenmerk.figures import DARK, save
 from augenmerk.translate import load
@@ -23,24 +22,19 @@ NOTE = "log p: of each word, in nats; uniform, permuted: by how much it drops wi
 
 
 @dataclass(frozen=True)
-class Wish:
+class Wish(SplitWish):
     """What was asked for on the command line."""
 
-    run: Path
-    split: str | None
     indices: Sequence[int]
     top: int
     out: Path | None
-    beam: int | None
-    reference: bool
     device: str
 
     def check(self) -> None:
         """Refuses what cannot be meant, before anything is loaded."""
         if self.top < 0:
             raise AugenmerkError(f"--top {self.top} is impossible: it must be 0 or more.")
-        if self.reference and self.beam is not None:
-            raise AugenmerkError("References are read, not searched for; give --reference or --beam.")
+        super().check()
         if self.out is not None:
             make_folder(self.out)
 
@@ -49,29 +43,21 @@ def run(wish: Wish, json: bool) -> None:
     """Measures the split, prints the means, and shows the sentences chosen."""
     wish.check()
     device = choose_device(wish.device)
-    config = RunDirectory.open(wish.run).config
-    split = wish.split or config.data.validation
-    bitext = open_data(config.data)
-    pairs = list(bitext[split])
-    if not pairs:
-        raise AugenmerkError(f"{bitext.name} has no sentence pairs in '{split}'.")
+    split = OpenedSplit.of(wish)
     for index in wish.indices:
-        if not 0 <= index < len(pairs):
+        if not 0 <= index < len(split.pairs):
             raise AugenmerkError(
-                f"'{split}' has no sentence {index}: its {len(pairs):,} sentences count from 0."
+                f"'{split.name}' has no sentence {index}: its {len(split.pairs):,} sentences count from 0."
             )
     translator = load(wish.run, device)
-    with err().status(f"{split}: {len(pairs):,} sentences"):
-        if wish.reference:
-            translations = translator.score_all([(pair.source, pair.target) for pair in pairs])
-        else:
-            translations = translator.translate([pair.source for pair in pairs], beam=wish.beam)
+    translations = split.attended(wish, translator)
+    with err().status("measuring"):
         measured = measure_faithfulness(translator, translations)
-    by_drop = sorted(range(len(pairs)), key=lambda index: -measured[index].mean_drop)
+    by_drop = sorted(range(len(measured)), key=lambda index: -measured[index].mean_drop)
     indices = wish.indices or by_drop[: wish.top]
     summary = {
         "run": str(wish.run),
-        "split": split,
+        "split": split.name,
         "of": "references" if wish.reference else "translations",
         **summarise(measured),
     }

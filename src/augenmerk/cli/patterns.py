@@ -9,13 +9,12 @@ from typing import Any, cast
 from rich.markup import escape
 from rich.table import Table
 
-from augenmerk.checkpoint import RunDirectory
+from augenmerk.cli.splits import OpenedSplit, SplitWish
 from augenmerk.cli.terminal import err, out, print_json
 from augenmerk.cli.training import choose_device
 from augenmerk.diagrams import draw_heat_map
 from augenmerk.durable import make_folder, replace_file
 from augenmerk.errors import AugenmerkError
-from augenmerk.evaluate import open_data
 from augenmerk.figures import DARK, save
 from augenmerk.patterns import KINDS, Finding, Kind, find_patterns, strongest, summarise
 from augenmerk.patterns.page import patterns_page
@@ -23,16 +22,12 @@ from augenmerk.translate import load
 
 
 @dataclass(frozen=True)
-class Wish:
+class Wish(SplitWish):
     """What was asked for on the command line."""
 
-    run: Path
-    split: str | None
     kind: str | None
     top: int
     out: Path | None
-    beam: int | None
-    reference: bool
     device: str
 
     def check(self) -> None:
@@ -41,8 +36,7 @@ class Wish:
             raise AugenmerkError(f"There is no kind '{self.kind}'; the kinds are {', '.join(KINDS)}.")
         if self.top < 1:
             raise AugenmerkError(f"--top {self.top} is impossible: it must be 1 or more.")
-        if self.reference and self.beam is not None:
-            raise AugenmerkError("References are read, not searched for; give --reference or --beam.")
+        super().check()
         if self.out is not None:
             make_folder(self.out)
 
@@ -51,24 +45,14 @@ def run(wish: Wish, json: bool) -> None:
     """Translates the split, finds what there is to see, draws the most striking, and says what it is."""
     wish.check()
     device = choose_device(wish.device)
-    config = RunDirectory.open(wish.run).config
-    bitext = open_data(config.data)
-    split = wish.split or config.data.validation
-    pairs = list(bitext[split])
-    if not pairs:
-        raise AugenmerkError(f"{bitext.name} has no sentence pairs in '{split}'.")
-    translator = load(wish.run, device)
-    with err().status(f"{split}: {len(pairs):,} sentences"):
-        if wish.reference:
-            translations = translator.score_all([(pair.source, pair.target) for pair in pairs])
-        else:
-            translations = translator.translate([pair.source for pair in pairs], beam=wish.beam)
-        findings = find_patterns(pairs, translations, bitext.source_language)
+    split = OpenedSplit.of(wish)
+    translations = split.attended(wish, load(wish.run, device))
+    findings = find_patterns(split.pairs, translations, split.bitext.source_language)
     summary = {
         "run": str(wish.run),
-        "split": split,
+        "split": split.name,
         "of": "references" if wish.reference else "translations",
-        **summarise(pairs, findings, of_references=wish.reference),
+        **summarise(split.pairs, findings, of_references=wish.reference),
     }
     chosen = strongest(findings, cast(Kind | None, wish.kind), wish.top)
     if wish.out is not None:
@@ -76,7 +60,7 @@ def run(wish: Wish, json: bool) -> None:
             _write(wish, wish.out, findings, chosen, summary)
         err().print(f"[dim]Drawn:[/] {escape(str(wish.out / 'index.html'))}", soft_wrap=True)
     if not chosen and wish.kind is not None:
-        err().print(f"No sentence of {escape(split)} is of the kind '{wish.kind}'.", soft_wrap=True)
+        err().print(f"No sentence of {escape(split.name)} is of the kind '{wish.kind}'.", soft_wrap=True)
     if json:
         print_json([finding.to_dict() for finding in chosen])
         return

@@ -24,12 +24,12 @@ from augenmerk.config import DataConfig
 from augenmerk.durable import parse_object, read_text, reading, replace_file
 from augenmerk.errors import AugenmerkError
 from augenmerk.evaluate import (
-    BATCH_SIZE,
     Evaluator,
     hypothesis_path,
     model_score_path,
     open_data,
     reference_path,
+    sentence_losses,
 )
 from augenmerk.study.plan import PlannedRun, Study
 from augenmerk.train import describe
@@ -119,7 +119,7 @@ def probe(run: RunDirectory, splits: Sequence[str], sentences: Sequence[str], de
     found = {
         "asked": asked(splits, sentences),
         "alignment_error": {split: alignment_error(run, pairs[split], device) for split in splits},
-        "losses": {split: sentence_losses(run, pairs[split], device) for split in splits},
+        "losses": {split: losses(run, pairs[split], device) for split in splits},
         "examples": [{**attention(run, text, device), "reference": target} for text, target in examples],
         "source_lengths": [len(split_words(pair.source)) for pair in first],
         "padding": padding(run, [pair.source for pair in first], device),
@@ -151,23 +151,11 @@ def alignment_error(run: RunDirectory, pairs: Sequence[SentencePair], device: to
     return score.error if score.proposed else None
 
 
-@torch.inference_mode()
-def sentence_losses(
-    run: RunDirectory, pairs: Sequence[SentencePair], device: torch.device
-) -> dict[str, list[Any]]:
-    """The terms of the loss (see `augenmerk.evaluate`): of each sentence the sum over its target tokens, in
-    nats, and how many they are."""
-    model, codec = load_translator(run, device), run.codec
+def losses(run: RunDirectory, pairs: Sequence[SentencePair], device: torch.device) -> dict[str, list[Any]]:
+    """The terms of the loss (see `augenmerk.evaluate`), sentence by sentence."""
+    codec = run.codec
     data = encode_pairs(pairs, codec.source.encode_ids, codec.target.encode_ids).to(device)
-    sums = torch.zeros(len(pairs), dtype=torch.float64, device=device)
-    tokens = torch.zeros(len(pairs), dtype=torch.int64, device=device)
-    for batch in data.batches(data.plan(BATCH_SIZE, shuffle=False)):
-        features, _ = model.decode(batch.tgt_in, model.encode(batch.src, batch.src_mask))
-        logits, targets = model.output(features[batch.tgt_mask]), batch.tgt_out[batch.tgt_mask]
-        losses = torch.nn.functional.cross_entropy(logits, targets, reduction="none").double()
-        sentence = batch.indices.to(device)[batch.tgt_mask.nonzero()[:, 0]]
-        sums.index_add_(0, sentence, losses)
-        tokens.index_add_(0, sentence, torch.ones_like(sentence))
+    sums, tokens = sentence_losses(load_translator(run, device), data)
     return {"sums": [round(each, 6) for each in sums.tolist()], "tokens": tokens.tolist()}
 
 
