@@ -7,10 +7,13 @@ from pathlib import Path
 
 import pytest
 import torch
-from safetensors.torch import load_file
+from safetensors.torch import load_file, save_file
+from typer.testing import CliRunner
 
 import augenmerk
-from augenmerk.checkpoint import SHIPPED, RunDirectory
+from augenmerk.checkpoint import SHIPPED, RunDirectory, copy_of_shipped
+from augenmerk.cli import app
+from augenmerk.errors import AugenmerkError
 from augenmerk.translate import TextTranslator
 
 SENTENCES = {
@@ -69,3 +72,61 @@ def test_its_card_says_what_its_scores_say() -> None:
         assert row["bleu_signature"] in card
         if (row["split"], row["beam"]) == ("test_2016_flickr", 5):
             assert row["bleu"] >= 39
+
+
+def test_evaluating_it_in_a_copy_gives_the_scores_on_its_card(
+    multi30k_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AUGENMERK_DATA", str(multi30k_folder.parent))
+    monkeypatch.chdir(tmp_path)
+    before = {file.name: file.read_bytes() for file in SHIPPED.iterdir()}
+    command = ["evaluate", "--split", "test_2016_flickr", "--beam", "1", "--device", "cpu", "--json"]
+    for _ in range(2):  # the second time, the copy is there
+        done = CliRunner().invoke(app, command)
+        assert done.exit_code == 0, done.output
+        [row] = json.loads(done.stdout)
+        [expected] = [
+            each
+            for each in RunDirectory.open(SHIPPED).read_scores()
+            if (each["split"], each["beam"]) == ("test_2016_flickr", 1)
+        ]
+        assert row["bleu"] == pytest.approx(expected["bleu"], abs=0.05)
+        assert row["loss"] == pytest.approx(expected["loss"], abs=1e-3)
+    assert {file.name: file.read_bytes() for file in SHIPPED.iterdir()} == before
+    assert (tmp_path / "runs" / SHIPPED.name / "hypotheses" / "test_2016_flickr.beam1.txt").exists()
+
+
+def test_another_run_in_the_place_of_the_copy_is_refused(tmp_path: Path) -> None:
+    run = copy_of_shipped(tmp_path)
+    assert run.path == tmp_path / SHIPPED.name
+    weights = {name: tensor + 1 for name, tensor in load_file(run.model_path).items()}
+    save_file(weights, run.model_path)
+    with pytest.raises(AugenmerkError, match="another run than the shipped model"):
+        copy_of_shipped(tmp_path)
+
+
+def test_a_copy_that_cannot_be_made_is_one_sentence(tmp_path: Path) -> None:
+    (tmp_path / "runs").write_text("a file")
+    with pytest.raises(AugenmerkError, match="the shipped model cannot be copied there"):
+        copy_of_shipped(tmp_path / "runs")
+
+
+@pytest.mark.parametrize("command", ["patterns", "faithfulness"])
+def test_its_attention_is_looked_at_if_no_run_is_named(
+    multi30k_folder: Path, monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
+    monkeypatch.setenv("AUGENMERK_DATA", str(multi30k_folder.parent))
+    done = CliRunner().invoke(app, [command, "--beam", "1", "--top", "2", "--device", "cpu", "--json"])
+    assert done.exit_code == 0, done.output
+    document = json.loads(done.stdout)
+    assert len(document if command == "patterns" else document["chosen"]) == 2
+
+
+def test_real_queries_come_from_it_if_only_a_sentence_is_given(tmp_path: Path) -> None:
+    sentence = next(iter(SENTENCES))
+    done = CliRunner().invoke(app, ["theory", "from-run", sentence, "--step", "2", "--json"])
+    assert done.exit_code == 0, done.output
+    assert json.loads(done.stdout)["translation"] == augenmerk.load().translate(sentence).text
+    refused = CliRunner().invoke(app, ["theory", "from-run", str(tmp_path)])
+    assert isinstance(refused.exception, AugenmerkError)
+    assert "Say what" in str(refused.exception)

@@ -59,6 +59,27 @@ SHIPPED = Path(__file__).parent / "models" / "multi30k-de-en"
 """The run that comes with the package; its MODEL_CARD.md says what it is."""
 
 
+def copy_of_shipped(folder: Path) -> "RunDirectory":
+    """The run that comes with the package, in this folder, where scores can be kept: copied if it is not."""
+    place = folder / SHIPPED.name
+    if not place.exists():
+        new = temporary_name(place.resolve())
+        try:
+            shutil.copytree(SHIPPED, new)
+            new.rename(place)
+        except OSError as error:
+            shutil.rmtree(new, ignore_errors=True)
+            if not place.exists():  # unless another process was faster
+                raise AugenmerkError(
+                    f"{place}: the shipped model cannot be copied there ({reason(error)})."
+                ) from None
+    run = RunDirectory.open(place)
+    with reading(run.model_path):
+        if run.model_path.read_bytes() != (SHIPPED / _MODEL).read_bytes():
+            raise AugenmerkError(f"{place} is another run than the shipped model; move it away.")
+    return run
+
+
 class RunDirectory:
     """One run on the disk. Made by `create` or `open`."""
 

@@ -27,6 +27,11 @@ app.add_typer(data_app, name="data")
 app.add_typer(bench_app, name="bench")
 app.add_typer(theory_app, name="theory")
 
+Examined = Annotated[
+    Path | None,
+    typer.Argument(help="The run directory; the model that ships if left out.", show_default=False),
+]
+
 
 def _print_version(wanted: bool) -> None:
     if wanted:
@@ -109,7 +114,12 @@ def train(
     "augenmerk evaluate runs/a --with runs/b --with runs/c --beam 10 --mbr"
 )
 def evaluate(
-    run: Annotated[Path, typer.Argument(help="The run directory.")],
+    run: Annotated[
+        Path | None,
+        typer.Argument(
+            help="The run directory; if left out, the model that ships, copied into runs.", show_default=False
+        ),
+    ] = None,
     split: Annotated[
         list[str] | None, typer.Option(help="Repeatable; the validation split if none is given.")
     ] = None,
@@ -322,7 +332,7 @@ def diagram(
     epilog="Example:  augenmerk patterns runs/mine --split test --kind inversion --top 12 --out patterns"
 )
 def patterns(
-    run: Annotated[Path, typer.Argument(help="The run directory.")],
+    run: Examined = None,
     split: Annotated[str | None, typer.Option(help="The validation split if left out.")] = None,
     kind: Annotated[
         str | None, typer.Option(help="monotone, inversion, spread, stuck or shifted; all if left out.")
@@ -337,15 +347,16 @@ def patterns(
     json: Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")] = False,
 ) -> None:
     """Search a split for patterns of attention: inversions, diagonals, what is spread, stuck or shifted."""
+    from augenmerk.checkpoint import SHIPPED
     from augenmerk.cli.patterns import Wish
     from augenmerk.cli.patterns import run as search
 
-    search(Wish(run, split, kind, top, out, beam, reference, device), json)
+    search(Wish(run or SHIPPED, split, beam, reference, kind, top, out, device), json)
 
 
 @app.command(epilog="Example:  augenmerk faithfulness runs/mine --split test --index 3 --out faithful")
 def faithfulness(
-    run: Annotated[Path, typer.Argument(help="The run directory.")],
+    run: Examined = None,
     split: Annotated[str | None, typer.Option(help="The validation split if left out.")] = None,
     index: Annotated[
         list[int] | None, typer.Option(help="A sentence to show, counted from 0; repeatable.")
@@ -362,10 +373,11 @@ def faithfulness(
     json: Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")] = False,
 ) -> None:
     """Replace the attention at each word: does the model use what it shows?"""
+    from augenmerk.checkpoint import SHIPPED
     from augenmerk.cli.faithfulness import Wish
     from augenmerk.cli.faithfulness import run as measure
 
-    measure(Wish(run, split, index or [], top, out, beam, reference, device), json)
+    measure(Wish(run or SHIPPED, split, beam, reference, index or [], top, out, device), json)
 
 
 def main() -> None:

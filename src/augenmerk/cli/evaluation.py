@@ -12,7 +12,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextC
 from rich.table import Table
 
 from augenmerk.agreement import Agreement
-from augenmerk.checkpoint import RunDirectory
+from augenmerk.checkpoint import RunDirectory, copy_of_shipped
 from augenmerk.cli.terminal import err, out, print_json
 from augenmerk.cli.training import choose_device
 from augenmerk.errors import AugenmerkError
@@ -33,7 +33,7 @@ class Aligning(NamedTuple):
 
 
 def run(
-    place: Path,
+    place: Path | None,
     splits: Sequence[str],
     beams: Sequence[int],
     others: Sequence[Path],
@@ -44,9 +44,9 @@ def run(
     device: str,
     json: bool,
 ) -> None:
-    """Measures, keeps what was measured in the run, and prints it."""
+    """Measures, keeps what was measured in the run (or in a copy of the shipped one), and prints it."""
     chosen = choose_device(device)
-    directory = RunDirectory.open(place)
+    directory = copy_of_shipped(Path("runs")) if place is None else RunDirectory.open(place)
     together = [RunDirectory.open(other) for other in others]
     rival = RunDirectory.open(against) if against is not None else None
     agreement = None if alignment is None else _agreement(directory, splits, alignment, chosen)

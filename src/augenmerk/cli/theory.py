@@ -243,11 +243,14 @@ def _save(path: Path, draw: "Callable[[Theme], Drawing]", theme: str) -> None:
 
 @app.command(
     "from-run",
-    epilog="Example:  augenmerk theory from-run runs/mine 'Der kleine Hund schläft.' --step 2",
+    epilog="Examples:  augenmerk theory from-run 'Der kleine Hund schläft.' --step 2    "
+    "augenmerk theory from-run runs/mine 'Der kleine Hund schläft.'",
 )
 def from_run(
-    run: Annotated[Path, typer.Argument(help="The run directory.")],
-    sentence: Annotated[str, typer.Argument(help="What to translate.")],
+    run: Annotated[
+        str, typer.Argument(help="The run directory; the model that ships if only a sentence is given.")
+    ],
+    sentence: Annotated[str | None, typer.Argument(help="What to translate.", show_default=False)] = None,
     step: Annotated[int, typer.Option(help="Which produced token to look at, counted from 1.", min=1)] = 1,
     head: Annotated[int, typer.Option(help="Which head of multi-head attention, from 1.", min=1)] = 1,
     beta: Beta = 0.1,
@@ -259,6 +262,7 @@ def from_run(
     json: Json = False,
 ) -> None:
     """Real queries and keys: norms, angles, margins, what could be copied, and what noise would do."""
+    from augenmerk.checkpoint import SHIPPED
     from augenmerk.cli.reports import step_lines
     from augenmerk.cli.terminal import err, out, print_json
     from augenmerk.errors import AugenmerkError
@@ -266,7 +270,10 @@ def from_run(
     from augenmerk.theory.real import examine
     from augenmerk.translate import load
 
-    found = probe(load(run), sentence, head - 1)
+    if sentence is None and Path(run).is_dir():
+        raise AugenmerkError(f"Say what {run} is to translate: a sentence, in quotation marks.")
+    place, text = (SHIPPED, run) if sentence is None else (Path(run), sentence)
+    found = probe(load(place), text, head - 1)
     if found.translation.truncated:
         err().print(
             f"The sentence is longer than the {len(found.source) - 1} tokens that this model reads: only its "
@@ -289,7 +296,7 @@ def from_run(
         _save(figure, lambda colours: draw_step(view, found.source, produced, colours), theme)
     if json:
         named = {
-            "source": sentence,
+            "source": text,
             "truncated": found.translation.truncated,
             "translation": found.translation.text,
             "step": step,
