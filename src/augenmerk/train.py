@@ -33,6 +33,9 @@ from augenmerk.model.translator import Translator
 from augenmerk.subword_dropout import SubwordSampler
 from augenmerk.text import Codec
 
+TYPICAL_LENGTH = 16
+"""Tokens of a sentence, to guess what a batch needs."""
+
 
 class TrainingInterrupted(Exception):  # noqa: N818 (nothing went wrong)
     """Ctrl-C: everything is saved."""
@@ -157,9 +160,14 @@ def start(config: RunConfig, out: Path) -> RunDirectory:
     return RunDirectory.create(out, config, Codec.train(bitext[config.data.train], config.text))
 
 
+def size_of_scores(run: RunDirectory) -> int:
+    """About how many bytes the scores of all words are, for a batch: what training on a CPU holds most of."""
+    return 4 * run.config.train.batch_size * TYPICAL_LENGTH * run.codec.target.size
+
+
 def train(run: RunDirectory, device: torch.device, reporter: Reporter) -> dict[str, Any]:
     """Trains a run to its end, from wherever it is; returns what then stands in its result.json."""
-    give_large_blocks_back()
+    give_large_blocks_back(size_of_scores(run))
     with run.training(), stop_on_interrupt() as stopped:
         return _train(run, device, reporter, stopped)
 
