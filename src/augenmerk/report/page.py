@@ -189,7 +189,8 @@ def _beams(result: StudyResult) -> str:
         "Beam search",
         "".join(parts)
         + said
-        + '<p class="note">Means over the runs; below BLEU, and as a band, the lowest and the highest. A '
+        + '<p class="note">Means over the runs; below BLEU, and as a band, the lowest and the highest. '
+        "The time is that of the fastest run: several may have been measured at once. A "
         "search error is a sentence for which a wider beam finds a translation that the model itself likes "
         "better. The score is what the search looks for: the log-probability, divided by a power of the "
         "length if the settings say so.</p>",
