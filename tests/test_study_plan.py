@@ -95,7 +95,7 @@ def test_the_studies_that_are_shipped_ask_what_they_say() -> None:
     assert studies.keys() == {"attention", "mechanisms", "beam", "small"}
     attention = studies["attention"]
     assert [variant.name for variant in attention.variants] == ["none", "mean", "scaled-dot"]
-    assert attention.seeds == (1, 2, 3)
+    assert attention.seeds == (1, 2, 3, 4, 5)
     for run in attention.runs:
         name, seed = run.variant.name, run.seed
         assert run.config == load_config("classic", [f"model.attention={name}", f"train.seed={seed}"])
