@@ -1,6 +1,6 @@
 """Where the time of a training step on a GPU goes: kernels by kind, against the floor.
 
-    python benchmarks/step_breakdown.py --hidden 512 --batch 256 --width 16
+    python benchmarks/step_breakdown.py --set model.hidden=512 --set model.embedding=512
 
 Replays the recorded graph of one shape of batch, and asks the profiler for its kernels.
 """

@@ -6,16 +6,18 @@ For each mark there is one fixed recipe, chosen on the validation split. It is r
 in a process of its own, and all of them must pass the mark on test_2016_flickr, translated greedily
 (sacreBLEU, lowercased, 13a, detokenised).
 
-The clock starts when the sentences are in memory as text, and nothing else is: no vocabulary, no CUDA
-context. It stops when the validation split has been translated and scored. So it counts learning the
+The clock starts when the sentences are in memory as text: there is no vocabulary and no CUDA context. It
+stops when the validation split has been translated and scored. So it counts learning the
 vocabulary, tokenising, starting the GPU, recording CUDA graphs, training and validation; it does not count
-starting Python processes and importing modules, reading the files, and translating the test split. Meanwhile
-another process holds the GPU awake, as a persistence daemon does on a server, and has used its libraries
-once, so that they need not come from a disk: both would take seconds.
+starting Python processes (those that tokenise are forked, each with its share of the text), importing
+modules, reading the files, and translating the test split. Meanwhile another process holds the GPU awake, as
+a persistence daemon does on a server, and has used its libraries once, so that they need not come from a
+disk: both would take seconds.
 
-On a GPU three things happen at once: processes that have the text in memory tokenise it, a thread starts the
-GPU and its libraries by letting a tiny model of the same kind take a step and translate, and the main thread
-makes the model.
+On a GPU three things happen at once: processes tokenise, a thread starts the GPU and its libraries by letting
+a tiny model of the same kind take a step and translate, and the main thread makes the model. And there the
+vocabulary is learnt from every third pair, pairs of 40 subwords or more (one in two hundred with 4,000
+subwords, one in a thousand with 10,000) are left out, and so are batches that are not full.
 """
 
 import argparse
@@ -75,8 +77,7 @@ RECIPES: dict[tuple[str, float], list[str]] = {
 }
 
 WIDTHS = (12, 16, 20, 24, 28, 32, 40)
-"""Batches of subwords, source and target alike, are padded to these: few shapes, few CUDA graphs.
-Longer pairs, one in two hundred, are left out on a GPU."""
+"""Batches of subwords, source and target alike, are padded to these: few shapes, few CUDA graphs."""
 
 SAMPLE = 3
 """On a GPU, the vocabulary is learnt from every third pair."""
@@ -239,7 +240,8 @@ def one_seed(arguments: argparse.Namespace) -> None:
     race = Race(config, splits, torch.device(arguments.device))
     gc.freeze()  # garbage is not looked for in the text, again and again
     print(READY, end="", flush=True)
-    sys.stdin.readline()
+    if sys.stdin.readline() != GO:
+        return  # another seed has failed
     row = race.run(arguments.split)
     print(json.dumps({"seed": arguments.seed, "device": describe(race.device), **row}))
 
@@ -271,8 +273,7 @@ def run_seeds(seeds: list[int]) -> Iterator[dict[str, Any]]:
             yield json.loads(output)
     finally:
         for process in processes:
-            process.kill()
-            process.wait()
+            process.communicate()  # who waits is told so by the end of its input, and ends its own processes
 
 
 def show(row: dict[str, Any]) -> None:

@@ -128,7 +128,7 @@ def test_the_terminal_shows_words_and_weights(runs: dict[str, Path]) -> None:
 
 
 def test_nothing_and_a_sentence_that_is_far_too_long_are_drawn(runs: dict[str, Path], tmp_path: Path) -> None:
-    assert "nothing to show: no words" in diagram("", "--model", runs["scaled-dot"])
+    assert "nothing to show: no words" in diagram("\u200b", "--model", runs["scaled-dot"])
     long = "Der Hund schläft unter dem Tisch . " * 40
     diagram(long, "--model", runs["scaled-dot"], "--out", tmp_path / "long.png")
     assert (tmp_path / "long.png").stat().st_size > 10_000
@@ -148,6 +148,7 @@ def test_a_translation_draws_itself_in_a_notebook(runs: dict[str, Path]) -> None
     ("arguments", "sentence"),
     [
         ([], "either a sentence, or --split"),
+        ([" ", "--model", "RUN"], "The sentence is empty"),
         (["--model", "RUN"], "either a sentence, or --split"),
         (["Hallo.", "--model", "RUN", "--split", "test"], "either a sentence, or --split"),
         (["--model", "RUN", "--split", "test"], "--index I for one, or --count N"),

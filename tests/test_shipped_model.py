@@ -127,6 +127,17 @@ def test_real_queries_come_from_it_if_only_a_sentence_is_given(tmp_path: Path) -
     done = CliRunner().invoke(app, ["theory", "from-run", sentence, "--step", "2", "--json"])
     assert done.exit_code == 0, done.output
     assert json.loads(done.stdout)["translation"] == augenmerk.load().translate(sentence).text
-    refused = CliRunner().invoke(app, ["theory", "from-run", str(tmp_path)])
+    for wrong, complaint in ((str(tmp_path), "Say what"), ("runs/none", "Say what"), (" ", "is empty")):
+        refused = CliRunner().invoke(app, ["theory", "from-run", wrong])
+        assert isinstance(refused.exception, AugenmerkError)
+        assert complaint in str(refused.exception)
+
+
+def test_it_is_not_copied_for_what_cannot_be_measured(
+    multi30k_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AUGENMERK_DATA", str(multi30k_folder.parent))
+    monkeypatch.chdir(tmp_path)
+    refused = CliRunner().invoke(app, ["evaluate", "--split", "nosuch", "--device", "cpu"])
     assert isinstance(refused.exception, AugenmerkError)
-    assert "Say what" in str(refused.exception)
+    assert not list(tmp_path.iterdir())

@@ -109,7 +109,8 @@ def train(
 
 
 @app.command(
-    epilog="Examples:  augenmerk evaluate runs/quick-multi30k-scaled-dot-1 --split test_2016_flickr --beam 1 "
+    epilog="Examples:  augenmerk evaluate --split test_2016_flickr    "
+    "augenmerk evaluate runs/quick-multi30k-scaled-dot-1 --split test_2016_flickr --beam 1 "
     "--beam 5    augenmerk evaluate runs/a --against runs/b    augenmerk evaluate runs/a --alignment    "
     "augenmerk evaluate runs/a --with runs/b --with runs/c --beam 10 --mbr"
 )
@@ -329,7 +330,8 @@ def diagram(
 
 
 @app.command(
-    epilog="Example:  augenmerk patterns runs/mine --split test --kind inversion --top 12 --out patterns"
+    epilog="Examples:  augenmerk patterns --top 3    "
+    "augenmerk patterns runs/mine --split test --kind inversion --top 12 --out patterns"
 )
 def patterns(
     run: Examined = None,
@@ -354,7 +356,10 @@ def patterns(
     search(Wish(run or SHIPPED, split, beam, reference, kind, top, out, device), json)
 
 
-@app.command(epilog="Example:  augenmerk faithfulness runs/mine --split test --index 3 --out faithful")
+@app.command(
+    epilog="Examples:  augenmerk faithfulness --top 1    "
+    "augenmerk faithfulness runs/mine --split test --index 3 --out faithful"
+)
 def faithfulness(
     run: Examined = None,
     split: Annotated[str | None, typer.Option(help="The validation split if left out.")] = None,

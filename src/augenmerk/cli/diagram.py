@@ -79,6 +79,8 @@ class Wish:
             raise AugenmerkError(f"'{self.format}' is no format of pictures; there are {', '.join(FORMATS)}.")
         if self.text is not None and any("\ud800" <= character <= "\udfff" for character in self.text):
             raise AugenmerkError("The sentence is not UTF-8; convert it to UTF-8.")
+        if self.text is not None and not self.text.strip():
+            raise AugenmerkError("The sentence is empty: there is nothing to draw.")
         self._check_out()
 
     def _check_out(self) -> None:

@@ -12,7 +12,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextC
 from rich.table import Table
 
 from augenmerk.agreement import Agreement
-from augenmerk.checkpoint import RunDirectory, copy_of_shipped
+from augenmerk.checkpoint import SHIPPED, RunDirectory, copy_of_shipped
 from augenmerk.cli.terminal import err, out, print_json
 from augenmerk.cli.training import choose_device
 from augenmerk.errors import AugenmerkError
@@ -46,7 +46,7 @@ def run(
 ) -> None:
     """Measures, keeps what was measured in the run (or in a copy of the shipped one), and prints it."""
     chosen = choose_device(device)
-    directory = copy_of_shipped(Path("runs")) if place is None else RunDirectory.open(place)
+    directory = _shipped(splits) if place is None else RunDirectory.open(place)
     together = [RunDirectory.open(other) for other in others]
     rival = RunDirectory.open(against) if against is not None else None
     agreement = None if alignment is None else _agreement(directory, splits, alignment, chosen)
@@ -104,6 +104,14 @@ def _table(rows: Iterable[Row], cased: bool, ter: bool) -> Table:
         values = [format(row[key], spec) for key, spec in columns.values()]
         table.add_row(escape(row["split"]), str(row["beam"]), *values)
     return table
+
+
+def _shipped(splits: Sequence[str]) -> RunDirectory:
+    """A copy of it, unless it could not be measured anyway."""
+    bitext = open_data(RunDirectory.open(SHIPPED).config.data)
+    for split in splits:
+        bitext[split]
+    return copy_of_shipped(Path("runs"))
 
 
 def _agreement(

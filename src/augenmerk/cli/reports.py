@@ -75,13 +75,10 @@ def step_lines(
     view: "StepView", source: Sequence[str], target: Sequence[str], step: int, translation: str
 ) -> Iterator[str]:
     yield f"[bold]{escape(translation)}[/]"
-    yield (
-        "[dim]"
-        + escape(" ".join(target[: step - 1]))
-        + f"[/] [reverse]{escape(target[step - 1])}[/] [dim]"
-        + escape(" ".join(target[step:]))
-        + "[/]"
-    )
+    # In brackets, which are there without colours, too.
+    before, after = " ".join([*target[: step - 1], ""]), " ".join(["", *target[step:]])
+    shown = f"[reverse]{escape(f'[{target[step - 1]}]')}[/]"
+    yield f"[dim]{escape(before)}[/]{shown}[dim]{escape(after)}[/]"
     yield ""
     wide = max(6, *map(len, source))
     yield f"[dim]{'':{wide}}    |k|   angle   logit  weight   copy  margin  length needed   with noise[/]"

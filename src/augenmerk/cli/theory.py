@@ -270,9 +270,11 @@ def from_run(
     from augenmerk.theory.real import examine
     from augenmerk.translate import load
 
-    if sentence is None and Path(run).is_dir():
-        raise AugenmerkError(f"Say what {run} is to translate: a sentence, in quotation marks.")
+    if sentence is None and (Path(run).is_dir() or ("/" in run and " " not in run)):
+        raise AugenmerkError(f"Say what the run {run} is to translate: a sentence, in quotation marks.")
     place, text = (SHIPPED, run) if sentence is None else (Path(run), sentence)
+    if not text.strip():
+        raise AugenmerkError("The sentence is empty: there is nothing to look at.")
     found = probe(load(place), text, head - 1)
     if found.translation.truncated:
         err().print(
