@@ -27,28 +27,18 @@ import os
 import platform
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-import sacrebleu.tokenizers.tokenizer_13a  # noqa: F401  which sacrebleu imports when it first scores
 import torch
-import torch._dynamo  # which the first optimizer imports, in seconds
-from tokens_aside import TokensAside
+from race import Race, make_tiny, waken
 
-from augenmerk.batching import ParallelTokens, PlannedBatch, TokenTable, encode_pairs
-from augenmerk.bitext import SentencePair, open_bitext
+from augenmerk.bitext import open_bitext
 from augenmerk.config import RunConfig, load_config
-from augenmerk.engine import Engine
-from augenmerk.evaluate import measure_bleu
-from augenmerk.model.translator import Translator
-from augenmerk.text import Codec
-from augenmerk.train import describe, learning_rate
-from augenmerk.translate import hypotheses_of
+from augenmerk.train import describe
 
 TEST = "test_2016_flickr"
 READY, GO = "ready\n", "go\n"
@@ -75,156 +65,6 @@ RECIPES: dict[tuple[str, float], list[str]] = {
     ("cpu", 36): [*_SMALL_BATCHES, *_dropout(0), "train.lr=0.008", "train.epochs=2"],
     ("cpu", 38): [*_SMALL_BATCHES, *_dropout(0), "train.lr=0.006", "train.epochs=3"],
 }
-
-WIDTHS = (12, 16, 20, 24, 28, 32, 40)
-"""Batches of subwords, source and target alike, are padded to these: few shapes, few CUDA graphs."""
-
-SAMPLE = 3
-"""On a GPU, the vocabulary is learnt from every third pair."""
-
-TINY = 16
-"""Words that the model knows which only starts the GPU."""
-
-
-class Stopwatch:
-    """Seconds since it was made, by what they were spent on."""
-
-    def __init__(self) -> None:
-        self.began = self._last = time.perf_counter()
-        self.laps: dict[str, float] = {}
-
-    def lap(self, name: str) -> None:
-        if torch.cuda.is_initialized():  # type: ignore[no-untyped-call]
-            torch.cuda.synchronize()
-        now = time.perf_counter()
-        self.laps[name] = self.laps.get(name, 0.0) + now - self._last
-        self._last = now
-
-    def total(self) -> float:
-        return self._last - self.began
-
-
-def tokenise(
-    config: RunConfig, train: list[SentencePair], val: list[SentencePair]
-) -> tuple[Codec, ParallelTokens, ParallelTokens]:
-    codec = Codec.train(train, config.text)
-    encoders = codec.source.encode_ids, codec.target.encode_ids
-    return codec, encode_pairs(train, *encoders, config.data.max_length), encode_pairs(val, *encoders)
-
-
-def squared(plan: list[PlannedBatch], size: int) -> list[PlannedBatch]:
-    """Full batches as wide on both sides, in one of `WIDTHS`; the one that is not full is left out."""
-    found = []
-    for batch in plan:
-        width = next(w for w in WIDTHS if w >= max(batch.source_width, batch.target_width))
-        if len(batch.indices) == size:
-            found.append(batch._replace(source_width=width, target_width=width))
-    return found
-
-
-def train(
-    engine: Engine, config: RunConfig, tokens: ParallelTokens, watch: Stopwatch | None = None
-) -> Iterator[int]:
-    """The whole of training, a yield after each epoch; nothing is written to disk."""
-    settings, on_gpu, step = config.train, engine.device.type == "cuda", 0
-    for epoch in range(settings.epochs):
-        # Lengths are rounded before chance decides who meets whom: coarser ones mix better.
-        coarse = 4 if on_gpu else 1
-        plan = tokens.plan(settings.batch_size, seed=settings.seed, epoch=epoch, round_to=coarse)
-        if on_gpu:
-            plan = squared(plan, settings.batch_size)
-        engine.model.train()
-        for number, batch in enumerate(tokens.batches(plan)):
-            done = (epoch + number / len(plan)) / settings.epochs
-            engine.step([batch], learning_rate(settings, step, done))
-            step += 1
-        if watch is not None:
-            watch.lap("training")
-        yield epoch + 1
-
-
-def make_model(config: RunConfig, vocabulary: int) -> Translator:
-    torch.manual_seed(config.train.seed)
-    return Translator(config.model, vocabulary, vocabulary)
-
-
-def make_tiny(config: RunConfig) -> Translator:
-    sizes = {"embedding": 8, "hidden": 8, "key": 8}
-    return make_model(config.model_copy(update={"model": config.model.model_copy(update=sizes)}), TINY)
-
-
-def waken(tiny: Translator, config: RunConfig, device: torch.device) -> None:
-    """Starts the GPU, and loads its libraries and most kernels, with a model that costs nothing else."""
-    engine = Engine(tiny, config.train, device)
-    tiny.train()
-    engine.prepare([(2, 4, 4)], TINY)
-    hypotheses_of(tiny, TokenTable.of([[4, 5], [6]]).to(device), config.search)
-
-
-class Race:
-    """Everything that may be ready before the clock starts; `run` starts it."""
-
-    def __init__(
-        self, config: RunConfig, splits: dict[str, list[SentencePair]], device: torch.device
-    ) -> None:
-        self.config = config
-        self.splits = splits
-        self.device = device
-        self._aside = None
-        if device.type == "cuda":
-            torch.set_num_threads(1)  # only the first weights are made here, and other cores are tokenising
-            pairs, val = splits[config.data.train], splits[config.data.validation]
-            self._aside = TokensAside(config.text, pairs, val, sample=SAMPLE, longest=WIDTHS[-1] - 1)
-
-    def run(self, scored: str = TEST) -> dict[str, Any]:
-        """One run against the clock, and what it was worth on a split."""
-        config, device = self.config, self.device
-        aside: dict[str, float] = {}
-        pairs, val = self.splits[config.data.train], self.splits[config.data.validation]
-        size, watch = config.text.vocabulary_size, Stopwatch()
-        if self._aside is None:
-            codec, tokens, val_tokens = tokenise(config, pairs, val)
-            watch.lap("tokenising")
-            model = make_model(config, size)
-            engine = Engine(model, config.train, device)
-            watch.lap("making the model")
-        else:
-            self._aside.begin()
-            model, engine = self._start(size, watch)
-            model.train()
-            engine.prepare([(config.train.batch_size, width, width) for width in WIDTHS], size)
-            watch.lap("recording graphs")
-            aside, codec, tokens, val_tokens = self._aside.result()
-            watch.lap("waiting for the tokeniser")
-        assert codec.target.size == size, "the vocabulary is smaller than asked for"
-        tokens, val_tokens = tokens.to(device), val_tokens.to(device)
-        for _ in train(engine, config, tokens, watch):
-            pass
-        engine.show(model)
-        measured = measure_bleu(model, codec, val_tokens.source, [pair.target for pair in val], config.search)
-        watch.lap("validation")
-        test = self.splits[scored]
-        sources = TokenTable.of(codec.source.encode_ids([pair.source for pair in test])).to(device)
-        bleu = measure_bleu(model, codec, sources, [pair.target for pair in test], config.search)
-        return {
-            "seconds": watch.total(),
-            "laps": watch.laps,
-            "aside": aside,
-            "validation_bleu": measured,
-            "bleu": bleu,
-            "split": scored,
-            "parameters": sum(parameter.numel() for parameter in model.parameters()),
-        }
-
-    def _start(self, vocabulary: int, watch: Stopwatch) -> tuple[Translator, Engine]:
-        tiny = make_tiny(self.config)
-        with ThreadPoolExecutor(1) as other:
-            started = other.submit(waken, tiny, self.config, self.device)
-            model = make_model(self.config, vocabulary)
-            started.result()
-        watch.lap("starting the GPU")
-        torch.cuda.manual_seed(self.config.train.seed)
-        return model, Engine(model, self.config.train, self.device)
 
 
 def configure(arguments: argparse.Namespace, *more: str) -> RunConfig:

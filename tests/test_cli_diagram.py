@@ -1,10 +1,8 @@
 """`augenmerk diagram` on really trained tiny models: pictures, pages, the terminal, and what is refused."""
 
 import json
-from collections.abc import Mapping
 from pathlib import Path
 from random import Random
-from typing import Any
 
 import pytest
 import torch
@@ -17,15 +15,10 @@ from augenmerk.config import RunConfig
 from augenmerk.diagrams import END
 from augenmerk.errors import AugenmerkError
 from augenmerk.train import start, train
+from tests.silent import Silent
 from tests.test_diagrams import Structure
 
 PAIRS = [*open_bitext("bilderbuch", pairs=300)["test"]]
-
-
-class Silent:
-    def batch(self, epoch: int, batch: int, batches: int, loss: float, tokens_per_second: float) -> None: ...
-
-    def epoch(self, metrics: Mapping[str, Any]) -> None: ...
 
 
 @pytest.fixture(scope="module")

@@ -28,7 +28,8 @@ from augenmerk.text import BOS, EOS
 from augenmerk.train import start, train
 from augenmerk.translate import TextTranslator, hypotheses_of
 from augenmerk.translate.decoding import forced_hypotheses
-from tests.test_evaluate import CPU, KEYS, Silent, copied, lines_of, sacrebleu_prints
+from tests.silent import Silent
+from tests.test_evaluate import CPU, KEYS, copied, lines_of, sacrebleu_prints
 from tests.test_evaluate import augenmerk as command
 from tests.test_search import TableDecoder
 

@@ -7,7 +7,6 @@ import random
 import shlex
 import subprocess
 import sys
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +38,7 @@ from augenmerk.significance import compare_runs
 from augenmerk.text import BOS, EOS, normalise
 from augenmerk.train import start, train
 from augenmerk.translate import load_translator
+from tests.silent import Silent
 
 CPU = torch.device("cpu")
 KEYS = (
@@ -46,14 +46,6 @@ KEYS = (
     *("chrf_signature", "chrf_cased", "chrf_cased_signature", "length_ratio", "model_score", "loss"),
     *("perplexity", "word_perplexity", "tokens", "sentences", "sentences_per_second"),
 )
-
-
-class Silent:
-    def batch(self, epoch: int, batch: int, batches: int, loss: float, tokens_per_second: float) -> None:
-        pass
-
-    def epoch(self, metrics: Mapping[str, Any]) -> None:
-        pass
 
 
 def trained(place: Path, unit: str, epochs: int) -> RunDirectory:

@@ -2,10 +2,8 @@
 
 import json
 import math
-from collections.abc import Mapping
 from itertools import combinations
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -26,6 +24,7 @@ from augenmerk.theory.reach import reach
 from augenmerk.theory.real import examine
 from augenmerk.train import start, train
 from augenmerk.translate import TextTranslator
+from tests.silent import Silent
 from tests.test_theory_cli import in_process
 
 SENTENCE = "Den roten Ball wirft der Junge."
@@ -133,12 +132,6 @@ def test_names_in_a_figure_do_not_lie_on_one_another() -> None:
         weights = sorted((key.weight for key in view.keys), reverse=True)
         bars = [bar.get_width() for bar in left.patches[drawn:] if isinstance(bar, Rectangle)]
         assert sorted(bars, reverse=True) == pytest.approx(weights[:drawn])
-
-
-class Silent:
-    def batch(self, epoch: int, batch: int, batches: int, loss: float, tokens_per_second: float) -> None: ...
-
-    def epoch(self, metrics: Mapping[str, Any]) -> None: ...
 
 
 def test_from_run_on_a_trained_run(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -32,6 +32,7 @@ from augenmerk.study.running import refuse_changes, run_study, threads_each
 from augenmerk.study.statistics import summarise
 from augenmerk.study.worker import INTERRUPTED, Job
 from augenmerk.train import TrainingData, start, train
+from tests.silent import Silent
 
 CPU = torch.device("cpu")
 TINY = """
@@ -62,14 +63,6 @@ epochs = 6
 batch_size = 16
 lr = 0.01
 """
-
-
-class Silent:
-    def batch(self, epoch: int, batch: int, batches: int, loss: float, tokens_per_second: float) -> None:
-        pass
-
-    def epoch(self, metrics: Mapping[str, Any]) -> None:
-        pass
 
 
 def command(*arguments: object) -> list[str]:

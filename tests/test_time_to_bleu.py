@@ -26,12 +26,19 @@ SMALL = [
 
 
 @pytest.fixture(scope="module")
-def race() -> Iterator[ModuleType]:
+def benchmarks() -> Iterator[ModuleType]:
     sys.path.insert(0, str(FOLDER))
     try:
         yield importlib.import_module("time_to_bleu")
     finally:
         sys.path.remove(str(FOLDER))
+
+
+@pytest.fixture
+def race(benchmarks: ModuleType) -> ModuleType:
+    found = sys.modules["race"]
+    assert benchmarks.Race is found.Race
+    return found
 
 
 def test_sentences_put_together_of_numbered_words_are_those_of_the_tokenizer(race: ModuleType) -> None:
@@ -95,7 +102,7 @@ def test_a_race_on_a_cpu(race: ModuleType) -> None:
 
 
 @pytest.mark.parametrize("device", ["cpu", "cuda"])
-def test_every_recipe_can_be_read(race: ModuleType, device: str) -> None:
-    for (kind, _mark), recipe in race.RECIPES.items():
+def test_every_recipe_can_be_read(benchmarks: ModuleType, device: str) -> None:
+    for (kind, _mark), recipe in benchmarks.RECIPES.items():
         if kind == device:
             assert load_config("quick", recipe).text.joint

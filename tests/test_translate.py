@@ -4,7 +4,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -28,15 +28,10 @@ from augenmerk.train import start, train
 from augenmerk.translate import TextTranslator, hypotheses_of
 from augenmerk.translate import texts as texts_module
 from augenmerk.translate.decoding import forced_hypotheses
+from tests.silent import Silent
 
 SENTENCES = [pair.source for pair in open_bitext("bilderbuch")["test"]][:40]
 KEYS = {"source", "translation", "score", "source_words", "target_words", "attention"}
-
-
-class Silent:
-    def batch(self, epoch: int, batch: int, batches: int, loss: float, tokens_per_second: float) -> None: ...
-
-    def epoch(self, metrics: Mapping[str, Any]) -> None: ...
 
 
 def train_tiny(place: Path, text: dict[str, object], attention: str, search: dict[str, object]) -> Path:
@@ -388,6 +383,7 @@ def test_command_with_files(word_run: Path, word: TextTranslator, tmp_path: Path
 
 def test_what_cannot_be_translated(bpe_run: Path, tmp_path: Path) -> None:
     assert "stdin, line 1: not UTF-8" in refused("--model", bpe_run, stdin=b"Der B\xe4r")
+    assert "Sentence 2 is empty" in refused("--model", bpe_run, "Hallo.", " ")
     for arguments, complaint in (
         ({"models": [tmp_path / "no"]}, "there is no such run directory"),
         ({"source": tmp_path}, "one or the other"),

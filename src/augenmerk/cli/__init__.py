@@ -12,6 +12,7 @@ import typer
 from augenmerk import __version__
 from augenmerk.cli.bench import app as bench_app
 from augenmerk.cli.data import app as data_app
+from augenmerk.cli.options import Beam, Device, Examined, Json
 from augenmerk.cli.theory import app as theory_app
 from augenmerk.errors import AugenmerkError
 
@@ -26,11 +27,6 @@ app = typer.Typer(
 app.add_typer(data_app, name="data")
 app.add_typer(bench_app, name="bench")
 app.add_typer(theory_app, name="theory")
-
-Examined = Annotated[
-    Path | None,
-    typer.Argument(help="The run directory; the model that ships if left out.", show_default=False),
-]
 
 
 def _print_version(wanted: bool) -> None:
@@ -51,8 +47,8 @@ def _root(
 @app.command(epilog="Example:  augenmerk demo")
 def demo(
     out: Annotated[Path, typer.Option(help="Where to leave the runs.")] = Path("runs/demo"),
-    device: Annotated[str, typer.Option(help="auto, cpu or cuda.")] = "auto",
-    json: Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")] = False,
+    device: Device = "auto",
+    json: Json = False,
 ) -> None:
     """The main job on embedded data: train three mechanisms, compare them, translate."""
     from augenmerk.cli.demonstration import run
@@ -85,14 +81,14 @@ def train(
     epochs: Annotated[int | None, typer.Option(help="How often to go through the data.")] = None,
     out: Annotated[Path | None, typer.Option(help="The run directory; under runs/ if left out.")] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with the run in --out.")] = False,
-    device: Annotated[str, typer.Option(help="auto, cpu or cuda.")] = "auto",
+    device: Device = "auto",
     settings: Annotated[
         list[str] | None, typer.Option("--set", help="Any setting, e.g. train.lr=0.002; repeatable.")
     ] = None,
     tensorboard: Annotated[
         bool, typer.Option("--tensorboard", help="Also write TensorBoard events into the run.")
     ] = False,
-    json: Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")] = False,
+    json: Json = False,
 ) -> None:
     """Train a translator."""
     from augenmerk.cli.training import run
@@ -153,8 +149,8 @@ def evaluate(
             help="Link all words of this weight, not only the one attended to most. With --alignment."
         ),
     ] = None,
-    device: Annotated[str, typer.Option(help="auto, cpu or cuda.")] = "auto",
-    json: Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")] = False,
+    device: Device = "auto",
+    json: Json = False,
 ) -> None:
     """Measure a trained run: BLEU, chrF, loss and perplexity."""
     from augenmerk.cli.evaluation import Aligning
@@ -183,7 +179,7 @@ def translate(
         list[Path] | None,
         typer.Option(help="The run directory; several translate together; the one that ships if left out."),
     ] = None,
-    beam: Annotated[int | None, typer.Option(help="1 is greedy; that of the run if left out.")] = None,
+    beam: Beam = None,
     n_best: Annotated[int, typer.Option(help="How many translations of each sentence.")] = 1,
     input: Annotated[  # noqa: A002 (the flag is called --input)
         Path | None, typer.Option(help="A file with a sentence on each line.")
@@ -204,7 +200,7 @@ def translate(
         int | None,
         typer.Option(help="Of --mbr, from each model: as many as the beam is wide, or 50 samples."),
     ] = None,
-    device: Annotated[str, typer.Option(help="auto, cpu or cuda.")] = "auto",
+    device: Device = "auto",
     subwords: Annotated[
         bool, typer.Option("--subwords", help="With --json: also the attention over subwords.")
     ] = False,
@@ -249,8 +245,8 @@ def study(
     out: Annotated[
         Path | None, typer.Option(help="Where runs and results are; runs/study-NAME if left out.")
     ] = None,
-    device: Annotated[str, typer.Option(help="auto, cpu or cuda.")] = "auto",
-    json: Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")] = False,
+    device: Device = "auto",
+    json: Json = False,
 ) -> None:
     """Train and compare variants over seeds: runs what is missing, goes on where it was stopped."""
     from augenmerk.cli.studying import run
@@ -271,7 +267,7 @@ def report(
         Path | None,
         typer.Option(help="The file to write; if left out, report.html in the study, or stdout for tables."),
     ] = None,
-    json: Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")] = False,
+    json: Json = False,
 ) -> None:
     """Write what a study found: a self-contained page, or a table for a paper."""
     from augenmerk.cli.reporting import run
@@ -295,7 +291,7 @@ def diagram(
     index: Annotated[int | None, typer.Option(help="Which sentence of the split, counted from 0.")] = None,
     count: Annotated[int | None, typer.Option(help="So many sentences of the split, drawn by lot.")] = None,
     seed: Annotated[int, typer.Option(help="Of the lots.")] = 1,
-    beam: Annotated[int | None, typer.Option(help="1 is greedy; that of the run if left out.")] = None,
+    beam: Beam = None,
     out: Annotated[
         Path | None,
         typer.Option(help="A .png, .svg or .pdf file, a folder with --count; the terminal if left out."),
@@ -304,8 +300,8 @@ def diagram(
     view: Annotated[str, typer.Option(help="heat or lines.")] = "heat",
     theme: Annotated[str, typer.Option(help="dark, or light for print.")] = "dark",
     subwords: Annotated[bool, typer.Option("--subwords", help="Subwords instead of words.")] = False,
-    device: Annotated[str, typer.Option(help="auto, cpu or cuda.")] = "auto",
-    json: Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")] = False,
+    device: Device = "auto",
+    json: Json = False,
 ) -> None:
     """Draw what models attend to: in the terminal, as a picture, or as a page of pictures."""
     from augenmerk.checkpoint import SHIPPED
@@ -341,19 +337,19 @@ def patterns(
     ] = None,
     top: Annotated[int, typer.Option(help="How many sentences to show, the most striking first.")] = 12,
     out: Annotated[Path | None, typer.Option(help="A folder for pictures, a page and JSON.")] = None,
-    beam: Annotated[int | None, typer.Option(help="1 is greedy; that of the run if left out.")] = None,
+    beam: Beam = None,
     reference: Annotated[
         bool, typer.Option("--reference", help="Let it read the references instead of translating.")
     ] = False,
-    device: Annotated[str, typer.Option(help="auto, cpu or cuda.")] = "auto",
-    json: Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")] = False,
+    device: Device = "auto",
+    json: Json = False,
 ) -> None:
     """Search a split for patterns of attention: inversions, diagonals, what is spread, stuck or shifted."""
     from augenmerk.checkpoint import SHIPPED
     from augenmerk.cli.patterns import Wish
     from augenmerk.cli.patterns import run as search
 
-    search(Wish(run or SHIPPED, split, beam, reference, kind, top, out, device), json)
+    search(Wish(run or SHIPPED, split, beam, reference, out, device, kind, top), json)
 
 
 @app.command(
@@ -370,19 +366,19 @@ def faithfulness(
         int, typer.Option(help="Without --index: how many sentences to show, the largest drop first.")
     ] = 3,
     out: Annotated[Path | None, typer.Option(help="A folder for pictures and a page.")] = None,
-    beam: Annotated[int | None, typer.Option(help="1 is greedy; that of the run if left out.")] = None,
+    beam: Beam = None,
     reference: Annotated[
         bool, typer.Option("--reference", help="Let it read the references instead of translating.")
     ] = False,
-    device: Annotated[str, typer.Option(help="auto, cpu or cuda.")] = "auto",
-    json: Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")] = False,
+    device: Device = "auto",
+    json: Json = False,
 ) -> None:
     """Replace the attention at each word: does the model use what it shows?"""
     from augenmerk.checkpoint import SHIPPED
     from augenmerk.cli.faithfulness import Wish
     from augenmerk.cli.faithfulness import run as measure
 
-    measure(Wish(run or SHIPPED, split, beam, reference, index or [], top, out, device), json)
+    measure(Wish(run or SHIPPED, split, beam, reference, out, device, index or [], top), json)
 
 
 def main() -> None:

@@ -5,6 +5,8 @@ from typing import Annotated, Literal
 
 import typer
 
+from augenmerk.cli.options import Device, Json
+
 app = typer.Typer(help="Speed: ours against the plain way, and against the machine.", no_args_is_help=True)
 
 
@@ -19,8 +21,8 @@ def train(
     bucketed: Annotated[
         bool, typer.Option("--bucketed", help="Batches of similar lengths, not as they come.")
     ] = False,
-    device: Annotated[str, typer.Option(help="auto, cpu or cuda.")] = "auto",
-    json: Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")] = False,
+    device: Device = "auto",
+    json: Json = False,
 ) -> None:
     """Time training steps, and the step-by-step loop of tutorials, on the same batches."""
     from augenmerk.bench.training import bench_training
@@ -64,8 +66,8 @@ def decode(
         list[int] | None, typer.Option(help="Repeatable; 1, 5, 10, 20 and 50 if left out.")
     ] = None,
     sentences: Annotated[int, typer.Option(help="How many to translate.", min=1)] = 1000,
-    device: Annotated[str, typer.Option(help="auto, cpu or cuda.")] = "auto",
-    json: Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")] = False,
+    device: Device = "auto",
+    json: Json = False,
 ) -> None:
     """Time translating, and a plain loop over single sentences, on the same model."""
     from augenmerk.bench.decoding import bench_decoding, random_model, trained_model

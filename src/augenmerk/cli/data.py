@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from augenmerk.cli.options import Json
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
@@ -16,7 +18,6 @@ if TYPE_CHECKING:
 app = typer.Typer(help="Sentence pairs: list, show, fetch, export.", no_args_is_help=True)
 
 Name = Annotated[str, typer.Argument(help="bilderbuch, multi30k, or the folder or file of your own pairs.")]
-Json = Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")]
 Seed = Annotated[int, typer.Option(help="bilderbuch: which book to write.", min=0)]
 Folder = Annotated[
     Path | None,

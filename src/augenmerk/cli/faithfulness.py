@@ -12,7 +12,7 @@ from augenmerk.cli.splits import OpenedSplit, SplitWish
 from augenmerk.cli.terminal import err, out, print_json
 from augenmerk.cli.training import choose_device
 from augenmerk.diagrams import AttentionMap, Card, draw_heat_map, html_map, index_page
-from augenmerk.durable import make_folder, replace_file
+from augenmerk.durable import replace_file
 from augenmerk.errors import AugenmerkError
 from augenmerk.faithfulness import REPLACEMENTS, Faithfulness, measure_faithfulness, summarise
 from augenmerk.figures import DARK, save
@@ -27,16 +27,12 @@ class Wish(SplitWish):
 
     indices: Sequence[int]
     top: int
-    out: Path | None
-    device: str
 
     def check(self) -> None:
         """Refuses what cannot be meant, before anything is loaded."""
         if self.top < 0:
             raise AugenmerkError(f"--top {self.top} is impossible: it must be 0 or more.")
         super().check()
-        if self.out is not None:
-            make_folder(self.out)
 
 
 def run(wish: Wish, json: bool) -> None:

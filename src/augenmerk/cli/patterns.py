@@ -13,7 +13,7 @@ from augenmerk.cli.splits import OpenedSplit, SplitWish
 from augenmerk.cli.terminal import err, out, print_json
 from augenmerk.cli.training import choose_device
 from augenmerk.diagrams import draw_heat_map
-from augenmerk.durable import make_folder, replace_file
+from augenmerk.durable import replace_file
 from augenmerk.errors import AugenmerkError
 from augenmerk.figures import DARK, save
 from augenmerk.patterns import KINDS, Finding, Kind, find_patterns, strongest, summarise
@@ -27,8 +27,6 @@ class Wish(SplitWish):
 
     kind: str | None
     top: int
-    out: Path | None
-    device: str
 
     def check(self) -> None:
         """Refuses what cannot be meant, before anything is loaded."""
@@ -37,8 +35,6 @@ class Wish(SplitWish):
         if self.top < 1:
             raise AugenmerkError(f"--top {self.top} is impossible: it must be 1 or more.")
         super().check()
-        if self.out is not None:
-            make_folder(self.out)
 
 
 def run(wish: Wish, json: bool) -> None:

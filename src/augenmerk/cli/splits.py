@@ -6,6 +6,7 @@ from pathlib import Path
 from augenmerk.bitext import Bitext, SentencePair
 from augenmerk.checkpoint import RunDirectory
 from augenmerk.cli.terminal import err
+from augenmerk.durable import make_folder
 from augenmerk.errors import AugenmerkError
 from augenmerk.evaluate import open_data
 from augenmerk.translate import TextTranslator, Translation
@@ -21,11 +22,16 @@ class SplitWish:
     beam: int | None
     reference: bool
     """Whether the model reads the references instead of translating."""
+    out: Path | None
+    """A folder for what is drawn."""
+    device: str
 
     def check(self) -> None:
         """Refuses what cannot be meant, before anything is loaded."""
         if self.reference and self.beam is not None:
             raise AugenmerkError("References are read, not searched for; give --reference or --beam.")
+        if self.out is not None:
+            make_folder(self.out)
 
 
 @dataclass(frozen=True)

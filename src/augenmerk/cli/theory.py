@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from augenmerk.cli.options import Json
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -32,7 +34,6 @@ Seed = Annotated[int, typer.Option(help="Of all that is random.", min=0)]
 Unscaled = Annotated[bool, typer.Option("--unscaled", help="Drop the 1/sqrt(d), as the course does.")]
 Figure = Annotated[Path | None, typer.Option(help="Draw it: a .png, .svg or .pdf file.")]
 ThemeName = Annotated[Literal["light", "dark"], typer.Option("--theme", help="Of the figure.")]
-Json = Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")]
 
 
 @app.command("1.1", epilog="Example:  augenmerk theory 1.1 --keys 8 --figure hull.svg")

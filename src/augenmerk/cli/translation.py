@@ -79,6 +79,8 @@ def _translated(
 
 def _given(texts: list[str], source: Path | None) -> Iterable[str]:
     for number, text in enumerate(texts, 1):
+        if not text.strip():  # an empty line of a file stays one, but nobody types nothing
+            raise AugenmerkError(f"Sentence {number} is empty; give a sentence, in quotation marks.")
         if not text.isascii() and any("\ud800" <= character <= "\udfff" for character in text):
             raise AugenmerkError(f"Sentence {number} is not UTF-8; convert it to UTF-8.")
     if texts:

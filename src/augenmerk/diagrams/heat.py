@@ -8,7 +8,7 @@ from math import ceil, cos, radians, sin
 from typing import TYPE_CHECKING, Any
 
 from augenmerk.diagrams.labels import heat_colours, ink_on, level, number
-from augenmerk.diagrams.maps import END, AttentionMap
+from augenmerk.diagrams.maps import END, AttentionMap, check_maps
 from augenmerk.diagrams.sheet import (
     LINE,
     MARGIN,
@@ -20,7 +20,6 @@ from augenmerk.diagrams.sheet import (
     Sheet,
     subdued,
 )
-from augenmerk.errors import AugenmerkError
 from augenmerk.figures import Theme, drawing
 
 if TYPE_CHECKING:
@@ -45,10 +44,7 @@ MAPS_IN_A_ROW = 4
 
 def draw_heat_map(maps: Sequence[AttentionMap], theme: Theme) -> Figure:
     """One map, or several side by side on the same scale."""
-    if not maps:
-        raise AugenmerkError("There is no attention map to draw.")
-    for one in maps:
-        one.check_size()
+    check_maps(maps)
     with drawing(theme):
         ruler = Ruler(maps)
         in_a_row = ceil(len(maps) / ceil(len(maps) / MAPS_IN_A_ROW))

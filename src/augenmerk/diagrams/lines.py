@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from augenmerk.diagrams.maps import END, AttentionMap
+from augenmerk.diagrams.maps import END, AttentionMap, check_maps
 from augenmerk.diagrams.sheet import LINE, MARGIN, SMALL_SIZE, TITLE_SIZE, Footer, Ruler, Sheet, subdued
-from augenmerk.errors import AugenmerkError
 from augenmerk.figures import Theme, drawing
 
 if TYPE_CHECKING:
@@ -31,10 +30,7 @@ NARROWEST = 3.6
 
 def draw_lines(maps: Sequence[AttentionMap], theme: Theme) -> Figure:
     """One map or several, one below the other, so that the same source words stand in line."""
-    if not maps:
-        raise AugenmerkError("There is no attention map to draw.")
-    for one in maps:
-        one.check_size()
+    check_maps(maps)
     with drawing(theme):
         ruler = Ruler(maps)
         pitch = _pitch(maps, ruler)

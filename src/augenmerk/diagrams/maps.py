@@ -79,3 +79,11 @@ class AttentionMap:
 
     def _name(self) -> str:
         return f"The attention map '{self.title}'" if self.title else "The attention map"
+
+
+def check_maps(maps: Sequence[AttentionMap]) -> None:
+    """Refuses to draw none, or one that is too large."""
+    if not maps:
+        raise AugenmerkError("There is no attention map to draw.")
+    for one in maps:
+        one.check_size()
