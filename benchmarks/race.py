@@ -7,7 +7,7 @@ from typing import Any
 import sacrebleu.tokenizers.tokenizer_13a  # noqa: F401  which sacrebleu imports when it first scores
 import torch
 import torch._dynamo  # which the first optimizer imports, in seconds
-from tokens_aside import TokensAside
+from background_tokenizing import TokensAside
 
 from augenmerk.batching import ParallelTokens, PlannedBatch, TokenTable, encode_pairs
 from augenmerk.bitext import SentencePair
@@ -15,7 +15,7 @@ from augenmerk.config import RunConfig
 from augenmerk.engine import Engine
 from augenmerk.evaluate import measure_bleu
 from augenmerk.model.translator import Translator
-from augenmerk.text import Codec
+from augenmerk.text import TokenizerPair
 from augenmerk.train import learning_rate
 from augenmerk.translate import hypotheses_of
 
@@ -49,10 +49,10 @@ class Stopwatch:
 
 def tokenise(
     config: RunConfig, train: list[SentencePair], val: list[SentencePair]
-) -> tuple[Codec, ParallelTokens, ParallelTokens]:
-    codec = Codec.train(train, config.text)
-    encoders = codec.source.encode_ids, codec.target.encode_ids
-    return codec, encode_pairs(train, *encoders, config.data.max_length), encode_pairs(val, *encoders)
+) -> tuple[TokenizerPair, ParallelTokens, ParallelTokens]:
+    tokenizers = TokenizerPair.train(train, config.text)
+    encoders = tokenizers.source.encode_ids, tokenizers.target.encode_ids
+    return tokenizers, encode_pairs(train, *encoders, config.data.max_length), encode_pairs(val, *encoders)
 
 
 def squared(plan: list[PlannedBatch], size: int) -> list[PlannedBatch]:
@@ -121,7 +121,7 @@ class Race:
         pairs, val = self.splits[config.data.train], self.splits[config.data.validation]
         size, watch = config.text.vocabulary_size, Stopwatch()
         if self._aside is None:
-            codec, tokens, val_tokens = tokenise(config, pairs, val)
+            tokenizers, tokens, val_tokens = tokenise(config, pairs, val)
             watch.lap("tokenising")
             model = make_model(config, size)
             engine = Engine(model, config.train, device)
@@ -132,18 +132,20 @@ class Race:
             model.train()
             engine.prepare([(config.train.batch_size, width, width) for width in WIDTHS], size)
             watch.lap("recording graphs")
-            aside, codec, tokens, val_tokens = self._aside.result()
+            aside, tokenizers, tokens, val_tokens = self._aside.result()
             watch.lap("waiting for the tokeniser")
-        assert codec.target.size == size, "the vocabulary is smaller than asked for"
+        assert tokenizers.target.size == size, "the vocabulary is smaller than asked for"
         tokens, val_tokens = tokens.to(device), val_tokens.to(device)
         train(engine, config, tokens)
         watch.lap("training")
         engine.show(model)
-        measured = measure_bleu(model, codec, val_tokens.source, [pair.target for pair in val], config.search)
+        measured = measure_bleu(
+            model, tokenizers, val_tokens.source, [pair.target for pair in val], config.search
+        )
         watch.lap("validation")
         test = self.splits[scored]
-        sources = TokenTable.of(codec.source.encode_ids([pair.source for pair in test])).to(device)
-        bleu = measure_bleu(model, codec, sources, [pair.target for pair in test], config.search)
+        sources = TokenTable.of(tokenizers.source.encode_ids([pair.source for pair in test])).to(device)
+        bleu = measure_bleu(model, tokenizers, sources, [pair.target for pair in test], config.search)
         return {
             "seconds": watch.total(),
             "laps": watch.laps,

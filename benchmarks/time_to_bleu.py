@@ -38,17 +38,17 @@ from race import Race, make_tiny, waken
 
 from augenmerk.bitext import open_bitext
 from augenmerk.config import RunConfig, load_config
-from augenmerk.train import describe
+from augenmerk.device import describe_device
 
 TEST = "test_2016_flickr"
 READY, GO = "ready\n", "go\n"
 
 _WIDE = [
-    *("model.initial=orthogonal", "model.embedding=512", "model.hidden=512"),
+    *("model.init=orthogonal", "model.embedding=512", "model.hidden=512"),
     *("train.batch_size=256", "train.warmup=50"),
 ]
 
-_SMALL_BATCHES = ["model.initial=orthogonal", "train.batch_size=64", "train.warmup=100"]
+_SMALL_BATCHES = ["model.init=orthogonal", "train.batch_size=64", "train.warmup=100"]
 
 
 def _dropout(share: float) -> list[str]:
@@ -83,7 +83,7 @@ def one_seed(arguments: argparse.Namespace) -> None:
     if sys.stdin.readline() != GO:
         return  # another seed has failed
     row = race.run(arguments.split)
-    print(json.dumps({"seed": arguments.seed, "device": describe(race.device), **row}))
+    print(json.dumps({"seed": arguments.seed, "device": describe_device(race.device), **row}))
 
 
 def await_ready(process: subprocess.Popen[str]) -> None:

@@ -117,25 +117,25 @@ def save_for_ever(folder: Path) -> NoReturn:
 
 def create_for_ever(folder: Path) -> NoReturn:
     like = RunDirectory.open(folder)
-    codec, n = like.codec, 0
+    tokenizers, n = like.tokenizers, 0
     while True:
-        RunDirectory.create(folder.parent / "many" / f"{os.getpid()}-{n}", like.config, codec)
+        RunDirectory.create(folder.parent / "many" / f"{os.getpid()}-{n}", like.config, tokenizers)
         n += 1
         say(n)
 
 
 def create_contested(folder: Path) -> None:
     like = RunDirectory.open(folder)
-    RunDirectory.create(folder.parent / "contested", like.config, like.codec)
+    RunDirectory.create(folder.parent / "contested", like.config, like.tokenizers)
     say("created")
 
 
 def create_without_permission(folder: Path) -> None:
     like = RunDirectory.open(folder)
-    codec = like.codec
+    tokenizers = like.tokenizers
     if os.geteuid() == 0:  # whom permissions do not hinder
         os.seteuid(65534)
-    RunDirectory.create(folder.parent / "closed" / "run", like.config, codec)
+    RunDirectory.create(folder.parent / "closed" / "run", like.config, tokenizers)
 
 
 def save_too_much(folder: Path) -> None:
@@ -146,9 +146,9 @@ def save_too_much(folder: Path) -> None:
 
 def create_too_much(folder: Path) -> None:
     like = RunDirectory.open(folder)
-    codec = like.codec
+    tokenizers = like.tokenizers
     with limited_file_size(100):
-        RunDirectory.create(folder.parent / "large", like.config, codec)
+        RunDirectory.create(folder.parent / "large", like.config, tokenizers)
 
 
 def hold(folder: Path) -> None:

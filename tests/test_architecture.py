@@ -9,8 +9,8 @@ PACKAGE = Path(augenmerk.__file__).parent
 
 # From the ground up. A part may import what stands before it; nothing that stands after it.
 LAYERS = (
-    *("errors", "durable", "words", "config", "figures", "theory", "bitext", "text", "subword_dropout"),
-    *("batching", "precision", "memory", "model", "search"),
+    *("errors", "storage", "words", "config", "figures", "theory", "bitext", "text", "subword_dropout"),
+    *("batching", "device", "malloc", "model", "search"),
     *("alignment", "tensorfile", "checkpoint", "scores", "diagrams", "translate", "probe"),
     *("silver", "agreement", "patterns", "evaluate", "faithfulness"),
     *("significance", "engine", "train", "study", "report", "demo", "bench", "cli"),
@@ -19,16 +19,16 @@ LAYERS = (
 ONLY = {
     "bitext": {"errors", "words"},
     "words": set[str](),
-    "durable": {"errors"},
-    "tensorfile": {"durable", "errors"},
+    "storage": {"errors"},
+    "tensorfile": {"storage", "errors"},
     "config": {"errors"},
-    "figures": {"durable", "errors"},
+    "figures": {"storage", "errors"},
     "diagrams": {"errors", "figures", "words"},
     "theory": {"errors", "figures"},
     "model": {"config"},
     "search": {"config", "errors", "text"},
-    "precision": set[str](),
-    "memory": set[str](),
+    "device": {"errors"},
+    "malloc": set[str](),
     "scores": set[str](),
     "report": {"diagrams", "figures", "study"},
 }

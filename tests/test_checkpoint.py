@@ -22,14 +22,14 @@ from augenmerk.bitext import SentencePair
 from augenmerk.checkpoint import RunDirectory
 from augenmerk.config import RunConfig, TextConfig
 from augenmerk.errors import AugenmerkError
-from augenmerk.tensorfile import checksum, fit
-from augenmerk.text import Codec
+from augenmerk.tensorfile import checksum, load_checked
+from augenmerk.text import TokenizerPair
 from tests.checkpoint_processes import Forker, tensors
 
 CONFIG = RunConfig.from_toml('[text]\nunit = "word"\n[train]\nepochs = 3\n', "test")
 PAIRS = [SentencePair("Der Hund schläft.", "The dog sleeps."), SentencePair("Ein Ball.", "A ball.")]
-JOINT = Codec.train(PAIRS, TextConfig(unit="word"))
-SEPARATE = Codec.train(PAIRS, TextConfig(unit="word", joint=False))
+JOINT = TokenizerPair.train(PAIRS, TextConfig(unit="word"))
+SEPARATE = TokenizerPair.train(PAIRS, TextConfig(unit="word", joint=False))
 
 
 @pytest.fixture
@@ -52,19 +52,19 @@ def same(some: dict[str, Tensor], others: dict[str, Tensor]) -> bool:
 # -- creating and opening ---------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("codec", [JOINT, SEPARATE], ids=["joint", "separate"])
-def test_a_run_that_was_created_can_be_opened(tmp_path: Path, codec: Codec) -> None:
+@pytest.mark.parametrize("tokenizers", [JOINT, SEPARATE], ids=["joint", "separate"])
+def test_a_run_that_was_created_can_be_opened(tmp_path: Path, tokenizers: TokenizerPair) -> None:
     path = tmp_path / "deep" / "run"
-    created = RunDirectory.create(path, CONFIG, codec)
+    created = RunDirectory.create(path, CONFIG, tokenizers)
     opened = RunDirectory.open(path)
     for run in (created, opened):
         assert (run.path, run.config, run.finished, run.result) == (path, CONFIG, False, None)
         assert (run.load_state(), run.read_metrics(), run.read_scores()) == (None, [], [])
-        assert run.codec.joint == codec.joint
-        assert run.codec.source.to_json() == codec.source.to_json()
-        assert run.codec.target.to_json() == codec.target.to_json()
-    tokenizers = {"tokenizer.json"} if codec.joint else {"tokenizer.source.json", "tokenizer.target.json"}
-    assert names(path) == {"config.toml"} | tokenizers
+        assert run.tokenizers.joint == tokenizers.joint
+        assert run.tokenizers.source.to_json() == tokenizers.source.to_json()
+        assert run.tokenizers.target.to_json() == tokenizers.target.to_json()
+    files = {"tokenizer.json"} if tokenizers.joint else {"tokenizer.source.json", "tokenizer.target.json"}
+    assert names(path) == {"config.toml"} | files
     assert names(tmp_path / "deep") == {"run"}
 
 
@@ -133,7 +133,7 @@ def test_a_file_is_no_run(run: RunDirectory) -> None:
 def test_a_broken_tokenizer_is_named(run: RunDirectory) -> None:
     (run.path / "tokenizer.json").write_text("{}")
     with pytest.raises(AugenmerkError, match=r"tokenizer\.json is not a tokenizer"):
-        _ = RunDirectory.open(run.path).codec
+        _ = RunDirectory.open(run.path).tokenizers
 
 
 # -- tensors ----------------------------------------------------------------------------------------------
@@ -294,7 +294,9 @@ def test_a_state_is_no_model(run: RunDirectory) -> None:
 def test_weights_for_another_vocabulary_are_refused(run: RunDirectory) -> None:
     """They would load, and translate into nonsense."""
     run.save_model(WEIGHTS, {})
-    Codec.train([*PAIRS, SentencePair("Der Ball.", "The ball and the dog.")], CONFIG.text).save(run.path)
+    TokenizerPair.train([*PAIRS, SentencePair("Der Ball.", "The ball and the dog.")], CONFIG.text).save(
+        run.path
+    )
     with pytest.raises(AugenmerkError, match="it or the tokenizer beside it was changed"):
         run.load_model()
 
@@ -329,10 +331,10 @@ def test_loading_executes_nothing(run: RunDirectory, tmp_path: Path) -> None:
 
 def test_weights_that_fit_are_put_into_the_module() -> None:
     module, other = nn.Linear(2, 3), nn.Linear(2, 3)
-    fit(module, other.state_dict(), Path("model.safetensors"))
+    load_checked(module, other.state_dict(), Path("model.safetensors"))
     assert same(module.state_dict(), other.state_dict())
     half = {name: tensor.half() for name, tensor in other.state_dict().items()}
-    fit(module, half, Path("model.safetensors"))
+    load_checked(module, half, Path("model.safetensors"))
     assert same(module.state_dict(), {name: tensor.float() for name, tensor in half.items()})
 
 
@@ -355,7 +357,7 @@ def test_weights_that_do_not_fit_leave_the_module_as_it_was(change: dict[str, An
     before = {name: tensor.clone() for name, tensor in module.state_dict().items()}
     tensors = {name: tensor + 1 for name, tensor in before.items()} | change
     with pytest.raises(AugenmerkError, match=re.escape(words)):
-        fit(module, {k: v for k, v in tensors.items() if v is not None}, Path("model.safetensors"))
+        load_checked(module, {k: v for k, v in tensors.items() if v is not None}, Path("model.safetensors"))
     assert same(module.state_dict(), before)
 
 
@@ -451,11 +453,11 @@ def forker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Forker]:
 
 @needs_fork
 def test_killed_at_any_moment_a_run_holds_its_last_state(run: RunDirectory, forker: Forker) -> None:
-    chance = random.Random(1)
+    rng = random.Random(1)
     for _ in range(15):
         process = forker.start("save_for_ever", run.path)
         process.wait_until_it_spoke()
-        time.sleep(chance.uniform(0, 0.03))
+        time.sleep(rng.uniform(0, 0.03))
         process.kill()
 
         done = int(process.said()[-1])
@@ -476,16 +478,16 @@ def test_killed_at_any_moment_a_run_holds_its_last_state(run: RunDirectory, fork
 
 @needs_fork
 def test_killed_at_any_moment_a_new_run_is_whole_or_absent(run: RunDirectory, forker: Forker) -> None:
-    chance = random.Random(2)
+    rng = random.Random(2)
     for _ in range(10):
         process = forker.start("create_for_ever", run.path)
         process.wait_until_it_spoke()
-        time.sleep(chance.uniform(0, 0.01))
+        time.sleep(rng.uniform(0, 0.01))
         process.kill()
     created = [path for path in (run.path.parent / "many").iterdir() if not path.name.startswith(".")]
     assert len(created) >= 10
     for path in created:
-        assert RunDirectory.open(path).codec.source.to_json() == JOINT.source.to_json()
+        assert RunDirectory.open(path).tokenizers.source.to_json() == JOINT.source.to_json()
 
 
 def test_leftovers_of_the_killed_are_never_data_and_are_removed(run: RunDirectory) -> None:
@@ -515,7 +517,9 @@ def test_of_several_processes_one_creates_the_run(run: RunDirectory, forker: For
     said = [" ".join(process.said()) for process in processes]
     assert said.count("created") == 1
     assert sum("contested" in line for line in said) == 5
-    assert RunDirectory.open(run.path.parent / "contested").codec.source.to_json() == JOINT.source.to_json()
+    assert (
+        RunDirectory.open(run.path.parent / "contested").tokenizers.source.to_json() == JOINT.source.to_json()
+    )
     assert names(run.path.parent) == {"run", "contested"}
 
 

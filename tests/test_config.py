@@ -76,7 +76,7 @@ def configs(draw: st.DrawFn) -> RunConfig:
     if tree["model"].get("attention") == "multi-head":
         tree["model"]["key"] = 60
         tree["model"]["heads"] = draw(st.sampled_from([1, 3, 5, 60]))
-    if tree["train"].get("keep") == "bleu":
+    if tree["train"].get("select_by") == "bleu":
         tree["train"]["bleu"] = True
     if tree["model"].get("tie") == "all":
         tree["text"]["joint"] = True
@@ -132,7 +132,7 @@ def test_classic_is_the_original() -> None:
     assert (classic.model.layers, classic.model.tie) == (1, "none")
     assert (classic.model.attention, classic.model.embedding_dropout) == ("scaled-dot", 0.5)
     assert (classic.train.optimizer, classic.train.lr, classic.train.schedule) == ("adam", 0.001, "constant")
-    assert (classic.train.epochs, classic.train.batch_size, classic.train.keep) == (10, 128, "loss")
+    assert (classic.train.epochs, classic.train.batch_size, classic.train.select_by) == (10, 128, "loss")
     assert (classic.train.label_smoothing, classic.train.clip, classic.train.ema) == (0, 0, 0)
     assert (classic.search.beam, classic.search.max_length) == (1, 50)
 
@@ -206,7 +206,7 @@ def test_unknown_keys_are_refused_at_both_levels() -> None:
         ("[train]\nepochs = 2024-05-27", "train.epochs", "2024"),
         ("[data]\nbitext = 2016", "data.bitext", "2016"),
         ('[model]\nattention = "loud"', "model.attention", "'loud'"),
-        ('[train]\nkeep = "bleurt"', "train.keep", "'bleurt'"),
+        ('[train]\nselect_by = "bleurt"', "train.select_by", "'bleurt'"),
     ],
 )
 def test_wrong_types_are_refused(text: str, key: str, given: str) -> None:
@@ -241,7 +241,7 @@ def test_values_out_of_range_are_refused(setting: str, right: str) -> None:
 
 def test_settings_that_do_not_go_together_are_refused() -> None:
     assert "heads = 4" in complaint('[model]\nattention = "multi-head"\nkey = 6')
-    assert "bleu = true" in complaint('[train]\nkeep = "bleu"\nbleu = false')
+    assert "bleu = true" in complaint('[train]\nselect_by = "bleu"\nbleu = false')
     assert "text.joint" in complaint('[model]\ntie = "all"\n[text]\njoint = false')
     assert 'unit = "bpe"' in complaint('[text]\nunit = "word"\nbpe_dropout = 0.1')
 

@@ -78,8 +78,8 @@ def test_an_ensemble_of_tables_is_the_table_of_their_mean(
             assert [node.token for node in ours.nodes] == [node.token for node in theirs.nodes]
     drawn: Any = {"seed": seed, "n": 3, "max_lengths": limit}
     all_alike(sample(together, **drawn), sample(one, **drawn))
-    chance = random.Random(seed)
-    targets = [[chance.randrange(3, vocabulary) for _ in range(chance.randrange(6))] for _ in tables[0].table]
+    rng = random.Random(seed)
+    targets = [[rng.randrange(3, vocabulary) for _ in range(rng.randrange(6))] for _ in tables[0].table]
     all_alike([force(together, targets)], [force(one, targets)])
 
 
@@ -115,8 +115,8 @@ def tiny(seed: int, attention: str, layers: int = 1, hidden: int = 5) -> Transla
 
 
 def sources_of(seed: int, count: int = 6) -> list[list[int]]:
-    chance = random.Random(seed)
-    return [[chance.randrange(4, 30) for _ in range(chance.randrange(1, 9))] for _ in range(count)]
+    rng = random.Random(seed)
+    return [[rng.randrange(4, 30) for _ in range(rng.randrange(1, 9))] for _ in range(count)]
 
 
 models = st.builds(
@@ -296,7 +296,7 @@ def test_unknown_words_need_members_that_point(
         ),
         tmp_path / "mean",
     )
-    model = Translator(place.config.model, place.codec.source.size, place.codec.target.size)
+    model = Translator(place.config.model, place.tokenizers.source.size, place.tokenizers.target.size)
     place.save_model(model.state_dict(), {})
     together = augenmerk.load([second.path, place.path])
     with pytest.raises(AugenmerkError, match="attention of this model is 'mean'"):
@@ -405,11 +405,11 @@ def test_scores_of_ensembles_are_kept_apart(
     assert first.read_scores(other=True) == [measured["together"], measured["least"], measured["pooled"]]
     assert second.read_scores() == second.read_scores(other=True) == []
     assert measured["plain"].keys() == {*KEYS}
-    assert measured["pooled"].keys() == {*KEYS, "with", "mbr"} - {"model_score"}  # MBR goes by others
-    assert measured["together"]["with"] == [str(second.path)]
+    assert measured["pooled"].keys() == {*KEYS, "ensemble", "mbr"} - {"model_score"}  # MBR goes by others
+    assert measured["together"]["ensemble"] == [str(second.path)]
     assert measured["together"]["loss"] < measured["plain"]["loss"] == measured["least"]["loss"]
     again = evaluate_run(first, ["train"], CPU, beams=[3], mbr=True)
-    assert [row.get("with") for row in first.read_scores(other=True)] == [[str(second.path)]] * 2 + [None]
+    assert [row.get("ensemble") for row in first.read_scores(other=True)] == [[str(second.path)]] * 2 + [None]
     assert first.read_scores() == [measured["plain"]]
     assert again[0]["bleu"] == measured["least"]["bleu"]
 
@@ -452,10 +452,10 @@ def test_which_ensemble_it_is_depends_on_its_members_alone(first: RunDirectory, 
 def test_an_ensemble_is_tested_against_a_run_of_its_own(first: RunDirectory, second: RunDirectory) -> None:
     kept = [row for row in first.read_scores() if row["beam"] != 2]
     [row] = compare_runs(first, first, ["train"], CPU, beams=[2], others=[second])
-    assert f"{first.path} with {second.path} is " in row["against"]["bleu"]["in_words"]
+    assert f"{first.path} with {second.path} is " in row["baseline"]["bleu"]["in_words"]
     [own] = [each for each in first.read_scores() if each["beam"] == 2]
-    assert row["against"]["bleu"]["score_against"] == own["bleu"]
-    assert row["against"]["bleu"]["score"] == row["bleu"]
+    assert row["baseline"]["bleu"]["baseline_score"] == own["bleu"]
+    assert row["baseline"]["bleu"]["score"] == row["bleu"]
     first.write_scores(kept)
     with pytest.raises(AugenmerkError, match="cannot be compared with itself"):
         compare_runs(first, first, ["train"], CPU)
@@ -472,15 +472,15 @@ def test_the_commands(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    asked = ("evaluate", first.path, "--with", second.path, "--mbr", "--split", "val", "--beam", 2)
+    asked = ("evaluate", first.path, "--ensemble", second.path, "--mbr", "--split", "val", "--beam", 2)
     answer = command(monkeypatch, capsys, *asked)
     assert answer.out.startswith(f"{first.path} with {second.path} by MBR\n\nsplit")
     assert ".mbr.txt" in answer.err
     [row] = json.loads(command(monkeypatch, capsys, *asked, "--json").out)
-    assert (row["with"], row["mbr"]) == ([str(second.path)], True)
+    assert (row["ensemble"], row["mbr"]) == ([str(second.path)], True)
     for arguments, complaint in (
-        (("--with", strange.path), f"{first.path} and {strange.path} cannot translate together"),
-        (("--with", "nowhere"), "nowhere: there is no such run directory"),
+        (("--ensemble", strange.path), f"{first.path} and {strange.path} cannot translate together"),
+        (("--ensemble", "nowhere"), "nowhere: there is no such run directory"),
         (("--mbr", "--beam", 1), "one hypothesis of a beam of 1: give --beam 10"),
     ):
         answer = command(monkeypatch, capsys, "evaluate", first.path, *arguments)

@@ -22,7 +22,6 @@ from augenmerk.bitext import SentencePair, open_bitext
 from augenmerk.bitext.export import export
 from augenmerk.checkpoint import RunDirectory
 from augenmerk.config import ModelConfig, RunConfig, SearchConfig
-from augenmerk.durable import write_lines
 from augenmerk.evaluate import (
     Loss,
     count_words,
@@ -35,6 +34,7 @@ from augenmerk.evaluate import (
 from augenmerk.model.translator import Translator
 from augenmerk.scores import score_texts
 from augenmerk.significance import compare_runs
+from augenmerk.storage import write_lines
 from augenmerk.text import BOS, EOS, normalise
 from augenmerk.train import start, train
 from augenmerk.translate import load_translator
@@ -95,7 +95,7 @@ def lines_of(path: Path) -> list[str]:
 def copied(run: RunDirectory, place: Path, **data: object) -> RunDirectory:
     """The same model in a directory of its own, perhaps with other data."""
     changed = run.config.data.model_copy(update=data)
-    copy = RunDirectory.create(place, run.config.model_copy(update={"data": changed}), run.codec)
+    copy = RunDirectory.create(place, run.config.model_copy(update={"data": changed}), run.tokenizers)
     copy.save_model(run.load_model(), {})
     return copy
 
@@ -189,9 +189,9 @@ def test_a_model_that_says_nothing(words: RunDirectory, tmp_path: Path) -> None:
         reference_path(run, "val"), "-i", hypothesis_path(run, "val", 2), "-m", "bleu", "chrf"
     )
     assert [score["score"] for score in printed] == [0.0, 0.0]
-    compared = compare_runs(words, run, ["val"], CPU)[0]["against"]["chrf"]
+    compared = compare_runs(words, run, ["val"], CPU)[0]["baseline"]["chrf"]
     assert compared["difference"] > 0
-    assert compared["interval_against"] == (0.0, 0.0)
+    assert compared["baseline_interval"] == (0.0, 0.0)
 
 
 # Loss and perplexity
@@ -203,10 +203,10 @@ def tiny_model(vocabulary: int = 40) -> Translator:
 
 
 def random_tokens(sentences: int, vocabulary: int = 40) -> list[tuple[list[int], list[int]]]:
-    chance = random.Random(3)
+    rng = random.Random(3)
 
     def sentence() -> list[int]:
-        return [chance.randrange(4, vocabulary) for _ in range(chance.randrange(9))]
+        return [rng.randrange(4, vocabulary) for _ in range(rng.randrange(9))]
 
     return [(sentence(), sentence()) for _ in range(sentences)]
 
@@ -259,7 +259,9 @@ def test_word_perplexity_counts_words_whatever_the_vocabulary(
     in_all = by_subwords["loss"] * by_subwords["tokens"]
     assert by_subwords["word_perplexity"] == pytest.approx(math.exp(in_all / count))
     for run, row in ((words, by_words), (subwords, by_subwords)):
-        data = encode_pairs(pairs_of("val"), run.codec.source.encode_ids, run.codec.target.encode_ids)
+        data = encode_pairs(
+            pairs_of("val"), run.tokenizers.source.encode_ids, run.tokenizers.target.encode_ids
+        )
         assert row["loss"] == pytest.approx(measure_loss(load_translator(run), data, 17).mean)
 
 
@@ -298,10 +300,10 @@ def test_without_flags_it_is_the_validation_split_and_the_beam_of_the_run(subwor
 
 def test_bleu_during_training_is_the_greedy_one(subwords: RunDirectory) -> None:
     [row] = evaluate_run(subwords, ["val"], CPU, beams=[1])
-    pairs, codec = pairs_of("val"), subwords.codec
-    data = encode_pairs(pairs, codec.source.encode_ids, codec.target.encode_ids)
+    pairs, tokenizers = pairs_of("val"), subwords.tokenizers
+    data = encode_pairs(pairs, tokenizers.source.encode_ids, tokenizers.target.encode_ids)
     references = [pair.target for pair in pairs]
-    bleu = measure_bleu(load_translator(subwords), codec, data.source, references, SearchConfig(beam=1))
+    bleu = measure_bleu(load_translator(subwords), tokenizers, data.source, references, SearchConfig(beam=1))
     assert bleu == row["bleu"] > 0
 
 
@@ -310,12 +312,12 @@ def test_bleu_during_training_is_the_greedy_one(subwords: RunDirectory) -> None:
 
 def test_two_runs_with_different_vocabularies(words: RunDirectory, subwords: RunDirectory) -> None:
     [row] = compare_runs(words, subwords, ["train"], CPU, beams=[1])
-    against = row["against"]
+    against = row["baseline"]
     assert against["run"] == str(subwords.path)
     [theirs] = [other for other in subwords.read_scores() if (other["split"], other["beam"]) == ("train", 1)]
     for metric in ("bleu", "chrf"):
         found = against[metric]
-        assert (found["score"], found["score_against"]) == (row[metric], theirs[metric])
+        assert (found["score"], found["baseline_score"]) == (row[metric], theirs[metric])
         low, high = found["interval"]
         assert low < found["score"] < high
         assert f"{words.path} is " in found["in_words"]
@@ -386,15 +388,15 @@ def test_json_is_a_list_of_rows_and_nothing_else(
     answer = augenmerk(monkeypatch, capsys, "evaluate", subwords.path, "--split", "val", "--json")
     [row] = json.loads(answer.out)
     assert row.keys() == {*KEYS}
-    arguments = ("evaluate", words.path, "--against", subwords.path, "--beam", 1)
+    arguments = ("evaluate", words.path, "--baseline", subwords.path, "--beam", 1)
     [row] = json.loads(augenmerk(monkeypatch, capsys, *arguments, "--json").out)
     answer = augenmerk(monkeypatch, capsys, *arguments)
     for metric in ("bleu", "chrf"):
-        assert row["against"][metric]["in_words"] in answer.out
-        low, high = row["against"][metric]["interval_against"]
+        assert row["baseline"][metric]["in_words"] in answer.out
+        low, high = row["baseline"][metric]["baseline_interval"]
         assert f"{low:.2f} to {high:.2f}" in answer.out
     assert "10,000 trials, 1,000 resamples, seed 12345" in answer.out
-    assert "against" not in words.read_scores()[-1]
+    assert "baseline" not in words.read_scores()[-1]
 
 
 def test_lower_case_models_have_no_column_for_cased_scores(
@@ -416,9 +418,9 @@ def test_bad_input_gets_one_sentence(
         ((words.path, "--split", "dev"), "no split called 'dev'; there are: train, val, test"),
         ((tmp_path,), "is not a run directory"),
         ((tmp_path / "nowhere",), "there is no such run directory"),
-        ((words.path, "--against", tmp_path), "is not a run directory"),
+        ((words.path, "--baseline", tmp_path), "is not a run directory"),
         ((untrained.path,), "has no model.safetensors yet"),
-        ((words.path, "--against", untrained.path), "has no model.safetensors yet"),
+        ((words.path, "--baseline", untrained.path), "has no model.safetensors yet"),
         ((empty.path, "--split", "val"), "no sentence pairs in 'val'"),
         ((words.path, "--beam", 0), "--beam: 'search.beam': input should be greater than or equal to 1"),
     ):

@@ -12,7 +12,7 @@ from augenmerk.bitext import open_bitext
 from augenmerk.config import ATTENTIONS, AttentionName, RunConfig
 from augenmerk.faithfulness import DEALS, REPLACEMENTS, dealt, measure_faithfulness, summarise
 from augenmerk.model.translator import Translator
-from augenmerk.text import BOS, EOS, Codec
+from augenmerk.text import BOS, EOS, TokenizerPair
 from augenmerk.translate import TextTranslator
 
 PAIRS = list(open_bitext("bilderbuch", pairs=200)["train"])[:40]
@@ -27,13 +27,13 @@ def untrained(attention: AttentionName) -> TextTranslator:
             "search": {"max_length": 12},
         }
     )
-    codec = Codec.train(PAIRS, config.text)
+    tokenizers = TokenizerPair.train(PAIRS, config.text)
     torch.manual_seed(3)
-    model = Translator(config.model, codec.source.size, codec.target.size).eval()
+    model = Translator(config.model, tokenizers.source.size, tokenizers.target.size).eval()
     with torch.no_grad():
         for parameter in model.parameters():
             parameter.mul_(4)
-    return TextTranslator(model, codec, config)
+    return TextTranslator(model, tokenizers, config)
 
 
 def read(translator: TextTranslator, count: int) -> list[Translation]:
@@ -44,7 +44,7 @@ def read(translator: TextTranslator, count: int) -> list[Translation]:
 def step_by_step(translator: TextTranslator, translation: Translation, replacement: str) -> list[float]:
     """The log-probability of each token when every step is given other weights, from the equations."""
     model = translator.model
-    [ids] = translator.codec.source.encode_ids([translation.source])
+    [ids] = translator.tokenizers.source.encode_ids([translation.source])
     source = model.encode(torch.tensor([[*ids, EOS]]), torch.ones(1, len(ids) + 1, dtype=torch.bool))
     assert translation.hypothesis is not None
     target = [*translation.hypothesis.ids, EOS]

@@ -146,10 +146,10 @@ def test_alignment_against_gold_links(augenmerk: Command, there: Path, tmp_path:
 def test_links_of_both_directions(augenmerk: Command, there: Path, back: Path) -> None:
     arguments = ("evaluate", str(there), "--split", "val", "--beam", "1", "--alignment")
     [alone] = augenmerk.parsed(*arguments)
-    [both] = augenmerk.parsed(*arguments, "--back", str(back))
+    [both] = augenmerk.parsed(*arguments, "--reverse-run", str(back))
     assert both["alignment"]["precision"] > alone["alignment"]["precision"]
     assert both["alignment"]["recall"] < alone["alignment"]["recall"]
-    assert "takes a run from en to de" in augenmerk.refusal(*arguments, "--back", str(there))
+    assert "takes a run from en to de" in augenmerk.refusal(*arguments, "--reverse-run", str(there))
 
 
 def test_silver_links_where_there_are_no_gold_ones(

@@ -17,7 +17,7 @@ from augenmerk.errors import AugenmerkError
 from augenmerk.figures import LIGHT, save
 from augenmerk.model.translator import Translator
 from augenmerk.probe import probe
-from augenmerk.text import Codec
+from augenmerk.text import TokenizerPair
 from augenmerk.theory.attention import attention_weights
 from augenmerk.theory.drawing_real import MOST_TOKENS, draw_step
 from augenmerk.theory.reach import reach
@@ -45,10 +45,10 @@ def config_with(attention: str) -> RunConfig:
 def untrained(attention: AttentionName) -> TextTranslator:
     """Random weights attend to something, too; no training is needed to compare."""
     config = config_with(attention)
-    codec = Codec.train(list(open_bitext("bilderbuch", pairs=60)["train"]), config.text)
+    tokenizers = TokenizerPair.train(list(open_bitext("bilderbuch", pairs=60)["train"]), config.text)
     torch.manual_seed(3)
-    model = Translator(config.model, codec.source.size, codec.target.size).eval()
-    return TextTranslator(model, codec, config)
+    model = Translator(config.model, tokenizers.source.size, tokenizers.target.size).eval()
+    return TextTranslator(model, tokenizers, config)
 
 
 @pytest.mark.parametrize("attention", ["scaled-dot", "dot", "bilinear"])

@@ -464,17 +464,17 @@ def test_the_best_continuations_are_those_of_a_full_stable_sort(
     log_probs = -torch.randint(0, levels, (3, hypotheses, vocabulary), generator=generator).float()
     totals = -torch.randint(0, 3, (3, hypotheses), generator=generator).float()
     totals[0, -1] = -math.inf
-    handicap = c.handicaps(vocabulary, False, log_probs.device)
+    mask = c.token_mask(vocabulary, False, log_probs.device)
     legal = log_probs.clone()
     legal[..., [PAD, BOS, UNK]] = -math.inf
     values, order = (legal + totals[..., None]).flatten(1).sort(dim=1, descending=True, stable=True)
     count = min(count, values.shape[1])
-    best, parents, tokens = c.best_continuations(totals, log_probs, handicap, count)
+    best, parents, tokens = c.best_continuations(totals, log_probs, mask, count)
     assert torch.equal(best, values[:, :count])
     real = best > -math.inf
     assert torch.equal((parents * vocabulary + tokens)[real], order[:, :count][real])
     assert (tokens[~real] == EOS).all()
-    assert torch.equal(c.likeliest(log_probs, handicap), legal.argmax(2))
+    assert torch.equal(c.likeliest(log_probs, mask), legal.argmax(2))
 
 
 def test_no_sentences_give_no_hypotheses() -> None:

@@ -17,8 +17,8 @@ REFERENCES = [pair.target for pair in open_bitext("bilderbuch", pairs=150)["val"
 
 def noisy(share: float, seed: int) -> list[str]:
     """The references without this share of their words."""
-    chance = random.Random(seed)
-    return [" ".join(word for word in text.split() if chance.random() > share) for text in REFERENCES]
+    rng = random.Random(seed)
+    return [" ".join(word for word in text.split() if rng.random() > share) for text in REFERENCES]
 
 
 def command_prints(test: str, folder: Path, *systems: Sequence[str]) -> list[list[list[float]]]:
@@ -42,13 +42,13 @@ def test_both_tests_are_those_of_the_sacrebleu_command(tmp_path: Path) -> None:
         baseline, system = command_prints(test, tmp_path, theirs, ours)
         for number, found in enumerate((compared["bleu"], compared["chrf"])):
             assert found.score == pytest.approx(system[number][0], abs=1e-8)
-            assert found.score_against == pytest.approx(baseline[number][0], abs=1e-8)
-            assert found.difference == found.score - found.score_against
+            assert found.baseline_score == pytest.approx(baseline[number][0], abs=1e-8)
+            assert found.difference == found.score - found.baseline_score
             p = found.p_randomisation if test == "--paired-ar" else found.p_bootstrap
             assert 0.002 < p < 0.9  # not what it is whenever something goes wrong
             assert p == pytest.approx(system[number][-1], abs=5e-5)  # of which four decimals are printed
             if test == "--paired-bs":
-                for interval, printed in ((found.interval, system), (found.interval_against, baseline)):
+                for interval, printed in ((found.interval, system), (found.baseline_interval, baseline)):
                     _, mean, half, *_ = printed[number]
                     assert interval == pytest.approx((mean - half, mean + half), abs=1e-6)
     for found in compared.values():
@@ -84,4 +84,4 @@ def test_empty_against_perfect() -> None:
     found = compare_texts([""] * len(REFERENCES), REFERENCES, REFERENCES, trials=50, resamples=50)["bleu"]
     assert found.difference == pytest.approx(-100.0)
     assert found.interval == (0.0, 0.0)
-    assert found.interval_against == pytest.approx((100.0, 100.0))
+    assert found.baseline_interval == pytest.approx((100.0, 100.0))

@@ -76,19 +76,17 @@ def test_bleu_is_computed_for_many_sums_at_once() -> None:
 
 
 def noisy(references: list[str], errors: float, seed: int) -> list[str]:
-    chance = np.random.default_rng(seed)
+    rng = np.random.default_rng(seed)
     return [
-        " ".join(
-            str(chance.choice(WORDS)) if chance.random() < errors else word for word in reference.split()
-        )
+        " ".join(str(rng.choice(WORDS)) if rng.random() < errors else word for word in reference.split())
         for reference in references
     ]
 
 
 @pytest.fixture(scope="module")
 def references() -> list[str]:
-    chance = np.random.default_rng(5)
-    return [" ".join(chance.choice(WORDS, chance.integers(4, 12))) for _ in range(150)]
+    rng = np.random.default_rng(5)
+    return [" ".join(rng.choice(WORDS, rng.integers(4, 12))) for _ in range(150)]
 
 
 def test_tests_of_one_pair_of_runs_are_those_of_sacrebleu(references: list[str]) -> None:
@@ -110,8 +108,8 @@ def as_counts(values: Counts) -> Counts:
 
 def test_p_is_the_share_of_all_swaps() -> None:
     """Of nine sentences all 512 swaps can be tried; three runs are swapped together."""
-    chance = np.random.default_rng(3)
-    ours, theirs = chance.normal(0.5, 1, (3, 9)), chance.normal(0, 1, (3, 9))
+    rng = np.random.default_rng(3)
+    ours, theirs = rng.normal(0.5, 1, (3, 9)), rng.normal(0, 1, (3, 9))
     found = compare_paired(as_counts(ours), as_counts(theirs), mean_score, trials=40_000)
     gaps = (ours - theirs).mean(0)
     real = abs(gaps.mean())
@@ -124,8 +122,8 @@ def test_p_is_the_share_of_all_swaps() -> None:
 
 
 def test_the_interval_adds_what_seeds_and_sentences_contribute() -> None:
-    chance = np.random.default_rng(4)
-    ours, theirs = chance.normal(1, 1, (4, 300)), chance.normal(0, 1, (4, 300))
+    rng = np.random.default_rng(4)
+    ours, theirs = rng.normal(1, 1, (4, 300)), rng.normal(0, 1, (4, 300))
     found = compare_paired(as_counts(ours), as_counts(theirs), mean_score, resamples=20_000)
     gaps = ours - theirs
     sentence = gaps.mean(0).std() / math.sqrt(300)
@@ -141,14 +139,14 @@ def test_the_interval_adds_what_seeds_and_sentences_contribute() -> None:
 
 def test_intervals_hold_the_truth_as_often_as_they_say() -> None:
     """Seeds, sentences and both together move the scores; the true difference is 0.3. Nor too often."""
-    chance = np.random.default_rng(7)
+    rng = np.random.default_rng(7)
     held = []
     for _ in range(400):
         gaps = (
             0.3
-            + chance.normal(0, 0.15, (3, 1))  # this pair of seeds
-            + chance.normal(0, 1.0, (1, 60))  # this sentence
-            + chance.normal(0, 0.5, (3, 60))  # this seed with this sentence
+            + rng.normal(0, 0.15, (3, 1))  # this pair of seeds
+            + rng.normal(0, 1.0, (1, 60))  # this sentence
+            + rng.normal(0, 0.5, (3, 60))  # this seed with this sentence
         )
         found = compare_paired(
             as_counts(gaps), as_counts(np.zeros_like(gaps)), mean_score, trials=1, resamples=200
@@ -159,11 +157,11 @@ def test_intervals_hold_the_truth_as_often_as_they_say() -> None:
 
 def test_p_is_small_by_chance_as_seldom_as_it_says() -> None:
     """Two ways that are one, three runs of each: p below 0.05 in about one study of twenty."""
-    chance = np.random.default_rng(8)
+    rng = np.random.default_rng(8)
     small = []
     for _ in range(400):
-        sentence = chance.normal(0, 1, (1, 40))
-        ours, theirs = (sentence + chance.normal(0, 1, (3, 40)) for _ in range(2))
+        sentence = rng.normal(0, 1, (1, 40))
+        ours, theirs = (sentence + rng.normal(0, 1, (3, 40)) for _ in range(2))
         found = compare_paired(as_counts(ours), as_counts(theirs), mean_score, trials=199, resamples=2)
         small.append(found.p <= 0.05)
     assert 0.02 <= np.mean(small) <= 0.08
@@ -172,8 +170,8 @@ def test_p_is_small_by_chance_as_seldom_as_it_says() -> None:
 @settings(max_examples=20)
 @given(st.integers(1, 3), st.integers(1, 6), st.integers(0, 2**32 - 1))
 def test_the_same_translations_do_not_differ(runs: int, number: int, seed: int) -> None:
-    chance = np.random.default_rng(seed)
-    texts = [" ".join(chance.choice(WORDS, 6)) for _ in range(number)]
+    rng = np.random.default_rng(seed)
+    texts = [" ".join(rng.choice(WORDS, 6)) for _ in range(number)]
     counts = np.stack([bleu_counts(noisy(texts, 0.3, run), texts) for run in range(runs)])
     found = compare_paired(counts, counts, trials=50, resamples=50)
     assert found.difference == 0

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from augenmerk.bitext import SentencePair
 from augenmerk.config import TextConfig
 from augenmerk.errors import AugenmerkError
-from augenmerk.text import BOS, EOS, PAD, UNK, Codec, Tokenizer, normalise
+from augenmerk.text import BOS, EOS, PAD, UNK, Tokenizer, TokenizerPair, normalise
 from augenmerk.words import detokenise, split_words
 from tests.test_words import texts
 
@@ -292,35 +292,35 @@ def test_a_file_that_is_no_text(tmp_path: Path) -> None:
 
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(AugenmerkError, match="no such file"):
-        Codec.load(tmp_path)
+        TokenizerPair.load(tmp_path)
 
 
 # Two languages
 
 
 def test_joint_vocabulary_is_one_object_and_one_file(tmp_path: Path) -> None:
-    codec = Codec.train(iter(PAIRS), TextConfig(vocabulary_size=400))
-    assert codec.joint
-    codec.save(tmp_path)
+    tokenizers = TokenizerPair.train(iter(PAIRS), TextConfig(vocabulary_size=400))
+    assert tokenizers.joint
+    tokenizers.save(tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["tokenizer.json"]
-    loaded = Codec.load(tmp_path)
+    loaded = TokenizerPair.load(tmp_path)
     assert loaded.source is loaded.target
-    assert loaded.target.encode_ids(SENTENCES) == codec.source.encode_ids(SENTENCES)
+    assert loaded.target.encode_ids(SENTENCES) == tokenizers.source.encode_ids(SENTENCES)
 
 
 def test_separate_vocabularies_know_their_own_language_only(tmp_path: Path) -> None:
     pairs = [SentencePair("Hund Katze", "dog cat mouse")]
     config = TextConfig(unit="word", joint=False)
     for given_pairs in (pairs, iter(pairs)):
-        codec = Codec.train(given_pairs, config)
-        assert (codec.source.size, codec.target.size) == (6, 7)
-    Codec.train(pairs, TextConfig()).save(tmp_path)
-    codec.save(tmp_path)  # over a joint one, whose file must go
+        tokenizers = TokenizerPair.train(given_pairs, config)
+        assert (tokenizers.source.size, tokenizers.target.size) == (6, 7)
+    TokenizerPair.train(pairs, TextConfig()).save(tmp_path)
+    tokenizers.save(tmp_path)  # over a joint one, whose file must go
     assert sorted(path.name for path in tmp_path.iterdir()) == [
         "tokenizer.source.json",
         "tokenizer.target.json",
     ]
-    loaded = Codec.load(tmp_path)
+    loaded = TokenizerPair.load(tmp_path)
     assert not loaded.joint
     assert loaded.source.decode(loaded.source.encode("Hund dog").ids) == "Hund ⁇"
     assert loaded.target.decode(loaded.target.encode("Hund dog").ids) == "⁇ dog"
@@ -332,7 +332,7 @@ def test_trouble_while_reading_reaches_the_caller() -> None:
         raise AugenmerkError("train.de, line 2: not UTF-8.")
 
     with pytest.raises(AugenmerkError, match="line 2"):
-        Codec.train(pairs(), TextConfig())
+        TokenizerPair.train(pairs(), TextConfig())
 
 
 # Real captions
@@ -344,8 +344,8 @@ def test_real_captions_survive_a_joint_vocabulary(multi30k_folder: Path) -> None
         with gzip.open(multi30k_folder / f"val.{language}.gz", "rt", encoding="utf-8") as lines:
             captions[language] = list(lines)
     pairs = [SentencePair(*pair) for pair in zip(captions["de"], captions["en"], strict=True)]
-    codec = Codec.train(pairs, TextConfig(vocabulary_size=4000))
-    for language, tokenizer in (("de", codec.source), ("en", codec.target)):
+    tokenizers = TokenizerPair.train(pairs, TextConfig(vocabulary_size=4000))
+    for language, tokenizer in (("de", tokenizers.source), ("en", tokenizers.target)):
         ids = tokenizer.encode_ids(captions[language])
         assert tokenizer.decode_batch(ids) == [normalise(caption) for caption in captions[language]]
         subwords_per_word = sum(map(len, ids)) / sum(

@@ -13,7 +13,7 @@ import torch
 from augenmerk.batching import PlannedBatch, encode_pairs
 from augenmerk.bitext import open_bitext
 from augenmerk.config import load_config
-from augenmerk.text import Codec
+from augenmerk.text import TokenizerPair
 
 FOLDER = Path(__file__).parent.parent / "benchmarks"
 SMALL = [
@@ -42,18 +42,22 @@ def race(benchmarks: ModuleType) -> ModuleType:
 
 
 def test_sentences_put_together_of_numbered_words_are_those_of_the_tokenizer(race: ModuleType) -> None:
-    aside = sys.modules["tokens_aside"]
+    aside = sys.modules["background_tokenizing"]
     assert race.TokensAside is aside.TokensAside
     text = load_config("quick", SMALL).text
     pairs = list(open_bitext("bilderbuch", pairs=300)["train"])
-    codec = Codec.train(pairs[::3], text)
+    tokenizers = TokenizerPair.train(pairs[::3], text)
     sources = [pair.source for pair in pairs]
-    flat = aside.encode(codec.source, [aside.number(sources[:100], text), aside.number(sources[100:], text)])
-    expected = codec.source.encode_ids(sources)
+    flat = aside.encode(
+        tokenizers.source, [aside.number(sources[:100], text), aside.number(sources[100:], text)]
+    )
+    expected = tokenizers.source.encode_ids(sources)
     assert flat.ids.tolist() == [i for sentence in expected for i in sentence]
     some = np.array([7, 3, 250])
     table = flat.keep(some).table()
-    wanted = encode_pairs([pairs[i] for i in some], codec.source.encode_ids, codec.target.encode_ids).source
+    wanted = encode_pairs(
+        [pairs[i] for i in some], tokenizers.source.encode_ids, tokenizers.target.encode_ids
+    ).source
     assert torch.equal(table.flat, wanted.flat)
     assert torch.equal(table.bounds, wanted.bounds)
     assert table.lengths.tolist() == wanted.lengths.tolist()
@@ -65,10 +69,10 @@ def test_other_processes_tokenise_when_they_are_told_to(race: ModuleType) -> Non
     pairs, val = list(book["train"]), list(book["val"])[:20]
     aside = race.TokensAside(text, pairs, val, sample=2, longest=15)
     aside.begin()
-    seconds, codec, tokens, val_tokens = aside.result()
+    seconds, tokenizers, tokens, val_tokens = aside.result()
     assert set(seconds) == {"learning the vocabulary", "encoding"}
-    expected = Codec.train(pairs[::2], text)
-    assert codec.source.to_json() == expected.source.to_json()
+    expected = TokenizerPair.train(pairs[::2], text)
+    assert tokenizers.source.to_json() == expected.source.to_json()
     encoders = expected.source.encode_ids, expected.target.encode_ids
     every = encode_pairs(pairs, *encoders)
     short = (every.source.lengths <= 15) & (every.target.lengths <= 15)

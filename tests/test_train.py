@@ -167,7 +167,7 @@ def test_learning_rate() -> None:
 
 def command(place: Path, *more: str, epochs: int = 4) -> list[str]:
     settings = ["data.pairs=600", "train.batch_size=8", "train.precision=fp32", "train.bleu=false"]
-    settings += ["train.keep=loss"]
+    settings += ["train.select_by=loss"]
     settings += ["text.vocabulary_size=400", "model.embedding=16", "model.hidden=16", "model.key=16"]
     flags = [flag for setting in settings for flag in ("--set", setting)]
     return [
@@ -202,7 +202,7 @@ def test_same_seed_same_weights_in_another_process(uninterrupted: Path, tmp_path
 
 def test_killed_at_any_moment_and_resumed_it_is_the_same(uninterrupted: Path, tmp_path: Path) -> None:
     place = tmp_path / "run"
-    chance = random.Random(7)
+    rng = random.Random(7)
     kills = 0
     while not (place / "result.json").exists():
         process = subprocess.Popen(
@@ -212,7 +212,7 @@ def test_killed_at_any_moment_and_resumed_it_is_the_same(uninterrupted: Path, tm
         )
         if kills < 5:
             began = time.monotonic()
-            wait = chance.uniform(1.5, 6.0)
+            wait = rng.uniform(1.5, 6.0)
             while time.monotonic() - began < wait and process.poll() is None:
                 time.sleep(0.02)
             if process.poll() is None:

@@ -75,8 +75,8 @@ def untrained(like: TextTranslator, **model: object) -> TextTranslator:
     tree = like.config.model_dump(exclude_none=True)
     config = RunConfig.model_validate({**tree, "model": {**tree["model"], **model}})
     torch.manual_seed(1)
-    network = Translator(config.model, like.codec.source.size, like.codec.target.size)
-    return TextTranslator(network.eval(), like.codec, config)
+    network = Translator(config.model, like.tokenizers.source.size, like.tokenizers.target.size)
+    return TextTranslator(network.eval(), like.tokenizers, config)
 
 
 def test_it_has_learnt_something(bpe: TextTranslator, word: TextTranslator) -> None:
@@ -123,7 +123,7 @@ def test_the_attention_belongs_to_the_hypothesis(bpe: TextTranslator) -> None:
             assert each.hypothesis is not None
             if not each.finished:
                 continue
-            table = TokenTable.of(bpe.codec.source.encode_ids([each.source]))
+            table = TokenTable.of(bpe.tokenizers.source.encode_ids([each.source]))
             [forced] = forced_hypotheses(bpe.model, table, [each.hypothesis.ids])
             torch.testing.assert_close(each.subword_attention, forced.weights, atol=1e-5, rtol=0)
             assert each.log_probability == pytest.approx(forced.log_probability, abs=1e-3)
@@ -132,13 +132,13 @@ def test_the_attention_belongs_to_the_hypothesis(bpe: TextTranslator) -> None:
 
 def test_subwords_are_merged_into_words(bpe: TextTranslator) -> None:
     source, text = "Der Rhabarberkuchen schläft.", "The rhubarb cakes sleep."
-    source_ids, ids = bpe.codec.source.encode(source), bpe.codec.target.encode(text)
+    source_ids, ids = bpe.tokenizers.source.encode(source), bpe.tokenizers.target.encode(text)
     assert len(source_ids.ids) > len(source_ids.words)
     assert len(ids.ids) > len(ids.words)
     weights = torch.rand(len(ids.ids) + 1, len(source_ids.ids) + 1).softmax(1)
     log_probabilities = tuple(-float(i) for i in range(len(weights)))
     hypothesis = Hypothesis(ids.ids, True, -1.0, -1.0, log_probabilities, weights)
-    translation = Translation(source, text, codec=bpe.codec, hypothesis=hypothesis)
+    translation = Translation(source, text, tokenizers=bpe.tokenizers, hypothesis=hypothesis)
     assert translation.source_words == ("Der", "Rhabarberkuchen", "schläft", ".", "</s>")
     assert translation.target_words == ("The", "rhubarb", "cakes", "sleep", ".", "</s>")
     for j in range(6):
@@ -168,8 +168,8 @@ def test_empty_lines_stay_empty_lines(bpe: TextTranslator) -> None:
 
 def test_an_overlong_sentence_is_translated_as_far_as_it_is_read(bpe: TextTranslator) -> None:
     data = bpe.config.data.model_copy(update={"max_length": 9})
-    short = TextTranslator(bpe.model, bpe.codec, bpe.config.model_copy(update={"data": data}))
-    ids = bpe.codec.source.encode(SENTENCES[0])
+    short = TextTranslator(bpe.model, bpe.tokenizers, bpe.config.model_copy(update={"data": data}))
+    ids = bpe.tokenizers.source.encode(SENTENCES[0])
     assert len(ids.ids) > 9
     translation, other = short.translate([SENTENCES[0], "Der Hund."])
     assert translation.truncated
@@ -253,7 +253,7 @@ def test_samples(bpe: TextTranslator) -> None:
 def test_a_given_translation_is_scored(bpe: TextTranslator, word: TextTranslator) -> None:
     found = bpe.translate(SENTENCES[5])
     assert found.hypothesis is not None
-    assert bpe.codec.target.encode(found.text).ids == found.hypothesis.ids
+    assert bpe.tokenizers.target.encode(found.text).ids == found.hypothesis.ids
     again = bpe.score(found.source, found.text)
     assert again.score == pytest.approx(found.score, abs=1e-4)
     assert again.target_words == found.target_words

@@ -15,7 +15,7 @@ from augenmerk.checkpoint import RunDirectory
 def ship(run: RunDirectory, bitext: str, out: Path) -> None:
     data = {"bitext": bitext, "source_language": None, "target_language": None}
     config = run.config.model_copy(update={"data": run.config.data.model_copy(update=data)})
-    shipped = RunDirectory.create(out, config, run.codec)
+    shipped = RunDirectory.create(out, config, run.tokenizers)
     half = {name: tensor.half() for name, tensor in run.load_model().items()}
     # What was one tensor with two names is so again.
     for tied in [name for name in half if config.model.tie == "all" and name in ("W_b.weight", "W_o.weight")]:

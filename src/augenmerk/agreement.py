@@ -25,8 +25,8 @@ from augenmerk.alignment import (
 from augenmerk.bitext import Bitext, Links, SentencePair
 from augenmerk.bitext.files import link_outside
 from augenmerk.bitext.lines import read_lines
-from augenmerk.durable import write_lines
 from augenmerk.errors import AugenmerkError
+from augenmerk.storage import write_lines
 from augenmerk.translate import TextTranslator
 from augenmerk.words import split_words
 

@@ -199,17 +199,17 @@ class ParallelTokens:
                 raise AugenmerkError(f"{name} is {value}, but must be at least {least}.")
         source = _round_up(self.source.lengths + 1, 1 if exact_source_length else round_to)
         target = _round_up(self.target.lengths + 1, round_to)
-        chance = np.random.PCG64(np.random.SeedSequence(seed, spawn_key=(epoch,))) if shuffle else None
+        rng = np.random.PCG64(np.random.SeedSequence(seed, spawn_key=(epoch,))) if shuffle else None
 
-        order = _length_order(source, target, exact_source_length, chance)
+        order = _length_order(source, target, exact_source_length, rng)
         source, target = source[order], target[order]
         changes = (np.flatnonzero(np.diff(source)) + 1).tolist() if exact_source_length else []
         batches = [
             self.planned(order[part], 1 if exact_source_length else round_to, round_to)
             for section in pairwise([0, *changes, len(order)])
-            for part in _cut(source, target, section, batch_size, max_positions, chance)
+            for part in _cut(source, target, section, batch_size, max_positions, rng)
         ]
-        return batches if chance is None else [batches[i] for i in _permutation(len(batches), chance)]
+        return batches if rng is None else [batches[i] for i in _permutation(len(batches), rng)]
 
     def planned(self, indices: Integers, round_source: int = 1, round_target: int = 1) -> PlannedBatch:
         """A batch of these pairs, as wide as the longest of them."""
@@ -263,18 +263,18 @@ def _round_up(lengths: _Length, multiple: int) -> _Length:
 
 
 def _length_order(
-    source: Integers, target: Integers, exact_source_length: bool, chance: np.random.PCG64 | None
+    source: Integers, target: Integers, exact_source_length: bool, rng: np.random.PCG64 | None
 ) -> Integers:
-    """All pairs by source bucket, then by target bucket, then by chance.
+    """All pairs by source bucket, then by target bucket, then at random.
 
     Target lengths rise in one source bucket and fall in the next, so that a batch across the boundary of
     two does not join the longest targets with the shortest.
     """
-    bucket_width = 1 if chance is None else BUCKET_WIDTH
+    bucket_width = 1 if rng is None else BUCKET_WIDTH
     source_bucket = source if exact_source_length else -(-source // bucket_width)
     target_bucket = -(-target // bucket_width)
     winding_bucket = np.where(source_bucket % 2 == 1, -target_bucket, target_bucket)
-    last_key = np.arange(len(source)) if chance is None else chance.random_raw(len(source))
+    last_key = np.arange(len(source)) if rng is None else rng.random_raw(len(source))
     return np.lexsort((last_key, winding_bucket, source_bucket))
 
 
@@ -284,13 +284,13 @@ def _cut(
     section: tuple[int, int],
     batch_size: int,
     max_positions: int,
-    chance: np.random.PCG64 | None,
+    rng: np.random.PCG64 | None,
 ) -> Iterator[slice]:
     """Consecutive slices of a section, of at most `batch_size` pairs and `max_positions` padded positions."""
     start, end = section
     full, rest = divmod(end - start, batch_size)
     # What does not fill a batch has a place by chance, or else the longest would always be the small batch.
-    place_of_rest = full if chance is None else int(chance.random_raw()) % (full + 1)
+    place_of_rest = full if rng is None else int(rng.random_raw()) % (full + 1)
     number = 0
     while start < end:
         size = rest if rest and number == place_of_rest else batch_size
@@ -302,9 +302,9 @@ def _cut(
         start, number = stop, number + 1
 
 
-def _permutation(count: int, chance: np.random.PCG64) -> Integers:
+def _permutation(count: int, rng: np.random.PCG64) -> Integers:
     """Of raw bits: numpy promises that those never change, not so for `Generator.permutation`."""
-    return np.argsort(chance.random_raw(count), kind="stable")
+    return np.argsort(rng.random_raw(count), kind="stable")
 
 
 CHUNK = 10_000

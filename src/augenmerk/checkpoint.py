@@ -10,7 +10,7 @@
     other_scores.json  what it found by MBR, or in an ensemble with other runs
 
 Whenever the process dies, each file is the old one or the new one, never half of either (see
-`augenmerk.durable`). To keep files in step with each other, save the state last, after the model and the
+`augenmerk.storage`). To keep files in step with each other, save the state last, after the model and the
 metrics: a run that is resumed from the state before then writes the same files once more.
 
 Loading executes nothing: there is TOML, JSON, and safetensors.
@@ -29,19 +29,19 @@ import torch
 from torch import Tensor
 
 from augenmerk.config import RunConfig
-from augenmerk.durable import (
-    bring_to_disk,
+from augenmerk.errors import AugenmerkError
+from augenmerk.storage import (
+    atomic_write,
+    explain_read_errors,
+    fsync_path,
     parse_object,
     read_text,
-    reading,
     reason,
-    remove_leftovers,
-    replace_file,
-    temporary_name,
+    remove_stale_temp_files,
+    temp_path,
 )
-from augenmerk.errors import AugenmerkError
 from augenmerk.tensorfile import load_tensors, read_about, save_tensors
-from augenmerk.text import Codec
+from augenmerk.text import TokenizerPair
 
 try:
     import fcntl
@@ -63,7 +63,7 @@ def copy_of_shipped(folder: Path) -> "RunDirectory":
     """The run that comes with the package, in this folder, where scores can be kept: copied if it is not."""
     place = folder / SHIPPED.name
     if not place.exists():
-        new = temporary_name(place.resolve())
+        new = temp_path(place.resolve())
         try:
             shutil.copytree(SHIPPED, new)
             new.rename(place)
@@ -74,7 +74,7 @@ def copy_of_shipped(folder: Path) -> "RunDirectory":
                     f"{place}: the shipped model cannot be copied there ({reason(error)})."
                 ) from None
     run = RunDirectory.open(place)
-    with reading(run.model_path):
+    with explain_read_errors(run.model_path):
         if run.model_path.read_bytes() != (SHIPPED / _MODEL).read_bytes():
             raise AugenmerkError(f"{place} is another run than the shipped model; move it away.")
     return run
@@ -90,7 +90,7 @@ class RunDirectory:
     @staticmethod
     def refuse_used(path: Path) -> None:
         """Complains unless a run can be created here: where nothing is, or an empty folder."""
-        with reading(path):
+        with explain_read_errors(path):
             if path.is_dir():
                 if not _missing(path):
                     if (path / _RESULT).exists():
@@ -106,25 +106,25 @@ class RunDirectory:
                 raise AugenmerkError(f"{path} is a file; choose a folder for --out.")
 
     @classmethod
-    def create(cls, path: Path, config: RunConfig, codec: Codec) -> Self:
+    def create(cls, path: Path, config: RunConfig, tokenizers: TokenizerPair) -> Self:
         """A new run. Its folder appears whole or not at all, and never in place of anything."""
         place = path.resolve()
-        new = temporary_name(place)
+        new = temp_path(place)
         try:
             cls.refuse_used(path)
             shutil.rmtree(new, ignore_errors=True)  # of a killed process that had our number
             new.mkdir(parents=True)
-            codec.save(new)
+            tokenizers.save(new)
             (new / _CONFIG).write_text(config.to_toml(), encoding="utf-8", newline="\n")
             for file in new.iterdir():
-                bring_to_disk(file)
-            bring_to_disk(new)
+                fsync_path(file)
+            fsync_path(new)
             if place.exists():
                 place.rmdir()  # it is empty, or this fails; not every system renames onto an empty folder
             new.rename(place)
-            bring_to_disk(place.parent)
+            fsync_path(place.parent)
             # Not earlier: only now is it certain that no other process will create the same run.
-            remove_leftovers(place.parent, place.name)
+            remove_stale_temp_files(place.parent, place.name)
         except OSError as error:
             cls.refuse_used(path)  # another process was faster
             raise AugenmerkError(
@@ -138,7 +138,7 @@ class RunDirectory:
     @classmethod
     def open(cls, path: Path) -> Self:
         """The run in this folder, finished or not."""
-        with reading(path):
+        with explain_read_errors(path):
             if not path.exists():
                 raise AugenmerkError(f"{path}: there is no such run directory.")
             if not path.is_dir():
@@ -148,8 +148,8 @@ class RunDirectory:
         return cls(path, RunConfig.from_toml(read_text(path / _CONFIG), str(path / _CONFIG)))
 
     @cached_property
-    def codec(self) -> Codec:
-        return Codec.load(self.path)
+    def tokenizers(self) -> TokenizerPair:
+        return TokenizerPair.load(self.path)
 
     @property
     def model_path(self) -> Path:
@@ -180,7 +180,7 @@ class RunDirectory:
                     ) from None
                 except OSError:
                     pass  # a file system without locks, on some networks: no worse than without fcntl
-            remove_leftovers(self.path)
+            remove_stale_temp_files(self.path)
             yield
 
     def save_model(self, tensors: Mapping[str, Tensor], about: Mapping[str, Any]) -> None:
@@ -218,7 +218,7 @@ class RunDirectory:
         path, metrics = self.path / _METRICS, []
         if path.exists():
             for number, line in enumerate(read_text(path).split("\n"), 1):
-                with reading(path, f", line {number}"):
+                with explain_read_errors(path, f", line {number}"):
                     metrics += [parse_object(line)] if line else []
         return metrics
 
@@ -232,7 +232,7 @@ class RunDirectory:
         path = self.path / _RESULT
         if not path.exists():
             return None
-        with reading(path):
+        with explain_read_errors(path):
             return parse_object(read_text(path))
 
     def write_scores(self, scores: Sequence[Mapping[str, Any]], *, other: bool = False) -> None:
@@ -244,21 +244,21 @@ class RunDirectory:
         path = self.path / (_OTHER_SCORES if other else _SCORES)
         if not path.exists():
             return []
-        with reading(path):
+        with explain_read_errors(path):
             return [dict(entry) for entry in json.loads(read_text(path))]
 
     def _write(self, name: str, content: str) -> None:
         # Half a surrogate pair, as in the name of a folder that is not UTF-8, is written as JSON escapes it.
-        replace_file(self.path / name, [content.encode("utf-8", "backslashreplace")])
+        atomic_write(self.path / name, [content.encode("utf-8", "backslashreplace")])
 
     def _vocabulary(self) -> bytes:
         """Without which the weights mean nothing: they are read again only beside the same."""
-        with reading(self.path):
+        with explain_read_errors(self.path):
             return b"".join((self.path / name).read_bytes() for name in _tokenizers(self.path))
 
 
 def _tokenizers(folder: Path) -> tuple[str, ...]:
-    """The tokenizer files in a folder; those of two languages go first, as in `Codec.load`."""
+    """The tokenizer files in a folder; those of two languages go first, as in `TokenizerPair.load`."""
     for names in reversed(_TOKENIZERS):
         if all((folder / name).is_file() for name in names):
             return names

@@ -102,7 +102,7 @@ class ModelConfig(Settings):
     tie: Literal["none", "target", "all"] = "none"
     """Embeddings that are one matrix: none; target embedding and output layer; with a joint vocabulary,
     also the source embedding."""
-    initial: Literal["torch", "orthogonal"] = "torch"
+    init: Literal["torch", "orthogonal"] = "torch"
     """Weights to begin with: torch's own; or orthogonal matrices inside the GRUs and, if embeddings are
     tied, larger ones, with which a model learns faster (docs/experiments.md)."""
 
@@ -140,7 +140,7 @@ class TrainConfig(Settings):
     """Decay of the moving average of the weights that is then evaluated and kept; 0 for none."""
     patience: int = Field(default=0, ge=0)
     """Stop after so many epochs without improvement; 0 goes on to the end."""
-    keep: Literal["loss", "bleu"] = "loss"
+    select_by: Literal["loss", "bleu"] = "loss"
     """Which epoch's weights are kept: lowest validation loss, or highest validation BLEU."""
     bleu: bool = True
     """Whether validation BLEU is measured after each epoch (greedy, the whole split)."""
@@ -151,8 +151,8 @@ class TrainConfig(Settings):
 
     @model_validator(mode="after")
     def _what_is_kept_is_measured(self) -> Self:
-        if self.keep == "bleu" and not self.bleu:
-            raise ValueError('keep = "bleu" needs bleu = true')
+        if self.select_by == "bleu" and not self.bleu:
+            raise ValueError('select_by = "bleu" needs bleu = true')
         return self
 
 

@@ -13,8 +13,8 @@ from torch import Tensor, nn
 
 from augenmerk.batching import Batch
 from augenmerk.config import TrainConfig
+from augenmerk.device import autocast, uses_bf16
 from augenmerk.model.translator import Translator
-from augenmerk.precision import autocast, uses_bf16
 from augenmerk.text import PAD, UNK
 
 

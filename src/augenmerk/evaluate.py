@@ -27,12 +27,12 @@ from augenmerk.batching import ParallelTokens, TokenTable, encode_pairs
 from augenmerk.bitext import Bitext, SentencePair, open_bitext
 from augenmerk.checkpoint import RunDirectory
 from augenmerk.config import DataConfig, RunConfig, SearchConfig
-from augenmerk.durable import write_lines
 from augenmerk.errors import AugenmerkError
 from augenmerk.model.translator import Translator
 from augenmerk.scores import bleu_of, score_texts
 from augenmerk.search import mean_of_probabilities
-from augenmerk.text import Codec
+from augenmerk.storage import write_lines
+from augenmerk.text import TokenizerPair
 from augenmerk.translate import Models, TextTranslator, hypotheses_of, least_risk, load_members, members
 from augenmerk.words import split_words
 
@@ -125,15 +125,15 @@ def sentence_losses(
 
 def measure_bleu(
     model: Translator,
-    codec: Codec,
+    tokenizers: TokenizerPair,
     sources: TokenTable,
     references: Sequence[str],
     search: SearchConfig,
 ) -> float:
     """BLEU of sacrebleu (13a) on detokenised text; lowercased if the model's own text is."""
     hypotheses = hypotheses_of(model, sources, search)
-    texts = codec.target.decode_batch(best[0].ids for best in hypotheses)
-    return bleu_of(texts, references, lowercase=codec.target.lowercase)
+    texts = tokenizers.target.decode_batch(best[0].ids for best in hypotheses)
+    return bleu_of(texts, references, lowercase=tokenizers.target.lowercase)
 
 
 def evaluate_run(
@@ -186,14 +186,14 @@ class Evaluator:
         self.run = run
         self._mbr = mbr
         self._how = {  # what rows say of themselves, unless it is one run by search
-            **({"with": [str(other.path) for other in others]} if others else {}),
+            **({"ensemble": [str(other.path) for other in others]} if others else {}),
             **({"mbr": True} if mbr else {}),
         }
         self._device = device
         self._ter = ter
         self._alignment = alignment
         self._progress = progress
-        self._codec = run.codec
+        self._codec = run.tokenizers
         self._models = load_members([run, *others], device)
 
     @property
@@ -323,19 +323,19 @@ def _keep(run: RunDirectory, row: Mapping[str, Any]) -> None:
 
     Other scores than those of the run by itself and by search go into a file of their own.
     """
-    other = "with" in row or "mbr" in row
+    other = "ensemble" in row or "mbr" in row
     kept = [each for each in run.read_scores(other=other) if path_of_row(run, each) != path_of_row(run, row)]
     run.write_scores([*kept, row], other=other)
 
 
 def name_of(run: RunDirectory, row: Mapping[str, Any]) -> str:
     """What a row is about, for people."""
-    together = f" with {', '.join(row['with'])}" if "with" in row else ""
+    together = f" with {', '.join(row['ensemble'])}" if "ensemble" in row else ""
     return f"{run.path}{together}{' by MBR' if 'mbr' in row else ''}"
 
 
 def path_of_row(run: RunDirectory, row: Mapping[str, Any]) -> Path:
     """Where the translations are that a row is about."""
     return hypothesis_path(
-        run, row.get("split", ""), row.get("beam", 0), row.get("with", ()), row.get("mbr", False)
+        run, row.get("split", ""), row.get("beam", 0), row.get("ensemble", ()), row.get("mbr", False)
     )

@@ -74,7 +74,7 @@ def measure_faithfulness(
             "This model attends to nothing (model.attention = 'none'): there is no attention to replace."
         )
     spoken = [place for place, one in enumerate(translations) if one.hypothesis is not None]
-    sources = translator.codec.source.encode_ids([translations[place].source for place in spoken])
+    sources = translator.tokenizers.source.encode_ids([translations[place].source for place in spoken])
     targets = [one.hypothesis.ids for one in translations if one.hypothesis is not None]
     data = ParallelTokens.of(
         (source[: translator.longest_source], target) for source, target in zip(sources, targets, strict=True)

@@ -12,8 +12,8 @@ from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from augenmerk.durable import replace_file
 from augenmerk.errors import AugenmerkError
+from augenmerk.storage import atomic_write
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -119,4 +119,4 @@ def picture_bytes(figure: Figure, ending: str, dots_per_inch: int = 200) -> byte
 
 def save(figure: Figure, path: Path, dots_per_inch: int = 200) -> None:
     """Writes the picture whole or not at all, in the format that its ending asks for."""
-    replace_file(path, [picture_bytes(figure, picture_format(path), dots_per_inch)])
+    atomic_write(path, [picture_bytes(figure, picture_format(path), dots_per_inch)])

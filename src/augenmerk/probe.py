@@ -39,7 +39,7 @@ def probe(translator: TextTranslator, text: str, head: int = 0) -> Probe:
         raise AugenmerkError("There is no word in the sentence; give one that can be translated.")
     model = translator.model
     device = model.W_z.weight.device
-    ids = translator.codec.source.encode_ids([text])[0][: translator.longest_source]
+    ids = translator.tokenizers.source.encode_ids([text])[0][: translator.longest_source]
     source = model.encode(
         torch.tensor([[*ids, EOS]], device=device),
         torch.ones(1, len(ids) + 1, dtype=torch.bool, device=device),

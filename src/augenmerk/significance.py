@@ -45,7 +45,7 @@ def compare_runs(
     alignment: Agreement | None = None,
     progress: Progress = tell_nobody,
 ) -> list[dict[str, Any]]:
-    """The rows of `evaluate_run`, each with the paired tests under "against"; both runs keep their rows.
+    """The rows of `evaluate_run`, each with the paired tests under "baseline"; both runs keep their rows.
 
     The run against which this is tested is by itself, and by search: so a run can be tested against
     itself, to see what an ensemble or MBR is worth.
@@ -69,7 +69,7 @@ def compare_runs(
             words = comparison.in_words(ours.name, theirs.name)
             found[name] = {**asdict(comparison), "in_words": words}
         progress(what, 1, 1)
-        rows.append({**our.row, "against": {"run": str(against.path), **found}})
+        rows.append({**our.row, "baseline": {"run": str(against.path), **found}})
     return rows
 
 
@@ -96,11 +96,11 @@ class Comparison:
 
     metric: str
     score: float
-    score_against: float
+    baseline_score: float
     difference: float
     interval: tuple[float, float]
     """95% of the resampled scores: sacrebleu's mean, less and plus half the width."""
-    interval_against: tuple[float, float]
+    baseline_interval: tuple[float, float]
     p_randomisation: float
     """Chance of such a difference between two outputs of one model. 1 where the scores are equal; sacrebleu,
     which counts larger differences, finds none between equal outputs and says nearly 0."""
@@ -141,16 +141,16 @@ def compare_texts(
     for key, (name, metric) in metrics.items():
         randomised = _paired_test("ar", trials, hypotheses, against, metric)
         resampled = _paired_test("bs", resamples, hypotheses, against, metric)
-        score, score_against = float(resampled.system.score), float(resampled.baseline.score)
+        score, baseline_score = float(resampled.system.score), float(resampled.baseline.score)
         compared[key] = Comparison(
             metric=name,
             score=score,
-            score_against=score_against,
-            difference=score - score_against,
+            baseline_score=baseline_score,
+            difference=score - baseline_score,
             interval=_interval(resampled.system),
-            interval_against=_interval(resampled.baseline),
-            p_randomisation=_p(randomised) if score != score_against else 1.0,
-            p_bootstrap=_p(resampled) if score != score_against else 1.0,
+            baseline_interval=_interval(resampled.baseline),
+            p_randomisation=_p(randomised) if score != baseline_score else 1.0,
+            p_bootstrap=_p(resampled) if score != baseline_score else 1.0,
             trials=trials,
             resamples=resamples,
             seed=resampled.seed,

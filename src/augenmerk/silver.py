@@ -20,8 +20,8 @@ from typing import Any
 from platformdirs import user_cache_path
 
 from augenmerk.bitext import Links, SentencePair
-from augenmerk.durable import replace_file
 from augenmerk.errors import AugenmerkError
+from augenmerk.storage import atomic_write
 from augenmerk.words import split_words
 
 ITERATIONS = 5
@@ -53,7 +53,7 @@ def silver_links(
     # A cache that cannot be written costs time the next time, nothing else.
     with suppress(OSError, AugenmerkError):
         folder.mkdir(parents=True, exist_ok=True)
-        replace_file(path, [json.dumps(links).encode()])
+        atomic_write(path, [json.dumps(links).encode()])
     return links
 
 

@@ -14,8 +14,8 @@ import torch
 from safetensors import safe_open
 from torch import Tensor, nn
 
-from augenmerk.durable import parse_object, reading, replace_file
 from augenmerk.errors import AugenmerkError
+from augenmerk.storage import atomic_write, explain_read_errors, parse_object
 
 Kind = Literal["model", "state"]
 
@@ -47,12 +47,12 @@ def save_tensors(
             tied[name] = first
     metadata = {"augenmerk": kind, "about": json.dumps(dict(about)), "tied": json.dumps(tied)}
     metadata["sha256"] = checksum(metadata, plain, companion)
-    replace_file(path, _safetensors(plain, metadata))
+    atomic_write(path, _safetensors(plain, metadata))
 
 
 def load_tensors(path: Path, kind: Kind, companion: bytes) -> tuple[dict[str, Tensor], dict[str, Any]]:
     """The tensors, each in memory of its own, and what was said about them."""
-    with reading(path), safe_open(path, framework="pt") as file:
+    with explain_read_errors(path), safe_open(path, framework="pt") as file:
         metadata = _metadata(file, kind)
         # Copies: how the rounding falls may depend on where in memory a tensor begins, and a file that is
         # mapped into memory begins its tensors elsewhere than a run that was never interrupted.
@@ -66,11 +66,11 @@ def load_tensors(path: Path, kind: Kind, companion: bytes) -> tuple[dict[str, Te
 
 def read_about(path: Path, kind: Kind) -> dict[str, Any]:
     """What was said about the tensors, which themselves are not read."""
-    with reading(path), safe_open(path, framework="pt") as file:
+    with explain_read_errors(path), safe_open(path, framework="pt") as file:
         return parse_object(_metadata(file, kind)["about"])
 
 
-def fit(module: nn.Module, tensors: Mapping[str, Tensor], path: Path) -> None:
+def load_checked(module: nn.Module, tensors: Mapping[str, Tensor], path: Path) -> None:
     """Puts tensors, read from `path`, into the module that they must have come from.
 
     They may have been stored in half precision.

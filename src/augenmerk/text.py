@@ -277,7 +277,7 @@ def _to_bytes(text: str) -> bytes:
 
 
 @dataclass(frozen=True)
-class Codec:
+class TokenizerPair:
     """The tokenizers of the two languages of a bitext: one and the same when their vocabulary is joint."""
 
     source: Tokenizer
@@ -306,11 +306,11 @@ class Codec:
             if name in files:
                 files[name].save(folder / name)
             else:
-                (folder / name).unlink(missing_ok=True)  # or `load` might find that of an earlier codec
+                (folder / name).unlink(missing_ok=True)  # or `load` might find that of an earlier pair
 
     @classmethod
     def load(cls, folder: Path) -> Self:
-        """The codec that `save` wrote."""
+        """Returns the pair that `save` wrote."""
         if (folder / _SOURCE).exists() or (folder / _TARGET).exists():
             return cls(Tokenizer.load(folder / _SOURCE), Tokenizer.load(folder / _TARGET))
         joint = Tokenizer.load(folder / _JOINT)

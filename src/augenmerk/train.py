@@ -25,13 +25,14 @@ from augenmerk.batching import ParallelTokens, encode_pairs
 from augenmerk.bitext import Bitext
 from augenmerk.checkpoint import RunDirectory
 from augenmerk.config import RunConfig, TrainConfig
+from augenmerk.device import describe_device
 from augenmerk.engine import Engine
 from augenmerk.errors import AugenmerkError
 from augenmerk.evaluate import count_words, measure_bleu, measure_loss, open_data
-from augenmerk.memory import give_large_blocks_back
+from augenmerk.malloc import limit_malloc_caching
 from augenmerk.model.translator import Translator
 from augenmerk.subword_dropout import SubwordSampler
-from augenmerk.text import Codec
+from augenmerk.text import TokenizerPair
 
 TYPICAL_LENGTH = 16
 """Tokens of a sentence, to guess what a batch needs."""
@@ -85,17 +86,19 @@ class Progress:
 class TrainingData:
     """The training pairs as ids, on the device; with BPE-dropout, other ids in every epoch."""
 
-    def __init__(self, bitext: Bitext, codec: Codec, config: RunConfig, device: torch.device) -> None:
+    def __init__(
+        self, bitext: Bitext, tokenizers: TokenizerPair, config: RunConfig, device: torch.device
+    ) -> None:
         self._pairs = bitext[config.data.train]
-        self._codec = codec
+        self._codec = tokenizers
         self._config = config
         self._device = device
         self._samplers: tuple[SubwordSampler, SubwordSampler] | None = None
         if dropout := config.text.bpe_dropout:
             seed = config.train.seed
             self._samplers = (
-                SubwordSampler(codec.source, dropout, 2 * seed),
-                SubwordSampler(codec.target, dropout, 2 * seed + 1),
+                SubwordSampler(tokenizers.source, dropout, 2 * seed),
+                SubwordSampler(tokenizers.target, dropout, 2 * seed + 1),
             )
         self._fixed: ParallelTokens | None = None
 
@@ -110,8 +113,10 @@ class TrainingData:
                 longest,
             ).to(self._device)
         if self._fixed is None:
-            codec = self._codec
-            tokens = encode_pairs(self._pairs, codec.source.encode_ids, codec.target.encode_ids, longest)
+            tokenizers = self._codec
+            tokens = encode_pairs(
+                self._pairs, tokenizers.source.encode_ids, tokenizers.target.encode_ids, longest
+            )
             self._fixed = tokens.to(self._device)
         return self._fixed
 
@@ -119,13 +124,17 @@ class TrainingData:
 class Validation:
     """What an epoch is judged by: loss, perplexity and, if asked for, BLEU on the validation split."""
 
-    def __init__(self, bitext: Bitext, codec: Codec, config: RunConfig, device: torch.device) -> None:
+    def __init__(
+        self, bitext: Bitext, tokenizers: TokenizerPair, config: RunConfig, device: torch.device
+    ) -> None:
         pairs = list(bitext[config.data.validation])
-        self._codec = codec
+        self._codec = tokenizers
         self._config = config
         self._references = [pair.target for pair in pairs]
         self._words = count_words(pairs)
-        self._data = encode_pairs(pairs, codec.source.encode_ids, codec.target.encode_ids).to(device)
+        self._data = encode_pairs(pairs, tokenizers.source.encode_ids, tokenizers.target.encode_ids).to(
+            device
+        )
 
     def measure(self, model: Translator) -> dict[str, float]:
         loss = measure_loss(model, self._data)
@@ -157,17 +166,17 @@ def start(config: RunConfig, out: Path) -> RunDirectory:
     RunDirectory.refuse_used(out)  # before minutes are spent on a large bitext
     bitext = open_data(config.data)
     bitext[config.data.validation]  # a split that is absent is better said now
-    return RunDirectory.create(out, config, Codec.train(bitext[config.data.train], config.text))
+    return RunDirectory.create(out, config, TokenizerPair.train(bitext[config.data.train], config.text))
 
 
 def size_of_scores(run: RunDirectory) -> int:
     """About how many bytes the scores of all words are, for a batch: what training on a CPU holds most of."""
-    return 4 * run.config.train.batch_size * TYPICAL_LENGTH * run.codec.target.size
+    return 4 * run.config.train.batch_size * TYPICAL_LENGTH * run.tokenizers.target.size
 
 
 def train(run: RunDirectory, device: torch.device, reporter: Reporter) -> dict[str, Any]:
     """Trains a run to its end, from wherever it is; returns what then stands in its result.json."""
-    give_large_blocks_back(size_of_scores(run))
+    limit_malloc_caching(size_of_scores(run))
     with run.training(), stop_on_interrupt() as stopped:
         return _train(run, device, reporter, stopped)
 
@@ -175,9 +184,9 @@ def train(run: RunDirectory, device: torch.device, reporter: Reporter) -> dict[s
 def _train(
     run: RunDirectory, device: torch.device, reporter: Reporter, stopped: Callable[[], bool]
 ) -> dict[str, Any]:
-    config, codec, settings = run.config, run.codec, run.config.train
+    config, tokenizers, settings = run.config, run.tokenizers, run.config.train
     torch.manual_seed(settings.seed)
-    model = Translator(config.model, codec.source.size, codec.target.size).to(device)
+    model = Translator(config.model, tokenizers.source.size, tokenizers.target.size).to(device)
     engine = Engine(model, settings, device)
     kept = copy.deepcopy(model) if engine.average else model
     torch.manual_seed(settings.seed)  # anew, so that dropout does not depend on how many weights there are
@@ -185,8 +194,8 @@ def _train(
     if (saved := run.load_state()) is not None:
         progress = resume(run, engine, *saved)
     bitext = open_data(config.data)
-    data = TrainingData(bitext, codec, config, device)
-    validation = Validation(bitext, codec, config, device)
+    data = TrainingData(bitext, tokenizers, config, device)
+    validation = Validation(bitext, tokenizers, config, device)
     clock = Clock(progress, settings.save_seconds)
 
     while progress.epoch < settings.epochs and not patience_is_over(progress, settings):
@@ -228,7 +237,7 @@ def _train(
         engine.show(kept)
         metrics |= validation.measure(kept)
         metrics["seconds"] = clock.total()
-        progress.finish_epoch(metrics, settings.keep)
+        progress.finish_epoch(metrics, settings.select_by)
         # In this order: what is resumed from the state before then writes the same files once more.
         if progress.best_epoch == progress.epoch:
             run.save_model(kept.state_dict(), metrics)
@@ -246,7 +255,7 @@ def _train(
         "seconds": clock.total(),
         "target_tokens_per_second": progress.all_tokens / progress.training_seconds,
         "precision": "bf16" if engine.bf16 else "fp32",
-        "device": describe(device),
+        "device": describe_device(device),
     }
     run.finish(result)
     return result
@@ -340,10 +349,3 @@ def stop_on_interrupt() -> Iterator[Callable[[], bool]]:
         yield lambda: asked
     finally:
         signal.signal(signal.SIGINT, before)
-
-
-def describe(device: torch.device) -> str:
-    """For the record: the name of the GPU, or how many CPU threads there were."""
-    if device.type == "cuda":
-        return torch.cuda.get_device_name(device)
-    return f"{device.type}, {torch.get_num_threads()} threads"

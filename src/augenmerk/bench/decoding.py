@@ -16,7 +16,7 @@ from augenmerk.config import SearchConfig, load_config
 from augenmerk.evaluate import open_data
 from augenmerk.model.translator import Source, Translator
 from augenmerk.search import length_limits
-from augenmerk.text import BOS, EOS, PAD, Codec
+from augenmerk.text import BOS, EOS, PAD, TokenizerPair
 from augenmerk.translate import hypotheses_of, load_translator
 
 REPEATS = 3
@@ -74,10 +74,10 @@ def random_model(sentences: int, device: torch.device) -> Ready:
     """
     config = load_config("quick", ["data.bitext=bilderbuch"])
     bitext = open_data(config.data)
-    codec = Codec.train(bitext["train"], config.text)
+    tokenizers = TokenizerPair.train(bitext["train"], config.text)
     torch.manual_seed(1)
     model = Translator(config.model, config.text.vocabulary_size, config.text.vocabulary_size).to(device)
-    sources = codec.source.encode_ids([pair.source for pair in islice(bitext["test"], sentences)])
+    sources = tokenizers.source.encode_ids([pair.source for pair in islice(bitext["test"], sentences)])
     return model, sources, SearchConfig(max_length=15)
 
 
@@ -87,7 +87,7 @@ def trained_model(place: Path, sentences: int, device: torch.device) -> Ready:
     bitext = open_data(run.config.data)
     used = (run.config.data.train, run.config.data.validation)
     split = next((name for name in bitext.splits if name not in used), run.config.data.validation)
-    sources = run.codec.source.encode_ids([pair.source for pair in islice(bitext[split], sentences)])
+    sources = run.tokenizers.source.encode_ids([pair.source for pair in islice(bitext[split], sentences)])
     return load_translator(run, device), sources, run.config.search
 
 

@@ -19,7 +19,7 @@ from augenmerk.bitext import Bitext
 from augenmerk.config import ModelConfig, RunConfig
 from augenmerk.engine import Engine
 from augenmerk.model.translator import Translator, padded
-from augenmerk.text import Codec
+from augenmerk.text import TokenizerPair
 
 Step = Callable[[Batch], None]
 
@@ -38,14 +38,16 @@ def bench_training(
     """
     progress("learning the vocabulary")
     pairs = bitext[config.data.train]
-    codec = Codec.train(pairs, config.text)
-    data = encode_pairs(pairs, codec.source.encode_ids, codec.target.encode_ids, config.data.max_length)
+    tokenizers = TokenizerPair.train(pairs, config.text)
+    data = encode_pairs(
+        pairs, tokenizers.source.encode_ids, tokenizers.target.encode_ids, config.data.max_length
+    )
     data = data.to(device)
     size = config.train.batch_size
     plan = middling(data.plan(size, seed=1), steps) if bucketed else as_they_come(data, size, steps)
     batches = list(data.batches(plan))
     torch.manual_seed(config.train.seed)
-    model = Translator(config.model, codec.source.size, codec.target.size)
+    model = Translator(config.model, tokenizers.source.size, tokenizers.target.size)
     engine = Engine(model, config.train, device)
     difference = loss_difference(model, batches[0])
     loop = StepByStep(copy.deepcopy(model)).train()
@@ -61,7 +63,7 @@ def bench_training(
         optimizer.step()
 
     rate = matrix_rate(engine.bf16, device)
-    floor = median(operations(config.model, codec, batch) / rate for batch in batches)
+    floor = median(operations(config.model, tokenizers, batch) / rate for batch in batches)
     model.train()
     progress("our steps")
     ours = measure(our_step, batches, device, floor)
@@ -121,7 +123,7 @@ def loss_difference(model: Translator, batch: Batch) -> float:
     return abs(float(ours - reference)) / batch.target_tokens
 
 
-def operations(config: ModelConfig, codec: Codec, batch: Batch) -> float:
+def operations(config: ModelConfig, tokenizers: TokenizerPair, batch: Batch) -> float:
     """Floating-point operations of a training step that cannot be avoided: its matrix products.
 
     Forward once, backward twice (for the weights and for what comes before them), on real tokens only.
@@ -131,9 +133,9 @@ def operations(config: ModelConfig, codec: Codec, batch: Batch) -> float:
     inputs = [E] + [2 * H] * (config.layers - 1)
     encoder = sum(2 * 3 * H * (size + H) for size in inputs)
     decoder = sum(3 * H * (size + H) for size in [E] + [H] * (config.layers - 1))
-    output = 3 * H * padded(codec.target.size)
+    output = 3 * H * padded(tokenizers.target.size)
     if config.tie != "none":
-        output = 3 * H * E + E * padded(codec.target.size)
+        output = 3 * H * E + E * padded(tokenizers.target.size)
     keys, queries = {
         "scaled-dot": (2 * H * K, H * K),
         "bilinear": (2 * H * H, 0),

@@ -107,8 +107,8 @@ def train(
 @app.command(
     epilog="Examples:  augenmerk evaluate --split test_2016_flickr    "
     "augenmerk evaluate runs/quick-multi30k-scaled-dot-1 --split test_2016_flickr --beam 1 "
-    "--beam 5    augenmerk evaluate runs/a --against runs/b    augenmerk evaluate runs/a --alignment    "
-    "augenmerk evaluate runs/a --with runs/b --with runs/c --beam 10 --mbr"
+    "--beam 5    augenmerk evaluate runs/a --baseline runs/b    augenmerk evaluate runs/a --alignment    "
+    "augenmerk evaluate runs/a --ensemble runs/b --ensemble runs/c --beam 10 --mbr"
 )
 def evaluate(
     run: Annotated[
@@ -123,14 +123,14 @@ def evaluate(
     beam: Annotated[
         list[int] | None, typer.Option(help="1 is greedy; repeatable; that of the run if none is given.")
     ] = None,
-    together: Annotated[
+    ensemble: Annotated[
         list[Path] | None,
-        typer.Option("--with", help="Another run that translates together with this one; repeatable."),
+        typer.Option("--ensemble", help="Another run that translates together with this one; repeatable."),
     ] = None,
     mbr: Annotated[
         bool, typer.Option("--mbr", help="Of all that the beam finds, the one most like the others.")
     ] = False,
-    against: Annotated[
+    baseline: Annotated[
         Path | None, typer.Option(help="Another run: test whether the difference may be chance.")
     ] = None,
     ter: Annotated[bool, typer.Option("--ter", help="Also translation edit rate.")] = False,
@@ -140,7 +140,7 @@ def evaluate(
     gold: Annotated[
         Path | None, typer.Option(help="Gold links of the split: lines such as '0-0 1?2'. With --alignment.")
     ] = None,
-    back: Annotated[
+    reverse_run: Annotated[
         Path | None, typer.Option(help="A run the other way: only links of both count. With --alignment.")
     ] = None,
     threshold: Annotated[
@@ -156,12 +156,14 @@ def evaluate(
     from augenmerk.cli.evaluation import Aligning
     from augenmerk.cli.evaluation import run as measure
 
-    if not alignment and (gold or back or threshold is not None):
-        raise AugenmerkError("--gold, --back and --threshold say how --alignment compares: add --alignment.")
+    if not alignment and (gold or reverse_run or threshold is not None):
+        raise AugenmerkError(
+            "--gold, --reverse-run and --threshold say how --alignment compares: add --alignment."
+        )
     if threshold is not None and not 0 < threshold <= 1:
         raise AugenmerkError(f"--threshold {threshold} is impossible: a weight is between 0 and 1.")
-    aligning = Aligning(gold, back, threshold) if alignment else None
-    measure(run, split or [], beam or [], together or [], mbr, against, ter, aligning, device, json)
+    aligning = Aligning(gold, reverse_run, threshold) if alignment else None
+    measure(run, split or [], beam or [], ensemble or [], mbr, baseline, ter, aligning, device, json)
 
 
 @app.command(

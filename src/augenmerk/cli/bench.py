@@ -27,8 +27,8 @@ def train(
     """Time training steps, and the step-by-step loop of tutorials, on the same batches."""
     from augenmerk.bench.training import bench_training
     from augenmerk.cli.terminal import err, out, print_json
-    from augenmerk.cli.training import choose_device
     from augenmerk.config import load_config
+    from augenmerk.device import choose_device
     from augenmerk.evaluate import open_data
 
     changed = [f"train.precision={precision}"] + ([f"data.bitext={data}"] if data else [])
@@ -72,7 +72,7 @@ def decode(
     """Time translating, and a plain loop over single sentences, on the same model."""
     from augenmerk.bench.decoding import bench_decoding, random_model, trained_model
     from augenmerk.cli.terminal import err, out, print_json
-    from augenmerk.cli.training import choose_device
+    from augenmerk.device import choose_device
 
     with err().status("") as status:
         chosen = choose_device(device)

@@ -5,8 +5,9 @@ from pathlib import Path
 from rich.table import Table
 
 from augenmerk.cli.terminal import err, out, print_json
-from augenmerk.cli.training import Display, choose_device
+from augenmerk.cli.training import Display
 from augenmerk.demo import SENTENCES, run_demo
+from augenmerk.device import choose_device
 from augenmerk.translate import load
 
 
@@ -50,7 +51,7 @@ def run(place: Path, device: str, json: bool) -> None:
         f'  augenmerk translate --model {best} "Die Katze springt auf den Tisch." --json\n'
         f'  augenmerk diagram --model {best} "Das Mädchen lacht, weil der Hund den Ball gefangen hat."\n'
         f"  augenmerk patterns {best} --split test --kind inversion --top 12 --out patterns\n"
-        f"  augenmerk evaluate {best} --split test --against {rows[1]['run']}\n"
+        f"  augenmerk evaluate {best} --split test --baseline {rows[1]['run']}\n"
         f"  augenmerk train quick --data bilderbuch --attention additive",
         soft_wrap=True,
         markup=False,

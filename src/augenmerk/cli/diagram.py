@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from rich.markup import escape
 
 from augenmerk.cli.terminal import err, out, print_json
-from augenmerk.cli.training import choose_device
+from augenmerk.device import choose_device
 from augenmerk.diagrams import (
     AttentionMap,
     Card,
@@ -20,10 +20,10 @@ from augenmerk.diagrams import (
     index_page,
     terminal_map,
 )
-from augenmerk.durable import make_folder, replace_file
 from augenmerk.errors import AugenmerkError
 from augenmerk.evaluate import open_data
 from augenmerk.figures import FORMATS, Theme, picture_format, save, theme_named
+from augenmerk.storage import atomic_write, make_folder
 from augenmerk.translate import TextTranslator, Translation, load
 
 if TYPE_CHECKING:
@@ -190,7 +190,7 @@ def _write_page(wish: Wish, drawn: Sequence[Drawn], theme: Theme) -> tuple[list[
         f"{len(drawn)} sentences of {wish.split}, drawn by lot (seed {wish.seed}), as translated by {names}. "
         + HOW_TO_READ[wish.view]
     )
-    replace_file(page, [index_page(f"Attention of {names}", intro, cards).encode()])
+    atomic_write(page, [index_page(f"Attention of {names}", intro, cards).encode()])
     return files, page
 
 

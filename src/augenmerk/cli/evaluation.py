@@ -14,7 +14,7 @@ from rich.table import Table
 from augenmerk.agreement import Agreement
 from augenmerk.checkpoint import SHIPPED, RunDirectory, copy_of_shipped
 from augenmerk.cli.terminal import err, out, print_json
-from augenmerk.cli.training import choose_device
+from augenmerk.device import choose_device
 from augenmerk.errors import AugenmerkError
 from augenmerk.evaluate import evaluate_run, name_of, open_data, path_of_row, reference_path
 from augenmerk.scores import sacrebleu_command
@@ -68,14 +68,14 @@ def run(
     else:
         if others or mbr:
             out().print(f"{escape(name_of(directory, rows[0]))}\n", soft_wrap=True)
-        out().print(_table(rows, cased=not directory.codec.target.lowercase, ter=ter))
+        out().print(_table(rows, cased=not directory.tokenizers.target.lowercase, ter=ter))
         for name, heading in (("bleu", "BLEU"), ("chrf", "chrF"), ("ter", "TER")):
             if name in rows[0]:
                 out().print(f"[dim]{heading:5}{rows[0][f'{name}_signature']}[/]", soft_wrap=True)
         if alignment is not None:
             _print_alignment(rows)
         for row in rows:
-            if "against" in row:
+            if "baseline" in row:
                 _print_comparison(row, name_of(directory, row))
     for split in dict.fromkeys(row["split"] for row in rows):
         files = [path_of_row(directory, row) for row in rows if row["split"] == split]
@@ -125,8 +125,8 @@ def _agreement(
     other = open_data(RunDirectory.open(alignment.back).config.data)
     if (other.source_language, other.target_language) != (bitext.target_language, bitext.source_language):
         raise AugenmerkError(
-            f"{alignment.back} translates from {other.source_language} to {other.target_language}; --back "
-            f"takes a run from {bitext.target_language} to {bitext.source_language}."
+            f"{alignment.back} translates from {other.source_language} to {other.target_language}; "
+            f"--reverse-run takes a run from {bitext.target_language} to {bitext.source_language}."
         )
     return Agreement(bitext, alignment.gold, load(alignment.back, device), alignment.threshold)
 
@@ -153,14 +153,14 @@ def _print_alignment(rows: Iterable[Row]) -> None:
 
 
 def _print_comparison(row: Row, name: str) -> None:
-    against = row["against"]
+    against = row["baseline"]
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     table.add_column(f"{escape(row['split'])}, beam {row['beam']}")
     for heading in ("BLEU", "95%", "chrF", "95%"):
         table.add_column(heading, justify="right")
     for whose, score, interval in (
         (name, "score", "interval"),
-        (against["run"], "score_against", "interval_against"),
+        (against["run"], "baseline_score", "baseline_interval"),
     ):
         cells = []
         for metric in (against["bleu"], against["chrf"]):

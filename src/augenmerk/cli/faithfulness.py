@@ -10,12 +10,12 @@ from rich.table import Table
 
 from augenmerk.cli.splits import OpenedSplit, SplitWish
 from augenmerk.cli.terminal import err, out, print_json
-from augenmerk.cli.training import choose_device
+from augenmerk.device import choose_device
 from augenmerk.diagrams import AttentionMap, Card, draw_heat_map, html_map, index_page
-from augenmerk.durable import replace_file
 from augenmerk.errors import AugenmerkError
 from augenmerk.faithfulness import REPLACEMENTS, Faithfulness, measure_faithfulness, summarise
 from augenmerk.figures import DARK, save
+from augenmerk.storage import atomic_write
 from augenmerk.translate import load
 
 NOTE = "log p: of each word, in nats; uniform, permuted: by how much it drops with such weights instead"
@@ -105,7 +105,7 @@ def _write(wish: Wish, folder: Path, chosen: Mapping[int, Faithfulness], summary
         f"{summary['permuted']['perplexity']:.2f}."
     )
     title = f"Does {wish.run.resolve().name} use what it shows?"
-    replace_file(folder / "index.html", [index_page(title, intro, cards).encode()])
+    atomic_write(folder / "index.html", [index_page(title, intro, cards).encode()])
 
 
 def _document(index: int, one: Faithfulness) -> dict[str, Any]:

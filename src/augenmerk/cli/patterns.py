@@ -11,13 +11,13 @@ from rich.table import Table
 
 from augenmerk.cli.splits import OpenedSplit, SplitWish
 from augenmerk.cli.terminal import err, out, print_json
-from augenmerk.cli.training import choose_device
+from augenmerk.device import choose_device
 from augenmerk.diagrams import draw_heat_map
-from augenmerk.durable import replace_file
 from augenmerk.errors import AugenmerkError
 from augenmerk.figures import DARK, save
 from augenmerk.patterns import KINDS, Finding, Kind, find_patterns, strongest, summarise
 from augenmerk.patterns.page import patterns_page
+from augenmerk.storage import atomic_write
 from augenmerk.translate import load
 
 
@@ -78,10 +78,10 @@ def _write(
         files.append(name)
     title = f"Patterns in the attention of {wish.run.resolve().name}"
     page = patterns_page(title, _intro(wish, summary, len(chosen)), chosen, findings, summary, files)
-    replace_file(folder / "index.html", [page.encode()])
+    atomic_write(folder / "index.html", [page.encode()])
     for name, document in (("summary", summary), ("patterns", [one.to_dict() for one in chosen])):
         text = json_format.dumps(document, ensure_ascii=False, indent=2)
-        replace_file(folder / f"{name}.json", [text.encode()])
+        atomic_write(folder / f"{name}.json", [text.encode()])
 
 
 def _intro(wish: Wish, summary: Mapping[str, Any], count: int) -> str:

@@ -6,9 +6,9 @@ from pathlib import Path
 from rich.markup import escape
 
 from augenmerk.cli.terminal import err, print_json
-from augenmerk.durable import replace_file
 from augenmerk.errors import AugenmerkError
 from augenmerk.report import csv_table, latex_table, markdown_table, report_page
+from augenmerk.storage import atomic_write
 from augenmerk.study.result import StudyResult
 
 WRITERS = {"html": report_page, "markdown": markdown_table, "latex": latex_table, "csv": csv_table}
@@ -23,7 +23,7 @@ def run(place: Path, format: str, file: Path | None, json: bool) -> None:  # noq
     if format == "html" and file is None:
         file = (place if place.is_dir() else place.parent) / "report.html"
     if file is not None:
-        replace_file(file, [text.encode("utf-8", "backslashreplace")])
+        atomic_write(file, [text.encode("utf-8", "backslashreplace")])
         err().print(f"[dim]written:[/] {escape(str(file))}", soft_wrap=True)
     if json:
         written = {"file": str(file)} if file is not None else {"text": text}

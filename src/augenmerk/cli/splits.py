@@ -6,9 +6,9 @@ from pathlib import Path
 from augenmerk.bitext import Bitext, SentencePair
 from augenmerk.checkpoint import RunDirectory
 from augenmerk.cli.terminal import err
-from augenmerk.durable import make_folder
 from augenmerk.errors import AugenmerkError
 from augenmerk.evaluate import open_data
+from augenmerk.storage import make_folder
 from augenmerk.translate import TextTranslator, Translation
 
 

@@ -12,7 +12,7 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 
 from augenmerk.cli.terminal import err, out, print_json
-from augenmerk.cli.training import choose_device
+from augenmerk.device import choose_device
 from augenmerk.errors import AugenmerkError
 from augenmerk.study.plan import read_study
 from augenmerk.study.result import MEASURES, StudyResult, Summary

@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import torch
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from augenmerk.checkpoint import RunDirectory
 from augenmerk.cli.terminal import err, out, print_json
 from augenmerk.config import RunConfig, load_config
+from augenmerk.device import choose_device
 from augenmerk.errors import AugenmerkError
 from augenmerk.train import TrainingInterrupted, start, train
 
@@ -80,21 +80,6 @@ def _resumed(preset: str | None, changed: list[str], place: Path | None) -> RunD
 def default_place(preset: str, config: RunConfig) -> Path:
     data = Path(config.data.bitext).name
     return Path("runs") / f"{Path(preset).stem}-{data}-{config.model.attention}-{config.train.seed}"
-
-
-def choose_device(name: str) -> torch.device:
-    """auto is the GPU where there is one."""
-    if name == "auto":
-        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    try:
-        device = torch.device(name)
-    except RuntimeError:
-        raise AugenmerkError(f"'{name}' is not a device: expected auto, cpu or cuda.") from None
-    if device.type == "cuda" and not torch.cuda.is_available():
-        raise AugenmerkError("There is no GPU that torch can use here; leave out --device, or say cpu.")
-    if device.type not in ("cpu", "cuda"):
-        raise AugenmerkError(f"'{name}' is not supported: expected auto, cpu or cuda.")
-    return device
 
 
 def tensorboard_writer() -> Any:

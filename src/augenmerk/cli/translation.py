@@ -11,9 +11,9 @@ from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from augenmerk.bitext.lines import decode_lines, read_lines
 from augenmerk.checkpoint import SHIPPED
 from augenmerk.cli.terminal import err
-from augenmerk.cli.training import choose_device
-from augenmerk.durable import replace_file
+from augenmerk.device import choose_device
 from augenmerk.errors import AugenmerkError
+from augenmerk.storage import atomic_write
 from augenmerk.translate import Options, TextTranslator, Translation, load
 
 
@@ -54,7 +54,7 @@ def run(
         return
     columns = (SpinnerColumn(), TextColumn("{task.completed:,} lines"), TimeElapsedColumn())
     with Progress(*columns, console=err(), transient=True) as bar:
-        replace_file(output.resolve(), (line.encode() for line in bar.track(lines, total=None)))
+        atomic_write(output.resolve(), (line.encode() for line in bar.track(lines, total=None)))
 
 
 def _translated(

@@ -60,7 +60,7 @@ class Translator(nn.Module):
             nn.init.zeros_(self.W_o.bias)
         self.embedding_dropout = nn.Dropout(config.embedding_dropout)
         self.output_dropout = nn.Dropout(config.output_dropout)
-        if config.initial == "orthogonal":
+        if config.init == "orthogonal":
             self._begin_orthogonal()
         # Last, so that under one seed everything else begins alike whatever the mechanism.
         self.attention = make_attention(config)

@@ -10,8 +10,8 @@ anything of width V. The hypotheses are read back from that at the end, along th
 from augenmerk.search.beam import BeamStep, length_limits, search
 from augenmerk.search.decoder import Decoder, Hypothesis, State
 from augenmerk.search.ensemble import EnsembleDecoder, mean_of_probabilities
+from augenmerk.search.greedy import force, sample
 from augenmerk.search.tree import BeamTrace, TraceNode, trace
-from augenmerk.search.walk import force, sample
 
 __all__ = [
     "BeamStep",

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from augenmerk.config import SearchConfig
 from augenmerk.errors import AugenmerkError
-from augenmerk.search.continuations import best_continuations, best_of_each, handicaps, top
+from augenmerk.search.continuations import best_continuations, best_of_each, token_mask, top
 from augenmerk.search.decoder import (
     LEAVING,
     Decoder,
@@ -20,7 +20,7 @@ from augenmerk.search.decoder import (
     read_back,
     take_rows,
 )
-from augenmerk.search.walk import greedy
+from augenmerk.search.greedy import greedy
 from augenmerk.text import BOS, EOS
 
 
@@ -102,13 +102,13 @@ def _beam_search(
     history: list[Step] = []
     for step in range(max(limits)):
         log_probs, weights, state = decoder.step(tokens, state)
-        handicap = handicaps(log_probs.shape[2], allow_unknown, device)
+        mask = token_mask(log_probs.shape[2], allow_unknown, device)
         before = totals
-        totals, parents, tokens = best_continuations(totals, log_probs, handicap, beam)
+        totals, parents, tokens = best_continuations(totals, log_probs, mask, beam)
         row = torch.arange(len(rows), device=device)[:, None]
         history.append(Step(rows, tokens, parents, log_probs[row, parents, tokens], weights))
         if watch is not None:
-            watch(BeamStep(rows, *best_of_each(before, log_probs, handicap, beam), totals, parents, tokens))
+            watch(BeamStep(rows, *best_of_each(before, log_probs, mask, beam), totals, parents, tokens))
 
         ended, last = tokens == EOS, limit == step + 1
         places = (step * beam + torch.arange(tokens.shape[1], device=device)).expand_as(tokens)

@@ -19,7 +19,7 @@ BLOCK = 64
 
 
 @lru_cache(maxsize=8)
-def handicaps(vocabulary: int, allow_unknown: bool, device: torch.device) -> Tensor:
+def token_mask(vocabulary: int, allow_unknown: bool, device: torch.device) -> Tensor:
     """What is added to the log-probabilities of each block of ids: -inf where an id must not be chosen.
 
     The last block ends at the last id and may overlap the one before: what both have is barred in the last.
@@ -31,16 +31,16 @@ def handicaps(vocabulary: int, allow_unknown: bool, device: torch.device) -> Ten
     return table.to(device)
 
 
-def likeliest(log_probs: Tensor, handicap: Tensor) -> Tensor:
+def likeliest(log_probs: Tensor, mask: Tensor) -> Tensor:
     """The best id for each hypothesis: (N, K, V) -> (N, K)."""
-    blocks = _peaks(log_probs, handicap).argmax(2)  # of equals the first, as torch promises
+    blocks = _peaks(log_probs, mask).argmax(2)  # of equals the first, as torch promises
     hypotheses = torch.arange(log_probs.shape[1], device=log_probs.device).expand_as(blocks)
-    inside, starts = _inside(log_probs, handicap, hypotheses, blocks)
+    inside, starts = _inside(log_probs, mask, hypotheses, blocks)
     return starts + inside.argmax(2)
 
 
 def best_continuations(
-    totals: Tensor, log_probs: Tensor, handicap: Tensor, count: int
+    totals: Tensor, log_probs: Tensor, mask: Tensor, count: int
 ) -> tuple[Tensor, Tensor, Tensor]:
     """The `count` best of all continuations of a sentence's hypotheses, which have these totals (N, K).
 
@@ -48,12 +48,12 @@ def best_continuations(
     are not as many, -inf and EOS. Fewer than `count` columns, if even K * V are fewer.
     """
     _, K, V = log_probs.shape
-    C, width = handicap.shape
-    peaks = (_peaks(log_probs, handicap) + totals[..., None]).flatten(1)  # (N, K * C)
+    C, width = mask.shape
+    peaks = (_peaks(log_probs, mask) + totals[..., None]).flatten(1)  # (N, K * C)
     # Put back in rising order, so that among equals what should come first keeps standing first.
     chosen = top(peaks, min(count, K * C)).sort(dim=1).values
     parents = chosen // C  # (N, G)
-    inside, starts = _inside(log_probs, handicap, parents, chosen % C)
+    inside, starts = _inside(log_probs, mask, parents, chosen % C)
     sums = (inside + totals.gather(1, parents)[..., None]).flatten(1)  # (N, G * width)
     places = top(sums, min(count, K * V))
     sums, group = sums.gather(1, places), places // width
@@ -61,11 +61,11 @@ def best_continuations(
     return sums, parents.gather(1, group), tokens.where(sums > -math.inf, EOS)
 
 
-def best_of_each(totals: Tensor, log_probs: Tensor, handicap: Tensor, count: int) -> tuple[Tensor, Tensor]:
+def best_of_each(totals: Tensor, log_probs: Tensor, mask: Tensor, count: int) -> tuple[Tensor, Tensor]:
     """The best continuations of each hypothesis by itself: log-probabilities and ids, both (N, K, count)."""
     N, K, V = log_probs.shape
     sums, _, tokens = best_continuations(
-        totals.reshape(N * K, 1), log_probs.reshape(N * K, 1, V), handicap, count
+        totals.reshape(N * K, 1), log_probs.reshape(N * K, 1, V), mask, count
     )
     return sums.view(N, K, -1), tokens.view(N, K, -1)
 
@@ -82,22 +82,22 @@ def top(scores: Tensor, count: int) -> Tensor:
     return ranks.topk(count, largest=False).indices
 
 
-def _peaks(log_probs: Tensor, handicap: Tensor) -> Tensor:
+def _peaks(log_probs: Tensor, mask: Tensor) -> Tensor:
     """The greatest log-probability in each block: (N, K, V) -> (N, K, C)."""
     N, K, V = log_probs.shape
-    width = handicap.shape[1]
+    width = mask.shape[1]
     whole = V // width
     peaks = log_probs[..., : whole * width].view(N, K, whole, width).amax(3)
-    peaks[..., 0] = (log_probs[..., :width] + handicap[0]).amax(2)
+    peaks[..., 0] = (log_probs[..., :width] + mask[0]).amax(2)
     if V % width:
         peaks = torch.cat((peaks, log_probs[..., whole * width :].amax(2, keepdim=True)), 2)
     return peaks
 
 
-def _inside(log_probs: Tensor, handicap: Tensor, parents: Tensor, blocks: Tensor) -> tuple[Tensor, Tensor]:
+def _inside(log_probs: Tensor, mask: Tensor, parents: Tensor, blocks: Tensor) -> tuple[Tensor, Tensor]:
     """The log-probabilities (N, G, width) in some blocks of some hypotheses, and their first ids (N, G)."""
-    width = handicap.shape[1]
+    width = mask.shape[1]
     starts = (blocks * width).clamp(max=log_probs.shape[2] - width)
     row = torch.arange(len(blocks), device=blocks.device)[:, None]
     found = log_probs.unfold(2, width, 1)[row, parents, starts]
-    return found + handicap[blocks], starts
+    return found + mask[blocks], starts

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from augenmerk.checkpoint import RunDirectory
-from augenmerk.durable import read_text
 from augenmerk.errors import AugenmerkError
 from augenmerk.evaluate import hypothesis_path, model_score_path, reference_path
+from augenmerk.storage import read_text
 from augenmerk.study.beams import Translated
 from augenmerk.study.measuring import read_probes
 from augenmerk.study.plan import PlannedRun

@@ -21,7 +21,7 @@ from augenmerk.batching import TokenTable, encode_pairs
 from augenmerk.bitext import SentencePair
 from augenmerk.checkpoint import RunDirectory
 from augenmerk.config import DataConfig
-from augenmerk.durable import parse_object, read_text, reading, replace_file
+from augenmerk.device import describe_device
 from augenmerk.errors import AugenmerkError
 from augenmerk.evaluate import (
     Evaluator,
@@ -31,8 +31,8 @@ from augenmerk.evaluate import (
     reference_path,
     sentence_losses,
 )
+from augenmerk.storage import atomic_write, explain_read_errors, parse_object, read_text
 from augenmerk.study.plan import PlannedRun, Study
-from augenmerk.train import describe
 from augenmerk.translate import hypotheses_of, load, load_translator
 from augenmerk.words import split_words
 
@@ -103,7 +103,7 @@ def read_probes(run: RunDirectory) -> dict[str, Any] | None:
     path = run.path / PROBES
     if not path.exists():
         return None
-    with reading(path):
+    with explain_read_errors(path):
         return parse_object(read_text(path))
 
 
@@ -135,7 +135,7 @@ def probe(run: RunDirectory, splits: Sequence[str], sentences: Sequence[str], de
         "hardware": hardware(device),
     }
     text = json.dumps(found, ensure_ascii=False, allow_nan=False)
-    replace_file(run.path / PROBES, [text.encode("utf-8", "backslashreplace"), b"\n"])
+    atomic_write(run.path / PROBES, [text.encode("utf-8", "backslashreplace"), b"\n"])
 
 
 def chosen(pairs: Iterable[SentencePair]) -> list[SentencePair]:
@@ -153,8 +153,8 @@ def alignment_error(run: RunDirectory, pairs: Sequence[SentencePair], device: to
 
 def losses(run: RunDirectory, pairs: Sequence[SentencePair], device: torch.device) -> dict[str, list[Any]]:
     """The terms of the loss (see `augenmerk.evaluate`), sentence by sentence."""
-    codec = run.codec
-    data = encode_pairs(pairs, codec.source.encode_ids, codec.target.encode_ids).to(device)
+    tokenizers = run.tokenizers
+    data = encode_pairs(pairs, tokenizers.source.encode_ids, tokenizers.target.encode_ids).to(device)
     sums, tokens = sentence_losses(load_translator(run, device), data)
     return {"sums": [round(each, 6) for each in sums.tolist()], "tokens": tokens.tolist()}
 
@@ -170,8 +170,8 @@ def attention(run: RunDirectory, text: str, device: torch.device) -> dict[str, A
 
 def padding(run: RunDirectory, sources: Sequence[str], device: torch.device) -> dict[str, Any]:
     """Translates some sentences, from the shortest to the longest, alone and in one batch."""
-    model, codec = load_translator(run, device), run.codec
-    ids = sorted(codec.source.encode_ids(list(sources)), key=len)
+    model, tokenizers = load_translator(run, device), run.tokenizers
+    ids = sorted(tokenizers.source.encode_ids(list(sources)), key=len)
     ids = [ids[number * (len(ids) - 1) // max(1, PADDED - 1)] for number in range(min(PADDED, len(ids)))]
     search = run.config.search.model_copy(update={"beam": 1})
     together = hypotheses_of(model, TokenTable.of(ids).to(device), search, batch_size=len(ids))
@@ -201,7 +201,11 @@ def hardware(device: torch.device) -> str:
             if line.startswith("model name"):
                 processor = line.partition(":")[2].strip()
                 break
-    return f"{describe(device)}; {processor}" if device.type != "cpu" else f"{processor}; {describe(device)}"
+    return (
+        f"{describe_device(device)}; {processor}"
+        if device.type != "cpu"
+        else f"{processor}; {describe_device(device)}"
+    )
 
 
 def refuse_absent_splits(config: DataConfig, splits: Sequence[str]) -> None:

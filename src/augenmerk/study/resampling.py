@@ -124,26 +124,26 @@ def compare_paired(
 
 
 def _swapped_differences(ours: Counts, theirs: Counts, score: Score, trials: int) -> NDArray[np.float64]:
-    chance = np.random.default_rng(SEED)
+    rng = np.random.default_rng(SEED)
     pairs, sentences, counts = ours.shape
     change = (theirs - ours).transpose(1, 0, 2).reshape(sentences, pairs * counts)
     found = []
     for done in range(0, trials, _AT_ONCE):
         some = min(_AT_ONCE, trials - done)
-        swaps = chance.integers(0, 2, (some, sentences)).astype(np.float64)
+        swaps = rng.integers(0, 2, (some, sentences)).astype(np.float64)
         moved = (swaps @ change).reshape(some, pairs, counts)
         found.append(score(ours.sum(1) + moved) - score(theirs.sum(1) - moved))
     return np.concatenate(found)
 
 
 def _resampled_differences(ours: Counts, theirs: Counts, score: Score, resamples: int) -> NDArray[np.float64]:
-    chance = np.random.default_rng(SEED)
+    rng = np.random.default_rng(SEED)
     pairs, sentences, counts = ours.shape
     both = np.concatenate((ours, theirs)).transpose(1, 0, 2).reshape(sentences, 2 * pairs * counts)
     found = []
     for done in range(0, resamples, _AT_ONCE):
         some = min(_AT_ONCE, resamples - done)
-        times = chance.multinomial(sentences, np.full(sentences, 1 / sentences), some).astype(np.float64)
+        times = rng.multinomial(sentences, np.full(sentences, 1 / sentences), some).astype(np.float64)
         scores = score((times @ both).reshape(some, 2 * pairs, counts))
         found.append(scores[:, :pairs] - scores[:, pairs:])
     return np.concatenate(found)

@@ -12,8 +12,8 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, Field, TypeAdapter, ValidationError
 
-from augenmerk.durable import parse_object, read_text, reading, replace_file
 from augenmerk.errors import AugenmerkError
+from augenmerk.storage import atomic_write, explain_read_errors, parse_object, read_text
 
 RESULT = "study.json"
 LOCK = ".lock"
@@ -358,7 +358,7 @@ class StudyResult:
 
     def save(self, folder: Path) -> None:
         text = json.dumps(self.to_dict(), ensure_ascii=False, indent=1, allow_nan=False)
-        replace_file(folder / RESULT, [text.encode("utf-8", "backslashreplace"), b"\n"])
+        atomic_write(folder / RESULT, [text.encode("utf-8", "backslashreplace"), b"\n"])
 
     @classmethod
     def load(cls, place: Path) -> Self:
@@ -371,7 +371,7 @@ class StudyResult:
                     f"goes on with it, and then there is something to report."
                 )
             raise AugenmerkError(f"{place} holds no study: expected a folder with {RESULT} in it.")
-        with reading(path):
+        with explain_read_errors(path):
             tree = parse_object(read_text(path))
             if tree.get("format") != FORMAT:
                 raise ValueError(f"format {tree.get('format')!r} instead of {FORMAT}")

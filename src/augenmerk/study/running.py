@@ -20,8 +20,8 @@ from pathlib import Path
 from typing import IO, Any, Literal
 
 from augenmerk.checkpoint import RunDirectory
-from augenmerk.durable import reason
 from augenmerk.errors import AugenmerkError
+from augenmerk.storage import reason
 from augenmerk.study.collecting import collect, read_finished
 from augenmerk.study.measuring import refuse_absent_splits
 from augenmerk.study.plan import PlannedRun, Study

@@ -17,7 +17,7 @@ from augenmerk.model.attention import Memory
 from augenmerk.model.inference import FastTranslator
 from augenmerk.model.translator import Source, Translator
 from augenmerk.search import Decoder, EnsembleDecoder, Hypothesis, State, force, length_limits, search
-from augenmerk.tensorfile import fit
+from augenmerk.tensorfile import load_checked
 
 HYPOTHESES = 640
 """Side by side in a batch: enough that a matrix product is worth its call, few enough for the caches."""
@@ -25,9 +25,9 @@ HYPOTHESES = 640
 
 def load_translator(run: RunDirectory, device: torch.device | str = "cpu") -> Translator:
     """The model of a run, with its best weights, ready to be used."""
-    codec = run.codec
-    model = Translator(run.config.model, codec.source.size, codec.target.size)
-    fit(model, run.load_model(), run.model_path)
+    tokenizers = run.tokenizers
+    model = Translator(run.config.model, tokenizers.source.size, tokenizers.target.size)
+    load_checked(model, run.load_model(), run.model_path)
     return model.to(device).eval()
 
 

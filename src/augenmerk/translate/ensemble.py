@@ -19,7 +19,7 @@ def load_members(runs: Sequence[RunDirectory], device: torch.device | str = "cpu
     first, *others = runs
     for other in others:
         for side in ("source", "target"):
-            ours, theirs = getattr(first.codec, side), getattr(other.codec, side)
+            ours, theirs = getattr(first.tokenizers, side), getattr(other.tokenizers, side)
             if ours.to_json() != theirs.to_json():
                 raise AugenmerkError(
                     f"{first.path} and {other.path} cannot translate together: their {side} vocabularies "

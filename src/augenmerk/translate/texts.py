@@ -14,7 +14,7 @@ from augenmerk.config import RunConfig, SearchConfig
 from augenmerk.errors import AugenmerkError
 from augenmerk.model.translator import Translator
 from augenmerk.search import BeamTrace, Decoder, Hypothesis, length_limits, sample, trace
-from augenmerk.text import UNK, Codec
+from augenmerk.text import UNK, TokenizerPair
 from augenmerk.translate.decoding import (
     Models,
     decoded,
@@ -53,15 +53,15 @@ def load(
     models, config = load_members(directories, device), directories[0].config
     longest = min(directory.config.data.max_length for directory in directories)
     data = config.data.model_copy(update={"max_length": longest})
-    return TextTranslator(models, directories[0].codec, config.model_copy(update={"data": data}))
+    return TextTranslator(models, directories[0].tokenizers, config.model_copy(update={"data": data}))
 
 
 class TextTranslator:
     """A trained model, or an ensemble of several, that is asked in words and answers in words."""
 
-    def __init__(self, model: Models, codec: Codec, config: RunConfig) -> None:
+    def __init__(self, model: Models, tokenizers: TokenizerPair, config: RunConfig) -> None:
         self.models = tuple(members(model))
-        self.codec = codec
+        self.tokenizers = tokenizers
         self.config = config
 
     @property
@@ -109,8 +109,8 @@ class TextTranslator:
 
     def score_all(self, pairs: Sequence[tuple[str, str]]) -> list[Translation]:
         """`score` of many (source, target) together, which is faster."""
-        ids = self.codec.source.encode_ids([source for source, _ in pairs])
-        targets = [self.codec.target.encode(target) for _, target in pairs]
+        ids = self.tokenizers.source.encode_ids([source for source, _ in pairs])
+        targets = [self.tokenizers.target.encode(target) for _, target in pairs]
         found = forced_hypotheses(self.models, self._table(ids), [target.ids for target in targets])
         translations = []
         for (source, text), tokens, hypothesis, target in zip(pairs, ids, found, targets, strict=True):
@@ -130,9 +130,9 @@ class TextTranslator:
             penalty = search.length_penalty
             return trace(decoder, beam=search.beam, n_best=n_best, length_penalty=penalty, max_lengths=limits)
 
-        table = self._table(self.codec.source.encode_ids([text]))
+        table = self._table(self.tokenizers.source.encode_ids([text]))
         [tree] = (each.to_json() for each in decoded(self.models, table, 1, find))
-        target = self.codec.target
+        target = self.tokenizers.target
         for node in tree["nodes"]:
             node["text"] = target.token(node["token"])
         for hypothesis in tree["hypotheses"]:
@@ -180,7 +180,7 @@ class TextTranslator:
     def _translate(
         self, texts: Sequence[str], chosen: Options, search: SearchConfig, chance: Random
     ) -> list[Translation]:
-        ids = self.codec.source.encode_ids(texts)
+        ids = self.tokenizers.source.encode_ids(texts)
         spoken = [index for index in range(len(texts)) if ids[index]]
         table = self._table([ids[index] for index in spoken])
         find = self._least_risk if chosen["mbr"] else self._likeliest
@@ -205,7 +205,7 @@ class TextTranslator:
         # All with one seed: another order of the models changes nothing.
         found = [self._hypotheses(model, table, chosen, search, seed) for model in self.models]
         ranked = (
-            least_risk(lists, self.codec.target, sampled=chosen["sample"])
+            least_risk(lists, self.tokenizers.target, sampled=chosen["sample"])
             for lists in zip(*found, strict=True)
         )
         return [
@@ -238,10 +238,10 @@ class TextTranslator:
         return table.to(self.models[0].W_z.weight.device)
 
     def _found(self, source: str, tokens: int, hypothesis: Hypothesis, replace_unknown: bool) -> Translation:
-        target = self.codec.target
+        target = self.tokenizers.target
         if not replace_unknown or target.is_bpe or UNK not in hypothesis.ids:
             return self._translation(source, tokens, hypothesis, target.decode(hypothesis.ids), None)
-        encoded = self.codec.source.encode(source)
+        encoded = self.tokenizers.source.encode(source)
         # The end of the sentence, which stands last, is no word to copy.
         attended = hypothesis.weights[:, : min(tokens, self.longest_source)].argmax(1).tolist()
         words, word_of = target.words_of_ids(hypothesis.ids)
@@ -263,7 +263,7 @@ class TextTranslator:
             log_probability=hypothesis.log_probability,
             finished=hypothesis.finished,
             truncated=tokens > self.longest_source,
-            codec=self.codec,
+            tokenizers=self.tokenizers,
             hypothesis=replace(hypothesis, weights=weights),
             other_words=words,
         )

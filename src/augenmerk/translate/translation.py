@@ -11,7 +11,7 @@ from torch import Tensor
 from augenmerk.alignment import over_words
 from augenmerk.diagrams import AttentionMap, html_map
 from augenmerk.search import Hypothesis
-from augenmerk.text import EOS, SPECIAL_TOKENS, Codec
+from augenmerk.text import EOS, SPECIAL_TOKENS, TokenizerPair
 
 END = SPECIAL_TOKENS[EOS]
 """The word that stands for the end of a sentence, on either side."""
@@ -49,7 +49,7 @@ class Translation:
     """Whether the source was too long, and only its beginning was translated."""
     alternatives: tuple["Translation", ...] = field(default=(), repr=False)
     """The next best, or the other samples, if they were asked for."""
-    codec: Codec | None = field(default=None, repr=False)
+    tokenizers: TokenizerPair | None = field(default=None, repr=False)
     hypothesis: Hypothesis | None = field(default=None, repr=False)
     """The tokens, with the attention over tokens; None for an empty line."""
     other_words: Words | None = field(default=None, repr=False)
@@ -90,17 +90,17 @@ class Translation:
     @property
     def source_subwords(self) -> tuple[str, ...]:
         """As the model knows them: `▁` is the space before a word."""
-        if self.codec is None:
+        if self.tokenizers is None:
             return ()
-        ids = self.codec.source.encode(self.source).ids[: len(self._source.word_of) - 1]
-        return (*map(self.codec.source.token, ids), END)
+        ids = self.tokenizers.source.encode(self.source).ids[: len(self._source.word_of) - 1]
+        return (*map(self.tokenizers.source.token, ids), END)
 
     @property
     def target_subwords(self) -> tuple[str, ...]:
-        if self.codec is None or self.hypothesis is None:
+        if self.tokenizers is None or self.hypothesis is None:
             return ()
         end = (END,) if self.hypothesis.finished else ()
-        return (*map(self.codec.target.token, self.hypothesis.ids), *end)
+        return (*map(self.tokenizers.target.token, self.hypothesis.ids), *end)
 
     @property
     def subword_attention(self) -> Tensor:
@@ -159,18 +159,18 @@ class Translation:
 
     @cached_property
     def _source(self) -> Words:
-        if self.codec is None or self.hypothesis is None:
+        if self.tokenizers is None or self.hypothesis is None:
             return Words((), ())
-        encoded = self.codec.source.encode(self.source)
+        encoded = self.tokenizers.source.encode(self.source)
         word_of = encoded.word_of[: self.hypothesis.weights.shape[1] - 1]
         read = word_of[-1] + 1 if word_of else 0
         return Words(encoded.words[:read], word_of).with_end()
 
     @cached_property
     def _target(self) -> Words:
-        if self.codec is None or self.hypothesis is None:
+        if self.tokenizers is None or self.hypothesis is None:
             return Words((), ())
-        words = self.other_words or Words(*self.codec.target.words_of_ids(self.hypothesis.ids))
+        words = self.other_words or Words(*self.tokenizers.target.words_of_ids(self.hypothesis.ids))
         return words.with_end() if self.hypothesis.finished else words
 
 

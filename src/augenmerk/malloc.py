@@ -13,7 +13,7 @@ LARGE = 16 << 20
 """Bytes. Smaller blocks are worth keeping: new memory is slower than used memory."""
 
 
-def give_large_blocks_back(largest: int) -> None:
+def limit_malloc_caching(largest: int) -> None:
     """From now on, blocks of 16 MiB and more go back to the system as soon as they are free.
 
     Only of 64 MiB and more if the largest block of a batch, of about this many bytes, is not much above 16

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from augenmerk.errors import AugenmerkError
-from augenmerk.search.continuations import best_of_each, handicaps, likeliest
+from augenmerk.search.continuations import best_of_each, likeliest, token_mask
 from augenmerk.search.decoder import LEAVING, Decoder, Hypothesis, Step, check_limits, read_back, take_rows
 from augenmerk.text import BOS, EOS, PAD
 
@@ -20,7 +20,7 @@ def greedy(
     """Always the likeliest token, of equals that with the lowest id."""
 
     def choose(_step: int, _rows: Tensor, log_probs: Tensor) -> Tensor:
-        return likeliest(log_probs, handicaps(log_probs.shape[2], allow_unknown, log_probs.device))
+        return likeliest(log_probs, token_mask(log_probs.shape[2], allow_unknown, log_probs.device))
 
     return _walk(decoder, limits, choose, length_penalty=length_penalty)
 
@@ -51,12 +51,12 @@ def sample(
     generator = torch.Generator().manual_seed(seed)
 
     def choose(_step: int, rows: Tensor, log_probs: Tensor) -> Tensor:
-        handicap = handicaps(log_probs.shape[2], allow_unknown, log_probs.device)
+        mask = token_mask(log_probs.shape[2], allow_unknown, log_probs.device)
         if top_k:
-            log_probs, ids = best_of_each(torch.zeros_like(log_probs[..., 0]), log_probs, handicap, top_k)
+            log_probs, ids = best_of_each(torch.zeros_like(log_probs[..., 0]), log_probs, mask, top_k)
         else:
             log_probs, ids = log_probs.clone(), None
-            log_probs[..., : handicap.shape[1]] += handicap[0]
+            log_probs[..., : mask.shape[1]] += mask[0]
         heights = (log_probs / temperature).softmax(2, dtype=torch.float64).cumsum(2)
         # Drawn for all sentences, so that it does not matter which have left; and in single precision, so
         # that in double precision no rounding lifts the product to the last height.

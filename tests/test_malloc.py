@@ -5,11 +5,11 @@ import sys
 
 import pytest
 
-from augenmerk.memory import LARGE
+from augenmerk.malloc import LARGE
 
 SCRIPT = """
 import ctypes, sys
-from augenmerk.memory import LARGE, give_large_blocks_back
+from augenmerk.malloc import LARGE, limit_malloc_caching
 
 def held():
     with open("/proc/self/status") as file:
@@ -19,7 +19,7 @@ c = ctypes.CDLL(None)
 c.malloc.restype, c.malloc.argtypes = ctypes.c_void_p, [ctypes.c_size_t]
 c.free.argtypes = [ctypes.c_void_p]
 if sys.argv[1] == "ours":
-    give_large_blocks_back(int(sys.argv[2]))
+    limit_malloc_caching(int(sys.argv[2]))
 size = LARGE + (8 << 20)  # below the 32 MB up to which the C library would learn to keep blocks
 for _ in range(2):
     blocks = [c.malloc(size) for _ in range(8)]

@@ -19,15 +19,15 @@ from augenmerk.errors import AugenmerkError
 _TEMPORARY = ".part"
 
 
-def replace_file(path: Path, pieces: Iterable[bytes | memoryview]) -> None:
+def atomic_write(path: Path, pieces: Iterable[bytes | memoryview]) -> None:
     """Writes a file, in place of what was there."""
-    temporary = temporary_name(path)
+    temporary = temp_path(path)
     try:
         with temporary.open("wb") as file:
             file.writelines(pieces)
-        bring_to_disk(temporary)
+        fsync_path(temporary)
         temporary.replace(path)
-        bring_to_disk(path.parent)
+        fsync_path(path.parent)
     except OSError as error:
         if not path.parent.is_dir():
             raise AugenmerkError(
@@ -56,15 +56,15 @@ def write_lines(path: Path, lines: Iterable[str]) -> None:
         path.parent.mkdir(exist_ok=True)
     except OSError as error:
         raise AugenmerkError(f"{path.parent}: cannot be created ({reason(error)}).") from None
-    replace_file(path, [f"{line}\n".encode() for line in lines])
+    atomic_write(path, [f"{line}\n".encode() for line in lines])
 
 
-def temporary_name(path: Path) -> Path:
+def temp_path(path: Path) -> Path:
     """Beside `path`, and of this process alone."""
     return path.with_name(f".{path.name}.{os.getpid()}{_TEMPORARY}")
 
 
-def remove_leftovers(folder: Path, name: str = "") -> None:
+def remove_stale_temp_files(folder: Path, name: str = "") -> None:
     """Removes what a killed process had not yet put in its place; only what was to be `name`, if given.
 
     What a living process is writing would be lost as well.
@@ -79,7 +79,7 @@ def remove_leftovers(folder: Path, name: str = "") -> None:
                     entry.unlink(missing_ok=True)
 
 
-def bring_to_disk(path: Path) -> None:
+def fsync_path(path: Path) -> None:
     """Waits until a file, or the list of names in a folder, would survive a power cut."""
     if path.is_dir() and os.name == "nt":
         return  # Windows does not open folders
@@ -91,12 +91,12 @@ def bring_to_disk(path: Path) -> None:
 
 
 def read_text(path: Path) -> str:
-    with reading(path):
+    with explain_read_errors(path):
         return path.read_text(encoding="utf-8")
 
 
 @contextmanager
-def reading(path: Path, place: str = "") -> Iterator[None]:
+def explain_read_errors(path: Path, place: str = "") -> Iterator[None]:
     """Turns what can be wrong with a file that we wrote into a sentence that names it."""
     try:
         yield

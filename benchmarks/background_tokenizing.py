@@ -2,7 +2,7 @@
 
 One process learns the vocabulary; others take their share of the sentences to words and number these. With
 the vocabulary learnt, only the distinct words are left to be encoded, and numpy puts the sentences together.
-The ids are those of `Codec.train` on the same sample of pairs and of `Tokenizer.encode_ids`.
+The ids are those of `TokenizerPair.train` on the same sample of pairs and of `Tokenizer.encode_ids`.
 """
 
 import multiprocessing as mp
@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from augenmerk.batching import ParallelTokens, TokenTable
 from augenmerk.bitext import SentencePair
 from augenmerk.config import TextConfig
-from augenmerk.text import Codec, Tokenizer, pieces_of
+from augenmerk.text import Tokenizer, TokenizerPair, pieces_of
 
 Integers = NDArray[np.int64]
 Ids = NDArray[np.int32]
@@ -106,19 +106,19 @@ class TokensAside:
         numbered = [self._start(part, partial(number, part, config)) for part in parts]
         learnt_from = train[::sample]
 
-        def finish() -> tuple[dict[str, float], Codec, list[Flat]]:
+        def finish() -> tuple[dict[str, float], TokenizerPair, list[Flat]]:
             os.environ["TOKENIZERS_PARALLELISM"] = "true"  # no process will be forked from this one
             began = time.perf_counter()
-            codec = Codec.train(learnt_from, config)
+            tokenizers = TokenizerPair.train(learnt_from, config)
             learnt = time.perf_counter()
             received = [connection.recv() for connection in numbered]
-            source = encode(codec.source, received[:SHARES])
-            target = encode(codec.target, received[SHARES:-2])
+            source = encode(tokenizers.source, received[:SHARES])
+            target = encode(tokenizers.target, received[SHARES:-2])
             short = np.flatnonzero(np.maximum(np.diff(source.bounds), np.diff(target.bounds)) <= longest)
             flat = [source.keep(short), target.keep(short)]
-            flat += [encode(codec.source, [part]) for part in received[-2:]]
+            flat += [encode(tokenizers.source, [part]) for part in received[-2:]]
             ended = time.perf_counter()
-            return {"learning the vocabulary": learnt - began, "encoding": ended - learnt}, codec, flat
+            return {"learning the vocabulary": learnt - began, "encoding": ended - learnt}, tokenizers, flat
 
         texts = [text for pair in learnt_from for text in (pair.source, pair.target)]
         self._finished = self._start(texts, finish)
@@ -129,11 +129,11 @@ class TokensAside:
         """All processes begin to work."""
         self._begun.set()
 
-    def result(self) -> tuple[dict[str, float], Codec, ParallelTokens, ParallelTokens]:
+    def result(self) -> tuple[dict[str, float], TokenizerPair, ParallelTokens, ParallelTokens]:
         """Waits: the seconds it took, the vocabulary, training and validation pairs."""
-        seconds, codec, flat = self._finished.recv()
+        seconds, tokenizers, flat = self._finished.recv()
         tables = [each.table() for each in flat]
-        return seconds, codec, ParallelTokens(*tables[:2]), ParallelTokens(*tables[2:])
+        return seconds, tokenizers, ParallelTokens(*tables[:2]), ParallelTokens(*tables[2:])
 
     def _start(self, texts: Sequence[str], work: Callable[[], object]) -> Connection:
         here, there = self._fork.Pipe(duplex=False)
