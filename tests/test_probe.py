@@ -15,7 +15,7 @@ from augenmerk.bitext import open_bitext
 from augenmerk.config import AttentionName, RunConfig
 from augenmerk.errors import AugenmerkError
 from augenmerk.figures import LIGHT, save
-from augenmerk.model.translator import Translator
+from augenmerk.model.translator import GRUTranslator
 from augenmerk.probe import probe
 from augenmerk.text import TokenizerPair
 from augenmerk.theory.attention import attention_weights
@@ -23,7 +23,7 @@ from augenmerk.theory.drawing_real import MOST_TOKENS, draw_step
 from augenmerk.theory.reach import reach
 from augenmerk.theory.real import examine
 from augenmerk.train import start, train
-from augenmerk.translate import TextTranslator
+from augenmerk.translate import Translator
 from tests.silent import Silent
 from tests.test_theory_cli import in_process
 
@@ -42,13 +42,13 @@ def config_with(attention: str) -> RunConfig:
     )
 
 
-def untrained(attention: AttentionName) -> TextTranslator:
+def untrained(attention: AttentionName) -> Translator:
     """Random weights attend to something, too; no training is needed to compare."""
     config = config_with(attention)
     tokenizers = TokenizerPair.train(list(open_bitext("bilderbuch", pairs=60)["train"]), config.text)
     torch.manual_seed(3)
-    model = Translator(config.model, tokenizers.source.size, tokenizers.target.size).eval()
-    return TextTranslator(model, tokenizers, config)
+    model = GRUTranslator(config.model, tokenizers.source.size, tokenizers.target.size).eval()
+    return Translator([model], tokenizers, config)
 
 
 @pytest.mark.parametrize("attention", ["scaled-dot", "dot", "bilinear"])

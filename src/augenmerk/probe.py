@@ -9,9 +9,9 @@ from torch import Tensor
 
 from augenmerk.errors import AugenmerkError
 from augenmerk.model.attention import MultiHeadAttention
-from augenmerk.model.translator import Translator
+from augenmerk.model.translator import GRUTranslator
 from augenmerk.text import BOS, EOS
-from augenmerk.translate import TextTranslator, Translation
+from augenmerk.translate import Translation, Translator
 
 
 @dataclass(frozen=True)
@@ -31,22 +31,23 @@ class Probe:
 
 
 @torch.inference_mode()
-def probe(translator: TextTranslator, text: str, head: int = 0) -> Probe:
+def probe(translator: Translator, text: str, head: int = 0) -> Probe:
     """Translates, and takes the queries and keys by the projections of the model's own attention."""
     translation = translator.translate(text)
     hypothesis = translation.hypothesis
     if hypothesis is None:
         raise AugenmerkError("There is no word in the sentence; give one that can be translated.")
     model = translator.model
-    device = model.W_z.weight.device
-    ids = translator.tokenizers.source.encode_ids([text])[0][: translator.longest_source]
+    if not isinstance(model, GRUTranslator):
+        raise AugenmerkError(f"The theory lab does not know the architecture '{model.config.architecture}'.")
+    device = model.device
+    ids = translator.tokenizers.source.encode_ids([text])[0][: translator.max_source_length]
     source = model.encode(
         torch.tensor([[*ids, EOS]], device=device),
         torch.ones(1, len(ids) + 1, dtype=torch.bool, device=device),
     )
     tokens = torch.tensor([[BOS, *hypothesis.ids]], device=device)[:, : len(translation.target_subwords)]
-    features, _ = model.decode(tokens, source)
-    states = features[..., -model.config.hidden :]  # g_i, behind a_i
+    states = model.states(tokens, source)  # g_i
     queries, keys, scale, heads = _projected(model, states, source.memory.keys, head)
     return Probe(
         translation,
@@ -60,7 +61,7 @@ def probe(translator: TextTranslator, text: str, head: int = 0) -> Probe:
 
 
 def _projected(
-    model: Translator, states: Tensor, keys: Tensor, head: int
+    model: GRUTranslator, states: Tensor, keys: Tensor, head: int
 ) -> tuple[Tensor, Tensor, float, int]:
     """Queries (T, K), keys (S, K), the scale of their products, and the number of heads."""
     attention = model.attention

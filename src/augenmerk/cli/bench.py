@@ -70,14 +70,17 @@ def decode(
     json: Json = False,
 ) -> None:
     """Time translating, and a plain loop over single sentences, on the same model."""
-    from augenmerk.bench.decoding import bench_decoding, random_model, trained_model
+    from augenmerk.bench.decoding import bench_decoding, random_translator, trained_translator
     from augenmerk.cli.terminal import err, out, print_json
     from augenmerk.device import choose_device
 
     with err().status("") as status:
         chosen = choose_device(device)
-        ready = random_model(sentences, chosen) if model is None else trained_model(model, sentences, chosen)
-        result = bench_decoding(*ready, beam or [1, 5, 10, 20, 50], status.update)
+        if model is None:
+            translator, sources = random_translator(sentences, chosen)
+        else:
+            translator, sources = trained_translator(model, sentences, chosen)
+        result = bench_decoding(translator, sources, beam or [1, 5, 10, 20, 50], status.update)
     if json:
         print_json(result)
         return

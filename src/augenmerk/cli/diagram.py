@@ -24,7 +24,7 @@ from augenmerk.errors import AugenmerkError
 from augenmerk.evaluate import open_data
 from augenmerk.figures import FORMATS, Theme, picture_format, save, theme_named
 from augenmerk.storage import atomic_write, make_folder
-from augenmerk.translate import TextTranslator, Translation, load
+from augenmerk.translate import Translation, Translator, load
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -126,7 +126,7 @@ def run(wish: Wish, json: bool) -> None:
         print_json(_document(wish, drawn, files, page))
 
 
-def _translated(wish: Wish, translators: Sequence[TextTranslator]) -> list[Drawn]:
+def _translated(wish: Wish, translators: Sequence[Translator]) -> list[Drawn]:
     """All sentences through each model: together, which is faster."""
     chosen = _sentences(wish, translators[0])
     sources = [source for _, source, _ in chosen]
@@ -143,7 +143,7 @@ def _translated(wish: Wish, translators: Sequence[TextTranslator]) -> list[Drawn
     return drawn
 
 
-def _sentences(wish: Wish, translator: TextTranslator) -> list[tuple[int | None, str, str | None]]:
+def _sentences(wish: Wish, translator: Translator) -> list[tuple[int | None, str, str | None]]:
     """(index, source, reference) of what is to be drawn; the data are those of the first model."""
     if wish.text is not None:
         return [(None, wish.text, None)]

@@ -16,7 +16,7 @@ from augenmerk.checkpoint import SHIPPED, RunDirectory, copy_of_shipped
 from augenmerk.cli.terminal import err, out, print_json
 from augenmerk.device import choose_device
 from augenmerk.errors import AugenmerkError
-from augenmerk.evaluate import evaluate_run, name_of, open_data, path_of_row, reference_path
+from augenmerk.evaluate import describe_row, evaluate_run, open_data, path_of_row, reference_path
 from augenmerk.scores import sacrebleu_command
 from augenmerk.significance import compare_runs
 from augenmerk.translate import load
@@ -57,17 +57,17 @@ def run(
             splits=splits,
             device=chosen,
             beams=beams,
-            others=together,
+            ensemble=together,
             mbr=mbr,
             ter=ter,
             alignment=agreement,
-            progress=display.update,
+            on_progress=display.update,
         )
     if json:
         print_json(rows)
     else:
         if others or mbr:
-            out().print(f"{escape(name_of(directory, rows[0]))}\n", soft_wrap=True)
+            out().print(f"{escape(describe_row(directory, rows[0]))}\n", soft_wrap=True)
         out().print(_table(rows, cased=not directory.tokenizers.target.lowercase, ter=ter))
         for name, heading in (("bleu", "BLEU"), ("chrf", "chrF"), ("ter", "TER")):
             if name in rows[0]:
@@ -76,7 +76,7 @@ def run(
             _print_alignment(rows)
         for row in rows:
             if "baseline" in row:
-                _print_comparison(row, name_of(directory, row))
+                _print_comparison(row, describe_row(directory, row))
     for split in dict.fromkeys(row["split"] for row in rows):
         files = [path_of_row(directory, row) for row in rows if row["split"] == split]
         command = shlex.join(sacrebleu_command(reference_path(directory, split), files, ter=ter))

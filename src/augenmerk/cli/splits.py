@@ -9,7 +9,7 @@ from augenmerk.cli.terminal import err
 from augenmerk.errors import AugenmerkError
 from augenmerk.evaluate import open_data
 from augenmerk.storage import make_folder
-from augenmerk.translate import TextTranslator, Translation
+from augenmerk.translate import Translation, Translator
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class OpenedSplit:
             raise AugenmerkError(f"{bitext.name} has no sentence pairs in '{name}'.")
         return cls(bitext, name, pairs)
 
-    def attended(self, wish: SplitWish, translator: TextTranslator) -> list[Translation]:
+    def attended(self, wish: SplitWish, translator: Translator) -> list[Translation]:
         """What the model looked at, sentence by sentence."""
         with err().status(f"{self.name}: {len(self.pairs):,} sentences"):
             if wish.reference:

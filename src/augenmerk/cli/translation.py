@@ -2,8 +2,9 @@
 
 import json
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import typer
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
@@ -14,7 +15,7 @@ from augenmerk.cli.terminal import err
 from augenmerk.device import choose_device
 from augenmerk.errors import AugenmerkError
 from augenmerk.storage import atomic_write
-from augenmerk.translate import Options, TextTranslator, Translation, load
+from augenmerk.translate import Translation, Translator, load
 
 
 def run(
@@ -22,7 +23,7 @@ def run(
     models: Sequence[Path],
     source: Path | None,
     output: Path | None,
-    options: Options,
+    options: Mapping[str, Any],
     device: str,
     as_json: bool,
     subwords: bool,
@@ -58,7 +59,7 @@ def run(
 
 
 def _translated(
-    translator: TextTranslator, texts: list[str], source: Path | None, options: Options
+    translator: Translator, texts: list[str], source: Path | None, options: Mapping[str, Any]
 ) -> Iterator[Translation]:
     if not texts and not source and sys.stdin.isatty():
         err().print("[dim]A sentence on each line, please; Ctrl-D ends.[/]")
@@ -70,7 +71,7 @@ def _translated(
         if translation.truncated:
             typer.echo(
                 f"augenmerk: {'sentence' if texts else 'line'} {number} has more than "
-                f"{translator.longest_source} tokens, the most this model reads: only its beginning was "
+                f"{translator.max_source_length} tokens, the most this model reads: only its beginning was "
                 f"translated.",
                 err=True,
             )
