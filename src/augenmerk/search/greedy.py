@@ -12,7 +12,7 @@ from augenmerk.search.decoder import SHRINK_AT, Decoder, Hypothesis, Step, check
 from augenmerk.text import BOS, EOS, PAD
 
 SAMPLE_STRIDE = 1 << 20
-"""Random numbers set aside for each sample, so that neither the limit nor how many samples there are matters."""
+"""Random numbers set aside for each sample, so that one does not depend on the length of another."""
 
 Choose = Callable[[int, Tensor, Tensor], Tensor]
 """Step, which sentences are still there (N), log-probabilities (N, K, V) -> chosen tokens (N, K)."""
