@@ -160,7 +160,7 @@ def draw_step(report: StepReport, source: Sequence[str], produced: str, theme: T
         report = replace(report, keys=tuple(report.keys[j] for j in shown))
         source = [source[j] for j in shown]
     with drawing(theme):
-        figure = Figure(figsize=(10.0, max(4.0, 1.6 + 0.3 * len(source))), layout="constrained")
+        figure = Figure(figsize=(10.0, _height(len(source))), layout="constrained")
         left, right = figure.subplots(1, 2)
         _draw_weights(left, report, source, theme)
         left.set_title(title, loc="left", fontsize=10.5)
@@ -202,19 +202,25 @@ def _draw_keys(axes: Axes, report: StepReport, source: Sequence[str], theme: The
     if not all(key.copyable for key in report.keys):
         axes.plot([], [], "o", color=theme.series[0], label="no query could copy it")
         axes.legend(fontsize=9, loc="upper center", bbox_to_anchor=(0.5, -0.035 - 0.75 / len(source)))
-    axes.margins(x=0.12)
     axes.set_xlabel("length along the query (what the logit sees)")
     axes.set_ylabel("length across it")
-    # A panel has room for at least one line of text more than there are tokens.
-    gap = np.ptp(axes.get_ylim()) / (len(source) + 1)
-    order = np.argsort(places[:, 1])
-    line = {"arrowstyle": "-", "color": theme.faint, "lw": 0.8, "shrinkA": 0, "shrinkB": 2}
-    for j, height in zip(order, spread_apart(places[order, 1], gap), strict=True):
-        beside = (places[j, 0] + 0.03 * np.ptp(axes.get_xlim()), height)
-        far = abs(height - places[j, 1]) > gap
-        axes.annotate(
-            source[j], places[j], beside, va="center", fontsize=9, zorder=5, arrowprops=line if far else None
-        )
+    # The names stand in two columns, left and right of all rays, with a line from each to its key. A line of
+    # text is 0.2 inches high; the panel is 1.2 inches lower than the figure.
+    left, right = axes.get_xlim()
+    axes.set_xlim(left - 0.2 * (right - left), right + 0.2 * (right - left))
+    gap = np.ptp(axes.get_ylim()) * 0.2 / (_height(len(source)) - 1.2)
+    line = {"arrowstyle": "-", "color": theme.faint, "lw": 0.8, "shrinkA": 1, "shrinkB": 4}
+    is_right = places[:, 0] > np.median(places[:, 0])
+    for side, column, align in ((~is_right, left, "right"), (is_right, right, "left")):
+        order = sorted(np.flatnonzero(side), key=lambda j: places[j, 1])
+        for j, height in zip(order, spread_apart(places[order, 1], gap), strict=True):
+            beside: dict[str, Any] = {"xytext": (column, height), "ha": align, "va": "center"}
+            axes.annotate(source[j], places[j], **beside, fontsize=9, arrowprops=line, zorder=1)
+
+
+def _height(tokens: int) -> float:
+    """Returns the height in inches of a figure with a row for each token."""
+    return max(4.0, 1.6 + 0.3 * tokens)
 
 
 def spread_apart(positions: Array, gap: float) -> Array:

@@ -166,6 +166,7 @@ def _to_python(text: str, start: int) -> tuple[str, list[int]]:
             elif kind == "name":
                 piece = f"{token}_"
             operand_expected = token == "("
+            signs = signs if operand_expected else 0
         elif operand_expected and token not in ("+", "-"):
             _refuse(text, place, f"a name or a number was expected, not '{token}'")
         elif token == ")":

@@ -134,11 +134,11 @@ def _check_queries(task: str, answers: Sequence[str], samples: int, seed: int, s
     missing = not holds and all(trial.holds for trial in scaled)
     return Grade(
         task=task,
-        answers=tuple(answers),
         holds=holds,
         why=_explain_success(trials) if holds else _explain_failure(trials, scaled, missing),
         error=max(trial.error for trial in trials),
         missing_scale=missing,
+        answers=tuple(answers),
         conditions=tuple(trial.as_row() for trial in trials),
     )
 

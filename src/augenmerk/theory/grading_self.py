@@ -77,7 +77,7 @@ def check_output(answers: Sequence[str], expressions: Sequence[Expression], samp
         why += f"; the answer is within {max(error, 0.0001):.4f} B in all {len(rows)} conditions."
     else:
         why += f"; the answer is {rows[0]['error']:.2f} B away from it."
-    return Grade("1.6", tuple(answers), error <= TOLERANCE, why, error, False, tuple(rows))
+    return Grade("1.6", error <= TOLERANCE, why, error, False, tuple(answers), tuple(rows))
 
 
 _Case = tuple[_Instance, Array, Array, Array]
@@ -115,7 +115,7 @@ def check_projections(
         missing = all(row["holds"] for row in better)
         if missing:
             why += f"; {_describe_factors(better)}"
-    return Grade("1.7", tuple(answers), not failing, why + ".", error, missing, tuple(rows))
+    return Grade("1.7", not failing, why + ".", error, missing, tuple(answers), tuple(rows))
 
 
 def _worst_row(cases: Sequence[_Case], factor: float = 1.0, factor_of_V: float = 1.0) -> dict[str, Any]:

@@ -98,6 +98,8 @@ def rate_of(name: str, hits: NDArray[np.bool_], predicted: float) -> Measurement
 
 @dataclass(frozen=True)
 class Result:
+    """The outcome of an experiment."""
+
     task: str
     title: str
     claim: str
@@ -145,8 +147,9 @@ class Result:
 
 @dataclass(frozen=True)
 class Grade:
+    """The verdict about a reader's answer to a task."""
+
     task: str
-    answers: tuple[str, ...]
     holds: bool
     why: str
     """One or two sentences, with numbers."""
@@ -154,18 +157,11 @@ class Grade:
     """The largest error: weight in the wrong place, or, for 1.6 and 1.7, distance in units of B."""
     missing_scale: bool
     """Whether the answer would hold if it were multiplied by a large number."""
+    answers: tuple[str, ...]
     conditions: tuple[dict[str, Any], ...]
 
     def as_dict(self) -> dict[str, Any]:
-        return {
-            "task": self.task,
-            "holds": self.holds,
-            "why": self.why,
-            "error": self.error,
-            "missing_scale": self.missing_scale,
-            "answers": list(self.answers),
-            "conditions": list(self.conditions),
-        }
+        return dict(vars(self))
 
 
 def plane_values(count: int) -> Array:
