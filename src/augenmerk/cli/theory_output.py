@@ -128,7 +128,7 @@ def _predicted(measure: "Measurement") -> str:
 
 
 def _number(value: float) -> str:
-    """Writes a number with four decimals; what is only rounding is 0."""
+    """Writes a number with four decimals; a number that is only rounding is 0."""
     if abs(value) < 1e-8:
         return "0"
     if abs(value) < 1e-3:

@@ -139,7 +139,7 @@ def weight_of_first(keys: int, strength: float, beta: float, origin: Origin = "m
     """
     logits, slope = _logits_of_noise(strength, beta, origin)
     deviation = math.sqrt(beta)
-    # Once the inner integral is done, what is left changes slowly: few nodes are enough outside.
+    # The inner integral is a smooth function of z_b, so that few nodes are enough for the outer one.
     outer, weights = _nodes(1.0) if beta else (np.zeros(1), np.ones(1))
     with np.errstate(divide="ignore"):
         beside = np.logaddexp(logits(outer * deviation), np.log(keys - 2.0))

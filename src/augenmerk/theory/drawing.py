@@ -215,7 +215,7 @@ def _draw_keys(axes: Axes, report: StepReport, source: Sequence[str], theme: The
         order = sorted(np.flatnonzero(side), key=lambda j: places[j, 1])
         for j, height in zip(order, spread_apart(places[order, 1], gap), strict=True):
             beside: dict[str, Any] = {"xytext": (column, height), "ha": align, "va": "center"}
-            axes.annotate(source[j], places[j], **beside, fontsize=9, arrowprops=line, zorder=1)
+            axes.annotate(source[int(j)], places[j], **beside, fontsize=9, arrowprops=line, zorder=1)
 
 
 def _height(tokens: int) -> float:

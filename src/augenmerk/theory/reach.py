@@ -88,13 +88,13 @@ def reach(keys: Array, subset: Sequence[int]) -> Reach:
         raise AugenmerkError(f"key {wrong} has an entry that is not a finite number.")
     keys, extent = _of_extent_one(keys)
     others = [i for i in range(len(keys)) if i not in inside]
-    if not others:  # the query 0 takes all evenly, whatever the keys are
+    if not others:  # the query 0 averages all values
         even = np.full(len(keys), 1 / len(keys))
         return Reach(inside, np.zeros(keys.shape[1]), math.inf, np.zeros(len(keys)), even)
     apart = keys[inside[0]] - keys[others]  # (others, d)
     ties = keys[list(inside[1:])] - keys[inside[0]]
     size = max(float(np.linalg.norm(apart, axis=1).max()), float(np.linalg.norm(ties, axis=1).max(initial=0)))
-    # A query that ties the subset is orthogonal to its differences: only what is orthogonal to them counts.
+    # A query that ties the subset is orthogonal to its differences, so components along them do not count.
     along = _directions(ties, size)
     free = apart - apart @ along.T @ along
     # Not divided by its own size: a subset whose ties leave nothing over has no margin but rounding.
