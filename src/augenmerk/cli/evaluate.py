@@ -51,8 +51,8 @@ def evaluate(
     data: Annotated[
         str | None,
         typer.Option(
-            help="Where the data is now, if it was moved after training: the name of a data set, a folder or "
-            "a file. Default: where the run's settings say."
+            help="Where the data of all runs given here is now, if it was moved after training: the name of "
+            "a data set, a folder or a file. Default: where each run's settings say."
         ),
     ] = None,
     ensemble: Annotated[
