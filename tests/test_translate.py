@@ -14,11 +14,12 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from typer.testing import CliRunner
 
 import augenmerk
 from augenmerk import AugenmerkError, Translation
 from augenmerk.bitext import open_bitext
-from augenmerk.cli import translation as translation_command
+from augenmerk.cli import app
 from augenmerk.config import ATTENTIONS, RunConfig
 from augenmerk.model.translator import GRUTranslator
 from augenmerk.search import Hypothesis
@@ -406,26 +407,19 @@ def test_command_with_files(word_run: Path, word: Translator, tmp_path: Path) ->
 def test_what_cannot_be_translated(bpe_run: Path, tmp_path: Path) -> None:
     assert "stdin, line 1: not UTF-8" in refused("--model", bpe_run, stdin=b"Der B\xe4r")
     assert "Sentence 2 is empty" in refused("--model", bpe_run, "Hallo.", " ")
+    hello = ["Der Hund", "--model", bpe_run]
     for arguments, complaint in (
-        ({"models": [tmp_path / "no"]}, "there is no such run directory"),
-        ({"source": tmp_path}, "one or the other"),
-        ({"output": Path(os.devnull)}, "not a file"),
-        ({"subwords": True}, "add --json"),
-        ({"options": {"sample": True, "beam": 2}}, "--sample or --beam"),
-        ({"texts": ["Der Hund", "Der B\udce4r"]}, "Sentence 2 is not UTF-8"),
+        (["Der Hund", "--model", tmp_path / "no"], "there is no such run directory"),
+        ([*hello, "--input", tmp_path], "one or the other"),
+        ([*hello, "--output", os.devnull], "not a file"),
+        ([*hello, "--subwords"], "add --json"),
+        ([*hello, "--sample", "--beam", 2], "--sample or --beam"),
+        ([*hello, "--candidates", 3], "add --mbr"),
+        ([*hello, "Der B\udce4r"], "Sentence 2 is not UTF-8"),
     ):
-        asked: dict[str, Any] = {
-            "texts": ["Der Hund"],
-            "models": [bpe_run],
-            "source": None,
-            "output": None,
-            "options": {"sample": False, "beam": None, "n_best": 1},
-            "device": "cpu",
-            "as_json": False,
-            "subwords": False,
-        }
-        with pytest.raises(AugenmerkError, match=complaint):
-            translation_command.run(**{**asked, **arguments})
+        result = CliRunner().invoke(app, ["translate", *map(str, arguments)])
+        assert isinstance(result.exception, AugenmerkError), arguments
+        assert complaint in str(result.exception)
 
 
 def test_half_a_surrogate_pair_is_no_surprise(bpe: Translator) -> None:
