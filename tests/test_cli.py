@@ -93,7 +93,7 @@ def test_commands_are_listed_in_the_order_of_the_work() -> None:
 def test_an_unknown_mechanism_lists_all() -> None:
     complaint = fails_with_a_sentence("train", "quick", "--attention", "telepathic")
     for name in ATTENTIONS:
-        assert f"'{name}'" in complaint
+        assert name in complaint
 
 
 def test_wrong_usage_has_exit_code_2() -> None:
