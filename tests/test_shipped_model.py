@@ -11,7 +11,7 @@ from safetensors.torch import load_file, save_file
 from typer.testing import CliRunner
 
 import augenmerk
-from augenmerk.checkpoint import SHIPPED, RunDirectory, copy_of_shipped
+from augenmerk.checkpoint import SHIPPED, RunDirectory, copy_shipped
 from augenmerk.cli import app
 from augenmerk.errors import AugenmerkError
 from augenmerk.translate import Translator
@@ -97,18 +97,18 @@ def test_evaluating_it_in_a_copy_gives_the_scores_on_its_card(
 
 
 def test_another_run_in_the_place_of_the_copy_is_refused(tmp_path: Path) -> None:
-    run = copy_of_shipped(tmp_path)
+    run = copy_shipped(tmp_path)
     assert run.path == tmp_path / SHIPPED.name
     weights = {name: tensor + 1 for name, tensor in load_file(run.model_path).items()}
     save_file(weights, run.model_path)
     with pytest.raises(AugenmerkError, match="another run than the shipped model"):
-        copy_of_shipped(tmp_path)
+        copy_shipped(tmp_path)
 
 
 def test_a_copy_that_cannot_be_made_is_one_sentence(tmp_path: Path) -> None:
     (tmp_path / "runs").write_text("a file")
     with pytest.raises(AugenmerkError, match="the shipped model cannot be copied there"):
-        copy_of_shipped(tmp_path / "runs")
+        copy_shipped(tmp_path / "runs")
 
 
 @pytest.mark.parametrize("command", ["patterns", "faithfulness"])

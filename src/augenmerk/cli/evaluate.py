@@ -170,13 +170,13 @@ def _copy_shipped(splits: Sequence[str], data: str | None) -> "RunDirectory":
 
     Nothing is copied if its data or one of the splits is absent.
     """
-    from augenmerk.checkpoint import SHIPPED, copy_of_shipped
+    from augenmerk.checkpoint import SHIPPED, copy_shipped
     from augenmerk.evaluate import open_data
 
     bitext = open_data(_open_run(SHIPPED, data).config.data)
     for split in splits:
         bitext[split]
-    return _open_run(copy_of_shipped(Path("runs")).path, data)
+    return _open_run(copy_shipped(Path("runs")).path, data)
 
 
 def _make_agreement(
