@@ -24,9 +24,9 @@ from torch import Tensor, nn
 
 from augenmerk.agreement import Agreement
 from augenmerk.batching import ParallelTokens, TokenTable, encode_pairs
-from augenmerk.bitext import Bitext, SentencePair, open_bitext
+from augenmerk.bitext import SentencePair, open_data
 from augenmerk.checkpoint import RunDirectory
-from augenmerk.config import DataConfig, RunConfig, SearchConfig
+from augenmerk.config import RunConfig, SearchConfig
 from augenmerk.durable import write_lines
 from augenmerk.errors import AugenmerkError
 from augenmerk.model.translator import Translator
@@ -46,17 +46,6 @@ Progress = Callable[[str, int, int], None]
 
 def tell_nobody(_what: str, _done: int, _total: int) -> None:
     """No progress is shown."""
-
-
-def open_data(config: DataConfig) -> Bitext:
-    """The bitext of a run."""
-    return open_bitext(
-        config.bitext,
-        pairs=config.pairs,
-        seed=config.book,
-        source_language=config.source_language,
-        target_language=config.target_language,
-    )
 
 
 @dataclass(frozen=True)

@@ -22,12 +22,12 @@ import torch
 from torch import Tensor
 
 from augenmerk.batching import ParallelTokens, encode_pairs
-from augenmerk.bitext import Bitext
+from augenmerk.bitext import Bitext, open_data, resolve_data
 from augenmerk.checkpoint import RunDirectory
 from augenmerk.config import RunConfig, TrainConfig
 from augenmerk.engine import Engine
 from augenmerk.errors import AugenmerkError
-from augenmerk.evaluate import count_words, measure_bleu, measure_loss, open_data
+from augenmerk.evaluate import count_words, measure_bleu, measure_loss
 from augenmerk.memory import give_large_blocks_back
 from augenmerk.model.translator import Translator
 from augenmerk.subword_dropout import SubwordSampler
@@ -153,8 +153,12 @@ def learning_rate(config: TrainConfig, step: int, done: float) -> float:
 
 
 def start(config: RunConfig, out: Path) -> RunDirectory:
-    """A new run directory: its vocabulary is learnt here, from the training split alone."""
+    """Creates a run directory, with a vocabulary that is learnt from the training split alone.
+
+    A relative data path becomes absolute, so that the run finds its data from any folder.
+    """
     RunDirectory.refuse_used(out)  # before minutes are spent on a large bitext
+    config = resolve_data(config)
     bitext = open_data(config.data)
     bitext[config.data.validation]  # a split that is absent is better said now
     return RunDirectory.create(out, config, Codec.train(bitext[config.data.train], config.text))

@@ -11,9 +11,9 @@ import torch
 
 from augenmerk.batching import TokenTable
 from augenmerk.bench.machine import PeakMemory, timed
+from augenmerk.bitext import open_data
 from augenmerk.checkpoint import RunDirectory
 from augenmerk.config import SearchConfig, load_config
-from augenmerk.evaluate import open_data
 from augenmerk.model.translator import Source, Translator
 from augenmerk.search import length_limits
 from augenmerk.text import BOS, EOS, PAD, Codec

@@ -26,10 +26,10 @@ def train(
 ) -> None:
     """Time training steps, and the step-by-step loop of tutorials, on the same batches."""
     from augenmerk.bench.training import bench_training
+    from augenmerk.bitext import open_data
     from augenmerk.cli.terminal import err, out, print_json
     from augenmerk.cli.training import choose_device
     from augenmerk.config import load_config
-    from augenmerk.evaluate import open_data
 
     changed = [f"train.precision={precision}"] + ([f"data.bitext={data}"] if data else [])
     config = load_config(preset, changed)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from rich.markup import escape
 
+from augenmerk.bitext import open_data
 from augenmerk.cli.terminal import err, out, print_json
 from augenmerk.cli.training import choose_device
 from augenmerk.diagrams import (
@@ -22,7 +23,6 @@ from augenmerk.diagrams import (
 )
 from augenmerk.durable import make_folder, replace_file
 from augenmerk.errors import AugenmerkError
-from augenmerk.evaluate import open_data
 from augenmerk.figures import FORMATS, Theme, picture_format, save, theme_named
 from augenmerk.translate import TextTranslator, Translation, load
 

@@ -12,11 +12,12 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextC
 from rich.table import Table
 
 from augenmerk.agreement import Agreement
+from augenmerk.bitext import open_data
 from augenmerk.checkpoint import SHIPPED, RunDirectory, copy_of_shipped
 from augenmerk.cli.terminal import err, out, print_json
 from augenmerk.cli.training import choose_device
 from augenmerk.errors import AugenmerkError
-from augenmerk.evaluate import evaluate_run, name_of, open_data, path_of_row, reference_path
+from augenmerk.evaluate import evaluate_run, name_of, path_of_row, reference_path
 from augenmerk.scores import sacrebleu_command
 from augenmerk.significance import compare_runs
 from augenmerk.translate import load

@@ -3,12 +3,11 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from augenmerk.bitext import Bitext, SentencePair
+from augenmerk.bitext import Bitext, SentencePair, open_data
 from augenmerk.checkpoint import RunDirectory
 from augenmerk.cli.terminal import err
 from augenmerk.durable import make_folder
 from augenmerk.errors import AugenmerkError
-from augenmerk.evaluate import open_data
 from augenmerk.translate import TextTranslator, Translation
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import torch
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
+from augenmerk.bitext import resolve_data
 from augenmerk.checkpoint import RunDirectory
 from augenmerk.cli.terminal import err, out, print_json
 from augenmerk.config import RunConfig, load_config
@@ -68,7 +69,7 @@ def _resumed(preset: str | None, changed: list[str], place: Path | None) -> RunD
     directory = RunDirectory.open(place)
     if directory.finished:
         raise AugenmerkError(f"{place} is finished; there is nothing to resume.")
-    if preset is not None and load_config(preset, changed) != directory.config:
+    if preset is not None and resolve_data(load_config(preset, changed)) != directory.config:
         raise AugenmerkError(
             f"{place} was started with other settings than these; leave them out to go on with it as it is."
         )
