@@ -8,7 +8,7 @@ from pathlib import Path
 import typer
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-from augenmerk.bitext.lines import decode_lines, read_lines
+from augenmerk.bitext.files import decode_lines, read_lines
 from augenmerk.checkpoint import SHIPPED
 from augenmerk.cli.terminal import err
 from augenmerk.cli.training import choose_device
