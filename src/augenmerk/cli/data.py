@@ -1,6 +1,6 @@
 """`augenmerk data`: lists, shows, fetches and exports sentence pairs."""
 
-from collections.abc import Iterator, Sized
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from itertools import islice
@@ -12,9 +12,8 @@ import typer
 from augenmerk.cli.options import Json
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable
 
-    from augenmerk.bitext import SentencePair
 
 app = typer.Typer(help="Sentence pairs: list, show, fetch, export.", no_args_is_help=True)
 
@@ -157,6 +156,8 @@ def export(
     json: Json = False,
 ) -> None:
     """Write sentence pairs to files that other tools read, with gold links where there are any."""
+    from rich.progress import Progress
+
     from augenmerk.bitext import open_bitext
     from augenmerk.bitext.export import export as write_split
     from augenmerk.cli.terminal import err, print_json
@@ -170,10 +171,10 @@ def export(
         target_language=target_language,
     )
     written: list[Path] = []
-    with _show_pairs() as track:
+    with Progress(console=err(), transient=True) as progress:
         for each in split or bitext.splits:
             written += write_split(
-                track(bitext[each], each),
+                progress.track(bitext[each], description=each),
                 out,
                 each,
                 bitext.source_language,
@@ -207,20 +208,3 @@ def _show_downloads() -> "Iterator[Callable[[str, int, int | None], None]]":
             bars.update(tasks[name], completed=received, total=total)
 
         yield report
-
-
-@contextmanager
-def _show_pairs() -> "Iterator[Callable[[Iterable[SentencePair], str], Iterable[SentencePair]]]":
-    """Shows a progress bar for each split that is read."""
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-
-    from augenmerk.cli.terminal import err
-
-    columns = (TextColumn("{task.description:>22}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=err(), transient=True) as bars:
-
-        def track(pairs: "Iterable[SentencePair]", split: str) -> "Iterable[SentencePair]":
-            total = len(pairs) if isinstance(pairs, Sized) else None
-            return bars.track(pairs, total=total, description=split)
-
-        yield track

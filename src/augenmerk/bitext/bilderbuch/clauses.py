@@ -85,6 +85,9 @@ HAS = ("has", "have")
 WAS = ("was", "were")
 DOES = ("does", "do")
 
+_TENSE, _MEANING, NEGATION, _MANNER, _BEEN = range(5)
+"""The link bits of a clause, counted from its first; the last is for worden and been in the passive."""
+
 
 @dataclass(slots=True, eq=False)
 class Clause:
@@ -113,27 +116,6 @@ class Clause:
     shares_auxiliary: bool = False
     """Whether the English auxiliary of the clause before is used: is sitting and reading."""
 
-    # The link bits of a clause. `been` is for worden and been in the passive.
-    @property
-    def _tense_bit(self) -> int:
-        return self.bit
-
-    @property
-    def _meaning_bit(self) -> int:
-        return self.bit << 1
-
-    @property
-    def negation_bit(self) -> int:
-        return self.bit << 2
-
-    @property
-    def _manner_bit(self) -> int:
-        return self.bit << 3
-
-    @property
-    def _been_bit(self) -> int:
-        return self.bit << 4
-
     def write(
         self, german: SentenceBuilder, english: SentenceBuilder, front: Constituent | None = None
     ) -> None:
@@ -151,7 +133,7 @@ class Clause:
             front.write_german(out)
             out.add(finite, link)
             if "sich" in self.verb.flags:
-                out.add("sich", self._meaning_bit)
+                out.add("sich", self.bit << _MEANING)
             self.subject.write_german(out, NOMINATIVE)
         self._write_german_middle(out, front)
         for word, bit in rest:
@@ -174,25 +156,18 @@ class Clause:
         self._write_german_middle(out, None)
         words = self.verb.to_infinitive
         if len(words) == 2:
-            out.add(words[0], self._tense_bit)
-            out.add(words[1], self._meaning_bit)
+            out.add(words[0], self.bit << _TENSE)
+            out.add(words[1], self.bit << _MEANING)
         else:
-            out.add(words[0], self._tense_bit | self._meaning_bit)
+            out.add(words[0], self.bit << _TENSE | self.bit << _MEANING)
 
     def _german_verb_forms(self) -> tuple[str, int, tuple[tuple[str, int], ...]]:
         """Returns the finite verb with its links, and the verb forms at the end of the clause."""
-        verb, plural, aux, main = self.verb, self.subject.plural, self._tense_bit, self._meaning_bit
+        verb, plural, aux, main = self.verb, self.subject.plural, self.bit << _TENSE, self.bit << _MEANING
         if self.passive:
-            if self.form == "done":
-                return (
-                    ("sind" if plural else "ist"),
-                    aux,
-                    ((verb.participle, main), ("worden", self._been_bit)),
-                )
-            finite = (
-                ("werden" if plural else "wird") if self.form == "now" else ("wurden" if plural else "wurde")
-            )
-            return finite, aux, ((verb.participle, main),)
+            forms = {"now": ("wird", "werden"), "past": ("wurde", "wurden"), "done": ("ist", "sind")}
+            worden = (("worden", self.bit << _BEEN),) if self.form == "done" else ()
+            return forms[self.form][plural], aux, ((verb.participle, main), *worden)
         if self.modal:
             return self.modal.german[plural], aux, ((verb.infinitive, main),)
         if self.form in ("past", "done"):
@@ -208,7 +183,7 @@ class Clause:
         accusative, place, time = self.accusative, self.place, self.time
         fronted = front.phrase if isinstance(front, FrontedObject) else None
         if "sich" in self.verb.flags and front is None:
-            out.add("sich", self._meaning_bit)
+            out.add("sich", self.bit << _MEANING)
         dative = None if self.dative is fronted else self.dative
         # "hilft heute dem Kind", but "hilft dem Kind oft".
         dative_first = dative is not None and time is not None and "mid" in time.adverbial.positions
@@ -221,7 +196,7 @@ class Clause:
         if dative and not dative_first:
             dative.write_german(out, DATIVE)
         if self.manner:
-            out.add(self.manner[0], self._manner_bit)
+            out.add(self.manner[0], self.bit << _MANNER)
         place_first = place is not None and accusative is not None and not accusative.definite
         if self.agent:
             self.agent.write_german(out)
@@ -232,7 +207,7 @@ class Clause:
         if time and time_late:
             time.write_german(out)
         if self.negated == "nicht":
-            out.add("nicht", self.negation_bit)
+            out.add("nicht", self.bit << NEGATION)
         if not place_first and place is not None and place is not front:
             place.write_german(out)
         if self.prepositional:
@@ -262,48 +237,41 @@ class Clause:
         self._write_english_auxiliaries(out, auxiliaries[early:], link)
         manner_early = bool(dative or accusative)
         if manner and manner_early:
-            out.add(manner[1], self._manner_bit)
+            out.add(manner[1], self.bit << _MANNER)
         out.add(word, word_link)
         for particle in verb.particle:
-            out.add(particle, self._meaning_bit)
+            out.add(particle, self.bit << _MEANING)
         if manner and not manner_early:
-            out.add(manner[1], self._manner_bit)
+            out.add(manner[1], self.bit << _MANNER)
         self._write_english_rest(out, dative, accusative)
         if time and time is not front and "end" in time.adverbial.positions:
             time.write_english(out)
 
     def write_english_infinitive(self, out: SentenceBuilder) -> None:
-        out.add("to", self._tense_bit)
+        out.add("to", self.bit << _TENSE)
         for word in (self.verb.base, *self.verb.particle):
-            out.add(word, self._meaning_bit)
+            out.add(word, self.bit << _MEANING)
         self._write_english_rest(out, self.dative, self.accusative)
 
     def _write_english_rest(
         self, out: SentenceBuilder, dative: Nominal | None, accusative: Nominal | None
     ) -> None:
-        if dative:
-            dative.write_english(out)
-        if accusative:
-            accusative.write_english(out)
-        if self.prepositional:
-            self.prepositional.write_english(out)
-        if self.agent:
-            self.agent.write_english(out)
-        if self.place:
-            self.place.write_english(out)
+        for part in (dative, accusative, self.prepositional, self.agent, self.place):
+            if part:
+                part.write_english(out)
 
     def _write_english_auxiliaries(self, out: SentenceBuilder, words: tuple[str, ...], link: int) -> None:
         for word in words:
             if word == "not":
-                out.add(word, self.negation_bit)
+                out.add(word, self.bit << NEGATION)
             elif word == "cannot":
-                out.add(word, self.negation_bit | link)
+                out.add(word, self.bit << NEGATION | link)
             else:
-                out.add(word, self._been_bit if word == "been" else link)
+                out.add(word, self.bit << _BEEN if word == "been" else link)
 
     def _english_verb_forms(self, plural: bool, asks: bool) -> tuple[tuple[str, ...], int, str, int]:
         """Returns the auxiliaries with their link, and the main verb with its link."""
-        verb, aux, main = self.verb, self._tense_bit, self._meaning_bit
+        verb, aux, main = self.verb, self.bit << _TENSE, self.bit << _MEANING
         negation = ("not",) if self.negated else ()
         if self.modal:
             forms = self.modal.english_not if self.negated and self.modal.english_not else self.modal.english

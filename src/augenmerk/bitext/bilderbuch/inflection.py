@@ -73,16 +73,10 @@ MANY = Determiner(_paradigm("- - -  - - -  - - -  viele viele vielen"), "", "man
 SOME = Determiner(_paradigm("- - -  - - -  - - -  einige einige einigen"), "", "some", STRONG, definite=False)
 NUMBERS = tuple(
     Determiner(_unchanging(german), "", english, STRONG, definite=False)
-    for german, english in (
-        ("zwei", "two"),
-        ("drei", "three"),
-        ("vier", "four"),
-        ("fünf", "five"),
-        ("sechs", "six"),
-        ("sieben", "seven"),
-        ("acht", "eight"),
-        ("neun", "nine"),
-        ("zehn", "ten"),
+    for german, english in zip(
+        "zwei drei vier fünf sechs sieben acht neun zehn".split(),
+        "two three four five six seven eight nine ten".split(),
+        strict=True,
     )
 )
 HIS = Determiner(_like_ein("sein"), "his", "his", MIXED)

@@ -76,23 +76,22 @@ class Modifier(Protocol):
     def write_english(self, out: SentenceBuilder) -> None: ...
 
 
+@dataclass(slots=True, eq=False)
 class NounPhrase:
     """A determiner, adjectives, a noun, and perhaps a relative clause."""
 
-    __slots__ = ("adjectives", "bit", "definite", "determiner", "negation", "noun", "plural", "relative")
+    noun: Noun
+    determiner: Determiner
+    plural: bool
+    adjectives: tuple[Adjective, ...]
+    bit: int
+    definite: bool = field(init=False)
+    negation: int = 0
+    """The link of kein to the English not."""
+    relative: Modifier | None = None
 
-    def __init__(
-        self, noun: Noun, determiner: Determiner, plural: bool, adjectives: tuple[Adjective, ...], bit: int
-    ) -> None:
-        self.noun = noun
-        self.determiner = determiner
-        self.plural = plural
-        self.definite = determiner.definite
-        self.adjectives = adjectives
-        self.bit = bit
-        self.negation = 0
-        """The link of kein to the English not."""
-        self.relative: Modifier | None = None
+    def __post_init__(self) -> None:
+        self.definite = self.determiner.definite
 
     @property
     def agreement(self) -> int:

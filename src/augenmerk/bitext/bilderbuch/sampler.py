@@ -7,7 +7,7 @@ The order of the calls is therefore part of what a seed means.
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
-from augenmerk.bitext.bilderbuch.clauses import MODALS, WILL, Clause
+from augenmerk.bitext.bilderbuch.clauses import MODALS, NEGATION, WILL, Clause
 from augenmerk.bitext.bilderbuch.inflection import (
     BARE,
     DATIVE,
@@ -359,7 +359,7 @@ class Sampler:
             _remove_used(phrase)
         if negated and not phrase.definite:
             phrase.determiner = NO if phrase.noun.counted else NO_MASS
-            phrase.negation = clause.negation_bit
+            phrase.negation = clause.bit << NEGATION
             clause.negated = "kein"
         elif (
             self.may_coordinate
