@@ -17,7 +17,7 @@ LAYERS = (
 )
 # Some parts may know less than their place would permit.
 ONLY = {
-    "bitext": {"errors", "words"},
+    "bitext": {"config", "errors", "words"},
     "words": set[str](),
     "storage": {"errors"},
     "tensorfile": {"storage", "errors"},

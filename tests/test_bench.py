@@ -27,7 +27,7 @@ def test_decoding_is_measured_against_the_plain_way() -> None:
 def test_training_is_measured_against_the_loop(tmp_path: Path) -> None:
     preset = tmp_path / "tiny.toml"
     preset.write_text(
-        '[data]\nbitext = "bilderbuch"\npairs = 200\n[text]\nunit = "word"\njoint = false\n'
+        '[data.bilderbuch]\npairs = 200\n[text]\nunit = "word"\njoint = false\n'
         "[model]\nembedding = 8\nhidden = 8\nkey = 8\n[train]\nbatch_size = 8\n",
         encoding="utf-8",
     )

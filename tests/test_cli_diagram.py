@@ -28,7 +28,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     for attention in ("scaled-dot", "none"):
         config = RunConfig.model_validate(
             {
-                "data": {"pairs": 300},
+                "data": {"bilderbuch": {"pairs": 300}},
                 "text": {"vocabulary_size": 400},
                 "model": {"embedding": 16, "hidden": 24, "key": 16, "attention": attention},
                 "train": {"epochs": 1, "batch_size": 32, "precision": "fp32", "bleu": False},

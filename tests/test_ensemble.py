@@ -191,7 +191,7 @@ def test_the_loss_of_an_ensemble(members: list[GRUTranslator], seed: int) -> Non
 
 def trained(place: Path, seed: int, attention: str, **search: object) -> RunDirectory:
     config = {
-        "data": {"pairs": 120, "validation": "train"},
+        "data": {"bilderbuch": {"pairs": 120}, "validation": "train"},
         "text": {"vocabulary_size": 500},
         "model": {"embedding": 40, "hidden": 40, "key": 40, "attention": attention},
         "train": {

@@ -18,10 +18,10 @@ from hypothesis import strategies as st
 
 from augenmerk import AugenmerkError, cli
 from augenmerk.batching import ParallelTokens, encode_pairs
-from augenmerk.bitext import SentencePair, open_bitext
+from augenmerk.bitext import SentencePair, open_bitext, open_data
 from augenmerk.bitext.export import export
 from augenmerk.checkpoint import RunDirectory
-from augenmerk.config import ModelConfig, RunConfig
+from augenmerk.config import BilderbuchConfig, ModelConfig, RunConfig
 from augenmerk.evaluate import (
     Loss,
     count_words,
@@ -29,7 +29,6 @@ from augenmerk.evaluate import (
     hypothesis_path,
     measure_loss,
     model_score_path,
-    open_data,
     reference_path,
 )
 from augenmerk.model.translator import GRUTranslator
@@ -53,7 +52,7 @@ def trained(place: Path, unit: str, epochs: int) -> RunDirectory:
     """On so few pairs that much of them is learnt by heart: their scores are neither 0 nor 100."""
     subwords = unit == "bpe"
     config = {
-        "data": {"pairs": 120, "validation": "train"},
+        "data": {"bilderbuch": {"pairs": 120}, "validation": "train"},
         "text": {"unit": unit, "lowercase": subwords, "joint": subwords, "vocabulary_size": 500},
         "model": {"embedding": 48, "hidden": 48, "key": 48},
         "train": {"epochs": epochs, "batch_size": 8, "lr": 0.01, "precision": "fp32", "bleu": False},
@@ -171,7 +170,7 @@ def test_a_reference_of_two_lines_is_one(words: RunDirectory, tmp_path: Path) ->
         '{"source": "Ein Hund.", "target": "A\\ndog."}\n{"source": "Zwei.", "target": "Two."}\n'
     )
     (tmp_path / "test.tsv").write_text("Drei.\tThree.\n")
-    run = copied(words, tmp_path / "run", bitext=str(tmp_path), pairs=None)
+    run = copied(words, tmp_path / "run", bitext=str(tmp_path))
     [row] = evaluate_run(run, ["train"], CPU)
     assert row["sentences"] == 2
     assert lines_of(reference_path(run, "train")) == ["A dog.", "Two."]
@@ -348,11 +347,16 @@ def test_two_runs_with_different_vocabularies(words: RunDirectory, subwords: Run
 def test_only_the_same_sentences_are_compared(words: RunDirectory, tmp_path: Path) -> None:
     with pytest.raises(AugenmerkError, match="cannot be compared with itself"):
         compare_runs(words, RunDirectory.open(words.path), ["val"], CPU)
-    fewer = copied(words, tmp_path / "fewer", pairs=110)
+    fewer = copied(words, tmp_path / "fewer", bilderbuch=BilderbuchConfig(pairs=110))
     with pytest.raises(AugenmerkError, match="on 'val': it has 120 sentences in the one and 110 in the oth"):
         compare_runs(words, fewer, ["val"], CPU)
     with pytest.raises(AugenmerkError, match="sentence 1 is not the same in both"):
-        compare_runs(words, copied(words, tmp_path / "other", book=2), ["val"], CPU)
+        compare_runs(
+            words,
+            copied(words, tmp_path / "other", bilderbuch=BilderbuchConfig(pairs=120, seed=2)),
+            ["val"],
+            CPU,
+        )
     assert not hypothesis_path(fewer, "val", 2).exists()
 
 
@@ -433,7 +437,7 @@ def test_bad_input_gets_one_sentence(
     for name, content in (("train", "Ein Hund.\tA dog.\n"), ("val", "")):
         with gzip.open(tmp_path / "data" / f"{name}.tsv.gz", "wt") as file:
             file.write(content)
-    empty = copied(words, tmp_path / "empty", bitext=str(tmp_path / "data"), pairs=None)
+    empty = copied(words, tmp_path / "empty", bitext=str(tmp_path / "data"))
     untrained = start(words.config, tmp_path / "untrained")
     for arguments, expected in (
         ((words.path, "--split", "dev"), "no split called 'dev'; there are: train, val, test"),

@@ -12,11 +12,10 @@ import torch
 
 from augenmerk import SentencePair, cli
 from augenmerk.agreement import measure_alignment
-from augenmerk.bitext import open_bitext
+from augenmerk.bitext import open_bitext, open_data
 from augenmerk.bitext.export import export
 from augenmerk.checkpoint import RunDirectory
 from augenmerk.config import RunConfig
-from augenmerk.evaluate import open_data
 from augenmerk.faithfulness import measure_faithfulness
 from augenmerk.patterns import find_patterns, summarise
 from augenmerk.patterns.page import patterns_page

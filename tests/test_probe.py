@@ -33,7 +33,7 @@ SENTENCE = "Den roten Ball wirft der Junge."
 def config_with(attention: str) -> RunConfig:
     return RunConfig.model_validate(
         {
-            "data": {"pairs": 60},
+            "data": {"bilderbuch": {"pairs": 60}},
             "text": {"vocabulary_size": 400},
             "model": {"embedding": 16, "hidden": 24, "key": 16, "heads": 4, "attention": attention},
             "train": {"epochs": 1, "batch_size": 16, "precision": "fp32", "bleu": False},

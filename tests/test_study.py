@@ -18,12 +18,12 @@ import torch
 from safetensors.torch import load_file
 from typer.testing import CliRunner
 
-from augenmerk.bitext import open_bitext
+from augenmerk.bitext import open_bitext, open_data
 from augenmerk.checkpoint import RunDirectory
 from augenmerk.cli import app
 from augenmerk.config import ATTENTIONS
 from augenmerk.errors import AugenmerkError
-from augenmerk.evaluate import hypothesis_path, open_data
+from augenmerk.evaluate import hypothesis_path
 from augenmerk.scores import score_texts
 from augenmerk.study.collecting import collect
 from augenmerk.study.plan import Study, read_study

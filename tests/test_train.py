@@ -45,7 +45,7 @@ class Silent:
 def tiny(**changes: object) -> RunConfig:
     """Trains in about a second."""
     tree: dict[str, dict[str, object]] = {
-        "data": {"pairs": 300},
+        "data": {"bilderbuch": {"pairs": 300}},
         "text": {"unit": "word", "lowercase": True, "joint": False},
         "model": {"embedding": 24, "hidden": 24, "key": 24, "embedding_dropout": 0.1},
         "train": {"epochs": 2, "batch_size": 16, "lr": 0.01, "precision": "fp32", "bleu": False},
@@ -166,7 +166,7 @@ def test_learning_rate() -> None:
 
 
 def command(place: Path, *more: str, epochs: int = 4) -> list[str]:
-    settings = ["data.pairs=600", "train.batch_size=8", "train.precision=fp32", "train.bleu=false"]
+    settings = ["data.bilderbuch.pairs=600", "train.batch_size=8", "train.precision=fp32", "train.bleu=false"]
     settings += ["train.select_by=loss"]
     settings += ["text.vocabulary_size=400", "model.embedding=16", "model.hidden=16", "model.key=16"]
     flags = [flag for setting in settings for flag in ("--set", setting)]

@@ -36,7 +36,7 @@ KEYS = {"source", "translation", "score", "source_words", "target_words", "atten
 def train_tiny(place: Path, text: dict[str, object], attention: str, search: dict[str, object]) -> Path:
     config = RunConfig.model_validate(
         {
-            "data": {"pairs": 600},
+            "data": {"bilderbuch": {"pairs": 600}},
             "text": text,
             "model": {"embedding": 32, "hidden": 48, "key": 32, "attention": attention},
             "train": {"epochs": 4, "batch_size": 16, "lr": 0.008, "precision": "fp32", "bleu": False},

@@ -23,8 +23,7 @@ from augenmerk.alignment import (
     strong_links,
 )
 from augenmerk.bitext import Bitext, Links, SentencePair
-from augenmerk.bitext.files import link_outside
-from augenmerk.bitext.lines import read_lines
+from augenmerk.bitext.files import read_lines
 from augenmerk.errors import AugenmerkError
 from augenmerk.storage import write_lines
 from augenmerk.translate import Translator
@@ -154,7 +153,7 @@ def read_gold(path: Path, split: str, pairs: Sequence[SentencePair]) -> list[Gol
         except ValueError as error:
             raise AugenmerkError(f"{path}, line {number}: {error}.") from None
         everything = SentencePair(pair.source, pair.target, tuple(sorted(links.possible)))
-        if outside := link_outside(everything):
-            raise AugenmerkError(f"{path}, line {number}: {outside}.")
+        if bad_link := everything.describe_bad_link():
+            raise AugenmerkError(f"{path}, line {number}: {bad_link}.")
         gold.append(links)
     return gold

@@ -43,15 +43,22 @@ class Settings(BaseModel):
             raise AugenmerkError(f"{place}: {_complaint(cls, error)}.") from None
 
 
+class BilderbuchConfig(Settings):
+    """What the built-in dataset generates."""
+
+    pairs: int | None = Field(default=None, ge=1)
+    """The number of training pairs; 20,000 if absent."""
+    seed: int = Field(default=1, ge=0)
+    """The seed of the sentences. It is not the seed of the run: all runs of a study read the same data."""
+
+
 class DataConfig(Settings):
     """Where the sentence pairs come from."""
 
     bitext: str = Field(default="bilderbuch", min_length=1)
     """bilderbuch, multi30k, or the folder or file of a person's own pairs."""
-    pairs: int | None = Field(default=None, ge=1)
-    """bilderbuch: how many training pairs to write; its own number if absent."""
-    book: int = Field(default=1, ge=0)
-    """bilderbuch: the seed of the book. Not the seed of the run: all runs of a study read one book."""
+    bilderbuch: BilderbuchConfig = BilderbuchConfig()
+    """What to generate, if the bitext is bilderbuch."""
     source_language: str | None = None
     """Translate from this language, where the bitext leaves it open or the other way is wanted."""
     target_language: str | None = None
@@ -298,29 +305,45 @@ def parse_toml(text: str, place: str) -> dict[str, Any]:
 
 def _override(tree: dict[str, Any], setting: str) -> None:
     key, equals, value = setting.partition("=")
-    group, _, name = (part.strip() for part in key.partition("."))
-    if not (equals and group and name):
+    parts = [part.strip() for part in key.split(".")]
+    if not (equals and len(parts) > 1 and all(parts)):
         raise AugenmerkError(f"'{setting}' is not a setting: expected something like train.lr=0.002.")
     value = value.strip()
     try:
         parsed = tomllib.loads(f"value = {value}")
     except (tomllib.TOMLDecodeError, RecursionError):
         parsed = {}
-    inner = tree.setdefault(group, {})
-    if not isinstance(inner, dict):
-        raise AugenmerkError(f"'{setting}': '{group}' is not a group of settings.")
-    # What is not one TOML value is a bare word, such as model.attention=mean.
-    inner[name] = parsed["value"] if parsed.keys() == {"value"} else value
+    try:
+        # What is not one TOML value is a bare word, such as model.attention=mean.
+        set_key(tree, ".".join(parts), parsed["value"] if parsed.keys() == {"value"} else value)
+    except ValueError as error:
+        raise AugenmerkError(f"'{setting}': {error}.") from None
+
+
+def set_key(tree: dict[str, Any], key: str, value: Any) -> None:
+    """Sets a dotted key, such as data.bilderbuch.seed, in nested tables.
+
+    Raises ValueError if the key names no group, or one that is there already and is not a table.
+    """
+    *groups, name = key.split(".")
+    if not groups:
+        raise ValueError(f"'{key}' is not in a group of settings")
+    for number, group in enumerate(groups, 1):
+        tree = tree.setdefault(group, {})
+        if not isinstance(tree, dict):
+            raise ValueError(f"'{'.'.join(groups[:number])}' is not a group of settings")
+    tree[name] = value
 
 
 def _complaint(model: type[BaseModel], error: ValidationError) -> str:
-    """The first thing that is wrong, in words that name the key and what would be right."""
+    """Returns a sentence about the first error that names the key and says what would be right."""
     first = error.errors(include_url=False)[0]
     key = ".".join(str(part) for part in first["loc"])
     if first["type"] == "extra_forbidden":
-        group: Any = model
+        group = model
         for part in first["loc"][:-1]:
-            group = group.model_fields[str(part)].annotation
+            if isinstance(part, str):  # and not the number of an entry in a list
+                group = _group_in(group.model_fields[part].annotation)
         return f"unknown key '{key}'; known here are {', '.join(sorted(group.model_fields))}"
     if first["type"] == "model_type":
         return f"'{key}' is a group of settings; write [{key}] and its settings below"
@@ -328,3 +351,9 @@ def _complaint(model: type[BaseModel], error: ValidationError) -> str:
     message = message[0].lower() + message[1:] if not first["type"].startswith("value_error") else message
     given = "" if isinstance(first["input"], dict) else f" (it is {first['input']!r})"
     return f"'{key}': {message}{given}" if key else message
+
+
+def _group_in(annotation: Any) -> type[BaseModel]:
+    """Returns the group of settings in an annotation such as Group, Group | None or list[Group]."""
+    kinds = (annotation, *get_args(annotation))
+    return next(kind for kind in kinds if isinstance(kind, type) and issubclass(kind, BaseModel))

@@ -25,9 +25,8 @@ from torch import Tensor, nn
 
 from augenmerk.agreement import Agreement
 from augenmerk.batching import ParallelTokens, encode_pairs
-from augenmerk.bitext import Bitext, SentencePair, open_bitext
+from augenmerk.bitext import SentencePair, open_data
 from augenmerk.checkpoint import RunDirectory
-from augenmerk.config import DataConfig
 from augenmerk.errors import AugenmerkError
 from augenmerk.model import TranslationModel
 from augenmerk.scores import score_texts
@@ -44,17 +43,6 @@ ProgressCallback = Callable[[str, int, int], None]
 
 def ignore_progress(_what: str, _done: int, _total: int) -> None:
     """Does nothing: the default where progress is reported."""
-
-
-def open_data(config: DataConfig) -> Bitext:
-    """The bitext of a run."""
-    return open_bitext(
-        config.bitext,
-        pairs=config.pairs,
-        seed=config.book,
-        source_language=config.source_language,
-        target_language=config.target_language,
-    )
 
 
 @dataclass(frozen=True)

@@ -22,13 +22,13 @@ import torch
 from torch import Tensor
 
 from augenmerk.batching import ParallelTokens, encode_pairs
-from augenmerk.bitext import Bitext
+from augenmerk.bitext import Bitext, open_data, resolve_data
 from augenmerk.checkpoint import RunDirectory
 from augenmerk.config import RunConfig, TrainConfig
 from augenmerk.device import describe_device
 from augenmerk.engine import Engine
 from augenmerk.errors import AugenmerkError
-from augenmerk.evaluate import count_words, measure_loss, open_data
+from augenmerk.evaluate import count_words, measure_loss
 from augenmerk.malloc import limit_malloc_caching
 from augenmerk.model import TranslationModel, build_model
 from augenmerk.scores import bleu_of
@@ -170,8 +170,12 @@ def learning_rate(config: TrainConfig, step: int, done: float) -> float:
 
 
 def start(config: RunConfig, out: Path) -> RunDirectory:
-    """Creates a run directory, and learns its vocabulary from the training split alone."""
+    """Creates a run directory, with a vocabulary that is learnt from the training split alone.
+
+    A relative data path becomes absolute, so that the run finds its data from any folder.
+    """
     RunDirectory.refuse_used(out)  # before minutes are spent on a large bitext
+    config = resolve_data(config)
     bitext = open_data(config.data)
     bitext[config.data.validation]  # a split that is absent is better said now
     return RunDirectory.create(out, config, TokenizerPair.train(bitext[config.data.train], config.text))

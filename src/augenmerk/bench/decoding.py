@@ -10,9 +10,9 @@ from typing import Any
 import torch
 
 from augenmerk.bench.machine import PeakMemory, timed
+from augenmerk.bitext import open_data
 from augenmerk.checkpoint import RunDirectory
 from augenmerk.config import SearchConfig, load_config
-from augenmerk.evaluate import open_data
 from augenmerk.model import TranslationModel, build_model
 from augenmerk.search import length_limits
 from augenmerk.text import BOS, EOS, PAD, TokenizerPair

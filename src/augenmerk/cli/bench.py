@@ -36,9 +36,9 @@ def train(
 ) -> None:
     """Time training steps, and the step-by-step loop of tutorials, on the same batches."""
     from augenmerk.bench.training import bench_training
+    from augenmerk.bitext import open_data
     from augenmerk.config import load_config
     from augenmerk.device import choose_device
-    from augenmerk.evaluate import open_data
 
     overrides = [f"train.precision={precision}"] + ([f"data.bitext={data}"] if data else [])
     config = load_config(preset, overrides)

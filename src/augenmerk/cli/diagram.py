@@ -179,7 +179,7 @@ def _choose_sentences(
     data: "DataConfig", split: str, *, index: int | None, count: int | None, seed: int
 ) -> list[Sentence]:
     """Returns the sentence with this index, or `count` sentences chosen at random, in the split's order."""
-    from augenmerk.evaluate import open_data
+    from augenmerk.bitext import open_data
 
     pairs = list(open_data(data)[split])
     if index is not None:

@@ -147,8 +147,8 @@ def _open_run(path: Path, data: str | None) -> "RunDirectory":
 
     Raises AugenmerkError if the data cannot be found.
     """
+    from augenmerk.bitext import open_data
     from augenmerk.checkpoint import RunDirectory
-    from augenmerk.evaluate import open_data
 
     run = RunDirectory.open(path)
     if data is not None:
@@ -170,8 +170,8 @@ def _copy_shipped(splits: Sequence[str], data: str | None) -> "RunDirectory":
 
     Nothing is copied if its data or one of the splits is absent.
     """
+    from augenmerk.bitext import open_data
     from augenmerk.checkpoint import SHIPPED, copy_shipped
-    from augenmerk.evaluate import open_data
 
     bitext = open_data(_open_run(SHIPPED, data).config.data)
     for split in splits:
@@ -192,7 +192,7 @@ def _make_agreement(
     Raises AugenmerkError if `reverse` does not translate in the other direction.
     """
     from augenmerk.agreement import Agreement
-    from augenmerk.evaluate import open_data
+    from augenmerk.bitext import open_data
     from augenmerk.translate import load
 
     bitext = open_data(run.config.data)

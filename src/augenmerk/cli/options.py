@@ -48,8 +48,8 @@ def read_split(run: Path, split: str | None) -> SplitPairs:
 
     Raises AugenmerkError if it has no sentence pairs.
     """
+    from augenmerk.bitext import open_data
     from augenmerk.checkpoint import RunDirectory
-    from augenmerk.evaluate import open_data
 
     config = RunDirectory.open(run).config
     bitext = open_data(config.data)

@@ -106,6 +106,7 @@ def _start(preset: str | None, overrides: list[str], out: Path | None) -> "RunDi
 
 def _open_unfinished(preset: str | None, overrides: list[str], out: Path | None) -> "RunDirectory":
     """Opens the run in `out`; raises AugenmerkError if it is finished or was started with other settings."""
+    from augenmerk.bitext import resolve_data
     from augenmerk.checkpoint import RunDirectory
     from augenmerk.config import load_config
 
@@ -114,7 +115,7 @@ def _open_unfinished(preset: str | None, overrides: list[str], out: Path | None)
     run = RunDirectory.open(out)
     if run.finished:
         raise AugenmerkError(f"{out} is finished; there is nothing to resume.")
-    if preset is not None and load_config(preset, overrides) != run.config:
+    if preset is not None and resolve_data(load_config(preset, overrides)) != run.config:
         raise AugenmerkError(
             f"{out} was started with other settings than these; leave them out to continue it as it is."
         )

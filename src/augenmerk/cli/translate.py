@@ -131,7 +131,7 @@ def _translate(
     translator: "Translator", sentences: list[str], file: Path | None, options: Mapping[str, Any]
 ) -> "Iterator[Translation]":
     """Translates the sentences, or the lines of the file, or the lines on stdin."""
-    from augenmerk.bitext.lines import decode_lines, read_lines
+    from augenmerk.bitext.files import decode_lines, read_lines
 
     if sentences:
         return translator.stream(sentences, **options)

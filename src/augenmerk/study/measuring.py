@@ -18,7 +18,7 @@ import torch
 from augenmerk import __version__
 from augenmerk.agreement import measure_alignment
 from augenmerk.batching import encode_pairs
-from augenmerk.bitext import SentencePair
+from augenmerk.bitext import SentencePair, open_data
 from augenmerk.checkpoint import RunDirectory
 from augenmerk.config import DataConfig
 from augenmerk.device import describe_device
@@ -27,7 +27,6 @@ from augenmerk.evaluate import (
     Evaluator,
     hypothesis_path,
     model_score_path,
-    open_data,
     reference_path,
     sentence_losses,
 )
