@@ -395,7 +395,7 @@ def test_json_is_a_list_of_rows_and_nothing_else(
         assert row["baseline"][metric]["in_words"] in answer.out
         low, high = row["baseline"][metric]["baseline_interval"]
         assert f"{low:.2f} to {high:.2f}" in answer.out
-    assert "10,000 trials, 1,000 resamples, seed 12345" in answer.out
+    assert "10,000 trials, 2,000 resamples, seed 12345" in answer.out
     assert "baseline" not in words.read_scores()[-1]
 
 

@@ -16,6 +16,7 @@ import os
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +30,7 @@ from augenmerk.checkpoint import RunDirectory
 from augenmerk.config import DataConfig, RunConfig, SearchConfig
 from augenmerk.errors import AugenmerkError
 from augenmerk.model.translator import Translator
-from augenmerk.scores import bleu_of, score_texts
+from augenmerk.scores import compute_bleu, score_texts
 from augenmerk.search import mean_of_probabilities
 from augenmerk.storage import write_lines
 from augenmerk.text import TokenizerPair
@@ -68,6 +69,11 @@ class Loss:
     tokens: int
     """Real target tokens, ends of sentences included."""
 
+    @classmethod
+    def over(cls, sums: Tensor, tokens: Tensor) -> "Loss":
+        """Returns the loss over the sentences of `sentence_losses`."""
+        return cls(float(sums.sum()), int(tokens.sum()))
+
     @property
     def mean(self) -> float:
         return self.total / self.tokens
@@ -93,8 +99,7 @@ def count_words(pairs: Iterable[SentencePair]) -> int:
 
 def measure_loss(model: Models, data: ParallelTokens, batch_size: int = BATCH_SIZE) -> Loss:
     """In fp32 and without dropout, whatever the model was trained in."""
-    sums, tokens = sentence_losses(model, data, batch_size)
-    return Loss(float(sums.sum()), int(tokens.sum()))
+    return Loss.over(*sentence_losses(model, data, batch_size))
 
 
 @torch.inference_mode()
@@ -133,7 +138,7 @@ def measure_bleu(
     """BLEU of sacrebleu (13a) on detokenised text; lowercased if the model's own text is."""
     hypotheses = hypotheses_of(model, sources, search)
     texts = tokenizers.target.decode_batch(best[0].ids for best in hypotheses)
-    return bleu_of(texts, references, lowercase=tokenizers.target.lowercase)
+    return compute_bleu(texts, references, lowercase=tokenizers.target.lowercase)
 
 
 def evaluate_run(
@@ -195,6 +200,24 @@ class Evaluator:
         self._progress = progress
         self._codec = run.tokenizers
         self._models = load_members([run, *others], device)
+        self._losses: dict[str, tuple[Tensor, Tensor]] = {}
+
+    @cached_property
+    def bitext(self) -> Bitext:
+        return open_data(self.run.config.data)
+
+    @cached_property
+    def translator(self) -> TextTranslator:
+        """Translates with the models that are loaded here."""
+        return TextTranslator(self._models, self._codec, self.run.config)
+
+    def sentence_losses(self, split: str, pairs: Sequence[SentencePair]) -> tuple[Tensor, Tensor]:
+        """Returns `sentence_losses` of the pairs of a split, which are computed once for each split."""
+        if split not in self._losses:
+            source, target = self._codec.source, self._codec.target
+            data = encode_pairs(pairs, source.encode_ids, target.encode_ids)
+            self._losses[split] = sentence_losses(self._models, data.to(self._device))
+        return self._losses[split]
 
     @property
     def name(self) -> str:
@@ -203,13 +226,12 @@ class Evaluator:
 
     def read(self, splits: Sequence[str]) -> dict[str, list[SentencePair]]:
         """The pairs of these splits, or of the validation split; complains if one is absent or empty."""
-        bitext = open_data(self.run.config.data)
-        opened = {split: bitext[split] for split in splits or [self.run.config.data.validation]}
+        opened = {split: self.bitext[split] for split in splits or [self.run.config.data.validation]}
         pairs = {split: list(opened[split]) for split in opened}
         for split in pairs:
             if not pairs[split]:
                 raise AugenmerkError(
-                    f"{bitext.name} has no sentence pairs in '{split}' that could be scored."
+                    f"{self.bitext.name} has no sentence pairs in '{split}' that could be scored."
                 )
         return pairs
 
@@ -224,9 +246,7 @@ class Evaluator:
         for split, pairs in splits.items():
             references = [pair.target.replace("\n", " ") for pair in pairs]  # a line each, as in the file
             write_lines(reference_path(self.run, split), references)
-            source, target = self._codec.source, self._codec.target
-            data = encode_pairs(pairs, source.encode_ids, target.encode_ids)
-            loss = measure_loss(self._models, data.to(self._device))
+            loss = Loss.over(*self.sentence_losses(split, pairs))
             aligned = self._align(split, pairs)
             for search in searches:
                 hypotheses, model_scores, seconds = self._translate(split, pairs, search)
@@ -255,9 +275,8 @@ class Evaluator:
     def _align(self, split: str, pairs: Sequence[SentencePair]) -> dict[str, Any]:
         if self._alignment is None:
             return {}
-        translator = TextTranslator(self._models, self._codec, self.run.config)
         folder = self.run.path / "alignments"
-        return self._alignment.measure(translator, split, pairs, folder, self._progress)
+        return self._alignment.measure(self.translator, split, pairs, folder, self._progress)
 
     def _search(self, beam: int) -> SearchConfig:
         tree = self.run.config.model_dump(exclude_none=True)

@@ -50,7 +50,7 @@ def run(
     together = [RunDirectory.open(other) for other in others]
     rival = RunDirectory.open(against) if against is not None else None
     agreement = None if alignment is None else _agreement(directory, splits, alignment, chosen)
-    measure = evaluate_run if rival is None else partial(compare_runs, against=rival)
+    measure = evaluate_run if rival is None else partial(compare_runs, baseline=rival)
     with _Display() as display:
         rows = measure(
             run=directory,

@@ -41,7 +41,7 @@ def run(file: Path, given: int | None, place: Path | None, device: str, json: bo
     display = _Display()
     try:
         with display:
-            result = run_study(study, folder, jobs=jobs, device=chosen, watch=display.show)
+            result = run_study(study, folder, jobs=jobs, device=chosen, on_progress=display.show)
     except StudyInterrupted:
         flags = {"--jobs": given, "--out": place, "--device": None if device == "auto" else device}
         said = [part for flag, value in flags.items() if value is not None for part in (flag, str(value))]
@@ -123,7 +123,7 @@ class _Display:
         self._states[name] = status.state
         if status.state == before:
             return
-        if status.was_there:
+        if status.already_finished:
             err().print(f"[dim]{escape(name)}: there already[/]")
         elif status.state == "failed":
             err().print(f"{escape(name)}: [bold]failed[/]: {escape(status.problem or '')}", soft_wrap=True)
@@ -140,8 +140,8 @@ class _Display:
             running = status.state == "running"
             table.add_row(
                 escape(status.planned.name),
-                status.doing if running else status.state,
-                ProgressBar(completed=100 * status.done, width=20) if running else "",
+                status.phase if running else status.state,
+                ProgressBar(completed=100 * status.progress, width=20) if running else "",
                 f"{status.epoch}/{status.planned.config.train.epochs}" if status.epoch else "",
                 f"{status.loss:.3f}" if status.loss is not None else "",
                 f"{status.bleu:.1f}" if status.bleu is not None else "",
@@ -151,7 +151,7 @@ class _Display:
 
     def _summary(self, statuses: Sequence[RunStatus]) -> str:
         done = sum(
-            1.0 if status.state in ("finished", "failed") else status.done * (status.doing == "training")
+            1.0 if status.state in ("finished", "failed") else status.progress * (status.phase == "training")
             for status in statuses
         )
         if self._done_at_first is None:
