@@ -317,7 +317,7 @@ def test_two_runs_with_different_vocabularies(words: RunDirectory, subwords: Run
     [theirs] = [other for other in subwords.read_scores() if (other["split"], other["beam"]) == ("train", 1)]
     for metric in ("bleu", "chrf"):
         found = against[metric]
-        assert (found["score"], found["baseline_score"]) == (row[metric], theirs[metric])
+        assert (found["score"], found["baseline_score"]) == pytest.approx((row[metric], theirs[metric]))
         low, high = found["interval"]
         assert low < found["score"] < high
         assert f"{words.path} is " in found["in_words"]
