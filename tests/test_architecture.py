@@ -25,7 +25,7 @@ ONLY = {
     "figures": {"storage", "errors"},
     "diagrams": {"errors", "figures", "words"},
     "theory": {"errors", "figures"},
-    "model": {"config"},
+    "model": {"config", "errors"},
     "search": {"config", "errors", "text"},
     "device": {"errors"},
     "malloc": set[str](),

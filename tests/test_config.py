@@ -73,6 +73,12 @@ def groups(group: type[BaseModel]) -> st.SearchStrategy[dict[str, Any]]:
 def configs(draw: st.DrawFn) -> RunConfig:
     tree = {name: draw(groups(group)) for name, group in GROUPS.items()}
     # Fields that are right one by one need not go together.
+    if "attention" in tree["model"]:
+        tree["model"]["attention"] = draw(st.sampled_from([*ATTENTIONS, "mine.py:Sparsemax"]))
+    search = tree["search"]
+    search["beam"] = max(2, search.get("beam", 1), search.get("n_best", 1), search.get("candidates") or 1)
+    if search.get("candidates"):
+        search["mbr"] = True
     if tree["model"].get("attention") == "multi-head":
         tree["model"]["key"] = 60
         tree["model"]["heads"] = draw(st.sampled_from([1, 3, 5, 60]))

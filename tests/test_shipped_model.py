@@ -14,7 +14,7 @@ import augenmerk
 from augenmerk.checkpoint import SHIPPED, RunDirectory, copy_of_shipped
 from augenmerk.cli import app
 from augenmerk.errors import AugenmerkError
-from augenmerk.translate import TextTranslator
+from augenmerk.translate import Translator
 
 SENTENCES = {
     "Ein Mann fährt mit dem Fahrrad durch den Park.": {"man", "riding", "through", "the", "park"},
@@ -34,12 +34,12 @@ def test_it_is_small_and_has_no_more_than_it_needs() -> None:
 
 
 @pytest.fixture(scope="module")
-def translator() -> TextTranslator:
+def translator() -> Translator:
     return augenmerk.load()
 
 
 @pytest.mark.parametrize("sentence", SENTENCES)
-def test_it_translates(translator: TextTranslator, sentence: str) -> None:
+def test_it_translates(translator: Translator, sentence: str) -> None:
     translation = translator.translate(sentence)
     assert set(translation.text.rstrip(".").split()) >= SENTENCES[sentence]
     assert translation.text.endswith(".")

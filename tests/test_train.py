@@ -21,7 +21,7 @@ from augenmerk.checkpoint import RunDirectory
 from augenmerk.config import RunConfig, TrainConfig
 from augenmerk.evaluate import evaluate_run
 from augenmerk.train import learning_rate, start, train
-from augenmerk.translate import load_translator
+from augenmerk.translate import load_model
 
 CPU = torch.device("cpu")
 
@@ -86,7 +86,7 @@ def test_a_run_learns_and_leaves_what_it_promises(tmp_path: Path) -> None:
     assert [line["epoch"] for line in lines] == [1, 2, 3, 4, 5, 6]
     assert all(0 <= line["validation_bleu"] <= 100 for line in lines)
     assert RunDirectory.open(place).finished
-    assert result["parameters"] == sum(p.numel() for p in load_translator(directory).parameters())
+    assert result["parameters"] == sum(p.numel() for p in load_model(directory).parameters())
 
 
 def test_the_kept_weights_are_those_that_were_validated(tmp_path: Path) -> None:

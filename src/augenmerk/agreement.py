@@ -27,20 +27,20 @@ from augenmerk.bitext.files import link_outside
 from augenmerk.bitext.lines import read_lines
 from augenmerk.errors import AugenmerkError
 from augenmerk.storage import write_lines
-from augenmerk.translate import TextTranslator
+from augenmerk.translate import Translator
 from augenmerk.words import split_words
 
 Progress = Callable[[str, int, int], None]
 
 
-def measure_alignment(translator: TextTranslator, pairs: Sequence[SentencePair]) -> AlignmentScore:
+def measure_alignment(translator: Translator, pairs: Sequence[SentencePair]) -> AlignmentScore:
     """Compares attention with the gold links of the pairs; a model without attention proposes no links."""
     gold = [GoldLinks.of(pair.alignment or ()) for pair in pairs]
     return compare_links(zip(_shift_all(0, link_references(translator, pairs), pairs), gold, strict=True))
 
 
 def link_references(
-    translator: TextTranslator, pairs: Sequence[SentencePair], threshold: float | None = None
+    translator: Translator, pairs: Sequence[SentencePair], threshold: float | None = None
 ) -> list[Links]:
     """Links the words of references by their largest weight, or by all weights that reach a threshold.
 
@@ -65,14 +65,14 @@ class Agreement:
     bitext: Bitext
     gold: Path | None = None
     """A file of gold links in Pharaoh format; without it, the links of the bitext or silver ones are used."""
-    reverse: TextTranslator | None = None
+    reverse: Translator | None = None
     """A translator of the reverse direction: then only links that both find count."""
     threshold: float | None = None
     """The weight from which on a source word is linked; None links the one with the largest weight."""
 
     def measure(
         self,
-        translator: TextTranslator,
+        translator: Translator,
         split: str,
         pairs: Sequence[SentencePair],
         folder: Path,
@@ -92,7 +92,7 @@ class Agreement:
         write_lines(folder / f"{split}.{against}.align", [links.pharaoh for links in gold])
         return _row(by_offset, against, len(pairs))
 
-    def _proposed(self, translator: TextTranslator, pairs: Sequence[SentencePair]) -> dict[int, list[Links]]:
+    def _proposed(self, translator: Translator, pairs: Sequence[SentencePair]) -> dict[int, list[Links]]:
         """Returns the links at each offset; two translators each have the offset over their own target."""
         ours = link_references(translator, pairs, self.threshold)
         proposed = {offset: _shift_all(offset, ours, pairs) for offset in OFFSETS}

@@ -36,7 +36,7 @@ from augenmerk.agreement import Agreement
 from augenmerk.bitext import SentencePair
 from augenmerk.checkpoint import RunDirectory
 from augenmerk.errors import AugenmerkError
-from augenmerk.evaluate import Evaluator, Progress, tell_nobody
+from augenmerk.evaluate import Evaluator, ProgressCallback, ignore_progress
 from augenmerk.scores import (
     Counts,
     Score,
@@ -282,21 +282,23 @@ def compare_runs(
     device: torch.device,
     *,
     beams: Sequence[int] = (),
-    others: Sequence[RunDirectory] = (),
+    ensemble: Sequence[RunDirectory] = (),
     mbr: bool = False,
     ter: bool = False,
     alignment: Agreement | None = None,
-    progress: Progress = tell_nobody,
+    on_progress: ProgressCallback = ignore_progress,
 ) -> list[dict[str, Any]]:
     """Returns the rows of `evaluate_run`, each with the paired tests under "baseline"; both runs keep theirs.
 
     The baseline is evaluated alone and by search, so a run can be compared with itself to see what an
     ensemble or MBR is worth. Both are tested on the same sentences; settings and training data may differ.
     """
-    if run.path.resolve() == baseline.path.resolve() and not others and not mbr:
+    if run.path.resolve() == baseline.path.resolve() and not ensemble and not mbr:
         raise AugenmerkError(f"{run.path} cannot be compared with itself; name another run.")
-    ours = Evaluator(run, device, others=others, mbr=mbr, ter=ter, alignment=alignment, progress=progress)
-    theirs = Evaluator(baseline, device, ter=ter, alignment=alignment, progress=progress)
+    ours = Evaluator(
+        run, device, ensemble=ensemble, mbr=mbr, ter=ter, alignment=alignment, on_progress=on_progress
+    )
+    theirs = Evaluator(baseline, device, ter=ter, alignment=alignment, on_progress=on_progress)
     pairs = ours.read(splits)
     for split, their_pairs in theirs.read(list(pairs)).items():
         _refuse_other_sentences(split, pairs[split], their_pairs, run.path, baseline.path)
@@ -304,13 +306,13 @@ def compare_runs(
     rows = []
     for our, their in zip(ours.evaluate(pairs, beams), theirs.evaluate(pairs, beams), strict=True):
         what = f"paired tests: {our.row['split']}, beam {our.row['beam']}"
-        progress(what, 0, 1)
+        on_progress(what, 0, 1)
         found = {}
         for name, comparison in compare_texts(our.hypotheses, their.hypotheses, our.references).items():
             words = comparison.in_words(ours.name, theirs.name)
             signature = our.row[f"{name}_signature"]
             found[name] = {**asdict(comparison), "signature": signature, "in_words": words}
-        progress(what, 1, 1)
+        on_progress(what, 1, 1)
         rows.append({**our.row, "baseline": {"run": str(baseline.path), **found}})
     return rows
 

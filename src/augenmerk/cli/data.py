@@ -76,8 +76,7 @@ def show(
 ) -> None:
     """Print sentence pairs, with their tags and, where they are known, the links between their words."""
     from augenmerk.bitext import open_bitext
-    from augenmerk.cli.drawing import draw_links
-    from augenmerk.cli.terminal import out, print_json
+    from augenmerk.cli.terminal import draw_links, out, print_json
     from augenmerk.errors import AugenmerkError
 
     bitext = open_bitext(

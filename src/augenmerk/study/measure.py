@@ -24,7 +24,7 @@ from augenmerk.device import describe_device
 from augenmerk.errors import AugenmerkError
 from augenmerk.evaluate import Evaluator, hypothesis_path, model_score_path, open_data, reference_path
 from augenmerk.storage import atomic_write, explain_read_errors, parse_object, read_text
-from augenmerk.translate import TextTranslator
+from augenmerk.translate import Translator
 from augenmerk.words import split_words
 
 PROBES = "probes.json"
@@ -96,15 +96,16 @@ def measure_run(
     if is_complete(run, splits, beams, sentences):
         return
     evaluator = Evaluator(
-        run, device, progress=lambda _what, done, total: on_progress("translating", done / total)
+        run, device, on_progress=lambda _what, done, total: on_progress("translating", done / total)
     )
-    pairs = evaluator.read(splits)
-    for split in splits:
-        if missing := [beam for beam in beams if not _is_scored(run, split, beam)]:
-            evaluator.evaluate({split: pairs[split]}, missing)
-    if not _is_probed(run, splits, sentences):
-        on_progress("probing", 0.0)
-        _probe(evaluator, pairs, sentences, device)
+    with evaluator.translator:
+        pairs = evaluator.read(splits)
+        for split in splits:
+            if missing := [beam for beam in beams if not _is_scored(run, split, beam)]:
+                evaluator.evaluate({split: pairs[split]}, missing)
+        if not _is_probed(run, splits, sentences):
+            on_progress("probing", 0.0)
+            _probe(evaluator, pairs, sentences, device)
 
 
 def _probe(
@@ -149,7 +150,7 @@ def _choose_examples(pairs: Iterable[SentencePair]) -> list[SentencePair]:
     return list(islice((pair for pair in pairs if 7 <= len(split_words(pair.source)) <= 13), EXAMPLES))
 
 
-def _alignment_error(translator: TextTranslator, pairs: Sequence[SentencePair]) -> float | None:
+def _alignment_error(translator: Translator, pairs: Sequence[SentencePair]) -> float | None:
     """Returns None where there are no gold links, or the mechanism links nothing."""
     if any(pair.alignment is None for pair in pairs):
         return None
@@ -157,14 +158,14 @@ def _alignment_error(translator: TextTranslator, pairs: Sequence[SentencePair]) 
     return score.error if score.proposed else None
 
 
-def _attention(translator: TextTranslator, text: str) -> dict[str, Any]:
+def _attention(translator: Translator, text: str) -> dict[str, Any]:
     """Returns the greedy translation with its attention."""
     translation = translator.translate(text, beam=1).to_dict()
     keys = ("source", "translation", "source_words", "target_words", "attention")
     return {key: translation[key] for key in keys}
 
 
-def _check_padding(translator: TextTranslator, sources: Sequence[str]) -> dict[str, Any]:
+def _check_padding(translator: Translator, sources: Sequence[str]) -> dict[str, Any]:
     """Translates some sentences, from the shortest to the longest, alone and in a batch, and compares."""
     ordered = sorted(sources, key=len)
     count = min(PADDED, len(ordered))
