@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from augenmerk.batching import ParallelTokens, TokenTable
 from augenmerk.bitext import SentencePair
 from augenmerk.config import TextConfig
-from augenmerk.text import Tokenizer, TokenizerPair, pieces_of
+from augenmerk.text import Tokenizer, TokenizerPair, split_pieces
 
 Integers = NDArray[np.int64]
 Ids = NDArray[np.int32]
@@ -59,7 +59,7 @@ def spread(starts: Integers, lengths: Integers) -> Integers:
 
 
 def number(texts: Sequence[str], config: TextConfig) -> Numbered:
-    sentences = [pieces_of(text, config.lowercase, True) for text in texts]
+    sentences = [split_pieces(text, config.lowercase, True) for text in texts]
     number_of: dict[str, int] = {}
     numbers = [number_of.setdefault(word, len(number_of)) for word in chain.from_iterable(sentences)]
     bounds = list(accumulate(map(len, sentences), initial=0))

@@ -12,8 +12,9 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from augenmerk.bitext import Bitext, SentencePair, open_bitext
     from augenmerk.errors import AugenmerkError
+    from augenmerk.model import load_mechanism
     from augenmerk.model.attention import Dummy, MeanPool, SingleQueryScaledDotProductAttention
-    from augenmerk.translate import Translation, load
+    from augenmerk.translate import Translation, Translator, load
 
 _HOME = {
     "AugenmerkError": "augenmerk.errors",
@@ -23,7 +24,9 @@ _HOME = {
     "SentencePair": "augenmerk.bitext",
     "SingleQueryScaledDotProductAttention": "augenmerk.model.attention",
     "Translation": "augenmerk.translate",
+    "Translator": "augenmerk.translate",
     "load": "augenmerk.translate",
+    "load_mechanism": "augenmerk.model",
     "open_bitext": "augenmerk.bitext",
 }
 
@@ -35,8 +38,10 @@ __all__ = [
     "SentencePair",
     "SingleQueryScaledDotProductAttention",
     "Translation",
+    "Translator",
     "__version__",
     "load",
+    "load_mechanism",
     "open_bitext",
 ]
 

@@ -1,8 +1,7 @@
-"""Token ids of many sentences as tensors, the plan of an epoch, and the batches a model reads.
+"""Token ids of many sentences as tensors, the plan of an epoch, and the batches that a model reads.
 
-B sentences of a batch, S source positions, T target positions, end of sentence included in both.
-Padding is always to the right. Every source ends in EOS, a place of its own where attention can rest:
-even an empty sentence has one position to attend to.
+B sentences of a batch, S source positions, T target positions, end of sentence included in both. Padding is
+always to the right. Every source ends in EOS, so that even an empty sentence has one position to attend to.
 """
 
 from array import array
@@ -23,16 +22,16 @@ from augenmerk.text import BOS, EOS, PAD, UNK
 Integers = NDArray[np.int64]
 
 BUCKET_WIDTH = 2
-"""How many neighbouring lengths share a bucket, inside which chance decides which sentences meet in a
-batch: wider buckets mix better from epoch to epoch, narrower ones save padding."""
+"""How many neighbouring lengths share a bucket, within which sentences are shuffled. Wider buckets mix better
+from epoch to epoch; narrower ones save padding."""
 
 MAX_POSITIONS = 65_536
-"""Enough for 512 pairs of 64 + 64 tokens: only much longer sentences ever meet this guard of the memory."""
+"""Limits the memory of a batch. It is enough for 512 pairs of 64 + 64 tokens."""
 
 
 @dataclass(frozen=True, eq=False)
 class Batch:
-    """Sentence pairs side by side; ids are int64, masks are True on real tokens."""
+    """Sentence pairs as padded tensors; ids are int64, masks are True on real tokens."""
 
     src: Tensor  # (B, S) words, EOS
     src_mask: Tensor  # (B, S)
@@ -41,7 +40,7 @@ class Batch:
     tgt_out: Tensor  # (B, T) words, EOS
     tgt_mask: Tensor  # (B, T) for both
     indices: Tensor  # (B) which pairs of the data these are
-    target_tokens: int  # real tokens of tgt_out, counted on the host so that nobody waits for a GPU to know
+    target_tokens: int  # real tokens of tgt_out, counted on the host to avoid waiting for a GPU
 
     def to(self, device: torch.device | str) -> Self:
         return replace(
@@ -57,26 +56,26 @@ class Batch:
 
 
 class PlannedBatch(NamedTuple):
-    """Which pairs form a batch, and its widths S and T: all shapes are known before anything is gathered."""
+    """The pairs of a batch and its widths S and T, so that all shapes are known in advance."""
 
     indices: Integers
     source_width: int
     target_width: int
     target_tokens: int
-    """Real ones, ends of sentences included."""
+    """The number of real target tokens, ends of sentences included."""
 
 
 @dataclass(frozen=True, eq=False)
 class TokenTable:
-    """Many sentences in two tensors, so that gathering a batch is index operations only, on any device."""
+    """Many sentences in two tensors, so that a batch is collated by indexing alone, on any device."""
 
-    flat: Tensor  # int32: all sentences one after another, then one PAD that all padding is read from
+    flat: Tensor  # int32: all sentences one after another, then one PAD, which all padding is read from
     bounds: Tensor  # int64: sentence i is flat[bounds[i] : bounds[i + 1]]
     lengths: Integers  # stays on the host, where epochs are planned
 
     @classmethod
     def of(cls, sentences: Iterable[Sequence[int]]) -> Self:
-        """Reads each sentence (the ids of its words, without BOS or EOS) once; keeps four bytes per id."""
+        """Builds a table from sentences, which are ids without BOS and EOS, in four bytes per id."""
         growing = _GrowingTable()
         for sentence in sentences:
             growing.append(sentence)
@@ -89,7 +88,7 @@ class TokenTable:
         return replace(self, flat=self.flat.to(device), bounds=self.bounds.to(device))
 
     def rows(self, indices: Tensor, width: int) -> tuple[Tensor, Tensor]:
-        """The first `width` ids of some sentences, padded to (B, width), and the sentences' lengths (B)."""
+        """Returns the first `width` ids of some sentences, padded to (B, width), and their lengths (B)."""
         starts = self.bounds[indices]
         lengths = self.bounds[indices + 1] - starts
         columns = torch.arange(width, device=indices.device)
@@ -98,7 +97,7 @@ class TokenTable:
         return self.flat[places].long(), lengths
 
     def rows_with_eos(self, indices: Tensor, width: int) -> tuple[Tensor, Tensor, Tensor]:
-        """Whole sentences and EOS, padded to (B, width); their mask (B, width); lengths, EOS included (B)."""
+        """Returns sentences with EOS, padded to (B, width), their mask, and their lengths with EOS (B)."""
         ids, lengths = self.rows(indices, width)
         columns = torch.arange(width, device=indices.device)
         ids = torch.where(columns == lengths[:, None], EOS, ids)
@@ -106,7 +105,7 @@ class TokenTable:
 
 
 class _GrowingTable:
-    """A table while it is read: no list of lists, no tensor that has to be enlarged."""
+    """A table that grows while sentences are read, without lists of lists."""
 
     def __init__(self) -> None:
         self._flat = array("i")
@@ -119,7 +118,7 @@ class _GrowingTable:
     def finish(self, kind: str) -> tuple[Tensor, Tensor, Integers]:
         self._flat.append(PAD)
         flat, bounds = np.frombuffer(self._flat, np.int32), np.frombuffer(self._bounds, np.int64)
-        # Refusing BOS and EOS, not only negative ids, shows a caller who adds them what would be doubled.
+        # BOS and EOS are refused too, because a caller who adds them would have them twice.
         if (misplaced := np.flatnonzero(flat[:-1] < UNK)).size:
             sentence = np.searchsorted(bounds, misplaced[0], side="right") - 1
             raise AugenmerkError(
@@ -131,10 +130,9 @@ class _GrowingTable:
 
 @dataclass(frozen=True, eq=False)
 class ParallelTokens:
-    """Source and target sentences, pair by pair.
+    """Source and target sentences in pairs.
 
-    Sentences that are yet to be translated have empty targets: `tgt_in` is then BOS alone, from which
-    a decoder starts.
+    Sentences to be translated have empty targets, so that `tgt_in` is BOS alone.
     """
 
     source: TokenTable
@@ -151,7 +149,7 @@ class ParallelTokens:
 
     @classmethod
     def of(cls, pairs: Iterable[tuple[Sequence[int], Sequence[int]]]) -> Self:
-        """Reads pairs of sentences (the ids of their words, without BOS or EOS) once, in bounded memory."""
+        """Builds both tables from pairs of sentences, which are ids without BOS and EOS."""
         source, target = _GrowingTable(), _GrowingTable()
         for source_ids, target_ids in pairs:
             source.append(source_ids)
@@ -177,16 +175,16 @@ class ParallelTokens:
         round_to: int = 1,
         max_positions: int = MAX_POSITIONS,
     ) -> list[PlannedBatch]:
-        """An epoch: every pair in exactly one batch, pairs of similar lengths together.
+        """Plans an epoch: every pair is in exactly one batch, together with pairs of similar lengths.
 
-        shuffle: batches by chance and in an order by chance, both a function of (seed, epoch) and of
-            nothing else; or else sorted by length, for evaluation.
-        exact_source_length: no source in a batch is shorter than another. Each source length then ends
-            in a batch that is not full, and a rare length has nothing but a small one.
-        round_to: widths are multiples of this, so that few shapes occur. Not the source width under
-            `exact_source_length`, which knows no source padding.
-        max_positions: a batch holds fewer than `batch_size` pairs where B·(S + T) would be more than this;
-            a pair too long by itself stays alone.
+        shuffle: batches and their order are random, as a function of (seed, epoch) alone; otherwise sorted by
+            length, for evaluation.
+        exact_source_length: all sources in a batch have the same length. Then the last batch of each length
+            is not full.
+        round_to: widths are multiples of this, so that there are few shapes; but not the source width with
+            `exact_source_length`, which has no source padding.
+        max_positions: a batch has fewer than `batch_size` pairs if B·(S + T) would exceed this; a pair that
+            exceeds it alone is a batch by itself.
         """
         for name, value, least in (
             ("batch_size", batch_size, 1),
@@ -212,7 +210,7 @@ class ParallelTokens:
         return batches if rng is None else [batches[i] for i in _permutation(len(batches), rng)]
 
     def planned(self, indices: Integers, round_source: int = 1, round_target: int = 1) -> PlannedBatch:
-        """A batch of these pairs, as wide as the longest of them."""
+        """Plans a batch of the given pairs, as wide as the longest."""
         source, target = self.source.lengths[indices] + 1, self.target.lengths[indices] + 1
         return PlannedBatch(
             indices,
@@ -222,15 +220,15 @@ class ParallelTokens:
         )
 
     def batches(self, plan: Sequence[PlannedBatch]) -> Iterator[Batch]:
-        """The planned batches, on the device where the data is."""
-        for planned, indices in self.resident(plan):
-            yield self.gather(planned, indices)
+        """Yields the planned batches, on the device of the data."""
+        for planned, indices in self.with_indices(plan):
+            yield self.collate(planned, indices)
 
-    def resident(self, plan: Sequence[PlannedBatch]) -> Iterator[tuple[PlannedBatch, Tensor]]:
-        """The planned batches, each with its indices on the device where the data is."""
+    def with_indices(self, plan: Sequence[PlannedBatch]) -> Iterator[tuple[PlannedBatch, Tensor]]:
+        """Yields the planned batches, each with its indices on the device of the data."""
         if not plan:
             return
-        # One transfer for the whole plan: on a GPU, a batch then costs the host only kernel launches.
+        # One transfer for the whole plan, so that on a GPU a batch costs the host only kernel launches.
         order = torch.from_numpy(np.concatenate([planned.indices for planned in plan]))
         order = order.to(self.source.flat.device)
         stop = 0
@@ -238,8 +236,8 @@ class ParallelTokens:
             start, stop = stop, stop + len(planned.indices)
             yield planned, order[start:stop]
 
-    def gather(self, planned: PlannedBatch, indices: Tensor) -> Batch:
-        """A planned batch, given its indices where the data is."""
+    def collate(self, planned: PlannedBatch, indices: Tensor) -> Batch:
+        """Returns a planned batch, given its indices on the device of the data."""
         src, src_mask, src_lengths = self.source.rows_with_eos(indices, planned.source_width)
         tgt_out, tgt_mask, _ = self.target.rows_with_eos(indices, planned.target_width)
         shifted = torch.nn.functional.pad(tgt_out[:, :-1], (1, 0), value=BOS)
@@ -247,7 +245,7 @@ class ParallelTokens:
             src=src,
             src_mask=src_mask,
             src_lengths=src_lengths,
-            tgt_in=torch.where(tgt_mask, shifted, PAD),  # which takes out the EOS of shorter targets
+            tgt_in=torch.where(tgt_mask, shifted, PAD),  # removes the EOS of shorter targets
             tgt_out=tgt_out,
             tgt_mask=tgt_mask,
             indices=indices,
@@ -265,17 +263,17 @@ def _round_up(lengths: _Length, multiple: int) -> _Length:
 def _length_order(
     source: Integers, target: Integers, exact_source_length: bool, rng: np.random.PCG64 | None
 ) -> Integers:
-    """All pairs by source bucket, then by target bucket, then at random.
+    """Sorts all pairs by source bucket, then by target bucket, then at random.
 
-    Target lengths rise in one source bucket and fall in the next, so that a batch across the boundary of
-    two does not join the longest targets with the shortest.
+    Target lengths rise in one source bucket and fall in the next, so that a batch across two buckets does not
+    combine the longest targets with the shortest.
     """
     bucket_width = 1 if rng is None else BUCKET_WIDTH
     source_bucket = source if exact_source_length else -(-source // bucket_width)
     target_bucket = -(-target // bucket_width)
-    winding_bucket = np.where(source_bucket % 2 == 1, -target_bucket, target_bucket)
+    serpentine_bucket = np.where(source_bucket % 2 == 1, -target_bucket, target_bucket)
     last_key = np.arange(len(source)) if rng is None else rng.random_raw(len(source))
-    return np.lexsort((last_key, winding_bucket, source_bucket))
+    return np.lexsort((last_key, serpentine_bucket, source_bucket))
 
 
 def _cut(
@@ -286,10 +284,10 @@ def _cut(
     max_positions: int,
     rng: np.random.PCG64 | None,
 ) -> Iterator[slice]:
-    """Consecutive slices of a section, of at most `batch_size` pairs and `max_positions` padded positions."""
+    """Yields consecutive slices of a section, limited by `batch_size` and `max_positions`."""
     start, end = section
     full, rest = divmod(end - start, batch_size)
-    # What does not fill a batch has a place by chance, or else the longest would always be the small batch.
+    # The batch that is not full has a random place; otherwise it would always have the longest sentences.
     place_of_rest = full if rng is None else int(rng.random_raw()) % (full + 1)
     number = 0
     while start < end:
@@ -303,21 +301,24 @@ def _cut(
 
 
 def _permutation(count: int, rng: np.random.PCG64) -> Integers:
-    """Of raw bits: numpy promises that those never change, not so for `Generator.permutation`."""
+    """Returns a random permutation made from raw bits.
+
+    numpy promises that these never change between versions, but not so for `Generator.permutation`.
+    """
     return np.argsort(rng.random_raw(count), kind="stable")
 
 
 CHUNK = 10_000
-"""Pairs that are encoded together: enough to be quick, few enough to stream."""
+"""The number of pairs that are encoded together."""
 
 Encoder = Callable[[Sequence[str]], list[list[int]]]
-"""Texts to ids: `Tokenizer.encode_ids`, or a sampler of subwords."""
+"""Turns texts into ids: `Tokenizer.encode_ids`, or a subword sampler."""
 
 
 def encode_pairs(
     pairs: Iterable[SentencePair], source: Encoder, target: Encoder, max_length: int | None = None
 ) -> ParallelTokens:
-    """Pairs as ids, leaving out those with more than `max_length` tokens on a side."""
+    """Encodes pairs, leaving out those with more than `max_length` tokens on a side."""
 
     def encoded() -> Iterator[tuple[list[int], list[int]]]:
         iterator = iter(pairs)

@@ -105,7 +105,13 @@ class RunDirectory:
                 raise AugenmerkError(f"{path} is a file; choose a folder for --out.")
 
     @classmethod
-    def create(cls, path: Path, config: RunConfig, tokenizers: TokenizerPair) -> Self:
+    def create(
+        cls,
+        path: Path,
+        config: RunConfig,
+        tokenizers: TokenizerPair,
+        extra_files: Mapping[str, bytes] | None = None,
+    ) -> Self:
         """Creates a run. Its folder appears whole or not at all, and never replaces anything."""
         place = path.resolve()
         new = temp_path(place)
@@ -115,6 +121,8 @@ class RunDirectory:
             new.mkdir(parents=True)
             tokenizers.save(new)
             (new / _CONFIG).write_text(config.to_toml(), encoding="utf-8", newline="\n")
+            for name, content in (extra_files or {}).items():
+                (new / name).write_bytes(content)
             for file in new.iterdir():
                 fsync_path(file)
             fsync_path(new)

@@ -1,4 +1,4 @@
-"""What a run is: every setting, documented field by field, frozen, with unknown keys refused."""
+"""The settings of a run: frozen, documented field by field, with unknown keys refused."""
 
 import re
 import tomllib
@@ -25,9 +25,9 @@ DEFAULT_SAMPLES = 50
 
 
 class Settings(BaseModel):
-    """A group of settings that cannot be changed after it was read, and has no key we do not know.
+    """A group of settings, which is immutable and refuses unknown keys.
 
-    Strict: TOML knows what a number is, so true is not 1 and "10" is not 10.
+    Types are strict: TOML distinguishes numbers from texts, so true is not 1 and "10" is not 10.
     """
 
     model_config = ConfigDict(
@@ -36,7 +36,7 @@ class Settings(BaseModel):
 
     @classmethod
     def checked(cls, tree: dict[str, Any], place: str) -> Self:
-        """From what TOML says; `place` is named in complaints."""
+        """Validates settings; raises AugenmerkError, which names `place`, if something is wrong."""
         try:
             return cls.model_validate(tree)
         except ValidationError as error:
@@ -66,9 +66,9 @@ class DataConfig(Settings):
     train: str = "train"
     """The split that is trained on."""
     validation: str = "val"
-    """The split that decides which weights are kept."""
+    """The split that decides which epoch's weights are kept."""
     max_length: int = Field(default=200, ge=1, le=10_000)
-    """Training pairs with more tokens than this on a side are left out."""
+    """Training pairs with more tokens than this on a side are left out, and longer sources are cut."""
 
 
 class TextConfig(Settings):
@@ -77,15 +77,15 @@ class TextConfig(Settings):
     unit: Literal["word", "bpe"] = "bpe"
     """Whole words, or subwords by byte-pair encoding."""
     lowercase: bool = False
-    """Whether case is given up before anything else happens."""
+    """Whether texts are lowercased first."""
     joint: bool = True
-    """One vocabulary for both languages, or one for each. Words are best kept separate."""
+    """Whether both languages share one vocabulary. Whole words are best kept separate."""
     vocabulary_size: int = Field(default=8000, ge=300, le=1_000_000)
     """How many entries a vocabulary may have, special ones included."""
     minimum_frequency: int = Field(default=1, ge=1)
     """Words seen less often in training become unknown; with BPE, pairs seen less often are not merged."""
     bpe_dropout: float = Field(default=0.0, ge=0.0, lt=1.0)
-    """Chance that a merge is left out when a training sentence is split into subwords."""
+    """Probability that a merge is skipped when a training sentence is split into subwords."""
 
     @model_validator(mode="after")
     def _dropout_needs_subwords(self) -> Self:
@@ -109,7 +109,7 @@ class ModelConfig(Settings):
     key: int = Field(default=512, ge=1, le=8192)
     """Size of queries and keys, where the mechanism projects to them."""
     heads: int = Field(default=4, ge=1, le=64)
-    """multi-head: how many heads share `key` among them."""
+    """Number of heads of multi-head attention, which divide `key` among them."""
     layers: int = Field(default=1, ge=1, le=8)
     """GRU layers, in the encoder and in the decoder."""
     embedding_dropout: float = Field(default=0.0, ge=0.0, lt=1.0)
@@ -117,11 +117,11 @@ class ModelConfig(Settings):
     output_dropout: float = Field(default=0.0, ge=0.0, lt=1.0)
     """Dropout before the output layer, and between GRU layers."""
     tie: Literal["none", "target", "all"] = "none"
-    """Embeddings that are one matrix: none; target embedding and output layer; with a joint vocabulary,
-    also the source embedding."""
+    """Which embeddings share one matrix: none; target embedding and output layer; or all, with the source
+    embedding too, which needs a joint vocabulary."""
     init: Literal["torch", "orthogonal"] = "torch"
-    """Weights to begin with: torch's own; or orthogonal matrices inside the GRUs and, if embeddings are
-    tied, larger ones, with which a model learns faster (docs/experiments.md)."""
+    """Initial weights: torch's defaults; or orthogonal matrices in the GRUs and larger tied embeddings, with
+    which a model learns faster (docs/experiments.md)."""
 
     @field_validator("attention")
     @classmethod
@@ -138,40 +138,40 @@ class ModelConfig(Settings):
 
 
 class TrainConfig(Settings):
-    """How the weights are found."""
+    """How the weights are trained."""
 
     seed: int = Field(default=1, ge=0, lt=2**63)
-    """Decides initial weights, order of the data and dropout."""
+    """Seed of initial weights, order of the data and dropout."""
     epochs: int = Field(default=10, ge=1, le=100_000)
-    """How often the training pairs are gone through."""
+    """Number of passes over the training pairs."""
     batch_size: int = Field(default=128, ge=1, le=65_536)
-    """Sentence pairs in a step of the GPU or CPU."""
+    """Sentence pairs in a batch."""
     accumulate: int = Field(default=1, ge=1, le=4096)
-    """Batches whose gradients are added up before the weights move."""
+    """Batches whose gradients are added up for one update of the weights."""
     optimizer: Literal["adam", "adamw"] = "adam"
     lr: float = Field(default=1e-3, gt=0.0, le=10.0)
     """Learning rate, at its highest."""
     schedule: Literal["constant", "cosine"] = "constant"
-    """After the warm-up, keep the rate or let it fall to nought along a cosine."""
+    """Whether the rate stays constant after the warm-up or falls to 0 along a cosine."""
     warmup: int = Field(default=0, ge=0)
-    """Steps over which the rate rises from nought."""
+    """Steps over which the rate rises from 0."""
     beta2: float = Field(default=0.999, gt=0.0, lt=1.0)
     weight_decay: float = Field(default=0.0, ge=0.0)
     label_smoothing: float = Field(default=0.0, ge=0.0, lt=1.0)
     clip: float = Field(default=0.0, ge=0.0)
-    """Longest gradient, by norm; 0 leaves gradients as they are."""
+    """Maximum norm of the gradient; 0 for no clipping."""
     ema: float = Field(default=0.0, ge=0.0, lt=1.0)
-    """Decay of the moving average of the weights that is then evaluated and kept; 0 for none."""
+    """Decay of the moving average of the weights, which is evaluated and kept; 0 for none."""
     patience: int = Field(default=0, ge=0)
-    """Stop after so many epochs without improvement; 0 goes on to the end."""
+    """Stop after this many epochs without improvement; 0 for never."""
     select_by: Literal["loss", "bleu"] = "loss"
     """Which epoch's weights are kept: lowest validation loss, or highest validation BLEU."""
     bleu: bool = True
     """Whether validation BLEU is measured after each epoch (greedy, the whole split)."""
     save_seconds: float = Field(default=120.0, gt=0.0)
-    """Besides the end of every epoch, what is needed to resume is saved this often."""
+    """How often the state is saved within an epoch, besides at its end."""
     precision: Literal["auto", "fp32", "bf16"] = "auto"
-    """auto takes bf16 where the hardware computes in it."""
+    """Numbers to compute in; auto takes bf16 if the hardware has it."""
 
     @model_validator(mode="after")
     def _what_is_kept_is_measured(self) -> Self:
@@ -244,7 +244,7 @@ class SearchConfig(Settings):
 
 
 class RunConfig(Settings):
-    """All of it: one run."""
+    """All settings of a run."""
 
     data: DataConfig = DataConfig()
     text: TextConfig = TextConfig()
@@ -263,7 +263,7 @@ class RunConfig(Settings):
 
     @classmethod
     def from_toml(cls, text: str, place: str, settings: Iterable[str] = ()) -> Self:
-        """Reads TOML; `settings` such as "train.lr=0.002" are put over it. `place` is named in complaints."""
+        """Reads TOML, and replaces single settings such as "train.lr=0.002". Errors name `place`."""
         tree = parse_toml(text, place)
         for setting in settings:
             _override(tree, setting)
@@ -271,7 +271,7 @@ class RunConfig(Settings):
 
 
 def load_config(preset_or_file: str, settings: Iterable[str] = ()) -> RunConfig:
-    """The settings of a preset or of a TOML file, with single ones replaced."""
+    """Loads a preset or a TOML file, and replaces single settings."""
     if preset_or_file in PRESETS:
         text = files("augenmerk").joinpath("presets", f"{preset_or_file}.toml").read_text(encoding="utf-8")
         return RunConfig.from_toml(text, preset_or_file, settings)
@@ -285,7 +285,7 @@ def load_config(preset_or_file: str, settings: Iterable[str] = ()) -> RunConfig:
 
 
 def read_settings(path: Path) -> str:
-    """A file that a person wrote."""
+    """Reads a settings file; raises AugenmerkError if it cannot be read."""
     try:
         return path.read_text(encoding="utf-8")
     except FileNotFoundError:

@@ -1,8 +1,8 @@
-"""Keeps what a process holds near what it uses.
+"""Keeps the memory of a training process near what it uses.
 
-Every batch has another shape, so that hardly any large block is of a size that was free before. The C library
-of Linux nevertheless stops giving large blocks back once it has seen some freed (it raises the threshold
-from which on a block is mapped by itself, up to 32 MB), and what it holds grows batch by batch.
+Batches have different shapes, so a freed large block hardly ever fits a later one. The C library of Linux
+nevertheless stops returning large blocks to the system once some were freed (it raises its mmap threshold, up
+to 32 MB), and the memory of the process grows from batch to batch.
 """
 
 import ctypes
@@ -10,14 +10,14 @@ import sys
 
 _TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3  # their numbers in malloc.h
 LARGE = 16 << 20
-"""Bytes. Smaller blocks are worth keeping: new memory is slower than used memory."""
+"""In bytes. Smaller blocks are worth keeping, because new memory is slower than used memory."""
 
 
 def limit_malloc_caching(largest: int) -> None:
-    """From now on, blocks of 16 MiB and more go back to the system as soon as they are free.
+    """Makes freed blocks of 16 MiB and more return to the system at once.
 
-    Only of 64 MiB and more if the largest block of a batch, of about this many bytes, is not much above 16
-    MiB: to take it anew in every step would cost a small model a tenth of its speed, and save little.
+    If the largest block of a batch, of about this many bytes, is not much above 16 MiB, only blocks of 64 MiB
+    and more do: allocating it again in every step would cost a small model a tenth of its speed (measured).
     """
     if sys.platform != "linux":
         return

@@ -1,4 +1,4 @@
-"""BPE-dropout: the same text in ever other subwords, for training, as a function of a seed."""
+"""BPE-dropout: random segmentations of the same text for training, as a function of a seed."""
 
 import hashlib
 import heapq
@@ -11,21 +11,21 @@ import numpy as np
 from augenmerk.errors import AugenmerkError
 from augenmerk.text import Tokenizer
 
-_GONE = -1  # in place of a symbol that was merged into the one before it
+_MERGED = -1  # marks a symbol that was merged into the one before it
 
 
 class SubwordSampler:
-    """BPE-dropout (Provilkov et al. 2020, algorithm 1): the same text in ever other subwords, for training.
+    """BPE-dropout (Provilkov et al. 2020, algorithm 1): random segmentations of the same text for training.
 
-    While a word is put together, each possible merge is left out with probability `dropout`. Each word
-    has `VARIETY` segmentations, drawn when first needed, that depend on nothing but the seed and the word.
+    While a word is merged, each possible merge is skipped with probability `dropout`. Each word has `VARIETY`
+    segmentations, drawn when first needed, which depend on the seed and the word alone.
 
-    The library's own dropout cannot be seeded, and splits far fewer words than the algorithm: a merge
-    left out there has a new chance not only after every merge, but after every outdated queue entry.
+    The library's own dropout cannot be seeded, and splits far fewer words than the algorithm does: a skipped
+    merge is tried again not only after every merge, but also after every outdated queue entry.
     """
 
     VARIETY = 32
-    _MOST_REMEMBERED = 2_000_000
+    _CACHE_SIZE = 2_000_000
 
     def __init__(self, tokenizer: Tokenizer, dropout: float, seed: int) -> None:
         if not tokenizer.is_bpe:
@@ -36,10 +36,10 @@ class SubwordSampler:
         self._id_of_byte = {raw[0]: i for i, raw in enumerate(tokenizer.bytes) if len(raw) == 1}
         self._merges = tokenizer.merges()
         self._random = random.Random()
-        self._remembered: dict[tuple[str, int], list[int]] = {}
+        self._cache: dict[tuple[str, int], list[int]] = {}
 
     def encode_ids(self, texts: Sequence[str], epoch: int) -> list[list[int]]:
-        """As `Tokenizer.encode_ids`, in subwords that depend on the seed, the epoch and the texts only."""
+        """Encodes texts as `Tokenizer.encode_ids` does, in subwords that depend on seed, epoch and texts."""
         sentences = [self._tokenizer.pieces(text) for text in texts]
         generator = np.random.default_rng([self._seed, epoch])
         choices = iter(generator.integers(self.VARIETY, size=sum(map(len, sentences))).tolist())
@@ -49,19 +49,19 @@ class SubwordSampler:
         ]
 
     def _segmentation(self, piece: str, choice: int) -> list[int]:
-        ids = self._remembered.get((piece, choice))
+        ids = self._cache.get((piece, choice))
         if ids is None:
-            if len(self._remembered) >= self._MOST_REMEMBERED:
-                self._remembered.clear()
+            if len(self._cache) >= self._CACHE_SIZE:
+                self._cache.clear()
             name = f"{self._seed} {choice} {piece}".encode()
             self._random.seed(int.from_bytes(hashlib.blake2b(name, digest_size=8).digest()))
-            ids = self._remembered[piece, choice] = self._merge(
+            ids = self._cache[piece, choice] = self._merge(
                 [self._id_of_byte[byte] for byte in piece.encode()]
             )
         return ids
 
     def _merge(self, symbols: list[int]) -> list[int]:
-        """Makes the earliest learnt merge that is not left out, leftmost first, until none remains."""
+        """Applies the earliest learnt merge that is not skipped, leftmost first, until none remains."""
         end = len(symbols)
         before, after = list(range(-1, end - 1)), list(range(1, end + 1))
         queue: list[tuple[int, int, int]] = []  # (rank, place, merged id)
@@ -73,24 +73,24 @@ class SubwordSampler:
 
         for place in range(end - 1):
             offer(place)
-        left_out = []
+        skipped = []
         while queue:
             rank, place, merged = entry = heapq.heappop(queue)
             following = after[place]
             if following == end or self._merges.get((symbols[place], symbols[following])) != (rank, merged):
                 continue  # one of the two has been merged with something else since
             if self._random.random() < self._dropout:
-                left_out.append(entry)
+                skipped.append(entry)
                 continue
-            symbols[place], symbols[following] = merged, _GONE
+            symbols[place], symbols[following] = merged, _MERGED
             after[place] = after[following]
             if before[place] >= 0:
                 offer(before[place])
             if after[place] < end:
                 before[after[place]] = place
                 offer(place)
-            # After every merge, what was left out has its chance again.
-            for entry in left_out:
+            # After every merge, skipped ones are tried again.
+            for entry in skipped:
                 heapq.heappush(queue, entry)
-            left_out.clear()
-        return [symbol for symbol in symbols if symbol != _GONE]
+            skipped.clear()
+        return [symbol for symbol in symbols if symbol != _MERGED]

@@ -1,9 +1,8 @@
 """Sentences to ids and back: whole words, or subwords by byte-pair encoding.
 
-What a word is, `augenmerk.words` alone decides, for both units: a text is first normalised and split
-into words here, and the tokenizers library only ever sees one word at a time. So a subword never
-straddles two words, every id belongs to a word of the original sentence, and a text that happens to
-contain `<pad>` is nothing but text.
+`augenmerk.words` alone decides what a word is, for both units: a text is first normalised and split into
+words here, and the tokenizers library sees one word at a time. So a subword never spans two words, every id
+belongs to a word of the original sentence, and a text that happens to contain `<pad>` is only text.
 """
 
 import json
@@ -31,7 +30,7 @@ os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 SPECIAL_TOKENS = ("<pad>", "<s>", "</s>", "<unk>")
 PAD, BOS, EOS, UNK = range(4)
 UNKNOWN = "⁇"
-"""How an unknown word reads in a text. One sign, because scores would count `<unk>` as three words."""
+"""How an unknown word is written. It is one character, because BLEU would count `<unk>` as three words."""
 
 _UNPRINTED = (PAD, BOS, EOS)
 _JOINT, _SOURCE, _TARGET = "tokenizer.json", "tokenizer.source.json", "tokenizer.target.json"
@@ -42,13 +41,13 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def normalise(text: str, lowercase: bool = False) -> str:
-    """The text as the model sees it; for BPE, decoding an encoded text gives exactly this.
+    """Returns the text as a model reads it; with BPE, decoding an encoded text gives exactly this.
 
     Invisible characters (`augenmerk.words.INVISIBLE`) are removed, half a surrogate pair becomes U+FFFD,
-    every run of white space (no-break, zero-width and line separators included) becomes one space, none
-    is left at the ends, and accents are composed (NFC). Normalising twice changes nothing more.
+    white space (no-break, zero-width and line separators included) becomes single spaces, none at the ends,
+    and accents are composed (NFC). Normalising twice gives the same as normalising once.
     """
-    if not text.isprintable():  # nearly every text is, and has nothing to remove
+    if not text.isprintable():  # nearly every text is printable, and has nothing to remove
         text = INVISIBLE.sub("", _SURROGATE.sub("\ufffd", text)).replace("\u200b", " ")
     text = " ".join(text.split())
     return unicodedata.normalize("NFC", text.lower() if lowercase else text)
@@ -69,7 +68,7 @@ class Encoded:
 
 
 class Tokenizer:
-    """One vocabulary: texts to ids and back. Made by `train` or `load`."""
+    """A vocabulary that turns texts into ids and back, made by `train` or `load`."""
 
     def __init__(self, tokenizer: tokenizers.Tokenizer) -> None:
         self.is_bpe = isinstance(tokenizer.model, models.BPE)
@@ -83,24 +82,24 @@ class Tokenizer:
         if tokenizer.get_added_tokens_decoder():
             raise ValueError("it has added tokens, which would be found in texts")
         self.bytes = _bytes_of(self._tokens) if self.is_bpe else []
-        """BPE: what each id stands for."""
+        """The bytes that each id stands for; empty for whole words."""
         self._tokenizer = tokenizer
-        # The file says Lowercase for all to see, but it is done by `normalise`: the library knows other
-        # capital letters than Python does.
+        # The file records the lowercasing, but `normalise` does it: the library's capital letters are not
+        # quite those of Python.
         self._word_encoder = tokenizers.Tokenizer(tokenizer.model)
         if self.is_bpe:
             self._word_encoder.pre_tokenizer = _byte_level()
 
     @classmethod
     def train(cls, texts: Iterable[str], config: TextConfig) -> Self:
-        """A vocabulary for these texts, which are read once and not kept; the same texts give the same."""
-        return cls.of_pieces(
-            (pieces_of(text, config.lowercase, config.unit == "bpe") for text in texts), config
+        """Learns a vocabulary from texts, which are read once and not kept."""
+        return cls.from_pieces(
+            (split_pieces(text, config.lowercase, config.unit == "bpe") for text in texts), config
         )
 
     @classmethod
-    def of_pieces(cls, sentences: Iterable[list[str]], config: TextConfig) -> Self:
-        """A vocabulary for texts that are already taken to `pieces`."""
+    def from_pieces(cls, sentences: Iterable[list[str]], config: TextConfig) -> Self:
+        """Learns a vocabulary from texts that are already split by `split_pieces`."""
         special = list(SPECIAL_TOKENS)
         size, frequency = config.vocabulary_size, config.minimum_frequency
         if config.unit == "bpe":
@@ -110,7 +109,7 @@ class Tokenizer:
                 vocab_size=size,
                 min_frequency=frequency,
                 special_tokens=special,
-                initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),  # all bytes: nothing is ever unknown
+                initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),  # all bytes, so that nothing is unknown
                 show_progress=False,
             )
         else:
@@ -120,7 +119,7 @@ class Tokenizer:
             )
         learner.train_from_iterator(sentences, trainer)
 
-        # The model alone, without the learner's list of special tokens, which it would find in texts.
+        # Without the trainer's special tokens, which the library would otherwise recognise in texts.
         trained = tokenizers.Tokenizer(learner.model)
         if config.lowercase:
             trained.normalizer = normalizers.Lowercase()
@@ -131,7 +130,7 @@ class Tokenizer:
 
     @classmethod
     def load(cls, path: Path) -> Self:
-        """The tokenizer that `save` wrote."""
+        """Loads what `save` wrote; raises AugenmerkError if it is something else."""
         try:
             content = path.read_text(encoding="utf-8")
         except FileNotFoundError:
@@ -144,31 +143,31 @@ class Tokenizer:
             raise AugenmerkError(f"{path} is not a tokenizer that Augenmerk wrote: {error}.") from None
 
     def to_json(self) -> str:
-        """All there is to it, in the format of the tokenizers library."""
+        """Returns the tokenizer in the JSON format of the tokenizers library."""
         return self._tokenizer.to_str()
 
     def save(self, path: Path) -> None:
-        """Writes `to_json`, for `load`."""
+        """Writes the JSON of the tokenizer to a file, for `load`."""
         path.write_text(self.to_json(), encoding="utf-8", newline="\n")
 
     def token(self, i: int) -> str:
-        """A vocabulary entry to look at: `▁` is the space before a word, `\\xc3` a byte of a letter."""
+        """Returns a readable vocabulary entry: `▁` is the space before a word, `\\xc3` a byte of a letter."""
         if i < len(SPECIAL_TOKENS) or not self.is_bpe:
             return self._tokens[i]
         return self.bytes[i].decode("utf-8", "backslashreplace").replace(" ", "▁")
 
     def merges(self) -> dict[tuple[int, int], tuple[int, int]]:
-        """What BPE learnt: two ids that are merged, to the rank of this merge and the id they become."""
+        """Returns the merges of BPE: for two ids, the rank of their merge and the id they become."""
         id_of = {token: i for i, token in enumerate(self._tokens)}
         learnt = json.loads(self.to_json())["model"]["merges"]
         return {(id_of[a], id_of[b]): (rank, id_of[a + b]) for rank, (a, b) in enumerate(learnt)}
 
     def pieces(self, text: str) -> list[str]:
-        """The words of the normalised text, to be encoded one by one; for BPE, with the space before each."""
-        return pieces_of(text, self.lowercase, self.is_bpe)
+        """Returns the words of the normalised text, for BPE with the space before each."""
+        return split_pieces(text, self.lowercase, self.is_bpe)
 
     def encode(self, text: str) -> Encoded:
-        """One sentence, with its words as they stand in the original text."""
+        """Encodes one sentence, and finds its words in the original text."""
         spans = word_spans(text)
         ids_by_word = self.encode_pieces(self.pieces(text))
         return Encoded(
@@ -179,33 +178,33 @@ class Tokenizer:
         )
 
     def encode_ids(self, texts: Sequence[str]) -> list[list[int]]:
-        """The ids of many sentences, without BOS and EOS."""
+        """Encodes many sentences, without BOS and EOS."""
         sentences = [self.pieces(text) for text in texts]
-        # The same words come again and again: each is encoded once.
+        # Words repeat, so each is encoded only once.
         distinct = list(dict.fromkeys(chain.from_iterable(sentences)))
         ids_of = dict(zip(distinct, self.encode_pieces(distinct), strict=True))
         return [list(chain.from_iterable([ids_of[piece] for piece in pieces])) for pieces in sentences]
 
     def encode_pieces(self, pieces: list[str]) -> list[list[int]]:
-        """The ids of each of many `pieces`."""
+        """Encodes each of many pieces."""
         encodings = self._word_encoder.encode_batch_fast(pieces, add_special_tokens=False)
         return [encoding.ids for encoding in encodings]
 
     def decode(self, ids: Sequence[int]) -> str:
-        """The text of these ids. PAD, BOS and EOS are left out; UNK reads `⁇`."""
+        """Returns the text of ids. PAD, BOS and EOS are left out; UNK becomes `⁇`."""
         if self.is_bpe:
             return normalise(self._text_of(ids))
         return detokenise([self._read(i) for i in ids if i not in _UNPRINTED])
 
     def decode_batch(self, sentences: Iterable[Sequence[int]]) -> list[str]:
-        """`decode` of many."""
+        """Returns the texts of many sentences."""
         return [self.decode(ids) for ids in sentences]
 
     def words_of_ids(self, ids: Sequence[int]) -> tuple[tuple[str, ...], tuple[int | None, ...]]:
-        """The words of `decode(ids)`, and for each id the word it belongs to; None for PAD, BOS and EOS.
+        """Returns the words of `decode(ids)`, and for each id its word; None for PAD, BOS and EOS.
 
-        The words are those of `split_words(decode(ids))`. Only where one id reaches into several words
-        (a model may join subwords as no text would) are these given as one.
+        The words are those of `split_words(decode(ids))`, except that words which share an id are returned
+        as one: a model may combine subwords in ways that no text does.
         """
         if not self.is_bpe:
             words = tuple(self._read(i) for i in ids if i not in _UNPRINTED)
@@ -216,8 +215,8 @@ class Tokenizer:
         spans = word_spans(text)
         if not spans:
             return (), (None,) * len(ids)
-        # In bytes: where ids end, and where words end. What lies between two words goes with the second, as
-        # its space does; what lies behind the last goes with the last.
+        # The ends of ids and of words are counted in bytes. What is between two words belongs to the second,
+        # like the space before it; what is after the last word belongs to the last.
         id_ends = list(accumulate(len(self.bytes[i]) for i in ids))
         place = list(accumulate((len(_to_bytes(character)) for character in text), initial=0))
         possible = set(id_ends)
@@ -240,9 +239,9 @@ class Tokenizer:
         return _to_text(b"".join([self.bytes[i] for i in ids]))
 
 
-def pieces_of(text: str, lowercase: bool, with_spaces: bool) -> list[str]:
+def split_pieces(text: str, lowercase: bool, with_spaces: bool) -> list[str]:
     text = normalise(text, lowercase)
-    # The space in front makes a word the same subwords at the beginning of a sentence as anywhere else.
+    # With a space in front, a word has the same subwords at the beginning of a sentence as elsewhere.
     return _SPACED_WORD.findall(" " + text) if with_spaces else split_words(text)
 
 
@@ -251,7 +250,7 @@ def _byte_level() -> pre_tokenizers.ByteLevel:
 
 
 def _bytes_of(tokens: Iterable[str]) -> list[bytes]:
-    """What each BPE token stands for: the library writes every byte as a printable character of its own."""
+    """Returns the bytes of each BPE token; the library writes every byte as one printable character."""
     printable = [*range(33, 127), *range(161, 173), *range(174, 256)]
     rest = [byte for byte in range(256) if byte not in printable]
     byte_of = {chr(byte): byte for byte in printable} | {chr(256 + i): byte for i, byte in enumerate(rest)}
@@ -267,7 +266,7 @@ def _bytes_of(tokens: Iterable[str]) -> list[bytes]:
     return [b"", b"", b"", f" {UNKNOWN}".encode(), *ordinary]
 
 
-# A model may produce bytes that are not UTF-8: each becomes half a surrogate pair, and none is lost.
+# A model may produce bytes that are not UTF-8; each becomes half a surrogate pair, so that none is lost.
 def _to_text(raw: bytes) -> str:
     return raw.decode("utf-8", "surrogateescape")
 
@@ -278,14 +277,14 @@ def _to_bytes(text: str) -> bytes:
 
 @dataclass(frozen=True)
 class TokenizerPair:
-    """The tokenizers of the two languages of a bitext: one and the same when their vocabulary is joint."""
+    """The tokenizers of the source and the target language; the same object if the vocabulary is joint."""
 
     source: Tokenizer
     target: Tokenizer
 
     @classmethod
     def train(cls, pairs: Iterable[SentencePair], config: TextConfig) -> Self:
-        """Trains on pairs that are read anew for each vocabulary; only of a bare iterator is a list kept."""
+        """Learns the vocabularies. The pairs are read once for each; a bare iterator is kept in a list."""
         if config.joint:
             joint = Tokenizer.train(chain.from_iterable((pair.source, pair.target) for pair in pairs), config)
             return cls(joint, joint)
@@ -306,7 +305,7 @@ class TokenizerPair:
             if name in files:
                 files[name].save(folder / name)
             else:
-                (folder / name).unlink(missing_ok=True)  # or `load` might find that of an earlier pair
+                (folder / name).unlink(missing_ok=True)  # otherwise `load` might find an earlier one
 
     @classmethod
     def load(cls, folder: Path) -> Self:

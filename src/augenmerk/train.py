@@ -31,6 +31,7 @@ from augenmerk.errors import AugenmerkError
 from augenmerk.evaluate import count_words, measure_loss
 from augenmerk.malloc import limit_malloc_caching
 from augenmerk.model import TranslationModel, build_model
+from augenmerk.model.attention import MECHANISM_FILES, make_attention
 from augenmerk.scores import compute_bleu
 from augenmerk.subword_dropout import SubwordSampler
 from augenmerk.text import TokenizerPair
@@ -178,7 +179,11 @@ def start(config: RunConfig, out: Path) -> RunDirectory:
     config = resolve_data(config)
     bitext = open_data(config.data)
     bitext[config.data.validation]  # a split that is absent is better said now
-    return RunDirectory.create(out, config, TokenizerPair.train(bitext[config.data.train], config.text))
+    make_attention(config.model)  # an unknown mechanism is better reported before the vocabulary is learnt
+    own = MECHANISM_FILES.get(config.model.attention)
+    code = {} if own is None else {own.name: own.read_bytes()}  # for the record, and to translate elsewhere
+    tokenizers = TokenizerPair.train(bitext[config.data.train], config.text)
+    return RunDirectory.create(out, config, tokenizers, code)
 
 
 def estimate_logits_bytes(run: RunDirectory) -> int:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.markup import escape
 
-from augenmerk.cli.options import Beam, Device, Json
+from augenmerk.cli.options import Beam, Device, Json, Mechanisms, load_mechanisms
 from augenmerk.cli.terminal import out, print_json, print_written
 from augenmerk.errors import AugenmerkError
 
@@ -91,6 +91,7 @@ def diagram(
     ] = "heat",
     theme: Annotated[str, typer.Option(help="Colours: dark, or light for print.")] = "dark",
     subwords: Annotated[bool, typer.Option("--subwords", help="Draw subwords instead of words.")] = False,
+    attention: Mechanisms = None,
     device: Device = "auto",
     json: Json = False,
 ) -> None:
@@ -100,6 +101,7 @@ def diagram(
     from augenmerk.figures import save, theme_named
     from augenmerk.translate import load
 
+    load_mechanisms(attention)
     _check_choice(text=text, split=split, index=index, count=count)
     _check_drawing(view=view, format=format, out=out, many=count is not None)
     colours = theme_named(theme)

@@ -11,7 +11,7 @@ from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
-from augenmerk.cli.options import Device, Json
+from augenmerk.cli.options import Device, Json, Mechanisms, load_mechanisms
 from augenmerk.cli.terminal import err, out, print_json
 from augenmerk.errors import AugenmerkError
 
@@ -95,6 +95,7 @@ def evaluate(
             "With --alignment."
         ),
     ] = None,
+    attention: Mechanisms = None,
     device: Device = "auto",
     json: Json = False,
 ) -> None:
@@ -104,6 +105,7 @@ def evaluate(
     from augenmerk.evaluate import evaluate_run
     from augenmerk.significance import compare_runs
 
+    load_mechanisms(attention)
     splits = split or []
     if not alignment and (gold or reverse_run or threshold is not None):
         raise AugenmerkError(

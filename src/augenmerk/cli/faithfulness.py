@@ -13,9 +13,11 @@ from augenmerk.cli.options import (
     Beam,
     Device,
     Json,
+    Mechanisms,
     Reference,
     Run,
     Split,
+    load_mechanisms,
     read_split,
     refuse_beam_with_reference,
     translate_split,
@@ -50,6 +52,7 @@ def faithfulness(
     out: Annotated[Path | None, typer.Option(help="Folder for pictures and a page.")] = None,
     beam: Beam = None,
     reference: Reference = False,
+    attention: Mechanisms = None,
     device: Device = "auto",
     json: Json = False,
 ) -> None:
@@ -60,6 +63,7 @@ def faithfulness(
     from augenmerk.storage import make_folder
     from augenmerk.translate import load
 
+    load_mechanisms(attention)
     if top < 0:
         raise AugenmerkError(f"--top {top} is impossible: it must be 0 or more.")
     refuse_beam_with_reference(beam=beam, reference=reference)

@@ -33,6 +33,24 @@ Reference = Annotated[
     bool,
     typer.Option("--reference", help="Feed the reference translations to the model instead of translating."),
 ]
+Mechanisms = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--attention",
+        metavar="FILE.py:CLASS",
+        help="Attention mechanism in a file of your own, which a run was trained with; repeatable. The file "
+        "is code, so it is executed only if you name it here.",
+    ),
+]
+
+
+def load_mechanisms(places: list[str] | None) -> None:
+    """Loads attention mechanisms from files that the user named."""
+    if places:
+        from augenmerk.model import load_mechanism
+
+        for place in places:
+            load_mechanism(place)
 
 
 class SplitPairs(NamedTuple):

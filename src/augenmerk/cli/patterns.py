@@ -13,9 +13,11 @@ from augenmerk.cli.options import (
     Beam,
     Device,
     Json,
+    Mechanisms,
     Reference,
     Run,
     Split,
+    load_mechanisms,
     read_split,
     refuse_beam_with_reference,
     translate_split,
@@ -48,6 +50,7 @@ def patterns(
     out: Annotated[Path | None, typer.Option(help="Folder for pictures, a page and JSON files.")] = None,
     beam: Beam = None,
     reference: Reference = False,
+    attention: Mechanisms = None,
     device: Device = "auto",
     json: Json = False,
 ) -> None:
@@ -58,6 +61,7 @@ def patterns(
     from augenmerk.storage import make_folder
     from augenmerk.translate import load
 
+    load_mechanisms(attention)
     if kind is not None and kind not in KINDS:
         raise AugenmerkError(f"There is no kind '{kind}'; the kinds are {', '.join(KINDS)}.")
     if top < 1:

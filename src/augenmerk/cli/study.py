@@ -13,7 +13,7 @@ from rich.markup import escape
 from rich.progress_bar import ProgressBar
 from rich.table import Table
 
-from augenmerk.cli.options import Device, Json
+from augenmerk.cli.options import Device, Json, Mechanisms, load_mechanisms
 from augenmerk.cli.terminal import err, out, print_json
 from augenmerk.errors import AugenmerkError
 
@@ -44,6 +44,7 @@ def study(
     out: Annotated[
         Path | None, typer.Option(help="Folder for runs and results. Default: runs/study-NAME.")
     ] = None,
+    attention: Mechanisms = None,
     device: Device = "auto",
     json: Json = False,
 ) -> None:
@@ -52,6 +53,7 @@ def study(
     from augenmerk.study.plan import read_study
     from augenmerk.study.running import StudyInterrupted, cores, run_study, threads_each
 
+    load_mechanisms(attention)
     plan = read_study(file)
     folder = out or Path("runs") / f"study-{plan.name}"
     workers = min(cores(), MAX_JOBS) if jobs is None else jobs
@@ -70,6 +72,7 @@ def study(
     except StudyInterrupted:
         flags = {"--jobs": jobs, "--out": out, "--device": None if device == "auto" else device}
         given = [part for flag, value in flags.items() if value is not None for part in (flag, str(value))]
+        given += [part for place in attention or () for part in ("--attention", place)]
         command = shlex.join(["augenmerk", "study", str(file), *given])
         err().print(f"Saved. Continue with:  [bold]{escape(command)}[/]", soft_wrap=True)
         sys.exit(INTERRUPTED)

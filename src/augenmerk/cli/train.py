@@ -36,7 +36,10 @@ def train(
     target_language: Annotated[str | None, typer.Option(help="Language to translate into, e.g. en.")] = None,
     attention: Annotated[
         str | None,
-        typer.Option(help="Attention mechanism, e.g. scaled-dot; an unknown name lists all of them."),
+        typer.Option(
+            help="Attention mechanism, e.g. scaled-dot, or FILE.py:Class for one of your own; an unknown "
+            "name lists all of them."
+        ),
     ] = None,
     seed: Annotated[
         int | None, typer.Option(help="Seed of the initial weights, the order of the data and dropout.")
@@ -65,10 +68,12 @@ def train(
         "data.bitext": data,
         "data.source_language": source_language,
         "data.target_language": target_language,
-        "model.attention": attention,
+        "model.attention": _load_own_mechanism(attention),
         "train.seed": seed,
         "train.epochs": epochs,
     }
+    if resume and attention is not None and named["model.attention"] != attention:
+        named["model.attention"] = None  # a file that is named only allows that it is executed
     overrides = [f"{key}={value}" for key, value in named.items() if value is not None] + (settings or [])
     chosen_device = choose_device(device)
     writer = _import_tensorboard_writer() if tensorboard else None
@@ -81,13 +86,25 @@ def train(
         with TrainingDisplay(config, writer and writer(str(run.path / "tensorboard"))) as display:
             result = train_run(run, chosen_device, display)
     except TrainingInterrupted:
-        command = shlex.join(["augenmerk", "train", "--resume", "--out", str(run.path)])
+        own = [] if attention is None or ":" not in attention else ["--attention", attention]
+        command = shlex.join(["augenmerk", "train", "--resume", "--out", str(run.path), *own])
         err().print(f"Saved. Continue with:  [bold]{command}[/]", soft_wrap=True)
         sys.exit(INTERRUPTED)
     if json:
         print_json(result)
     else:
         _print_result(result)
+
+
+def _load_own_mechanism(attention: str | None) -> str | None:
+    """Loads a mechanism that is named FILE.py:Class, and returns its name in the settings."""
+    from augenmerk.config import CUSTOM_ATTENTION
+
+    if attention is None or CUSTOM_ATTENTION.fullmatch(attention) is None:
+        return attention
+    from augenmerk.model import load_mechanism
+
+    return load_mechanism(attention)
 
 
 def _start(preset: str | None, overrides: list[str], out: Path | None) -> "RunDirectory":
@@ -99,7 +116,8 @@ def _start(preset: str | None, overrides: list[str], out: Path | None) -> "RunDi
     config = load_config(preset, overrides)
     if out is None:
         data = Path(config.data.bitext).name
-        name = f"{Path(preset).stem}-{data}-{config.model.attention}-{config.train.seed}"
+        attention = config.model.attention.replace(":", "-")  # a colon is not allowed in every file system
+        name = f"{Path(preset).stem}-{data}-{attention}-{config.train.seed}"
         out = Path("runs") / name
     return start(config, out)
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-from augenmerk.cli.options import Beam, Device
+from augenmerk.cli.options import Beam, Device, Mechanisms, load_mechanisms
 from augenmerk.cli.terminal import err
 from augenmerk.errors import AugenmerkError
 
@@ -75,6 +75,7 @@ def translate(
             help="Candidates of each model for --mbr. Default: the beam width, or 50 with --sample."
         ),
     ] = None,
+    attention: Mechanisms = None,
     device: Device = "auto",
     subwords: Annotated[
         bool, typer.Option("--subwords", help="With --json: include the attention over subwords.")
@@ -88,6 +89,7 @@ def translate(
     from augenmerk.device import choose_device
     from augenmerk.translate import load
 
+    load_mechanisms(attention)
     sentences = text or []
     if sentences and input is not None:
         raise AugenmerkError("There are sentences and an --input file; give one or the other.")

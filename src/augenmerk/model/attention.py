@@ -326,6 +326,9 @@ MECHANISMS: dict[str, type[Attention]] = {
 }
 """Every mechanism by its name in the settings; those of a person's own files join when they are loaded."""
 
+MECHANISM_FILES: dict[str, Path] = {}
+"""The files that mechanisms were loaded from."""
+
 
 def make_attention(config: ModelConfig) -> Attention:
     """Builds the mechanism that the settings name."""
@@ -366,6 +369,7 @@ def load_mechanism(place: str) -> str:
         )
     name = f"{path.name}:{class_name}"
     MECHANISMS[name] = mechanism
+    MECHANISM_FILES[name] = path.resolve()
     return name
 
 

@@ -9,7 +9,7 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Protocol, Self
 
@@ -32,6 +32,8 @@ class Job:
     sentences: list[str]
     device: str
     """As torch names it, such as cpu or cuda:1."""
+    mechanisms: list[str] = field(default_factory=list)
+    """Attention mechanisms in a person's own files, as FILE.py:Class, that the worker may load."""
 
 
 @dataclass(frozen=True)

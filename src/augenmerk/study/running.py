@@ -19,6 +19,7 @@ import torch
 
 from augenmerk.checkpoint import RunDirectory
 from augenmerk.errors import AugenmerkError
+from augenmerk.model.attention import MECHANISM_FILES
 from augenmerk.storage import error_reason
 from augenmerk.study.collect import FinishedRun, collect, read_finished
 from augenmerk.study.executor import Event, Executor, Job, LocalExecutor, least_loaded, list_devices
@@ -107,6 +108,7 @@ def run_study(study: Study, out: Path, *, jobs: int, device: str, on_progress: O
                 beams=list(study.beams),
                 sentences=list(study.sentences),
                 device=device,
+                mechanisms=[f"{file}:{name.rpartition(':')[2]}" for name, file in MECHANISM_FILES.items()],
             )
             for run, status in statuses.items()
             if status.state == "waiting"

@@ -58,10 +58,13 @@ def execute(job: Job, emit: Emit) -> None:
 
     from augenmerk.checkpoint import RunDirectory
     from augenmerk.config import RunConfig
+    from augenmerk.model import load_mechanism
     from augenmerk.study.measure import measure_run
     from augenmerk.train import start, train
 
     path, device = Path(job.run), torch.device(job.device)
+    for mechanism in job.mechanisms:
+        load_mechanism(mechanism)
     if device.type == "cuda":
         torch.cuda.set_device(device)  # CUDA graphs and new streams belong to the current device
     config = RunConfig.checked(job.config, job.run)

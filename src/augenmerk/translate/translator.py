@@ -210,7 +210,7 @@ class Translator:
         plan = data.plan(batch_size, shuffle=False)[::-1]
 
         def work(planned: tuple[PlannedBatch, torch.Tensor]) -> tuple[list[int], list[list[Hypothesis]]]:
-            batch = data.gather(*planned)
+            batch = data.collate(*planned)
             places = batch.indices.tolist()
             own_targets = targets and [targets[place] for place in places]
             own_numbers = [numbers[place] if numbers else place for place in places]
@@ -219,7 +219,7 @@ class Translator:
         run = self._pool.map if self.device.type == "cpu" else map
         found: list[list[Hypothesis]] = [[] for _ in sources]
         done = 0
-        for places, hypotheses in run(work, data.resident(plan)):
+        for places, hypotheses in run(work, data.with_indices(plan)):
             for place, each in zip(places, hypotheses, strict=True):
                 found[place] = each
             done += len(places)

@@ -1,0 +1,167 @@
+"""An attention mechanism in a person's own file: trained, recorded, and executed only if it is named."""
+
+import json
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import torch
+
+from augenmerk import AugenmerkError, load, load_mechanism
+from augenmerk.config import ModelConfig
+from augenmerk.model import build_model
+from augenmerk.model.attention import MECHANISM_FILES, MECHANISMS, Attention
+from tests.test_cli import run
+from tests.test_evaluate import augenmerk
+
+SPARSEMAX = '''
+"""Sparsemax attention (Martins and Astudillo 2016): weights that can be exactly 0."""
+
+import torch
+from torch import Tensor, nn
+
+from augenmerk.config import ModelConfig
+from augenmerk.model.attention import Attention, Memory
+
+print("executed", flush=True)
+
+
+def sparsemax(scores: Tensor) -> Tensor:
+    ordered, _ = scores.sort(dim=-1, descending=True)
+    total = ordered.cumsum(-1) - 1
+    count = torch.arange(1, scores.shape[-1] + 1, device=scores.device, dtype=scores.dtype)
+    support = (ordered * count > total).sum(-1, keepdim=True)
+    threshold = total.gather(-1, support - 1) / support
+    return (scores - threshold).clamp(min=0)
+
+
+class Sparsemax(Attention):
+    def __init__(self, query: int, value: int) -> None:
+        super().__init__()
+        self.W = nn.Linear(value, query, bias=False)
+
+    @classmethod
+    def from_config(cls, config: ModelConfig) -> "Sparsemax":
+        return cls(config.hidden, 2 * config.hidden)
+
+    def keys(self, states: Tensor) -> Tensor:
+        return self.W(states)
+
+    def attend(self, queries, memory: Memory, *, need_weights: bool = True):
+        scores = queries @ memory.keys.mT
+        if memory.mask is not None:
+            scores = scores.masked_fill(~memory.mask[:, None, :], -1e9)
+        weights = sparsemax(scores)
+        return self.mix(weights, memory), weights if need_weights else None
+
+
+class Other:
+    pass
+'''
+
+TINY = (
+    *("--data", "bilderbuch", "--epochs", "2", "--set", "data.bilderbuch.pairs=200"),
+    *("--set", "model.embedding=16", "--set", "model.hidden=16", "--set", "model.key=16"),
+    *("--set", "train.select_by=loss", "--set", "train.bleu=false", "--set", "text.vocabulary_size=400"),
+)
+SENTENCE = "Der kleine Hund schläft."
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("own") / "mine.py"
+    path.write_text(SPARSEMAX, encoding="utf-8")
+    return path
+
+
+@pytest.fixture(scope="module")
+def trained(file: Path) -> Path:
+    """A run that was trained with the mechanism, through the command line."""
+    place = file.parent / "run"
+    answer = run("train", "quick", *TINY, "--attention", f"{file}:Sparsemax", "--out", str(place), "--json")
+    assert answer.returncode == 0, answer.stderr
+    assert answer.stdout.startswith("executed\n")
+    return place
+
+
+@pytest.fixture(autouse=True)
+def _forget_loaded_mechanisms() -> Iterator[None]:
+    yield
+    for name in [name for name in MECHANISMS if ":" in name]:
+        del MECHANISMS[name], MECHANISM_FILES[name]
+
+
+def test_the_run_records_the_mechanism_and_keeps_its_code(trained: Path, file: Path) -> None:
+    assert 'attention = "mine.py:Sparsemax"' in (trained / "config.toml").read_text(encoding="utf-8")
+    assert (trained / "mine.py").read_bytes() == file.read_bytes()
+
+
+def test_it_is_executed_only_if_it_is_named(
+    trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for command in (
+        ("translate", "--model", trained, SENTENCE),
+        ("evaluate", trained, "--split", "val"),
+        ("diagram", "--model", trained, SENTENCE),
+        ("patterns", trained),
+        ("faithfulness", trained),
+    ):
+        answer = augenmerk(monkeypatch, capsys, *command)
+        assert (answer.code, answer.out) == (2, "")
+        assert "--attention" in answer.err
+        assert "mine.py:Sparsemax" in answer.err
+    moved = tmp_path / "mine.py"
+    shutil.copy(trained / "mine.py", moved)
+    named = ("--attention", f"{moved}:Sparsemax")
+    out = augenmerk(monkeypatch, capsys, "translate", "--model", trained, *named, "--json", SENTENCE).out
+    assert out.startswith("executed\n")
+    weights = json.loads(out.removeprefix("executed\n"))["attention"]
+    assert all(sum(row) == pytest.approx(1.0, abs=1e-4) for row in weights)
+
+
+def test_in_python(trained: Path) -> None:
+    with pytest.raises(AugenmerkError, match="which runs only if"):
+        load(trained)
+    name = load_mechanism(f"{trained / 'mine.py'}:Sparsemax")
+    assert name == "mine.py:Sparsemax"
+    translation = load(trained).translate(SENTENCE)
+    torch.testing.assert_close(translation.attention.sum(1), torch.ones(len(translation.target_words)))
+
+
+def test_training_can_be_resumed_with_the_same_flag(
+    trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    place = tmp_path / "run"
+    shutil.copytree(trained, place)
+    (place / "result.json").unlink()
+    resume = ("train", "--resume", "--out", place)
+    answer = augenmerk(monkeypatch, capsys, *resume)
+    assert answer.code == 2
+    assert "--attention" in answer.err
+    assert augenmerk(monkeypatch, capsys, *resume, "--attention", f"{place / 'mine.py'}:Sparsemax").code == 0
+    assert (place / "result.json").exists()
+
+
+def test_bad_names_and_files_get_a_sentence(file: Path, tmp_path: Path) -> None:
+    broken = tmp_path / "broken.py"
+    broken.write_text("def", encoding="utf-8")
+    for place, complaint in (
+        ("mine", "is not a mechanism in a file"),
+        (f"{tmp_path / 'absent.py'}:A", "there is no such file"),
+        (f"{file}:Absent", "has no class 'Absent'"),
+        (f"{file}:Other", "has no class 'Other'"),
+        (f"{broken}:A", "cannot be loaded: SyntaxError"),
+    ):
+        with pytest.raises(AugenmerkError, match=complaint):
+            load_mechanism(place)
+
+
+def test_every_mechanism_of_the_settings_has_a_class_and_none_else() -> None:
+    from augenmerk.config import ATTENTIONS
+
+    assert set(ATTENTIONS) == set(MECHANISMS)
+    for name in ATTENTIONS:
+        model = build_model(ModelConfig(attention=name, embedding=8, hidden=8, key=8), 20, 20)
+        assert isinstance(model.attention, Attention)
+        assert type(model.attention) is MECHANISMS[name]
