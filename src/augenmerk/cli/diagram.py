@@ -13,16 +13,15 @@ from augenmerk.device import choose_device
 from augenmerk.diagrams import (
     AttentionMap,
     Card,
+    Chart,
     draw_heat_map,
-    draw_lines,
-    embedded,
-    html_map,
-    index_page,
-    terminal_map,
+    draw_line_diagram,
+    render_index_page,
+    render_terminal_map,
 )
 from augenmerk.errors import AugenmerkError
 from augenmerk.evaluate import open_data
-from augenmerk.figures import FORMATS, Theme, picture_format, save, theme_named
+from augenmerk.figures import FORMATS, Theme, get_picture_format, get_theme, save_figure
 from augenmerk.storage import atomic_write, make_folder
 from augenmerk.translate import TextTranslator, Translation, load
 
@@ -31,7 +30,7 @@ if TYPE_CHECKING:
 
 VIEWS: Mapping[str, Callable[[Sequence[AttentionMap], Theme], "Figure"]] = {
     "heat": draw_heat_map,
-    "lines": draw_lines,
+    "lines": draw_line_diagram,
 }
 LONG = 16
 """Source words beyond which a map takes the whole width of the page."""
@@ -88,7 +87,7 @@ class Wish:
             if self.view == "lines":
                 raise AugenmerkError("A terminal cannot draw lines; give --out FILE.svg, or --view heat.")
         elif self.count is None:
-            picture_format(self.out)
+            get_picture_format(self.out)
         elif self.out.exists() and not self.out.is_dir():
             raise AugenmerkError(f"{self.out} is a file; many diagrams need a folder for --out.")
 
@@ -106,7 +105,7 @@ class Drawn:
 def run(wish: Wish, json: bool) -> None:
     """Translates, draws, and says where the pictures are."""
     wish.check()
-    theme = theme_named(wish.theme)
+    theme = get_theme(wish.theme)
     device = choose_device(wish.device)
     translators = [load(model, device) for model in wish.models]
     drawn = _translated(wish, translators)
@@ -116,7 +115,7 @@ def run(wish: Wish, json: bool) -> None:
         files, page = _write_page(wish, drawn, theme)
     elif wish.out is not None:
         files = [wish.out]
-        save(VIEWS[wish.view](drawn[0].maps, theme), wish.out)
+        save_figure(VIEWS[wish.view](drawn[0].maps, theme), wish.out)
     elif not json:
         for place, each in enumerate(drawn):
             _print(each, theme, first=place == 0)
@@ -136,7 +135,9 @@ def _translated(wish: Wish, translators: Sequence[TextTranslator]) -> list[Drawn
     for place, (index, _, reference) in enumerate(chosen):
         translations = [translations[place] for translations in by_model]
         maps = [
-            translation.attention_map(subwords=wish.subwords, title=title, reference=reference)
+            AttentionMap.from_translation(
+                translation, subwords=wish.subwords, title=title, reference=reference
+            )
             for translation, title in zip(translations, titles, strict=True)
         ]
         drawn.append(Drawn(index, reference, translations, maps))
@@ -181,7 +182,7 @@ def _write_page(wish: Wish, drawn: Sequence[Drawn], theme: Theme) -> tuple[list[
     digits = len(str(len(drawn)))
     for number, each in enumerate(drawn, 1):
         path = wish.out / f"{number:0{digits}}-{wish.split}-{each.index}.{wish.format}"
-        save(VIEWS[wish.view](each.maps, theme), path)
+        save_figure(VIEWS[wish.view](each.maps, theme), path)
         files.append(path)
         cards.append(_card(wish, number, each, path.name))
     page = wish.out / "index.html"
@@ -190,22 +191,28 @@ def _write_page(wish: Wish, drawn: Sequence[Drawn], theme: Theme) -> tuple[list[
         f"{len(drawn)} sentences of {wish.split}, drawn by lot (seed {wish.seed}), as translated by {names}. "
         + HOW_TO_READ[wish.view]
     )
-    atomic_write(page, [index_page(f"Attention of {names}", intro, cards).encode()])
+    atomic_write(page, [render_index_page(f"Attention of {names}", intro, cards).encode()])
     return files, page
 
 
 def _card(wish: Wish, number: int, each: Drawn, file: str) -> Card:
     # The sentences stand above the pictures, so these need not repeat the reference.
     maps = [replace(one, reference=None) for one in each.maps]
-    if wish.view == "heat":
-        pictures = [html_map(one, style=False) for one in maps]
-    else:
-        pictures = [embedded(lambda theme: VIEWS[wish.view](maps, theme), "Which words attend to which")]
+    charts = []
+    if wish.view == "lines":
+        charts = [Chart.draw(lambda theme: draw_line_diagram(maps, theme), "Which words attend to which")]
     names = [one.title or "translation" for one in maps]
     texts = {name: translation.text for name, translation in zip(names, each.translations, strict=True)}
     sentences = {"source": each.translations[0].source, **texts, "reference": each.reference or ""}
     wide = any(len(one.source_words) > LONG for one in maps)
-    return Card(f"{number} · {wish.split} {each.index}", pictures, sentences, wide=wide, file=file)
+    return Card(
+        heading=f"{number} · {wish.split} {each.index}",
+        maps=() if charts else maps,
+        charts=charts,
+        sentences=sentences,
+        wide=wide,
+        file=file,
+    )
 
 
 def _print(each: Drawn, theme: Theme, *, first: bool) -> None:
@@ -216,7 +223,7 @@ def _print(each: Drawn, theme: Theme, *, first: bool) -> None:
     for translation, one in zip(each.translations, each.maps, strict=True):
         title = f"[dim]{escape(one.title)}:[/] " if one.title else ""
         out().print(f"\n{title}{escape(translation.text)}", soft_wrap=True)
-        out().print(terminal_map(one, out().width, theme), soft_wrap=True)
+        out().print(render_terminal_map(one, out().width, theme), soft_wrap=True)
         if one.note:
             out().print(f"[dim]{escape(one.note)}[/]", soft_wrap=True)
     if each.reference is not None:

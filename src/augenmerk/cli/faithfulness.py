@@ -11,10 +11,10 @@ from rich.table import Table
 from augenmerk.cli.splits import OpenedSplit, SplitWish
 from augenmerk.cli.terminal import err, out, print_json
 from augenmerk.device import choose_device
-from augenmerk.diagrams import AttentionMap, Card, draw_heat_map, html_map, index_page
+from augenmerk.diagrams import AttentionMap, Card, draw_heat_map, render_index_page
 from augenmerk.errors import AugenmerkError
 from augenmerk.faithfulness import REPLACEMENTS, Faithfulness, measure_faithfulness, summarise
-from augenmerk.figures import DARK, save
+from augenmerk.figures import DARK, save_figure
 from augenmerk.storage import atomic_write
 from augenmerk.translate import load
 
@@ -72,9 +72,9 @@ def run(wish: Wish, json: bool) -> None:
 def _map(one: Faithfulness) -> AttentionMap:
     figures = {"log p": one.word_log_probabilities, **one.drops}
     # Rounded, and nought without a sign: nobody wants to read -0.00.
-    beside = {name: [round(value, 2) + 0.0 for value in values] for name, values in figures.items()}
-    shown = one.translation.attention_map()
-    return replace(shown, beside=beside, note=f"{shown.note} {NOTE}" if shown.note else NOTE)
+    columns = {name: [round(value, 2) + 0.0 for value in values] for name, values in figures.items()}
+    shown = AttentionMap.from_translation(one.translation)
+    return replace(shown, extra_columns=columns, note=f"{shown.note} {NOTE}" if shown.note else NOTE)
 
 
 def _write(wish: Wish, folder: Path, chosen: Mapping[int, Faithfulness], summary: Mapping[str, Any]) -> None:
@@ -84,11 +84,11 @@ def _write(wish: Wish, folder: Path, chosen: Mapping[int, Faithfulness], summary
     for number, (index, one) in enumerate(chosen.items(), 1):
         name = f"{number:0{digits}}-{summary['split']}-{index}.svg"
         shown = _map(one)
-        save(draw_heat_map([shown], DARK), folder / name)
+        save_figure(draw_heat_map([shown], DARK), folder / name)
         cards.append(
             Card(
                 heading=f"{number} · {summary['split']} {index}",
-                pictures=[html_map(shown, style=False)],
+                maps=[shown],
                 sentences={"source": one.translation.source, "translation": one.translation.text},
                 file=name,
             )
@@ -105,7 +105,7 @@ def _write(wish: Wish, folder: Path, chosen: Mapping[int, Faithfulness], summary
         f"{summary['permuted']['perplexity']:.2f}."
     )
     title = f"Does {wish.run.resolve().name} use what it shows?"
-    atomic_write(folder / "index.html", [index_page(title, intro, cards).encode()])
+    atomic_write(folder / "index.html", [render_index_page(title, intro, cards).encode()])
 
 
 def _document(index: int, one: Faithfulness) -> dict[str, Any]:

@@ -12,11 +12,18 @@ from rich.table import Table
 from augenmerk.cli.splits import OpenedSplit, SplitWish
 from augenmerk.cli.terminal import err, out, print_json
 from augenmerk.device import choose_device
-from augenmerk.diagrams import draw_heat_map
+from augenmerk.diagrams import AttentionMap, draw_heat_map
 from augenmerk.errors import AugenmerkError
-from augenmerk.figures import DARK, save
-from augenmerk.patterns import KINDS, Finding, Kind, find_patterns, strongest, summarise
-from augenmerk.patterns.page import patterns_page
+from augenmerk.figures import DARK, save_figure
+from augenmerk.patterns import (
+    KINDS,
+    Kind,
+    PatternMatch,
+    find_patterns,
+    select_strongest,
+    summarise_patterns,
+)
+from augenmerk.patterns.page import render_patterns_page
 from augenmerk.storage import atomic_write
 from augenmerk.translate import load
 
@@ -43,41 +50,46 @@ def run(wish: Wish, json: bool) -> None:
     device = choose_device(wish.device)
     split = OpenedSplit.of(wish)
     translations = split.attended(wish, load(wish.run, device))
-    findings = find_patterns(split.pairs, translations, split.bitext.source_language)
+    matches = find_patterns(split.pairs, translations, split.bitext.source_language)
     summary = {
         "run": str(wish.run),
         "split": split.name,
         "of": "references" if wish.reference else "translations",
-        **summarise(split.pairs, findings, of_references=wish.reference),
+        **summarise_patterns(split.pairs, matches, of_references=wish.reference),
     }
-    chosen = strongest(findings, cast(Kind | None, wish.kind), wish.top)
+    chosen = select_strongest(matches, cast(Kind | None, wish.kind), wish.top)
     if wish.out is not None:
         with err().status("drawing"):
-            _write(wish, wish.out, findings, chosen, summary)
+            _write(wish, wish.out, matches, chosen, summary)
         err().print(f"[dim]Drawn:[/] {escape(str(wish.out / 'index.html'))}", soft_wrap=True)
     if not chosen and wish.kind is not None:
         err().print(f"No sentence of {escape(split.name)} is of the kind '{wish.kind}'.", soft_wrap=True)
     if json:
-        print_json([finding.to_dict() for finding in chosen])
+        print_json([match.to_dict() for match in chosen])
         return
     _print_summary(summary)
-    for finding in chosen:
-        _print_finding(finding)
+    for match in chosen:
+        _print_match(match)
 
 
 def _write(
-    wish: Wish, folder: Path, findings: Sequence[Finding], chosen: Sequence[Finding], summary: dict[str, Any]
+    wish: Wish,
+    folder: Path,
+    matches: Sequence[PatternMatch],
+    chosen: Sequence[PatternMatch],
+    summary: dict[str, Any],
 ) -> None:
     """Numbered pictures, the page that shows them, and all of it as JSON."""
     files = []
     digits = len(str(len(chosen)))
-    for number, finding in enumerate(chosen, 1):
-        name = f"{number:0{digits}}-{finding.pattern.kind}-{finding.index}.svg"
-        reference = None if wish.reference else finding.pair.target
-        save(draw_heat_map([finding.translation.attention_map(reference=reference)], DARK), folder / name)
+    for number, match in enumerate(chosen, 1):
+        name = f"{number:0{digits}}-{match.pattern.kind}-{match.index}.svg"
+        reference = None if wish.reference else match.pair.target
+        shown = AttentionMap.from_translation(match.translation, reference=reference)
+        save_figure(draw_heat_map([shown], DARK), folder / name)
         files.append(name)
     title = f"Patterns in the attention of {wish.run.resolve().name}"
-    page = patterns_page(title, _intro(wish, summary, len(chosen)), chosen, findings, summary, files)
+    page = render_patterns_page(title, _intro(wish, summary, len(chosen)), chosen, matches, summary, files)
     atomic_write(folder / "index.html", [page.encode()])
     for name, document in (("summary", summary), ("patterns", [one.to_dict() for one in chosen])):
         text = json_format.dumps(document, ensure_ascii=False, indent=2)
@@ -124,11 +136,11 @@ def _figure(value: float | None) -> str:
     return "-" if value is None else f"{value:.3f}"
 
 
-def _print_finding(finding: Finding) -> None:
+def _print_match(match: PatternMatch) -> None:
     out().print()
     out().print(
-        f"[dim]{finding.index}[/]  [bold]{finding.pattern.kind}[/]  {escape(finding.pattern.verdict)}",
+        f"[dim]{match.index}[/]  [bold]{match.pattern.kind}[/]  {escape(match.pattern.verdict)}",
         soft_wrap=True,
     )
-    out().print(f"   {escape(finding.translation.source)}", soft_wrap=True)
-    out().print(f"   {escape(finding.translation.text)}", soft_wrap=True)
+    out().print(f"   {escape(match.translation.source)}", soft_wrap=True)
+    out().print(f"   {escape(match.translation.text)}", soft_wrap=True)

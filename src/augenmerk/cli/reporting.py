@@ -7,11 +7,11 @@ from rich.markup import escape
 
 from augenmerk.cli.terminal import err, print_json
 from augenmerk.errors import AugenmerkError
-from augenmerk.report import csv_table, latex_table, markdown_table, report_page
+from augenmerk.report import format_csv, format_latex, format_markdown, render_report
 from augenmerk.storage import atomic_write
 from augenmerk.study.result import StudyResult
 
-WRITERS = {"html": report_page, "markdown": markdown_table, "latex": latex_table, "csv": csv_table}
+WRITERS = {"html": render_report, "markdown": format_markdown, "latex": format_latex, "csv": format_csv}
 
 
 def run(place: Path, format: str, file: Path | None, json: bool) -> None:  # noqa: A002

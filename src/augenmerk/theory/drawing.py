@@ -5,7 +5,7 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
-from augenmerk.figures import Theme, drawing
+from augenmerk.figures import Theme, use_theme
 from augenmerk.theory.drawing_noise import draw_heads, draw_lean, draw_swing
 from augenmerk.theory.drawing_reach import draw_averaging, draw_copying
 from augenmerk.theory.drawing_self import draw_projections, draw_scaling, draw_self
@@ -24,5 +24,5 @@ _BY_TASK: Mapping[str, Callable[[Any, Theme], Figure]] = {
 
 
 def draw(finding: Finding, theme: Theme) -> Figure:
-    with drawing(theme, formulas=True):
+    with use_theme(theme, formulas=True):
         return _BY_TASK[finding.task](finding.picture(), theme)

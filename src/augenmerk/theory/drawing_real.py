@@ -7,7 +7,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from augenmerk.figures import Theme, drawing
+from augenmerk.figures import Theme, use_theme
 from augenmerk.theory.attention import Array
 from augenmerk.theory.labels import label_points
 from augenmerk.theory.real import StepView
@@ -22,7 +22,7 @@ def draw_step(view: StepView, source: Sequence[str], produced: str, theme: Theme
     if len(source) > MOST_TOKENS:
         title += f": {MOST_TOKENS} largest of {len(source)} weights"
         view, source = _most_attended(view, source)
-    with drawing(theme):
+    with use_theme(theme):
         figure = Figure(figsize=(10.0, max(4.0, 1.6 + 0.3 * len(source))), layout="constrained")
         left, right = figure.subplots(1, 2)
         _draw_weights(left, view, source, theme)
