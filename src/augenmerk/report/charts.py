@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
+from augenmerk.diagrams.attention_map import shorten_word
 from augenmerk.figures import Theme, use_theme
-from augenmerk.study.result import BeamRow, StudyResult
+from augenmerk.study.result import BeamRow, ComparisonResult, StudyResult
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -94,7 +95,7 @@ def draw_effects(result: StudyResult, theme: Theme) -> Figure:
             runs = [seed.difference for seed in each.seeds]
             axes.plot(runs, [place + 0.24] * len(runs), "|", color=theme.ink, alpha=0.55, markersize=6)
         axes.axvline(0, color=theme.ink, linewidth=1, alpha=0.7)
-        axes.set_yticks(range(len(compared)), [f"{each.variant} − {each.against}" for each in compared])
+        axes.set_yticks(range(len(compared)), [_label_difference(each) for each in compared])
         axes.set_ylim(len(compared) - 0.45, -0.6)
         axes.tick_params(axis="y", length=0)
         axes.spines["left"].set_visible(False)
@@ -120,7 +121,7 @@ def draw_beams(result: StudyResult, split: str, theme: Theme) -> Figure:
                     low, high = [row.bleu_low for row in rows], [row.bleu_high for row in rows]
                     axes.fill_between(widths, low, high, color=colour, alpha=0.22, linewidth=0)
                 line = axes.plot(widths, values, style, color=colour, linewidth=2, marker="o", markersize=4)
-                line[0].set_label(variant.name)
+                line[0].set_label(shorten_word(variant.name))
             axes.set_xscale("log")
             axes.set_xticks(beams, map(str, beams))
             axes.minorticks_off()
@@ -158,6 +159,12 @@ def _choose_look(number: int, theme: Theme) -> tuple[str, str]:
     return theme.series[number % colours], LINE_STYLES[number // colours % len(LINE_STYLES)]
 
 
+def _label_difference(each: ComparisonResult) -> str:
+    """Names both variants, in two lines if they are long: the chart needs room too."""
+    variant, against = shorten_word(each.variant), shorten_word(each.against)
+    return f"{variant}{chr(10) if len(variant + against) > 24 else ' '}− {against}"
+
+
 def _label_ends(axes: Axes, ends: Sequence[tuple[float, float, str, str]]) -> None:
     """Writes each name at the end (x, y) of its line in its colour, moved so that no two overlap."""
     low, high = axes.get_ylim()
@@ -165,7 +172,7 @@ def _label_ends(axes: Axes, ends: Sequence[tuple[float, float, str, str]]) -> No
     places = move_apart([y for _, y, _, _ in ordered], (high - low) * 0.065)
     for (x, _, name, colour), y in zip(ordered, places, strict=True):
         axes.annotate(
-            name,
+            shorten_word(name),
             (x, y),
             xytext=(8, 0),
             textcoords="offset points",
