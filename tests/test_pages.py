@@ -1,7 +1,9 @@
 """No text becomes markup on any page, whichever field it is in; and if it did, no browser would run it."""
 
+import re
 from collections.abc import Callable
 from dataclasses import fields, replace
+from functools import cache
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -112,9 +114,14 @@ PAGES: dict[str, Callable[[str], str]] = {
 }
 
 
+@cache
+def render(page: str, text: str) -> str:
+    return PAGES[page](text)
+
+
 @pytest.mark.parametrize("page", PAGES)
 def test_text_stays_text(page: str) -> None:
-    hostile, harmless = (Elements(PAGES[page](text)).found for text in (HOSTILE, "word"))
+    hostile, harmless = (Elements(render(page, text)).found for text in (HOSTILE, "word"))
     assert hostile == harmless
 
 
@@ -124,12 +131,18 @@ def test_a_study_is_filled_wherever_there_is_text() -> None:
     assert study.provenance.data[0].sha256 == study.variants[0].runs[0].run == study.question == HOSTILE
 
 
+@pytest.mark.parametrize("page", ["report", "patterns", "index"])
+def test_every_page_forbids_scripts(page: str) -> None:
+    [policy] = re.findall('http-equiv="Content-Security-Policy" content="([^"]*)"', render(page, "word"))
+    assert policy.startswith("default-src 'none'; style-src 'unsafe-inline'; img-src data:;")
+
+
 @pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine: pages are not tried in a browser")
 def test_a_browser_runs_nothing_of_it(tmp_path: Path) -> None:
     with Browser(tmp_path / "profile") as browser:
-        for name, render in PAGES.items():
+        for name in PAGES:
             page = tmp_path / f"{name}.html"
-            page.write_text(render(HOSTILE), encoding="utf-8")
+            page.write_text(render(name, HOSTILE), encoding="utf-8")
             browser.events.clear()
             browser.open(page)
             assert browser.evaluate("document.title") != "pwned"
@@ -139,12 +152,14 @@ def test_a_browser_runs_nothing_of_it(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine: pages are not tried in a browser")
-@pytest.mark.parametrize("page", ["report", "patterns", "index"])
-def test_the_policy_of_a_page_stops_scripts(page: str, tmp_path: Path) -> None:
-    """Even if a text did become markup."""
-    file = tmp_path / "page.html"
-    file.write_text(PAGES[page]("word").replace("</main>", HOSTILE + "</main>"), encoding="utf-8")
+def test_the_policy_stops_scripts_even_if_a_text_became_markup(tmp_path: Path) -> None:
+    page = render("index", "word").replace("</main>", f"{HOSTILE}</main>")
+    without_policy = re.sub("<meta http-equiv[^>]*>", "", page)
     with Browser(tmp_path / "profile") as browser:
-        browser.open(file)
-        assert browser.evaluate("document.querySelectorAll('script, [onerror]').length") == 2
-        assert browser.evaluate("document.title").startswith("word")
+        for text, title in ((page, "word"), (without_policy, "pwned")):
+            file = tmp_path / f"{title}.html"
+            file.write_text(text, encoding="utf-8")
+            browser.events.clear()
+            browser.open(file)
+            assert browser.evaluate("document.querySelectorAll('script, [onerror]').length") == 2
+            assert browser.evaluate("document.title") == title
