@@ -157,13 +157,17 @@ def format_word(word: str) -> str:
 
 def shorten_word(word: str) -> str:
     """Returns a word as pictures and the terminal show it: as `format_word`, but cut if it is too long."""
-    shown = format_word(word)
-    if len(shown) <= MAX_WORD_LENGTH:
-        return shown
+    return shorten_text(format_word(word))
+
+
+def shorten_text(text: str) -> str:
+    """Returns a text cut to `MAX_WORD_LENGTH` characters."""
+    if len(text) <= MAX_WORD_LENGTH:
+        return text
     kept = MAX_WORD_LENGTH - 1
-    while kept > 1 and unicodedata.category(shown[kept]).startswith("M"):
+    while kept > 1 and unicodedata.category(text[kept]).startswith("M"):
         kept -= 1  # an accent stays with its letter
-    return shown[:kept] + "…"
+    return text[:kept] + "…"
 
 
 def format_weight(weight: float) -> str:

@@ -96,7 +96,6 @@ def _make_environment() -> Environment:
         "heat_colours": lambda theme: get_heat_colours(theme, LEVELS),
         "page_colour": lambda theme: blend(theme.paper, theme.ink, 0.96),
         "link": lambda name: quote(name, safe="", errors="replace"),
-        "checked": _check_size,
     }
     environment.globals |= {"END": END, "LIGHT": LIGHT, "DARK": DARK}
     return environment
@@ -105,8 +104,3 @@ def _make_environment() -> Environment:
 def _name_word(word: str) -> str:
     """Returns a word for a sentence about it, with marks around it that isolate its writing direction."""
     return "end of sentence" if word == END else f"\u2068{format_word(word)}\u2069"
-
-
-def _check_size(one: AttentionMap) -> AttentionMap:
-    one.check_size()
-    return one

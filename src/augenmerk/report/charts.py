@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from augenmerk.diagrams.attention_map import shorten_word
+from augenmerk.diagrams.attention_map import shorten_text
 from augenmerk.figures import Theme, use_theme
 from augenmerk.study.result import BeamRow, ComparisonResult, StudyResult
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 WIDTH = 5.4
 """Inches: small enough that text can be read on a phone, where a chart is as wide as the screen."""
 LINE_STYLES = ("-", "--", ":", "-.")
-"""Told apart by these are variants beyond the number of colours."""
+"""The second style is for variants beyond the number of colours, and so on."""
 CURVES = {
     "validation_loss": "validation loss",
     "validation_bleu": "validation BLEU, greedy",
@@ -121,7 +121,7 @@ def draw_beams(result: StudyResult, split: str, theme: Theme) -> Figure:
                     low, high = [row.bleu_low for row in rows], [row.bleu_high for row in rows]
                     axes.fill_between(widths, low, high, color=colour, alpha=0.22, linewidth=0)
                 line = axes.plot(widths, values, style, color=colour, linewidth=2, marker="o", markersize=4)
-                line[0].set_label(shorten_word(variant.name))
+                line[0].set_label(shorten_text(variant.name))
             axes.set_xscale("log")
             axes.set_xticks(beams, map(str, beams))
             axes.minorticks_off()
@@ -161,7 +161,7 @@ def _choose_look(number: int, theme: Theme) -> tuple[str, str]:
 
 def _label_difference(each: ComparisonResult) -> str:
     """Names both variants, in two lines if they are long: the chart needs room too."""
-    variant, against = shorten_word(each.variant), shorten_word(each.against)
+    variant, against = shorten_text(each.variant), shorten_text(each.against)
     return f"{variant}{chr(10) if len(variant + against) > 24 else ' '}− {against}"
 
 
@@ -172,7 +172,7 @@ def _label_ends(axes: Axes, ends: Sequence[tuple[float, float, str, str]]) -> No
     places = move_apart([y for _, y, _, _ in ordered], (high - low) * 0.065)
     for (x, _, name, colour), y in zip(ordered, places, strict=True):
         axes.annotate(
-            shorten_word(name),
+            shorten_text(name),
             (x, y),
             xytext=(8, 0),
             textcoords="offset points",
