@@ -79,7 +79,7 @@ def encode(tokenizer: Tokenizer, parts: Sequence[Numbered]) -> Flat:
     return Flat(np.concatenate(ids), np.concatenate([[0], np.cumsum(np.concatenate(lengths))]))
 
 
-class TokensAside:
+class BackgroundTokenizer:
     """Processes that wait, once it is made, for `begin`.
 
     They are forked, so they have to be made before there is a CUDA context.

@@ -2,22 +2,24 @@
 
 import time
 from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 from typing import Any
 
 import sacrebleu.tokenizers.tokenizer_13a  # noqa: F401  which sacrebleu imports when it first scores
 import torch
 import torch._dynamo  # which the first optimizer imports, in seconds
-from background_tokenizing import TokensAside
+from background_tokenizing import BackgroundTokenizer
 
 from augenmerk.batching import ParallelTokens, PlannedBatch, TokenTable, encode_pairs
 from augenmerk.bitext import SentencePair
 from augenmerk.config import RunConfig
 from augenmerk.engine import Engine
-from augenmerk.evaluate import measure_bleu
-from augenmerk.model.translator import Translator
+from augenmerk.model import TranslationModel, build_model
+from augenmerk.scores import bleu_of
+from augenmerk.search.continuations import likeliest, token_mask
 from augenmerk.text import TokenizerPair
 from augenmerk.train import learning_rate
-from augenmerk.translate import hypotheses_of
+from augenmerk.translate import Translator
 
 WIDTHS = (12, 16, 20, 24, 28, 32, 40)
 """Batches of subwords, source and target alike, are padded to these: few shapes, few CUDA graphs."""
@@ -81,22 +83,40 @@ def train(engine: Engine, config: RunConfig, tokens: ParallelTokens) -> None:
             step += 1
 
 
-def make_model(config: RunConfig, vocabulary: int) -> Translator:
+def make_model(config: RunConfig, vocabulary: int) -> TranslationModel:
     torch.manual_seed(config.train.seed)
-    return Translator(config.model, vocabulary, vocabulary)
+    return build_model(config.model, vocabulary, vocabulary)
 
 
-def make_tiny(config: RunConfig) -> Translator:
+def make_tiny(config: RunConfig) -> TranslationModel:
     sizes = {"embedding": 8, "hidden": 8, "key": 8}
     return make_model(config.model_copy(update={"model": config.model.model_copy(update=sizes)}), TINY)
 
 
-def waken(tiny: Translator, config: RunConfig, device: torch.device) -> None:
-    """Starts the GPU, and loads its libraries and most kernels, with a model that costs nothing else."""
+def warm_up(tiny: TranslationModel, config: RunConfig, device: torch.device) -> None:
+    """Starts the GPU and loads its libraries and most kernels by training and running a tiny model."""
     engine = Engine(tiny, config.train, device)
     tiny.train()
     engine.prepare([(2, 4, 4)], TINY)
-    hypotheses_of(tiny, TokenTable.of([[4, 5], [6]]).to(device), config.search)
+    with torch.inference_mode():
+        src = torch.tensor([[4, 5], [6, 7]], device=device)
+        source = tiny.eval().encode(src, torch.ones_like(src, dtype=torch.bool))
+        log_probs, _, _ = tiny.step(src[:, :1], source.start, source.memory)
+        likeliest(log_probs, token_mask(TINY, True, device))
+
+
+def list_ids(table: TokenTable) -> list[list[int]]:
+    """Returns the sentences of a table as lists of ids."""
+    flat, bounds = table.flat.tolist(), table.bounds.tolist()
+    return [flat[start:end] for start, end in pairwise(bounds)]
+
+
+def measure_bleu(translator: Translator, sources: list[list[int]], pairs: list[SentencePair]) -> float:
+    """Translates sources, which are ids, and returns the BLEU against the targets of the pairs."""
+    target = translator.tokenizers.target
+    found = translator.decode(sources, translator.config.search)
+    texts = target.decode_batch(best[0].ids for best in found)
+    return bleu_of(texts, [pair.target for pair in pairs], lowercase=target.lowercase)
 
 
 class Race:
@@ -108,11 +128,13 @@ class Race:
         self.config = config
         self.splits = splits
         self.device = device
-        self._aside = None
+        self._background = None
         if device.type == "cuda":
             torch.set_num_threads(1)  # only the first weights are made here, and other cores are tokenising
             pairs, val = splits[config.data.train], splits[config.data.validation]
-            self._aside = TokensAside(config.text, pairs, val, sample=SAMPLE, longest=WIDTHS[-1] - 1)
+            self._background = BackgroundTokenizer(
+                config.text, pairs, val, sample=SAMPLE, longest=WIDTHS[-1] - 1
+            )
 
     def run(self, scored: str) -> dict[str, Any]:
         """One run against the clock, and what it was worth on a split."""
@@ -120,32 +142,31 @@ class Race:
         aside: dict[str, float] = {}
         pairs, val = self.splits[config.data.train], self.splits[config.data.validation]
         size, watch = config.text.vocabulary_size, Stopwatch()
-        if self._aside is None:
+        if self._background is None:
             tokenizers, tokens, val_tokens = tokenise(config, pairs, val)
             watch.lap("tokenising")
             model = make_model(config, size)
             engine = Engine(model, config.train, device)
             watch.lap("making the model")
         else:
-            self._aside.begin()
+            self._background.begin()
             model, engine = self._start(size, watch)
             model.train()
             engine.prepare([(config.train.batch_size, width, width) for width in WIDTHS], size)
             watch.lap("recording graphs")
-            aside, tokenizers, tokens, val_tokens = self._aside.result()
+            aside, tokenizers, tokens, val_tokens = self._background.result()
             watch.lap("waiting for the tokeniser")
         assert tokenizers.target.size == size, "the vocabulary is smaller than asked for"
         tokens, val_tokens = tokens.to(device), val_tokens.to(device)
         train(engine, config, tokens)
         watch.lap("training")
-        engine.show(model)
-        measured = measure_bleu(
-            model, tokenizers, val_tokens.source, [pair.target for pair in val], config.search
-        )
+        engine.copy_averaged_weights(model)
+        translator = Translator([model.eval()], tokenizers, config)
+        measured = measure_bleu(translator, list_ids(val_tokens.source), val)
         watch.lap("validation")
         test = self.splits[scored]
-        sources = TokenTable.of(tokenizers.source.encode_ids([pair.source for pair in test])).to(device)
-        bleu = measure_bleu(model, tokenizers, sources, [pair.target for pair in test], config.search)
+        ids = tokenizers.source.encode_ids([pair.source for pair in test])
+        bleu = measure_bleu(translator, ids, test)
         return {
             "seconds": watch.total(),
             "laps": watch.laps,
@@ -156,10 +177,10 @@ class Race:
             "parameters": sum(parameter.numel() for parameter in model.parameters()),
         }
 
-    def _start(self, vocabulary: int, watch: Stopwatch) -> tuple[Translator, Engine]:
+    def _start(self, vocabulary: int, watch: Stopwatch) -> tuple[TranslationModel, Engine]:
         tiny = make_tiny(self.config)
         with ThreadPoolExecutor(1) as other:
-            started = other.submit(waken, tiny, self.config, self.device)
+            started = other.submit(warm_up, tiny, self.config, self.device)
             model = make_model(self.config, vocabulary)
             started.result()
         watch.lap("starting the GPU")

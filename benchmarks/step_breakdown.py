@@ -17,7 +17,7 @@ from augenmerk.batching import Batch
 from augenmerk.bench.machine import matrix_rate
 from augenmerk.config import load_config
 from augenmerk.engine import Engine
-from augenmerk.model.translator import Translator
+from augenmerk.model import build_model
 
 STEPS = 50
 KINDS = {
@@ -45,7 +45,7 @@ def main() -> None:
     arguments = parser.parse_args()
     config, device = load_config("quick", arguments.set), torch.device("cuda")
     B, W, V = arguments.batch, arguments.width, config.text.vocabulary_size
-    model = Translator(config.model, V, V).train()
+    model = build_model(config.model, V, V).train()
     engine = Engine(model, config.train, device)
     engine.prepare([(B, W, W)], V)
     ids = torch.randint(4, V, (B, W), device=device)

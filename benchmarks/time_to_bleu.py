@@ -34,7 +34,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from race import Race, make_tiny, waken
+from race import Race, make_tiny, warm_up
 
 from augenmerk.bitext import open_bitext
 from augenmerk.config import RunConfig, load_config
@@ -130,7 +130,7 @@ def show(row: dict[str, Any]) -> None:
 def hold_gpu(arguments: argparse.Namespace) -> None:
     """In a process of its own: uses the GPU's libraries once, and holds it until nobody wants it any more."""
     config = configure(arguments)
-    waken(make_tiny(config), config, torch.device("cuda"))
+    warm_up(make_tiny(config), config, torch.device("cuda"))
     print(READY, end="", flush=True)
     sys.stdin.read()
 

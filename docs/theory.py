@@ -1,10 +1,11 @@
 """Renews docs/theory.md: runs each command on the page, puts its output below it, and draws the figures.
-README's commands of the theory lab are renewed with it.
 
-    python docs/theory.py            renew
-    python docs/theory.py --check    only say what differs, exit code 1 if anything does
+The command of the theory lab in README.md is run as well.
 
-Numbers in the paragraphs are written by hand; each has to be one that a command of its section prints.
+    python docs/theory.py            renews the pages and figures
+    python docs/theory.py --check    only says what differs, with exit code 1 if anything does
+
+Numbers in the paragraphs are written by hand; a command of the same section has to print each of them.
 """
 
 import os
@@ -27,20 +28,20 @@ TASK = re.compile(r"\b1\.[1-7]\b")
 NUMBER = re.compile(r"\d+\.\d+%?|\d+%")
 
 
-def output_of(command: str) -> str:
+def run_command(command: str) -> str:
     result = CliRunner().invoke(app, shlex.split(command))
     if result.exception is not None:
         raise result.exception
     return "".join(line.rstrip() + "\n" for line in result.stdout.splitlines())
 
 
-def renewed(page: str) -> str:
-    """The page with the output that its commands have now."""
-    return BLOCK.sub(lambda block: f"```console\n$ augenmerk {block[1]}\n{output_of(block[1])}```", page)
+def renew_page(page: str) -> str:
+    """Returns the page with the current output of its commands."""
+    return BLOCK.sub(lambda block: f"```console\n$ augenmerk {block[1]}\n{run_command(block[1])}```", page)
 
 
-def numbers_from_nowhere(page: str) -> Iterator[str]:
-    """Numbers in the paragraphs of a section that none of its commands prints."""
+def find_unprinted_numbers(page: str) -> Iterator[str]:
+    """Yields the numbers in the paragraphs of a section that none of its commands prints."""
     for section in re.split(r"^## ", page, flags=re.MULTILINE):
         printed = set(NUMBER.findall(" ".join(block[2] for block in BLOCK.finditer(section))))
         values = {_value(number) for number in printed}
@@ -55,7 +56,7 @@ def _value(number: str) -> float:
 
 
 def _rounding(number: str) -> float:
-    """Half a unit of the last digit."""
+    """Returns half a unit of the last digit."""
     digits = len(number.rstrip("%").partition(".")[2]) + (2 if number.endswith("%") else 0)
     return 0.5000001 * 10.0**-digits
 
@@ -63,20 +64,20 @@ def _rounding(number: str) -> float:
 def draw_figures(page: str) -> None:
     os.chdir(PAGE.parent)
     for command in FIGURE.findall(page):
-        output_of(command)
+        run_command(command)
 
 
 def main() -> None:
     wrong = []
     for path in (PAGE, README):
         page = path.read_text(encoding="utf-8")
-        now = renewed(page)
+        now = renew_page(page)
         if "--check" not in sys.argv:
             path.write_text(now, encoding="utf-8", newline="\n")
         elif now != page:
             wrong.append(f"the output of a command in {path.name}; renew it with python docs/theory.py")
     page = PAGE.read_text(encoding="utf-8")
-    wrong += numbers_from_nowhere(page)
+    wrong += find_unprinted_numbers(page)
     if "--check" not in sys.argv:
         draw_figures(page)
     for each in wrong:

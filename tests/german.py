@@ -1,7 +1,7 @@
-"""A grammarian of German who reads what the author of bilderbuch wrote.
+"""A parser of German that checks the sentences of bilderbuch.
 
-Independent of the author: all they share is the lexicon (which words there are, their gender and plural, the
-objects a verb takes). `analyse` takes a sentence apart, or says why no German would write it.
+It shares only the lexicon with the generator (the words, their gender and plural, the objects of a verb).
+`analyse` returns the clauses of a sentence, or raises `Ungrammatical`.
 """
 
 import re
@@ -10,8 +10,7 @@ from dataclasses import dataclass, field, replace
 from importlib.resources import files
 from itertools import permutations
 
-from augenmerk.bitext.bilderbuch.entries import Verb
-from augenmerk.bitext.bilderbuch.lexicon import lexicon
+from augenmerk.bitext.bilderbuch.lexicon import LEXICON, Verb
 from tests.german_forms import (
     ALL,
     AUXILIARIES,
@@ -38,19 +37,19 @@ from tests.german_forms import (
 
 
 class Ungrammatical(Exception):  # noqa: N818 - a verdict on a sentence, not a failure
-    """Why no German would write this."""
+    """Raised with the reason why a sentence is not grammatical."""
 
 
 def _noun_slots() -> dict[str, Slots]:
     slots: dict[str, set[str]] = {}
-    for noun in lexicon().nouns:
+    for noun in LEXICON.nouns:
         gender, singular, plural = "mfn"[noun.gender], noun.german[0][0], noun.german[1][0]
         oblique = plural if is_weak(gender, singular, plural) else singular
         forms = ((singular, gender + "n"), (oblique, gender + "a"), (oblique, gender + "d"))
         plurals = ((plural, "pn"), (plural, "pa"), (dative_plural(plural), "pd")) if noun.counted else ()
         for form, slot in forms + plurals:
             slots.setdefault(form, set()).add(slot)
-    for name in lexicon().names:
+    for name in LEXICON.names:
         slots[name.lemma] = {"mfn"[name.gender] + case for case in "nad"}
     return {form: frozenset(found) for form, found in slots.items()}
 
@@ -61,11 +60,11 @@ ADJECTIVES = set(re.findall(r"^(\w+)(?::\w+)? *\| ([\w-]+) *\|", _ADJECTIVES, re
 """German and English, uninflected."""
 _PLAIN = {word for word, _ in ADJECTIVES}
 _ENDED = {adjective_stem(word) + end: end for word in _PLAIN for end in STRONG}
-_MANNER = {german for verb in lexicon().verbs for german, _ in verb.manner}
-_TIMES = {tuple(word for word, _ in time.german) for times in lexicon().adverbials.values() for time in times}
-_INSTRUMENTS = {noun.lemma for noun in lexicon().nouns if "instrument" in noun.kinds}
-_WITHOUT_ARTICLE = {name.lemma for name in lexicon().names}
-_WITHOUT_ARTICLE |= {noun.lemma for noun in lexicon().nouns if not noun.counted}
+_MANNER = {german for verb in LEXICON.verbs for german, _ in verb.manner}
+_TIMES = {tuple(word for word, _ in time.german) for times in LEXICON.adverbials.values() for time in times}
+_INSTRUMENTS = {noun.lemma for noun in LEXICON.nouns if "instrument" in noun.kinds}
+_WITHOUT_ARTICLE = {name.lemma for name in LEXICON.names}
+_WITHOUT_ARTICLE |= {noun.lemma for noun in LEXICON.nouns if not noun.counted}
 
 
 @dataclass(frozen=True)
@@ -107,7 +106,7 @@ def frame(verb: Verb) -> Frame:
     )
 
 
-_FRAMES = [frame(verb) for verb in lexicon().verbs]
+_FRAMES = [frame(verb) for verb in LEXICON.verbs]
 _FRAMES += [Frame("", stem, auxiliary="hat") for stem in (*CLAUSE_TAKING, *WEATHER)]
 _PREFIXES = {found.prefix for found in _FRAMES} - {""}
 _FINITE = {*MODALS, *MODALS.values(), *AUXILIARIES, *AUXILIARIES.values()}
@@ -149,7 +148,7 @@ class Clause:
 
 
 class _Reader:
-    """Cuts words into phrases."""
+    """Divides words into phrases."""
 
     def __init__(self, words: Sequence[str], place: int) -> None:
         self.words, self.place = words, place
@@ -237,7 +236,7 @@ class _Reader:
 
 
 def _coordinate(left: Phrase, right: Phrase) -> Phrase:
-    """A und B: plural, in a case that both can have."""
+    """Joins two phrases by `und`: plural, in a case that both can have."""
     words, place = (*left.words, "und", *right.words), left.place
     if left.kind == right.kind == "adverb":
         return replace(left, words=words)
@@ -252,7 +251,7 @@ def _coordinate(left: Phrase, right: Phrase) -> Phrase:
 
 
 def _subject_again(clause: list[Phrase]) -> Phrase:
-    """The subject of a clause, which the next one leaves out: Das Kind lacht und singt."""
+    """Returns the subject of a clause, which the next one leaves out: Das Kind lacht und singt."""
     for phrase in clause:
         if phrase.kind == "noun" and "n" in phrase.cases:
             return replace(phrase, slots=frozenset(slot for slot in phrase.slots if slot[1] == "n"))
@@ -260,7 +259,7 @@ def _subject_again(clause: list[Phrase]) -> Phrase:
 
 
 def _join(phrases: list[Phrase], *, main: bool) -> list[list[Phrase]]:
-    """Clauses without an `und` left: it joins either two phrases, or two whole main clauses."""
+    """Resolves every `und`, which joins either two phrases or two main clauses, and returns the clauses."""
     clauses: list[list[Phrase]] = [[]]
     waiting = iter(range(len(phrases)))
     for i in waiting:
@@ -286,7 +285,7 @@ def _join(phrases: list[Phrase], *, main: bool) -> list[list[Phrase]]:
 def _readings(
     finite: str, others: list[str], prefix: str, *, joined: bool
 ) -> Iterator[tuple[Frame, str, str]]:
-    """What the verb forms of a clause can be together: verb, number, and tense or voice."""
+    """Yields what the verb forms of a clause can be together: verb, number, and tense or voice."""
     helpers = {**MODALS, **AUXILIARIES}
     helper = finite if finite in helpers else next((s for s, p in helpers.items() if p == finite), "")
     number = "s" if finite in helpers else "p"
@@ -315,7 +314,7 @@ def _readings(
 
 
 def _governs(verb: Frame, prepositional: list[Phrase]) -> bool:
-    """Whether a verb explains its prepositional phrases: without a direction they tell where, in dative."""
+    """Returns whether the verb allows its prepositional phrases: in the dative, unless it governs them."""
     reasons = [phrase for phrase in prepositional if "d" not in phrase.cases]
     if verb.preposition:
         preposition, case = verb.preposition
@@ -332,7 +331,7 @@ def _governs(verb: Frame, prepositional: list[Phrase]) -> bool:
 def _assign(
     clause: list[Phrase], verb: Frame, number: str, wanted: str
 ) -> tuple[Phrase | None, list[Phrase]] | None:
-    """Which noun phrase is the subject and which are the objects."""
+    """Returns the subject and the objects among the noun phrases, or None if the cases do not fit."""
     nouns = [phrase for phrase in clause if phrase.kind == "noun"]
     if len(nouns) != len(wanted):
         return None
@@ -401,14 +400,17 @@ def read_clause(clause: list[Phrase], order: str) -> Clause:
 
 
 def _relative(words: list[str], place: int, heads: Slots) -> Phrase:
-    """die, denen; auf das, mit dem: in the gender of what it stands for."""
+    """Returns a relative pronoun, perhaps after a preposition, in the gender of its antecedent."""
     cases = PREPOSITIONS[words[0]] if len(words) > 1 else "nad"
     slots = (slot for slot in RELATIVES[words[-1]].split() if slot[0] in heads and slot[1] in cases)
     return Phrase("prep" if len(words) > 1 else "noun", tuple(words), place, frozenset(slots))
 
 
 def analyse(words: Sequence[str]) -> list[Clause]:
-    """The clauses of a sentence (its words with punctuation split off), or Ungrammatical."""
+    """Returns the clauses of a sentence, given its words with punctuation split off.
+
+    Raises Ungrammatical if it is not a German sentence.
+    """
     if words[-1] not in (".", "?") or {".", "?"} & set(words[:-1]):
         raise Ungrammatical("a sentence ends with its only full stop")
     asking = words[-1] == "?"
@@ -416,7 +418,7 @@ def analyse(words: Sequence[str]) -> list[Clause]:
     if asking != (words[0] in QUESTION_WORDS or words[0] in _VERB_FORMS):
         raise Ungrammatical("a question begins with its verb or a question word, and nothing else does")
     clauses: list[Clause] = []
-    # Whether it is true takes the place before the verb.
+    # In a yes-no question, an empty phrase takes the position before the verb.
     main = [Phrase("asked", (), 0)] if words[0] in _VERB_FORMS else []
     done: list[list[Phrase]] = []
     may_go_on = True  # whether a main clause may begin or continue here

@@ -1,4 +1,4 @@
-"""Rules of German word formation, from the grammar book: the tests' own, shared with nobody.
+"""Rules of German word formation, from a grammar, written for the tests apart from the generator.
 
 Slots name what a form can be: gender m f n or plural p, then case n a d; "fd" is feminine dative.
 """

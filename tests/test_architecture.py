@@ -19,7 +19,7 @@ LAYERS = (
 )
 # Some parts may know less than their place would permit.
 ONLY = {
-    "bitext": {"errors", "words"},
+    "bitext": {"config", "errors", "words"},
     "words": set[str](),
     "storage": {"errors"},
     "tensorfile": {"storage", "errors"},
@@ -27,7 +27,7 @@ ONLY = {
     "figures": {"storage", "errors"},
     "diagrams": {"errors", "figures", "words"},
     "theory": {"errors", "figures"},
-    "model": {"config"},
+    "model": {"config", "errors"},
     "search": {"config", "errors", "text"},
     "device": {"errors"},
     "malloc": set[str](),

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from augenmerk.bitext.download import UnreachableError, download
+from augenmerk.bitext.multi30k import UnreachableError, download
 from augenmerk.errors import AugenmerkError
 
 BODY = bytes(range(256)) * 1000

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -9,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import augenmerk
+from augenmerk.config import ATTENTIONS
 
 
 def run(
@@ -77,6 +79,21 @@ def test_every_command_explains_itself(command: list[str]) -> None:
     if command not in ([], ["data"], ["bench"], ["theory"]):
         assert "Example" in result.stdout
         assert "--json" in result.stdout
+
+
+def test_commands_are_listed_in_the_order_of_the_work() -> None:
+    shown = run("--help").stdout
+    commands = re.findall(r"^│ ([a-z]+) +[A-Z]", shown, flags=re.MULTILINE)
+    assert commands == [
+        *("demo", "train", "evaluate", "translate", "study", "report", "diagram", "patterns", "faithfulness"),
+        *("data", "bench", "theory"),
+    ]
+
+
+def test_an_unknown_mechanism_lists_all() -> None:
+    complaint = fails_with_a_sentence("train", "quick", "--attention", "telepathic")
+    for name in ATTENTIONS:
+        assert name in complaint
 
 
 def test_wrong_usage_has_exit_code_2() -> None:

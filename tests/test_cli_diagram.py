@@ -28,7 +28,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     for attention in ("scaled-dot", "none"):
         config = RunConfig.model_validate(
             {
-                "data": {"pairs": 300},
+                "data": {"bilderbuch": {"pairs": 300}},
                 "text": {"vocabulary_size": 400},
                 "model": {"embedding": 16, "hidden": 24, "key": 16, "attention": attention},
                 "train": {"epochs": 1, "batch_size": 32, "precision": "fp32", "bleu": False},
@@ -151,7 +151,7 @@ def test_a_translation_draws_itself_in_a_notebook(runs: dict[str, Path]) -> None
         (["--model", "RUN", "--split", "test", "--count", "0"], "must be 1 or more"),
         (["--model", "RUN", "--split", "test", "--index", "-1"], "'test' has no sentence -1"),
         (["--model", "RUN", "--split", "test", "--index", "99999"], "sentences count from 0"),
-        (["--model", "RUN", "--split", "test", "--count", "99999"], "99,999 cannot be drawn from it"),
+        (["--model", "RUN", "--split", "test", "--count", "99999"], "fewer than --count 99999"),
         (["--model", "RUN", "--split", "exam", "--index", "1"], "has no split called 'exam'"),
         (["Hallo.", "--model", "RUN", "--view", "pie"], "the views are heat and lines"),
         (["Hallo.", "--model", "RUN", "--view", "lines"], "give --out FILE.svg"),

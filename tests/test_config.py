@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 
-from augenmerk.config import ATTENTIONS, PRESETS, RunConfig, TrainConfig, load_config
+from augenmerk.config import ATTENTIONS, PRESETS, RunConfig, Settings, TrainConfig, load_config
 from augenmerk.errors import AugenmerkError
 
 GROUPS: dict[str, type[BaseModel]] = {
@@ -36,6 +36,8 @@ def complaint(text: str, *overrides: str) -> str:
 
 def values(field: FieldInfo) -> st.SearchStrategy[Any]:
     """Everything that a field's own bounds allow."""
+    if isinstance(field.annotation, type) and issubclass(field.annotation, BaseModel):
+        return groups(field.annotation)
     if get_origin(field.annotation) is Literal:
         return st.sampled_from(get_args(field.annotation))
     bounds: dict[str, Any] = {}
@@ -73,6 +75,12 @@ def groups(group: type[BaseModel]) -> st.SearchStrategy[dict[str, Any]]:
 def configs(draw: st.DrawFn) -> RunConfig:
     tree = {name: draw(groups(group)) for name, group in GROUPS.items()}
     # Fields that are right one by one need not go together.
+    if "attention" in tree["model"]:
+        tree["model"]["attention"] = draw(st.sampled_from([*ATTENTIONS, "mine.py:Sparsemax"]))
+    search = tree["search"]
+    search["beam"] = max(2, search.get("beam", 1), search.get("n_best", 1), search.get("candidates") or 1)
+    if search.get("candidates"):
+        search["mbr"] = True
     if tree["model"].get("attention") == "multi-head":
         tree["model"]["key"] = 60
         tree["model"]["heads"] = draw(st.sampled_from([1, 3, 5, 60]))
@@ -177,20 +185,47 @@ def test_broken_toml_names_file_and_line(tmp_path: Path) -> None:
 
 def test_toml_too_deep_for_the_parser_is_a_sentence() -> None:
     assert complaint("a = " + "[" * 100_000).startswith("mine.toml: not valid TOML")
-    assert "data.bitext" in complaint("[data]\nbitext = 3", "data.pairs=" + "[" * 100_000)
+    assert "data.bitext" in complaint("[data]\nbitext = 3", "data.bilderbuch.pairs=" + "[" * 100_000)
 
 
 # -- what is refused --------------------------------------------------------------------------------------
 
 
-def test_unknown_keys_are_refused_at_both_levels() -> None:
+def test_unknown_keys_are_refused_at_every_level() -> None:
     assert complaint("[modell]\nhidden = 3") == (
         "mine.toml: unknown key 'modell'; known here are data, model, search, text, train."
     )
     said = complaint("[train]\nlearning_rate = 0.1")
     assert said.startswith("mine.toml: unknown key 'train.learning_rate'; known here are accumulate, ")
     assert " lr, " in said
-    assert "'train.lr.x'" in complaint("", "train.lr.x=1")
+    assert complaint("[data.bilderbuch]\nbook = 2") == (
+        "mine.toml: unknown key 'data.bilderbuch.book'; known here are pairs, seed."
+    )
+    assert "unknown key 'data.pairs'; known here are bilderbuch, bitext, " in complaint("", "data.pairs=3")
+    assert complaint("", "train.lr.x=1") == "mine.toml: 'train.lr': input should be a valid number."
+
+
+def test_unknown_keys_are_refused_in_optional_groups_and_lists() -> None:
+    class Entry(Settings):
+        mean: float
+
+    class Published(Settings):
+        figures: list[Entry]
+
+    class File(Settings):
+        published: Published | None = None
+
+    def said(tree: dict[str, Any]) -> str:
+        with pytest.raises(AugenmerkError) as caught:
+            File.checked(tree, "mine.toml")
+        return str(caught.value)
+
+    assert said({"published": {"figures": [], "by": 1}}) == (
+        "mine.toml: unknown key 'published.by'; known here are figures."
+    )
+    assert said({"published": {"figures": [{"mean": 1.0}, {"mean": 1.0, "sd": 2.0}]}}) == (
+        "mine.toml: unknown key 'published.figures.1.sd'; known here are mean."
+    )
 
 
 @pytest.mark.parametrize(
@@ -251,6 +286,12 @@ def test_a_group_must_be_a_group(text: str) -> None:
     assert "'train' is a group of settings; write [train]" in complaint(text)
 
 
+def test_a_group_in_a_group_must_be_a_group() -> None:
+    assert "'data.bilderbuch' is a group of settings; write [data.bilderbuch]" in complaint(
+        "[data]\nbilderbuch = 3"
+    )
+
+
 def test_settings_cannot_be_changed() -> None:
     config = read("")
     with pytest.raises(ValidationError, match="frozen"):
@@ -290,14 +331,23 @@ def test_single_settings(setting: str, value: object) -> None:
     assert getattr(getattr(read("", setting), group.strip()), name.strip()) == value
 
 
+def test_a_setting_in_a_group_of_a_group() -> None:
+    generated = read("[data.bilderbuch]\npairs = 7", "data . bilderbuch.seed = 3").data.bilderbuch
+    assert (generated.pairs, generated.seed) == (7, 3)
+    assert read("", "data.bilderbuch={seed = 4}").data.bilderbuch.seed == 4
+
+
 def test_of_two_settings_for_a_key_the_later_counts() -> None:
     assert read("[train]\nlr = 0.1", "train.lr=0.2", "train.lr=0.3").train.lr == 0.3
 
 
-@pytest.mark.parametrize("setting", ["train.lr", "lr=3", "=3", "train.=3", ".lr=3", ""])
+@pytest.mark.parametrize(
+    "setting", ["train.lr", "lr=3", "=3", "train.=3", ".lr=3", "data..seed=3", "data.bilderbuch.=3", ""]
+)
 def test_what_is_not_a_setting(setting: str) -> None:
     assert complaint("", setting) == f"'{setting}' is not a setting: expected something like train.lr=0.002."
 
 
 def test_a_setting_in_what_is_no_group() -> None:
     assert "'train' is not a group" in complaint("train = 3", "train.lr=0.1")
+    assert "'data.bitext' is not a group" in complaint('[data]\nbitext = "x"', "data.bitext.seed=1")

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from augenmerk import demo
-from augenmerk.config import AttentionName, RunConfig
+from augenmerk.config import AttentionName, BilderbuchConfig, RunConfig
 from augenmerk.train import Reporter
 from tests.test_cli import run
 from tests.test_train import Silent
@@ -18,7 +18,7 @@ def small(attention: AttentionName) -> RunConfig:
     config = ORIGINAL(attention)
     return config.model_copy(
         update={
-            "data": config.data.model_copy(update={"pairs": 300}),
+            "data": config.data.model_copy(update={"bilderbuch": BilderbuchConfig(pairs=300)}),
             "train": config.train.model_copy(update={"epochs": 1}),
         }
     )

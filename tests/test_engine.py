@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from augenmerk.batching import Batch, ParallelTokens
 from augenmerk.config import ModelConfig, TrainConfig
 from augenmerk.engine import Engine
-from augenmerk.model.translator import Translator
+from augenmerk.model.translator import GRUTranslator
 
 CPU = torch.device("cpu")
 V = 40
@@ -28,9 +28,9 @@ def batches(tokens: ParallelTokens, size: int) -> list[Batch]:
     return list(tokens.batches(tokens.plan(size, shuffle=False)))
 
 
-def model(dropout: float = 0.0) -> Translator:
+def model(dropout: float = 0.0) -> GRUTranslator:
     torch.manual_seed(5)
-    return Translator(ModelConfig(embedding=16, hidden=16, key=16, embedding_dropout=dropout), V, V)
+    return GRUTranslator(ModelConfig(embedding=16, hidden=16, key=16, embedding_dropout=dropout), V, V)
 
 
 def engine(**settings: object) -> Engine:

@@ -18,26 +18,26 @@ from hypothesis import strategies as st
 
 from augenmerk import AugenmerkError, cli
 from augenmerk.batching import ParallelTokens, encode_pairs
-from augenmerk.bitext import SentencePair, open_bitext
+from augenmerk.bitext import SentencePair, open_bitext, open_data
 from augenmerk.bitext.export import export
 from augenmerk.checkpoint import RunDirectory
-from augenmerk.config import ModelConfig, RunConfig, SearchConfig
+from augenmerk.config import BilderbuchConfig, ModelConfig, RunConfig
 from augenmerk.evaluate import (
     Loss,
     count_words,
     evaluate_run,
     hypothesis_path,
-    measure_bleu,
     measure_loss,
+    model_score_path,
     reference_path,
 )
-from augenmerk.model.translator import Translator
+from augenmerk.model.translator import GRUTranslator
 from augenmerk.scores import score_texts
 from augenmerk.significance import compare_runs
 from augenmerk.storage import write_lines
 from augenmerk.text import BOS, EOS, normalise
-from augenmerk.train import start, train
-from augenmerk.translate import load_translator
+from augenmerk.train import Validation, start, train
+from augenmerk.translate import load, load_model
 from tests.silent import Silent
 
 CPU = torch.device("cpu")
@@ -52,7 +52,7 @@ def trained(place: Path, unit: str, epochs: int) -> RunDirectory:
     """On so few pairs that much of them is learnt by heart: their scores are neither 0 nor 100."""
     subwords = unit == "bpe"
     config = {
-        "data": {"pairs": 120, "validation": "train"},
+        "data": {"bilderbuch": {"pairs": 120}, "validation": "train"},
         "text": {"unit": unit, "lowercase": subwords, "joint": subwords, "vocabulary_size": 500},
         "model": {"embedding": 48, "hidden": 48, "key": 48},
         "train": {"epochs": epochs, "batch_size": 8, "lr": 0.01, "precision": "fp32", "bleu": False},
@@ -170,7 +170,7 @@ def test_a_reference_of_two_lines_is_one(words: RunDirectory, tmp_path: Path) ->
         '{"source": "Ein Hund.", "target": "A\\ndog."}\n{"source": "Zwei.", "target": "Two."}\n'
     )
     (tmp_path / "test.tsv").write_text("Drei.\tThree.\n")
-    run = copied(words, tmp_path / "run", bitext=str(tmp_path), pairs=None)
+    run = copied(words, tmp_path / "run", bitext=str(tmp_path))
     [row] = evaluate_run(run, ["train"], CPU)
     assert row["sentences"] == 2
     assert lines_of(reference_path(run, "train")) == ["A dog.", "Two."]
@@ -197,9 +197,9 @@ def test_a_model_that_says_nothing(words: RunDirectory, tmp_path: Path) -> None:
 # Loss and perplexity
 
 
-def tiny_model(vocabulary: int = 40) -> Translator:
+def tiny_model(vocabulary: int = 40) -> GRUTranslator:
     torch.manual_seed(5)
-    return Translator(ModelConfig(embedding=6, hidden=5, key=4), vocabulary, vocabulary).double()
+    return GRUTranslator(ModelConfig(embedding=6, hidden=5, key=4), vocabulary, vocabulary).double().eval()
 
 
 def random_tokens(sentences: int, vocabulary: int = 40) -> list[tuple[list[int], list[int]]]:
@@ -223,18 +223,16 @@ def test_loss_is_the_mean_over_all_tokens_whatever_the_batches() -> None:
             tokens += 1
     data = ParallelTokens.of(pairs)
     for batch_size in (1, 2, 7, 23, 100):
-        loss = measure_loss(model, data, batch_size)
+        loss = measure_loss([model], data, batch_size)
         assert loss.tokens == tokens
         assert loss.total == pytest.approx(total, rel=1e-12)
         assert loss.mean == pytest.approx(total / tokens, rel=1e-12)
         assert loss.perplexity == pytest.approx(math.exp(total / tokens), rel=1e-12)
 
 
-def test_measuring_leaves_a_model_in_training_as_it_was() -> None:
-    model = tiny_model().train()
-    first = measure_loss(model, ParallelTokens.of(random_tokens(5)))
-    assert model.training
-    assert measure_loss(model, ParallelTokens.of(random_tokens(5))) == first
+def test_a_model_in_training_is_refused() -> None:
+    with pytest.raises(ValueError, match="evaluation mode"):
+        measure_loss([tiny_model().train()], ParallelTokens.of(random_tokens(5)))
 
 
 @given(st.floats(0, 1e6), st.integers(1, 1000), st.integers(1, 1000))
@@ -262,7 +260,7 @@ def test_word_perplexity_counts_words_whatever_the_vocabulary(
         data = encode_pairs(
             pairs_of("val"), run.tokenizers.source.encode_ids, run.tokenizers.target.encode_ids
         )
-        assert row["loss"] == pytest.approx(measure_loss(load_translator(run), data, 17).mean)
+        assert row["loss"] == pytest.approx(measure_loss([load_model(run)], data, 17).mean)
 
 
 # What a run remembers
@@ -282,10 +280,17 @@ def test_scores_are_replaced_by_split_and_beam_and_others_are_kept(
 ) -> None:
     run = copied(words, tmp_path / "run")
     reports: list[tuple[str, int, int]] = []
-    first = evaluate_run(run, ["val"], CPU, beams=[1, 2, 1], progress=lambda *report: reports.append(report))
+    first = evaluate_run(
+        run, ["val"], CPU, beams=[1, 2, 1], on_progress=lambda *report: reports.append(report)
+    )
     assert run.read_scores() == first
     assert [row["beam"] for row in first] == [1, 2]
-    assert reports == [(f"{run.path}: val, beam {beam}", done, 120) for beam in (1, 2) for done in (0, 120)]
+    for beam in (1, 2):
+        done = [
+            done for what, done, total in reports if (what, total) == (f"{run.path}: val, beam {beam}", 120)
+        ]
+        assert done == sorted(done)
+        assert (done[0], done[-1]) == (0, 120)
     others = evaluate_run(run, ["train"], CPU, beams=[2])
     again = evaluate_run(run, ["val"], CPU, beams=[2], ter=True)
     assert run.read_scores() == [first[0], *others, *again]
@@ -300,11 +305,26 @@ def test_without_flags_it_is_the_validation_split_and_the_beam_of_the_run(subwor
 
 def test_bleu_during_training_is_the_greedy_one(subwords: RunDirectory) -> None:
     [row] = evaluate_run(subwords, ["val"], CPU, beams=[1])
-    pairs, tokenizers = pairs_of("val"), subwords.tokenizers
-    data = encode_pairs(pairs, tokenizers.source.encode_ids, tokenizers.target.encode_ids)
-    references = [pair.target for pair in pairs]
-    bleu = measure_bleu(load_translator(subwords), tokenizers, data.source, references, SearchConfig(beam=1))
-    assert bleu == row["bleu"] > 0
+    data = subwords.config.data.model_copy(update={"validation": "val"})
+    train_config = subwords.config.train.model_copy(update={"bleu": True})
+    config = subwords.config.model_copy(update={"data": data, "train": train_config})
+    validation = Validation(open_data(data), subwords.tokenizers, config, CPU)
+    measured = validation.measure(load_model(subwords))
+    assert measured["validation_bleu"] == row["bleu"] > 0
+    assert measured["validation_loss"] == pytest.approx(row["loss"])
+
+
+def test_an_overlong_source_is_decoded_as_by_translate(subwords: RunDirectory, tmp_path: Path) -> None:
+    run = copied(subwords, tmp_path / "run", max_length=7)
+    pairs = pairs_of("val")
+    lengths = [len(ids) for ids in run.tokenizers.source.encode_ids([pair.source for pair in pairs])]
+    assert sum(length > 7 for length in lengths) > 20
+    for beam in (1, 3):
+        evaluate_run(run, ["val"], CPU, beams=[beam])
+        translations = load(run.path).translate([pair.source for pair in pairs], beam=beam)
+        assert lines_of(hypothesis_path(run, "val", beam)) == [each.text for each in translations]
+        scores = lines_of(model_score_path(run, "val", beam))
+        assert [float(line) for line in scores] == pytest.approx([each.score for each in translations])
 
 
 # One run against another
@@ -327,11 +347,16 @@ def test_two_runs_with_different_vocabularies(words: RunDirectory, subwords: Run
 def test_only_the_same_sentences_are_compared(words: RunDirectory, tmp_path: Path) -> None:
     with pytest.raises(AugenmerkError, match="cannot be compared with itself"):
         compare_runs(words, RunDirectory.open(words.path), ["val"], CPU)
-    fewer = copied(words, tmp_path / "fewer", pairs=110)
+    fewer = copied(words, tmp_path / "fewer", bilderbuch=BilderbuchConfig(pairs=110))
     with pytest.raises(AugenmerkError, match="on 'val': it has 120 sentences in the one and 110 in the oth"):
         compare_runs(words, fewer, ["val"], CPU)
     with pytest.raises(AugenmerkError, match="sentence 1 is not the same in both"):
-        compare_runs(words, copied(words, tmp_path / "other", book=2), ["val"], CPU)
+        compare_runs(
+            words,
+            copied(words, tmp_path / "other", bilderbuch=BilderbuchConfig(pairs=120, seed=2)),
+            ["val"],
+            CPU,
+        )
     assert not hypothesis_path(fewer, "val", 2).exists()
 
 
@@ -412,7 +437,7 @@ def test_bad_input_gets_one_sentence(
     for name, content in (("train", "Ein Hund.\tA dog.\n"), ("val", "")):
         with gzip.open(tmp_path / "data" / f"{name}.tsv.gz", "wt") as file:
             file.write(content)
-    empty = copied(words, tmp_path / "empty", bitext=str(tmp_path / "data"), pairs=None)
+    empty = copied(words, tmp_path / "empty", bitext=str(tmp_path / "data"))
     untrained = start(words.config, tmp_path / "untrained")
     for arguments, expected in (
         ((words.path, "--split", "dev"), "no split called 'dev'; there are: train, val, test"),
@@ -422,7 +447,7 @@ def test_bad_input_gets_one_sentence(
         ((untrained.path,), "has no model.safetensors yet"),
         ((words.path, "--baseline", untrained.path), "has no model.safetensors yet"),
         ((empty.path, "--split", "val"), "no sentence pairs in 'val'"),
-        ((words.path, "--beam", 0), "--beam: 'search.beam': input should be greater than or equal to 1"),
+        ((words.path, "--beam", 0), "Search settings: 'beam': input should be greater than or equal to 1"),
     ):
         answer = augenmerk(monkeypatch, capsys, "evaluate", *arguments)
         assert answer.code == 2, arguments

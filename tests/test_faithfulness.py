@@ -10,15 +10,21 @@ from torch import Tensor
 from augenmerk import AugenmerkError, Translation
 from augenmerk.bitext import open_bitext
 from augenmerk.config import ATTENTIONS, AttentionName, RunConfig
-from augenmerk.faithfulness import DEALS, REPLACEMENTS, dealt, measure_faithfulness, summarise
-from augenmerk.model.translator import Translator
+from augenmerk.faithfulness import (
+    PERMUTATIONS,
+    REPLACEMENTS,
+    measure_faithfulness,
+    permute_weights,
+    summarise,
+)
+from augenmerk.model.translator import GRUTranslator
 from augenmerk.text import BOS, EOS, TokenizerPair
-from augenmerk.translate import TextTranslator
+from augenmerk.translate import Translator
 
 PAIRS = list(open_bitext("bilderbuch", pairs=200)["train"])[:40]
 
 
-def untrained(attention: AttentionName) -> TextTranslator:
+def untrained(attention: AttentionName) -> Translator:
     """What is measured holds for any weights; these are far from flat, so that it matters where one looks."""
     config = RunConfig.model_validate(
         {
@@ -29,26 +35,27 @@ def untrained(attention: AttentionName) -> TextTranslator:
     )
     tokenizers = TokenizerPair.train(PAIRS, config.text)
     torch.manual_seed(3)
-    model = Translator(config.model, tokenizers.source.size, tokenizers.target.size).eval()
+    model = GRUTranslator(config.model, tokenizers.source.size, tokenizers.target.size).eval()
     with torch.no_grad():
         for parameter in model.parameters():
             parameter.mul_(4)
-    return TextTranslator(model, tokenizers, config)
+    return Translator([model], tokenizers, config)
 
 
-def read(translator: TextTranslator, count: int) -> list[Translation]:
+def read(translator: Translator, count: int) -> list[Translation]:
     return translator.score_all([(pair.source, pair.target) for pair in PAIRS[:count]])
 
 
 @torch.no_grad()
-def step_by_step(translator: TextTranslator, translation: Translation, replacement: str) -> list[float]:
+def step_by_step(translator: Translator, translation: Translation, replacement: str) -> list[float]:
     """The log-probability of each token when every step is given other weights, from the equations."""
     model = translator.model
+    assert isinstance(model, GRUTranslator)
     [ids] = translator.tokenizers.source.encode_ids([translation.source])
     source = model.encode(torch.tensor([[*ids, EOS]]), torch.ones(1, len(ids) + 1, dtype=torch.bool))
     assert translation.hypothesis is not None
     target = [*translation.hypothesis.ids, EOS]
-    g, before, found = source.start, BOS, []
+    g, before, found = source.start[0][:, 0].transpose(0, 1).contiguous(), BOS, []
     S = len(ids) + 1
     for place, token in enumerate(target):
         output, g = model.decoder(model.W_b(torch.tensor([[before]])), g)
@@ -56,9 +63,12 @@ def step_by_step(translator: TextTranslator, translation: Translation, replaceme
         if replacement == "uniform":
             variants = [torch.full_like(own, 1 / S)]
         elif replacement == "permuted":
-            # The deal of every position of the sentence, of which this one is the last.
+            # The permutation of every position of the sentence, of which this one is the last.
             whole = own.expand(*own.shape[:-2], len(target), S)
-            variants = [dealt(whole, [S], 1 + deal)[..., place : place + 1, :] for deal in range(DEALS)]
+            variants = [
+                permute_weights(whole, [S], 1 + deal)[..., place : place + 1, :]
+                for deal in range(PERMUTATIONS)
+            ]
         else:
             variants = [own]
         values = []
@@ -76,8 +86,8 @@ def test_all_positions_at_once_are_what_single_steps_give(attention: AttentionNa
     translator = untrained(attention)
     for one in measure_faithfulness(translator, read(translator, 6)):
         assert one.translation.hypothesis is not None
-        assert one.as_is == pytest.approx(one.translation.hypothesis.token_log_probabilities, abs=1e-4)
-        assert one.as_is == pytest.approx(step_by_step(translator, one.translation, "none"), abs=1e-4)
+        assert one.original == pytest.approx(one.translation.hypothesis.token_log_probabilities, abs=1e-4)
+        assert one.original == pytest.approx(step_by_step(translator, one.translation, "none"), abs=1e-4)
         for name in REPLACEMENTS:
             replaced = step_by_step(translator, one.translation, name)
             assert one.replaced[name] == pytest.approx(replaced, abs=1e-4)
@@ -114,9 +124,9 @@ def test_what_was_cut_off_has_no_end_and_what_is_empty_no_words() -> None:
     [long] = translator.translate([PAIRS[0].source], max_length=3, beam=1)
     empty = Translation(source="", text="")
     cut_off, nothing = measure_faithfulness(translator, [replace(long), empty])
-    assert len(cut_off.as_is) == 3
+    assert len(cut_off.original) == 3
     assert len(cut_off.drops["uniform"]) == len(long.target_words)
-    assert nothing.as_is == ()
+    assert nothing.original == ()
     assert nothing.drops["uniform"] == ()
     assert nothing.mean_drop == 0
     assert summarise([cut_off, nothing])["tokens"] == 3
@@ -129,7 +139,7 @@ def test_drops_of_words_sum_up_to_those_of_their_subwords() -> None:
     measured = measure_faithfulness(translator, read(translator, 10))
     summary = summarise(measured)
     for one in measured:
-        assert sum(one.word_log_probabilities) == pytest.approx(sum(one.as_is))
+        assert sum(one.word_log_probabilities) == pytest.approx(sum(one.original))
         assert len(one.drops["uniform"]) == len(one.translation.target_words)
     drop = summary["uniform"]["mean_drop"] * summary["words"] / summary["tokens"]
     assert summary["uniform"]["loss"] - summary["loss"] == pytest.approx(drop)
@@ -143,15 +153,15 @@ def test_a_deal_moves_the_weights_of_real_words_only(heads: int | None) -> None:
     weights = torch.rand(shape)
     for sentence, length in enumerate(lengths):
         weights[sentence, ..., length:] = 0
-    moved = dealt(weights, lengths, seed=7)
+    moved = permute_weights(weights, lengths, seed=7)
     for sentence, length in enumerate(lengths):
         assert (moved[sentence, ..., length:] == 0).all()
         torch.testing.assert_close(moved[sentence].sort(-1).values, weights[sentence].sort(-1).values)
     assert not torch.equal(moved, weights)
     if heads:
-        # All heads are dealt alike: what one position gives away, all heads give to the same place.
-        first = dealt(_numbered(weights[:, 0]), lengths, seed=7)
-        both = dealt(_numbered(weights), lengths, seed=7)
+        # All heads are permuted alike: what one position gives away, all heads give to the same place.
+        first = permute_weights(_numbered(weights[:, 0]), lengths, seed=7)
+        both = permute_weights(_numbered(weights), lengths, seed=7)
         assert torch.equal(both[:, 0], first)
         assert torch.equal(both[:, 1], first)
 

@@ -23,7 +23,7 @@ def test_forward_step_loop_and_single_sentences_agree(attention: AttentionName) 
     [batch] = tokens.batches(tokens.plan(4, shuffle=False))
     together, weights = model(batch.src, batch.src_mask, batch.tgt_in, need_weights=True)
     source = model.encode(batch.src, batch.src_mask)
-    g = source.start[:, :, None]
+    g = source.start
     for i in range(batch.tgt_in.shape[1]):
         single, alpha, g = model.step(batch.tgt_in[:, i : i + 1], g, source.memory)
         torch.testing.assert_close(together[:, i], single[:, 0])

@@ -12,11 +12,10 @@ import torch
 
 from augenmerk import SentencePair, cli
 from augenmerk.agreement import measure_alignment
-from augenmerk.bitext import open_bitext
+from augenmerk.bitext import open_bitext, open_data
 from augenmerk.bitext.export import export
 from augenmerk.checkpoint import RunDirectory
 from augenmerk.config import RunConfig
-from augenmerk.evaluate import open_data
 from augenmerk.faithfulness import measure_faithfulness
 from augenmerk.patterns import find_patterns, summarise_patterns
 from augenmerk.patterns.page import render_patterns_page
@@ -103,6 +102,36 @@ class Command:
 def augenmerk(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
     monkeypatch.setenv("COLUMNS", "100")
     return Command(monkeypatch, capsys)
+
+
+# evaluate --data
+
+
+def test_data_that_was_moved_is_found_with_a_flag(
+    augenmerk: Command, there: Path, back: Path, tmp_path: Path
+) -> None:
+    run, pairs, old = tmp_path / "run", there.parent / "pairs", tmp_path / "old"
+    shutil.copytree(there, run)
+    config = run / "config.toml"
+    moved = config.read_text(encoding="utf-8").replace(str(pairs), str(old))
+    config.write_text(moved, encoding="utf-8")
+    lost = augenmerk.refusal("evaluate", run)
+    assert f"{old}: there is no such file or folder" in lost
+    assert "--data PLACE" in lost
+    [expected] = augenmerk.parsed("evaluate", there, "--beam", 1)
+    [found] = augenmerk.parsed("evaluate", run, "--beam", 1, "--data", pairs)
+    for row in (expected, found):
+        del row["sentences_per_second"]
+    assert found == expected
+    assert config.read_text(encoding="utf-8") == moved
+    [row] = augenmerk.parsed("evaluate", there, "--beam", 1, "--baseline", run, "--data", pairs)
+    assert row["baseline"]["bleu"]["difference"] == 0
+    assert "--data PLACE" in augenmerk.refusal("evaluate", there, "--baseline", run)
+    both = ("--beam", 1, "--data", pairs, "--alignment", "--reverse-run", back)
+    assert augenmerk.parsed("evaluate", run, *both)[0]["alignment"]["recall"] > 0
+    wrong = augenmerk.refusal("evaluate", run, "--data", tmp_path / "nowhere")
+    assert f"{tmp_path / 'nowhere'}: there is no such file or folder" in wrong
+    assert "--data PLACE" not in wrong
 
 
 # evaluate --alignment
@@ -226,7 +255,7 @@ def test_patterns_of_a_split(augenmerk: Command, there: Path, tmp_path: Path) ->
 def test_patterns_are_held_against_gold(augenmerk: Command, there: Path) -> None:
     shown = augenmerk.run("patterns", str(there), "--split", "test", "--reference", "--top", "2")
     assert shown.code == 0
-    assert "Against gold links" in shown.out
+    assert "Compared with gold links" in shown.out
     assert "true inversions" in shown.out
 
 

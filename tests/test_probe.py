@@ -15,15 +15,15 @@ from augenmerk.bitext import open_bitext
 from augenmerk.config import AttentionName, RunConfig
 from augenmerk.errors import AugenmerkError
 from augenmerk.figures import LIGHT, save_figure
-from augenmerk.model.translator import Translator
-from augenmerk.probe import probe
+from augenmerk.model.translator import GRUTranslator
+from augenmerk.probe import probe_attention
 from augenmerk.text import TokenizerPair
 from augenmerk.theory.attention import attention_weights
-from augenmerk.theory.drawing_real import MOST_TOKENS, draw_step
+from augenmerk.theory.drawing import MAX_TOKENS, draw_step
+from augenmerk.theory.from_run import examine_step
 from augenmerk.theory.reach import reach
-from augenmerk.theory.real import examine
 from augenmerk.train import start, train
-from augenmerk.translate import TextTranslator
+from augenmerk.translate import Translator
 from tests.silent import Silent
 from tests.test_theory_cli import in_process
 
@@ -33,7 +33,7 @@ SENTENCE = "Den roten Ball wirft der Junge."
 def config_with(attention: str) -> RunConfig:
     return RunConfig.model_validate(
         {
-            "data": {"pairs": 60},
+            "data": {"bilderbuch": {"pairs": 60}},
             "text": {"vocabulary_size": 400},
             "model": {"embedding": 16, "hidden": 24, "key": 16, "heads": 4, "attention": attention},
             "train": {"epochs": 1, "batch_size": 16, "precision": "fp32", "bleu": False},
@@ -42,18 +42,18 @@ def config_with(attention: str) -> RunConfig:
     )
 
 
-def untrained(attention: AttentionName) -> TextTranslator:
+def untrained(attention: AttentionName) -> Translator:
     """Random weights attend to something, too; no training is needed to compare."""
     config = config_with(attention)
     tokenizers = TokenizerPair.train(list(open_bitext("bilderbuch", pairs=60)["train"]), config.text)
     torch.manual_seed(3)
-    model = Translator(config.model, tokenizers.source.size, tokenizers.target.size).eval()
-    return TextTranslator(model, tokenizers, config)
+    model = GRUTranslator(config.model, tokenizers.source.size, tokenizers.target.size).eval()
+    return Translator([model], tokenizers, config)
 
 
 @pytest.mark.parametrize("attention", ["scaled-dot", "dot", "bilinear"])
 def test_the_weights_of_the_probe_are_those_of_the_model(attention: AttentionName) -> None:
-    found = probe(untrained(attention), SENTENCE)
+    found = probe_attention(untrained(attention), SENTENCE)
     assert found.queries.shape == (len(found.target), found.keys.shape[1])
     assert len(found.keys) == len(found.source)
     assert found.source[-1] == "</s>"
@@ -63,32 +63,32 @@ def test_the_weights_of_the_probe_are_those_of_the_model(attention: AttentionNam
 
 def test_the_heads_of_a_probe_average_to_the_weights_of_the_model() -> None:
     translator = untrained("multi-head")
-    heads = [probe(translator, SENTENCE, head) for head in range(4)]
+    heads = [probe_attention(translator, SENTENCE, head) for head in range(4)]
     weights = np.mean(
         [[attention_weights(q, each.keys, each.scale) for q in each.queries] for each in heads], axis=0
     )
     np.testing.assert_allclose(weights, heads[0].translation.subword_attention.numpy(), atol=1e-5)
     with pytest.raises(AugenmerkError, match="no head 5: this model has 4"):
-        probe(translator, SENTENCE, 4)
+        probe_attention(translator, SENTENCE, 4)
 
 
 @pytest.mark.parametrize("attention", ["none", "mean", "additive"])
 def test_attention_that_is_no_product_is_refused(attention: AttentionName) -> None:
     with pytest.raises(AugenmerkError, match="no product of queries and keys"):
-        probe(untrained(attention), SENTENCE)
+        probe_attention(untrained(attention), SENTENCE)
 
 
 def test_an_empty_sentence_is_refused() -> None:
     with pytest.raises(AugenmerkError, match="no word"):
-        probe(untrained("scaled-dot"), "  ")
+        probe_attention(untrained("scaled-dot"), "  ")
 
 
 def test_a_view_says_what_the_geometry_is(tmp_path: Path) -> None:
-    chance = np.random.default_rng(1)
-    keys = chance.standard_normal((6, 3))
+    rng = np.random.default_rng(1)
+    keys = rng.standard_normal((6, 3))
     keys[5] = keys[:4].mean(axis=0)  # hidden
-    query = 3 * chance.standard_normal(3)
-    view = examine(query, keys, 0.7, beta=0.2, samples=4000, seed=2)
+    query = 3 * rng.standard_normal(3)
+    view = examine_step(query, keys, 0.7, beta=0.2, samples=4000, seed=2)
     weights = attention_weights(query, keys, 0.7)
     for j, key in enumerate(view.keys):
         found = reach(keys, [j])
@@ -103,11 +103,11 @@ def test_a_view_says_what_the_geometry_is(tmp_path: Path) -> None:
     assert not view.keys[5].copyable
     assert view.keys[5].as_dict()["query_needed"] is None
     # The noise of 1.3, done with the keys themselves.
-    lambdas = 1 + math.sqrt(0.2) * chance.standard_normal((4000, 6))
+    lambdas = 1 + math.sqrt(0.2) * rng.standard_normal((4000, 6))
     noisy = attention_weights(query, lambdas[:, :, None] * keys, 0.7)
     np.testing.assert_allclose([key.noisy_mean for key in view.keys], noisy.mean(axis=0), atol=0.03)
     assert view.changes == pytest.approx((noisy.argmax(1) != weights.argmax()).mean(), abs=0.05)
-    still = examine(query, keys, 0.7, beta=0.0, samples=10)
+    still = examine_step(query, keys, 0.7, beta=0.0, samples=10)
     assert still.changes == 0
     assert still.keys[0].noisy_low == pytest.approx(still.keys[0].noisy_high)
     save_figure(draw_step(view, ["[a]", "$b$", "c", "d", "e", "</s>"], "x_1", LIGHT), tmp_path / "step.svg")
@@ -115,10 +115,10 @@ def test_a_view_says_what_the_geometry_is(tmp_path: Path) -> None:
 
 def test_names_in_a_figure_do_not_lie_on_one_another() -> None:
     """Neither of keys that nearly coincide, nor of a very long sentence, of which a part is drawn."""
-    chance = np.random.default_rng(5)
-    for count, drawn in ((6, 6), (200, MOST_TOKENS)):
-        keys = chance.standard_normal((1, 8)) + 0.05 * chance.standard_normal((count, 8))
-        view = examine(chance.standard_normal(8), keys, 0.7, samples=10)
+    rng = np.random.default_rng(5)
+    for count, drawn in ((6, 6), (200, MAX_TOKENS)):
+        keys = rng.standard_normal((1, 8)) + 0.05 * rng.standard_normal((count, 8))
+        view = examine_step(rng.standard_normal(8), keys, 0.7, samples=10)
         source = [f"word{number}" for number in range(count)]
         figure = draw_step(view, source, "x", LIGHT)
         figure.draw_without_rendering()

@@ -437,16 +437,19 @@ def test_samples_are_as_frequent_as_they_are_probable(temperature: float, top_k:
     for sentence, samples in enumerate(drawn):
         frequency = Counter((*each.ids, EOS)[:2] if each.finished else each.ids for each in samples)
         expected: dict[tuple[int, ...], float] = {}
-        for first, chance in distribution(sentence, ()).items():
+        for first, probability in distribution(sentence, ()).items():
             if first == EOS:
-                expected[(EOS,)] = chance
+                expected[(EOS,)] = probability
             else:
                 for second, then in distribution(sentence, (first,)).items():
-                    expected[first, second] = chance * then
+                    expected[first, second] = probability * then
         assert set(frequency) <= set(expected)
-        for tokens, chance in expected.items():
-            # Five standard deviations of a binomial variable.
-            assert abs(frequency[tokens] / n - chance) <= 5 * math.sqrt(chance * (1 - chance) / n) + 1e-9
+        for tokens, probability in expected.items():
+            # Five standard deviations of a binomial variable, and room for a rare token that comes once.
+            assert (
+                abs(frequency[tokens] / n - probability)
+                <= 5 * math.sqrt(probability * (1 - probability) / n) + 3 / n
+            )
 
 
 @quick

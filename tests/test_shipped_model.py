@@ -11,10 +11,10 @@ from safetensors.torch import load_file, save_file
 from typer.testing import CliRunner
 
 import augenmerk
-from augenmerk.checkpoint import SHIPPED, RunDirectory, copy_of_shipped
+from augenmerk.checkpoint import SHIPPED, RunDirectory, copy_shipped
 from augenmerk.cli import app
 from augenmerk.errors import AugenmerkError
-from augenmerk.translate import TextTranslator
+from augenmerk.translate import Translator
 
 SENTENCES = {
     "Ein Mann fährt mit dem Fahrrad durch den Park.": {"man", "riding", "through", "the", "park"},
@@ -34,12 +34,12 @@ def test_it_is_small_and_has_no_more_than_it_needs() -> None:
 
 
 @pytest.fixture(scope="module")
-def translator() -> TextTranslator:
+def translator() -> Translator:
     return augenmerk.load()
 
 
 @pytest.mark.parametrize("sentence", SENTENCES)
-def test_it_translates(translator: TextTranslator, sentence: str) -> None:
+def test_it_translates(translator: Translator, sentence: str) -> None:
     translation = translator.translate(sentence)
     assert set(translation.text.rstrip(".").split()) >= SENTENCES[sentence]
     assert translation.text.endswith(".")
@@ -97,18 +97,18 @@ def test_evaluating_it_in_a_copy_gives_the_scores_on_its_card(
 
 
 def test_another_run_in_the_place_of_the_copy_is_refused(tmp_path: Path) -> None:
-    run = copy_of_shipped(tmp_path)
+    run = copy_shipped(tmp_path)
     assert run.path == tmp_path / SHIPPED.name
     weights = {name: tensor + 1 for name, tensor in load_file(run.model_path).items()}
     save_file(weights, run.model_path)
     with pytest.raises(AugenmerkError, match="another run than the shipped model"):
-        copy_of_shipped(tmp_path)
+        copy_shipped(tmp_path)
 
 
 def test_a_copy_that_cannot_be_made_is_one_sentence(tmp_path: Path) -> None:
     (tmp_path / "runs").write_text("a file")
     with pytest.raises(AugenmerkError, match="the shipped model cannot be copied there"):
-        copy_of_shipped(tmp_path / "runs")
+        copy_shipped(tmp_path / "runs")
 
 
 @pytest.mark.parametrize("command", ["patterns", "faithfulness"])

@@ -61,5 +61,5 @@ def test_without_the_library_there_is_one_sentence(monkeypatch: pytest.MonkeyPat
 
 
 def test_nothing_loads_the_aligner_until_it_is_needed() -> None:
-    code = "import augenmerk.cli.evaluation, sys; sys.exit('thot' in sys.modules)"
+    code = "import augenmerk.agreement, augenmerk.evaluate, sys; sys.exit('thot' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

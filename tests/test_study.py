@@ -18,12 +18,12 @@ import torch
 from safetensors.torch import load_file
 from typer.testing import CliRunner
 
-from augenmerk.bitext import open_bitext
+from augenmerk.bitext import open_bitext, open_data
 from augenmerk.checkpoint import RunDirectory
 from augenmerk.cli import app
 from augenmerk.config import ATTENTIONS
 from augenmerk.errors import AugenmerkError
-from augenmerk.evaluate import hypothesis_path, open_data
+from augenmerk.evaluate import hypothesis_path
 from augenmerk.scores import score_texts
 from augenmerk.study.collecting import collect
 from augenmerk.study.plan import Study, read_study
@@ -270,7 +270,7 @@ def test_the_command_prints_a_table_and_what_follows_from_it(
     assert row.split()[1:3] == ["2/2", f"{bleu:.2f}"]
     assert finished[1]["comparisons"][0]["in_words"] in lines
     assert finished[1]["beam_repairs"][0]["in_words"] in lines
-    assert answer.stderr.count("there already") == 4
+    assert answer.stderr.count("already finished") == 4
     impossible = CliRunner().invoke(app, ["study", str(file), "--jobs", "0", "--out", str(finished[0])])
     assert "--jobs 0 is impossible" in str(impossible.exception)
 
@@ -389,7 +389,7 @@ def test_the_command_says_which_run_was_damaged(
     write("config.toml", "[model")(out / "runs" / "scaled-dot" / "seed-2")
     answer = CliRunner().invoke(app, ["study", str(file), "--out", str(out), "--device", "cpu"])
     assert answer.exit_code == 1
-    assert answer.stderr.count("there already") == 2
+    assert answer.stderr.count("already finished") == 2
     assert "mean, seed 1: failed: " in answer.stderr
     assert "scaled-dot, seed 2: failed: " in answer.stderr
     assert "2 of 4 runs failed" in answer.stderr

@@ -47,6 +47,27 @@ def test_a_base_may_be_a_file_beside_the_study(tmp_path: Path) -> None:
     assert all(run.config.model.hidden == 7 for run in study.runs)
 
 
+def test_settings_of_a_dataset_can_be_set_and_varied(tmp_path: Path) -> None:
+    (tmp_path / "base.toml").write_text("[data.bilderbuch]\nseed = 9\n")
+    study = declared(
+        tmp_path,
+        LEAST + 'base = "base.toml"\n[settings.data.bilderbuch]\npairs = 50\n'
+        "[factors.data.bilderbuch]\npairs = [60, 70]\n",
+    )
+    generated = [run.config.data.bilderbuch for run in study.runs]
+    assert [(each.pairs, each.seed) for each in generated] == [(60, 9), (70, 9)]
+    assert study.factors == ("data.bilderbuch.pairs",)
+
+
+def test_a_relative_data_path_is_that_of_the_current_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "pairs").mkdir()
+    monkeypatch.chdir(tmp_path)
+    study = declared(tmp_path, LEAST + '[settings.data]\nbitext = "pairs"\n[factors]\nattention = ["mean"]\n')
+    assert study.runs[0].config.data.bitext == str(tmp_path / "pairs")
+
+
 @pytest.mark.parametrize(
     ("text", "complaint"),
     [
@@ -63,6 +84,10 @@ def test_a_base_may_be_a_file_beside_the_study(tmp_path: Path) -> None:
         (LEAST + "[factors]\nwidth = [1, 2]\n", "'width' is no setting"),
         (LEAST + "[factors]\ntrain.rate = [1, 2]\n", "unknown key 'train.rate'; known here are accumulate"),
         (LEAST + "[factors]\ntrain.lr = [1e-3]\n[settings]\nepochs = 3\n", "such as [settings.train]"),
+        (
+            LEAST + 'base = "quick"\n[factors]\ntrain.lr = [1e-3]\n[settings.data.bitext]\nseed = 3\n',
+            "mine.toml: 'data.bitext' is not a group of settings.",
+        ),
         (LEAST + 'base = "slow"\n[factors]\nattention = ["mean"]\n', "There is no preset called"),
         (LEAST + 'splits = ["a", "a"]\n[factors]\nattention = ["mean"]\n', "splits names something twice"),
         (

@@ -16,20 +16,23 @@ from typer.testing import CliRunner
 from augenmerk.cli import app
 from augenmerk.errors import AugenmerkError
 from augenmerk.figures import DARK, LIGHT, save_figure
-from augenmerk.theory import lab_heads, lab_noise, lab_reach, lab_self
 from augenmerk.theory.drawing import draw
-from augenmerk.theory.findings import Finding, Measure
+from augenmerk.theory.noise import run_noisy_average, run_noisy_direction, run_several_heads
+from augenmerk.theory.reach import run_averaging, run_copying
+from augenmerk.theory.results import Measurement, Result
+from augenmerk.theory.scaling import run_scaling
+from augenmerk.theory.self_attention import run_with_projections, run_without_projections
 from tests.test_cli import fails_with_a_sentence, run
 
-EXPERIMENTS: dict[str, Callable[..., Finding]] = {
-    "1.1": lab_reach.copying,
-    "1.2": lab_reach.averaging,
-    "1.3": lab_noise.noisy_average,
-    "1.4": lab_heads.several_heads,
-    "1.5": lab_heads.noisy_direction,
-    "1.6": lab_self.without_projections,
-    "1.7": lab_self.with_projections,
-    "scaling": lab_self.scaling,
+EXPERIMENTS: dict[str, Callable[..., Result]] = {
+    "1.1": run_copying,
+    "1.2": run_averaging,
+    "1.3": run_noisy_average,
+    "1.4": run_several_heads,
+    "1.5": run_noisy_direction,
+    "1.6": run_without_projections,
+    "1.7": run_with_projections,
+    "scaling": run_scaling,
 }
 REQUIRED = {"task", "holds", "weights", "output", "error", "bound"}
 
@@ -105,28 +108,28 @@ def test_a_claim_that_is_false_here_does_not_hold(arguments: tuple[str, ...], re
 
 def test_without_any_noise_there_is_no_error_to_speak_of() -> None:
     """Rounding divided by rounding gave an error of 500,000, with which nothing could have failed."""
-    finding = lab_noise.noisy_average(beta=0.0, samples=100)
-    [deviation] = [m for m in finding.measures if m.name == "deviation of alpha_a, from means"]
+    result = run_noisy_average(beta=0.0, samples=100)
+    [deviation] = [m for m in result.measures if m.name == "deviation of alpha_a, from means"]
     assert deviation.fits
     assert deviation.error == 0
-    assert not Measure(deviation.name, 1e-6, deviation.predicted, deviation.error).fits
+    assert not Measurement(deviation.name, 1e-6, deviation.predicted, deviation.error).fits
 
 
 def test_a_bound_that_is_passed_by_chance_says_so() -> None:
     shown = in_process("1.3", "--keys", "3", "--dim", "3").stdout
     assert "≤ 0.7669  within its error" in shown
     assert shown.rstrip().endswith("holds: every number is as predicted, to within four standard errors.")
-    assert Measure("a", 1.1, 1.0, 0.05, at_most=True).only_within_its_error
-    assert not Measure("a", 1.1, 1.0, 0.01, at_most=True).only_within_its_error
-    assert not Measure("a", 0.9, 1.0, 0.05, at_most=True).only_within_its_error
+    assert Measurement("a", 1.1, 1.0, 0.05, at_most=True).only_within_its_error
+    assert not Measurement("a", 1.1, 1.0, 0.01, at_most=True).only_within_its_error
+    assert not Measurement("a", 0.9, 1.0, 0.05, at_most=True).only_within_its_error
 
 
 def test_a_claim_that_is_false_would_be_seen() -> None:
     """Too small a query breaks no bound, but a wrong prediction is not passed over."""
-    finding = lab_reach.averaging()
-    wrong = finding.measures[0]
-    doctored = Finding(**{**vars(finding), "measures": (type(wrong)("alpha_a", 0.3, 0.5), *finding.measures)})
-    assert finding.holds
+    result = run_averaging()
+    wrong = result.measures[0]
+    doctored = Result(**{**vars(result), "measures": (type(wrong)("alpha_a", 0.3, 0.5), *result.measures)})
+    assert result.holds
     assert not doctored.holds
 
 
@@ -189,16 +192,16 @@ def test_bad_input_gets_one_sentence() -> None:
         (("1.3", "--scale", "-3"), "--scale -3 is impossible"),
         (("1.3", "--beta", "-1"), "--beta -1 is no variance"),
         (("1.3", "--samples", "5"), "--samples 5 is too small"),
-        (("1.3", "--keys", "3000", "--dim", "3000"), "too large for the lab"),
+        (("1.3", "--keys", "3000", "--dim", "3000"), "--keys 3000 is too large: this task takes up to 1,000"),
         (("1.4", "--heads", "9"), "there can be 2 to 8"),
         (("1.4", "--keys", "1"), "--keys 1 is too small: this task needs 3"),
         (("1.3", "--scale", "1e300"), "--scale 1e+300 is impossible: choose one above 0, up to 1e+09"),
-        (("1.1", "--keys", "500", "--dim", "600"), "fewer keys or dimensions"),
-        (("1.1", "--samples", "100000"), "about 17 minutes, too long for the lab; up to 1,000 samples"),
-        (("1.2", "--samples", "100000"), "too long for the lab"),
-        (("1.5", "--samples", "1000000"), "too long for the lab"),
-        (("1.7", "--keys", "1000", "--dim", "1001"), "too long for the lab"),
-        (("scaling", "--samples", "100000"), "too long for the lab"),
+        (("1.1", "--keys", "500", "--dim", "600"), "--keys 500 is too large: this task takes up to 200"),
+        (("1.1", "--samples", "100000"), "--samples 100000 is too large: this task takes up to 1,000"),
+        (("1.2", "--samples", "100000"), "this task takes up to 10,000"),
+        (("1.5", "--samples", "1000000"), "times samples may be up to 300,000,000"),
+        (("1.7", "--keys", "1000", "--dim", "1001"), "times samples may be up to 1,000,000"),
+        (("scaling", "--samples", "100000"), "times samples may be up to 300,000,000"),
         (("check", "1.2", "--query", "k_a", "--samples", "5000"), "take up to 4,000"),
         (("1.5", "--alpha", "-1"), "--alpha -1 is no variance"),
         (("1.6", "--dim", "3"), "--dim 3 is too small: this task needs 4"),
@@ -215,8 +218,8 @@ def test_sizes_that_cannot_be_get_a_sentence(arguments: tuple[str, ...], reason:
 
 @pytest.mark.parametrize("task", EXPERIMENTS)
 def test_figures_are_drawn_in_both_themes(task: str, tmp_path: Path) -> None:
-    finding = EXPERIMENTS[task](samples=20)
-    light, dark = (draw(finding, theme) for theme in (LIGHT, DARK))
+    result = EXPERIMENTS[task](samples=20)
+    light, dark = (draw(result, theme) for theme in (LIGHT, DARK))
     for figure, theme in ((light, LIGHT), (dark, DARK)):
         assert to_hex(figure.get_facecolor()) == theme.paper
         assert figure.findobj(Text, include_self=False)
@@ -226,12 +229,12 @@ def test_figures_are_drawn_in_both_themes(task: str, tmp_path: Path) -> None:
 
 def test_a_figure_is_the_same_every_time(tmp_path: Path) -> None:
     for name in ("a.svg", "b.svg"):
-        save_figure(draw(lab_self.without_projections(samples=1), LIGHT), tmp_path / name)
+        save_figure(draw(run_without_projections(samples=1), LIGHT), tmp_path / name)
     assert (tmp_path / "a.svg").read_bytes() == (tmp_path / "b.svg").read_bytes()
 
 
 def test_keys_in_many_dimensions_are_drawn_without_a_hull(tmp_path: Path) -> None:
-    save_figure(draw(lab_reach.copying(dim=5, samples=1), DARK), tmp_path / "margins.pdf")
+    save_figure(draw(run_copying(dim=5, samples=1), DARK), tmp_path / "margins.pdf")
     assert (tmp_path / "margins.pdf").stat().st_size > 1000
 
 
@@ -240,7 +243,7 @@ def titles(figure: Figure) -> list[str]:
 
 
 def test_many_keys_are_drawn_with_few_names_inside_the_panel() -> None:
-    figure = draw(lab_reach.copying(dim=5, keys=30, samples=1), LIGHT)
+    figure = draw(run_copying(dim=5, keys=30, samples=1), LIGHT)
     assert titles(figure)[0].startswith("How far each key is from the hull")
     right = figure.axes[1]
     names = [text for text in right.texts if text.get_text().startswith("$k")]
@@ -250,20 +253,20 @@ def test_many_keys_are_drawn_with_few_names_inside_the_panel() -> None:
 
 @pytest.mark.parametrize("dim", [1, 2, 3])
 def test_hidden_keys_are_drawn_in_any_number_of_dimensions(dim: int) -> None:
-    finding = lab_reach.copying(dim=dim, keys=12, samples=1)
-    hidden = [found for found in finding.picture().reaches if not found.possible]
+    result = run_copying(dim=dim, keys=12, samples=1)
+    hidden = [found for found in result.picture().reaches if not found.possible]
     assert hidden
-    right = draw(finding, LIGHT).axes[1]
+    right = draw(result, LIGHT).axes[1]
     drawn = [line for line in right.lines if line.get_color() == LIGHT.series[0]]
     assert len(drawn) == 2 * len(hidden)  # the most weight it gets, and its ceiling
 
 
 def test_a_panel_says_what_it_leaves_out() -> None:
-    assert titles(draw(lab_reach.averaging(keys=40, samples=1), LIGHT))[1].startswith(
+    assert titles(draw(run_averaging(keys=40, samples=1), LIGHT))[1].startswith(
         "10 keys in the plane (not 40)"
     )
-    assert titles(draw(lab_reach.averaging(keys=8, samples=1), LIGHT))[1].startswith("8 keys in the plane:")
-    for experiment in (lab_self.without_projections, lab_self.with_projections):
+    assert titles(draw(run_averaging(keys=8, samples=1), LIGHT))[1].startswith("8 keys in the plane:")
+    for experiment in (run_without_projections, run_with_projections):
         for keys, said in ((9, True), (3, False)):
             figure = draw(experiment(keys=keys, samples=1), LIGHT)
             assert ("the first 3 of 9 inputs" in figure.get_supxlabel()) is said

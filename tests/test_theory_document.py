@@ -23,14 +23,14 @@ def script() -> ModuleType:
 def test_the_page_shows_what_its_commands_print(script: ModuleType) -> None:
     page = script.PAGE.read_text(encoding="utf-8")
     assert page.count("```console") >= 16
-    assert script.renewed(page) == page, "renew it: python docs/theory.py"
+    assert script.renew_page(page) == page, "renew it: python docs/theory.py"
 
 
 def test_every_number_in_a_paragraph_is_printed_by_a_command_of_its_section(script: ModuleType) -> None:
     page = script.PAGE.read_text(encoding="utf-8")
-    assert list(script.numbers_from_nowhere(page)) == []
+    assert list(script.find_unprinted_numbers(page)) == []
     assert "0.632 B" in page
-    assert list(script.numbers_from_nowhere(page.replace("0.632 B away", "0.633 B away", 1))) == [
+    assert list(script.find_unprinted_numbers(page.replace("0.632 B away", "0.633 B away", 1))) == [
         "0.633 in '1.6 Self-attention without projections'"
     ]
 
@@ -45,7 +45,7 @@ def test_every_figure_has_the_command_that_draws_it(script: ModuleType) -> None:
 def test_the_readme_shows_what_its_command_prints(script: ModuleType) -> None:
     readme = script.README.read_text(encoding="utf-8")
     assert script.BLOCK.search(readme)
-    assert script.renewed(readme) == readme, "renew it: python docs/theory.py"
+    assert script.renew_page(readme) == readme, "renew it: python docs/theory.py"
 
 
 def test_the_python_on_the_page_runs(capsys: pytest.CaptureFixture[str]) -> None:

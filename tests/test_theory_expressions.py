@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import augenmerk.theory
 from augenmerk.errors import AugenmerkError
 from augenmerk.theory.attention import Array
-from augenmerk.theory.expressions import DEEPEST, LONGEST, Expression
+from augenmerk.theory.expressions import MAX_DEPTH, MAX_LENGTH, Expression
 
 A, B = np.array([1.0, 2.0, 3.0]), np.array([-1.0, 0.5, 2.0])
 NAMES: dict[str, Array | float] = {
@@ -47,6 +47,14 @@ NAMES: dict[str, Array | float] = {
         ("ln(exp(c)) + log(1) + sqrt(4) + abs(-1)", 5.0),
         ("+c", 2.0),
         ("  c\n", 2.0),
+        ("c(k_a + k_b)", 2 * (A + B)),
+        ("2 mu_a - c k_b", 2 * A - 2 * B),
+        ("(k_a + k_b)(c)/norm (k_a)", 2 * (A + B) / np.linalg.norm(A)),
+        ("c^2 k_a k_b^T", 4 * np.outer(A, B)),
+        ("2norm(k_a) k_a^T k_b", 2 * np.linalg.norm(A) * (A @ B)),
+        ("λ_a(μ_a)", 3 * A),
+        ("(2^3)^2 - 2^(3^2)", 64.0 - 512),
+        ("007", 7.0),
     ],
 )
 def test_formulas_mean_what_they_say(text: str, value: Array | float) -> None:
@@ -66,8 +74,18 @@ def test_formulas_mean_what_they_say(text: str, value: Array | float) -> None:
         ("exec(c)", 1, "no function 'exec'"),
         ("norm", 1, "no 'norm' in this task"),
         ("k_c + k_a", 1, "no 'k_c' in this task; there are B, I, c,"),
-        ("k_a k_b", 5, "a product needs its *"),
-        ("2 (c)", 3, "a product needs its *"),
+        ("k_a k_b", 5, "a product of two vectors"),
+        ("c 2", 3, "a sign is missing before '2'"),
+        ("1.5.5", 4, "a sign is missing before '.5'"),
+        ("k_a/c c", 7, "can be read in two ways"),
+        ("k_a/c(c)", 6, "can be read in two ways"),
+        ("c + (k_a)k_b", 10, "a product of two vectors"),
+        ("lambda k_a", 1, "no 'lambda' in this task"),
+        ("c if c else c", 3, "no 'if' in this task"),
+        ("(c, c)", 3, "',' was not expected"),
+        ("norm()", 6, "a name or a number was expected"),
+        ("2^-3^4", 5, "put brackets"),
+        ("2^(3)^4", 6, "put brackets"),
         ("k_a*k_b", 4, "a product of two vectors"),
         ("k_a + 1", 5, "a vector of 3 and a number"),
         ("c/k_a", 2, "only a number can stand below a division"),
@@ -88,9 +106,9 @@ def test_formulas_mean_what_they_say(text: str, value: Array | float) -> None:
         ("c +", 4, "ends too early"),
         ("*c", 1, "a name or a number"),
         ("", 1, "empty"),
-        ("(" * 60, DEEPEST + 1, "inside one another"),
-        ("-" * 60 + "c", DEEPEST, "signs"),
-        ("c" * (LONGEST + 1), LONGEST + 1, f"at most {LONGEST} characters"),
+        ("(" * 60, MAX_DEPTH + 1, "inside one another"),
+        ("-" * 60 + "c", MAX_DEPTH + 1, "signs"),
+        ("c" * (MAX_LENGTH + 1), MAX_LENGTH + 1, f"at most {MAX_LENGTH} characters"),
         ("c +\n\x00", 5, "has no place"),
     ],
 )

@@ -12,11 +12,13 @@ K, Q, V = "K = I", "Q = (u_d*u_a^T + u_c*u_d^T)/B^2", "V = (u_b*u_b^T - u_c*u_c^
 
 PUBLISHED = [
     ("A", "1.2", ["c*(k_a + k_b)"], True),
+    ("A", "1.2", ["c(k_a + k_b)"], True),
     ("B", "1.2", ["(k_a + k_b)/norm(k_a + k_b)"], False),
     ("C", "1.2", ["t*(mu_a + mu_b)"], True),
     ("D", "1.2", ["k_a + k_b"], False),
     ("A", "1.4", ["c*lambda_a*mu_a", "c*lambda_b*mu_b"], True),
     ("C", "1.4", ["t*mu_a", "t*mu_b"], True),
+    ("C", "1.4", ["q_1 = t mu_a", "q_2 = t mu_b"], True),
     ("D", "1.4", ["mu_a + mu_b", "mu_a - mu_b"], False),
 ]
 

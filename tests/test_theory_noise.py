@@ -11,18 +11,18 @@ from scipy.special import expit
 from scipy.stats import kstest, norm
 
 from augenmerk.theory import closed_form
-from augenmerk.theory.attention import attend
-from augenmerk.theory.findings import Measure, deviation_of, mean_of, plane_values, rate_of
-from augenmerk.theory.noise import KeyNoise, Origin, a_head_each, one_head, orthonormal, resample
+from augenmerk.theory.attention import attend, orthonormal
+from augenmerk.theory.closed_form import Origin
+from augenmerk.theory.noise import KeyNoise, head_per_value, one_head, resample
+from augenmerk.theory.results import Measurement, deviation_of, mean_of, plane_values, rate_of
 
 SAMPLES = 6000
 seeds = st.integers(0, 2**32 - 1)
 origins: st.SearchStrategy[Origin] = st.sampled_from(["means", "keys"])
 
 
-def fits(measure: Measure) -> bool:
-    """Within five standard errors: of so many measurements, one in a million is further off by chance."""
-    assert measure.predicted is not None
+def fits(measure: Measurement) -> bool:
+    """Within five standard errors: of so many measurements, one in a million is further off by rng."""
     return abs(measure.measured - measure.predicted) <= 5 * measure.error + 5 / SAMPLES**2
 
 
@@ -31,10 +31,10 @@ def fits(measure: Measure) -> bool:
 def test_one_head_leans_as_the_closed_form_says(
     seed: int, keys: int, s: float, beta: float, origin: Origin
 ) -> None:
-    chance = np.random.default_rng(seed)
-    means = orthonormal(keys, keys + 3, chance)
+    rng = np.random.default_rng(seed)
+    means = orthonormal(keys, keys + 3, rng)
     c = s * math.sqrt(keys + 3)
-    drawn = resample(means, KeyNoise.of_norms(keys, beta), one_head(c, origin), SAMPLES, chance)
+    drawn = resample(means, KeyNoise.of_norms(keys, beta), one_head(c, origin), SAMPLES, rng)
     expected = closed_form.weight_of_first(keys, s, beta, origin)
     assert fits(mean_of("", drawn.weights[:, 0], expected.mean, expected.deviation))
     assert fits(deviation_of("", drawn.weights[:, 0], expected))
@@ -52,17 +52,17 @@ def test_one_head_leans_as_the_closed_form_says(
 def test_a_head_each_holds_and_breaks_as_often_as_the_closed_form_says(
     seed: int, keys: int, s: float, beta: float, origin: Origin, heads: int
 ) -> None:
-    chance = np.random.default_rng(seed)
-    means = orthonormal(keys, keys, chance)
+    rng = np.random.default_rng(seed)
+    means = orthonormal(keys, keys, rng)
     c, eps = s * math.sqrt(keys), 0.05
-    queries = a_head_each(c, origin, tuple(range(heads)))
-    drawn = resample(means, KeyNoise.of_norms(keys, beta), queries, SAMPLES, chance)
+    queries = head_per_value(c, origin, tuple(range(heads)))
+    drawn = resample(means, KeyNoise.of_norms(keys, beta), queries, SAMPLES, rng)
     assert drawn.head_weights.shape == (SAMPLES, heads, keys)
     own = drawn.head_weights[:, 0, 0]
     expected = closed_form.head_weight(keys, s, beta, origin)
     assert fits(mean_of("", own, expected.mean, expected.deviation))
     assert fits(deviation_of("", own, expected))
-    together = closed_form.a_head_each_weight(keys, s, beta, heads, origin)
+    together = closed_form.head_per_value_weight(keys, s, beta, heads, origin)
     assert fits(mean_of("", drawn.weights[:, 0], together.mean, together.deviation))
     assert fits(deviation_of("", drawn.weights[:, 0], together))
     assert fits(rate_of("", own < 1 - eps, closed_form.head_breaks(keys, s, beta, eps, origin)))
@@ -102,10 +102,10 @@ def test_without_noise_nothing_spreads() -> None:
 
 
 def test_the_share_has_the_logit_normal_distribution() -> None:
-    chance = np.random.default_rng(5)
+    rng = np.random.default_rng(5)
     s, beta = 6.0, 0.2
-    means = orthonormal(6, 6, chance)
-    drawn = resample(means, KeyNoise.of_norms(6, beta), one_head(s), SAMPLES, chance, 1.0)
+    means = orthonormal(6, 6, rng)
+    drawn = resample(means, KeyNoise.of_norms(6, beta), one_head(s), SAMPLES, rng, 1.0)
     gaps = np.log(drawn.share) - np.log1p(-drawn.share)
     assert kstest(gaps, norm(0, s * math.sqrt(2 * beta)).cdf).pvalue > 1e-4
     area, _ = quad(
@@ -131,9 +131,9 @@ def test_how_far_a_sample_leans_is_known_for_any_strength(deviation: float) -> N
 
 def test_every_sample_leans_and_only_the_mean_is_right() -> None:
     """1.3 as it is claimed."""
-    chance = np.random.default_rng(1)
-    means, values = orthonormal(8, 64, chance), plane_values(8)
-    drawn = resample(means, KeyNoise.of_norms(8, 0.1), one_head(160.0), SAMPLES, chance)
+    rng = np.random.default_rng(1)
+    means, values = orthonormal(8, 64, rng), plane_values(8)
+    drawn = resample(means, KeyNoise.of_norms(8, 0.1), one_head(160.0), SAMPLES, rng)
     middle = values[:2].mean(axis=0)
     outputs = drawn.outputs(values)
     assert np.linalg.norm(outputs.mean(axis=0) - middle) < 0.05
@@ -142,11 +142,11 @@ def test_every_sample_leans_and_only_the_mean_is_right() -> None:
 
 def test_two_heads_stay_where_one_swings() -> None:
     """1.5, with the noise of the specification; two heads are right exactly where lambda is not small."""
-    chance = np.random.default_rng(2)
-    means, values = orthonormal(8, 64, chance), plane_values(8)
+    rng = np.random.default_rng(2)
+    means, values = orthonormal(8, 64, rng), plane_values(8)
     noise = KeyNoise.of_first(8, 0.5, 1e-6)
-    one = resample(means, noise, one_head(800.0), SAMPLES, chance)
-    two = resample(means, noise, a_head_each(800.0), SAMPLES, chance)
+    one = resample(means, noise, one_head(800.0), SAMPLES, rng)
+    two = resample(means, noise, head_per_value(800.0), SAMPLES, rng)
     middle = values[:2].mean(axis=0)
     swing = np.linalg.norm(one.outputs(values) - middle, axis=1)
     stay = np.linalg.norm(two.outputs(values) - middle, axis=1)
@@ -165,18 +165,18 @@ def test_two_heads_stay_where_one_swings() -> None:
 @settings(max_examples=10)
 @given(seeds, st.floats(1, 30), st.floats(0.02, 1))
 def test_a_query_from_the_keys_follows_the_one_that_swings(seed: int, s: float, beta: float) -> None:
-    chance = np.random.default_rng(seed)
-    means = orthonormal(4, 5, chance)
-    drawn = resample(means, KeyNoise.of_first(4, beta, 0.0), one_head(s, "keys"), SAMPLES, chance, 1.0)
+    rng = np.random.default_rng(seed)
+    means = orthonormal(4, 5, rng)
+    drawn = resample(means, KeyNoise.of_first(4, beta, 0.0), one_head(s, "keys"), SAMPLES, rng, 1.0)
     for off in (0.05, 0.3):
         rate = closed_form.off_probability_of_first(off, s, beta)
         assert fits(rate_of("", np.abs(drawn.share - 0.5) > off, rate))
 
 
 def test_the_covariance_of_the_keys_is_that_of_1_5() -> None:
-    chance = np.random.default_rng(3)
-    means = orthonormal(3, 4, chance)
-    _, keys = KeyNoise.of_first(3, 0.5, 0.04).sample(means, 40_000, chance)
+    rng = np.random.default_rng(3)
+    means = orthonormal(3, 4, rng)
+    _, keys = KeyNoise.of_first(3, 0.5, 0.04).sample(means, 40_000, rng)
     expected = 0.04 * np.eye(4) + 0.5 * np.outer(means[0], means[0])
     np.testing.assert_allclose(np.cov(keys[:, 0].T), expected, atol=0.02)
     np.testing.assert_allclose(np.cov(keys[:, 1].T), 0.04 * np.eye(4), atol=0.003)
@@ -186,7 +186,7 @@ def test_the_covariance_of_the_keys_is_that_of_1_5() -> None:
 def test_resampling_in_chunks_attends_as_one_attention_does(monkeypatch: pytest.MonkeyPatch) -> None:
     from augenmerk.theory import noise
 
-    monkeypatch.setattr(noise, "AT_ONCE", 50)  # three samples at a time
+    monkeypatch.setattr(noise, "CHUNK", 50)  # three samples at a time
     means = orthonormal(4, 4, np.random.default_rng(7))
     drawn = resample(means, KeyNoise.of_norms(4, 0.3), one_head(5.0), 10, np.random.default_rng(8))
     assert drawn.weights.shape == (10, 4)

@@ -17,10 +17,10 @@ from augenmerk.theory.attention import (
     attention_weights,
     diameter,
     entropy,
+    orthonormal,
     softmax,
     total_variation,
 )
-from augenmerk.theory.noise import orthonormal
 from augenmerk.theory.reach import (
     distance_from_hull,
     leak_bound,
@@ -36,17 +36,17 @@ epsilons = st.floats(1e-6, 0.4)
 
 def random_keys(seed: int, count: int, dim: int) -> Array:
     """Some of them inside the hull of the others, some copies: all that can happen."""
-    chance = np.random.default_rng(seed)
-    keys = chance.standard_normal((count, dim)) * chance.uniform(0.2, 3)
-    if chance.random() < 0.4:
-        keys[0] = chance.dirichlet(np.ones(count - 1)) @ keys[1:]
+    rng = np.random.default_rng(seed)
+    keys = rng.standard_normal((count, dim)) * rng.uniform(0.2, 3)
+    if rng.random() < 0.4:
+        keys[0] = rng.dirichlet(np.ones(count - 1)) @ keys[1:]
     return keys
 
 
 @given(arrays(np.float64, st.tuples(st.integers(1, 5), st.integers(1, 6)), elements=finite), seeds)
 def test_attention_is_equations_1_and_2(keys: Array, seed: int) -> None:
-    chance = np.random.default_rng(seed)
-    query, values = chance.standard_normal(keys.shape[1]), chance.standard_normal((len(keys), 3))
+    rng = np.random.default_rng(seed)
+    query, values = rng.standard_normal(keys.shape[1]), rng.standard_normal((len(keys), 3))
     scale = 1e-5  # so that the plain formula does not overflow, which ours never does
     weights, output = attend(query, keys, values, scale)
     plain = np.exp([query @ key * scale for key in keys])
@@ -71,9 +71,9 @@ def test_infinite_logits_share_the_weight() -> None:
 
 @given(seeds, st.integers(2, 8))
 def test_weight_in_the_wrong_place_bounds_the_error(seed: int, count: int) -> None:
-    chance = np.random.default_rng(seed)
-    a, b = chance.dirichlet(np.ones(count), size=2)
-    values = chance.standard_normal((count, 3))
+    rng = np.random.default_rng(seed)
+    a, b = rng.dirichlet(np.ones(count), size=2)
+    values = rng.standard_normal((count, 3))
     assert np.linalg.norm(a @ values - b @ values) <= total_variation(a, b) * diameter(values) + 1e-12
 
 
@@ -87,7 +87,7 @@ def test_entropy_goes_from_nothing_to_the_logarithm() -> None:
 def test_a_key_can_be_copied_or_there_is_a_witness(seed: int, count: int, dim: int, eps: float) -> None:
     """1.1, both directions of the claim, on any keys."""
     keys = random_keys(seed, count, dim)
-    chance = np.random.default_rng(seed)
+    rng = np.random.default_rng(seed)
     for j in range(count):
         found = reach(keys, [j])
         assert found.hull_weights[j] == 0
@@ -95,7 +95,7 @@ def test_a_key_can_be_copied_or_there_is_a_witness(seed: int, count: int, dim: i
         assert found.hull_weights.sum() == pytest.approx(1)
         if found.query is None:
             np.testing.assert_allclose(found.hull_weights @ keys, keys[j], atol=1e-5)
-            queries = chance.standard_normal((200, dim)) * 10 ** chance.uniform(-2, 4, size=(200, 1))
+            queries = rng.standard_normal((200, dim)) * 10 ** rng.uniform(-2, 4, size=(200, 1))
             assert attention_weights(queries, keys)[:, j].max() <= found.ceiling + 1e-6
             assert found.ceiling <= 0.5
         else:
@@ -107,7 +107,7 @@ def test_a_key_can_be_copied_or_there_is_a_witness(seed: int, count: int, dim: i
             assert attention_weights(c * found.query, keys, 1.0)[j] >= 1 - eps - 1e-9
             # No unit query has a larger margin: it is the distance from the hull, which none can exceed.
             assert found.margin == pytest.approx(distance_from_hull(keys[j], keys[others]), rel=1e-6)
-            rivals = chance.standard_normal((200, dim))
+            rivals = rng.standard_normal((200, dim))
             rivals /= np.linalg.norm(rivals, axis=1, keepdims=True)
             rivals = (found.query + 0.1 * rivals) / np.linalg.norm(
                 found.query + 0.1 * rivals, axis=1, keepdims=True

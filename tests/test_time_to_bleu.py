@@ -43,7 +43,7 @@ def race(benchmarks: ModuleType) -> ModuleType:
 
 def test_sentences_put_together_of_numbered_words_are_those_of_the_tokenizer(race: ModuleType) -> None:
     aside = sys.modules["background_tokenizing"]
-    assert race.TokensAside is aside.TokensAside
+    assert race.BackgroundTokenizer is aside.BackgroundTokenizer
     text = load_config("quick", SMALL).text
     pairs = list(open_bitext("bilderbuch", pairs=300)["train"])
     tokenizers = TokenizerPair.train(pairs[::3], text)
@@ -67,7 +67,7 @@ def test_other_processes_tokenise_when_they_are_told_to(race: ModuleType) -> Non
     text = load_config("quick", SMALL).text
     book = open_bitext("bilderbuch", pairs=300)
     pairs, val = list(book["train"]), list(book["val"])[:20]
-    aside = race.TokensAside(text, pairs, val, sample=2, longest=15)
+    aside = race.BackgroundTokenizer(text, pairs, val, sample=2, longest=15)
     aside.begin()
     seconds, tokenizers, tokens, val_tokens = aside.result()
     assert set(seconds) == {"learning the vocabulary", "encoding"}

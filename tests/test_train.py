@@ -21,7 +21,7 @@ from augenmerk.checkpoint import RunDirectory
 from augenmerk.config import RunConfig, TrainConfig
 from augenmerk.evaluate import evaluate_run
 from augenmerk.train import learning_rate, start, train
-from augenmerk.translate import load_translator
+from augenmerk.translate import load_model
 
 CPU = torch.device("cpu")
 
@@ -45,7 +45,7 @@ class Silent:
 def tiny(**changes: object) -> RunConfig:
     """Trains in about a second."""
     tree: dict[str, dict[str, object]] = {
-        "data": {"pairs": 300},
+        "data": {"bilderbuch": {"pairs": 300}},
         "text": {"unit": "word", "lowercase": True, "joint": False},
         "model": {"embedding": 24, "hidden": 24, "key": 24, "embedding_dropout": 0.1},
         "train": {"epochs": 2, "batch_size": 16, "lr": 0.01, "precision": "fp32", "bleu": False},
@@ -86,7 +86,7 @@ def test_a_run_learns_and_leaves_what_it_promises(tmp_path: Path) -> None:
     assert [line["epoch"] for line in lines] == [1, 2, 3, 4, 5, 6]
     assert all(0 <= line["validation_bleu"] <= 100 for line in lines)
     assert RunDirectory.open(place).finished
-    assert result["parameters"] == sum(p.numel() for p in load_translator(directory).parameters())
+    assert result["parameters"] == sum(p.numel() for p in load_model(directory).parameters())
 
 
 def test_the_kept_weights_are_those_that_were_validated(tmp_path: Path) -> None:
@@ -166,7 +166,7 @@ def test_learning_rate() -> None:
 
 
 def command(place: Path, *more: str, epochs: int = 4) -> list[str]:
-    settings = ["data.pairs=600", "train.batch_size=8", "train.precision=fp32", "train.bleu=false"]
+    settings = ["data.bilderbuch.pairs=600", "train.batch_size=8", "train.precision=fp32", "train.bleu=false"]
     settings += ["train.select_by=loss"]
     settings += ["text.vocabulary_size=400", "model.embedding=16", "model.hidden=16", "model.key=16"]
     flags = [flag for setting in settings for flag in ("--set", setting)]

@@ -14,20 +14,19 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from typer.testing import CliRunner
 
 import augenmerk
 from augenmerk import AugenmerkError, Translation
-from augenmerk.batching import TokenTable
 from augenmerk.bitext import open_bitext
-from augenmerk.cli import translation as translation_command
+from augenmerk.cli import app
 from augenmerk.config import ATTENTIONS, RunConfig
-from augenmerk.model.translator import Translator
+from augenmerk.model.translator import GRUTranslator
 from augenmerk.search import Hypothesis
 from augenmerk.text import UNK, UNKNOWN
 from augenmerk.train import start, train
-from augenmerk.translate import TextTranslator, hypotheses_of
-from augenmerk.translate import texts as texts_module
-from augenmerk.translate.decoding import forced_hypotheses
+from augenmerk.translate import Translator
+from augenmerk.translate import translator as translator_module
 from tests.silent import Silent
 
 SENTENCES = [pair.source for pair in open_bitext("bilderbuch")["test"]][:40]
@@ -37,7 +36,7 @@ KEYS = {"source", "translation", "score", "source_words", "target_words", "atten
 def train_tiny(place: Path, text: dict[str, object], attention: str, search: dict[str, object]) -> Path:
     config = RunConfig.model_validate(
         {
-            "data": {"pairs": 600},
+            "data": {"bilderbuch": {"pairs": 600}},
             "text": text,
             "model": {"embedding": 32, "hidden": 48, "key": 32, "attention": attention},
             "train": {"epochs": 4, "batch_size": 16, "lr": 0.008, "precision": "fp32", "bleu": False},
@@ -62,24 +61,24 @@ def word_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def bpe(bpe_run: Path) -> TextTranslator:
+def bpe(bpe_run: Path) -> Translator:
     return augenmerk.load(bpe_run)
 
 
 @pytest.fixture(scope="module")
-def word(word_run: Path) -> TextTranslator:
+def word(word_run: Path) -> Translator:
     return augenmerk.load(str(word_run))
 
 
-def untrained(like: TextTranslator, **model: object) -> TextTranslator:
+def untrained(like: Translator, **model: object) -> Translator:
     tree = like.config.model_dump(exclude_none=True)
     config = RunConfig.model_validate({**tree, "model": {**tree["model"], **model}})
     torch.manual_seed(1)
-    network = Translator(config.model, like.tokenizers.source.size, like.tokenizers.target.size)
-    return TextTranslator(network.eval(), like.tokenizers, config)
+    network = GRUTranslator(config.model, like.tokenizers.source.size, like.tokenizers.target.size)
+    return Translator([network.eval()], like.tokenizers, config)
 
 
-def test_it_has_learnt_something(bpe: TextTranslator, word: TextTranslator) -> None:
+def test_it_has_learnt_something(bpe: Translator, word: Translator) -> None:
     for translator in (bpe, word):
         translation = translator.translate(SENTENCES[0])
         assert isinstance(translation, Translation)
@@ -92,7 +91,7 @@ def test_it_has_learnt_something(bpe: TextTranslator, word: TextTranslator) -> N
 @settings(max_examples=8)
 @given(order=st.permutations(range(12)), beam=st.sampled_from([1, 3]))
 def test_alone_and_in_any_company_a_sentence_is_translated_the_same(
-    bpe: TextTranslator, order: list[int], beam: int
+    bpe: Translator, order: list[int], beam: int
 ) -> None:
     chosen = [SENTENCES[i] for i in order[: 1 + order[0]]]
     together = bpe.translate(chosen, beam=beam)
@@ -104,7 +103,7 @@ def test_alone_and_in_any_company_a_sentence_is_translated_the_same(
 
 
 @pytest.mark.parametrize("attention", ATTENTIONS)
-def test_attention_is_over_the_words_that_are_shown(bpe: TextTranslator, attention: str) -> None:
+def test_attention_is_over_the_words_that_are_shown(bpe: Translator, attention: str) -> None:
     for translation in untrained(bpe, attention=attention).translate(SENTENCES[:5], max_length=7):
         assert translation.source_words[-1] == "</s>"
         assert "".join(translation.source_words[:-1]) == translation.source.replace(" ", "")
@@ -116,21 +115,21 @@ def test_attention_is_over_the_words_that_are_shown(bpe: TextTranslator, attenti
             assert translation.target_words[-1:] != ("</s>",)
 
 
-def test_the_attention_belongs_to_the_hypothesis(bpe: TextTranslator) -> None:
+def test_the_attention_belongs_to_the_hypothesis(bpe: Translator) -> None:
     """Under a beam, for every alternative: forcing its ids looks at the same places."""
     for translation in bpe.translate(SENTENCES[:8], beam=5, n_best=5):
         for each in (translation, *translation.alternatives):
             assert each.hypothesis is not None
             if not each.finished:
                 continue
-            table = TokenTable.of(bpe.tokenizers.source.encode_ids([each.source]))
-            [forced] = forced_hypotheses(bpe.model, table, [each.hypothesis.ids])
+            ids = bpe.tokenizers.source.encode_ids([each.source])
+            [[forced]] = bpe.decode(ids, bpe.config.search, targets=[each.hypothesis.ids])
             torch.testing.assert_close(each.subword_attention, forced.weights, atol=1e-5, rtol=0)
             assert each.log_probability == pytest.approx(forced.log_probability, abs=1e-3)
             assert sum(each.word_log_probabilities) == pytest.approx(each.log_probability, abs=1e-5)
 
 
-def test_subwords_are_merged_into_words(bpe: TextTranslator) -> None:
+def test_subwords_are_merged_into_words(bpe: Translator) -> None:
     source, text = "Der Rhabarberkuchen schläft.", "The rhubarb cakes sleep."
     source_ids, ids = bpe.tokenizers.source.encode(source), bpe.tokenizers.target.encode(text)
     assert len(source_ids.ids) > len(source_ids.words)
@@ -155,7 +154,7 @@ def test_subwords_are_merged_into_words(bpe: TextTranslator) -> None:
     assert tree["subword_attention"][0] == pytest.approx(weights[0].tolist(), abs=1e-6)
 
 
-def test_empty_lines_stay_empty_lines(bpe: TextTranslator) -> None:
+def test_empty_lines_stay_empty_lines(bpe: Translator) -> None:
     lines = ["", SENTENCES[0], "  \t", SENTENCES[1], "\u200b\u00ad"]
     found = bpe.translate(lines)
     assert [translation.text == "" for translation in found] == [True, False, True, False, True]
@@ -166,15 +165,15 @@ def test_empty_lines_stay_empty_lines(bpe: TextTranslator) -> None:
     assert tree["source_words"] == tree["target_words"] == tree["attention"] == tree["source_subwords"] == []
 
 
-def test_an_overlong_sentence_is_translated_as_far_as_it_is_read(bpe: TextTranslator) -> None:
+def test_an_overlong_sentence_is_translated_as_far_as_it_is_read(bpe: Translator) -> None:
     data = bpe.config.data.model_copy(update={"max_length": 9})
-    short = TextTranslator(bpe.model, bpe.tokenizers, bpe.config.model_copy(update={"data": data}))
+    short = Translator([bpe.model], bpe.tokenizers, bpe.config.model_copy(update={"data": data}))
     ids = bpe.tokenizers.source.encode(SENTENCES[0])
     assert len(ids.ids) > 9
     translation, other = short.translate([SENTENCES[0], "Der Hund."])
     assert translation.truncated
     assert not other.truncated
-    [[expected]] = hypotheses_of(bpe.model, TokenTable.of([ids.ids[:9]]), bpe.config.search)
+    [[expected]] = bpe.decode([ids.ids[:9]], bpe.config.search)
     assert translation.hypothesis is not None
     assert translation.hypothesis.ids == expected.ids
     assert translation.source_words == (*ids.words[: ids.word_of[8] + 1], "</s>")
@@ -183,7 +182,7 @@ def test_an_overlong_sentence_is_translated_as_far_as_it_is_read(bpe: TextTransl
     assert short.score(SENTENCES[0], "A dog.").truncated
 
 
-def test_an_unknown_word_is_replaced_by_the_one_attended_to(word: TextTranslator) -> None:
+def test_an_unknown_word_is_replaced_by_the_one_attended_to(word: Translator) -> None:
     plain = word.translate(SENTENCES)
     replaced = word.translate(SENTENCES, replace_unknown=True)
     count = 0
@@ -206,7 +205,7 @@ def test_an_unknown_word_is_replaced_by_the_one_attended_to(word: TextTranslator
         untrained(word, attention="mean").translate("Hund", replace_unknown=True)
 
 
-def test_alternatives(bpe: TextTranslator) -> None:
+def test_alternatives(bpe: Translator) -> None:
     one = bpe.translate(SENTENCES[3], beam=6)
     many = bpe.translate(SENTENCES[3], n_best=6)  # the run's own beam is 3
     assert one.alternatives == ()
@@ -215,18 +214,18 @@ def test_alternatives(bpe: TextTranslator) -> None:
     assert len({each.text for each in everything}) == len(everything) == 6
     assert all(a.score >= b.score for a, b in pairwise(everything))
     assert len(many.to_dict()["alternatives"]) == 5
-    with pytest.raises(AugenmerkError, match="n_best = 3 is impossible with a beam of 2"):
+    with pytest.raises(AugenmerkError, match="beam of 2 does not find 3 translations"):
         bpe.translate("Hund", beam=2, n_best=3)
     for wrong in (0, -1):
-        with pytest.raises(AugenmerkError, match="must be 1 or more"):
+        with pytest.raises(AugenmerkError, match=r"'n_best': .*greater than or equal to 1"):
             bpe.translate("Hund", n_best=wrong)
-        with pytest.raises(AugenmerkError, match=r"'search\.beam'"):
+        with pytest.raises(AugenmerkError, match="'beam'"):
             bpe.translate("Hund", beam=wrong)
-    with pytest.raises(TypeError, match="no such option: bema"):
-        bpe.translate("Hund", bema=2)  # type: ignore[call-overload]
+    with pytest.raises(AugenmerkError, match="unknown key 'bema'"):
+        bpe.translate("Hund", bema=2)
 
 
-def test_settings_of_the_search_can_be_changed(bpe: TextTranslator) -> None:
+def test_settings_of_the_search_can_be_changed(bpe: Translator) -> None:
     assert bpe.translate(SENTENCES[0]).text == bpe.translate(SENTENCES[0], beam=3).text
     short = bpe.translate(SENTENCES[0], max_length=4)
     assert not short.finished
@@ -236,7 +235,7 @@ def test_settings_of_the_search_can_be_changed(bpe: TextTranslator) -> None:
     assert plain.score == plain.log_probability
 
 
-def test_samples(bpe: TextTranslator) -> None:
+def test_samples(bpe: Translator) -> None:
     def draw(seed: int, temperature: float = 1.0, top_k: int = 0) -> list[str]:
         found = bpe.translate(
             SENTENCES[:3], sample=True, n_best=4, seed=seed, temperature=temperature, top_k=top_k
@@ -250,7 +249,31 @@ def test_samples(bpe: TextTranslator) -> None:
     assert draw(1, temperature=1e-4)[::4] == greedy
 
 
-def test_a_given_translation_is_scored(bpe: TextTranslator, word: TextTranslator) -> None:
+@pytest.mark.parametrize("options", [{}, {"top_k": 5}, {"n_best": 3}], ids=str)
+def test_a_sample_depends_on_the_seed_and_the_number_of_its_sentence_alone(
+    bpe: Translator, options: dict[str, Any]
+) -> None:
+    """Whatever the threads, the batches, the chunks, and the other sentences."""
+
+    def draw(translator: Translator, lines: list[str]) -> list[list[str]]:
+        found = translator.translate(lines, sample=True, seed=7, **options)
+        return [[each.text for each in (one, *one.alternatives)] for one in found]
+
+    lines = [SENTENCES[i % 40] for i in range(64)]
+    expected = draw(bpe, lines)
+    assert len({tuple(texts) for texts in expected}) > 40  # the same sentence again is another sample
+    for threads in (1, 2, 3):
+        with Translator(bpe.models, bpe.tokenizers, bpe.config, threads=threads) as other:
+            assert draw(other, lines) == expected
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(translator_module, "CHUNK_LINES", 21)
+        assert draw(bpe, lines) == expected
+    blank = [line if number % 3 else "" for number, line in enumerate(lines)]
+    for number, texts in enumerate(draw(bpe, blank)):
+        assert texts == (expected[number] if number % 3 else [""])
+
+
+def test_a_given_translation_is_scored(bpe: Translator, word: Translator) -> None:
     found = bpe.translate(SENTENCES[5])
     assert found.hypothesis is not None
     assert bpe.tokenizers.target.encode(found.text).ids == found.hypothesis.ids
@@ -266,7 +289,7 @@ def test_a_given_translation_is_scored(bpe: TextTranslator, word: TextTranslator
     assert bpe.score("", "A dog.").source_words == ("</s>",)
 
 
-def test_the_beam_as_a_tree(bpe: TextTranslator) -> None:
+def test_the_beam_as_a_tree(bpe: Translator) -> None:
     tree = json.loads(json.dumps(bpe.trace(SENTENCES[1], beam=4, n_best=2)))
     best = bpe.translate(SENTENCES[1], beam=4, n_best=2)
     assert tree["source"] == SENTENCES[1]
@@ -280,9 +303,9 @@ def test_the_beam_as_a_tree(bpe: TextTranslator) -> None:
     assert node["text"] == "<s>"
 
 
-def test_a_stream_is_read_as_it_is_needed(bpe: TextTranslator, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(texts_module, "CHUNK_LINES", 10)
-    monkeypatch.setattr(texts_module, "CHUNK_CHARACTERS", 400)
+def test_a_stream_is_read_as_it_is_needed(bpe: Translator, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(translator_module, "CHUNK_LINES", 10)
+    monkeypatch.setattr(translator_module, "CHUNK_CHARACTERS", 400)
     read = 0
 
     def lines() -> Iterator[str]:
@@ -302,7 +325,7 @@ def test_a_stream_is_read_as_it_is_needed(bpe: TextTranslator, monkeypatch: pyte
             break
     long = bpe.stream(["Hund " * 100, *lines_of(30)], beam=1)
     assert next(long).text  # a long line is a chunk by itself
-    monkeypatch.setattr(texts_module, "CHUNK_LINES", 2)
+    monkeypatch.setattr(translator_module, "CHUNK_LINES", 2)
     assert len(list(bpe.stream(lines_of(7), n_best=3))) == 7
 
 
@@ -338,7 +361,7 @@ def refused(*arguments: str | Path, stdin: bytes = b"") -> str:
     return line
 
 
-def test_command_with_sentences(bpe_run: Path, bpe: TextTranslator) -> None:
+def test_command_with_sentences(bpe_run: Path, bpe: Translator) -> None:
     result = command("--model", bpe_run, "--beam", "4", "--json", "--subwords", *SENTENCES[:2])
     assert result.stderr == b""
     lines = [json.loads(line) for line in result.stdout.decode().splitlines()]
@@ -352,7 +375,7 @@ def test_command_with_sentences(bpe_run: Path, bpe: TextTranslator) -> None:
     assert len(lines) == 2
 
 
-def test_command_with_lines_on_stdin(bpe_run: Path, bpe: TextTranslator) -> None:
+def test_command_with_lines_on_stdin(bpe_run: Path, bpe: Translator) -> None:
     stdin = f"{SENTENCES[0]}\r\n\n{'Hund ' * 400}\n{SENTENCES[1]}".encode()
     result = command("--model", bpe_run, "--n-best", "2", stdin=stdin)
     rows = [line.split("\t") for line in result.stdout.decode().splitlines()]
@@ -365,7 +388,7 @@ def test_command_with_lines_on_stdin(bpe_run: Path, bpe: TextTranslator) -> None
     )
 
 
-def test_command_with_files(word_run: Path, word: TextTranslator, tmp_path: Path) -> None:
+def test_command_with_files(word_run: Path, word: Translator, tmp_path: Path) -> None:
     source, target = tmp_path / "de.txt", tmp_path / "en.txt"
     lines = [*SENTENCES, "", *SENTENCES[:3]]
     source.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
@@ -384,29 +407,22 @@ def test_command_with_files(word_run: Path, word: TextTranslator, tmp_path: Path
 def test_what_cannot_be_translated(bpe_run: Path, tmp_path: Path) -> None:
     assert "stdin, line 1: not UTF-8" in refused("--model", bpe_run, stdin=b"Der B\xe4r")
     assert "Sentence 2 is empty" in refused("--model", bpe_run, "Hallo.", " ")
+    hello = ["Der Hund", "--model", bpe_run]
     for arguments, complaint in (
-        ({"models": [tmp_path / "no"]}, "there is no such run directory"),
-        ({"source": tmp_path}, "one or the other"),
-        ({"output": Path(os.devnull)}, "not a file"),
-        ({"subwords": True}, "add --json"),
-        ({"options": {"sample": True, "beam": 2}}, "--sample or --beam"),
-        ({"texts": ["Der Hund", "Der B\udce4r"]}, "Sentence 2 is not UTF-8"),
+        (["Der Hund", "--model", tmp_path / "no"], "there is no such run directory"),
+        ([*hello, "--input", tmp_path], "one or the other"),
+        ([*hello, "--output", os.devnull], "not a file"),
+        ([*hello, "--subwords"], "add --json"),
+        ([*hello, "--sample", "--beam", 2], "--sample or --beam"),
+        ([*hello, "--candidates", 3], "add --mbr"),
+        ([*hello, "Der B\udce4r"], "Sentence 2 is not UTF-8"),
     ):
-        asked: dict[str, Any] = {
-            "texts": ["Der Hund"],
-            "models": [bpe_run],
-            "source": None,
-            "output": None,
-            "options": {"sample": False, "beam": None, "n_best": 1},
-            "device": "cpu",
-            "as_json": False,
-            "subwords": False,
-        }
-        with pytest.raises(AugenmerkError, match=complaint):
-            translation_command.run(**{**asked, **arguments})
+        result = CliRunner().invoke(app, ["translate", *map(str, arguments)])
+        assert isinstance(result.exception, AugenmerkError), arguments
+        assert complaint in str(result.exception)
 
 
-def test_half_a_surrogate_pair_is_no_surprise(bpe: TextTranslator) -> None:
+def test_half_a_surrogate_pair_is_no_surprise(bpe: Translator) -> None:
     translation = bpe.translate("Der Hund\ud800 schläft.")
     translation.text.encode()
     assert replace(translation, text="").attention.shape == translation.attention.shape

@@ -1,9 +1,9 @@
-"""Makes of a finished run the model that the package ships: weights in half precision, no state.
+"""Turns a finished run into the model that the package ships: weights in half precision, no state.
 
     python tools/ship.py runs/student --bitext multi30k --out src/augenmerk/models/multi30k-de-en
 
-`--bitext` is what the shipped settings call their data: a student's own folder is on no other machine. Its
-scores.json comes from `augenmerk evaluate` on a copy of what this wrote.
+`--bitext` is the name of the data in the shipped settings, because a folder of one's own is on no other
+machine. scores.json comes from `augenmerk evaluate` on a copy of what this wrote.
 """
 
 import argparse
@@ -16,10 +16,9 @@ def ship(run: RunDirectory, bitext: str, out: Path) -> None:
     data = {"bitext": bitext, "source_language": None, "target_language": None}
     config = run.config.model_copy(update={"data": run.config.data.model_copy(update=data)})
     shipped = RunDirectory.create(out, config, run.tokenizers)
-    half = {name: tensor.half() for name, tensor in run.load_model().items()}
-    # What was one tensor with two names is so again.
-    for tied in [name for name in half if config.model.tie == "all" and name in ("W_b.weight", "W_o.weight")]:
-        half[tied] = half["W_z.weight"]
+    weights = run.load_model()
+    halves = {id(tensor): tensor.half() for tensor in weights.values()}
+    half = {name: halves[id(tensor)] for name, tensor in weights.items()}  # tied weights stay one tensor
     shipped.save_model(half, run.about_model)
     shipped.write_metrics(run.read_metrics())
     if run.result is not None:

@@ -23,24 +23,23 @@ from augenmerk.alignment import (
     strong_links,
 )
 from augenmerk.bitext import Bitext, Links, SentencePair
-from augenmerk.bitext.files import link_outside
-from augenmerk.bitext.lines import read_lines
+from augenmerk.bitext.files import read_lines
 from augenmerk.errors import AugenmerkError
 from augenmerk.storage import write_lines
-from augenmerk.translate import TextTranslator
+from augenmerk.translate import Translator
 from augenmerk.words import split_words
 
 Progress = Callable[[str, int, int], None]
 
 
-def measure_alignment(translator: TextTranslator, pairs: Sequence[SentencePair]) -> AlignmentScore:
+def measure_alignment(translator: Translator, pairs: Sequence[SentencePair]) -> AlignmentScore:
     """Against the gold links of these pairs; without links proposed if the model attends to nothing."""
     gold = [GoldLinks.of(pair.alignment or ()) for pair in pairs]
     return compare_links(zip(_at(0, reference_links(translator, pairs), pairs), gold, strict=True))
 
 
 def reference_links(
-    translator: TextTranslator, pairs: Sequence[SentencePair], threshold: float | None = None
+    translator: Translator, pairs: Sequence[SentencePair], threshold: float | None = None
 ) -> list[Links]:
     """By the largest weight of each word, or by all that reach a threshold.
 
@@ -64,14 +63,14 @@ class Agreement:
     bitext: Bitext
     gold: Path | None = None
     """A person's own gold links for the split, in Pharaoh format; otherwise those of the bitext or silver."""
-    back: TextTranslator | None = None
+    back: Translator | None = None
     """A translator of the other direction: then only links that both find count."""
     threshold: float | None = None
     """The weight from which on a source word is linked; None links the one that is attended to most."""
 
     def measure(
         self,
-        translator: TextTranslator,
+        translator: Translator,
         split: str,
         pairs: Sequence[SentencePair],
         folder: Path,
@@ -92,7 +91,7 @@ class Agreement:
         write_lines(folder / f"{split}.{against}.align", [links.pharaoh for links in there])
         return _row(by_offset, against, len(known))
 
-    def _proposed(self, translator: TextTranslator, pairs: Sequence[SentencePair]) -> dict[int, list[Links]]:
+    def _proposed(self, translator: Translator, pairs: Sequence[SentencePair]) -> dict[int, list[Links]]:
         """The links at each offset; of two translators, each at this offset over its own target."""
         ours = reference_links(translator, pairs, self.threshold)
         proposed = {offset: _at(offset, ours, pairs) for offset in OFFSETS}
@@ -154,7 +153,7 @@ def read_gold(path: Path, split: str, pairs: Sequence[SentencePair]) -> list[Gol
         except ValueError as error:
             raise AugenmerkError(f"{path}, line {number}: {error}.") from None
         everything = SentencePair(pair.source, pair.target, tuple(sorted(links.possible)))
-        if outside := link_outside(everything):
-            raise AugenmerkError(f"{path}, line {number}: {outside}.")
+        if bad_link := everything.describe_bad_link():
+            raise AugenmerkError(f"{path}, line {number}: {bad_link}.")
         gold.append(links)
     return gold

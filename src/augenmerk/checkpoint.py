@@ -4,16 +4,16 @@
     tokenizer.json     the vocabulary; tokenizer.source.json and tokenizer.target.json where there are two
     model.safetensors  the best weights so far
     metrics.jsonl      a line per epoch
-    state.safetensors  what training goes on from: weights, moments, averages, random numbers, progress
+    state.safetensors  what is needed to resume: weights, moments, averages, random state, progress
     result.json        the summary; a run that has it is finished
-    scores.json        what `augenmerk evaluate` found
-    other_scores.json  what it found by MBR, or in an ensemble with other runs
+    scores.json        the scores of `augenmerk evaluate`
+    other_scores.json  its scores by MBR, or in an ensemble with other runs
 
 Whenever the process dies, each file is the old one or the new one, never half of either (see
-`augenmerk.storage`). To keep files in step with each other, save the state last, after the model and the
-metrics: a run that is resumed from the state before then writes the same files once more.
+`augenmerk.storage`). To keep the files consistent, save the state last, after the model and the metrics: a
+run that is resumed from the state before writes the same files again.
 
-Loading executes nothing: there is TOML, JSON, and safetensors.
+Loading executes no code: there is only TOML, JSON and safetensors.
 """
 
 import json
@@ -26,27 +26,23 @@ from pathlib import Path
 from typing import Any, Self
 
 import torch
+from filelock import FileLock, Timeout
 from torch import Tensor
 
 from augenmerk.config import RunConfig
 from augenmerk.errors import AugenmerkError
 from augenmerk.storage import (
     atomic_write,
+    error_reason,
     explain_read_errors,
     fsync_path,
     parse_object,
     read_text,
-    reason,
     remove_stale_temp_files,
     temp_path,
 )
 from augenmerk.tensorfile import load_tensors, read_about, save_tensors
 from augenmerk.text import TokenizerPair
-
-try:
-    import fcntl
-except ImportError:  # Windows: there, nothing keeps two processes from training one run
-    fcntl = None  # type: ignore[assignment]
 
 _CONFIG, _MODEL, _STATE = "config.toml", "model.safetensors", "state.safetensors"
 _METRICS, _RESULT, _SCORES = "metrics.jsonl", "result.json", "scores.json"
@@ -56,11 +52,14 @@ _TOKENIZERS = (("tokenizer.json",), ("tokenizer.source.json", "tokenizer.target.
 
 
 SHIPPED = Path(__file__).parent / "models" / "multi30k-de-en"
-"""The run that comes with the package; its MODEL_CARD.md says what it is."""
+"""The run that comes with the package; its MODEL_CARD.md describes it."""
 
 
-def copy_of_shipped(folder: Path) -> "RunDirectory":
-    """The run that comes with the package, in this folder, where scores can be kept: copied if it is not."""
+def copy_shipped(folder: Path) -> "RunDirectory":
+    """Copies the run that comes with the package into a folder, where scores can be kept, and opens it.
+
+    A copy that is already there is opened as it is.
+    """
     place = folder / SHIPPED.name
     if not place.exists():
         new = temp_path(place.resolve())
@@ -71,7 +70,7 @@ def copy_of_shipped(folder: Path) -> "RunDirectory":
             shutil.rmtree(new, ignore_errors=True)
             if not place.exists():  # unless another process was faster
                 raise AugenmerkError(
-                    f"{place}: the shipped model cannot be copied there ({reason(error)})."
+                    f"{place}: the shipped model cannot be copied there ({error_reason(error)})."
                 ) from None
     run = RunDirectory.open(place)
     with explain_read_errors(run.model_path):
@@ -81,7 +80,7 @@ def copy_of_shipped(folder: Path) -> "RunDirectory":
 
 
 class RunDirectory:
-    """One run on the disk. Made by `create` or `open`."""
+    """One run on the disk, made by `create` or `open`."""
 
     def __init__(self, path: Path, config: RunConfig) -> None:
         self.path = path
@@ -89,7 +88,7 @@ class RunDirectory:
 
     @staticmethod
     def refuse_used(path: Path) -> None:
-        """Complains unless a run can be created here: where nothing is, or an empty folder."""
+        """Raises AugenmerkError unless `path` is absent or an empty folder, where a run can be created."""
         with explain_read_errors(path):
             if path.is_dir():
                 if not _missing(path):
@@ -100,19 +99,19 @@ class RunDirectory:
                     )
                 if any(path.iterdir()):
                     raise AugenmerkError(f"{path} holds something else already; choose another --out.")
-                if path.samefile(Path.cwd()):  # it would be replaced under our feet
+                if path.samefile(Path.cwd()):  # it would be replaced while we are in it
                     raise AugenmerkError(f"{path} is the folder you are in; choose a new one for --out.")
             elif path.exists():
                 raise AugenmerkError(f"{path} is a file; choose a folder for --out.")
 
     @classmethod
     def create(cls, path: Path, config: RunConfig, tokenizers: TokenizerPair) -> Self:
-        """A new run. Its folder appears whole or not at all, and never in place of anything."""
+        """Creates a run. Its folder appears whole or not at all, and never replaces anything."""
         place = path.resolve()
         new = temp_path(place)
         try:
             cls.refuse_used(path)
-            shutil.rmtree(new, ignore_errors=True)  # of a killed process that had our number
+            shutil.rmtree(new, ignore_errors=True)  # of a killed process that had the same number
             new.mkdir(parents=True)
             tokenizers.save(new)
             (new / _CONFIG).write_text(config.to_toml(), encoding="utf-8", newline="\n")
@@ -123,12 +122,12 @@ class RunDirectory:
                 place.rmdir()  # it is empty, or this fails; not every system renames onto an empty folder
             new.rename(place)
             fsync_path(place.parent)
-            # Not earlier: only now is it certain that no other process will create the same run.
+            # Only now is it certain that no other process is creating the same run.
             remove_stale_temp_files(place.parent, place.name)
         except OSError as error:
             cls.refuse_used(path)  # another process was faster
             raise AugenmerkError(
-                f"{path}: the run cannot be created there ({reason(error)}); "
+                f"{path}: the run cannot be created there ({error_reason(error)}); "
                 f"make room or choose another --out."
             ) from None
         finally:
@@ -137,7 +136,7 @@ class RunDirectory:
 
     @classmethod
     def open(cls, path: Path) -> Self:
-        """The run in this folder, finished or not."""
+        """Opens the run in a folder, finished or not; raises AugenmerkError if there is none."""
         with explain_read_errors(path):
             if not path.exists():
                 raise AugenmerkError(f"{path}: there is no such run directory.")
@@ -153,7 +152,7 @@ class RunDirectory:
 
     @property
     def model_path(self) -> Path:
-        """The best weights, to be named in complaints."""
+        """The file of the best weights."""
         return self.path / _MODEL
 
     @property
@@ -162,33 +161,30 @@ class RunDirectory:
 
     @contextmanager
     def training(self) -> Iterator[None]:
-        """Keeps a second process from training the run at the same time; inside, files may be saved.
+        """Holds the lock of the run, inside of which files may be saved.
 
-        The lock goes with the process, however that ends.
+        Raises AugenmerkError if the run is already being trained by another process. The lock ends with the
+        process, however that ends.
         """
+        lock = FileLock(self.path / _LOCK, timeout=0)
         try:
-            lock = (self.path / _LOCK).open("ab")
+            lock.acquire()
+        except Timeout:
+            raise AugenmerkError(
+                f"{self.path} is being trained by another process; wait until it is done or stop it."
+            ) from None
         except OSError as error:
-            raise AugenmerkError(f"{self.path}: cannot be written to ({reason(error)}).") from None
+            raise AugenmerkError(f"{self.path}: cannot be written to ({error_reason(error)}).") from None
         with lock:
-            if fcntl is not None:
-                try:
-                    fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                except BlockingIOError:
-                    raise AugenmerkError(
-                        f"{self.path} is being trained by another process; wait until it is done or stop it."
-                    ) from None
-                except OSError:
-                    pass  # a file system without locks, on some networks: no worse than without fcntl
             remove_stale_temp_files(self.path)
             yield
 
     def save_model(self, tensors: Mapping[str, Tensor], about: Mapping[str, Any]) -> None:
-        """The best weights, and what there is to say about them."""
+        """Saves the best weights and their description."""
         save_tensors(self.model_path, "model", tensors, about, self._vocabulary())
 
     def load_model(self, device: torch.device | str = "cpu") -> dict[str, Tensor]:
-        """The best weights."""
+        """Loads the best weights; raises AugenmerkError if there are none yet."""
         if not self.model_path.exists():
             raise AugenmerkError(
                 f"{self.path} has no {_MODEL} yet: its training has not come to the end of an epoch."
@@ -198,20 +194,20 @@ class RunDirectory:
 
     @property
     def about_model(self) -> dict[str, Any]:
-        """What was said about the best weights; the weights themselves are not read."""
+        """The description of the best weights, which are not read."""
         return read_about(self.model_path, "model")
 
     def save_state(self, tensors: Mapping[str, Tensor], progress: Mapping[str, Any]) -> None:
-        """What training goes on from. `progress` comes back as from JSON, with lists for tuples."""
+        """Saves what is needed to resume. `progress` comes back as from JSON, with lists for tuples."""
         save_tensors(self.path / _STATE, "state", tensors, progress, self._vocabulary())
 
     def load_state(self) -> tuple[dict[str, Tensor], dict[str, Any]] | None:
-        """What training goes on from, in memory of its own; None if it has to start from the beginning."""
+        """Loads what is needed to resume, in memory of its own; None if training has not begun."""
         path = self.path / _STATE
         return load_tensors(path, "state", self._vocabulary()) if path.exists() else None
 
     def write_metrics(self, history: Sequence[Mapping[str, Any]]) -> None:
-        """All epochs so far. Numbers that JSON does not know (NaN, infinity) become null."""
+        """Writes the metrics of all epochs so far. Numbers that JSON does not have (NaN) become null."""
         self._write(_METRICS, "".join(_strict_json(epoch) + "\n" for epoch in history))
 
     def read_metrics(self) -> list[dict[str, Any]]:
@@ -239,8 +235,7 @@ class RunDirectory:
         self._write(_OTHER_SCORES if other else _SCORES, _strict_json(scores, indent=2) + "\n")
 
     def read_scores(self, *, other: bool = False) -> list[dict[str, Any]]:
-        """What the run finds by itself and by search. The `other` scores are apart, where nobody takes
-        them for these."""
+        """Reads the scores of the run alone and by search, or the `other` scores (ensembles and MBR)."""
         path = self.path / (_OTHER_SCORES if other else _SCORES)
         if not path.exists():
             return []
@@ -248,17 +243,17 @@ class RunDirectory:
             return [dict(entry) for entry in json.loads(read_text(path))]
 
     def _write(self, name: str, content: str) -> None:
-        # Half a surrogate pair, as in the name of a folder that is not UTF-8, is written as JSON escapes it.
+        # Half a surrogate pair, as in a folder's name that is not UTF-8, is written as a JSON escape.
         atomic_write(self.path / name, [content.encode("utf-8", "backslashreplace")])
 
     def _vocabulary(self) -> bytes:
-        """Without which the weights mean nothing: they are read again only beside the same."""
+        """Returns the tokenizer files, to which weights are bound by a checksum."""
         with explain_read_errors(self.path):
             return b"".join((self.path / name).read_bytes() for name in _tokenizers(self.path))
 
 
 def _tokenizers(folder: Path) -> tuple[str, ...]:
-    """The tokenizer files in a folder; those of two languages go first, as in `TokenizerPair.load`."""
+    """Returns the names of the tokenizer files in a folder, in the order of `TokenizerPair.load`."""
     for names in reversed(_TOKENIZERS):
         if all((folder / name).is_file() for name in names):
             return names
@@ -266,7 +261,7 @@ def _tokenizers(folder: Path) -> tuple[str, ...]:
 
 
 def _missing(folder: Path) -> str | None:
-    """What a folder lacks to be a run directory."""
+    """Returns the name of a file that a folder lacks to be a run directory, or None."""
     if not (folder / _CONFIG).is_file():
         return _CONFIG
     return None if _tokenizers(folder) else _TOKENIZERS[0][0]

@@ -1,20 +1,27 @@
 """What a run is: every setting, documented field by field, frozen, with unknown keys refused."""
 
+import re
 import tomllib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, Literal, Self, get_args
 
 import tomli_w
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from augenmerk.errors import AugenmerkError
 
+Architecture = Literal["gru"]
 AttentionName = Literal["none", "mean", "scaled-dot", "dot", "bilinear", "additive", "multi-head"]
 ATTENTIONS: tuple[AttentionName, ...] = get_args(AttentionName)
+CUSTOM_ATTENTION = re.compile(r"(?P<path>.+\.py):(?P<name>[A-Za-z_]\w*)")
+"""How a mechanism in a person's own file is named: FILE.py:Class."""
 
 PRESETS = ("classic", "quick", "strong")
+
+DEFAULT_SAMPLES = 50
+"""Candidates of MBR when they are sampled and nobody says how many."""
 
 
 class Settings(BaseModel):
@@ -36,15 +43,22 @@ class Settings(BaseModel):
             raise AugenmerkError(f"{place}: {_complaint(cls, error)}.") from None
 
 
+class BilderbuchConfig(Settings):
+    """What the built-in dataset generates."""
+
+    pairs: int | None = Field(default=None, ge=1)
+    """The number of training pairs; 20,000 if absent."""
+    seed: int = Field(default=1, ge=0)
+    """The seed of the sentences. It is not the seed of the run: all runs of a study read the same data."""
+
+
 class DataConfig(Settings):
     """Where the sentence pairs come from."""
 
     bitext: str = Field(default="bilderbuch", min_length=1)
     """bilderbuch, multi30k, or the folder or file of a person's own pairs."""
-    pairs: int | None = Field(default=None, ge=1)
-    """bilderbuch: how many training pairs to write; its own number if absent."""
-    book: int = Field(default=1, ge=0)
-    """bilderbuch: the seed of the book. Not the seed of the run: all runs of a study read one book."""
+    bilderbuch: BilderbuchConfig = BilderbuchConfig()
+    """What to generate, if the bitext is bilderbuch."""
     source_language: str | None = None
     """Translate from this language, where the bitext leaves it open or the other way is wanted."""
     target_language: str | None = None
@@ -83,8 +97,11 @@ class TextConfig(Settings):
 class ModelConfig(Settings):
     """The sizes of the translator, equations 3 to 15."""
 
-    attention: AttentionName = "scaled-dot"
-    """The mechanism: how a decoder state looks at the source words."""
+    architecture: Architecture = "gru"
+    """The kind of encoder and decoder."""
+    attention: str = "scaled-dot"
+    """The attention mechanism: none, mean, scaled-dot, dot, bilinear, additive, multi-head, or FILE.py:Class
+    for one in a file of your own."""
     embedding: int = Field(default=256, ge=1, le=8192)
     """Size of a word embedding, z_t and b_i."""
     hidden: int = Field(default=512, ge=1, le=8192)
@@ -105,6 +122,13 @@ class ModelConfig(Settings):
     init: Literal["torch", "orthogonal"] = "torch"
     """Weights to begin with: torch's own; or orthogonal matrices inside the GRUs and, if embeddings are
     tied, larger ones, with which a model learns faster (docs/experiments.md)."""
+
+    @field_validator("attention")
+    @classmethod
+    def _attention_is_known(cls, name: str) -> str:
+        if name not in ATTENTIONS and CUSTOM_ATTENTION.fullmatch(name) is None:
+            raise ValueError(f"expected {', '.join(ATTENTIONS)}, or FILE.py:Class")
+        return name
 
     @model_validator(mode="after")
     def _heads_divide_key(self) -> Self:
@@ -157,16 +181,66 @@ class TrainConfig(Settings):
 
 
 class SearchConfig(Settings):
-    """How a translation is looked for, unless a command says otherwise."""
+    """How translations are decoded. A run keeps these settings; commands and calls may change single ones."""
 
     beam: int = Field(default=1, ge=1, le=1000)
-    """Hypotheses kept at each step; 1 is greedy."""
+    """Hypotheses kept at each step; 1 is greedy search."""
     length_penalty: float = Field(default=0.0, ge=0.0, le=5.0)
-    """Finished hypotheses are ranked by log-probability / length**this."""
+    """Finished hypotheses are ranked by log-probability / length**length_penalty."""
     max_length: int = Field(default=50, ge=1, le=10_000)
-    """Longest translation, in tokens ..."""
+    """Maximum length of a translation, in tokens."""
     max_ratio: float = Field(default=0.0, ge=0.0)
-    """... or this many for each source token, plus ten, whichever is less; 0 for no such limit."""
+    """A translation also has at most this many tokens per source token, plus ten; 0 for no such limit."""
+    n_best: int = Field(default=1, ge=1, le=1000)
+    """How many translations of each sentence to return."""
+    allow_unknown: bool = True
+    """Whether the unknown word may be produced."""
+    replace_unknown: bool = False
+    """Whether each unknown word is replaced by the source word attended to most."""
+    sample: bool = False
+    """Whether translations are sampled from the model instead of searched for."""
+    temperature: float = Field(default=1.0, gt=0.0)
+    """Sampling temperature: lower values give less random translations."""
+    top_k: int = Field(default=0, ge=0)
+    """Sampling considers only this many most likely tokens at each step; 0 for all."""
+    seed: int = Field(default=1, ge=0, lt=2**63)
+    """Seed of sampling. A sentence's samples depend on the seed and on the sentence's number alone."""
+    mbr: bool = False
+    """Whether the translation is chosen among candidates by minimum Bayes risk, with chrF as utility."""
+    candidates: int | None = Field(default=None, ge=2, le=1000)
+    """Candidates of each model for MBR; if absent, the whole beam, or 50 samples."""
+
+    @model_validator(mode="after")
+    def _can_be_found(self) -> Self:
+        if self.candidates is not None and not self.mbr:
+            raise ValueError("candidates are what MBR chooses from: set mbr = true too, or use n_best")
+        if self.sample:
+            return self
+        if self.mbr and self.beam == 1:
+            raise ValueError("MBR cannot choose from one hypothesis: use a beam of 10, for example")
+        if (wanted := max(self.candidates or 1, 1 if self.mbr else self.n_best)) > self.beam:
+            raise ValueError(f"a beam of {self.beam} does not find {wanted} translations: use a wider beam")
+        return self
+
+    @property
+    def hypotheses(self) -> int:
+        """How many hypotheses of each sentence one model has to find."""
+        if not self.mbr:
+            return self.n_best
+        return self.candidates or (DEFAULT_SAMPLES if self.sample else self.beam)
+
+    def replaced(self, changes: Mapping[str, Any], place: str) -> Self:
+        """Returns these settings with some changed; a change to None changes nothing.
+
+        If the changes do not say how wide the beam is, it is made wide enough for what they ask for. `place`
+        is named in complaints.
+        """
+        given = {key: value for key, value in changes.items() if value is not None}
+        tree = self.model_dump() | given
+        wanted = [tree["beam"], tree["n_best"], tree["candidates"] or 1]
+        if "beam" not in given and not tree["sample"] and all(isinstance(each, int) for each in wanted):
+            tree["beam"] = max(wanted)
+        return type(self).checked(tree, place)
 
 
 class RunConfig(Settings):
@@ -231,29 +305,45 @@ def parse_toml(text: str, place: str) -> dict[str, Any]:
 
 def _override(tree: dict[str, Any], setting: str) -> None:
     key, equals, value = setting.partition("=")
-    group, _, name = (part.strip() for part in key.partition("."))
-    if not (equals and group and name):
+    parts = [part.strip() for part in key.split(".")]
+    if not (equals and len(parts) > 1 and all(parts)):
         raise AugenmerkError(f"'{setting}' is not a setting: expected something like train.lr=0.002.")
     value = value.strip()
     try:
         parsed = tomllib.loads(f"value = {value}")
     except (tomllib.TOMLDecodeError, RecursionError):
         parsed = {}
-    inner = tree.setdefault(group, {})
-    if not isinstance(inner, dict):
-        raise AugenmerkError(f"'{setting}': '{group}' is not a group of settings.")
-    # What is not one TOML value is a bare word, such as model.attention=mean.
-    inner[name] = parsed["value"] if parsed.keys() == {"value"} else value
+    try:
+        # What is not one TOML value is a bare word, such as model.attention=mean.
+        set_key(tree, ".".join(parts), parsed["value"] if parsed.keys() == {"value"} else value)
+    except ValueError as error:
+        raise AugenmerkError(f"'{setting}': {error}.") from None
+
+
+def set_key(tree: dict[str, Any], key: str, value: Any) -> None:
+    """Sets a dotted key, such as data.bilderbuch.seed, in nested tables.
+
+    Raises ValueError if the key names no group, or one that is there already and is not a table.
+    """
+    *groups, name = key.split(".")
+    if not groups:
+        raise ValueError(f"'{key}' is not in a group of settings")
+    for number, group in enumerate(groups, 1):
+        tree = tree.setdefault(group, {})
+        if not isinstance(tree, dict):
+            raise ValueError(f"'{'.'.join(groups[:number])}' is not a group of settings")
+    tree[name] = value
 
 
 def _complaint(model: type[BaseModel], error: ValidationError) -> str:
-    """The first thing that is wrong, in words that name the key and what would be right."""
+    """Returns a sentence about the first error that names the key and says what would be right."""
     first = error.errors(include_url=False)[0]
     key = ".".join(str(part) for part in first["loc"])
     if first["type"] == "extra_forbidden":
-        group: Any = model
+        group = model
         for part in first["loc"][:-1]:
-            group = group.model_fields[str(part)].annotation
+            if isinstance(part, str):  # and not the number of an entry in a list
+                group = _group_in(group.model_fields[part].annotation)
         return f"unknown key '{key}'; known here are {', '.join(sorted(group.model_fields))}"
     if first["type"] == "model_type":
         return f"'{key}' is a group of settings; write [{key}] and its settings below"
@@ -261,3 +351,9 @@ def _complaint(model: type[BaseModel], error: ValidationError) -> str:
     message = message[0].lower() + message[1:] if not first["type"].startswith("value_error") else message
     given = "" if isinstance(first["input"], dict) else f" (it is {first['input']!r})"
     return f"'{key}': {message}{given}" if key else message
+
+
+def _group_in(annotation: Any) -> type[BaseModel]:
+    """Returns the group of settings in an annotation such as Group, Group | None or list[Group]."""
+    kinds = (annotation, *get_args(annotation))
+    return next(kind for kind in kinds if isinstance(kind, type) and issubclass(kind, BaseModel))

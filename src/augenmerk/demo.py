@@ -8,9 +8,10 @@ from typing import Any
 import torch
 
 from augenmerk.agreement import measure_alignment
+from augenmerk.bitext import open_data
 from augenmerk.checkpoint import RunDirectory
 from augenmerk.config import AttentionName, RunConfig
-from augenmerk.evaluate import evaluate_run, open_data
+from augenmerk.evaluate import evaluate_run
 from augenmerk.train import Reporter, start, train
 from augenmerk.translate import load
 

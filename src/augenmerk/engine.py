@@ -1,11 +1,12 @@
-"""One step of training: gradients of some batches, then the weights move.
+"""One step of training: the gradients of some batches, then an update of the weights.
 
-On a CPU the output layer, which is most of the work, sees real target tokens only. On a GPU shapes have to
-stay the same instead: all data lies there, and the work of a batch is recorded once for each shape as a
-CUDA graph, so that the host does nothing but ask for it again.
+On a CPU the output layer, which is most of the work, sees real target tokens only. On a GPU the shapes have
+to repeat instead: all data lies there, and the work on a batch is recorded once for each shape as a CUDA
+graph, so that the host only asks for replays.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 
 import torch
@@ -14,14 +15,14 @@ from torch import Tensor, nn
 from augenmerk.batching import Batch
 from augenmerk.config import TrainConfig
 from augenmerk.device import autocast, uses_bf16
-from augenmerk.model.translator import Translator
+from augenmerk.model import TranslationModel
 from augenmerk.text import PAD, UNK
 
 
 class Engine:
-    """A model, its optimizer and, if there is one, the moving average of its weights."""
+    """A model, its optimizer and, if the settings ask for one, the moving average of its weights."""
 
-    def __init__(self, model: Translator, config: TrainConfig, device: torch.device) -> None:
+    def __init__(self, model: TranslationModel, config: TrainConfig, device: torch.device) -> None:
         self.model = model.to(device)
         self.config = config
         self.device = device
@@ -31,10 +32,12 @@ class Engine:
         if on_gpu and not self.bf16:
             torch.backends.cudnn.allow_tf32 = False  # fp32 means fp32: GRUs would otherwise round to ten bits
         kind = torch.optim.AdamW if config.optimizer == "adamw" else torch.optim.Adam
-        self.lr = torch.tensor(0.0, device=device) if on_gpu else 0.0
+        # Tensors, because a recorded graph reads them anew at every replay.
+        self._lr = torch.tensor(0.0, device=device)
+        self._scale = torch.tensor(0.0, device=device)
         self.optimizer = kind(
             self.parameters.values(),
-            lr=self.lr if on_gpu else config.lr,
+            lr=self._lr if on_gpu else config.lr,
             betas=(0.9, config.beta2),
             weight_decay=config.weight_decay,
             fused=True,
@@ -46,24 +49,31 @@ class Engine:
             else None
         )
         self.loss_sum = torch.zeros((), dtype=torch.float64, device=device)
-        """Of the objective, over the tokens since it was last set to nought."""
-        self._graphs = Graphs(self) if on_gpu else None
-        """On a GPU, step by step and never the same work explained twice."""
+        """The summed objective over the tokens since it was last set to 0."""
+        self._graphs = GraphRecorder(device) if on_gpu else None
 
     def step(self, group: Sequence[Batch], lr: float) -> None:
-        """The gradients of some batches are added up as if they were one batch; then the weights move."""
-        tokens = sum(batch.target_tokens for batch in group)
-        if self._graphs is not None:
-            self._graphs.step(group, 1 / tokens, lr)
+        """Adds up the gradients of some batches as if they were one batch, then updates the weights."""
+        scale = 1 / sum(batch.target_tokens for batch in group)
+        if self._graphs is None:
+            for batch in group:
+                self.backward(batch, scale)
+            for each in self.optimizer.param_groups:
+                each["lr"] = lr
+            self.update()
             return
-        for batch in group:
-            self.backward(batch, 1 / tokens)
-        for each in self.optimizer.param_groups:
-            each["lr"] = lr
-        self.update()
+        with self._graphs.stream():
+            self._scale.fill_(scale)
+            self._lr.fill_(lr)
+            for batch in group:
+                self._graphs.run(shape_of(batch), self._backward_scaled, batch)
+            self._graphs.run("update", self.update)
+
+    def _backward_scaled(self, batch: Batch) -> None:
+        self.backward(batch, self._scale)
 
     def backward(self, batch: Batch, scale: float | Tensor) -> None:
-        """Adds the gradients of scale * (sum over the batch's target tokens)."""
+        """Adds the gradients of scale * (loss summed over the batch's target tokens)."""
         model = self.model
         with autocast(self.bf16, self.device):
             features, _ = model.decode(batch.tgt_in, model.encode(batch.src, batch.src_mask))
@@ -77,51 +87,53 @@ class Engine:
         (loss * scale).backward()  # type: ignore[no-untyped-call]
         self.loss_sum += loss.detach()
 
-    def prepare(self, shapes: Iterable[tuple[int, int, int]], vocabulary: int) -> None:
-        """On a GPU, records the work on batches of these shapes (B, S, T) before there are any.
-
-        Only before the first step: the optimizer begins anew.
-        """
-        if self._graphs is None:
-            return
-        shapes = list(shapes)
-        for B, S, T in shapes[:1] + shapes:  # the very first is done in the ordinary way, then recorded
-            src, tgt = (torch.randint(UNK + 1, vocabulary, (B, W), device=self.device) for W in (S, T))
-            mask, lengths = torch.ones_like(src, dtype=torch.bool), torch.full((B,), S, device=self.device)
-            tgt_mask = torch.ones_like(tgt, dtype=torch.bool)
-            batch = Batch(src, mask, lengths, tgt, tgt, tgt_mask, lengths, B * T)
-            self._graphs.step([batch], 1 / (B * T), 0.0, at_once=True)
-        for state in self.optimizer.state.values():
-            for value in state.values():
-                value.zero_()
-        self.loss_sum.zero_()
-
     def update(self) -> None:
-        """Moves the weights along the gradients, and forgets these."""
+        """Moves the weights along the gradients and clears these."""
         if self.config.clip:
             nn.utils.clip_grad_norm_(self.parameters.values(), self.config.clip)
         self.optimizer.step()
-        # On a GPU gradients stay where they are: graphs have been recorded with their addresses.
+        # On a GPU gradients keep their memory, because graphs were recorded with its addresses.
         self.optimizer.zero_grad(set_to_none=self._graphs is None)
         if self.average is not None:
             torch._foreach_lerp_(
                 list(self.average.values()), list(self.parameters.values()), 1 - self.config.ema
             )
 
+    def prepare(self, shapes: Iterable[tuple[int, int, int]], vocabulary: int) -> None:
+        """Records the work on batches of these shapes (B, S, T) ahead of time; does nothing on a CPU.
+
+        Must be called before the first step, because it resets the optimizer.
+        """
+        if self._graphs is None:
+            return
+        shapes = list(shapes)
+        for number, (B, S, T) in enumerate(shapes[:1] + shapes):
+            src, tgt = (torch.randint(UNK + 1, vocabulary, (B, W), device=self.device) for W in (S, T))
+            mask, lengths = torch.ones_like(src, dtype=torch.bool), torch.full((B,), S, device=self.device)
+            tgt_mask = torch.ones_like(tgt, dtype=torch.bool)
+            batch = Batch(src, mask, lengths, tgt, tgt, tgt_mask, lengths, B * T)
+            if number:  # the first one was run without recording, which is enough to warm up for all shapes
+                self._graphs.mark_warm(shape_of(batch))
+            self.step([batch], 0.0)
+        for state in self.optimizer.state.values():
+            for value in state.values():
+                value.zero_()
+        self.loss_sum.zero_()
+
     @property
     def recorded_shapes(self) -> int:
-        """How many shapes of batches have become CUDA graphs."""
-        return len(self._graphs.recorded) if self._graphs else 0
+        """The number of batch shapes that have become CUDA graphs."""
+        return self._graphs.count - ("update" in self._graphs) if self._graphs else 0
 
-    def show(self, model: Translator) -> None:
-        """Gives another model the weights that are evaluated and kept: the average where there is one."""
+    def copy_averaged_weights(self, model: TranslationModel) -> None:
+        """Copies the moving average of the weights into another model; does nothing without an average."""
         if self.average is not None:
             with torch.no_grad():
                 for name, parameter in model.named_parameters():
                     parameter.copy_(self.average[name])
 
     def state(self) -> dict[str, Tensor]:
-        """Everything that another sitting needs to go on from here."""
+        """Returns everything that is needed to go on from here: weights, moments, averages, random state."""
         tensors = {f"weight.{name}": parameter.detach() for name, parameter in self.parameters.items()}
         for name, parameter in self.parameters.items():
             for key, value in self.optimizer.state[parameter].items():
@@ -134,7 +146,7 @@ class Engine:
         return tensors
 
     def load(self, tensors: dict[str, Tensor]) -> None:
-        """What `state` gave; a KeyError or RuntimeError if it is of another model."""
+        """Restores what `state` returned; raises KeyError or RuntimeError if it is of another model."""
         with torch.no_grad():
             for name, parameter in self.parameters.items():
                 parameter.copy_(tensors[f"weight.{name}"])
@@ -149,74 +161,67 @@ class Engine:
             torch.cuda.set_rng_state(tensors["random.cuda"].cpu(), self.device)
 
 
-class Graphs:
-    """Work on the GPU, recorded: one graph for each shape of a batch, and one that moves the weights.
+class GraphRecorder:
+    """Records work on the GPU as CUDA graphs, one for each key, and replays it.
 
-    What comes for the first time is done in the ordinary way, which readies the libraries for it; the
-    second time it is recorded; from then on it is replayed.
+    Work is run normally the first time, which warms up the libraries; recorded the second time; and replayed
+    from then on.
     """
 
-    def __init__(self, engine: Engine) -> None:
-        self._engine = engine
+    def __init__(self, device: torch.device) -> None:
+        self._device = device
         self._pool = torch.cuda.graph_pool_handle()
-        # All work is on one stream of its own: what was done in the ordinary way and what is recorded must
-        # agree on it, or the recording would wait for a stream that is not part of it.
-        self._stream = torch.cuda.Stream(engine.device)  # type: ignore[no-untyped-call]
-        self._scale = torch.zeros((), device=engine.device)
-        self._seen: set[tuple[int, ...]] = set()
-        self.recorded: dict[tuple[int, ...], tuple[Batch, torch.cuda.CUDAGraph]] = {}
-        self._update: torch.cuda.CUDAGraph | None = None
-        self._updated = False
+        # All work is on one stream of its own: normal runs and recordings have to share it, or a recording
+        # would wait for a stream that is not part of it.
+        self._stream = torch.cuda.Stream(device)  # type: ignore[no-untyped-call]
+        self._warm: set[Hashable] = set()
+        self._recorded: dict[Hashable, tuple[Batch | None, torch.cuda.CUDAGraph]] = {}
 
-    def step(self, group: Sequence[Batch], scale: float, lr: float, *, at_once: bool = False) -> None:
-        """`at_once`: all shapes but the very first are recorded when they first come."""
-        if at_once and self._seen:
-            self._seen.update(shape_of(batch) for batch in group)
-        outside = torch.cuda.current_stream(self._engine.device)
+    def __contains__(self, key: Hashable) -> bool:
+        return key in self._recorded
+
+    @property
+    def count(self) -> int:
+        return len(self._recorded)
+
+    @contextmanager
+    def stream(self) -> Iterator[None]:
+        """Makes the work inside wait for the work before, and the work after wait for the work inside."""
+        outside = torch.cuda.current_stream(self._device)
         self._stream.wait_stream(outside)
         with torch.cuda.stream(self._stream):
-            self._step(group, scale, lr)
+            yield
         outside.wait_stream(self._stream)
 
-    def _step(self, group: Sequence[Batch], scale: float, lr: float) -> None:
-        self._scale.fill_(scale)
-        assert isinstance(self._engine.lr, Tensor)
-        self._engine.lr.fill_(lr)
-        for batch in group:
-            self._backward(batch)
-        if self._update is None and self._updated:
-            self._update = self._record(self._engine.update)
-        if self._update is not None:
-            self._update.replay()
-        else:
-            self._engine.update()
-            self._updated = True
+    def mark_warm(self, key: Hashable) -> None:
+        """Says that this work may be recorded the first time it comes."""
+        self._warm.add(key)
 
-    def _backward(self, batch: Batch) -> None:
-        shape = shape_of(batch)
-        if shape not in self._seen:
-            self._seen.add(shape)
-            self._engine.backward(batch, self._scale)
+    def run(self, key: Hashable, work: Callable[..., None], batch: Batch | None = None) -> None:
+        """Runs, records or replays work on a batch (or on none)."""
+        inputs = () if batch is None else (batch,)
+        if key not in self._warm:
+            self._warm.add(key)
+            work(*inputs)
             return
-        if shape not in self.recorded:
-            own = replace(batch, **{name: getattr(batch, name).clone() for name in _READ})
-            graph = self._record(lambda: self._engine.backward(own, self._scale))
-            self.recorded[shape] = (own, graph)
-        own, graph = self.recorded[shape]
-        for name in _READ:
-            getattr(own, name).copy_(getattr(batch, name))
+        if key not in self._recorded:
+            # A graph reads the same memory at every replay, so it gets a batch of its own.
+            own = batch and replace(batch, **{name: getattr(batch, name).clone() for name in _READ})
+            graph = torch.cuda.CUDAGraph()
+            with torch.cuda.graph(graph, pool=self._pool, stream=self._stream):
+                work(*(() if own is None else (own,)))
+            self._recorded[key] = (own, graph)
+        own, graph = self._recorded[key]
+        if own is not None:
+            for name in _READ:
+                getattr(own, name).copy_(getattr(batch, name))
         graph.replay()
-
-    def _record(self, work: Callable[[], None]) -> torch.cuda.CUDAGraph:
-        graph = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(graph, pool=self._pool, stream=self._stream):
-            work()
-        return graph
 
 
 def shape_of(batch: Batch) -> tuple[int, ...]:
+    """Returns the sizes that decide which CUDA graph fits a batch."""
     return (*batch.src.shape, *batch.tgt_in.shape)
 
 
 _READ = ("src", "src_mask", "tgt_in", "tgt_out")
-"""What `Engine.backward` reads of a batch."""
+"""The parts of a batch that `Engine.backward` reads on a GPU."""

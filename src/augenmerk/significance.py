@@ -22,7 +22,7 @@ from augenmerk.agreement import Agreement
 from augenmerk.bitext import SentencePair
 from augenmerk.checkpoint import RunDirectory
 from augenmerk.errors import AugenmerkError
-from augenmerk.evaluate import Evaluator, Progress, tell_nobody
+from augenmerk.evaluate import Evaluator, ProgressCallback, ignore_progress
 
 TRIALS = 10_000
 """Of approximate randomisation; as the `sacrebleu` command has it."""
@@ -39,11 +39,11 @@ def compare_runs(
     device: torch.device,
     *,
     beams: Sequence[int] = (),
-    others: Sequence[RunDirectory] = (),
+    ensemble: Sequence[RunDirectory] = (),
     mbr: bool = False,
     ter: bool = False,
     alignment: Agreement | None = None,
-    progress: Progress = tell_nobody,
+    on_progress: ProgressCallback = ignore_progress,
 ) -> list[dict[str, Any]]:
     """The rows of `evaluate_run`, each with the paired tests under "baseline"; both runs keep their rows.
 
@@ -52,10 +52,12 @@ def compare_runs(
     What must be the same is the sentences and not the settings: runs that were trained on more or less
     of a bitext, or with another vocabulary, may well be tested on the same sentences.
     """
-    if run.path.resolve() == against.path.resolve() and not others and not mbr:
+    if run.path.resolve() == against.path.resolve() and not ensemble and not mbr:
         raise AugenmerkError(f"{run.path} cannot be compared with itself; name another run.")
-    ours = Evaluator(run, device, others=others, mbr=mbr, ter=ter, alignment=alignment, progress=progress)
-    theirs = Evaluator(against, device, ter=ter, alignment=alignment, progress=progress)
+    ours = Evaluator(
+        run, device, ensemble=ensemble, mbr=mbr, ter=ter, alignment=alignment, on_progress=on_progress
+    )
+    theirs = Evaluator(against, device, ter=ter, alignment=alignment, on_progress=on_progress)
     pairs = ours.read(splits)
     for split, their_pairs in theirs.read(list(pairs)).items():
         _refuse_other_sentences(split, pairs[split], their_pairs, run.path, against.path)
@@ -63,12 +65,12 @@ def compare_runs(
     rows = []
     for our, their in zip(ours.evaluate(pairs, beams), theirs.evaluate(pairs, beams), strict=True):
         what = f"paired tests: {our.row['split']}, beam {our.row['beam']}"
-        progress(what, 0, 1)
+        on_progress(what, 0, 1)
         found = {}
         for name, comparison in compare_texts(our.hypotheses, their.hypotheses, our.references).items():
             words = comparison.in_words(ours.name, theirs.name)
             found[name] = {**asdict(comparison), "in_words": words}
-        progress(what, 1, 1)
+        on_progress(what, 1, 1)
         rows.append({**our.row, "baseline": {"run": str(against.path), **found}})
     return rows
 

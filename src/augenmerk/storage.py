@@ -1,7 +1,7 @@
-"""Files that are written whole or not at all, and trouble with files as one sentence.
+"""Files that are written whole or not at all, and errors of files as one sentence.
 
-A file is written under another name, brought to the disk, and put in its place in one step. So whenever
-the process or the machine dies, there is the old file or the new one, never half of either.
+A file is written under a temporary name beside its place, flushed to the disk, and renamed. So whenever the
+process or the machine dies, there is the old file or the new one, never half of either.
 """
 
 import json
@@ -16,67 +16,85 @@ from safetensors import SafetensorError
 
 from augenmerk.errors import AugenmerkError
 
-_TEMPORARY = ".part"
+_TEMP_SUFFIX = ".part"
 
 
 def atomic_write(path: Path, pieces: Iterable[bytes | memoryview]) -> None:
-    """Writes a file, in place of what was there."""
+    """Writes a file in place of what was there; raises AugenmerkError if that is impossible."""
+    with replacing(path) as temporary, temporary.open("wb") as file:
+        file.writelines(pieces)
+
+
+@contextmanager
+def replacing(path: Path, *, in_folder: bool = False) -> Iterator[Path]:
+    """Yields a temporary path to write a file to, which then replaces `path`.
+
+    With `in_folder` the temporary path is in a temporary folder, for a library that creates further files
+    beside what it writes. Raises AugenmerkError if the file cannot be written.
+    """
     temporary = temp_path(path)
+    file = temporary / path.name if in_folder else temporary
     try:
-        with temporary.open("wb") as file:
-            file.writelines(pieces)
-        fsync_path(temporary)
-        temporary.replace(path)
+        if in_folder:
+            _remove(temporary)
+            temporary.mkdir()
+        yield file
+        fsync_path(file)
+        file.replace(path)
         fsync_path(path.parent)
-    except OSError as error:
+    except (OSError, SafetensorError) as error:
         if not path.parent.is_dir():
             raise AugenmerkError(
                 f"{path}: cannot be written, for there is no folder {path.parent}."
             ) from None
         kept = "; what was saved before is still there" if path.exists() else ""
-        raise AugenmerkError(f"{path}: cannot be written ({reason(error)}){kept}.") from None
+        raise AugenmerkError(f"{path}: cannot be written ({error_reason(error)}){kept}.") from None
     finally:
-        with suppress(OSError):
-            temporary.unlink(missing_ok=True)
+        _remove(temporary)
+
+
+def _remove(path: Path) -> None:
+    with suppress(OSError):
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path, ignore_errors=True)
+        else:
+            path.unlink(missing_ok=True)
 
 
 def make_folder(path: Path) -> None:
-    """Makes the folder that results are to go to, before anybody waits for them."""
+    """Creates a folder for results if it is absent; raises AugenmerkError if that is impossible."""
     try:
         path.mkdir(parents=True, exist_ok=True)
     except FileExistsError:
         raise AugenmerkError(f"{path} is a file; a folder is needed here.") from None
     except OSError as error:
-        raise AugenmerkError(f"{path}: cannot be created ({reason(error)}).") from None
+        raise AugenmerkError(f"{path}: cannot be created ({error_reason(error)}).") from None
 
 
 def write_lines(path: Path, lines: Iterable[str]) -> None:
-    """A text file, in a folder that is made if it is not there."""
+    """Writes a text file, and creates its folder if that is absent."""
     try:
         path.parent.mkdir(exist_ok=True)
     except OSError as error:
-        raise AugenmerkError(f"{path.parent}: cannot be created ({reason(error)}).") from None
+        raise AugenmerkError(f"{path.parent}: cannot be created ({error_reason(error)}).") from None
     atomic_write(path, [f"{line}\n".encode() for line in lines])
 
 
 def temp_path(path: Path) -> Path:
-    """Beside `path`, and of this process alone."""
-    return path.with_name(f".{path.name}.{os.getpid()}{_TEMPORARY}")
+    """Returns a temporary path beside `path` that belongs to this process alone."""
+    return path.with_name(f".{path.name}.{os.getpid()}{_TEMP_SUFFIX}")
 
 
 def remove_stale_temp_files(folder: Path, name: str = "") -> None:
-    """Removes what a killed process had not yet put in its place; only what was to be `name`, if given.
+    """Removes temporary files and folders that a killed process left behind, for `name` only if it is given.
 
-    What a living process is writing would be lost as well.
+    It would also remove what a living process is writing, so the caller has to hold the lock of the folder.
     """
     prefix = f".{name}." if name else "."
     with suppress(OSError):
         for entry in folder.iterdir():
-            if entry.name.startswith(prefix) and entry.name.endswith(_TEMPORARY):
-                if entry.is_dir():
-                    shutil.rmtree(entry, ignore_errors=True)
-                else:
-                    entry.unlink(missing_ok=True)
+            if entry.name.startswith(prefix) and entry.name.endswith(_TEMP_SUFFIX):
+                _remove(entry)
 
 
 def fsync_path(path: Path) -> None:
@@ -91,30 +109,32 @@ def fsync_path(path: Path) -> None:
 
 
 def read_text(path: Path) -> str:
+    """Reads a file that Augenmerk wrote; raises AugenmerkError if it cannot be read."""
     with explain_read_errors(path):
         return path.read_text(encoding="utf-8")
 
 
 @contextmanager
 def explain_read_errors(path: Path, place: str = "") -> Iterator[None]:
-    """Turns what can be wrong with a file that we wrote into a sentence that names it."""
+    """Turns errors of reading a file that Augenmerk wrote into an AugenmerkError that names the file."""
     try:
         yield
     except FileNotFoundError:
         raise AugenmerkError(f"{path}: there is no such file.") from None
     except (OSError, UnicodeDecodeError) as error:
-        raise AugenmerkError(f"{path}: cannot be read ({reason(error)}).") from None
+        raise AugenmerkError(f"{path}: cannot be read ({error_reason(error)}).") from None
     except (SafetensorError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise AugenmerkError(f"{path}{place}: damaged, or not written by Augenmerk ({error}).") from None
 
 
 def parse_object(text: str) -> dict[str, Any]:
-    """The JSON object in a text; a ValueError if there is something else."""
+    """Parses a JSON object; raises ValueError if the text is something else."""
     value = json.loads(text)
     if not isinstance(value, dict):
         raise ValueError(f"expected a JSON object, not {text[:20]!r}")
     return value
 
 
-def reason(error: Exception) -> str:
+def error_reason(error: Exception) -> str:
+    """Returns the reason in an error of the operating system, without its number and its file."""
     return getattr(error, "strerror", None) or str(error)

@@ -1,9 +1,9 @@
 """Training: the whole loop in one place.
 
 A run is a function of its settings. Initial weights, the order of the data and dropout follow from
-`train.seed`; the plan of an epoch from (seed, epoch) alone. What is saved holds all the rest (weights,
-moments, averages, the state of the random numbers, how far we are), so a run that is killed and resumed
-ends with the same weights, bit for bit on a CPU, as one that was not.
+`train.seed`; the plan of an epoch follows from (seed, epoch) alone. The saved state holds the rest: weights,
+moments, averages, the state of the random generators, and how far training is. So a run that is killed and
+resumed ends with the same weights, bit for bit on a CPU, as one that was not.
 """
 
 import copy
@@ -22,28 +22,33 @@ import torch
 from torch import Tensor
 
 from augenmerk.batching import ParallelTokens, encode_pairs
-from augenmerk.bitext import Bitext
+from augenmerk.bitext import Bitext, open_data, resolve_data
 from augenmerk.checkpoint import RunDirectory
 from augenmerk.config import RunConfig, TrainConfig
 from augenmerk.device import describe_device
 from augenmerk.engine import Engine
 from augenmerk.errors import AugenmerkError
-from augenmerk.evaluate import count_words, measure_bleu, measure_loss, open_data
+from augenmerk.evaluate import count_words, measure_loss
 from augenmerk.malloc import limit_malloc_caching
-from augenmerk.model.translator import Translator
+from augenmerk.model import TranslationModel, build_model
+from augenmerk.scores import bleu_of
 from augenmerk.subword_dropout import SubwordSampler
 from augenmerk.text import TokenizerPair
+from augenmerk.translate import Translator
 
 TYPICAL_LENGTH = 16
-"""Tokens of a sentence, to guess what a batch needs."""
+"""Tokens of a typical sentence, for estimating memory."""
+
+GREEDY = {"beam": 1, "n_best": 1, "sample": False, "mbr": False, "candidates": None}
+"""Validation during training is by greedy search, whatever the run's settings for the search are."""
 
 
 class TrainingInterrupted(Exception):  # noqa: N818 (nothing went wrong)
-    """Ctrl-C: everything is saved."""
+    """Raised when Ctrl-C stopped training, after everything was saved."""
 
 
 class Reporter(Protocol):
-    """Who is told how training goes: a progress bar, a log, nobody."""
+    """Receives the progress of training: a progress bar or a log, for example."""
 
     def batch(self, epoch: int, batch: int, batches: int, loss: float, tokens_per_second: float) -> None: ...
 
@@ -51,46 +56,46 @@ class Reporter(Protocol):
 
 
 @dataclass
-class Progress:
-    """How far a run is: with the tensors beside it, all there is to know. It is saved as JSON."""
+class TrainingProgress:
+    """How far a run is. With the tensors of `Engine.state`, this is the whole state; it is saved as JSON."""
 
     epoch: int = 0
-    """Epochs that are finished."""
+    """The number of finished epochs."""
     batch: int = 0
-    """Batches of the present epoch that are done."""
+    """The number of finished batches of the present epoch."""
     step: int = 0
-    """Times the weights have moved."""
+    """The number of updates of the weights."""
     loss_sum: float = 0.0
     tokens: int = 0
-    """Of the present epoch."""
+    """Target tokens of the present epoch so far."""
     seconds: float = 0.0
-    """Spent so far, validation included, over all sittings."""
+    """Time spent so far, validation included, over all sessions."""
     all_tokens: int = 0
     training_seconds: float = 0.0
-    """Without validation and saving: what tokens per second are counted over."""
+    """Time without validation and saving, for tokens per second."""
     best_epoch: int = 0
     best: float = math.inf
-    """Lowest so far of what is kept by: the validation loss, or BLEU with a minus."""
+    """The lowest value so far of what epochs are selected by: the validation loss, or negative BLEU."""
     history: list[dict[str, Any]] = field(default_factory=list)
-    """The lines of metrics.jsonl."""
+    """The metrics of each epoch: the lines of metrics.jsonl."""
 
-    def finish_epoch(self, metrics: dict[str, Any], keep: str) -> None:
+    def finish_epoch(self, metrics: dict[str, Any], select_by: str) -> None:
         self.epoch += 1
         self.batch, self.loss_sum, self.tokens = 0, 0.0, 0
         self.history.append(metrics)
-        value = -metrics["validation_bleu"] if keep == "bleu" else metrics["validation_loss"]
+        value = -metrics["validation_bleu"] if select_by == "bleu" else metrics["validation_loss"]
         if value < self.best or not self.best_epoch:
             self.best, self.best_epoch = value, self.epoch
 
 
 class TrainingData:
-    """The training pairs as ids, on the device; with BPE-dropout, other ids in every epoch."""
+    """The training pairs as ids on the device; with BPE-dropout, they differ from epoch to epoch."""
 
     def __init__(
         self, bitext: Bitext, tokenizers: TokenizerPair, config: RunConfig, device: torch.device
     ) -> None:
         self._pairs = bitext[config.data.train]
-        self._codec = tokenizers
+        self._tokenizers = tokenizers
         self._config = config
         self._device = device
         self._samplers: tuple[SubwordSampler, SubwordSampler] | None = None
@@ -113,7 +118,7 @@ class TrainingData:
                 longest,
             ).to(self._device)
         if self._fixed is None:
-            tokenizers = self._codec
+            tokenizers = self._tokenizers
             tokens = encode_pairs(
                 self._pairs, tokenizers.source.encode_ids, tokenizers.target.encode_ids, longest
             )
@@ -122,37 +127,40 @@ class TrainingData:
 
 
 class Validation:
-    """What an epoch is judged by: loss, perplexity and, if asked for, BLEU on the validation split."""
+    """Measures loss, perplexity and, if the settings ask for it, greedy BLEU on the validation split."""
 
     def __init__(
         self, bitext: Bitext, tokenizers: TokenizerPair, config: RunConfig, device: torch.device
     ) -> None:
         pairs = list(bitext[config.data.validation])
-        self._codec = tokenizers
+        self._tokenizers = tokenizers
         self._config = config
         self._references = [pair.target for pair in pairs]
         self._words = count_words(pairs)
+        self._sources = tokenizers.source.encode_ids([pair.source for pair in pairs])
         self._data = encode_pairs(pairs, tokenizers.source.encode_ids, tokenizers.target.encode_ids).to(
             device
         )
 
-    def measure(self, model: Translator) -> dict[str, float]:
-        loss = measure_loss(model, self._data)
+    def measure(self, model: TranslationModel) -> dict[str, float]:
+        """Returns the metrics of a model in evaluation mode."""
+        loss = measure_loss([model], self._data)
         measured = {
             "validation_loss": loss.mean,
             "validation_perplexity": loss.perplexity,
             "validation_word_perplexity": loss.word_perplexity(self._words),
         }
         if self._config.train.bleu:
-            search = self._config.search.model_copy(update={"beam": 1})
-            measured["validation_bleu"] = measure_bleu(
-                model, self._codec, self._data.source, self._references, search
-            )
+            with Translator([model], self._tokenizers, self._config) as translator:
+                found = translator.decode(self._sources, self._config.search.model_copy(update=GREEDY))
+            target = self._tokenizers.target
+            texts = target.decode_batch(best[0].ids for best in found)
+            measured["validation_bleu"] = bleu_of(texts, self._references, lowercase=target.lowercase)
         return measured
 
 
 def learning_rate(config: TrainConfig, step: int, done: float) -> float:
-    """At a step, counted from 0, when this share of all batches is done."""
+    """Returns the learning rate at a step, counted from 0, when this share of all batches is done."""
     rate = config.lr
     if config.warmup:
         rate *= min(1.0, (step + 1) / config.warmup)
@@ -162,21 +170,25 @@ def learning_rate(config: TrainConfig, step: int, done: float) -> float:
 
 
 def start(config: RunConfig, out: Path) -> RunDirectory:
-    """A new run directory: its vocabulary is learnt here, from the training split alone."""
+    """Creates a run directory, with a vocabulary that is learnt from the training split alone.
+
+    A relative data path becomes absolute, so that the run finds its data from any folder.
+    """
     RunDirectory.refuse_used(out)  # before minutes are spent on a large bitext
+    config = resolve_data(config)
     bitext = open_data(config.data)
     bitext[config.data.validation]  # a split that is absent is better said now
     return RunDirectory.create(out, config, TokenizerPair.train(bitext[config.data.train], config.text))
 
 
-def size_of_scores(run: RunDirectory) -> int:
-    """About how many bytes the scores of all words are, for a batch: what training on a CPU holds most of."""
+def estimate_logits_bytes(run: RunDirectory) -> int:
+    """Estimates the bytes of the logits of a batch, the largest tensor of training on a CPU."""
     return 4 * run.config.train.batch_size * TYPICAL_LENGTH * run.tokenizers.target.size
 
 
 def train(run: RunDirectory, device: torch.device, reporter: Reporter) -> dict[str, Any]:
-    """Trains a run to its end, from wherever it is; returns what then stands in its result.json."""
-    limit_malloc_caching(size_of_scores(run))
+    """Trains a run to its end, from wherever it is; returns what is then in its result.json."""
+    limit_malloc_caching(estimate_logits_bytes(run))
     with run.training(), stop_on_interrupt() as stopped:
         return _train(run, device, reporter, stopped)
 
@@ -186,11 +198,11 @@ def _train(
 ) -> dict[str, Any]:
     config, tokenizers, settings = run.config, run.tokenizers, run.config.train
     torch.manual_seed(settings.seed)
-    model = Translator(config.model, tokenizers.source.size, tokenizers.target.size).to(device)
+    model = build_model(config.model, tokenizers.source.size, tokenizers.target.size).to(device)
     engine = Engine(model, settings, device)
     kept = copy.deepcopy(model) if engine.average else model
-    torch.manual_seed(settings.seed)  # anew, so that dropout does not depend on how many weights there are
-    progress = Progress()
+    torch.manual_seed(settings.seed)  # again, so that dropout does not depend on the number of weights
+    progress = TrainingProgress()
     if (saved := run.load_state()) is not None:
         progress = resume(run, engine, *saved)
     bitext = open_data(config.data)
@@ -234,11 +246,11 @@ def _train(
         }
         clock.stop()
         refuse_divergence(metrics)
-        engine.show(kept)
-        metrics |= validation.measure(kept)
+        engine.copy_averaged_weights(kept)
+        metrics |= validation.measure(kept.eval())
         metrics["seconds"] = clock.total()
         progress.finish_epoch(metrics, settings.select_by)
-        # In this order: what is resumed from the state before then writes the same files once more.
+        # The state is saved last: a run resumed from the state before writes the same files again.
         if progress.best_epoch == progress.epoch:
             run.save_model(kept.state_dict(), metrics)
         run.write_metrics(progress.history)
@@ -261,11 +273,13 @@ def _train(
     return result
 
 
-def resume(run: RunDirectory, engine: Engine, tensors: dict[str, Tensor], saved: dict[str, Any]) -> Progress:
-    """Puts everything back to where it was saved."""
+def resume(
+    run: RunDirectory, engine: Engine, tensors: dict[str, Tensor], saved: dict[str, Any]
+) -> TrainingProgress:
+    """Restores a saved state; raises AugenmerkError if it does not belong to the run's settings."""
     try:
         engine.load(tensors)
-        return Progress(**saved)
+        return TrainingProgress(**saved)
     except (KeyError, RuntimeError, TypeError) as error:
         raise AugenmerkError(
             f"{run.path}: the saved state does not belong to this run's settings ({error}); "
@@ -281,16 +295,16 @@ def refuse_divergence(metrics: Mapping[str, Any]) -> None:
         )
 
 
-def patience_is_over(progress: Progress, settings: TrainConfig) -> bool:
+def patience_is_over(progress: TrainingProgress, settings: TrainConfig) -> bool:
     return bool(settings.patience) and progress.epoch - progress.best_epoch >= settings.patience
 
 
 class Clock:
-    """Counts the time of all sittings, and says when it is time to report or to save."""
+    """Measures the time over all sessions, and tells when to report and when to save."""
 
     REPORT_SECONDS = 0.25
 
-    def __init__(self, progress: Progress, save_seconds: float) -> None:
+    def __init__(self, progress: TrainingProgress, save_seconds: float) -> None:
         self._progress = progress
         self._save_seconds = save_seconds
         self._began = time.monotonic() - progress.seconds
@@ -299,12 +313,12 @@ class Clock:
         self._lap_tokens = 0
 
     def start(self) -> None:
-        """Training goes on, after validating or saving."""
+        """Starts measuring, at the start of an epoch or after saving."""
         self._lap_began = self._saved = time.monotonic()
         self._lap_tokens = 0
 
     def stop(self) -> None:
-        """Before validating or saving."""
+        """Stops measuring, before validation or saving."""
         self._progress.training_seconds += time.monotonic() - self._lap_began
         self._progress.all_tokens += self._lap_tokens
         self._progress.seconds = self.total()
@@ -314,7 +328,7 @@ class Clock:
         self._lap_tokens += tokens
 
     def speed(self) -> float:
-        """Target tokens per second since the start."""
+        """Returns target tokens per second since the last start."""
         return self._lap_tokens / max(time.monotonic() - self._lap_began, 1e-9)
 
     def total(self) -> float:
@@ -333,7 +347,10 @@ class Clock:
 
 @contextmanager
 def stop_on_interrupt() -> Iterator[Callable[[], bool]]:
-    """The first Ctrl-C only asks to stop, so that a step is never cut in two; the second is in earnest."""
+    """Yields a function that says whether Ctrl-C was pressed, so that a step is never interrupted halfway.
+
+    A second Ctrl-C raises KeyboardInterrupt.
+    """
     asked = False
 
     def ask(_signal: int, _frame: object) -> None:

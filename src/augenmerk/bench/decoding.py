@@ -1,4 +1,4 @@
-"""Translating, ours against a plain loop over single sentences, on the same model in one run."""
+"""Benchmark of decoding: ours against a plain loop over single sentences, on the same model."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -9,121 +9,113 @@ from typing import Any
 
 import torch
 
-from augenmerk.batching import TokenTable
 from augenmerk.bench.machine import PeakMemory, timed
+from augenmerk.bitext import open_data
 from augenmerk.checkpoint import RunDirectory
 from augenmerk.config import SearchConfig, load_config
-from augenmerk.evaluate import open_data
-from augenmerk.model.translator import Source, Translator
+from augenmerk.model import TranslationModel, build_model
 from augenmerk.search import length_limits
 from augenmerk.text import BOS, EOS, PAD, TokenizerPair
-from augenmerk.translate import hypotheses_of, load_translator
+from augenmerk.translate import Translator
 
 REPEATS = 3
-PLAIN_SENTENCES = 40
-"""The plain way is timed on so many: it is slow, and its time is proportional."""
+REFERENCE_SENTENCES = 40
+"""The plain loop is slow, and its time is proportional, so it is timed on this many sentences."""
 
 
 def bench_decoding(
-    model: Translator,
+    translator: Translator,
     sources: Sequence[Sequence[int]],
-    search: SearchConfig,
     beams: Sequence[int],
-    progress: Callable[[str], None] = lambda _what: None,
+    on_progress: Callable[[str], None] = lambda _what: None,
 ) -> dict[str, Any]:
-    """Sentences per second for each beam, both ways; and how long one sentence alone takes, greedily."""
-    device = next(model.parameters()).device
-    model.eval()
-    table = TokenTable.of(sources).to(device)
+    """Measures sentences per second for each beam, ours and the plain loop's, and the latency of one."""
+    device = translator.device
     rows = []
     for beam in beams:
-        progress(f"beam {beam}: ours")
-        config = search.model_copy(update={"beam": beam})
-        hypotheses_of(model, TokenTable.of(sources[:32]).to(device), config)  # warm up
+        on_progress(f"beam {beam}: ours")
+        settings = translator.search_settings(beam=beam)
+        translator.decode(sources[:32], settings)  # warm up
         peak = PeakMemory(device)
-        work = partial(hypotheses_of, model, table, config)
-        times = [timed(work, device) for _ in range(REPEATS)]
-        ours = median(times)
+        work = partial(translator.decode, sources, settings)
+        ours = median(timed(work, device) for _ in range(REPEATS))
         mib = peak.mib()
-        progress(f"beam {beam}: one sentence at a time")
-        few = sources[:: max(1, len(sources) // PLAIN_SENTENCES)][:PLAIN_SENTENCES]
-        plain = timed(lambda config=config, few=few: plain_search(model, few, config), device)  # type: ignore[misc]
+        on_progress(f"beam {beam}: one sentence at a time")
+        few = sources[:: max(1, len(sources) // REFERENCE_SENTENCES)][:REFERENCE_SENTENCES]
+        reference = timed(partial(plain_search, translator.model, few, settings), device)
         rows.append(
             {
                 "beam": beam,
                 "sentences_per_second": len(sources) / ours,
-                "reference_sentences_per_second": len(few) / plain,
-                "ratio": (len(sources) / ours) / (len(few) / plain),
+                "reference_sentences_per_second": len(few) / reference,
+                "ratio": (len(sources) / ours) / (len(few) / reference),
                 "peak_mib": mib,
             }
         )
-    progress("one sentence alone")
-    greedy = search.model_copy(update={"beam": 1})
-    alone = [TokenTable.of([ids]).to(device) for ids in sources[:50]]
-    seconds = sorted(timed(lambda one=one: hypotheses_of(model, one, greedy), device) for one in alone)  # type: ignore[misc]
-    return {"beams": rows, "latency_ms": 1e3 * seconds[len(seconds) // 2], "sentences": len(sources)}
+    on_progress("one sentence alone")
+    greedy = translator.search_settings(beam=1)
+    seconds = [timed(partial(translator.decode, [ids], greedy), device) for ids in sources[:50]]
+    return {"beams": rows, "latency_ms": 1e3 * median(seconds), "sentences": len(sources)}
 
 
-Ready = tuple[Translator, list[list[int]], SearchConfig]
+def random_translator(sentences: int, device: torch.device) -> tuple[Translator, list[list[int]]]:
+    """Returns a translator of the size of `quick` with random weights, and captions of bilderbuch as ids.
 
-
-def random_model(sentences: int, device: torch.device) -> Ready:
-    """The size of `quick`, random weights, captions of the picture book, translations of a fixed length.
-
-    Random weights hardly ever end a sentence; the limit does.
+    Random weights hardly ever end a sentence, so all translations have the maximum length.
     """
     config = load_config("quick", ["data.bitext=bilderbuch"])
     bitext = open_data(config.data)
     tokenizers = TokenizerPair.train(bitext["train"], config.text)
     torch.manual_seed(1)
-    model = Translator(config.model, config.text.vocabulary_size, config.text.vocabulary_size).to(device)
+    model = build_model(config.model, config.text.vocabulary_size, config.text.vocabulary_size)
+    config = config.model_copy(update={"search": SearchConfig(max_length=15)})
     sources = tokenizers.source.encode_ids([pair.source for pair in islice(bitext["test"], sentences)])
-    return model, sources, SearchConfig(max_length=15)
+    return Translator([model.to(device).eval()], tokenizers, config), sources
 
 
-def trained_model(place: Path, sentences: int, device: torch.device) -> Ready:
-    """A run, on the first split that it neither learnt from nor was chosen by."""
+def trained_translator(
+    place: Path, sentences: int, device: torch.device
+) -> tuple[Translator, list[list[int]]]:
+    """Returns the translator of a run, and sentences of the first split that its training did not use."""
     run = RunDirectory.open(place)
     bitext = open_data(run.config.data)
     used = (run.config.data.train, run.config.data.validation)
     split = next((name for name in bitext.splits if name not in used), run.config.data.validation)
     sources = run.tokenizers.source.encode_ids([pair.source for pair in islice(bitext[split], sentences)])
-    return load_translator(run, device), sources, run.config.search
+    return Translator.from_runs([run], device), sources
 
 
 @torch.inference_mode()
 def plain_search(
-    model: Translator, sources: Sequence[Sequence[int]], config: SearchConfig
+    model: TranslationModel, sources: Sequence[Sequence[int]], config: SearchConfig
 ) -> list[list[int]]:
-    """What a tutorial does: sentence by sentence, hypothesis by hypothesis, lists and `max`."""
+    """Decodes as tutorials do: sentence by sentence and hypothesis by hypothesis, with lists and `max`."""
     limits = length_limits(config, [len(ids) + 1 for ids in sources])
     return [_plain_beam(model, ids, config, limit) for ids, limit in zip(sources, limits, strict=True)]
 
 
-def _plain_beam(model: Translator, ids: Sequence[int], config: SearchConfig, limit: int) -> list[int]:
-    device = next(model.parameters()).device
-    src = torch.tensor([[*ids, EOS]], device=device)
-    source: Source = model.encode(src, torch.ones_like(src, dtype=torch.bool))
-    live = [([BOS], 0.0, source.start[:, :, None])]
+def _plain_beam(model: TranslationModel, ids: Sequence[int], config: SearchConfig, limit: int) -> list[int]:
+    src = torch.tensor([[*ids, EOS]], device=model.device)
+    source = model.encode(src, torch.ones_like(src, dtype=torch.bool))
+    live = [([BOS], 0.0, source.start)]
     finished: list[tuple[float, list[int]]] = []
     for length in range(1, limit + 1):
         candidates = []
-        for tokens, score, g in live:
-            log_probabilities, _, g = model.step(
-                torch.tensor([[tokens[-1]]], device=device), g, source.memory
-            )
+        for tokens, score, state in live:
+            last = torch.tensor([[tokens[-1]]], device=model.device)
+            log_probabilities, _, state = model.step(last, state, source.memory)
             row = log_probabilities[0, 0]
             row[[PAD, BOS]] = float("-inf")
             values, best = row.topk(config.beam)
             for value, token in zip(values.tolist(), best.tolist(), strict=True):
-                candidates.append(([*tokens, token], score + value, g))
+                candidates.append(([*tokens, token], score + value, state))
         candidates.sort(key=lambda candidate: -candidate[1])
         live = []
-        for tokens, score, g in candidates[: config.beam]:
+        for tokens, score, state in candidates[: config.beam]:
             if tokens[-1] == EOS:
                 finished.append((score / length**config.length_penalty, tokens[1:-1]))
             else:
-                live.append((tokens, score, g))
+                live.append((tokens, score, state))
         if not live or len(finished) >= config.beam:
             break
     if not finished:

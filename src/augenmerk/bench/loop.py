@@ -1,27 +1,27 @@
-"""The step-by-step loop that tutorials train with, written down plainly, on the weights of a `Translator`.
+"""The step-by-step training loop of tutorials, on the weights of a `GRUTranslator`.
 
-Time first; a tensor for all outputs, filled in row by row; and for every target position one decoder step,
-one attention over the whole source (its keys computed anew), one output layer. It computes the same numbers
-as `Translator.forward`.
+Tensors have time first; outputs are filled in row by row; and every target position takes one decoder step,
+one attention over the whole source with keys computed again, and one output layer. It computes the same
+numbers as `GRUTranslator.forward`.
 """
 
 import torch
 from torch import Tensor, nn
 
 from augenmerk.batching import Batch
-from augenmerk.model.translator import Translator
+from augenmerk.model.translator import GRUTranslator
 from augenmerk.text import PAD
 
 
 class StepByStep(nn.Module):
-    """Shares every weight with the model it is given."""
+    """Runs a translator word by word, sharing its weights."""
 
-    def __init__(self, model: Translator) -> None:
+    def __init__(self, model: GRUTranslator) -> None:
         super().__init__()
         self.model = model
 
     def forward(self, batch: Batch) -> Tensor:
-        """Logits (T, B, vocabulary)."""
+        """Returns logits (T, B, vocabulary)."""
         model = self.model
         z = model.embedding_dropout(model.W_z(batch.src))
         h, ends = model.encoder(z, batch.src_mask)
@@ -37,7 +37,7 @@ class StepByStep(nn.Module):
         return outputs
 
     def loss(self, batch: Batch, label_smoothing: float = 0.0) -> Tensor:
-        """Summed over the real target tokens."""
+        """Returns the loss summed over the real target tokens."""
         return nn.functional.cross_entropy(
             self(batch).flatten(0, 1),
             batch.tgt_out.T.flatten(),

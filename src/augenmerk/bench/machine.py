@@ -1,4 +1,4 @@
-"""What the machine can do: its rate of matrix products, and how much memory we took."""
+"""Measurements of the machine: the rate of matrix products, seconds, and peak memory."""
 
 import resource
 import time
@@ -10,7 +10,7 @@ import torch
 
 
 def matrix_rate(bf16: bool, device: torch.device, size: int = 2048) -> float:
-    """Floating-point operations per second of a large matrix product, the median of several."""
+    """Returns the floating-point operations per second of a large matrix product, the median of several."""
     dtype = torch.bfloat16 if bf16 else torch.float32
     a, b = (torch.randn(size, size, device=device, dtype=dtype) for _ in range(2))
     seconds = [timed(lambda: a @ b, device) for _ in range(8)]
@@ -18,7 +18,7 @@ def matrix_rate(bf16: bool, device: torch.device, size: int = 2048) -> float:
 
 
 def timed(work: Callable[[], object], device: torch.device) -> float:
-    """Seconds until the work is done, on a GPU too."""
+    """Returns the seconds until the work is done, also on a GPU."""
     wait(device)
     began = time.perf_counter()
     work()
@@ -32,7 +32,7 @@ def wait(device: torch.device) -> None:
 
 
 class PeakMemory:
-    """The most memory taken since it was made: of the GPU, or of the whole process."""
+    """Measures the peak memory since it was made: of the GPU, or of the whole process."""
 
     def __init__(self, device: torch.device) -> None:
         self._device = device

@@ -1,7 +1,6 @@
-"""Training steps, ours against the step-by-step loop, on the same batches in one run.
+"""Benchmark of training steps: ours against the step-by-step loop, on the same batches.
 
-The loop runs as tutorials run it: in fp32, with torch's Adam as it comes. Ours runs in the precision
-asked for.
+The loop runs as in tutorials: in fp32, with torch's Adam and its defaults. Ours runs in the given precision.
 """
 
 import copy
@@ -16,9 +15,11 @@ from augenmerk.batching import Batch, ParallelTokens, PlannedBatch, encode_pairs
 from augenmerk.bench.loop import StepByStep
 from augenmerk.bench.machine import PeakMemory, matrix_rate, timed
 from augenmerk.bitext import Bitext
-from augenmerk.config import ModelConfig, RunConfig
+from augenmerk.config import RunConfig
 from augenmerk.engine import Engine
-from augenmerk.model.translator import Translator, padded
+from augenmerk.errors import AugenmerkError
+from augenmerk.model import TranslationModel, build_model
+from augenmerk.model.translator import GRUTranslator
 from augenmerk.text import TokenizerPair
 
 Step = Callable[[Batch], None]
@@ -30,13 +31,13 @@ def bench_training(
     device: torch.device,
     steps: int = 5,
     bucketed: bool = False,
-    progress: Callable[[str], None] = lambda _what: None,
+    on_progress: Callable[[str], None] = lambda _what: None,
 ) -> dict[str, Any]:
-    """Times some batches, after checking that both ways give the same loss.
+    """Times some batches, and measures how far the losses of the two differ.
 
-    They are drawn as they come, as a tutorial's loader does it, or of similar lengths as ours are.
+    Batches are random, as a tutorial's loader makes them, or `bucketed` by length, as in our training.
     """
-    progress("learning the vocabulary")
+    on_progress("learning the vocabulary")
     pairs = bitext[config.data.train]
     tokenizers = TokenizerPair.train(pairs, config.text)
     data = encode_pairs(
@@ -44,10 +45,14 @@ def bench_training(
     )
     data = data.to(device)
     size = config.train.batch_size
-    plan = middling(data.plan(size, seed=1), steps) if bucketed else as_they_come(data, size, steps)
+    plan = select_typical(data.plan(size, seed=1), steps) if bucketed else as_they_come(data, size, steps)
     batches = list(data.batches(plan))
     torch.manual_seed(config.train.seed)
-    model = Translator(config.model, tokenizers.source.size, tokenizers.target.size)
+    model = build_model(config.model, tokenizers.source.size, tokenizers.target.size)
+    if not isinstance(model, GRUTranslator):
+        raise AugenmerkError(
+            f"The loop of tutorials is written for the architecture 'gru', not '{config.model.architecture}'."
+        )
     engine = Engine(model, config.train, device)
     difference = loss_difference(model, batches[0])
     loop = StepByStep(copy.deepcopy(model)).train()
@@ -63,11 +68,11 @@ def bench_training(
         optimizer.step()
 
     rate = matrix_rate(engine.bf16, device)
-    floor = median(operations(config.model, tokenizers, batch) / rate for batch in batches)
+    floor = median(operations(model, batch) / rate for batch in batches)
     model.train()
-    progress("our steps")
+    on_progress("our steps")
     ours = measure(our_step, batches, device, floor)
-    progress("the loop's steps")
+    on_progress("the loop's steps")
     reference = measure(reference_step, batches, device, floor)
     return {
         "ours": ours,
@@ -84,13 +89,13 @@ def bench_training(
 
 
 def as_they_come(data: ParallelTokens, size: int, count: int) -> list[PlannedBatch]:
-    """Shuffled pairs, cut into batches without regard to their lengths."""
+    """Plans batches of random pairs, whatever their lengths."""
     order = np.random.default_rng(1).permutation(len(data))
     return [data.planned(order[i * size : (i + 1) * size]) for i in range(count)]
 
 
-def middling(plan: Sequence[PlannedBatch], count: int) -> list[PlannedBatch]:
-    """The batches in the middle when all are sorted by size: typical work."""
+def select_typical(plan: Sequence[PlannedBatch], count: int) -> list[PlannedBatch]:
+    """Returns the batches in the middle when all are sorted by size."""
     by_size = sorted(
         plan, key=lambda planned: len(planned.indices) * (planned.source_width + planned.target_width)
     )
@@ -99,7 +104,7 @@ def middling(plan: Sequence[PlannedBatch], count: int) -> list[PlannedBatch]:
 
 
 def measure(step: Step, batches: Sequence[Batch], device: torch.device, floor: float) -> dict[str, float]:
-    """Medians over the batches. On a GPU each is done twice before: work is recorded the second time."""
+    """Returns medians over the batches. On a GPU each batch is run twice before, so that it is recorded."""
     peak = PeakMemory(device)
     for batch in [*batches, *batches] if device.type == "cuda" else batches[:1]:
         step(batch)
@@ -113,8 +118,8 @@ def measure(step: Step, batches: Sequence[Batch], device: torch.device, floor: f
 
 
 @torch.no_grad()
-def loss_difference(model: Translator, batch: Batch) -> float:
-    """Between the mean loss per token of the two ways, in fp32 and without dropout."""
+def loss_difference(model: GRUTranslator, batch: Batch) -> float:
+    """Returns how far the two losses per token differ, in fp32 and without dropout."""
     model.eval()
     features, _ = model.decode(batch.tgt_in, model.encode(batch.src, batch.src_mask))
     logits, targets = model.output(features[batch.tgt_mask]), batch.tgt_out[batch.tgt_mask]
@@ -123,23 +128,10 @@ def loss_difference(model: Translator, batch: Batch) -> float:
     return abs(float(ours - reference)) / batch.target_tokens
 
 
-def operations(config: ModelConfig, tokenizers: TokenizerPair, batch: Batch) -> float:
-    """Floating-point operations of a training step that cannot be avoided: its matrix products.
+def operations(model: TranslationModel, batch: Batch) -> float:
+    """Returns the floating-point operations of a training step that cannot be avoided: its matrix products.
 
-    Forward once, backward twice (for the weights and for what comes before them), on real tokens only.
+    They are done once forward and twice backward (for the weights, and for the layers below), on real tokens.
     """
-    E, H, K = config.embedding, config.hidden, config.key
-    source, target = int(batch.src_lengths.sum()), batch.target_tokens
-    inputs = [E] + [2 * H] * (config.layers - 1)
-    encoder = sum(2 * 3 * H * (size + H) for size in inputs)
-    decoder = sum(3 * H * (size + H) for size in [E] + [H] * (config.layers - 1))
-    output = 3 * H * padded(tokenizers.target.size)
-    if config.tie != "none":
-        output = 3 * H * E + E * padded(tokenizers.target.size)
-    keys, queries = {
-        "scaled-dot": (2 * H * K, H * K),
-        "bilinear": (2 * H * H, 0),
-        "additive": (2 * H * K, H * K),
-        "multi-head": (2 * 2 * H * K, H * K + 2 * H * K),
-    }.get(config.attention, (0, 0))
-    return 3 * 2.0 * (source * (encoder + keys) + target * (decoder + queries + output))
+    source, target = model.multiplications()
+    return 3 * 2.0 * (int(batch.src_lengths.sum()) * source + batch.target_tokens * target)

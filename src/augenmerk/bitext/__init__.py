@@ -1,14 +1,24 @@
-"""Where sentence pairs come from."""
+"""Where sentence pairs come from: built-in datasets by name, or a person's own files by their path."""
 
 from pathlib import Path
 
 from augenmerk.bitext.pairs import Bitext, Links, SentencePair
+from augenmerk.config import DataConfig, RunConfig
 from augenmerk.errors import AugenmerkError
 
-__all__ = ["NAMES", "Bitext", "Links", "SentencePair", "open_bitext"]
+__all__ = [
+    "NAMES",
+    "Bitext",
+    "Links",
+    "SentencePair",
+    "open_bitext",
+    "open_data",
+    "resolve_data",
+    "resolve_data_name",
+]
 
 NAMES = ("bilderbuch", "multi30k")
-"""The bitexts known by name; anything else is a person's own folder or file."""
+"""The datasets that are known by name; anything else is the path of a folder or file."""
 
 
 def open_bitext(
@@ -20,22 +30,22 @@ def open_bitext(
     source_language: str | None = None,
     target_language: str | None = None,
 ) -> Bitext:
-    """A bitext by its name, or a person's own by the place of its files.
+    """Opens a dataset by its name, or a person's own sentence pairs by their path.
 
-    `pairs` and `seed` are for bilderbuch, which is written on request; `folder` says where multi30k lies.
-    A folder that happens to be called like a bitext is meant by `./multi30k`.
+    `pairs` (the number of training pairs) and `seed` are used by bilderbuch, which is generated; `folder`
+    is where the files of multi30k are. A folder that has the name of a dataset is opened as `./multi30k`.
     """
     if place == "bilderbuch":
         from augenmerk.bitext import bilderbuch
 
-        return _turned(bilderbuch.load(pairs, seed), source_language, target_language)
+        return _in_direction(bilderbuch.load(pairs, seed), source_language, target_language)
     if place == "multi30k":
         from augenmerk.bitext import multi30k
 
-        return _turned(multi30k.load(folder), source_language, target_language)
+        return _in_direction(multi30k.load(folder), source_language, target_language)
     if Path(place).name == place and place.endswith((".tsv", ".jsonl", ".gz")) and not Path(place).exists():
         raise AugenmerkError(f"{place}: there is no such file.")
-    if not place.strip() or (Path(place).name == place and not _something_there(Path(place))):
+    if not place.strip() or (Path(place).name == place and not _exists(Path(place))):
         raise AugenmerkError(
             f"There is no bitext called '{place}': known by name are {' and '.join(NAMES)}; "
             f"for sentence pairs of your own, give their folder or file."
@@ -45,13 +55,47 @@ def open_bitext(
     return files.load(Path(place), source_language, target_language)
 
 
-def _something_there(place: Path) -> bool:
-    """The folder or file itself, or `place.de` for two files of parallel text."""
-    return place.exists() or any(place.parent.glob(f"{place.name}.*"))
+def open_data(config: DataConfig) -> Bitext:
+    """Opens the bitext that the settings of a run name."""
+    if Path(config.bitext).is_absolute() and not _exists(Path(config.bitext)):
+        raise AugenmerkError(
+            f"{config.bitext}: there is no such file or folder; "
+            f"if the data of a run was moved, set data.bitext in the run's config.toml to its new path."
+        )
+    return open_bitext(
+        config.bitext,
+        pairs=config.bilderbuch.pairs,
+        seed=config.bilderbuch.seed,
+        source_language=config.source_language,
+        target_language=config.target_language,
+    )
 
 
-def _turned(bitext: Bitext, source_language: str | None, target_language: str | None) -> Bitext:
-    """The bitext in the direction that was asked for."""
+def resolve_data(config: RunConfig) -> RunConfig:
+    """Returns the settings with a relative data path made absolute, seen from the current folder."""
+    data = config.data.model_copy(update={"bitext": resolve_data_name(config.data.bitext, Path.cwd())})
+    return config.model_copy(update={"data": data})
+
+
+def resolve_data_name(name: str, folder: Path) -> str:
+    """Returns the absolute path of data that `name` is the path of, relative to `folder`.
+
+    The name of a dataset is returned as it is. So is a path where nothing is, for `open_bitext` to refuse.
+    """
+    path = folder / Path(name).expanduser()
+    if name in NAMES or not name.strip() or not _exists(path):
+        return name
+    # Only folders are resolved: a linked file may have another ending, and the ending tells the format.
+    return str(path.resolve() if path.is_dir() else path.parent.resolve() / path.name)
+
+
+def _exists(path: Path) -> bool:
+    """Returns whether the path is a folder or file, or the common stem of two files of parallel text."""
+    return path.exists() or any(path.parent.glob(f"{path.name}.*"))
+
+
+def _in_direction(bitext: Bitext, source_language: str | None, target_language: str | None) -> Bitext:
+    """Returns the bitext, reversed if the languages ask for the other direction."""
     languages = (bitext.source_language, bitext.target_language)
     wanted = (source_language, target_language)
     if all(want in (None, language) for want, language in zip(wanted, languages, strict=True)):

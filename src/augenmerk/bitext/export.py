@@ -1,4 +1,4 @@
-"""Writing sentence pairs to files that other tools, and `augenmerk.bitext.files`, can read."""
+"""Writes sentence pairs to files that other tools, and `augenmerk.bitext.files`, can read."""
 
 import json
 from collections.abc import Iterable
@@ -7,8 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
-from augenmerk.bitext.files import is_blank, link_outside
-from augenmerk.bitext.pairs import SentencePair
+from augenmerk.bitext.pairs import SentencePair, is_blank
 from augenmerk.errors import AugenmerkError
 from augenmerk.words import split_words
 
@@ -27,14 +26,14 @@ def export(
     tokenized: bool = False,
     overwrite: bool = False,
 ) -> list[Path]:
-    """Streams pairs to `split.de` and `split.en`, `split.tsv` or `split.jsonl`; returns what was written.
+    """Writes pairs to `split.de` and `split.en`, `split.tsv` or `split.jsonl`; returns the paths.
 
-    Sentences are written as they are or, with `tokenized`, as their words with single spaces between,
+    Sentences are written as they are or, with `tokenized`, as their words with single spaces between them,
     so that tools which split at white space count words as the links do. `align` adds `split.align` in
-    Pharaoh format (`0-0 1-2`, a line for each pair). JSON lines keep links and tags by themselves.
+    Pharaoh format (`0-0 1-2`, a line for each pair). JSON lines always hold links and tags.
 
-    All files appear when the last pair is written, or none does: what cannot be read back as it was
-    (a tab in TSV, a line break in text) is refused.
+    The files appear when the last pair is written, all of them or none. Raises AugenmerkError if a pair
+    could not be read back as it was (a tab in TSV, a line break in text).
     """
     if format == "text" and source_language == target_language:
         raise AugenmerkError(
@@ -42,50 +41,52 @@ def export(
         )
     suffixes = {"text": [source_language, target_language], "tsv": ["tsv"], "jsonl": ["jsonl"]}[format]
     paths = [folder / f"{split}.{suffix}" for suffix in [*suffixes, *(["align"] if align else [])]]
-    if not overwrite and (there := [path for path in paths if path.exists()]):
-        raise AugenmerkError(f"{there[0]} is already there; pass --overwrite, or choose another folder.")
+    if not overwrite and (existing := [path for path in paths if path.exists()]):
+        raise AugenmerkError(f"{existing[0]} is already there; pass --overwrite, or choose another folder.")
 
-    # In the same folder, because a file can only be put in place at once within a file system.
-    unfinished = [path.with_name(f".{path.name}.part") for path in paths]
+    # In the same folder, because renaming is atomic only within a file system.
+    temp_paths = [path.with_name(f".{path.name}.part") for path in paths]
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with ExitStack() as stack:
-            streams = [stack.enter_context(path.open("wb")) for path in unfinished]
+            streams = [stack.enter_context(path.open("wb")) for path in temp_paths]
             number = 0
             for number, pair in enumerate(pairs, 1):
                 try:
-                    lines = _lines(_tokenize(pair) if tokenized else pair, format, align, first=number == 1)
+                    lines = _format_lines(
+                        _tokenize(pair) if tokenized else pair, format, align, first=number == 1
+                    )
                 except ValueError as error:
                     raise AugenmerkError(f"Pair {number} of '{split}' cannot be exported: {error}.") from None
                 for stream, line in zip(streams, lines, strict=True):
                     stream.write(line)
         if number == 0:
             raise AugenmerkError(f"There are no pairs in '{split}' to export.")
-        for path, finished in zip(unfinished, paths, strict=True):
+        for path, finished in zip(temp_paths, paths, strict=True):
             path.replace(finished)
     except OSError as error:
         raise AugenmerkError(f"{folder}: cannot be written to ({error.strerror or error}).") from None
     finally:
-        for path in unfinished:
+        for path in temp_paths:
             with suppress(OSError):
                 path.unlink()
     return paths
 
 
 def _tokenize(pair: SentencePair) -> SentencePair:
-    """Words and their numbers stay what they were, so links stay right."""
+    """Returns the pair with spaces between all words, whose numbers, and so the links, stay the same."""
     return replace(pair, source=" ".join(split_words(pair.source)), target=" ".join(split_words(pair.target)))
 
 
-def _lines(pair: SentencePair, format: Format, align: bool, *, first: bool) -> list[bytes]:  # noqa: A002
-    """A line for each file; a ValueError says why the pair would not be read back as it is."""
+def _format_lines(pair: SentencePair, format: Format, align: bool, *, first: bool) -> list[bytes]:  # noqa: A002
+    """Returns a line for each file. Raises ValueError if the pair would not be read back as it is."""
     for side, sentence in (("source", pair.source), ("target", pair.target)):
         if is_blank(sentence):
             raise ValueError(f"its {side} sentence is empty")
-    if outside := link_outside(pair):
-        raise ValueError(outside)
+    if bad_link := pair.describe_bad_link():
+        raise ValueError(bad_link)
     if format == "jsonl":
-        lines = [_json(pair)]
+        lines = [_format_json(pair)]
     elif format == "tsv":
         if "\t" in pair.source or "\t" in pair.target:
             raise ValueError("TSV cannot hold a sentence with a tab inside; use --format text or jsonl")
@@ -93,7 +94,7 @@ def _lines(pair: SentencePair, format: Format, align: bool, *, first: bool) -> l
     else:
         lines = [pair.source, pair.target]
     for line in lines:
-        # What `read_lines` takes for the end of a line, or for the mark at the beginning of a file.
+        # `read_lines` would take these for the end of a line, or for the mark at the beginning of a file.
         if "\n" in line or line.endswith("\r") or (first and line.startswith("\ufeff")):
             what = "a byte order mark" if line.startswith("\ufeff") else "a line break"
             raise ValueError(f"{format} cannot hold a sentence with {what}; use --format jsonl")
@@ -107,8 +108,8 @@ def _lines(pair: SentencePair, format: Format, align: bool, *, first: bool) -> l
         raise ValueError("it has a lone surrogate, which is not a character") from None
 
 
-def _json(pair: SentencePair) -> str:
-    # Not keyed by language: these two keys also say which way to translate.
+def _format_json(pair: SentencePair) -> str:
+    # These keys, and not language codes, because they also say which way to translate.
     entry: dict[str, object] = {"source": pair.source, "target": pair.target}
     if pair.alignment is not None:
         entry["alignment"] = pair.alignment

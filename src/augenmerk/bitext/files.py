@@ -5,100 +5,133 @@
     train.jsonl          {"source": ..., "target": ...} or {"de": ..., "en": ...}; optionally "alignment",
                          a list of [source word, target word] counted over `split_words`, and "tags"
 
-What stands before the last dot names the split. Pairs are read anew each time a split is iterated and
-never kept, so a file may be larger than memory. Links in a `train.align` beside the files are not read:
-other tools count white-space tokens, we count words, and nothing in the file tells which.
+The part of a file's name before the last dot is its split. Pairs are read again each time a split is
+iterated and are never kept, so a file may be larger than memory. Links in a `train.align` beside the files
+are not read: other tools count white-space tokens, we count words, and the file does not tell which.
 """
 
+import gzip
 import json
 import re
-from collections.abc import Iterable, Iterator
+import zlib
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
-from augenmerk.bitext.cut import cut
-from augenmerk.bitext.lines import read_lines, read_parallel
-from augenmerk.bitext.pairs import Bitext, Links, ReadAnew, SentencePair
+from augenmerk.bitext.pairs import Bitext, LazySplit, Links, SentencePair, hold_out, is_blank
 from augenmerk.errors import AugenmerkError
-from augenmerk.words import split_words
 
-_FORMATS = ("tsv", "jsonl")
-_NO_LANGUAGE = {*_FORMATS, "align"}
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+_TABLES = ("tsv", "jsonl")
+_NOT_LANGUAGES = {*_TABLES, "align"}
 _KNOWN_DIRECTIONS = (("de", "en"), ("source", "target"), ("src", "tgt"))
 _HELD_OUT_NAME = re.compile(r"(dev|eval|newstest|test|val|valid|validation)([-_.\d].*)?", re.IGNORECASE)
 
-_Suffixes = dict[str, list[Path]]
-"""The files of one split by what follows the last dot: {"de": [train.de.gz], "en": [train.en.gz]}."""
+_FilesBySuffix = dict[str, list[Path]]
+"""The files of one split, by what follows the last dot: {"de": [train.de.gz], "en": [train.en.gz]}."""
 
 
 def load(place: Path, source_language: str | None = None, target_language: str | None = None) -> Bitext:
-    """The pairs in a folder, in one TSV or JSON lines file, or in `place.de` and `place.en`.
+    """Opens the pairs in a folder, in one TSV or JSON lines file, or in `place.de` and `place.en`.
 
-    A split that stands alone is cut into train, val and test (see `augenmerk.bitext.cut`), unless its
-    name says that it is there to be tested on.
+    If there is one split only, it is divided into train, val and test (see `hold_out`), unless its name
+    says that it is a validation or test set.
     """
     try:
         files = _find_files(place)
     except OSError as error:
         raise AugenmerkError(f"{place}: cannot be read ({error.strerror or error}).") from None
     source, target = _choose_languages(place, files, source_language, target_language)
-    opened = {
-        name: _open_split(name, files[name], source, target) for name in sorted(files, key=_train_first)
-    }
-    splits: dict[str, Iterable[SentencePair]] = {
-        name: pairs for name, pairs in opened.items() if pairs is not None
-    }
+    splits: dict[str, Iterable[SentencePair]] = {}
+    for name in sorted(files, key=lambda name: (not name.startswith("train"), name)):
+        if (split := _open_split(name, files[name], source, target)) is not None:
+            splits[name] = split
     if not splits:
-        raise _nothing_found(place, files, source_language, target_language)
+        names = [path.name for suffixes in files.values() for paths in suffixes.values() for path in paths]
+        found = ", ".join(names[:6]) + (", ..." if len(names) > 6 else "") or "nothing of the kind"
+        raise AugenmerkError(
+            f"{place}: no sentence pairs here; expected files such as train.{source_language or 'de'} with "
+            f"train.{target_language or 'en'}, train.tsv or train.jsonl (also .gz), but found {found}."
+        )
     if len(splits) == 1:
         [(name, pairs)] = splits.items()
         if not _HELD_OUT_NAME.fullmatch(name):
-            splits = cut(pairs, place)
+            splits = hold_out(pairs, place)
     return Bitext(str(place), source, target, splits)
 
 
-def is_blank(sentence: str) -> bool:
-    """Whether there is no word in it: nothing, white space, or only characters that cannot be seen."""
-    # A sentence that can be printed has a word, unless it is all spaces; asking that first is quick.
-    return not sentence.strip() or not (sentence.isprintable() or split_words(sentence))
+# Lines of text ----------------------------------------------------------------------------------------------
 
 
-def link_outside(pair: SentencePair) -> str | None:
-    """Says which link of the pair points past the end of a sentence, if one does."""
-    if pair.alignment:
-        here, there = len(split_words(pair.source)), len(split_words(pair.target))
-        for i, j in pair.alignment:
-            if not (0 <= i < here and 0 <= j < there):
-                return (
-                    f"the link {i}-{j} points outside the sentences, which have {here} and {there} words "
-                    f"(counted from 0, punctuation split off)"
-                )
-    return None
+def read_lines(path: Path) -> Iterator[str]:
+    """Yields the lines of a UTF-8 file, plain or gzip, without their ends.
+
+    Only a line feed ends a line (a carriage return before it is dropped), so that a rare character such as
+    U+2028 inside a sentence cannot shift one side of a bitext against the other.
+    """
+    number = 0
+    try:
+        with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as stream:
+            for number, line in enumerate(decode_lines(stream, str(path)), 1):  # noqa: B007 (used below)
+                yield line
+    except FileNotFoundError:
+        raise AugenmerkError(f"{path}: there is no such file.") from None
+    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+        raise AugenmerkError(f"{path}, after line {number}: damaged gzip file ({error}).") from None
+    except OSError as error:
+        raise AugenmerkError(f"{path}: cannot be read ({error.strerror or error}).") from None
 
 
-# Which files there are, and what they are called
+def decode_lines(stream: Iterable[bytes], name: str) -> Iterator[str]:
+    """Yields the lines of a binary stream, without their ends; error messages call the stream `name`."""
+    for number, raw in enumerate(stream, 1):
+        line = raw.removeprefix(_BYTE_ORDER_MARK) if number == 1 else raw
+        try:
+            yield line.decode("utf-8").removesuffix("\n").removesuffix("\r")
+        except UnicodeDecodeError as error:
+            raise AugenmerkError(
+                f"{name}, line {number}: not UTF-8 (byte {error.start + 1} of the line is "
+                f"0x{error.object[error.start]:02x}); convert it to UTF-8."
+            ) from None
 
 
-def _find_files(place: Path) -> dict[str, _Suffixes]:
+def read_parallel(source_path: Path, target_path: Path) -> Iterator[tuple[str, str]]:
+    """Yields the lines of two files side by side. Raises AugenmerkError if one has fewer than the other."""
+    lines = zip_longest(read_lines(source_path), read_lines(target_path))
+    for number, (source, target) in enumerate(lines, 1):
+        if source is None or target is None:
+            short, long = (source_path, target_path) if source is None else (target_path, source_path)
+            raise AugenmerkError(
+                f"{short} ends after line {number - 1}, but {long} goes on: "
+                f"line n of one file must be the translation of line n of the other."
+            )
+        yield source, target
+
+
+# Files and their names --------------------------------------------------------------------------------------
+
+
+def _find_files(place: Path) -> dict[str, _FilesBySuffix]:
     if place.is_dir():
-        return _scan(place)
+        return _scan_folder(place)
     if place.is_file():
         stem, _, suffix = place.name.removesuffix(".gz").rpartition(".")
-        if suffix not in _FORMATS:
+        if suffix not in _TABLES:
             raise AugenmerkError(
                 f"{place}: a single file of pairs must end in .tsv or .jsonl (also .gz); for two files of "
                 f"parallel text, give their common name without the ending, or their folder."
             )
         return {stem: {suffix: [place]}}
-    beside = _scan(place.parent) if place.parent.is_dir() else {}
-    if place.name not in beside:
+    siblings = _scan_folder(place.parent) if place.parent.is_dir() else {}
+    if place.name not in siblings:
         raise AugenmerkError(f"{place}: there is no such file or folder.")
-    return {place.name: beside[place.name]}
+    return {place.name: siblings[place.name]}
 
 
-def _scan(folder: Path) -> dict[str, _Suffixes]:
-    files: dict[str, _Suffixes] = {}
+def _scan_folder(folder: Path) -> dict[str, _FilesBySuffix]:
+    files: dict[str, _FilesBySuffix] = {}
     for path in sorted(folder.iterdir()):
         stem, _, suffix = path.name.removesuffix(".gz").rpartition(".")
         if stem and not path.name.startswith(".") and path.is_file():
@@ -107,19 +140,19 @@ def _scan(folder: Path) -> dict[str, _Suffixes]:
 
 
 def _choose_languages(
-    place: Path, files: dict[str, _Suffixes], source: str | None, target: str | None
+    place: Path, files: dict[str, _FilesBySuffix], source: str | None, target: str | None
 ) -> tuple[str, str]:
     if source is not None and target is not None:
         return source, target
     # Only endings that share a stem are languages: a README.md beside the pairs is not a language called md.
-    by_split = [set(suffixes) - _NO_LANGUAGE for suffixes in files.values()]
+    by_split = [set(suffixes) - _NOT_LANGUAGES for suffixes in files.values()]
     languages = set[str]().union(*(several for several in by_split if len(several) > 1))
     if languages:
         return _choose_direction(f"{place}: the files end in", languages, source, target)
     for suffixes in files.values():
         if "jsonl" in suffixes:
             path = _only_file(suffixes["jsonl"])
-            keys = _text_keys(path)
+            keys = _read_text_keys(path)
             if not {"source", "target"} <= keys:
                 return _choose_direction(f"{path}, line 1: the keys are", keys, source, target)
     return source or "source", target or "target"
@@ -135,21 +168,10 @@ def _choose_direction(
     elif len(languages) == 2 and {source, target} & languages:
         [other] = languages - {source, target}
         return source or other, target or other
-    there = sorted(languages)
+    names = sorted(languages)
     raise AugenmerkError(
-        f"{found_in} {', '.join(there)}; say which way to translate, "
-        f"for example with --source-language {there[0]} --target-language {there[1]}."
-    )
-
-
-def _nothing_found(
-    place: Path, files: dict[str, _Suffixes], source: str | None, target: str | None
-) -> AugenmerkError:
-    names = [path.name for suffixes in files.values() for paths in suffixes.values() for path in paths]
-    found = ", ".join(names[:6]) + (", ..." if len(names) > 6 else "") if names else "nothing of the kind"
-    return AugenmerkError(
-        f"{place}: no sentence pairs here; expected files such as train.{source or 'de'} with "
-        f"train.{target or 'en'}, train.tsv or train.jsonl (also .gz), but found {found}."
+        f"{found_in} {', '.join(names)}; say which way to translate, "
+        f"for example with --source-language {names[0]} --target-language {names[1]}."
     )
 
 
@@ -161,19 +183,16 @@ def _only_file(paths: list[Path]) -> Path:
     return paths[0]
 
 
-def _train_first(name: str) -> tuple[bool, str]:
-    return not name.startswith("train"), name
+# Sentence pairs ---------------------------------------------------------------------------------------------
 
 
-# Reading them
-
-
-def _open_split(name: str, suffixes: _Suffixes, source: str, target: str) -> ReadAnew | None:
-    sides = [suffixes[side] for side in (source, target) if side in suffixes and side not in _NO_LANGUAGE]
-    ways = [*sides[:1], *(suffixes[way] for way in _FORMATS if way in suffixes)]
-    if len(ways) > 1:
+def _open_split(name: str, suffixes: _FilesBySuffix, source: str, target: str) -> LazySplit | None:
+    sides = [suffixes[side] for side in (source, target) if side in suffixes and side not in _NOT_LANGUAGES]
+    formats = [*sides[:1], *(suffixes[table] for table in _TABLES if table in suffixes)]
+    if len(formats) > 1:
+        first, second = formats[0][0], formats[1][0]
         raise AugenmerkError(
-            f"{ways[0][0]} and {ways[1][0].name} are both the split '{name}'; remove or rename one of them."
+            f"{first} and {second.name} are both the split '{name}'; remove or rename one of them."
         )
     if source == target and sides:
         raise AugenmerkError(f"{sides[0][0]}: '{source}' cannot be both the source and the target language.")
@@ -181,11 +200,12 @@ def _open_split(name: str, suffixes: _Suffixes, source: str, target: str) -> Rea
         missing = target if source in suffixes else source
         raise AugenmerkError(f"{sides[0][0]}: the other language, {name}.{missing}, is not beside it.")
     if sides:
-        return ReadAnew(partial(_read_text, _only_file(sides[0]), _only_file(sides[1])))
+        return LazySplit(partial(_read_text, _only_file(sides[0]), _only_file(sides[1])))
     if "tsv" in suffixes:
-        return ReadAnew(partial(_read_tsv, _only_file(suffixes["tsv"])))
+        return LazySplit(partial(_read_table, _only_file(suffixes["tsv"]), _parse_tsv))
     if "jsonl" in suffixes:
-        return ReadAnew(partial(_read_jsonl, _only_file(suffixes["jsonl"]), source, target))
+        parse = partial(_parse_json, source_language=source, target_language=target)
+        return LazySplit(partial(_read_table, _only_file(suffixes["jsonl"]), parse))
     return None
 
 
@@ -193,80 +213,88 @@ def _read_text(source_path: Path, target_path: Path) -> Iterator[SentencePair]:
     for number, (source, target) in enumerate(read_parallel(source_path, target_path), 1):
         for path, sentence in ((source_path, source), (target_path, target)):
             if is_blank(sentence):
-                raise _error(path, number, "the line is empty; remove it from both files")
+                raise AugenmerkError(f"{path}, line {number}: the line is empty; remove it from both files.")
         yield SentencePair(source, target)
 
 
-def _read_tsv(path: Path) -> Iterator[SentencePair]:
+def _read_table(path: Path, parse: Callable[[str], SentencePair]) -> Iterator[SentencePair]:
     for number, line in enumerate(read_lines(path), 1):
-        columns = line.split("\t")
-        if len(columns) != 2:
-            found = (
-                f"{len(columns)} column{'s' if len(columns) > 1 else ''}" if line.strip() else "an empty line"
-            )
-            raise _error(path, number, f"expected 2 columns (source, tab, target), but found {found}")
-        source, target = columns
-        for side, sentence in (("source", source), ("target", target)):
-            if is_blank(sentence):
-                raise _error(path, number, f"the {side} sentence is empty; remove the line")
-        yield SentencePair(source, target)
-
-
-def _read_jsonl(path: Path, source_language: str, target_language: str) -> Iterator[SentencePair]:
-    for number, line in enumerate(read_lines(path), 1):
-        entry = _parse(path, number, line)
-        pair = SentencePair(
-            _sentence(path, number, entry, source_language, "source"),
-            _sentence(path, number, entry, target_language, "target"),
-            _links(path, number, entry.get("alignment")),
-            _tags(path, number, entry.get("tags")),
-        )
-        if outside := link_outside(pair):
-            raise _error(path, number, outside)
+        try:
+            pair = parse(line)
+        except ValueError as error:
+            raise AugenmerkError(f"{path}, line {number}: {error}.") from None
         yield pair
 
 
-def _parse(path: Path, number: int, line: str) -> dict[str, Any]:
+def _parse_tsv(line: str) -> SentencePair:
+    columns = line.split("\t")
+    if len(columns) != 2:
+        found = f"{len(columns)} column{'s' if len(columns) > 1 else ''}" if line.strip() else "an empty line"
+        raise ValueError(f"expected 2 columns (source, tab, target), but found {found}")
+    for side, sentence in zip(("source", "target"), columns, strict=True):
+        if is_blank(sentence):
+            raise ValueError(f"the {side} sentence is empty; remove the line")
+    return SentencePair(columns[0], columns[1])
+
+
+def _parse_json(line: str, source_language: str, target_language: str) -> SentencePair:
+    entry = _parse_object(line)
+    pair = SentencePair(
+        _get_sentence(entry, source_language, "source"),
+        _get_sentence(entry, target_language, "target"),
+        _get_links(entry.get("alignment")),
+        _get_tags(entry.get("tags")),
+    )
+    if bad_link := pair.describe_bad_link():
+        raise ValueError(bad_link)
+    return pair
+
+
+def _parse_object(line: str) -> dict[str, Any]:
     try:
         entry = json.loads(line)
     except json.JSONDecodeError as error:
-        raise _error(path, number, f"not valid JSON (column {error.colno}: {error.msg})") from None
+        raise ValueError(f"not valid JSON (column {error.colno}: {error.msg})") from None
     except (ValueError, RecursionError) as error:  # a number of thousands of digits, brackets without end
-        raise _error(path, number, f"this JSON cannot be read ({error})") from None
+        raise ValueError(f"this JSON cannot be read ({error})") from None
     if not isinstance(entry, dict):
-        raise _error(path, number, 'expected a JSON object such as {"source": "...", "target": "..."}')
+        raise ValueError('expected a JSON object such as {"source": "...", "target": "..."}')
     return entry
 
 
-def _text_keys(path: Path) -> set[str]:
-    """The keys of the first line that could be languages."""
-    entry = _parse(path, 1, next(read_lines(path), ""))
-    keys = {key for key, value in entry.items() if isinstance(value, str)}
-    if len(keys) < 2:
-        raise _error(
-            path, 1, "expected the keys 'source' and 'target', or two language codes, with a text each"
-        )
+def _read_text_keys(path: Path) -> set[str]:
+    """Returns the keys of the first line that could be languages."""
+    try:
+        entry = _parse_object(next(read_lines(path), ""))
+        keys = {key for key, value in entry.items() if isinstance(value, str)}
+        if len(keys) < 2:
+            raise ValueError(
+                "expected the keys 'source' and 'target', or two language codes, with a text each"
+            )
+    except ValueError as error:
+        raise AugenmerkError(f"{path}, line 1: {error}.") from None
     return keys
 
 
-def _sentence(path: Path, number: int, entry: dict[str, Any], language: str, role: str) -> str:
+def _get_sentence(entry: dict[str, Any], language: str, role: str) -> str:
     key = language if language in entry else role
     if key not in entry:
-        keys = f"'{role}'" if language == role else f"'{language}' or '{role}'"
-        raise _error(path, number, f"there is no key {keys}")
+        raise ValueError(
+            f"there is no key '{role}'" if language == role else f"there is no key '{language}' or '{role}'"
+        )
     sentence = entry[key]
     if not isinstance(sentence, str):
-        raise _error(path, number, f"'{key}' must be a text, not {json.dumps(sentence)[:40]}")
+        raise ValueError(f"'{key}' must be a text, not {json.dumps(sentence)[:40]}")
     if is_blank(sentence):
-        raise _error(path, number, f"'{key}' is empty; remove the line")
+        raise ValueError(f"'{key}' is empty; remove the line")
     try:
         sentence.encode()
-    except UnicodeEncodeError:  # JSON can spell half a surrogate pair, which is no character
-        raise _error(path, number, f"'{key}' has an incomplete \\u escape (a lone surrogate)") from None
+    except UnicodeEncodeError:  # JSON can spell half a surrogate pair, which is not a character
+        raise ValueError(f"'{key}' has an incomplete \\u escape (a lone surrogate)") from None
     return sentence
 
 
-def _links(path: Path, number: int, value: object) -> Links | None:
+def _get_links(value: object) -> Links | None:
     if value is None:
         return None
     if isinstance(value, list):
@@ -274,16 +302,12 @@ def _links(path: Path, number: int, value: object) -> Links | None:
         # `type(...) is int`, because True is an instance of int
         if len(links) == len(value) and all(type(i) is int and type(j) is int for i, j in links):
             return links
-    raise _error(path, number, "'alignment' must be a list of links such as [[0, 0], [1, 2]]")
+    raise ValueError("'alignment' must be a list of links such as [[0, 0], [1, 2]]")
 
 
-def _tags(path: Path, number: int, value: object) -> tuple[str, ...]:
+def _get_tags(value: object) -> tuple[str, ...]:
     if value is None:
         return ()
     if isinstance(value, list) and all(isinstance(tag, str) for tag in value):
         return tuple(value)
-    raise _error(path, number, "'tags' must be a list of texts such as [\"passive\"]")
-
-
-def _error(path: Path, number: int, what: str) -> AugenmerkError:
-    return AugenmerkError(f"{path}, line {number}: {what}.")
+    raise ValueError("'tags' must be a list of texts such as [\"passive\"]")

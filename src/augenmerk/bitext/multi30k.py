@@ -1,19 +1,27 @@
 """Multi30k, task 1: captions of photographs in German and English, as raw text.
 
-The files may be used for research and teaching, not commercially. They are not part of Augenmerk: a
-person fetches them, or places them by hand.
+The files may be used for research and teaching, not commercially. They are not part of Augenmerk: they are
+fetched with `augenmerk data fetch multi30k`, or placed by hand.
+
+A download is kept beside the file as `<name>.part`, so a broken transfer continues where it stopped. Only a
+part with the right SHA-256 gets the file's name, in one step (`os.replace`): there is never half a file under
+that name, even if the process dies.
 """
 
+import hashlib
 import os
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
+from http.client import HTTPException, HTTPResponse
 from pathlib import Path
+from urllib.error import HTTPError, URLError
+from urllib.request import Request, urlopen
 
 from platformdirs import user_cache_path
 
-from augenmerk.bitext.download import UnreachableError, download, sha256_of
-from augenmerk.bitext.lines import read_parallel
-from augenmerk.bitext.pairs import Bitext, ReadAnew, SentencePair
+from augenmerk.bitext.files import read_parallel
+from augenmerk.bitext.pairs import Bitext, LazySplit, SentencePair
 from augenmerk.errors import AugenmerkError
 
 BASE_URL = "https://raw.githubusercontent.com/multi30k/dataset/master/data/task1/raw"
@@ -36,16 +44,25 @@ SHA256 = {
     "test_2018_flickr.de.gz": "ddd0130c7d97482dc5197a02141dae8dd79f20f03586c480d675c09a32daf608",
     "test_2018_flickr.en.gz": "ef4f4844037d4c5dea75c9a8ed5fd78905967a26f67c255e230cc9780032654d",
 }
-"""Every file with its sum."""
-
-Progress = Callable[[str, int, int | None], None]
-"""Told a file's name and how many of its bytes are there, of how many (None: not known)."""
+"""The SHA-256 of every file."""
 
 _REQUIRED = tuple(name for name in SHA256 if name.startswith(("train.", "val.")))
 
+_ATTEMPTS = 4
+_CHUNK_BYTES = 1 << 16
+_PARTIAL_CONTENT, _REQUEST_TIMEOUT, _RANGE_NOT_SATISFIABLE, _TOO_MANY_REQUESTS = 206, 408, 416, 429
+
+OnFileProgress = Callable[[str, int, int | None], None]
+"""Called with a file's name, the bytes received so far, and their total (None if it is not known)."""
+OnProgress = Callable[[int, int | None], None]
+"""Called with the bytes received so far and their total (None if it is not known).
+
+The bytes received fall back to 0 when a transfer has to start again.
+"""
+
 
 def find(folder: Path | None = None) -> Path:
-    """The folder with the files: the given one, or else under $AUGENMERK_DATA or in the user's cache."""
+    """Returns the folder with the files: the given one, or under $AUGENMERK_DATA, or the user's cache."""
     if folder is not None:
         places = [folder, folder / "multi30k"]
         remedy = "place the files there, or give no folder after `augenmerk data fetch multi30k`"
@@ -54,27 +71,27 @@ def find(folder: Path | None = None) -> Path:
         places = [Path(data) / "multi30k"] if data else []
         places.append(_cache_folder())
         remedy = (
-            f"run `augenmerk data fetch multi30k`, or place {_listed(list(_REQUIRED))} (and the test splits "
+            f"run `augenmerk data fetch multi30k`, or place {_join(list(_REQUIRED))} (and the test splits "
             f"you want) there by hand, or set AUGENMERK_DATA to the folder that holds multi30k/"
         )
     for place in places:
-        if not _lacking(place):
+        if not _list_missing(place):
             return place
     looked = " and ".join(
-        f"{place} (lacks {_listed(_lacking(place))})" if place.is_dir() else f"{place} (no such folder)"
+        f"{place} (lacks {_join(_list_missing(place))})" if place.is_dir() else f"{place} (no such folder)"
         for place in places
     )
     raise AugenmerkError(f"Multi30k was not found: looked in {looked}; {remedy}.")
 
 
 def load(folder: Path | None = None) -> Bitext:
-    """The splits that are there, German to English, with sentences exactly as in the files."""
+    """Opens the splits that are on this machine, German to English, with sentences as in the files."""
     found = find(folder)
     splits: dict[str, Iterable[SentencePair]] = {}
     for name in SPLITS:
         source, target = (found / f"{name}.{language}.gz" for language in LANGUAGES)
         if source.is_file() and target.is_file():
-            splits[name] = ReadAnew(partial(_read, source, target))
+            splits[name] = LazySplit(partial(_read, source, target))
     return Bitext("multi30k", *LANGUAGES, splits)
 
 
@@ -82,48 +99,35 @@ def _read(source: Path, target: Path) -> Iterator[SentencePair]:
     return (SentencePair(*sentences) for sentences in read_parallel(source, target))
 
 
-def verify(folder: Path | None = None, files: Mapping[str, str] = SHA256) -> None:
-    """Checks the sums of the files that are there; a sentence about the first that differs."""
-    found = find(folder)
-    for name in files:
-        path = found / name
-        if path.is_file() and not _is_right(path, files[name]):
-            raise AugenmerkError(
-                f"{path} is damaged or not the original (its SHA-256 is not {files[name]}): "
-                f"replace it with {BASE_URL}/{name}."
-            )
-
-
 def fetch(
     folder: Path | None = None,
     base_url: str = BASE_URL,
-    progress: Progress = lambda _name, _received, _total: None,
+    on_progress: OnFileProgress = lambda _name, _received, _total: None,
     *,
     files: Mapping[str, str] = SHA256,
     timeout: float = 20.0,
 ) -> Path:
-    """Downloads what is missing or damaged to `folder` (by default in the user's cache) and returns it.
+    """Downloads files that are missing or damaged to `folder` (the user's cache by default) and returns it.
 
-    `progress` also hears of the files that were right already, as if they had arrived at once.
+    `on_progress` is also called, once, for each file that was right already.
     """
     folder = _cache_folder() if folder is None else folder
     base_url = base_url.rstrip("/")
     missing: list[str] = []
     for name, sha256 in files.items():
         path = folder / name
-        if path.is_file() and _is_right(path, sha256):
-            progress(name, path.stat().st_size, path.stat().st_size)
+        if path.is_file() and _has_sha256(path, sha256):
+            on_progress(name, path.stat().st_size, path.stat().st_size)
         else:
             missing.append(name)
     for number, name in enumerate(missing):
         try:
-            download(
-                f"{base_url}/{name}", folder / name, files[name], partial(progress, name), timeout=timeout
-            )
+            url, report = f"{base_url}/{name}", partial(on_progress, name)
+            download(url, folder / name, files[name], report, timeout=timeout)
         except UnreachableError as error:
             raise AugenmerkError(
                 f"{error.url} could not be downloaded ({error.reason}): try again when the network is there, "
-                f"or place {_listed(missing[number:])} by hand in {folder}, "
+                f"or place {_join(missing[number:])} by hand in {folder}, "
                 f"or set AUGENMERK_DATA to a folder that holds a complete multi30k/."
             ) from None
     return folder
@@ -133,16 +137,139 @@ def _cache_folder() -> Path:
     return user_cache_path("augenmerk") / "multi30k"
 
 
-def _lacking(place: Path) -> list[str]:
+def _list_missing(place: Path) -> list[str]:
     return [name for name in _REQUIRED if not (place / name).is_file()]
 
 
-def _listed(names: list[str]) -> str:
+def _join(names: list[str]) -> str:
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 
-def _is_right(path: Path, sha256: str) -> bool:
+def _has_sha256(path: Path, sha256: str) -> bool:
     try:
-        return sha256_of(path) == sha256
+        return _compute_sha256(path) == sha256
     except OSError as error:
         raise AugenmerkError(f"{path}: cannot be read ({error.strerror or error}).") from None
+
+
+def _compute_sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+# Downloading ------------------------------------------------------------------------------------------------
+
+
+class UnreachableError(AugenmerkError):
+    """Raised if the server cannot be reached, or breaks off the transfer again and again."""
+
+    def __init__(self, url: str, reason: str) -> None:
+        super().__init__(f"{url} could not be downloaded: {reason}.")
+        self.url = url
+        self.reason = reason
+
+
+class _TransferError(Exception):
+    """Raised if a transfer failed in a way that another attempt may put right."""
+
+
+def download(
+    url: str, path: Path, sha256: str, on_progress: OnProgress, *, timeout: float = 20.0, pause: float = 0.5
+) -> None:
+    """Downloads `url` to `path` and checks its SHA-256.
+
+    A server that is silent for `timeout` seconds counts as a broken connection. The next attempt is made
+    `pause` seconds after the first broken connection, and twice as long after each further one.
+    """
+    part = path.with_name(path.name + ".part")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        for _ in range(2):  # the part of an earlier download may be outdated: then once more from scratch
+            _receive_all(url, part, on_progress, timeout, pause)
+            found = _compute_sha256(part)
+            if found == sha256:
+                part.replace(path)
+                return
+            part.unlink()
+    except OSError as error:  # errors of the network were turned into AugenmerkError below
+        raise AugenmerkError(
+            f"{path}: cannot be written ({error.strerror or error}); make room or choose another folder."
+        ) from None
+    raise AugenmerkError(
+        f"{url} is not the file it should be (SHA-256 {found} instead of {sha256}), so it was not kept; "
+        f"look at the address in a browser, as a network's login page may have come in its place."
+    )
+
+
+def _receive_all(url: str, part: Path, on_progress: OnProgress, timeout: float, pause: float) -> None:
+    """Receives until the server has no more to send, in several attempts if needed."""
+    for attempt in range(1, _ATTEMPTS + 1):
+        try:
+            _receive(url, part, on_progress, timeout)
+            return
+        except _TransferError as error:
+            if attempt == _ATTEMPTS:
+                raise UnreachableError(url, f"{error}, {_ATTEMPTS} times") from None
+            time.sleep(pause * 2 ** (attempt - 1))
+
+
+def _receive(url: str, part: Path, on_progress: OnProgress, timeout: float) -> None:
+    """Requests the bytes that are missing from the part, once, and appends them."""
+    received = part.stat().st_size if part.exists() else 0
+    response = _open(url, received, timeout)
+    if response is None:
+        return
+    with response:
+        if response.status != _PARTIAL_CONTENT:
+            received = 0  # the server does not support ranges and sends the whole file
+        total = None if response.length is None else received + response.length
+        with part.open("ab" if received else "wb") as file:
+            on_progress(received, total)
+            for chunk in _read_chunks(response, timeout):
+                file.write(chunk)
+                received += len(chunk)
+                on_progress(received, total)
+            file.flush()
+            os.fsync(file.fileno())  # or a power cut after the renaming may leave a file of zeros
+    if total is not None and received < total:
+        raise _TransferError(f"the connection was closed after {received:,} of {total:,} bytes")
+
+
+def _open(url: str, start: int, timeout: float) -> HTTPResponse | None:
+    """Returns the response to a request for the bytes from `start` on, or None if there are none."""
+    headers = {"User-Agent": "augenmerk"} | ({"Range": f"bytes={start}-"} if start else {})
+    try:
+        response: HTTPResponse = urlopen(Request(url, headers=headers), timeout=timeout)
+        return response
+    except HTTPError as error:
+        error.close()
+        if error.code == _RANGE_NOT_SATISFIABLE and start:
+            return None
+        answer = f"the server answered {error.code} ({error.reason})"
+        if error.code >= 500 or error.code in (_REQUEST_TIMEOUT, _TOO_MANY_REQUESTS):
+            raise _TransferError(answer) from None
+        raise AugenmerkError(f"{url} could not be downloaded: {answer}; check the address.") from None
+    except URLError as error:
+        # There is no connection. We do not try again: TCP has done so itself all through the timeout, and
+        # a person without a network should be told at once.
+        reason = error.reason if isinstance(error.reason, OSError) else error
+        if isinstance(reason, ConnectionResetError):
+            raise _TransferError(_describe(reason, timeout)) from None
+        raise UnreachableError(url, _describe(reason, timeout)) from None
+    except (OSError, HTTPException) as error:
+        raise _TransferError(_describe(error, timeout)) from None
+
+
+def _read_chunks(response: HTTPResponse, timeout: float) -> Iterator[bytes]:
+    """Yields the body as it arrives; `read1` returns what there is, so that a stall loses nothing."""
+    try:
+        while chunk := response.read1(_CHUNK_BYTES):
+            yield chunk
+    except (OSError, HTTPException) as error:
+        raise _TransferError(_describe(error, timeout)) from None
+
+
+def _describe(error: Exception, timeout: float) -> str:
+    if isinstance(error, TimeoutError):
+        return f"the server was silent for {timeout:g} seconds"
+    return getattr(error, "strerror", None) or str(error) or type(error).__name__

@@ -1,21 +1,28 @@
-"""What every source of sentence pairs yields: `SentencePair`s, in the named splits of a `Bitext`."""
+"""Sentence pairs, the named splits of a bitext, and how to hold out val and test where there are none."""
 
+import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
+from pathlib import Path
 
 from augenmerk.errors import AugenmerkError
+from augenmerk.words import split_words
 
 Links = tuple[tuple[int, int], ...]
 """Word-to-word links (source word, target word), counted from 0 over `augenmerk.words.split_words`."""
+
+_ONE_IN = 20
+"""One source sentence in so many is held out for val, and another for test."""
+_MAX_HELD_OUT = 1000
 
 
 @dataclass(frozen=True, slots=True)
 class SentencePair:
     """A source sentence and its translation, as raw text.
 
-    `alignment` holds gold links where they are known (bilderbuch), otherwise None; `tags` name the
-    phenomena in the pair.
+    `alignment` holds the gold links where they are known (bilderbuch), otherwise None; `tags` name the
+    linguistic phenomena in the pair.
     """
 
     source: str
@@ -24,18 +31,42 @@ class SentencePair:
     tags: tuple[str, ...] = ()
 
     def reversed(self) -> "SentencePair":
-        """The same pair, translated the other way."""
+        """Returns the pair with source and target exchanged."""
         links = None if self.alignment is None else tuple(sorted((j, i) for i, j in self.alignment))
         return SentencePair(self.target, self.source, links, self.tags)
+
+    def describe_bad_link(self) -> str | None:
+        """Returns a description of the first link that points past the end of a sentence, or None."""
+        if self.alignment:
+            source_length, target_length = len(split_words(self.source)), len(split_words(self.target))
+            for i, j in self.alignment:
+                if not (0 <= i < source_length and 0 <= j < target_length):
+                    return (
+                        f"the link {i}-{j} points outside the sentences, which have {source_length} and "
+                        f"{target_length} words (counted from 0, punctuation split off)"
+                    )
+        return None
+
+
+def is_blank(sentence: str) -> bool:
+    """Returns whether a sentence has no word: it is empty, white space or invisible characters only."""
+    # A printable sentence has a word unless it is all spaces; this check is quick.
+    return not sentence.strip() or not (sentence.isprintable() or split_words(sentence))
+
+
+@dataclass(frozen=True)
+class LazySplit:
+    """A split whose pairs are read again at every iteration instead of being kept in memory."""
+
+    read: Callable[[], Iterator[SentencePair]]
+
+    def __iter__(self) -> Iterator[SentencePair]:
+        return self.read()
 
 
 @dataclass(frozen=True)
 class Bitext:
-    """Named splits of sentence pairs in two languages.
-
-    A split is any iterable of pairs that can be iterated again: sources read their files anew each
-    time instead of keeping them in memory.
-    """
+    """Named splits of sentence pairs in two languages. A split can be iterated any number of times."""
 
     name: str
     source_language: str
@@ -44,25 +75,73 @@ class Bitext:
 
     def __getitem__(self, split: str) -> Iterable[SentencePair]:
         if split not in self.splits:
-            there = ", ".join(self.splits) or "none"
-            raise AugenmerkError(f"{self.name} has no split called '{split}'; there are: {there}.")
+            names = ", ".join(self.splits) or "none"
+            raise AugenmerkError(f"{self.name} has no split called '{split}'; there are: {names}.")
         return self.splits[split]
 
     def reversed(self) -> "Bitext":
-        """The same pairs, translated the other way."""
-        turned = {name: ReadAnew(partial(_reversed, pairs)) for name, pairs in self.splits.items()}
-        return Bitext(self.name, self.target_language, self.source_language, turned)
+        """Returns the bitext with source and target exchanged."""
+
+        def reverse(pairs: Iterable[SentencePair]) -> Iterator[SentencePair]:
+            return (pair.reversed() for pair in pairs)
+
+        splits = {name: LazySplit(partial(reverse, pairs)) for name, pairs in self.splits.items()}
+        return Bitext(self.name, self.target_language, self.source_language, splits)
+
+
+def hold_out(pairs: Iterable[SentencePair], place: Path) -> dict[str, Iterable[SentencePair]]:
+    """Divides pairs that come without splits into train, val and test, by a hash of the source sentence.
+
+    The twentieth of the sources with the lowest hashes (at most 1000 sentences) is val, the next as many
+    are test, the rest is train. A hash is used rather than the position in the file, so that
+
+    - a sentence that occurs twice is never both trained and tested on,
+    - the splits are the same on every machine and for any order of the lines, and appending to the file
+      moves few sentences from one split to another,
+    - two numbers describe the splits, however long the file is.
+
+    Finding these two numbers takes one pass over the pairs, made when a split is first used. It raises
+    AugenmerkError, which names `place`, if there are fewer than 3 different sources.
+    """
+    held_out = _HashedSplits(place, pairs)
+    return {name: LazySplit(partial(held_out.read, name)) for name in ("train", "val", "test")}
 
 
 @dataclass(frozen=True)
-class ReadAnew:
-    """Pairs that are read from where they come from at every iteration."""
+class _HashedSplits:
+    place: Path
+    pairs: Iterable[SentencePair]
 
-    read: Callable[[], Iterator[SentencePair]]
+    def read(self, split: str) -> Iterator[SentencePair]:
+        last_val, last_test = self._bounds
+        for pair in self.pairs:
+            value = _hash(pair.source)
+            if split == ("train" if value > last_test else "test" if value > last_val else "val"):
+                yield pair
 
-    def __iter__(self) -> Iterator[SentencePair]:
-        return self.read()
+    @cached_property
+    def _bounds(self) -> tuple[int, int]:
+        """The highest hash in val, and the highest in test."""
+        # Once this many distinct sentences were seen, the number that is held out no longer grows.
+        enough = _ONE_IN * _MAX_HELD_OUT
+        lowest: set[int] = set()
+        bound = 2**64
+        for pair in self.pairs:
+            value = _hash(pair.source)
+            if value < bound:
+                lowest.add(value)
+                if len(lowest) == 2 * enough:
+                    lowest = set(sorted(lowest)[:enough])
+                    bound = max(lowest)
+        if len(lowest) < 3:
+            raise AugenmerkError(
+                f"{self.place}: too little to divide into train, val and test; "
+                f"expected at least 3 different source sentences, but found {len(lowest)}."
+            )
+        held_out = min(_MAX_HELD_OUT, max(1, len(lowest) // _ONE_IN))
+        ranked = sorted(lowest)
+        return ranked[held_out - 1], ranked[2 * held_out - 1]
 
 
-def _reversed(pairs: Iterable[SentencePair]) -> Iterator[SentencePair]:
-    return (pair.reversed() for pair in pairs)
+def _hash(sentence: str) -> int:
+    return int.from_bytes(hashlib.blake2b(sentence.encode(), digest_size=8).digest(), "big")

@@ -1,38 +1,47 @@
-"""`augenmerk bench`: how fast this machine trains, against the plain way and against what it could."""
+"""`augenmerk bench`: measures how fast this machine trains and translates."""
 
 from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
 
-from augenmerk.cli.options import Device, Json
+from augenmerk.cli.options import Data, Device, Json
+from augenmerk.cli.terminal import err, out, print_json
 
-app = typer.Typer(help="Speed: ours against the plain way, and against the machine.", no_args_is_help=True)
+app = typer.Typer(
+    help="Speed of training and translating, compared with plain loops and with the machine's limit.",
+    no_args_is_help=True,
+)
 
 
 @app.command(epilog="Example:  augenmerk bench train --preset classic --precision fp32")
 def train(
-    preset: Annotated[str, typer.Option(help="classic, quick, strong, or a TOML file.")] = "classic",
-    precision: Annotated[Literal["auto", "fp32", "bf16"], typer.Option(help="Of our side.")] = "auto",
-    data: Annotated[
-        str | None, typer.Option(help="bilderbuch, multi30k, or your own folder or file.")
-    ] = None,
-    steps: Annotated[int, typer.Option(help="Batches to time.", min=1)] = 5,
+    preset: Annotated[
+        str, typer.Option(help="Preset (classic, quick or strong) or a TOML file.")
+    ] = "classic",
+    precision: Annotated[
+        Literal["auto", "fp32", "bf16"],
+        typer.Option(help="Precision of augenmerk's training; the plain loop is always in fp32."),
+    ] = "auto",
+    data: Data = None,
+    steps: Annotated[int, typer.Option(help="Number of batches to time.", min=1)] = 5,
     bucketed: Annotated[
-        bool, typer.Option("--bucketed", help="Batches of similar lengths, not as they come.")
+        bool,
+        typer.Option(
+            "--bucketed", help="Make batches of sentences of similar length, not in the order of the data."
+        ),
     ] = False,
     device: Device = "auto",
     json: Json = False,
 ) -> None:
     """Time training steps, and the step-by-step loop of tutorials, on the same batches."""
     from augenmerk.bench.training import bench_training
-    from augenmerk.cli.terminal import err, out, print_json
+    from augenmerk.bitext import open_data
     from augenmerk.config import load_config
     from augenmerk.device import choose_device
-    from augenmerk.evaluate import open_data
 
-    changed = [f"train.precision={precision}"] + ([f"data.bitext={data}"] if data else [])
-    config = load_config(preset, changed)
+    overrides = [f"train.precision={precision}"] + ([f"data.bitext={data}"] if data else [])
+    config = load_config(preset, overrides)
     with err().status("") as status:
         result = bench_training(
             config, open_data(config.data), choose_device(device), steps, bucketed, status.update
@@ -60,24 +69,27 @@ def train(
 @app.command(epilog="Example:  augenmerk bench decode --model runs/mine --beam 1 --beam 5")
 def decode(
     model: Annotated[
-        Path | None, typer.Option(help="A trained run; random weights of the size of `quick` without it.")
+        Path | None,
+        typer.Option(help="Run directory. Default: random weights, with the sizes of the preset quick."),
     ] = None,
     beam: Annotated[
-        list[int] | None, typer.Option(help="Repeatable; 1, 5, 10, 20 and 50 if left out.")
+        list[int] | None, typer.Option(help="Beam width; repeatable. Default: 1, 5, 10, 20 and 50.")
     ] = None,
-    sentences: Annotated[int, typer.Option(help="How many to translate.", min=1)] = 1000,
+    sentences: Annotated[int, typer.Option(help="Number of sentences to translate.", min=1)] = 1000,
     device: Device = "auto",
     json: Json = False,
 ) -> None:
     """Time translating, and a plain loop over single sentences, on the same model."""
-    from augenmerk.bench.decoding import bench_decoding, random_model, trained_model
-    from augenmerk.cli.terminal import err, out, print_json
+    from augenmerk.bench.decoding import bench_decoding, random_translator, trained_translator
     from augenmerk.device import choose_device
 
     with err().status("") as status:
-        chosen = choose_device(device)
-        ready = random_model(sentences, chosen) if model is None else trained_model(model, sentences, chosen)
-        result = bench_decoding(*ready, beam or [1, 5, 10, 20, 50], status.update)
+        chosen_device = choose_device(device)
+        if model is None:
+            translator, sources = random_translator(sentences, chosen_device)
+        else:
+            translator, sources = trained_translator(model, sentences, chosen_device)
+        result = bench_decoding(translator, sources, beam or [1, 5, 10, 20, 50], status.update)
     if json:
         print_json(result)
         return

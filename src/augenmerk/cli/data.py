@@ -1,7 +1,8 @@
-"""`augenmerk data`: sentence pairs to list, look at, fetch and export."""
+"""`augenmerk data`: lists, shows, fetches and exports sentence pairs."""
 
-from collections.abc import Iterator, Sized
+from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import asdict
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -11,17 +12,16 @@ import typer
 from augenmerk.cli.options import Json
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable
 
-    from augenmerk.bitext import SentencePair
 
 app = typer.Typer(help="Sentence pairs: list, show, fetch, export.", no_args_is_help=True)
 
 Name = Annotated[str, typer.Argument(help="bilderbuch, multi30k, or the folder or file of your own pairs.")]
-Seed = Annotated[int, typer.Option(help="bilderbuch: which book to write.", min=0)]
+Seed = Annotated[int, typer.Option(help="bilderbuch: the seed of its sentences.", min=0)]
 Folder = Annotated[
     Path | None,
-    typer.Option(help="multi30k: where its files lie, if not in $AUGENMERK_DATA/multi30k or the cache."),
+    typer.Option(help="multi30k: the folder of its files, if not $AUGENMERK_DATA/multi30k or the cache."),
 ]
 Source = Annotated[
     str | None, typer.Option("--source-language", help="Translate from this language, e.g. de.")
@@ -33,7 +33,7 @@ Target = Annotated[
 
 @app.command("list", epilog="Example:  augenmerk data list")
 def list_(json: Json = False) -> None:
-    """The bitexts known by name, and whether they are on this machine."""
+    """List the datasets that are known by name, and whether they are on this machine."""
     from augenmerk.bitext import NAMES, open_bitext
     from augenmerk.cli.terminal import out, print_json
     from augenmerk.errors import AugenmerkError
@@ -75,9 +75,11 @@ def show(
     json: Json = False,
 ) -> None:
     """Print sentence pairs, with their tags and, where they are known, the links between their words."""
+    from rich.markup import escape
+
     from augenmerk.bitext import open_bitext
-    from augenmerk.cli.drawing import draw_links
-    from augenmerk.cli.terminal import out, print_json
+    from augenmerk.bitext.bilderbuch import TAGS
+    from augenmerk.cli.terminal import draw_links, out, print_json
     from augenmerk.errors import AugenmerkError
 
     bitext = open_bitext(
@@ -87,17 +89,18 @@ def show(
     matching = (pair for pair in bitext[split] if tags <= set(pair.tags))
     chosen = list(islice(matching, pairs))
     if not chosen:
-        raise AugenmerkError(
-            f"{name} has no pair in '{split}'" + (f" tagged {', '.join(sorted(tags))}." if tags else ".")
-        )
+        tagged = f" tagged {', '.join(sorted(tags))}" if tags else ""
+        known = f"; its tags are {', '.join(sorted(TAGS))}" if tags and name == "bilderbuch" else ""
+        raise AugenmerkError(f"{name} has no pair in '{split}'{tagged}{known}.")
     if json:
-        print_json([_as_dict(pair) for pair in chosen])
+        print_json([asdict(pair) for pair in chosen])
         return
     for number, pair in enumerate(chosen, 1):
-        out().print(f"[dim]{number}[/]  [bold]{_escaped(pair.source)}[/]")
-        out().print(f"{' ' * len(str(number))}  {_escaped(pair.target)}")
+        indent = " " * len(str(number))
+        out().print(f"[dim]{number}[/]  [bold]{escape(pair.source)}[/]")
+        out().print(f"{indent}  {escape(pair.target)}")
         if pair.tags:
-            out().print(f"{' ' * len(str(number))}  [cyan]{_escaped(' · '.join(pair.tags))}[/]")
+            out().print(f"{indent}  [cyan]{escape(' · '.join(pair.tags))}[/]")
         if pair.alignment is not None:
             out().print(draw_links(pair, out().width), soft_wrap=True)
         out().print()
@@ -105,22 +108,22 @@ def show(
 
 @app.command(epilog="Example:  augenmerk data fetch multi30k")
 def fetch(
-    name: Annotated[str, typer.Argument(help="multi30k is the one that has to be fetched.")],
+    name: Annotated[str, typer.Argument(help="multi30k, the only dataset that has to be fetched.")],
     out: Annotated[
         Path | None, typer.Option(help="Where to put the files, if not in the user's cache.")
     ] = None,
     url: Annotated[str | None, typer.Option(help="Another address to fetch from, a mirror of yours.")] = None,
     json: Json = False,
 ) -> None:
-    """Download a bitext, verify it, and keep it where every command finds it."""
+    """Download a dataset, verify it, and keep it where every command finds it."""
     from augenmerk.bitext import multi30k
     from augenmerk.cli.terminal import err, print_json
     from augenmerk.errors import AugenmerkError
 
     if name != "multi30k":
         raise AugenmerkError(f"Only multi30k can be fetched, not '{name}'; bilderbuch is built in.")
-    with _byte_progress() as progress:
-        place = multi30k.fetch(out, url or multi30k.BASE_URL, progress)
+    with _show_downloads() as on_progress:
+        place = multi30k.fetch(out, url or multi30k.BASE_URL, on_progress)
     if json:
         print_json({"name": name, "folder": str(place), "files": sorted(multi30k.SHA256)})
     else:
@@ -151,9 +154,11 @@ def export(
     target_language: Target = None,
     json: Json = False,
 ) -> None:
-    """Write a bitext to files that other tools read: raw sentences, and gold links where there are any."""
-    from augenmerk.bitext import export as writer
+    """Write sentence pairs to files that other tools read, with gold links where there are any."""
+    from rich.progress import Progress
+
     from augenmerk.bitext import open_bitext
+    from augenmerk.bitext.export import export as write_split
     from augenmerk.cli.terminal import err, print_json
 
     bitext = open_bitext(
@@ -165,10 +170,10 @@ def export(
         target_language=target_language,
     )
     written: list[Path] = []
-    with _pair_progress() as watched:
+    with Progress(console=err(), transient=True) as progress:
         for each in split or bitext.splits:
-            written += writer.export(
-                watched(bitext[each], each),
+            written += write_split(
+                progress.track(bitext[each], description=each),
                 out,
                 each,
                 bitext.source_language,
@@ -186,8 +191,8 @@ def export(
 
 
 @contextmanager
-def _byte_progress() -> "Iterator[Callable[[str, int, int | None], None]]":
-    """A bar for each file that is downloaded."""
+def _show_downloads() -> "Iterator[Callable[[str, int, int | None], None]]":
+    """Shows a progress bar for each file that is downloaded."""
     from rich.progress import BarColumn, DownloadColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
     from augenmerk.cli.terminal import err
@@ -202,36 +207,3 @@ def _byte_progress() -> "Iterator[Callable[[str, int, int | None], None]]":
             bars.update(tasks[name], completed=received, total=total)
 
         yield report
-
-
-@contextmanager
-def _pair_progress() -> "Iterator[Callable[[Iterable[SentencePair], str], Iterable[SentencePair]]]":
-    """A bar for each split that is read."""
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-
-    from augenmerk.cli.terminal import err
-
-    columns = (TextColumn("{task.description:>22}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=err(), transient=True) as bars:
-
-        def watched(pairs: "Iterable[SentencePair]", split: str) -> "Iterable[SentencePair]":
-            total = len(pairs) if isinstance(pairs, Sized) else None
-            return bars.track(pairs, total=total, description=split)
-
-        yield watched
-
-
-def _as_dict(pair: "SentencePair") -> dict[str, Any]:
-    return {
-        "source": pair.source,
-        "target": pair.target,
-        "alignment": None if pair.alignment is None else [list(link) for link in pair.alignment],
-        "tags": list(pair.tags),
-    }
-
-
-def _escaped(text: str) -> str:
-    """So that square brackets in a sentence stay brackets."""
-    from rich.markup import escape
-
-    return escape(text)

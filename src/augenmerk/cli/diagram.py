@@ -1,253 +1,340 @@
-"""`augenmerk diagram`: what models attend to, as pictures, as a page of pictures, or in the terminal."""
+"""`augenmerk diagram`: draws attention as pictures, as a page of pictures, or in the terminal."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from random import Random
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
+import typer
 from rich.markup import escape
 
-from augenmerk.cli.terminal import err, out, print_json
-from augenmerk.device import choose_device
-from augenmerk.diagrams import (
-    AttentionMap,
-    Card,
-    Chart,
-    draw_heat_map,
-    draw_line_diagram,
-    render_index_page,
-    render_terminal_map,
-)
+from augenmerk.cli.options import Beam, Device, Json
+from augenmerk.cli.terminal import out, print_json, print_written
 from augenmerk.errors import AugenmerkError
-from augenmerk.evaluate import open_data
-from augenmerk.figures import FORMATS, Theme, get_picture_format, get_theme, save_figure
-from augenmerk.storage import atomic_write, make_folder
-from augenmerk.translate import TextTranslator, Translation, load
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-VIEWS: Mapping[str, Callable[[Sequence[AttentionMap], Theme], "Figure"]] = {
-    "heat": draw_heat_map,
-    "lines": draw_line_diagram,
-}
-LONG = 16
-"""Source words beyond which a map takes the whole width of the page."""
+    from augenmerk.config import DataConfig
+    from augenmerk.diagrams import AttentionMap, Card
+    from augenmerk.figures import Theme
+    from augenmerk.translate import Translation, Translator
+
 HOW_TO_READ = {
     "heat": "Rows are the words produced, columns those of the source; the stronger the colour, the more a "
     "word is attended to. Point at a cell to read its weight.",
     "lines": "Above are the words of the source, below those produced; the stronger the line, the more a "
     "word is attended to.",
 }
+"""The views, each with an explanation for the page of pictures."""
+WIDE = 16
+"""A map with more source words than this takes the whole width of the page."""
+
+app = typer.Typer()
 
 
 @dataclass(frozen=True)
-class Wish:
-    """What was asked for on the command line."""
+class Sentence:
+    """A source sentence; one from a split has an index and a reference."""
 
-    text: str | None
-    models: Sequence[Path]
-    split: str | None
-    index: int | None
-    count: int | None
-    seed: int
-    beam: int | None
-    out: Path | None
-    format: str
-    view: str
-    theme: str
-    subwords: bool
-    device: str
-
-    def check(self) -> None:
-        """Refuses what cannot be meant, before anything is loaded."""
-        if (self.text is None) == (self.split is None):
-            raise AugenmerkError("Say what to draw: either a sentence, or --split with --index or --count.")
-        if self.split is not None and (self.index is None) == (self.count is None):
-            raise AugenmerkError(
-                f"Say which sentences of '{self.split}' to draw: --index I for one, or --count N for many."
-            )
-        if self.split is None and (self.index is not None or self.count is not None):
-            raise AugenmerkError("--index and --count choose sentences of a split; say which: --split S.")
-        if self.count is not None and self.count < 1:
-            raise AugenmerkError(f"--count {self.count} is impossible: it must be 1 or more.")
-        if self.view not in VIEWS:
-            raise AugenmerkError(f"There is no view '{self.view}'; the views are {' and '.join(VIEWS)}.")
-        if self.format not in FORMATS:
-            raise AugenmerkError(f"'{self.format}' is no format of pictures; there are {', '.join(FORMATS)}.")
-        if self.text is not None and any("\ud800" <= character <= "\udfff" for character in self.text):
-            raise AugenmerkError("The sentence is not UTF-8; convert it to UTF-8.")
-        if self.text is not None and not self.text.strip():
-            raise AugenmerkError("The sentence is empty: there is nothing to draw.")
-        self._check_out()
-
-    def _check_out(self) -> None:
-        if self.out is None:
-            if self.view == "lines":
-                raise AugenmerkError("A terminal cannot draw lines; give --out FILE.svg, or --view heat.")
-        elif self.count is None:
-            get_picture_format(self.out)
-        elif self.out.exists() and not self.out.is_dir():
-            raise AugenmerkError(f"{self.out} is a file; many diagrams need a folder for --out.")
+    source: str
+    index: int | None = None
+    reference: str | None = None
 
 
 @dataclass(frozen=True)
-class Drawn:
-    """A sentence as each model translated it."""
+class Diagram:
+    """A sentence with, for each model, the translation and the attention map to draw."""
 
-    index: int | None
-    reference: str | None
-    translations: Sequence[Translation]
-    maps: Sequence[AttentionMap]
-
-
-def run(wish: Wish, json: bool) -> None:
-    """Translates, draws, and says where the pictures are."""
-    wish.check()
-    theme = get_theme(wish.theme)
-    device = choose_device(wish.device)
-    translators = [load(model, device) for model in wish.models]
-    drawn = _translated(wish, translators)
-    files: list[Path] = []
-    page: Path | None = None
-    if wish.out is not None and wish.count is not None:
-        files, page = _write_page(wish, drawn, theme)
-    elif wish.out is not None:
-        files = [wish.out]
-        save_figure(VIEWS[wish.view](drawn[0].maps, theme), wish.out)
-    elif not json:
-        for place, each in enumerate(drawn):
-            _print(each, theme, first=place == 0)
-    for path in [page] if page else files:
-        err().print(f"[dim]Drawn:[/] {escape(str(path))}", soft_wrap=True)
-    if json:
-        print_json(_document(wish, drawn, files, page))
+    sentence: Sentence
+    translations: "Sequence[Translation]"
+    maps: "Sequence[AttentionMap]"
 
 
-def _translated(wish: Wish, translators: Sequence[TextTranslator]) -> list[Drawn]:
-    """All sentences through each model: together, which is faster."""
-    chosen = _sentences(wish, translators[0])
-    sources = [source for _, source, _ in chosen]
-    by_model = [translator.translate(sources, beam=wish.beam) for translator in translators]
-    titles = _titles(wish.models)
-    drawn = []
-    for place, (index, _, reference) in enumerate(chosen):
-        translations = [translations[place] for translations in by_model]
-        maps = [
-            AttentionMap.from_translation(
-                translation, subwords=wish.subwords, title=title, reference=reference
-            )
-            for translation, title in zip(translations, titles, strict=True)
-        ]
-        drawn.append(Drawn(index, reference, translations, maps))
-    return drawn
+@app.command(
+    epilog="Examples:  augenmerk diagram --model runs/mine 'Der kleine Hund schläft.' --out dog.png    "
+    "augenmerk diagram --model runs/a --model runs/b --split test --count 12 --out pictures"
+)
+def diagram(
+    text: Annotated[
+        str | None,
+        typer.Argument(help="Sentence to translate and draw; or give --split.", show_default=False),
+    ] = None,
+    model: Annotated[
+        list[Path] | None,
+        typer.Option(
+            help="Run directory; several are drawn side by side. "
+            "Default: the model that ships with augenmerk."
+        ),
+    ] = None,
+    split: Annotated[str | None, typer.Option(help="Split of the run's data to take sentences from.")] = None,
+    index: Annotated[
+        int | None, typer.Option(help="Index of the sentence in the split, counted from 0.")
+    ] = None,
+    count: Annotated[
+        int | None, typer.Option(help="Number of sentences to choose from the split at random.")
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Random seed for --count.")] = 1,
+    beam: Beam = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            help="File (.png, .svg or .pdf) to write or, with --count, a folder. Default: the terminal."
+        ),
+    ] = None,
+    format: Annotated[  # noqa: A002 (the flag is called --format)
+        str, typer.Option(help="Format of the pictures with --count: png, svg or pdf.")
+    ] = "png",
+    view: Annotated[
+        str, typer.Option(help="heat for a heat map, lines for lines between the words.")
+    ] = "heat",
+    theme: Annotated[str, typer.Option(help="Colours: dark, or light for print.")] = "dark",
+    subwords: Annotated[bool, typer.Option("--subwords", help="Draw subwords instead of words.")] = False,
+    device: Device = "auto",
+    json: Json = False,
+) -> None:
+    """Draw the attention of models: in the terminal, as a picture, or as a page of pictures."""
+    from augenmerk.checkpoint import SHIPPED
+    from augenmerk.device import choose_device
+    from augenmerk.figures import get_theme, save_figure
+    from augenmerk.translate import load
 
-
-def _sentences(wish: Wish, translator: TextTranslator) -> list[tuple[int | None, str, str | None]]:
-    """(index, source, reference) of what is to be drawn; the data are those of the first model."""
-    if wish.text is not None:
-        return [(None, wish.text, None)]
-    assert wish.split is not None
-    pairs = list(open_data(translator.config.data)[wish.split])
-    if wish.index is not None:
-        indices = [wish.index]
-        if not 0 <= wish.index < len(pairs):
-            raise AugenmerkError(
-                f"'{wish.split}' has no sentence {wish.index}: its {len(pairs):,} sentences count from 0."
-            )
+    _check_choice(text=text, split=split, index=index, count=count)
+    _check_drawing(view=view, format=format, out=out, many=count is not None)
+    colours = get_theme(theme)
+    models = model or [SHIPPED]
+    chosen_device = choose_device(device)
+    translators = [load(path, chosen_device) for path in models]
+    if split is not None:
+        data = translators[0].config.data
+        sentences = _choose_sentences(data, split, index=index, count=count, seed=seed)
     else:
-        assert wish.count is not None
-        if wish.count > len(pairs):
+        sentences = [Sentence(text or "")]
+    diagrams = _translate(sentences, translators, titles=_make_titles(models), beam=beam, subwords=subwords)
+    files: list[Path] = []
+    page = None
+    if out is not None and split is not None and count is not None:
+        names = ", ".join(path.resolve().name for path in models)
+        origin = f"{len(diagrams)} sentences of {split}, chosen at random (seed {seed})"
+        intro = f"{origin}, as translated by {names}. {HOW_TO_READ[view]}"
+        files = _write_pictures(diagrams, out, split=split, format=format, view=view, theme=colours)
+        page = out / "index.html"
+        _write_page(
+            diagrams, page, title=f"Attention of {names}", intro=intro, split=split, files=files, view=view
+        )
+        print_written(page)
+    elif out is not None:
+        files = [out]
+        save_figure(_draw(diagrams[0].maps, view, colours), out)
+        print_written(out)
+    elif not json:
+        _print_diagrams(diagrams, colours)
+    if json:
+        described = {
+            "view": view,
+            "theme": theme,
+            "split": split,
+            "page": None if page is None else str(page),
+        }
+        print_json({**described, "diagrams": _describe(diagrams, models, files, subwords=subwords)})
+
+
+def _check_choice(*, text: str | None, split: str | None, index: int | None, count: int | None) -> None:
+    """Raises AugenmerkError unless the options choose one sentence, or sentences of a split."""
+    if (text is None) == (split is None):
+        raise AugenmerkError("Say what to draw: either a sentence, or --split with --index or --count.")
+    if split is not None and (index is None) == (count is None):
+        raise AugenmerkError(
+            f"Say which sentences of '{split}' to draw: --index I for one, or --count N for many."
+        )
+    if split is None and (index is not None or count is not None):
+        raise AugenmerkError("--index and --count choose sentences of a split; say which: --split S.")
+    if count is not None and count < 1:
+        raise AugenmerkError(f"--count {count} is impossible: it must be 1 or more.")
+    if text is not None and any("\ud800" <= character <= "\udfff" for character in text):
+        raise AugenmerkError("The sentence is not UTF-8; convert it to UTF-8.")
+    if text is not None and not text.strip():
+        raise AugenmerkError("The sentence is empty: there is nothing to draw.")
+
+
+def _check_drawing(*, view: str, format: str, out: Path | None, many: bool) -> None:  # noqa: A002
+    """Raises AugenmerkError if the pictures cannot be drawn or written in this way."""
+    from augenmerk.figures import FORMATS, get_picture_format
+
+    if view not in HOW_TO_READ:
+        raise AugenmerkError(f"There is no view '{view}'; the views are {' and '.join(HOW_TO_READ)}.")
+    if format not in FORMATS:
+        raise AugenmerkError(f"'{format}' is not a format of pictures: expected {', '.join(FORMATS)}.")
+    if out is None:
+        if view == "lines":
+            raise AugenmerkError("A terminal cannot draw lines; give --out FILE.svg, or --view heat.")
+    elif not many:
+        get_picture_format(out)
+    elif out.exists() and not out.is_dir():
+        raise AugenmerkError(f"{out} is a file; many diagrams need a folder for --out.")
+
+
+def _choose_sentences(
+    data: "DataConfig", split: str, *, index: int | None, count: int | None, seed: int
+) -> list[Sentence]:
+    """Returns the sentence with this index, or `count` sentences chosen at random, in the split's order."""
+    from augenmerk.bitext import open_data
+
+    pairs = list(open_data(data)[split])
+    if index is not None:
+        if not 0 <= index < len(pairs):
             raise AugenmerkError(
-                f"'{wish.split}' has {len(pairs):,} sentences; {wish.count:,} cannot be drawn from it."
+                f"'{split}' has no sentence {index}: its {len(pairs):,} sentences count from 0."
             )
-        indices = sorted(Random(wish.seed).sample(range(len(pairs)), wish.count))
-    return [(index, pairs[index].source, pairs[index].target) for index in indices]
+        indices = [index]
+    else:
+        assert count is not None
+        if count > len(pairs):
+            raise AugenmerkError(f"'{split}' has {len(pairs):,} sentences, fewer than --count {count}.")
+        indices = sorted(Random(seed).sample(range(len(pairs)), count))
+    return [Sentence(pairs[i].source, i, pairs[i].target) for i in indices]
 
 
-def _titles(models: Sequence[Path]) -> list[str | None]:
-    """What tells the models apart; one alone needs no title."""
+def _make_titles(models: Sequence[Path]) -> list[str | None]:
+    """Returns a name for each model that tells it from the others, and none if there is only one."""
     if len(models) == 1:
         return [None]
     names = [model.resolve().name for model in models]
     return list(names if len(set(names)) == len(names) else map(str, models))
 
 
-def _write_page(wish: Wish, drawn: Sequence[Drawn], theme: Theme) -> tuple[list[Path], Path]:
-    """Numbered pictures, and a page that shows all of them without needing any."""
-    assert wish.out is not None
-    make_folder(wish.out)
-    files, cards = [], []
-    digits = len(str(len(drawn)))
-    for number, each in enumerate(drawn, 1):
-        path = wish.out / f"{number:0{digits}}-{wish.split}-{each.index}.{wish.format}"
-        save_figure(VIEWS[wish.view](each.maps, theme), path)
-        files.append(path)
-        cards.append(_card(wish, number, each, path.name))
-    page = wish.out / "index.html"
-    names = ", ".join(model.resolve().name for model in wish.models)
-    intro = (
-        f"{len(drawn)} sentences of {wish.split}, drawn by lot (seed {wish.seed}), as translated by {names}. "
-        + HOW_TO_READ[wish.view]
-    )
-    atomic_write(page, [render_index_page(f"Attention of {names}", intro, cards).encode()])
-    return files, page
+def _translate(
+    sentences: Sequence[Sentence],
+    translators: "Sequence[Translator]",
+    *,
+    titles: Sequence[str | None],
+    beam: int | None,
+    subwords: bool,
+) -> list[Diagram]:
+    from augenmerk.diagrams import AttentionMap
+
+    sources = [sentence.source for sentence in sentences]
+    by_model = [translator.translate(sources, beam=beam) for translator in translators]
+    diagrams = []
+    for sentence, *translations in zip(sentences, *by_model, strict=True):
+        maps = [
+            AttentionMap.from_translation(
+                translation, subwords=subwords, title=title, reference=sentence.reference
+            )
+            for translation, title in zip(translations, titles, strict=True)
+        ]
+        diagrams.append(Diagram(sentence, translations, maps))
+    return diagrams
 
 
-def _card(wish: Wish, number: int, each: Drawn, file: str) -> Card:
-    # The sentences stand above the pictures, so these need not repeat the reference.
-    maps = [replace(one, reference=None) for one in each.maps]
+def _draw(maps: "Sequence[AttentionMap]", view: str, theme: "Theme") -> "Figure":
+    from augenmerk.diagrams import draw_heat_map, draw_line_diagram
+
+    return draw_heat_map(maps, theme) if view == "heat" else draw_line_diagram(maps, theme)
+
+
+def _write_pictures(
+    diagrams: Sequence[Diagram],
+    folder: Path,
+    *,
+    split: str,
+    format: str,  # noqa: A002
+    view: str,
+    theme: "Theme",
+) -> list[Path]:
+    """Writes a numbered picture of each sentence, and returns their paths."""
+    from augenmerk.figures import save_figure
+    from augenmerk.storage import make_folder
+
+    make_folder(folder)
+    digits = len(str(len(diagrams)))
+    files = []
+    for number, drawn in enumerate(diagrams, 1):
+        file = folder / f"{number:0{digits}}-{split}-{drawn.sentence.index}.{format}"
+        save_figure(_draw(drawn.maps, view, theme), file)
+        files.append(file)
+    return files
+
+
+def _write_page(
+    diagrams: Sequence[Diagram],
+    page: Path,
+    *,
+    title: str,
+    intro: str,
+    split: str,
+    files: Sequence[Path],
+    view: str,
+) -> None:
+    """Writes an HTML page that shows all diagrams, and links to the files without needing them."""
+    from augenmerk.diagrams import render_index_page
+    from augenmerk.storage import atomic_write
+
+    cards = [
+        _make_card(drawn, number=number, split=split, file=file, view=view)
+        for number, (drawn, file) in enumerate(zip(diagrams, files, strict=True), 1)
+    ]
+    atomic_write(page, [render_index_page(title, intro, cards).encode()])
+
+
+def _make_card(drawn: Diagram, *, number: int, split: str, file: Path, view: str) -> "Card":
+    from augenmerk.diagrams import Card, Chart
+
+    # The page shows the sentences above the pictures, so the pictures need not repeat the reference.
+    maps = [replace(one, reference=None) for one in drawn.maps]
     charts = []
-    if wish.view == "lines":
-        charts = [Chart.draw(lambda theme: draw_line_diagram(maps, theme), "Which words attend to which")]
+    if view == "lines":
+        charts = [Chart.draw(lambda theme: _draw(maps, view, theme), "Which words attend to which")]
     names = [one.title or "translation" for one in maps]
-    texts = {name: translation.text for name, translation in zip(names, each.translations, strict=True)}
-    sentences = {"source": each.translations[0].source, **texts, "reference": each.reference or ""}
-    wide = any(len(one.source_words) > LONG for one in maps)
+    texts = {name: translation.text for name, translation in zip(names, drawn.translations, strict=True)}
+    sentences = {"source": drawn.sentence.source, **texts, "reference": drawn.sentence.reference or ""}
+    heading = f"{number} · {split} {drawn.sentence.index}"
+    wide = any(len(one.source_words) > WIDE for one in maps)
     return Card(
-        heading=f"{number} · {wish.split} {each.index}",
+        heading=heading,
         maps=() if charts else maps,
         charts=charts,
         sentences=sentences,
         wide=wide,
-        file=file,
+        file=file.name,
     )
 
 
-def _print(each: Drawn, theme: Theme, *, first: bool) -> None:
-    if not first:
-        out().print()
-    heading = "" if each.index is None else f"[dim]{each.index}[/]  "
-    out().print(f"{heading}[bold]{escape(each.translations[0].source)}[/]", soft_wrap=True)
-    for translation, one in zip(each.translations, each.maps, strict=True):
-        title = f"[dim]{escape(one.title)}:[/] " if one.title else ""
-        out().print(f"\n{title}{escape(translation.text)}", soft_wrap=True)
-        out().print(render_terminal_map(one, out().width, theme), soft_wrap=True)
-        if one.note:
-            out().print(f"[dim]{escape(one.note)}[/]", soft_wrap=True)
-    if each.reference is not None:
-        out().print(f"\n[dim]Reference:[/] {escape(each.reference)}", soft_wrap=True)
+def _print_diagrams(diagrams: Sequence[Diagram], theme: "Theme") -> None:
+    from augenmerk.diagrams import render_terminal_map
+
+    for number, drawn in enumerate(diagrams):
+        if number:
+            out().print()
+        sentence = drawn.sentence
+        heading = "" if sentence.index is None else f"[dim]{sentence.index}[/]  "
+        out().print(f"{heading}[bold]{escape(sentence.source)}[/]", soft_wrap=True)
+        for translation, one in zip(drawn.translations, drawn.maps, strict=True):
+            title = f"[dim]{escape(one.title)}:[/] " if one.title else ""
+            out().print(f"\n{title}{escape(translation.text)}", soft_wrap=True)
+            out().print(render_terminal_map(one, out().width, theme), soft_wrap=True)
+            if one.note:
+                out().print(f"[dim]{escape(one.note)}[/]", soft_wrap=True)
+        if sentence.reference is not None:
+            out().print(f"\n[dim]Reference:[/] {escape(sentence.reference)}", soft_wrap=True)
 
 
-def _document(wish: Wish, drawn: Sequence[Drawn], files: Sequence[Path], page: Path | None) -> dict[str, Any]:
-    shown: Iterable[Path | None] = files or [None] * len(drawn)
-    return {
-        "view": wish.view,
-        "theme": wish.theme,
-        "split": wish.split,
-        "page": None if page is None else str(page),
-        "diagrams": [
-            {
-                "index": each.index,
-                "source": each.translations[0].source,
-                "reference": each.reference,
-                "file": None if file is None else str(file),
-                "translations": [
-                    {"model": str(model), **translation.to_dict(subwords=wish.subwords)}
-                    for model, translation in zip(wish.models, each.translations, strict=True)
-                ],
-            }
-            for each, file in zip(drawn, shown, strict=True)
-        ],
-    }
+def _describe(
+    diagrams: Sequence[Diagram], models: Sequence[Path], files: Sequence[Path], *, subwords: bool
+) -> list[dict[str, Any]]:
+    """Returns the diagrams as plain data for JSON; `files` is empty if no pictures were written."""
+    paths: Iterable[Path | None] = files or [None] * len(diagrams)
+    return [
+        {
+            "index": drawn.sentence.index,
+            "source": drawn.sentence.source,
+            "reference": drawn.sentence.reference,
+            "file": None if path is None else str(path),
+            "translations": [
+                {"model": str(model), **translation.to_dict(subwords=subwords)}
+                for model, translation in zip(models, drawn.translations, strict=True)
+            ],
+        }
+        for drawn, path in zip(diagrams, paths, strict=True)
+    ]

@@ -1,114 +1,153 @@
-"""`augenmerk faithfulness`: whether a model uses what it shows, over a split and word by word."""
+"""`augenmerk faithfulness`: measures whether predictions depend on the attention that the model shows."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Annotated, Any
 
+import typer
 from rich.markup import escape
 from rich.table import Table
 
-from augenmerk.cli.splits import OpenedSplit, SplitWish
-from augenmerk.cli.terminal import err, out, print_json
-from augenmerk.device import choose_device
-from augenmerk.diagrams import AttentionMap, Card, draw_heat_map, render_index_page
+from augenmerk.cli.options import (
+    Beam,
+    Device,
+    Json,
+    Reference,
+    Run,
+    Split,
+    read_split,
+    refuse_beam_with_reference,
+    translate_split,
+)
+from augenmerk.cli.terminal import err, out, print_json, print_written
 from augenmerk.errors import AugenmerkError
-from augenmerk.faithfulness import REPLACEMENTS, Faithfulness, measure_faithfulness, summarise
-from augenmerk.figures import DARK, save_figure
-from augenmerk.storage import atomic_write
-from augenmerk.translate import load
 
-NOTE = "log p: of each word, in nats; uniform, permuted: by how much it drops with such weights instead"
+if TYPE_CHECKING:
+    from augenmerk.diagrams import AttentionMap
+    from augenmerk.faithfulness import Faithfulness
 
+NOTE = "log p: log-probability of each word, in nats; uniform, permuted: how much it drops with such weights"
 
-@dataclass(frozen=True)
-class Wish(SplitWish):
-    """What was asked for on the command line."""
-
-    indices: Sequence[int]
-    top: int
-
-    def check(self) -> None:
-        """Refuses what cannot be meant, before anything is loaded."""
-        if self.top < 0:
-            raise AugenmerkError(f"--top {self.top} is impossible: it must be 0 or more.")
-        super().check()
+app = typer.Typer()
 
 
-def run(wish: Wish, json: bool) -> None:
-    """Measures the split, prints the means, and shows the sentences chosen."""
-    wish.check()
-    device = choose_device(wish.device)
-    split = OpenedSplit.of(wish)
-    for index in wish.indices:
-        if not 0 <= index < len(split.pairs):
+@app.command(
+    epilog="Examples:  augenmerk faithfulness --top 1    "
+    "augenmerk faithfulness runs/mine --split test --index 3 --out faithful"
+)
+def faithfulness(
+    run: Run = None,
+    split: Split = None,
+    index: Annotated[
+        list[int] | None,
+        typer.Option(help="Index of a sentence to show, counted from 0; repeatable."),
+    ] = None,
+    top: Annotated[
+        int,
+        typer.Option(help="Without --index: number of sentences to show, the largest mean drop first."),
+    ] = 3,
+    out: Annotated[Path | None, typer.Option(help="Folder for pictures and a page.")] = None,
+    beam: Beam = None,
+    reference: Reference = False,
+    device: Device = "auto",
+    json: Json = False,
+) -> None:
+    """Replace the attention at each word and measure how much its log-probability drops."""
+    from augenmerk.checkpoint import SHIPPED
+    from augenmerk.device import choose_device
+    from augenmerk.faithfulness import measure_faithfulness, summarise
+    from augenmerk.storage import make_folder
+    from augenmerk.translate import load
+
+    if top < 0:
+        raise AugenmerkError(f"--top {top} is impossible: it must be 0 or more.")
+    refuse_beam_with_reference(beam=beam, reference=reference)
+    if out is not None:
+        make_folder(out)
+    chosen_device = choose_device(device)
+    path = run or SHIPPED
+    read = read_split(path, split)
+    for each in index or []:
+        if not 0 <= each < len(read.pairs):
             raise AugenmerkError(
-                f"'{split.name}' has no sentence {index}: its {len(split.pairs):,} sentences count from 0."
+                f"'{read.name}' has no sentence {each}: its {len(read.pairs):,} sentences count from 0."
             )
-    translator = load(wish.run, device)
-    translations = split.attended(wish, translator)
+    translator = load(path, chosen_device)
+    translations = translate_split(translator, read, beam=beam, reference=reference)
     with err().status("measuring"):
         measured = measure_faithfulness(translator, translations)
-    by_drop = sorted(range(len(measured)), key=lambda index: -measured[index].mean_drop)
-    indices = wish.indices or by_drop[: wish.top]
+    by_drop = sorted(range(len(measured)), key=lambda i: -measured[i].mean_drop)
+    chosen = {i: measured[i] for i in index or by_drop[:top]}
     summary = {
-        "run": str(wish.run),
-        "split": split.name,
-        "of": "references" if wish.reference else "translations",
+        "run": str(path),
+        "split": read.name,
+        "of": "references" if reference else "translations",
         **summarise(measured),
     }
-    chosen = {index: measured[index] for index in indices}
-    if wish.out is not None:
-        _write(wish, wish.out, chosen, summary)
-        err().print(f"[dim]Drawn:[/] {escape(str(wish.out / 'index.html'))}", soft_wrap=True)
+    if out is not None:
+        _write_page(out, chosen, summary, title=f"Does {path.resolve().name} use what it shows?")
+        print_written(out / "index.html")
     if json:
-        print_json({**summary, "chosen": [_document(index, one) for index, one in chosen.items()]})
+        print_json({**summary, "chosen": [_describe(i, one) for i, one in chosen.items()]})
         return
     _print_summary(summary)
-    for index, one in chosen.items():
-        _print_words(index, one)
+    for i, one in chosen.items():
+        _print_words(i, one)
 
 
-def _map(one: Faithfulness) -> AttentionMap:
-    figures = {"log p": one.word_log_probabilities, **one.drops}
-    # Rounded, and nought without a sign: nobody wants to read -0.00.
-    columns = {name: [round(value, 2) + 0.0 for value in values] for name, values in figures.items()}
-    shown = AttentionMap.from_translation(one.translation)
-    return replace(shown, extra_columns=columns, note=f"{shown.note} {NOTE}" if shown.note else NOTE)
+def _make_map(one: "Faithfulness") -> "AttentionMap":
+    """Returns the attention map of a sentence, with the log-probabilities and their drops beside it."""
+    from augenmerk.diagrams import AttentionMap
+
+    columns = {"log p": one.word_log_probabilities, **one.drops}
+    extra_columns = {name: [_round(value) for value in values] for name, values in columns.items()}
+    attention = AttentionMap.from_translation(one.translation)
+    note = f"{attention.note} {NOTE}" if attention.note else NOTE
+    return replace(attention, extra_columns=extra_columns, note=note)
 
 
-def _write(wish: Wish, folder: Path, chosen: Mapping[int, Faithfulness], summary: Mapping[str, Any]) -> None:
-    """Numbered pictures, and the page that shows them."""
+def _round(value: float) -> float:
+    """Rounds to two digits; adding 0.0 turns -0.0 into 0.0."""
+    return round(value, 2) + 0.0
+
+
+def _write_page(
+    folder: Path, chosen: "Mapping[int, Faithfulness]", summary: Mapping[str, Any], *, title: str
+) -> None:
+    """Writes a numbered picture of each sentence, and a page that shows all of them."""
+    from augenmerk.diagrams import Card, draw_heat_map, render_index_page
+    from augenmerk.figures import DARK, save_figure
+    from augenmerk.storage import atomic_write
+
     cards = []
     digits = len(str(len(chosen)))
     for number, (index, one) in enumerate(chosen.items(), 1):
         name = f"{number:0{digits}}-{summary['split']}-{index}.svg"
-        shown = _map(one)
-        save_figure(draw_heat_map([shown], DARK), folder / name)
+        attention = _make_map(one)
+        save_figure(draw_heat_map([attention], DARK), folder / name)
         cards.append(
             Card(
                 heading=f"{number} · {summary['split']} {index}",
-                maps=[shown],
+                maps=[attention],
                 sentences={"source": one.translation.source, "translation": one.translation.text},
                 file=name,
             )
         )
+    uniform, permuted = summary["uniform"], summary["permuted"]
     intro = (
-        f"Beside each map of attention: the log-probability (in nats) of each word, and by how much it "
-        f"drops when, at this word, the attention is replaced by uniform weights, or by its own weights "
-        f"dealt out to other words. A word that loses nothing would have been predicted without looking "
-        f"there."
+        f"Beside each attention map: the log-probability (in nats) of each word, and how much it drops when "
+        f"the attention at this word is replaced by uniform weights, or by a permutation of its own weights. "
+        f"A word that loses nothing would have been predicted without this attention."
         f"\n\nOver {summary['sentences']:,} sentences of {summary['split']}, a word loses "
-        f"{summary['uniform']['mean_drop']:.2f} on average under uniform weights and "
-        f"{summary['permuted']['mean_drop']:.2f} under permuted ones; the perplexity rises from "
-        f"{summary['perplexity']:.2f} to {summary['uniform']['perplexity']:.2f} and "
-        f"{summary['permuted']['perplexity']:.2f}."
+        f"{uniform['mean_drop']:.2f} on average under uniform weights and {permuted['mean_drop']:.2f} under "
+        f"permuted ones; the perplexity rises from {summary['perplexity']:.2f} to "
+        f"{uniform['perplexity']:.2f} and {permuted['perplexity']:.2f}."
     )
-    title = f"Does {wish.run.resolve().name} use what it shows?"
     atomic_write(folder / "index.html", [render_index_page(title, intro, cards).encode()])
 
 
-def _document(index: int, one: Faithfulness) -> dict[str, Any]:
+def _describe(index: int, one: "Faithfulness") -> dict[str, Any]:
     return {
         "index": index,
         **one.translation.to_dict(),
@@ -118,40 +157,45 @@ def _document(index: int, one: Faithfulness) -> dict[str, Any]:
 
 
 def _print_summary(summary: Mapping[str, Any]) -> None:
+    from augenmerk.faithfulness import REPLACEMENTS
+
     out().print(
-        f"[bold]{escape(summary['split'])}[/]: {summary['words']:,} words of {summary['of']}, ends included"
+        f"[bold]{escape(summary['split'])}[/]: {summary['words']:,} words of {summary['of']}, "
+        f"ends of sentences included"
     )
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     table.add_column("attention")
     for heading in ("loss", "perplexity", "mean drop of a word", "words that drop"):
         table.add_column(heading, justify="right")
-    table.add_row("as it is", f"{summary['loss']:.3f}", f"{summary['perplexity']:.2f}")
+    table.add_row("unchanged", f"{summary['loss']:.3f}", f"{summary['perplexity']:.2f}")
     for name in REPLACEMENTS:
-        found = summary[name]
+        replaced = summary[name]
         table.add_row(
             name,
-            f"{found['loss']:.3f}",
-            f"{found['perplexity']:.2f}",
-            f"{found['mean_drop']:.3f}",
-            f"{found['share_that_falls']:.0%}",
+            f"{replaced['loss']:.3f}",
+            f"{replaced['perplexity']:.2f}",
+            f"{replaced['mean_drop']:.3f}",
+            f"{replaced['share_that_falls']:.0%}",
         )
     out().print(table)
 
 
-def _print_words(index: int, one: Faithfulness) -> None:
-    """A line for each word: where it looks, and what it loses."""
+def _print_words(index: int, one: "Faithfulness") -> None:
+    """Prints a line for each word: the source word with the most attention, and the drops."""
+    from augenmerk.faithfulness import REPLACEMENTS
+
     translation = one.translation
     out().print(f"\n[dim]{index}[/]  [bold]{escape(translation.source)}[/]", soft_wrap=True)
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     for heading in ("word", "looks at", "weight", "log p", *(f"drop, {name}" for name in REPLACEMENTS)):
         table.add_column(heading, justify="left" if heading in ("word", "looks at") else "right")
     for j, word in enumerate(translation.target_words):
-        weight, place = translation.attention[j].max(dim=0)
+        weight, position = translation.attention[j].max(dim=0)
         figures = (one.word_log_probabilities[j], *(one.drops[name][j] for name in REPLACEMENTS))
         table.add_row(
             escape(word),
-            escape(translation.source_words[int(place)]),
+            escape(translation.source_words[int(position)]),
             f"{float(weight):.2f}",
-            *(f"{round(figure, 2) + 0.0:.2f}" for figure in figures),
+            *(f"{_round(figure):.2f}" for figure in figures),
         )
     out().print(table)

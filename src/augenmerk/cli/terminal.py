@@ -1,25 +1,75 @@
-"""What commands print with: results on stdout, everything else on stderr."""
+"""Printing: results go to stdout, everything else to stderr."""
 
 import json
 import sys
 from functools import cache
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
+from rich.markup import escape
+from rich.text import Text
+
+if TYPE_CHECKING:
+    from augenmerk.bitext import SentencePair
+
+_LINK = "■"
+_NO_LINK = "·"
 
 
 @cache
 def out() -> Console:
-    """For results. Not highlighted: numbers and quotes in sentences are nothing special."""
+    """Returns the console for results. Numbers and quotation marks in sentences are not highlighted."""
     return Console(highlight=False)
 
 
 @cache
 def err() -> Console:
-    """For progress and remarks, so that stdout can be piped."""
+    """Returns the console for progress and remarks, which keep stdout free for pipes."""
     return Console(stderr=True, highlight=False)
 
 
 def print_json(document: Any) -> None:
-    """One JSON document, readable for people too; a pipe gets what a terminal gets."""
+    """Prints one indented JSON document to stdout, the same to a pipe as to a terminal."""
     sys.stdout.write(json.dumps(document, ensure_ascii=False, indent=2) + "\n")
+
+
+def print_written(path: Path) -> None:
+    """Prints the path of a file that was written, on stderr."""
+    err().print(f"[dim]Written:[/] {escape(str(path))}", soft_wrap=True)
+
+
+def draw_links(pair: "SentencePair", width: int) -> Text:
+    """Draws the word links of a sentence pair as a grid, or as a list if the grid is wider than `width`.
+
+    In the grid, the source words are the columns and the target words the rows.
+    """
+    from augenmerk.words import split_words
+
+    source, target = split_words(pair.source), split_words(pair.target)
+    links = frozenset(pair.alignment or ())
+    margin = max((len(word) for word in target), default=0)
+    if margin + sum(len(word) + 2 for word in source) > width:
+        return _list_links(source, target, links)
+    text = Text(" " * margin)
+    for word in source:
+        text.append(f"  {word}", style="bold")
+    for j, target_word in enumerate(target):
+        text.append(f"\n{target_word:>{margin}}", style="bold")
+        for i, source_word in enumerate(source):
+            linked = (i, j) in links
+            # A cell of even width has no middle: the mark is put just left of it.
+            cell = (_LINK if linked else _NO_LINK).center(len(source_word) + (len(source_word) + 1) % 2)
+            text.append(f"  {cell[: len(source_word)]}", style="yellow" if linked else "dim")
+    return text
+
+
+def _list_links(source: list[str], target: list[str], links: frozenset[tuple[int, int]]) -> Text:
+    margin = max((len(word) for word in source), default=0)
+    text = Text()
+    for i, word in enumerate(source):
+        linked = [target[j] for j in range(len(target)) if (i, j) in links]
+        text.append("\n" if i else "")
+        text.append(f"{word:>{margin}}", style="bold")
+        text.append(f"  {' '.join(linked) or _NO_LINK}", style="yellow" if linked else "dim")
+    return text

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
 
     from augenmerk.figures import Theme
-    from augenmerk.theory.findings import Finding
+    from augenmerk.theory.results import Result
 
 app = typer.Typer(
     help="What attention can and cannot compute: constructed, measured, bounded, drawn; and answers graded.",
@@ -50,9 +50,10 @@ def copying(
     json: Json = False,
 ) -> None:
     """When can one value be copied? Keys inside and outside the hull of the others."""
-    from augenmerk.theory.lab_reach import copying as experiment
+    from augenmerk.theory.reach import run_copying
 
-    _show(experiment(keys, dim, scale, eps, samples, seed, _form(unscaled)), figure, theme, json)
+    result = run_copying(keys, dim, scale, eps, samples, seed, _logit_scale(unscaled))
+    _show(result, figure, theme, json)
 
 
 @app.command("1.2", epilog="Example:  augenmerk theory 1.2 --keys 8 --dim 64 --scale 50")
@@ -69,9 +70,10 @@ def averaging(
     json: Json = False,
 ) -> None:
     """The average of two values: orthonormal keys, and any keys."""
-    from augenmerk.theory.lab_reach import averaging as experiment
+    from augenmerk.theory.reach import run_averaging
 
-    _show(experiment(keys, dim, scale, eps, samples, seed, _form(unscaled)), figure, theme, json)
+    result = run_averaging(keys, dim, scale, eps, samples, seed, _logit_scale(unscaled))
+    _show(result, figure, theme, json)
 
 
 @app.command("1.3", epilog="Example:  augenmerk theory 1.3 --beta 0.1 --figure lean.svg")
@@ -88,9 +90,10 @@ def noisy_average(
     json: Json = False,
 ) -> None:
     """The same average when keys come out longer or shorter: every sample leans."""
-    from augenmerk.theory.lab_noise import noisy_average as experiment
+    from augenmerk.theory.noise import run_noisy_average
 
-    _show(experiment(keys, dim, scale, beta, samples, seed, _form(unscaled)), figure, theme, json)
+    result = run_noisy_average(keys, dim, scale, beta, samples, seed, _logit_scale(unscaled))
+    _show(result, figure, theme, json)
 
 
 @app.command("1.4", epilog="Example:  augenmerk theory 1.4 --beta 0.5 --heads 2 --figure heads.svg")
@@ -108,9 +111,10 @@ def several_heads(
     json: Json = False,
 ) -> None:
     """Two heads on the same noisy keys: where they hold, and how often they break."""
-    from augenmerk.theory.lab_heads import several_heads as experiment
+    from augenmerk.theory.noise import run_several_heads
 
-    _show(experiment(keys, dim, scale, beta, heads, samples, seed, _form(unscaled)), figure, theme, json)
+    result = run_several_heads(keys, dim, scale, beta, heads, samples, seed, _logit_scale(unscaled))
+    _show(result, figure, theme, json)
 
 
 @app.command("1.5", epilog="Example:  augenmerk theory 1.5 --figure swing.svg")
@@ -128,9 +132,10 @@ def noisy_direction(
     json: Json = False,
 ) -> None:
     """One key swings along its own direction: one head follows it, two heads do not."""
-    from augenmerk.theory.lab_heads import noisy_direction as experiment
+    from augenmerk.theory.noise import run_noisy_direction
 
-    _show(experiment(keys, dim, scale, beta, alpha, samples, seed, _form(unscaled)), figure, theme, json)
+    result = run_noisy_direction(keys, dim, scale, beta, alpha, samples, seed, _logit_scale(unscaled))
+    _show(result, figure, theme, json)
 
 
 @app.command("1.6", epilog="Example:  augenmerk theory 1.6 --scale 2 --figure self.svg")
@@ -145,9 +150,9 @@ def without_projections(
     json: Json = False,
 ) -> None:
     """Self-attention without projections: everything attends to itself."""
-    from augenmerk.theory.lab_self import without_projections as experiment
+    from augenmerk.theory.self_attention import run_without_projections
 
-    _show(experiment(keys, dim, scale, samples, seed), figure, theme, json)
+    _show(run_without_projections(keys, dim, scale, samples, seed), figure, theme, json)
 
 
 @app.command("1.7", epilog="Example:  augenmerk theory 1.7 --figure matrices.svg")
@@ -162,9 +167,9 @@ def with_projections(
     json: Json = False,
 ) -> None:
     """Self-attention with K, Q and V: the given matrices, and those a solver finds."""
-    from augenmerk.theory.lab_self import with_projections as experiment
+    from augenmerk.theory.self_attention import run_with_projections
 
-    _show(experiment(keys, dim, scale, samples, seed), figure, theme, json)
+    _show(run_with_projections(keys, dim, scale, samples, seed), figure, theme, json)
 
 
 @app.command(epilog="Example:  augenmerk theory scaling --keys 32 --dim 1024 --figure scaling.svg")
@@ -178,9 +183,9 @@ def scaling(
     json: Json = False,
 ) -> None:
     """Why 1/sqrt(d): logits, entropy and gradients against the dimension, with and without it."""
-    from augenmerk.theory.lab_self import scaling as experiment
+    from augenmerk.theory.scaling import run_scaling
 
-    _show(experiment(keys, dim, samples, seed), figure, theme, json)
+    _show(run_scaling(keys, dim, samples, seed), figure, theme, json)
 
 
 @app.command(
@@ -201,11 +206,11 @@ def check(
     json: Json = False,
 ) -> None:
     """Grade an answer by experiment, and say why it fails where it fails."""
-    from augenmerk.cli.reports import grade_lines
     from augenmerk.cli.terminal import out, print_json
+    from augenmerk.cli.theory_output import grade_lines
     from augenmerk.theory.grading import check as grade
 
-    result = grade(task, query or [], samples=samples, seed=seed, scale=_form(unscaled))
+    result = grade(task, query or [], samples=samples, seed=seed, scale=_logit_scale(unscaled))
     if json:
         print_json(result.as_dict())
         return
@@ -213,23 +218,22 @@ def check(
         out().print(line, soft_wrap=True)
 
 
-def _form(unscaled: bool) -> float | None:
-    """The scale of the scores: 1, or the usual 1/sqrt(d)."""
-    return 1.0 if unscaled else None
+def _logit_scale(unscaled: bool) -> float | None:
+    return 1.0 if unscaled else None  # None is 1/sqrt(d)
 
 
-def _show(finding: "Finding", figure: Path | None, theme: str, json: bool) -> None:
-    from augenmerk.cli.reports import finding_lines
+def _show(result: "Result", figure: Path | None, theme: str, json: bool) -> None:
     from augenmerk.cli.terminal import out, print_json
+    from augenmerk.cli.theory_output import result_lines
 
     if figure is not None:
         from augenmerk.theory.drawing import draw
 
-        _save(figure, lambda colours: draw(finding, colours), theme)
+        _save(figure, lambda colours: draw(result, colours), theme)
     if json:
-        print_json(finding.as_dict())
+        print_json(result.as_dict())
         return
-    for line in finding_lines(finding):
+    for line in result_lines(result):
         out().print(line, soft_wrap=True)
 
 
@@ -264,11 +268,11 @@ def from_run(
 ) -> None:
     """Real queries and keys: norms, angles, margins, what could be copied, and what noise would do."""
     from augenmerk.checkpoint import SHIPPED
-    from augenmerk.cli.reports import step_lines
     from augenmerk.cli.terminal import err, out, print_json
+    from augenmerk.cli.theory_output import step_lines
     from augenmerk.errors import AugenmerkError
-    from augenmerk.probe import probe
-    from augenmerk.theory.real import examine
+    from augenmerk.probe import probe_attention
+    from augenmerk.theory.from_run import examine_step
     from augenmerk.translate import load
 
     if sentence is None and (Path(run).is_dir() or ("/" in run and " " not in run)):
@@ -276,7 +280,7 @@ def from_run(
     place, text = (SHIPPED, run) if sentence is None else (Path(run), sentence)
     if not text.strip():
         raise AugenmerkError("The sentence is empty: there is nothing to look at.")
-    found = probe(load(place), text, head - 1)
+    found = probe_attention(load(place), text, head - 1)
     if found.translation.truncated:
         err().print(
             f"The sentence is longer than the {len(found.source) - 1} tokens that this model reads: only its "
@@ -289,30 +293,24 @@ def from_run(
         )
     if beta < 0 or not 0 < eps < 1:
         raise AugenmerkError(f"--beta {beta:g} --eps {eps:g}: beta is 0 or more, eps between 0 and 1.")
-    view = examine(
-        found.queries[step - 1], found.keys, found.scale, beta=beta, eps=eps, samples=samples, seed=seed
-    )
-    produced = found.target[step - 1]
+    query, produced = found.queries[step - 1], found.target[step - 1]
+    report = examine_step(query, found.keys, found.scale, beta=beta, eps=eps, samples=samples, seed=seed)
     if figure is not None:
-        from augenmerk.theory.drawing_real import draw_step
+        from augenmerk.theory.drawing import draw_step
 
-        _save(figure, lambda colours: draw_step(view, found.source, produced, colours), theme)
+        _save(figure, lambda colours: draw_step(report, found.source, produced, colours), theme)
     if json:
-        named = {
+        document = {
             "source": text,
             "truncated": found.translation.truncated,
             "translation": found.translation.text,
             "step": step,
             "token": produced,
+            "source_tokens": list(found.source),
+            "target_tokens": list(found.target),
+            **report.as_dict(),
         }
-        print_json(
-            {
-                **named,
-                "source_tokens": list(found.source),
-                "target_tokens": list(found.target),
-                **view.as_dict(),
-            }
-        )
+        print_json(document)
         return
-    for line in step_lines(view, found.source, found.target, step, found.translation.text):
+    for line in step_lines(report, found.source, found.target, step, found.translation.text):
         out().print(line, soft_wrap=True)

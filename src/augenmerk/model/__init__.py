@@ -1,1 +1,28 @@
-"""The translator and its exchangeable part, attention."""
+"""The models and their exchangeable part, attention.
+
+To add an architecture, write a `TranslationModel` in a file of its own, import it here, add a line to
+`build_model`, and add its name to `augenmerk.config.ModelConfig.architecture`.
+"""
+
+from augenmerk.config import ModelConfig
+from augenmerk.model.attention import Attention, Memory, load_mechanism
+from augenmerk.model.interface import Source, State, StepModel, TranslationModel
+from augenmerk.model.translator import GRUTranslator
+
+__all__ = [
+    "Attention",
+    "Memory",
+    "Source",
+    "State",
+    "StepModel",
+    "TranslationModel",
+    "build_model",
+    "load_mechanism",
+]
+
+
+def build_model(config: ModelConfig, source_vocabulary: int, target_vocabulary: int) -> TranslationModel:
+    """Builds a model with random weights; sizes come from the settings and the tokenizers."""
+    match config.architecture:
+        case "gru":
+            return GRUTranslator(config, source_vocabulary, target_vocabulary)

@@ -1,7 +1,7 @@
 """Every attention mechanism, side by side.
 
-A mechanism answers one question: a decoder state g_i looks at the word representations h_1 ... h_S; how
-much of each does it take? All are called alike,
+A mechanism decides how much of each word representation h_1 ... h_S a decoder state g_i takes. All
+mechanisms are called in the same way,
 
     context, weights = mechanism(queries, states, mask)
 
@@ -15,41 +15,52 @@ state, V that of a word representation.
     weights (B, T, S)   alpha_it >= 0, summing to 1 over real words, 0 on padding
 
 With `need_weights=False` the weights are None, and torch's fused kernel may compute the same context
-without ever writing them down.
+without storing them.
 
-To add a mechanism, write its class here, add a line to `make_attention`, and its name to
-`augenmerk.config.AttentionName`.
+To add a mechanism, write its class here, add it to `MECHANISMS` at the end, and add its name to
+`augenmerk.config.AttentionName`. A mechanism can also live in a file of your own: see `load_mechanism`.
 """
 
+import importlib.util
 import math
-from typing import NamedTuple
+from pathlib import Path
+from typing import ClassVar, NamedTuple, Self
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from augenmerk.config import ModelConfig
+from augenmerk.config import CUSTOM_ATTENTION, ModelConfig
+from augenmerk.errors import AugenmerkError
 
 
 class Memory(NamedTuple):
-    """What of the source a mechanism looks at: made once for a sentence, used at every target position."""
+    """Keys and values of the source: computed once for a sentence, used at every target position."""
 
-    keys: Tensor  # (B, S, K); what they are is the mechanism's own business
+    keys: Tensor  # (B, S, K); each mechanism defines its own
     values: Tensor  # (B, S, V)
     mask: Tensor | None  # (B, S)
 
     def keep(self, sentences: Tensor) -> "Memory":
-        """The memory of these of its sentences."""
+        """Returns the memory of the selected sentences only."""
         mask = None if self.mask is None else self.mask.index_select(0, sentences)
         return Memory(self.keys.index_select(0, sentences), self.values.index_select(0, sentences), mask)
 
 
 class Attention(nn.Module):
-    """What all mechanisms share: keys made once, scores, softmax over real words, weighted sum.
+    """The base class of all mechanisms: keys computed once, scores, softmax over real words, weighted sum.
 
-    A mechanism defines `keys` and `scores`; and `fused_query` if its scores are a scaled dot product, so
-    that torch's fused kernel applies.
+    A mechanism defines `keys` and `scores`. If its scores are a scaled dot product, it also defines
+    `fused_query`, so that torch's fused kernel can be used. `from_config` builds it from the settings.
     """
+
+    selective: ClassVar[bool] = True
+    """Whether the weights depend on the words, so that the largest one tells which word was attended to."""
+
+    @classmethod
+    def from_config(cls, config: ModelConfig) -> Self:  # noqa: ARG003
+        """Builds the mechanism for the sizes in the settings. One without parameters needs none of them."""
+        return cls()
 
     def forward(
         self, queries: Tensor, states: Tensor, mask: Tensor | None = None, *, need_weights: bool = True
@@ -74,34 +85,38 @@ class Attention(nn.Module):
         return self.mix(weights, memory), weights if need_weights else None
 
     def weights(self, queries: Tensor, memory: Memory) -> Tensor:
-        """What `mix` takes: (B, T, S), or of each of N heads (B, N, T, S)."""
+        """Returns the weights that `mix` takes: (B, T, S), or (B, N, T, S) for a mechanism with N heads."""
         weights = self.attend(queries, memory)[1]
         assert weights is not None
         return weights
 
     def mix(self, weights: Tensor, memory: Memory) -> Tensor:
-        """The context (B, T, V) that weights give, wherever they come from: a_i = sum_t alpha_it v_t."""
+        """Returns the context vector for each query, (B, T, V): a_i = sum_t alpha_it v_t."""
         return weights @ memory.values
 
     def keys(self, states: Tensor) -> Tensor:
         return states
 
     def scores(self, queries: Tensor, memory: Memory) -> Tensor:
-        """(B, T, S), before the softmax."""
+        """Returns the scores before the softmax, (B, T, S)."""
         raise NotImplementedError
 
     def fused_query(self, queries: Tensor) -> tuple[Tensor, float] | None:  # noqa: ARG002
-        """q and the scale, if the scores are scale * q @ keys^T."""
+        """Returns q and a scale if the scores are scale * q @ keys^T, otherwise None."""
         return None
+
+    def multiplications(self) -> tuple[int, int]:
+        """Returns the multiply-adds of the projections for one source position and one target position."""
+        return 0, 0
 
 
 def apply(layer: nn.Linear, x: Tensor) -> Tensor:
-    """layer(x), with a type."""
+    """Returns layer(x) with a type that mypy knows."""
     return F.linear(x, layer.weight, layer.bias)
 
 
 def masked_softmax(scores: Tensor, mask: Tensor | None) -> Tensor:
-    """Softmax over the source positions that are real. Every sentence has one: its end."""
+    """Returns the softmax over real source positions. Every sentence has at least one: its end."""
     if mask is not None:
         scores = scores.masked_fill(~mask[:, None, :], float("-inf"))
     return scores.softmax(dim=-1)
@@ -112,6 +127,8 @@ class NoAttention(Attention):
 
     a_i = 0, alpha = 0
     """
+
+    selective = False
 
     def attend(
         self, queries: Tensor, memory: Memory, *, need_weights: bool = True
@@ -126,6 +143,8 @@ class MeanAttention(Attention):
 
     alpha_it = 1 / S
     """
+
+    selective = False
 
     def attend(
         self, queries: Tensor, memory: Memory, *, need_weights: bool = True
@@ -151,6 +170,10 @@ class ScaledDotAttention(Attention):
         self.W_k = nn.Linear(value, key, bias=False)
         self.scale = 1 / math.sqrt(key)
 
+    @classmethod
+    def from_config(cls, config: ModelConfig) -> Self:
+        return cls(config.hidden, 2 * config.hidden, config.key)
+
     def keys(self, states: Tensor) -> Tensor:
         return apply(self.W_k, states)
 
@@ -159,6 +182,9 @@ class ScaledDotAttention(Attention):
 
     def fused_query(self, queries: Tensor) -> tuple[Tensor, float]:
         return self.W_q(queries), self.scale
+
+    def multiplications(self) -> tuple[int, int]:
+        return self.W_k.weight.numel(), self.W_q.weight.numel()
 
 
 class DotAttention(Attention):
@@ -190,6 +216,10 @@ class BilinearAttention(Attention):
         super().__init__()
         self.W = nn.Linear(value, query, bias=False)
 
+    @classmethod
+    def from_config(cls, config: ModelConfig) -> Self:
+        return cls(config.hidden, 2 * config.hidden)
+
     def keys(self, states: Tensor) -> Tensor:
         return apply(self.W, states)  # on the source side, where it is done once for all target positions
 
@@ -198,6 +228,9 @@ class BilinearAttention(Attention):
 
     def fused_query(self, queries: Tensor) -> tuple[Tensor, float]:
         return queries, 1.0
+
+    def multiplications(self) -> tuple[int, int]:
+        return self.W.weight.numel(), 0
 
 
 class AdditiveAttention(Attention):
@@ -212,12 +245,19 @@ class AdditiveAttention(Attention):
         self.W_k = nn.Linear(value, key)
         self.w = nn.Linear(key, 1, bias=False)
 
+    @classmethod
+    def from_config(cls, config: ModelConfig) -> Self:
+        return cls(config.hidden, 2 * config.hidden, config.key)
+
     def keys(self, states: Tensor) -> Tensor:
         return apply(self.W_k, states)
 
     def scores(self, queries: Tensor, memory: Memory) -> Tensor:
         q = self.W_q(queries)[:, :, None, :]  # (B, T, 1, K)
         return apply(self.w, torch.tanh(q + memory.keys[:, None, :, :])).squeeze(-1)  # (B, T, S)
+
+    def multiplications(self) -> tuple[int, int]:
+        return self.W_k.weight.numel(), self.W_q.weight.numel()
 
 
 class MultiHeadAttention(Attention):
@@ -236,6 +276,10 @@ class MultiHeadAttention(Attention):
         self.W_v = nn.Linear(value, key, bias=False)
         self.W_a = nn.Linear(key, value, bias=False)
         self.scale = 1 / math.sqrt(key // heads)
+
+    @classmethod
+    def from_config(cls, config: ModelConfig) -> Self:
+        return cls(config.hidden, 2 * config.hidden, config.key, config.heads)
 
     def memory(self, states: Tensor, mask: Tensor | None = None) -> Memory:
         return Memory(self.W_k(states), self.W_v(states), mask)
@@ -260,6 +304,10 @@ class MultiHeadAttention(Attention):
     def mix(self, weights: Tensor, memory: Memory) -> Tensor:
         return apply(self.W_a, self._join(weights @ self._split(memory.values)))
 
+    def multiplications(self) -> tuple[int, int]:
+        source = self.W_k.weight.numel() + self.W_v.weight.numel()
+        return source, self.W_q.weight.numel() + self.W_a.weight.numel()
+
     def _split(self, x: Tensor) -> Tensor:
         return x.view(*x.shape[:2], self.heads, -1).transpose(1, 2)  # (B, N, T or S, K / N)
 
@@ -267,24 +315,58 @@ class MultiHeadAttention(Attention):
         return x.transpose(1, 2).flatten(2)  # (B, T, K)
 
 
+MECHANISMS: dict[str, type[Attention]] = {
+    "none": NoAttention,
+    "mean": MeanAttention,
+    "scaled-dot": ScaledDotAttention,
+    "dot": DotAttention,
+    "bilinear": BilinearAttention,
+    "additive": AdditiveAttention,
+    "multi-head": MultiHeadAttention,
+}
+"""Every mechanism by its name in the settings; those of a person's own files join when they are loaded."""
+
+
 def make_attention(config: ModelConfig) -> Attention:
-    """The mechanism that the settings name."""
-    query, value, key = config.hidden, 2 * config.hidden, config.key
-    match config.attention:
-        case "none":
-            return NoAttention()
-        case "mean":
-            return MeanAttention()
-        case "scaled-dot":
-            return ScaledDotAttention(query, value, key)
-        case "dot":
-            return DotAttention()
-        case "bilinear":
-            return BilinearAttention(query, value)
-        case "additive":
-            return AdditiveAttention(query, value, key)
-        case "multi-head":
-            return MultiHeadAttention(query, value, key, config.heads)
+    """Builds the mechanism that the settings name."""
+    if config.attention not in MECHANISMS:
+        raise AugenmerkError(
+            f"The attention mechanism '{config.attention}' is code in a file of your own, which runs only if "
+            f"you name it: give --attention PATH/{config.attention}."
+        )
+    return MECHANISMS[config.attention].from_config(config)
+
+
+def load_mechanism(place: str) -> str:
+    """Loads a mechanism from a person's own file, and returns the name that settings then know it by.
+
+    `place` is FILE.py:Class. The class derives from `Attention`. The file is executed, so this must only be
+    called for a file that the user named. The name in the settings is the file's name without its folder.
+    """
+    match = CUSTOM_ATTENTION.fullmatch(place)
+    if match is None:
+        raise AugenmerkError(
+            f"'{place}' is not a mechanism in a file: expected something like mine.py:Sparsemax."
+        )
+    path, class_name = Path(match["path"]), match["name"]
+    if not path.is_file():
+        raise AugenmerkError(f"{path}: there is no such file.")
+    spec = importlib.util.spec_from_file_location(f"augenmerk_mechanism_{path.stem}", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:
+        raise AugenmerkError(f"{path} cannot be loaded: {type(error).__name__}: {error}.") from None
+    mechanism = getattr(module, class_name, None)
+    if not (isinstance(mechanism, type) and issubclass(mechanism, Attention)):
+        raise AugenmerkError(
+            f"{path} has no class '{class_name}' that derives from augenmerk.model.attention.Attention."
+        )
+    name = f"{path.name}:{class_name}"
+    MECHANISMS[name] = mechanism
+    return name
 
 
 class SingleQueryScaledDotProductAttention(ScaledDotAttention):
@@ -328,7 +410,7 @@ class MeanPool(MeanAttention):
 def _single_query(
     mechanism: Attention, hidden: Tensor, encoder_outputs: Tensor, mask: Tensor | None
 ) -> tuple[Tensor, Tensor]:
-    """One query a sentence and time first, on a mechanism that takes many and the batch first."""
+    """Calls a mechanism, which takes many queries and the batch first, with one query and time first."""
     memory = mechanism.memory(encoder_outputs.transpose(0, 1), mask)
     context, weights = mechanism.attend(hidden[:, None, :], memory)
     assert weights is not None

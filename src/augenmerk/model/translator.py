@@ -1,4 +1,4 @@
-"""The translator, equations 3 to 12, in the order and the letters of the specification.
+"""The GRU translator, equations 3 to 12, in the order and the letters of the specification.
 
 B sentences, S source positions, T target positions, E embedding, H hidden, D = 2H word representation.
 
@@ -12,38 +12,29 @@ B sentences, S source positions, T target positions, E embedding, H hidden, D = 
     a_i    = Attn(g_i, h_1 .. h_S)                        attention                 (11)
     P(m_{i+1}) = softmax(W_o [a_i, g_i] + b_o)            next word                 (12)
 
-Equation 10 does not look at the attention. So with the target known, the decoder runs over all of it in
-one call, attention is one batched product, and the output layer is one matrix product: `forward`. `step`
+Equation 10 does not depend on the attention. So when the target is known, the decoder runs over all of it in
+one call, attention is one batched product, and the output layer is one matrix product: see `decode`. `step`
 does the same for one more word.
 """
-
-from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
 
 from augenmerk.config import ModelConfig
 from augenmerk.model.attention import Memory, make_attention
+from augenmerk.model.inference import GRUInference
+from augenmerk.model.interface import Source, State, StepModel, TranslationModel
 
-WIDTH = 64
+VOCABULARY_MULTIPLE = 64
 """Vocabularies are padded to a multiple of this: matrix units are several times faster on even widths."""
 
 
-class Source(NamedTuple):
-    """All that the decoder needs to know of the source sentences."""
-
-    memory: Memory
-    start: Tensor  # (L, B, H): g_0 of each layer
-
-
-class Translator(nn.Module):
-    """Sizes come from the settings, vocabulary sizes from the tokenizers."""
+class GRUTranslator(TranslationModel):
+    """A bidirectional GRU encoder and a GRU decoder with attention."""
 
     def __init__(self, config: ModelConfig, source_vocabulary: int, target_vocabulary: int) -> None:
-        super().__init__()
-        self.config = config
+        super().__init__(config, target_vocabulary)
         E, H, L = config.embedding, config.hidden, config.layers
-        self.target_vocabulary = target_vocabulary
         self.W_z = nn.Embedding(padded(source_vocabulary), E)
         self.encoder = BidirectionalGRU(E, H, L, config.output_dropout)
         self.W_s = nn.ModuleList(nn.Linear(2 * H, H) for _ in range(L))
@@ -61,15 +52,15 @@ class Translator(nn.Module):
         self.embedding_dropout = nn.Dropout(config.embedding_dropout)
         self.output_dropout = nn.Dropout(config.output_dropout)
         if config.init == "orthogonal":
-            self._begin_orthogonal()
-        # Last, so that under one seed everything else begins alike whatever the mechanism.
+            self._init_orthogonal()
+        # Last, so that under one seed everything else starts with the same weights for every mechanism.
         self.attention = make_attention(config)
 
-    def _begin_orthogonal(self) -> None:
-        """Matrices inside the GRUs that keep lengths, and embeddings that are large enough to be heard.
+    def _init_orthogonal(self) -> None:
+        """Initialises the GRUs with orthogonal matrices, and tied embeddings with larger numbers.
 
-        torch begins with GRU matrices that let a state die out within some words; and an output layer wants
-        entries of about E**-0.5, too faint for the GRUs that read the same matrix when it is tied.
+        With torch's default, a GRU forgets its state within a few words. And an output layer needs entries
+        of about E**-0.5, which are too small as inputs of the GRUs that share the matrix when it is tied.
         """
         for name, parameter in self.named_parameters():
             for gate in parameter.data.chunk(3):
@@ -83,30 +74,31 @@ class Translator(nn.Module):
             nn.init.normal_(self.W_b.weight, std=0.25)
 
     def encode(self, src: Tensor, src_mask: Tensor) -> Source:
-        """Equations 3 to 8, for sources (B, S) padded to the right."""
+        """Computes equations 3 to 8 for sources (B, S) padded to the right."""
         z = self.embedding_dropout(self.W_z(src))  # (B, S, E)
         h, ends = self.encoder(z, src_mask)  # (B, S, D), L x (B, D)
-        start = torch.stack([torch.relu(W_s(end)) for W_s, end in zip(self.W_s, ends, strict=True)])
-        return Source(self.attention.memory(h, src_mask), start)
+        g_0 = torch.stack([torch.relu(W_s(end)) for W_s, end in zip(self.W_s, ends, strict=True)], dim=1)
+        return Source(self.attention.memory(h, src_mask), (g_0[:, None],))  # g_0 (B, 1, L, H)
 
     def decode(
         self, tgt_in: Tensor, source: Source, *, need_weights: bool = False
     ) -> tuple[Tensor, Tensor | None]:
-        """Equations 9 to 11 for whole targets (B, T) at once: [a_i, g_i] (B, T, D + H), and the weights."""
+        """Computes equations 9 to 11 for whole targets (B, T): [a_i, g_i] (B, T, D + H), and the weights."""
         g = self.states(tgt_in, source)  # (B, T, H)
         a, weights = self.attention.attend(g, source.memory, need_weights=need_weights)  # (B, T, D)
         return torch.cat([a, g], dim=-1), weights
 
     def states(self, tgt_in: Tensor, source: Source) -> Tensor:
-        """Equations 9 and 10 for whole targets: g_i (B, T, H). They do not depend on the attention."""
+        """Computes equations 9 and 10 for whole targets: g_i (B, T, H), which do not depend on attention."""
         b = self.embedding_dropout(self.W_b(tgt_in))  # (B, T, E)
-        g: Tensor = self.decoder(b, source.start)[0]
+        g_0 = source.start[0][:, 0].transpose(0, 1).contiguous()  # (L, B, H)
+        g: Tensor = self.decoder(b, g_0)[0]
         return g
 
     def output(self, features: Tensor) -> Tensor:
-        """Equation 12 before the softmax: (..., D + H) to (..., vocabulary), in fp32 or better.
+        """Computes equation 12 before the softmax: (..., D + H) to (..., V), in fp32 or better.
 
-        The entries that only fill up the vocabulary are cut off, so they can never be produced.
+        The entries that only pad the vocabulary are cut off, so they can never be produced.
         """
         features = self.output_dropout(features)
         if self.config.tie != "none":
@@ -115,34 +107,38 @@ class Translator(nn.Module):
         at_least_fp32 = torch.promote_types(logits.dtype, torch.float32)
         return logits[..., : self.target_vocabulary].to(at_least_fp32)
 
-    def forward(
-        self, src: Tensor, src_mask: Tensor, tgt_in: Tensor, *, need_weights: bool = False
-    ) -> tuple[Tensor, Tensor | None]:
-        """Log-probabilities (B, T, vocabulary) of each next word, given the words before it."""
-        features, weights = self.decode(tgt_in, self.encode(src, src_mask), need_weights=need_weights)
-        return self.output(features).log_softmax(dim=-1), weights
-
-    def step(self, tokens: Tensor, g: Tensor, memory: Memory) -> tuple[Tensor, Tensor, Tensor]:
-        """One more word for K hypotheses of each of B sentences.
-
-        tokens (B, K), g (L, B, K, H) -> log-probabilities (B, K, vocabulary), weights (B, K, S), new g
-
-        The hypotheses of a sentence are so many queries to one memory, which is never copied for them.
-        """
+    def step(self, tokens: Tensor, state: State, memory: Memory) -> tuple[Tensor, Tensor, State]:
+        """Computes equations 9 to 12 for one more word of K hypotheses; the state is g (B, K, L, H)."""
         B, K = tokens.shape
         b = self.W_b(tokens).reshape(B * K, 1, -1)
-        output, g = self.decoder(b, g.flatten(1, 2))
+        g = state[0].flatten(0, 1).transpose(0, 1).contiguous()  # (L, B * K, H)
+        output, g = self.decoder(b, g)
         query = output.reshape(B, K, -1)  # (B, K, H)
         a, weights = self.attention.attend(query, memory)
         assert weights is not None
-        log_probabilities = self.output(torch.cat([a, query], dim=-1)).log_softmax(dim=-1)
-        return log_probabilities, weights, g.view(-1, B, K, g.shape[2])
+        log_probs = self.output(torch.cat([a, query], dim=-1)).log_softmax(dim=-1)
+        return log_probs, weights, (g.transpose(0, 1).unflatten(0, (B, K)),)
+
+    def for_inference(self) -> StepModel:
+        """Returns the model with its GRUs written out, which is faster on a CPU."""
+        return GRUInference(self) if self.device.type == "cpu" else self
+
+    def multiplications(self) -> tuple[int, int]:
+        """Returns the multiply-adds that one source token and one target token need in a forward pass."""
+        keys, queries = self.attention.multiplications()
+        recurrent = [module for module in self.encoder.modules() if isinstance(module, nn.GRU)]
+        encoder = sum(weight.numel() for gru in recurrent for weight in gru.parameters() if weight.dim() == 2)
+        decoder = sum(weight.numel() for weight in self.decoder.parameters() if weight.dim() == 2)
+        output = self.W_o.weight.numel()
+        if self.config.tie != "none":
+            output += self.bridge.weight.numel()
+        return encoder + keys, decoder + queries + output
 
 
 class BidirectionalGRU(nn.Module):
-    """Two GRUs, one for each direction, of which neither ever reads padding before a word.
+    """Two GRUs, one for each direction, neither of which reads padding before a word.
 
-    The backward one reads each sentence reversed by its own length, so that padding comes last in both.
+    The backward GRU reads each sentence reversed by its own length, so that padding comes last for both.
     That is exact, and faster than packing.
     """
 
@@ -154,7 +150,7 @@ class BidirectionalGRU(nn.Module):
         self.dropout = nn.Dropout(dropout)
 
     def forward(self, x: Tensor, mask: Tensor) -> tuple[Tensor, list[Tensor]]:
-        """x (B, S, E) -> h (B, S, 2H), and for each layer [hf_S, hb_1] (B, 2H)."""
+        """Returns h (B, S, 2H) for x (B, S, E), and for each layer [hf_S, hb_1] (B, 2H)."""
         lengths = mask.sum(dim=1, keepdim=True)  # (B, 1)
         places = torch.arange(x.shape[1], device=x.device)  # (S)
         reverse = torch.where(mask, lengths - 1 - places, places)  # (B, S); its own inverse
@@ -172,9 +168,10 @@ class BidirectionalGRU(nn.Module):
 
 
 def reordered(x: Tensor, places: Tensor) -> Tensor:
-    """x (B, S, ...) with position t of each sentence taken from places[:, t]."""
+    """Returns x (B, S, ...) with position t of each sentence taken from places[:, t]."""
     return x.gather(1, places[:, :, None].expand(-1, -1, x.shape[2]))
 
 
 def padded(vocabulary: int) -> int:
-    return -(-vocabulary // WIDTH) * WIDTH
+    """Returns the vocabulary size rounded up to a multiple of `VOCABULARY_MULTIPLE`."""
+    return -(-vocabulary // VOCABULARY_MULTIPLE) * VOCABULARY_MULTIPLE

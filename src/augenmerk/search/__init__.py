@@ -2,9 +2,9 @@
 
 N sentences, K hypotheses of each, V ids, S source positions; B is the width of a beam.
 
-All of it is batched over sentences and hypotheses together, and sentences that are done leave the batch.
-What a step leaves behind is small: ids, back-pointers, log-probabilities and attention weights, never
-anything of width V. The hypotheses are read back from that at the end, along the back-pointers.
+Everything is batched over sentences and hypotheses, and sentences that are done leave the batch. Each step
+records little: ids, back-pointers, log-probabilities and attention weights, but nothing of width V. At the
+end, the hypotheses are read from these records by following the back-pointers.
 """
 
 from augenmerk.search.beam import BeamStep, length_limits, search

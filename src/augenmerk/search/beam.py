@@ -1,4 +1,4 @@
-"""Beam search: several hypotheses of each sentence side by side, of whose continuations the best are kept."""
+"""Beam search: at each step, the best continuations of several hypotheses of a sentence are kept."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -11,7 +11,7 @@ from augenmerk.config import SearchConfig
 from augenmerk.errors import AugenmerkError
 from augenmerk.search.continuations import best_continuations, best_of_each, token_mask, top
 from augenmerk.search.decoder import (
-    LEAVING,
+    SHRINK_AT,
     Decoder,
     Hypothesis,
     State,
@@ -25,7 +25,7 @@ from augenmerk.text import BOS, EOS
 
 
 class BeamStep(NamedTuple):
-    """One step of a beam search, for whoever watches it. A log-probability of -inf says: there is none."""
+    """One step of a beam search, as its callback sees it. A log-probability of -inf means no hypothesis."""
 
     sentences: Tensor  # (N) which sentences the rows are
     considered: Tensor  # (N, K, C) log-probabilities of the best continuations of each live hypothesis
@@ -36,7 +36,7 @@ class BeamStep(NamedTuple):
 
 
 def length_limits(settings: SearchConfig, source_lengths: Sequence[int]) -> list[int]:
-    """The maximum length of each translation, from the number of tokens of its source."""
+    """Returns the maximum length of each translation, given the number of tokens of its source."""
     if not settings.max_ratio:
         return [settings.max_length] * len(source_lengths)
     return [min(settings.max_length, int(settings.max_ratio * length) + 10) for length in source_lengths]
@@ -51,18 +51,18 @@ def search(
     length_penalty: float = 0.0,
     max_lengths: int | Sequence[int],
     allow_unknown: bool = True,
-    watch: Callable[[BeamStep], None] | None = None,
+    on_step: Callable[[BeamStep], None] | None = None,
 ) -> list[list[Hypothesis]]:
-    """The `n_best` translations of each sentence that a beam finds, the best score first.
+    """Returns the `n_best` translations of each sentence that a beam search finds, best score first.
 
     At each step the best `beam` continuations of all live hypotheses of a sentence are chosen. Those that
-    end in EOS are finished, the others live on. So a beam of 1 is greedy search, and a beam as wide as
-    everything leaves nothing out. The best of all that ever finished are returned; only where they are
-    fewer than `n_best`, those follow that reached their maximum length (which counts EOS) unfinished.
+    end in EOS are finished, the others stay alive. So a beam of 1 is greedy search, and a wide enough beam is
+    exhaustive search. The best of all finished hypotheses are returned; if they are fewer than `n_best`, they
+    are followed by hypotheses that reached the maximum length (which includes EOS) unfinished.
 
-    A sentence is done when no live hypothesis can change that any more: log-probabilities only fall and
-    lengths only grow, so log_probability / max_length**length_penalty is the best score a live hypothesis
-    can still attain. Stopping at this bound changes no result.
+    A sentence is done when no live hypothesis can change the result: log-probabilities only fall and lengths
+    only grow, so log_probability / max_length**length_penalty is the best score that a live hypothesis can
+    still reach. Stopping at this bound changes no result. `on_step` is called after each step.
     """
     if beam < 1:
         raise AugenmerkError(f"A beam of {beam} is impossible: it must be 1 (greedy) or more.")
@@ -75,9 +75,9 @@ def search(
     limits = check_limits(max_lengths, decoder.sentences)
     if not limits:
         return []
-    if beam == 1 and watch is None:
+    if beam == 1 and on_step is None:
         return greedy(decoder, limits, length_penalty, allow_unknown)
-    return _beam_search(decoder, limits, beam, n_best, length_penalty, allow_unknown, watch)
+    return _beam_search(decoder, limits, beam, n_best, length_penalty, allow_unknown, on_step)
 
 
 def _beam_search(
@@ -87,7 +87,7 @@ def _beam_search(
     n_best: int,
     length_penalty: float,
     allow_unknown: bool,
-    watch: Callable[[BeamStep], None] | None,
+    on_step: Callable[[BeamStep], None] | None,
 ) -> list[list[Hypothesis]]:
     state = decoder.start()
     device = state[0].device
@@ -107,22 +107,22 @@ def _beam_search(
         totals, parents, tokens = best_continuations(totals, log_probs, mask, beam)
         row = torch.arange(len(rows), device=device)[:, None]
         history.append(Step(rows, tokens, parents, log_probs[row, parents, tokens], weights))
-        if watch is not None:
-            watch(BeamStep(rows, *best_of_each(before, log_probs, mask, beam), totals, parents, tokens))
+        if on_step is not None:
+            on_step(BeamStep(rows, *best_of_each(before, log_probs, mask, beam), totals, parents, tokens))
 
         ended, last = tokens == EOS, limit == step + 1
         places = (step * beam + torch.arange(tokens.shape[1], device=device)).expand_as(tokens)
         finished = totals.masked_fill(~ended, -math.inf) / norms[step + 1]
-        best, ends = _best_finished(best, ends, finished, places)
+        best, ends = _merge_finished(best, ends, finished, places)
         totals = totals.masked_fill(ended, -math.inf)
         if step + 1 in limits:
-            ends = torch.where(last[:, None], _filled_up(best, ends, totals, places), ends)
+            ends = torch.where(last[:, None], _fill_up(best, ends, totals, places), ends)
         remaining = ~last & (totals.amax(1) / norms[limit] > best[:, -1])
         if (count := int(remaining.sum())) == 0:
             break
         totals = totals.masked_fill(~remaining[:, None], -math.inf)
-        state = _follow(state, parents)
-        if (len(rows) - count) * LEAVING >= len(rows):
+        state = _follow_parents(state, parents)
+        if (len(rows) - count) * SHRINK_AT >= len(rows):
             all_ends[rows] = ends
             kept = remaining.nonzero()[:, 0]
             decoder, state = decoder.keep(kept), take_rows(state, kept)
@@ -132,28 +132,28 @@ def _beam_search(
     all_ends[rows] = ends
     slots = torch.where(all_ends >= 0, all_ends % beam, 0)
     found = read_back(history, all_ends // beam + 1, slots, length_penalty)
-    # The sums above are in single precision; hypotheses that are equal there may differ in what is returned.
+    # The sums above are in single precision, so the final order is decided by the exact scores.
     return [
         sorted(each, key=lambda hypothesis: (not hypothesis.finished, -hypothesis.score)) for each in found
     ]
 
 
-def _best_finished(best: Tensor, ends: Tensor, scores: Tensor, places: Tensor) -> tuple[Tensor, Tensor]:
-    """The best of those that finished before and those that do now; of equals, the earlier."""
+def _merge_finished(best: Tensor, ends: Tensor, scores: Tensor, places: Tensor) -> tuple[Tensor, Tensor]:
+    """Merges earlier finished hypotheses with new ones and keeps the best; among equals, the earlier."""
     all_scores = torch.cat((best, scores), 1)
     order = top(all_scores, best.shape[1])
     return all_scores.gather(1, order), torch.cat((ends, places), 1).gather(1, order)
 
 
-def _filled_up(best: Tensor, ends: Tensor, totals: Tensor, places: Tensor) -> Tensor:
-    """The best that finished and, where they are too few, the best that live; both are sorted already."""
+def _fill_up(best: Tensor, ends: Tensor, totals: Tensor, places: Tensor) -> Tensor:
+    """Returns the best finished hypotheses, followed by the best live ones; both are already sorted."""
     absent = torch.cat((best, totals), 1).isneginf()
     order = absent.byte().argsort(dim=1, stable=True)[:, : best.shape[1]]
     return torch.cat((ends, places), 1).gather(1, order)
 
 
-def _follow(state: State, parents: Tensor) -> State:
-    """Each (N, K, ...) -> (N, B, ...): a hypothesis takes over the state of the one it continues."""
+def _follow_parents(state: State, parents: Tensor) -> State:
+    """Gives each hypothesis the state of the one it continues: (N, K, ...) -> (N, B, ...)."""
     N, B = parents.shape
     row = torch.arange(N, device=parents.device)[:, None]
     return tuple(

@@ -1,9 +1,9 @@
 """The best continuations of many hypotheses at once, exactly, without sorting V log-probabilities.
 
-The best few of V ids stand in the few blocks of ids whose greatest log-probabilities are the best. Those are
-found by vector instructions at the speed of memory, and then only these blocks are looked into: for a
-batch on a CPU, 2 to 4 times faster than `argmax` over V, and 2 to 10 times faster than `topk`. Among equals
-the better hypothesis comes first, then the lower id: no result depends on how a batch was put together.
+The best few of V ids are in the few blocks of ids whose largest log-probabilities are best. The largest of
+each block is found by vector instructions at the speed of memory, and then only the best blocks are searched:
+for a batch on a CPU, this is 2 to 4 times faster than `argmax` over V, and 2 to 10 times faster than `topk`.
+Among equals the better hypothesis comes first, then the lower id, so no result depends on the batch.
 """
 
 import math
@@ -15,14 +15,14 @@ from torch import Tensor
 from augenmerk.text import BOS, EOS, PAD, UNK
 
 BLOCK = 64
-"""Ids that are looked at together."""
+"""How many ids form a block."""
 
 
 @lru_cache(maxsize=8)
 def token_mask(vocabulary: int, allow_unknown: bool, device: torch.device) -> Tensor:
-    """What is added to the log-probabilities of each block of ids: -inf where an id must not be chosen.
+    """Returns what is added to the log-probabilities of each block: -inf for ids that must not be chosen.
 
-    The last block ends at the last id and may overlap the one before: what both have is barred in the last.
+    The last block ends at the last id and may overlap the one before; ids in both are masked in the last.
     """
     width = min(BLOCK, vocabulary)
     table = torch.zeros((math.ceil(vocabulary / width), width))
@@ -32,7 +32,7 @@ def token_mask(vocabulary: int, allow_unknown: bool, device: torch.device) -> Te
 
 
 def likeliest(log_probs: Tensor, mask: Tensor) -> Tensor:
-    """The best id for each hypothesis: (N, K, V) -> (N, K)."""
+    """Returns the most likely id for each hypothesis: (N, K, V) -> (N, K)."""
     blocks = _peaks(log_probs, mask).argmax(2)  # of equals the first, as torch promises
     hypotheses = torch.arange(log_probs.shape[1], device=log_probs.device).expand_as(blocks)
     inside, starts = _inside(log_probs, mask, hypotheses, blocks)
@@ -42,15 +42,15 @@ def likeliest(log_probs: Tensor, mask: Tensor) -> Tensor:
 def best_continuations(
     totals: Tensor, log_probs: Tensor, mask: Tensor, count: int
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """The `count` best of all continuations of a sentence's hypotheses, which have these totals (N, K).
+    """Returns the `count` best continuations of a sentence's hypotheses with the log-probabilities `totals`.
 
-    Their log-probabilities, the hypotheses they continue and their last ids, each (N, count); where there
-    are not as many, -inf and EOS. Fewer than `count` columns, if even K * V are fewer.
+    totals (N, K) -> log-probabilities, the hypotheses they continue, and their last ids, each (N, count).
+    Where there are fewer, the rest is -inf and EOS; there are fewer columns if K * V < count.
     """
     _, K, V = log_probs.shape
     C, width = mask.shape
     peaks = (_peaks(log_probs, mask) + totals[..., None]).flatten(1)  # (N, K * C)
-    # Put back in rising order, so that among equals what should come first keeps standing first.
+    # In rising order again, so that equals keep their order.
     chosen = top(peaks, min(count, K * C)).sort(dim=1).values
     parents = chosen // C  # (N, G)
     inside, starts = _inside(log_probs, mask, parents, chosen % C)
@@ -62,7 +62,7 @@ def best_continuations(
 
 
 def best_of_each(totals: Tensor, log_probs: Tensor, mask: Tensor, count: int) -> tuple[Tensor, Tensor]:
-    """The best continuations of each hypothesis by itself: log-probabilities and ids, both (N, K, count)."""
+    """Returns the best continuations of each hypothesis: log-probabilities and ids, both (N, K, count)."""
     N, K, V = log_probs.shape
     sums, _, tokens = best_continuations(
         totals.reshape(N * K, 1), log_probs.reshape(N * K, 1, V), mask, count
@@ -71,9 +71,10 @@ def best_of_each(totals: Tensor, log_probs: Tensor, mask: Tensor, count: int) ->
 
 
 def top(scores: Tensor, count: int) -> Tensor:
-    """Where the greatest of each row stand, best first; of equals the first, which `topk` does not promise.
+    """Returns the places of the largest scores in each row, best first.
 
-    Of two floats that are not positive, the greater has the smaller bits; below these the place is put.
+    Among equals the first comes first, which `topk` does not promise. Scores are not positive, and of two
+    such floats the larger has the smaller bits; so the bits, followed by the place, are compared as integers.
     """
     ranks = scores.float().clamp(max=0.0).view(torch.int32).long()
     ranks &= 0x7FFFFFFF  # the sign goes
@@ -83,7 +84,7 @@ def top(scores: Tensor, count: int) -> Tensor:
 
 
 def _peaks(log_probs: Tensor, mask: Tensor) -> Tensor:
-    """The greatest log-probability in each block: (N, K, V) -> (N, K, C)."""
+    """Returns the largest log-probability in each block: (N, K, V) -> (N, K, C)."""
     N, K, V = log_probs.shape
     width = mask.shape[1]
     whole = V // width
@@ -95,7 +96,7 @@ def _peaks(log_probs: Tensor, mask: Tensor) -> Tensor:
 
 
 def _inside(log_probs: Tensor, mask: Tensor, parents: Tensor, blocks: Tensor) -> tuple[Tensor, Tensor]:
-    """The log-probabilities (N, G, width) in some blocks of some hypotheses, and their first ids (N, G)."""
+    """Returns the log-probabilities (N, G, width) in G blocks of a sentence, and their first ids (N, G)."""
     width = mask.shape[1]
     starts = (blocks * width).clamp(max=log_probs.shape[2] - width)
     row = torch.arange(len(blocks), device=blocks.device)[:, None]

@@ -1,4 +1,4 @@
-"""What a search asks of a model, what it remembers of each step, and the hypotheses it gives back."""
+"""The interface between a search and a model, the record of each step, and the hypotheses that result."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,39 +11,39 @@ from augenmerk.errors import AugenmerkError
 from augenmerk.text import EOS
 
 State = tuple[Tensor, ...]
-"""What a decoder remembers of the words it has read: at least one tensor, each (N, K, ...)."""
+"""What a decoder remembers of the target words so far: at least one tensor, each (N, K, ...)."""
 
-LEAVING = 4
-"""Done sentences leave when they are one in so many; sooner, copying the others costs more than it saves."""
+SHRINK_AT = 4
+"""A batch shrinks when one in four of its sentences is done; sooner, copying costs more than it saves."""
 
 
 class Decoder(Protocol):
-    """One more word for each hypothesis of a batch of sentences, whose sources it has read already.
+    """Predicts one more word for each hypothesis of a batch of sentences whose sources it has already read.
 
-    What it knows of a source it keeps once for each sentence, not for each hypothesis: that is what makes
-    wide beams cheap. Its tensors are only read by a search, never written to.
+    It keeps what it knows of a source once for each sentence, not for each hypothesis, which makes wide beams
+    cheap. A search only reads its tensors and never writes to them.
     """
 
     @property
     def sentences(self) -> int:
-        """N."""
+        """The number of sentences, N."""
 
     def start(self) -> State:
-        """The state before BOS is read, with K = 1."""
+        """Returns the state before BOS is read, with K = 1."""
 
     def step(self, tokens: Tensor, state: State) -> tuple[Tensor, Tensor, State]:
         """Reads tokens (N, K).
 
-        Gives log-probabilities (N, K, V) of the next, attention weights (N, K, S), and the new state.
+        Returns log-probabilities (N, K, V) of the next ones, attention weights (N, K, S), and the new state.
         """
 
     def keep(self, sentences: Tensor) -> "Decoder":
-        """The same for these of its sentences, in this order. S may shrink to what they need."""
+        """Returns a decoder for the selected sentences, in this order. S may shrink to what they need."""
 
 
 @dataclass(frozen=True, eq=False)
 class Hypothesis:
-    """A translation in ids, with what the model thinks of it and where it looked."""
+    """A translation in ids, with its probability and attention."""
 
     ids: tuple[int, ...]
     """The tokens produced, without BOS and EOS."""
@@ -56,11 +56,13 @@ class Hypothesis:
     token_log_probabilities: tuple[float, ...]
     """The model's own, one for each id and, if finished, one for EOS."""
     weights: Tensor
-    """(len(token_log_probabilities), S): where the model looked as it produced each of them; on the CPU."""
+    """Attention weights, (len(token_log_probabilities), S), on the CPU: a row for each token produced."""
+    expected_chrf: float | None = None
+    """What candidates are ranked by if minimum Bayes risk chose among them."""
 
 
 class Step(NamedTuple):
-    """What is kept of a step. Without back-pointers, every hypothesis continues itself."""
+    """The record of one step. Without back-pointers, every hypothesis continues itself."""
 
     rows: Tensor  # (N) which sentences were still there
     tokens: Tensor  # (N, B)
@@ -70,7 +72,7 @@ class Step(NamedTuple):
 
 
 def check_limits(max_lengths: int | Sequence[int], sentences: int) -> list[int]:
-    """The maximum length of each sentence, EOS counted."""
+    """Returns the maximum length of each translation, EOS included; raises if one is impossible."""
     limits = [max_lengths] * sentences if isinstance(max_lengths, int) else list(max_lengths)
     if len(limits) != sentences:
         raise AugenmerkError(f"There are {len(limits)} maximum lengths for {sentences} sentences.")
@@ -86,7 +88,10 @@ def take_rows(tensors: Sequence[Tensor], rows: Tensor) -> State:
 def read_back(
     history: Sequence[Step], lengths: Tensor, slots: Tensor, length_penalty: float
 ) -> list[list[Hypothesis]]:
-    """The hypotheses of each sentence with these lengths (0: none) that end in these slots, both (N, n)."""
+    """Follows the back-pointers and returns the hypotheses that end in the given slots.
+
+    lengths and slots are both (N, n); a length of 0 says that there is no hypothesis.
+    """
     N, n = lengths.shape
     T, S = len(history), history[0].weights.shape[2]
     ids = lengths.new_zeros((N, n, T))

@@ -1,4 +1,4 @@
-"""Several decoders that choose every word together."""
+"""Several decoders that predict each word together."""
 
 import math
 from collections.abc import Sequence
@@ -12,11 +12,11 @@ from augenmerk.search.decoder import Decoder, State
 
 
 class EnsembleDecoder:
-    """The mean of what its members think of the next word, and of where they look.
+    """Averages the predictions of its members for the next word, and their attention.
 
-    It is probabilities that are averaged, not their logarithms. Their mean is a distribution as it stands, so
-    all that is said of scores, loss and samples holds for an ensemble too; its loss is never above the
-    mean of its members' losses; and no member alone can veto a word that it hardly knows.
+    Probabilities are averaged, not their logarithms. Their mean is a distribution, so everything about
+    scores, loss and samples holds for an ensemble too; its loss is never above the mean of its members'
+    losses; and no single member can veto a word that it hardly knows.
 
     The members read the same sentences, know the same V ids and have the same S source positions. The
     state is that of the first member, followed by that of the second, and so on.
@@ -50,8 +50,8 @@ class EnsembleDecoder:
 
 
 def mean_of_probabilities(log_probs: Sequence[Tensor]) -> Tensor:
-    """The logarithm of the mean of the members' probabilities, of which their logarithms are given.
+    """Returns the logarithm of the mean of the members' probabilities, given their logarithms.
 
-    A pair at a time: on a CPU that takes a sixth of the time of `logsumexp` over all of them stacked.
+    Adds one member at a time: on a CPU that takes a sixth of the time of `logsumexp` over all stacked.
     """
     return reduce(torch.logaddexp, log_probs) - math.log(len(log_probs))

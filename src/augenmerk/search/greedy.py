@@ -1,28 +1,33 @@
-"""Hypotheses that never branch: greedy, sampled or given. They differ in how the next token is chosen."""
+"""Decoding in which hypotheses never branch: greedy search, sampling, and scoring of given targets."""
 
 from collections.abc import Callable, Sequence
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from augenmerk.errors import AugenmerkError
 from augenmerk.search.continuations import best_of_each, likeliest, token_mask
-from augenmerk.search.decoder import LEAVING, Decoder, Hypothesis, Step, check_limits, read_back, take_rows
+from augenmerk.search.decoder import SHRINK_AT, Decoder, Hypothesis, Step, check_limits, read_back, take_rows
 from augenmerk.text import BOS, EOS, PAD
 
+SAMPLE_STRIDE = 1 << 20
+"""Random numbers set aside for each sample, so that one does not depend on the length of another."""
+
 Choose = Callable[[int, Tensor, Tensor], Tensor]
-"""Step, rows (N): which sentences are still there, log-probabilities (N, K, V) -> tokens (N, K)."""
+"""Step, which sentences are still there (N), log-probabilities (N, K, V) -> chosen tokens (N, K)."""
 
 
+@torch.no_grad()
 def greedy(
     decoder: Decoder, limits: list[int], length_penalty: float, allow_unknown: bool
 ) -> list[list[Hypothesis]]:
-    """Always the likeliest token, of equals that with the lowest id."""
+    """Always takes the most likely token; among equals, the one with the lowest id."""
 
     def choose(_step: int, _rows: Tensor, log_probs: Tensor) -> Tensor:
         return likeliest(log_probs, token_mask(log_probs.shape[2], allow_unknown, log_probs.device))
 
-    return _walk(decoder, limits, choose, length_penalty=length_penalty)
+    return _generate(decoder, limits, choose, length_penalty=length_penalty)
 
 
 @torch.no_grad()
@@ -30,16 +35,20 @@ def sample(
     decoder: Decoder,
     *,
     seed: int,
+    numbers: Sequence[int] | None = None,
     n: int = 1,
     temperature: float = 1.0,
     top_k: int = 0,
     max_lengths: int | Sequence[int],
     allow_unknown: bool = True,
 ) -> list[list[Hypothesis]]:
-    """`n` translations of each sentence drawn at random, in the order drawn; for the same seed, the same.
+    """Samples `n` translations of each sentence, and returns them in the order in which they were drawn.
 
-    A token is drawn from the model's distribution to the power 1 / temperature, over the `top_k` likeliest
+    A token is drawn from the model's distribution to the power 1 / temperature, over the `top_k` most likely
     tokens (0 for all). The log-probabilities returned are those of the model itself.
+
+    The random numbers of a sentence depend on the seed and its number alone (if `numbers` is absent, its
+    place in the batch), so the batch it happens to be in makes no difference.
     """
     if n < 1:
         raise AugenmerkError(f"{n} samples are impossible: it must be 1 or more.")
@@ -48,28 +57,42 @@ def sample(
     if top_k < 0:
         raise AugenmerkError(f"top_k = {top_k} is impossible: it must be 1 or more, or 0 for all tokens.")
     limits = check_limits(max_lengths, decoder.sentences)
-    generator = torch.Generator().manual_seed(seed)
+    numbers = range(len(limits)) if numbers is None else numbers
+    drawn = _uniform_numbers(seed, numbers, limits, n)  # (N, n, longest)
 
-    def choose(_step: int, rows: Tensor, log_probs: Tensor) -> Tensor:
+    def choose(step: int, rows: Tensor, log_probs: Tensor) -> Tensor:
         mask = token_mask(log_probs.shape[2], allow_unknown, log_probs.device)
         if top_k:
             log_probs, ids = best_of_each(torch.zeros_like(log_probs[..., 0]), log_probs, mask, top_k)
         else:
             log_probs, ids = log_probs.clone(), None
             log_probs[..., : mask.shape[1]] += mask[0]
-        heights = (log_probs / temperature).softmax(2, dtype=torch.float64).cumsum(2)
-        # Drawn for all sentences, so that it does not matter which have left; and in single precision, so
-        # that in double precision no rounding lifts the product to the last height.
-        drawn = torch.rand((len(limits), n), generator=generator).to(rows.device)[rows].double()
-        places = torch.searchsorted(heights, (drawn * heights[..., -1])[..., None], right=True)
+        cumulative = (log_probs / temperature).softmax(2, dtype=torch.float64).cumsum(2)
+        u = drawn[:, :, step].to(rows.device)[rows]
+        places = torch.searchsorted(cumulative, (u * cumulative[..., -1])[..., None], right=True)
         return (places if ids is None else ids.gather(2, places)).squeeze(2)
 
-    return _walk(decoder, limits, choose, width=n)
+    return _generate(decoder, limits, choose, width=n)
+
+
+def _uniform_numbers(seed: int, numbers: Sequence[int], limits: Sequence[int], n: int) -> Tensor:
+    """Returns random numbers in [0, 1) for each sentence, sample and step, (N, n, longest limit).
+
+    They have 24 bits, so that no product with a double-precision sum below rounds up to that sum. numpy
+    promises that the raw bits of a generator never change.
+    """
+    uniform = np.zeros((len(limits), n, max(limits, default=0)))
+    for row, (number, limit) in enumerate(zip(numbers, limits, strict=True)):
+        rng = np.random.PCG64(np.random.SeedSequence(seed, spawn_key=(number,)))
+        for place in range(n):
+            uniform[row, place, :limit] = (rng.random_raw(limit) >> np.uint64(40)) * 2.0**-24
+            rng.advance(SAMPLE_STRIDE - limit)
+    return torch.from_numpy(uniform)
 
 
 @torch.no_grad()
 def force(decoder: Decoder, targets: Sequence[Sequence[int]]) -> list[Hypothesis]:
-    """What the model thinks of given targets (ids without BOS and EOS), one for each sentence."""
+    """Scores given targets (ids without BOS and EOS), one for each sentence, and records the attention."""
     if len(targets) != decoder.sentences:
         raise AugenmerkError(f"There are {len(targets)} targets for {decoder.sentences} sentences.")
     for number, target in enumerate(targets):
@@ -83,13 +106,13 @@ def force(decoder: Decoder, targets: Sequence[Sequence[int]]) -> list[Hypothesis
     def choose(step: int, rows: Tensor, _log_probs: Tensor) -> Tensor:
         return padded.to(rows.device)[rows, step, None]
 
-    return [hypotheses[0] for hypotheses in _walk(decoder, limits, choose)]
+    return [hypotheses[0] for hypotheses in _generate(decoder, limits, choose)]
 
 
-def _walk(
+def _generate(
     decoder: Decoder, limits: list[int], choose: Choose, *, width: int = 1, length_penalty: float = 0.0
 ) -> list[list[Hypothesis]]:
-    """`width` hypotheses of each sentence, each going on as `choose` says."""
+    """Extends `width` hypotheses of each sentence token by token, each token chosen by `choose`."""
     if not limits:
         return []
     state = tuple(part.repeat_interleave(width, dim=1) for part in decoder.start())
@@ -110,7 +133,7 @@ def _walk(
         remaining = going.any(1)
         if (count := int(remaining.sum())) == 0:
             break
-        if (len(rows) - count) * LEAVING >= len(rows):
+        if (len(rows) - count) * SHRINK_AT >= len(rows):
             all_lengths[rows] = lengths
             kept = remaining.nonzero()[:, 0]
             decoder, state = decoder.keep(kept), take_rows(state, kept)

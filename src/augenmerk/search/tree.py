@@ -1,4 +1,4 @@
-"""A beam search as a tree, to be drawn: what was considered at each step, what was kept, what was pruned."""
+"""A beam search as a tree: what was considered, kept and pruned at each step."""
 
 import math
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ Status = Literal["kept", "finished", "pruned"]
 
 @dataclass(frozen=True, slots=True)
 class TraceNode:
-    """A hypothesis that was considered: that of its parent and one more token."""
+    """A hypothesis that was considered: its parent's tokens and one more."""
 
     id: int
     """Its place in the list of nodes; 0 is the root, which stands for BOS."""
@@ -24,7 +24,7 @@ class TraceNode:
     token: int
     token_log_probability: float
     log_probability: float
-    """Of all its tokens."""
+    """The log-probability of all its tokens."""
     score: float
     """log_probability / step**length_penalty."""
     status: Status
@@ -44,13 +44,13 @@ class BeamTrace:
     length_penalty: float
     nodes: list[TraceNode] = field(default_factory=list)
     hypotheses: list[Hypothesis] = field(default_factory=list)
-    """What `search` returns."""
+    """The hypotheses that `search` returns."""
     leaves: list[int] = field(default_factory=list)
     """The node each of the hypotheses ends in."""
 
     def to_json(self) -> dict[str, Any]:
-        """As plain data: beam, length_penalty, nodes with the fields of `TraceNode`, and hypotheses (the last
-        node of each, ids, finished, log_probability, score), the best first."""
+        """Returns plain data: beam, length_penalty, nodes with the fields of `TraceNode`, and hypotheses (the
+        last node of each, ids, finished, log_probability, score), best first."""
         hypotheses = [
             {
                 "node": leaf,
@@ -78,10 +78,10 @@ def trace(
     max_lengths: int | Sequence[int],
     allow_unknown: bool = True,
 ) -> list[BeamTrace]:
-    """`search`, with what it did on the way, for each sentence."""
+    """Searches as `search` does, and returns the whole beam of each sentence."""
     recorders = [_Recorder(BeamTrace(beam, length_penalty)) for _ in range(decoder.sentences)]
 
-    def watch(step: BeamStep) -> None:
+    def on_step(step: BeamStep) -> None:
         sentences, *columns = (tensor.tolist() for tensor in step)
         for sentence, *row in zip(sentences, *columns, strict=True):
             recorders[sentence].record(*row)
@@ -93,13 +93,13 @@ def trace(
         length_penalty=length_penalty,
         max_lengths=max_lengths,
         allow_unknown=allow_unknown,
-        watch=watch,
+        on_step=on_step,
     )
     return [recorder.finish(hypotheses) for recorder, hypotheses in zip(recorders, found, strict=True)]
 
 
 class _Recorder:
-    """Grows the tree of one sentence, a step at a time."""
+    """Builds the tree of one sentence step by step."""
 
     def __init__(self, trace: BeamTrace) -> None:
         self._trace = trace

@@ -17,8 +17,8 @@ import torch
 
 from augenmerk import __version__
 from augenmerk.agreement import measure_alignment
-from augenmerk.batching import TokenTable, encode_pairs
-from augenmerk.bitext import SentencePair
+from augenmerk.batching import encode_pairs
+from augenmerk.bitext import SentencePair, open_data
 from augenmerk.checkpoint import RunDirectory
 from augenmerk.config import DataConfig
 from augenmerk.device import describe_device
@@ -27,13 +27,12 @@ from augenmerk.evaluate import (
     Evaluator,
     hypothesis_path,
     model_score_path,
-    open_data,
     reference_path,
     sentence_losses,
 )
 from augenmerk.storage import atomic_write, explain_read_errors, parse_object, read_text
 from augenmerk.study.plan import PlannedRun, Study
-from augenmerk.translate import hypotheses_of, load, load_translator
+from augenmerk.translate import Translator, load, load_model
 from augenmerk.words import split_words
 
 PROBES = "probes.json"
@@ -82,7 +81,7 @@ def measure(
     if not any(missing.values()):
         return
     evaluator = Evaluator(
-        run, device, progress=lambda what, done, total: tell(what.rpartition(": ")[2], done / total)
+        run, device, on_progress=lambda what, done, total: tell(what.rpartition(": ")[2], done / total)
     )
     for split, pairs in evaluator.read([split for split in missing if missing[split]]).items():
         evaluator.evaluate({split: pairs}, missing[split])
@@ -155,7 +154,7 @@ def losses(run: RunDirectory, pairs: Sequence[SentencePair], device: torch.devic
     """The terms of the loss (see `augenmerk.evaluate`), sentence by sentence."""
     tokenizers = run.tokenizers
     data = encode_pairs(pairs, tokenizers.source.encode_ids, tokenizers.target.encode_ids).to(device)
-    sums, tokens = sentence_losses(load_translator(run, device), data)
+    sums, tokens = sentence_losses([load_model(run, device)], data)
     return {"sums": [round(each, 6) for each in sums.tolist()], "tokens": tokens.tolist()}
 
 
@@ -170,12 +169,12 @@ def attention(run: RunDirectory, text: str, device: torch.device) -> dict[str, A
 
 def padding(run: RunDirectory, sources: Sequence[str], device: torch.device) -> dict[str, Any]:
     """Translates some sentences, from the shortest to the longest, alone and in one batch."""
-    model, tokenizers = load_translator(run, device), run.tokenizers
-    ids = sorted(tokenizers.source.encode_ids(list(sources)), key=len)
+    translator = Translator.from_runs([run], device)
+    ids = sorted(run.tokenizers.source.encode_ids(list(sources)), key=len)
     ids = [ids[number * (len(ids) - 1) // max(1, PADDED - 1)] for number in range(min(PADDED, len(ids)))]
-    search = run.config.search.model_copy(update={"beam": 1})
-    together = hypotheses_of(model, TokenTable.of(ids).to(device), search, batch_size=len(ids))
-    alone = [hypotheses_of(model, TokenTable.of([each]).to(device), search)[0] for each in ids]
+    settings = translator.search_settings(beam=1)
+    together = translator.decode(ids, settings, batch_size=len(ids))
+    alone = [translator.decode([each], settings)[0] for each in ids]
     pairs = [(a[0], b[0]) for a, b in zip(alone, together, strict=True)]
     return {
         "sentences": len(ids),

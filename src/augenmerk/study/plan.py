@@ -2,7 +2,7 @@
 
 import copy
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
@@ -10,7 +10,8 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from augenmerk.config import PRESETS, RunConfig, Settings, load_config, parse_toml, read_settings
+from augenmerk.bitext import resolve_data
+from augenmerk.config import PRESETS, RunConfig, Settings, load_config, parse_toml, read_settings, set_key
 from augenmerk.errors import AugenmerkError
 from augenmerk.study.result import MEASURES, Published
 
@@ -153,17 +154,28 @@ def _base(declared: _StudyFile, path: Path) -> dict[str, Any]:
     for group, settings in declared.settings.items():
         if not isinstance(settings, dict):
             raise AugenmerkError(f"{path}: write settings in their groups, such as [settings.train].")
-        tree.setdefault(group, {}).update(settings)
+        for key, value in _flatten(group, settings):
+            try:
+                set_key(tree, key, value)
+            except ValueError as error:
+                raise AugenmerkError(f"{path}: {error}.") from None
     return tree
+
+
+def _flatten(key: str, value: Any) -> Iterator[tuple[str, Any]]:
+    """Yields the settings in nested tables, each with its whole key, such as data.bilderbuch.seed."""
+    if isinstance(value, dict):
+        for name, inner in value.items():
+            yield from _flatten(f"{key}.{name}", inner)
+    else:
+        yield key, value
 
 
 def _factors(declared: Mapping[str, Any], place: str) -> dict[str, list[Any]]:
     """By whole key, whether written as "train.lr", train.lr, or in a table of its own."""
     factors: dict[str, list[Any]] = {}
-    for key, values in declared.items():
-        if isinstance(values, dict):
-            factors |= {f"{key}.{name}": inner for name, inner in values.items()}
-        else:
+    for group, settings in declared.items():
+        for key, values in _flatten(group, settings):
             factors[SHORT.get(key, key)] = values
     if not factors:
         raise AugenmerkError(f'{place}: name a factor, such as attention = ["none", "scaled-dot"].')
@@ -201,14 +213,13 @@ def _written(value: Any) -> str:
 def _config(base: Mapping[str, Any], settings: Mapping[str, Any], place: str) -> RunConfig:
     tree = copy.deepcopy(dict(base))
     for key, value in settings.items():
-        group, _, name = key.partition(".")
-        inner = tree.setdefault(group, {})
-        if not name or not isinstance(inner, dict):
+        try:
+            set_key(tree, key, value)
+        except ValueError:
             raise AugenmerkError(
                 f"{place}: '{key}' is no setting; a factor is attention, or a key such as train.lr."
-            )
-        inner[name] = value
-    return RunConfig.checked(tree, place)
+            ) from None
+    return resolve_data(RunConfig.checked(tree, place))
 
 
 def _published(published: _Published, variants: tuple[Variant, ...], path: Path) -> tuple[Published, ...]:

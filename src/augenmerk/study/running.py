@@ -21,7 +21,7 @@ from typing import IO, Any, Literal
 
 from augenmerk.checkpoint import RunDirectory
 from augenmerk.errors import AugenmerkError
-from augenmerk.storage import reason
+from augenmerk.storage import error_reason
 from augenmerk.study.collecting import collect, read_finished
 from augenmerk.study.measuring import refuse_absent_splits
 from augenmerk.study.plan import PlannedRun, Study
@@ -288,7 +288,7 @@ def _locked(out: Path) -> Iterator[int | None]:
         out.mkdir(parents=True, exist_ok=True)
         lock = (out / LOCK).open("ab")
     except OSError as error:
-        raise AugenmerkError(f"{out}: cannot be written to ({reason(error)}).") from None
+        raise AugenmerkError(f"{out}: cannot be written to ({error_reason(error)}).") from None
     with lock:
         if fcntl is not None:
             _wait_for(lock, out)

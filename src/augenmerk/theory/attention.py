@@ -3,7 +3,7 @@
     alpha_i = exp(q . k_i / sqrt(d)) / sum_j exp(q . k_j / sqrt(d))        (1)
     a       = sum_j alpha_j v_j                                            (2)
 
-m keys, d their dimension, dv that of the values; leading axes (...) are so many separate attentions.
+There are m keys of dimension d and values of dimension dv; leading axes (...) are separate attentions.
 """
 
 import math
@@ -15,59 +15,63 @@ from numpy.typing import ArrayLike, NDArray
 Array = NDArray[np.float64]
 
 
-class Attended(NamedTuple):
+class AttentionOutput(NamedTuple):
     weights: Array  # (..., m), at least 0, summing to 1
     output: Array  # (..., dv)
 
 
-def attend(query: ArrayLike, keys: ArrayLike, values: ArrayLike, scale: float | None = None) -> Attended:
-    """query (..., d), keys (..., m, d), values (..., m, dv).
+def attend(
+    query: ArrayLike, keys: ArrayLike, values: ArrayLike, scale: float | None = None
+) -> AttentionOutput:
+    """Returns the weights and the output for a query (..., d), keys (..., m, d) and values (..., m, dv).
 
-    `scale` multiplies the scores: 1/sqrt(d) if none is given; 1 is the form without it.
+    `scale` multiplies the logits: the default is 1/sqrt(d), and 1 is the form without it.
     """
     weights = attention_weights(query, keys, scale)
-    return Attended(weights, np.einsum("...m,...mv->...v", weights, np.asarray(values, np.float64)))
+    return AttentionOutput(weights, np.einsum("...m,...mv->...v", weights, np.asarray(values, np.float64)))
 
 
 def attention_weights(query: ArrayLike, keys: ArrayLike, scale: float | None = None) -> Array:
-    """Equation 1: (..., m)."""
+    """Returns the weights (..., m) of equation 1."""
     q, k = np.asarray(query, np.float64), np.asarray(keys, np.float64)
-    chosen = usual_scale(k.shape[-1]) if scale is None else scale
-    return softmax(np.einsum("...d,...md->...m", q, k) * chosen)
+    return softmax(np.einsum("...d,...md->...m", q, k) * choose_scale(scale, k.shape[-1]))
 
 
-def usual_scale(dimension: int) -> float:
-    return 1 / math.sqrt(dimension)
+def choose_scale(scale: float | None, dimension: int) -> float:
+    """Returns the given scale, or 1/sqrt(d) if it is None."""
+    return 1 / math.sqrt(dimension) if scale is None else scale
 
 
 def softmax(logits: ArrayLike) -> Array:
-    """Over the last axis; never overflows. Infinite logits share all the weight, as in the limit."""
+    """Returns the softmax over the last axis without overflow; infinite logits share all the weight."""
     z = np.asarray(logits, np.float64)
     highest = z.max(axis=-1, keepdims=True)
-    with np.errstate(
-        invalid="ignore", over="ignore"
-    ):  # inf - inf, which is replaced below; and to -inf, as meant
-        lowered = z - highest
-    lowered = np.where(z == highest, 0.0, lowered)
-    exponentials = np.exp(lowered)
+    with np.errstate(invalid="ignore", over="ignore"):  # inf - inf is replaced by 0 below
+        exponentials = np.exp(np.where(z == highest, 0.0, z - highest))
     return np.asarray(exponentials / exponentials.sum(axis=-1, keepdims=True))
 
 
 def entropy(weights: ArrayLike) -> Array:
-    """In nats, over the last axis: 0 where all the weight is on one key, ln m where it is even."""
+    """Returns the entropy over the last axis in nats: 0 if one key has all the weight, ln m if it is even."""
     w = np.asarray(weights, np.float64)
     return np.asarray(-np.sum(w * np.log(np.where(w > 0, w, 1.0)), axis=-1))
 
 
 def total_variation(weights: ArrayLike, wanted: ArrayLike) -> Array:
-    """How much weight lies where it should not: half the sum of |difference|, over the last axis.
+    """Returns how much weight is in the wrong place: half the sum of |difference| over the last axis.
 
-    Whatever the values, the output is off by at most this times the largest distance between two of them.
+    The error of the output is at most this times the largest distance between two values.
     """
     return np.asarray(np.abs(np.asarray(weights, np.float64) - np.asarray(wanted, np.float64)).sum(-1) / 2)
 
 
 def diameter(values: ArrayLike) -> float:
-    """The largest distance between two values."""
+    """Returns the largest distance between two values."""
     v = np.asarray(values, np.float64)
     return float(np.linalg.norm(v[:, None, :] - v[None, :, :], axis=-1).max())
+
+
+def orthonormal(count: int, dimension: int, rng: np.random.Generator) -> Array:
+    """Returns orthonormal rows (count, dimension) in random directions."""
+    q, r = np.linalg.qr(rng.standard_normal((dimension, count)))
+    return np.asarray((q * np.sign(np.diag(r))).T)  # the signs make all directions equally likely

@@ -1,242 +1,338 @@
-"""A reader's formula, such as `c*(k_a + k_b)/norm(k_a)`, read and computed without ever being executed.
-
-    sum      product (("+" | "-") product)*
-    product  signed (("*" | "/") signed)*
-    signed   ("-" | "+") signed | power
-    power    atom ("^" ("T" | "-"? atom))*
-    atom     number | name | name "(" sum ("," sum)* ")" | "(" sum ")"
+"""Reads and computes a reader's formula, such as `c (k_a + k_b)/norm(k_a)`, without ever executing it.
 
 Names stand for what the task gives: numbers, vectors, matrices. Products are those of linear algebra:
-`u_b*u_c^T` is a matrix, `u_b^T*u_c` a number. Whatever cannot be read or computed is refused with a sentence
-that points at the character.
+`u_b u_c^T` is a matrix, `u_b^T u_c` a number; the `*` of a product may be left out. The formula is rewritten
+as a Python expression, which `ast` parses; a whitelist of its nodes is computed with numpy. Anything else is
+refused with a sentence that points at the character.
 """
 
+import ast
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NoReturn
 
 import numpy as np
 
 from augenmerk.errors import AugenmerkError
-from augenmerk.theory.operations import FUNCTIONS, OPERATIONS, TAKES_TWO, UnfitError, Value
+from augenmerk.theory.attention import Array
 
-LONGEST = 500
-DEEPEST = 40
-"""Brackets and signs within one another."""
+MAX_LENGTH = 500
+MAX_DEPTH = 40
+"""The most brackets inside one another, and the most signs in a row."""
 
 _TOKEN = re.compile(
-    r"\s*(?:(?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)|(?P<name>[A-Za-zλμαβ_][A-Za-z0-9λμαβ_]*)|(?P<sign>\*\*|[-+*/^(),]))"
+    r"(?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)|(?P<name>[A-Za-zλμαβ_][A-Za-z0-9λμαβ_]*)"
+    r"|(?P<transpose>\^\s*T(?![A-Za-z0-9λμαβ_]))|(?P<sign>\*\*|[-+*/^(),])",
+    re.ASCII,
 )
-_OTHER_SPELLINGS = {"λ": "lambda", "μ": "mu", "α": "alpha", "β": "beta"}
+_CALL = re.compile(r"\w+\s*\(")
+_SIGN = re.compile(r"[-+*/]")
+_GREEK = {"λ": "lambda", "μ": "mu", "α": "alpha", "β": "beta"}
 _OTHER_SIGNS = str.maketrans({"·": "*", "×": "*", "−": "-", "⊤": "T"})
 
 
-@dataclass(frozen=True)
-class Node:
-    """A part of an expression, with the place of the character that it is about."""
-
-    kind: str  # number, name, call, transpose, negative, or the sign of an operation
-    place: int
-    text: str = ""
-    parts: "tuple[Node, ...]" = ()
-
-
 class Expression:
-    """Read once, computed for many instances of a task.
+    """A formula that is parsed once and computed for many instances of a task.
 
-    `start` is where the formula begins in the text, as behind `q =`: places are counted from the beginning
-    of what was typed.
+    `start` is where the formula begins in the text, for example behind `q =`; error messages count characters
+    from the beginning of the text.
     """
 
     def __init__(self, text: str, start: int = 0) -> None:
         self.text = text
-        self.tree = _Parser(text, start).whole()
+        if len(text) > MAX_LENGTH:
+            _refuse(
+                text, MAX_LENGTH, f"an expression has at most {MAX_LENGTH} characters, this one {len(text)}"
+            )
+        self._python, self._places = _to_python(text, start)
+        self._tree = ast.parse(self._python, mode="eval").body
 
     @property
     def names(self) -> frozenset[str]:
-        return frozenset(node.text for node in _walk(self.tree) if node.kind == "name")
+        return frozenset(name for name, _ in self._names())
 
     def check_names(self, known: Mapping[str, object] | frozenset[str]) -> None:
-        """Refuses names that the task does not have."""
-        for node in _walk(self.tree):
-            if node.kind == "name" and node.text not in known:
-                there = ", ".join(sorted(known))
-                _refuse(self.text, node.place, f"there is no '{node.text}' in this task; there are {there}")
+        """Raises AugenmerkError if the formula uses a name that the task does not have."""
+        for name, place in self._names():
+            if name in known:
+                continue
+            if _CALL.match(self.text, place):
+                functions = ", ".join(sorted(_FUNCTIONS))
+                _refuse(self.text, place, f"there is no function '{name}'; there are {functions}")
+            there = ", ".join(sorted(known))
+            _refuse(self.text, place, f"there is no '{name}' in this task; there are {there}")
 
-    def value(self, names: Mapping[str, Value | float]) -> Value:
-        """What it comes to, where the names stand for these."""
+    def value(self, names: Mapping[str, Array | float]) -> Array:
+        """Returns the value of the formula where its names stand for these."""
         self.check_names(names)
-        with np.errstate(all="ignore"):  # what is not finite is refused by name
-            return self._compute(self.tree, names)
+        with np.errstate(all="ignore"):  # _apply refuses a result that is not finite
+            return self._compute(self._tree, names)
 
-    def _compute(self, node: Node, names: Mapping[str, Value | float]) -> Value:
-        if node.kind == "number":
-            return np.asarray(float(node.text))
-        if node.kind == "name":
-            return np.asarray(names[node.text], np.float64)
-        parts = [self._compute(part, names) for part in node.parts]
-        operation = FUNCTIONS[node.text] if node.kind == "call" else OPERATIONS[node.kind]
+    def value_of_shape(self, names: Mapping[str, Array | float], shape: tuple[int, ...], rule: str) -> Array:
+        """Returns the value of the formula; raises AugenmerkError with the rule if it has another shape."""
+        value = self.value(names)
+        if value.shape != shape:
+            kind = ("a number", "a vector", "a matrix")[value.ndim]
+            size = " of another size" if value.ndim == len(shape) else ""
+            raise AugenmerkError(f"'{self.text}' is {kind}{size}; {rule}.")
+        return value
+
+    def _names(self) -> Iterator[tuple[str, int]]:
+        """Yields each name that stands for a value, with its place in the text, from left to right."""
+        functions = {node.func for node in ast.walk(self._tree) if isinstance(node, ast.Call)}
+        found = [n for n in ast.walk(self._tree) if isinstance(n, ast.Name) and n not in functions]
+        for node in sorted(found, key=lambda node: node.col_offset):
+            yield node.id[:-1], self._places[node.col_offset]
+
+    def _compute(self, node: ast.expr, names: Mapping[str, Array | float]) -> Array:  # noqa: RET503
+        place = self._places[node.col_offset]
+        match node:
+            case ast.Constant(value=float(number)):
+                return np.asarray(number)
+            case ast.Name(id=name):
+                return np.asarray(names[name[:-1]], np.float64)
+            case ast.UnaryOp(op=ast.UAdd(), operand=operand):
+                return self._compute(operand, names)
+            case ast.UnaryOp(op=ast.USub(), operand=operand):
+                return -self._compute(operand, names)
+            case ast.Attribute(value=operand, attr="T"):
+                value = self._compute(operand, names)
+                return value[None, :] if value.ndim == 1 else value.T
+            case ast.BinOp(left=left, op=operator, right=right) if type(operator) in _OPERATORS:
+                # Between the two operands are brackets and the sign, to which an error message points.
+                sign = _SIGN.search(self._python, left.end_col_offset or 0)
+                assert sign is not None
+                parts = [self._compute(left, names), self._compute(right, names)]
+                return self._apply(*_OPERATORS[type(operator)], parts, self._places[sign.start()])
+            case ast.Call(func=ast.Name(id=name), args=arguments, keywords=[]) if name[:-1] in _FUNCTIONS:
+                name = name[:-1]
+                expected = 2 if name in ("dot", "outer") else 1
+                if len(arguments) != expected:
+                    _refuse(self.text, place, f"{name} takes {expected}, not {len(arguments)}")
+                parts = [self._compute(part, names) for part in arguments]
+                return self._apply(name, _FUNCTIONS[name], parts, place)
+        _refuse(self.text, place, "this has no place in an expression")
+
+    def _apply(self, name: str, function: Callable[..., Array], parts: Sequence[Array], place: int) -> Array:
         try:
-            result = np.asarray(operation(*parts), np.float64)
-        except UnfitError as reason:
-            _refuse(self.text, node.place, str(reason))
+            result = np.asarray(function(*parts), np.float64)
+        except _OperandError as reason:
+            _refuse(self.text, place, str(reason))
         if not np.all(np.isfinite(result)):
-            _refuse(self.text, node.place, _why_not_finite(node, parts, result))
+            _refuse(self.text, place, _why_not_finite(name, parts, result))
         return result
 
 
-def _why_not_finite(node: Node, parts: Sequence[Value], result: Value) -> str:
-    if node.kind == "/" and not np.any(parts[1]):
-        return "this is a division by zero"
-    if node.kind == "^" and not np.any(parts[0]):
-        return "this is a negative power of zero, a division by zero"
-    if node.kind == "call" and (np.any(np.isnan(result)) or np.all(np.isneginf(result))):
-        return f"there is no {node.text} of {float(parts[0]):g}"
-    if np.any(np.isnan(result)) and node.kind == "^":
-        return "there is no such power of a negative number"
-    return "this is too large for a number"
+@dataclass
+class _Level:
+    """What is known about the text inside one pair of brackets, up to the current token."""
+
+    opened: int
+    is_call: bool = False
+    in_exponent: bool = False
+    in_divisor: bool = False
 
 
-def _walk(node: Node) -> list[Node]:
-    return [node, *(inner for part in node.parts for inner in _walk(part))]
+def _to_python(text: str, start: int) -> tuple[str, list[int]]:
+    """Rewrites a formula in Python's syntax, and returns for each of its characters the place in the text.
+
+    Inserts the `*` of products, and refuses what cannot be read, or can be read in two ways. An underscore is
+    appended to every name, so that none is a keyword of Python.
+    """
+    python, places = "", list[int]()
+    levels = [_Level(start)]
+    operand_expected, function, signs = True, False, 0
+    for kind, token, place in _tokens(text, start):
+        level, piece = levels[-1], token
+        if kind in ("number", "name") or token == "(":
+            if not operand_expected and not function:
+                if kind == "number":
+                    _refuse(text, place, f"a sign is missing before '{token}'")
+                if level.in_divisor:
+                    _refuse(
+                        text, place, "a product behind a division can be read in two ways: put brackets or *"
+                    )
+                level.in_exponent = False
+                python, places = f"{python}* ", [*places, place, place]
+            if token == "(":
+                levels.append(_Level(place, is_call=function))
+                if len(levels) > MAX_DEPTH + 1:
+                    _refuse(text, place, f"more than {MAX_DEPTH} brackets are inside one another")
+            if kind == "number":
+                if not np.isfinite(float(token)):
+                    _refuse(text, place, f"'{token}' is too large")
+                piece = repr(float(token))
+            elif kind == "name":
+                piece = f"{token}_"
+            operand_expected = token == "("
+            signs = signs if operand_expected else 0
+        elif operand_expected and token not in ("+", "-"):
+            _refuse(text, place, f"a name or a number was expected, not '{token}'")
+        elif token == ")":
+            if len(levels) == 1:
+                _refuse(text, place, "')' was not expected here")
+            levels.pop()
+        elif kind == "transpose":
+            piece = ".T"
+        else:
+            if token == "," and not level.is_call:
+                _refuse(text, place, "',' was not expected here")
+            if token == "^" and level.in_exponent:
+                _refuse(text, place, "a power of a power can be read in two ways: put brackets")
+            signs = signs + 1 if operand_expected else 0
+            if signs > MAX_DEPTH:
+                _refuse(text, place, f"more than {MAX_DEPTH} signs are in a row")
+            if not operand_expected:  # a sign between two operands, rather than before one
+                level.in_exponent = token == "^"
+                level.in_divisor = token == "/" or (token == "^" and level.in_divisor)
+            piece = "**" if token == "^" else token
+            operand_expected = True
+        function = kind == "name" and token in _FUNCTIONS and bool(_CALL.match(text, place))
+        python, places = f"{python}{piece} ", places + [place] * (len(piece) + 1)
+    end = len(text.rstrip())
+    if operand_expected:
+        _refuse(text, end, "the expression ends too early" if text[start:].strip() else "it is empty")
+    if len(levels) > 1:
+        _refuse(text, end, f"the bracket of character {levels[-1].opened + 1} is not closed")
+    return python, places
+
+
+def _tokens(text: str, start: int) -> Iterator[tuple[str, str, int]]:
+    """Yields the kind, the text and the place of each token."""
+    plain = text.translate(_OTHER_SIGNS)  # character by character, so that places stay the same
+    place = start
+    while place < len(plain):
+        if plain[place].isspace():
+            place += 1
+            continue
+        match = _TOKEN.match(plain, place)
+        if match is None:
+            _refuse(text, place, f"'{text[place]}' has no place in an expression")
+        token = match[0]
+        for letter, name in _GREEK.items():
+            token = token.replace(letter, name)
+        yield str(match.lastgroup), "^" if token == "**" else token, place
+        place = match.end()
 
 
 def _refuse(text: str, place: int, reason: str) -> NoReturn:
-    """Points at the character: by its number, and by itself with a mark in front."""
-    shown = f"{text[:place]}▸{text[place:]}" if len(text) <= LONGEST else f"{text[:20]}..."
+    """Raises AugenmerkError with the number of the character, and with a mark in front of it."""
+    shown = f"{text[:place]}▸{text[place:]}" if len(text) <= MAX_LENGTH else f"{text[:20]}..."
     sentence = f"'{shown}', character {place + 1}: {reason}."
     raise AugenmerkError("".join(character if character.isprintable() else " " for character in sentence))
 
 
-class _Parser:
-    def __init__(self, text: str, start: int) -> None:
-        self.text = text
-        self.start = start
-        if len(text) > LONGEST:
-            _refuse(text, LONGEST, f"an expression has at most {LONGEST} characters, this one {len(text)}")
-        self.tokens = self._tokens()
-        self.next = 0
-        self.depth = 0
+# The operations of linear algebra. A number has no axis, a vector one, a matrix two; a transposed vector is a
+# matrix of one row.
 
-    def _tokens(self) -> list[tuple[str, str, int]]:
-        """(kind, text, place) of each, and an end."""
-        plain = self.text.translate(_OTHER_SIGNS)  # character by character: places stay
-        tokens, place = [], self.start
-        while plain[place:].strip():
-            match = _TOKEN.match(plain, place)
-            if match is None:
-                place += len(plain[place:]) - len(plain[place:].lstrip())
-                _refuse(self.text, place, f"'{self.text[place]}' has no place in an expression")
-            kind = str(match.lastgroup)
-            found = match[kind]
-            if kind == "name":
-                for letter, name in _OTHER_SPELLINGS.items():
-                    found = found.replace(letter, name)
-            tokens.append((kind, "^" if found == "**" else found, match.start(kind)))
-            place = match.end()
-        return [*tokens, ("end", "", len(self.text.rstrip()))]
 
-    def whole(self) -> Node:
-        node = self._sum()
-        kind, found, place = self.tokens[self.next]
-        if kind in ("name", "number") or found == "(":
-            _refuse(self.text, place, f"a sign is missing before '{found}' (a product needs its *)")
-        if kind != "end":
-            _refuse(self.text, place, f"'{found}' was not expected here")
-        return node
+class _OperandError(Exception):
+    """An operation was given operands for which it is not defined."""
 
-    def _take(self, *signs: str) -> tuple[str, int] | None:
-        kind, found, place = self.tokens[self.next]
-        if kind != "sign" or found not in signs:
-            return None
-        self.next += 1
-        return found, place
 
-    def _sum(self) -> Node:
-        self.depth += 1
-        if self.depth > DEEPEST:
-            _refuse(self.text, self.tokens[self.next][2], f"more than {DEEPEST} brackets inside one another")
-        node = self._product()
-        while taken := self._take("+", "-"):
-            node = Node(taken[0], taken[1], parts=(node, self._product()))
-        self.depth -= 1
-        return node
+def _why_not_finite(name: str, parts: Sequence[Array], result: Array) -> str:
+    if name == "/" and not np.any(parts[1]):
+        return "this is a division by zero"
+    if name == "^" and not np.any(parts[0]):
+        return "this is a negative power of zero, a division by zero"
+    if name == "^" and np.any(np.isnan(result)):
+        return "there is no such power of a negative number"
+    if name in _FUNCTIONS and (np.any(np.isnan(result)) or np.all(np.isneginf(result))):
+        return f"there is no {name} of {float(parts[0]):g}"
+    return "this is too large for a number"
 
-    def _product(self) -> Node:
-        node = self._signed()
-        while taken := self._take("*", "/"):
-            node = Node(taken[0], taken[1], parts=(node, self._signed()))
-        return node
 
-    def _signed(self) -> Node:
-        taken = self._take("-", "+")
-        if taken is None:
-            return self._power()
-        self.depth += 1
-        if self.depth > DEEPEST:
-            _refuse(self.text, taken[1], f"more than {DEEPEST} signs before one another")
-        node = self._signed()
-        self.depth -= 1
-        return node if taken[0] == "+" else Node("negative", taken[1], parts=(node,))
+def _describe(value: Array) -> str:
+    if value.ndim == 0:
+        return "a number"
+    if value.ndim == 1:
+        return f"a vector of {len(value)}"
+    if value.shape[0] == 1:
+        return f"a transposed vector of {value.shape[1]}"
+    return f"a matrix of {value.shape[0]} by {value.shape[1]}"
 
-    def _power(self) -> Node:
-        node = self._atom()
-        while taken := self._take("^"):
-            if self.tokens[self.next][:2] == ("name", "T"):
-                self.next += 1
-                node = Node("transpose", taken[1], parts=(node,))
-            elif node.kind == "^":
-                _refuse(self.text, taken[1], "a power of a power can be read in two ways: put brackets")
-            else:
-                node = Node("^", taken[1], parts=(node, self._exponent()))
-        return node
 
-    def _exponent(self) -> Node:
-        taken = self._take("-")
-        node = self._atom()
-        return Node("negative", taken[1], parts=(node,)) if taken else node
+def _add(left: Array, right: Array) -> Array:
+    if left.shape != right.shape:
+        raise _OperandError(f"{_describe(left)} and {_describe(right)} cannot be added or subtracted")
+    return left + right
 
-    def _atom(self) -> Node:
-        kind, found, place = self.tokens[self.next]
-        if kind == "end":
-            _refuse(
-                self.text,
-                place,
-                "the expression ends too early" if self.text[self.start :].strip() else "it is empty",
-            )
-        self.next += 1
-        if kind == "number":
-            if not np.isfinite(float(found)):
-                _refuse(self.text, place, f"'{found}' is too large")
-            return Node("number", place, found)
-        if kind == "name":
-            if self.tokens[self.next][:2] == ("sign", "("):
-                return self._call(found, place)
-            return Node("name", place, found)
-        if found != "(":
-            _refuse(self.text, place, f"a name or a number was expected, not '{found}'")
-        node = self._sum()
-        self._close(place)
-        return node
 
-    def _call(self, name: str, place: int) -> Node:
-        if name not in FUNCTIONS:
-            _refuse(
-                self.text, place, f"there is no function '{name}'; there are {', '.join(sorted(FUNCTIONS))}"
-            )
-        opened = self.tokens[self.next][2]
-        self.next += 1
-        parts = [self._sum()]
-        while self._take(","):
-            parts.append(self._sum())
-        self._close(opened)
-        takes = 2 if name in TAKES_TWO else 1
-        if len(parts) != takes:
-            _refuse(self.text, place, f"{name} takes {takes}, not {len(parts)}")
-        return Node("call", place, name, tuple(parts))
+def _multiply(left: Array, right: Array) -> Array:
+    if left.ndim == 0 or right.ndim == 0:
+        return left * right
+    if left.ndim == 1 and right.ndim == 1:
+        raise _OperandError(
+            "a product of two vectors can be a number or a matrix: write x^T*y (or dot(x, y)) for the "
+            "number, x*y^T (or outer(x, y)) for the matrix"
+        )
+    if left.ndim == 1:
+        left = left[:, None]
+    if left.shape[1] != right.shape[0]:
+        raise _OperandError(f"{_describe(left)} cannot be multiplied by {_describe(right)}")
+    result = left @ right
+    return result.reshape(()) if result.size == 1 else result
 
-    def _close(self, opened: int) -> None:
-        if self._take(")") is None:
-            place = self.tokens[self.next][2]
-            _refuse(self.text, place, f"the bracket of character {opened + 1} is not closed")
+
+def _divide(left: Array, right: Array) -> Array:
+    if right.ndim:
+        raise _OperandError(f"only a number can stand below a division, not {_describe(right)}")
+    return left / right
+
+
+def _power(left: Array, right: Array) -> Array:
+    if left.ndim or right.ndim:
+        raise _OperandError(f"only numbers have powers, not {_describe(left if left.ndim else right)}")
+    return np.power(left, right)
+
+
+def _norm(value: Array) -> Array:
+    if value.ndim > 1:
+        raise _OperandError(f"norm takes a vector, not {_describe(value)}")
+    return np.asarray(np.linalg.norm(value))
+
+
+def _check_vectors(name: str, left: Array, right: Array) -> None:
+    if left.ndim != 1 or left.shape != right.shape:
+        raise _OperandError(
+            f"{name} takes two vectors of one size, not {_describe(left)} and {_describe(right)}"
+        )
+
+
+def _dot(left: Array, right: Array) -> Array:
+    _check_vectors("dot", left, right)
+    return np.asarray(left @ right)
+
+
+def _outer(left: Array, right: Array) -> Array:
+    _check_vectors("outer", left, right)
+    return np.outer(left, right)
+
+
+def _of_number(function: Callable[[Array], Array]) -> Callable[[Array], Array]:
+    def compute(value: Array) -> Array:
+        if value.ndim:
+            raise _OperandError(f"this takes a number, not {_describe(value)}")
+        return function(value)
+
+    return compute
+
+
+_OPERATORS: Mapping[type[ast.operator], tuple[str, Callable[..., Array]]] = {
+    ast.Add: ("+", _add),
+    ast.Sub: ("-", lambda left, right: _add(left, -right)),
+    ast.Mult: ("*", _multiply),
+    ast.Div: ("/", _divide),
+    ast.Pow: ("^", _power),
+}
+_FUNCTIONS: Mapping[str, Callable[..., Array]] = {
+    "norm": _norm,
+    "dot": _dot,
+    "outer": _outer,
+    "sqrt": _of_number(np.sqrt),
+    "exp": _of_number(np.exp),
+    "ln": _of_number(np.log),
+    "log": _of_number(np.log),
+    "abs": _of_number(np.abs),
+}

@@ -1,13 +1,13 @@
-"""1.1 and 1.2: which values a query can single out, or average, and how large it has to be.
+"""Tasks 1.1 and 1.2: which values a query can copy or average, and how large it has to be.
 
-A query takes the values of a subset S evenly, and nothing else, in the limit of a large scale, exactly when
-it ties the keys of S and puts every other key below them. Copying is the case of one key in S.
+In the limit of a large scale, a query averages the values of a subset S exactly if it ties the keys of S and
+puts every other key below them. Copying is the case of one key in S.
 
-Such a query exists exactly when no point of the convex hull of the other keys lies in the affine hull of
-the keys of S: for one key, when it lies outside the hull of the others; for two, when the line through them
-passes the hull of the others by, so that they span an edge. A linear programme decides it. If there are
-such queries, the one of unit length with the largest margin points from the nearest point of that hull; if
-there are none, a point that lies in both is the witness.
+Such a query exists exactly if no point of the convex hull of the other keys lies in the affine hull of the
+keys of S: for one key, if it lies outside the hull of the others; for two, if the line through them misses
+the hull of the others, so that they span an edge. A linear programme decides it. If there are such queries,
+the unit vector with the largest margin points away from the nearest point of that hull; if there are none, a
+point that lies in both hulls proves it.
 """
 
 import math
@@ -18,26 +18,45 @@ import numpy as np
 from scipy.optimize import linprog, nnls
 
 from augenmerk.errors import AugenmerkError
-from augenmerk.theory.attention import Array
+from augenmerk.theory.attention import (
+    Array,
+    attend,
+    attention_weights,
+    choose_scale,
+    diameter,
+    orthonormal,
+)
+from augenmerk.theory.results import (
+    Measurement,
+    Result,
+    at_least,
+    at_most,
+    check_sizes,
+    plane_values,
+    radius,
+)
 
 TOLERANCE = 1e-7
-"""Margins below this part of the extent of the keys count as none: the linear programme is no more exact."""
+"""Margins below this part of the extent of the keys count as 0: the linear programme is no more exact."""
+MAX_RANDOM_DIM = 6
+"""The largest dimension of the random keys of 1.2: in many more dimensions every pair spans an edge."""
+ROUNDING = 1e-6
+"""The error that a very large query may make in a tie by rounding."""
 
 
 @dataclass(frozen=True)
 class Reach:
-    """Whether a query exists for a subset of the keys, and the best one or the reason why not."""
+    """Says whether a query exists that averages a subset of the keys: the best one, or why there is none."""
 
     subset: tuple[int, ...]
     query: Array | None
-    """Of unit length, with the largest margin; None if no query will do."""
+    """The unit vector with the largest margin; None if there is no such query."""
     margin: float
-    """How far that query lifts the subset above every other key: 0 if there is none, inf without others."""
+    """How far the query lifts the subset above every other key; 0 without a query, inf without other keys."""
     hull_weights: Array
-    """(m): the convex combination of the other keys that comes nearest to the subset; if there is no query,
-    it hits it."""
+    """(m): the convex combination of the other keys that is nearest to the affine hull of the subset."""
     affine_weights: Array
-    """(m): the affine combination of the keys of the subset that is nearest to it, summing to 1."""
+    """(m): the affine combination of the keys of the subset that is nearest to that point."""
 
     @property
     def possible(self) -> bool:
@@ -45,7 +64,7 @@ class Reach:
 
     @property
     def ceiling(self) -> float:
-        """The most weight that a single key can have under any query; 1 if it can be copied.
+        """The largest weight that any query can give a single key; 1 if it can be copied.
 
         With k_j = sum_i w_i k_i also z_j = sum_i w_i z_i, so exp(z_j) <= sum_i w_i exp(z_i) (exp is convex),
         alpha_j <= sum_i w_i alpha_i <= max(w) (1 - alpha_j).
@@ -57,7 +76,7 @@ class Reach:
 
 
 def reach(keys: Array, subset: Sequence[int]) -> Reach:
-    """What queries can do for the subset, by position, among keys (m, d)."""
+    """Finds the best query that averages a subset, given by position, of the keys (m, d)."""
     keys = np.asarray(keys, np.float64)
     inside = tuple(subset)
     if not inside or len(set(inside)) < len(inside) or not all(0 <= i < len(keys) for i in inside):
@@ -69,13 +88,13 @@ def reach(keys: Array, subset: Sequence[int]) -> Reach:
         raise AugenmerkError(f"key {wrong} has an entry that is not a finite number.")
     keys, extent = _of_extent_one(keys)
     others = [i for i in range(len(keys)) if i not in inside]
-    if not others:  # the query 0 takes all evenly, whatever the keys are
+    if not others:  # the query 0 averages all values
         even = np.full(len(keys), 1 / len(keys))
         return Reach(inside, np.zeros(keys.shape[1]), math.inf, np.zeros(len(keys)), even)
     apart = keys[inside[0]] - keys[others]  # (others, d)
     ties = keys[list(inside[1:])] - keys[inside[0]]
     size = max(float(np.linalg.norm(apart, axis=1).max()), float(np.linalg.norm(ties, axis=1).max(initial=0)))
-    # A query that ties the subset is orthogonal to its differences: only what is orthogonal to them counts.
+    # A query that ties the subset is orthogonal to its differences, so components along them do not count.
     along = _directions(ties, size)
     free = apart - apart @ along.T @ along
     # Not divided by its own size: a subset whose ties leave nothing over has no margin but rounding.
@@ -91,8 +110,10 @@ def reach(keys: Array, subset: Sequence[int]) -> Reach:
 
 
 def _of_extent_one(keys: Array) -> tuple[Array, float]:
-    """The keys moved to the origin and made as large as 1, where no square overflows or vanishes, and how
-    large they were: which queries exist depends on neither."""
+    """Moves the keys to the origin and scales them to extent 1, and returns them with their former extent.
+
+    Which queries exist depends on neither, and no square overflows or vanishes.
+    """
     largest = float(np.abs(keys).max(initial=0.0)) or 1.0
     moved = keys / largest - keys[0] / largest
     extent = float(np.abs(moved).max(initial=0.0)) or 1.0
@@ -100,7 +121,7 @@ def _of_extent_one(keys: Array) -> tuple[Array, float]:
 
 
 def _directions(vectors: Array, size: float) -> Array:
-    """Orthonormal rows that span these vectors."""
+    """Returns orthonormal rows that span the vectors."""
     if not len(vectors):
         return vectors
     _, lengths, rows = np.linalg.svd(vectors, full_matrices=False)
@@ -108,8 +129,8 @@ def _directions(vectors: Array, size: float) -> Array:
 
 
 def _best_box_margin(apart: Array) -> float:
-    """The linear programme: the largest t with q . apart_i >= t for all i and every |q_j| <= 1."""
-    # In coordinates of the span, of which there are no more than keys, however many dimensions there are.
+    """Solves the linear programme: the largest t with q . apart_i >= t for all i and every |q_j| <= 1."""
+    # In coordinates of the span, which has no more dimensions than there are keys.
     left, lengths, _ = np.linalg.svd(apart, full_matrices=False)
     seen = left * lengths
     count, rank = seen.shape
@@ -123,7 +144,7 @@ def _best_box_margin(apart: Array) -> float:
 
 
 def _nearest_in_hull(points: Array) -> Array:
-    """The weights w of the point of the convex hull that is nearest to the origin.
+    """Returns the weights w of the point of the convex hull that is nearest to the origin.
 
     Least squares with w >= 0 for (points^T w, sum w) = (0, 1): for w = s p with p in the simplex this is
     smallest at s = 1 / (1 + |points^T p|^2), where it grows with |points^T p|. So p is exact for every s.
@@ -133,7 +154,7 @@ def _nearest_in_hull(points: Array) -> Array:
 
 
 def _affine(keys: Array, inside: tuple[int, ...], point: Array) -> Array:
-    """Weights over the subset, summing to 1, of the point of its affine hull that is nearest to a point."""
+    """Returns weights over the subset that sum to 1: the point of its affine hull nearest to a point."""
     weights = np.zeros(len(keys))
     first, rest = inside[0], list(inside[1:])
     if rest:
@@ -143,22 +164,22 @@ def _affine(keys: Array, inside: tuple[int, ...], point: Array) -> Array:
 
 
 def distance_from_hull(point: Array, points: Array) -> float:
-    """How far a point is from the convex hull of others: no attention over these gives an output nearer."""
+    """Returns how far a point is from the convex hull of others, which no attention over them undercuts."""
     weights = _nearest_in_hull(np.asarray(points, np.float64) - point)
     return float(np.linalg.norm(weights @ points - point))
 
 
 def leak_bound(keys: int, subset: int, strength: float) -> float:
-    """At most so much weight is outside the subset, where `strength` is scale times margin.
+    """Returns a bound of the weight outside the subset, where `strength` is size of the query times margin.
 
-    Each of the `keys - subset` others has at most exp(-strength) of the weight of each in the subset.
+    Each of the `keys - subset` others has at most exp(-strength) times the weight of each in the subset.
     """
     beside = (keys - subset) * math.exp(-strength) if strength < 700 else 0.0
     return beside / (subset + beside)
 
 
 def strength_needed(keys: int, subset: int, leak: float) -> float:
-    """The least scale times margin that bounds the leak so: ln((m - n)(1 - eps) / (n eps))."""
+    """Returns the least size of the query times margin for this leak: ln((m - n)(1 - eps) / (n eps))."""
     if not 0 < leak < 1:
         raise AugenmerkError(f"an error of {leak:g} cannot be aimed at: choose one between 0 and 1.")
     if keys == subset:
@@ -167,8 +188,204 @@ def strength_needed(keys: int, subset: int, leak: float) -> float:
 
 
 def tied_weight(keys: int, subset: int, strength: float) -> float:
-    """The exact weight of each key of the subset, orthonormal keys, q = c * their sum: s = c * scale.
+    """Returns the exact weight of each key of the subset, e^s / (n e^s + m - n), with s = c * scale.
 
-    e^s / (n e^s + m - n)
+    The keys are orthonormal, and q = c times the sum over the subset.
     """
     return 1 / (subset + (keys - subset) * math.exp(-strength))
+
+
+@dataclass(frozen=True)
+class CopyingPicture:
+    keys: Array
+    reaches: tuple[Reach, ...]
+    scale: float
+    eps: float
+
+
+def run_copying(
+    keys: int = 8,
+    dim: int = 2,
+    c: float | None = None,
+    eps: float = 0.01,
+    samples: int = 20,
+    seed: int = 1,
+    scale: float | None = None,
+) -> Result:
+    """Runs 1.1 on `samples` sets of random keys, of which the first is shown."""
+    check_sizes(keys, dim, samples, least=(2, 1, 1), most=(200, 200, 1000), most_numbers=100_000, c=c)
+    scale = choose_scale(scale, dim)
+    values = plane_values(keys)
+    rng = np.random.default_rng(seed)
+    sets: list[tuple[Array, tuple[Reach, ...]]] = []
+    copied, highest, errors, bounds = [], [], [], []
+    for _ in range(samples):
+        points = rng.standard_normal((keys, dim))
+        reaches = tuple(reach(points, [j]) for j in range(keys))
+        sets.append((points, reaches))
+        for j, found in enumerate(reaches):
+            if found.query is None:
+                highest.append(_highest_weight(points, j, rng, scale) / found.ceiling)
+                continue
+            size = _size_needed(found, keys, eps, scale) if c is None else c
+            weights, output = attend(size * found.query, points, values, scale)
+            leak = leak_bound(keys, 1, size * scale * found.margin)
+            copied.append(float(weights[j] / (1 - leak)))
+            errors.append(float(np.linalg.norm(output - values[j])))
+            bounds.append(leak * radius(values, values[j]))
+    points, reaches = sets[0]
+    shown, found = next((j, found) for j, found in enumerate(reaches) if found.possible)
+    assert found.query is not None
+    size = _size_needed(found, keys, eps, scale) if c is None else c
+    weights, output = attend(size * found.query, points, values, scale)
+    floor = 1 - leak_bound(keys, 1, size * scale * found.margin)
+    worst = int(np.argmax(errors))
+    return Result(
+        task="1.1",
+        title="Copying one value",
+        claim="a = v_j in the limit exactly if k_j lies outside the convex hull of the other keys; then "
+        "alpha_j >= 1 - eps once c margin scale >= ln((m-1)(1-eps)/eps). A key inside, k_j = sum w_i "
+        "k_i, never gets more than max(w)/(1 + max(w)), whatever the query.",
+        construction="q = c q_j, q_j the unit vector from the nearest point of that hull to k_j; for "
+        f"k_{shown + 1}: margin {found.margin:.3f}, c = {size:.1f}",
+        measures=(
+            at_least(f"weight on k_{shown + 1}", float(weights[shown]), floor),
+            at_least("any reachable key: least weight / its bound", min(copied), 1.0),
+            at_most("any hidden key: most weight / its ceiling", max(highest, default=0.0), 1.0),
+            at_most("largest error of an output", errors[worst], bounds[worst]),
+        ),
+        weights=weights,
+        output=output,
+        error=errors[worst],
+        bound=bounds[worst],
+        settings=_settings(keys, dim, c, eps, samples, seed, scale),
+        remarks=(
+            _describe_hidden(reaches),
+            f"In {samples} such sets of keys: {len(copied)} can be copied, {len(highest)} cannot.",
+        ),
+        picture=lambda: CopyingPicture(points, reaches, scale, eps),
+    )
+
+
+def _size_needed(found: Reach, keys: int, eps: float, scale: float) -> float:
+    return strength_needed(keys, 1, eps) / (scale * found.margin)
+
+
+def _describe_hidden(reaches: tuple[Reach, ...]) -> str:
+    hidden = [j for j, found in enumerate(reaches) if not found.possible]
+    if not hidden:
+        return "Every key shown can be copied."
+    j = hidden[0]
+    mix = " + ".join(f"{w:.2f} k_{i + 1}" for i, w in enumerate(reaches[j].hull_weights) if w > 0.005)
+    names = ", ".join(f"k_{i + 1}" for i in hidden)
+    return (
+        f"Of the keys shown {names} cannot be copied: k_{j + 1} = {mix}, so that its weight is at most "
+        f"{reaches[j].ceiling:.3f}."
+    )
+
+
+def _highest_weight(keys: Array, j: int, rng: np.random.Generator, scale: float) -> float:
+    """Returns the largest weight that any of many queries of all sizes gives to a key."""
+    queries = rng.standard_normal((400, keys.shape[1])) * 10 ** rng.uniform(-1, 3, size=(400, 1))
+    return float(attention_weights(queries, keys, scale)[:, j].max())
+
+
+def _settings(
+    keys: int, dim: int, c: float | None, eps: float, samples: int, seed: int, scale: float
+) -> dict[str, float | None]:
+    sizes = {"keys": keys, "dim": dim, "c": c, "eps": eps}
+    return {**sizes, "samples": samples, "seed": seed, "scale": scale}
+
+
+@dataclass(frozen=True)
+class AveragingPicture:
+    keys: Array  # (m, d), orthonormal
+    c: float
+    scale: float
+    seed: int
+
+
+def run_averaging(
+    keys: int = 8,
+    dim: int = 64,
+    c: float | None = None,
+    eps: float = 0.01,
+    samples: int = 200,
+    seed: int = 1,
+    scale: float | None = None,
+) -> Result:
+    """Runs 1.2 on orthonormal keys, and on the first two of `samples` sets of random keys."""
+    check_sizes(
+        keys,
+        dim,
+        samples,
+        least=(3, keys, 1),
+        most=(500, 4096, 10_000),
+        most_numbers=5_000_000,
+        c=c,
+    )
+    scale = choose_scale(scale, dim)
+    rng = np.random.default_rng(seed)
+    values = plane_values(keys)
+    points = orthonormal(keys, dim, rng)
+    c = strength_needed(keys, 2, eps) / scale if c is None else c
+    s = c * scale
+    weights, output = attend(c * (points[0] + points[1]), points, values, scale)
+    elsewhere = float(1 - weights[:2].sum())
+    exact = tied_weight(keys, 2, s)
+    error = float(np.linalg.norm(output - values[:2].mean(axis=0)))
+    bound = (1 - 2 * exact) * diameter(values)
+    best = reach(points, (0, 1))
+    ties, leaks, gaps = _average_random_pairs(keys, samples, rng, eps)
+    return Result(
+        task="1.2",
+        title="Averaging two values",
+        claim="For orthonormal keys q = c (k_a + k_b) gives alpha_a = alpha_b = e^s/(2 e^s + m - 2), s = "
+        "c scale. For any keys, two can be averaged exactly if they span an edge of the hull.",
+        construction=f"q = c (k_a + k_b), c = {c:.1f} (s = {s:.2f}), {keys} orthonormal keys in {dim} "
+        "dimensions",
+        measures=(
+            Measurement("alpha_a", float(weights[0]), exact),
+            Measurement("alpha_b", float(weights[1]), exact),
+            at_most("weight elsewhere", elsewhere, leak_bound(keys, 2, s)),
+            at_most("error of the output", error, bound),
+            Measurement("margin of the best unit query", best.margin, math.sqrt(1 / 2 + 1 / (keys - 2))),
+            at_most("random keys, an edge: |alpha_a - alpha_b|", max(ties, default=0.0), ROUNDING),
+            at_most("random keys, an edge: weight elsewhere", max(leaks, default=0.0), eps),
+            at_most("random keys, no edge: gap of the witness", max(gaps, default=0.0), ROUNDING),
+        ),
+        weights=weights,
+        output=output,
+        error=error,
+        bound=bound,
+        settings=_settings(keys, dim, c, eps, samples, seed, scale),
+        remarks=(
+            f"In {samples} sets of {keys} random keys in 2 to {MAX_RANDOM_DIM} dimensions the first two "
+            f"could be averaged {len(ties)} times; for the others there is a witness, a point of the line "
+            "through them in the hull of the rest.",
+        ),
+        picture=lambda: AveragingPicture(points, c, scale, seed),
+    )
+
+
+def _average_random_pairs(
+    keys: int, samples: int, rng: np.random.Generator, eps: float
+) -> tuple[list[float], list[float], list[float]]:
+    """Averages the first two of random keys.
+
+    Returns |alpha_a - alpha_b| and the weight elsewhere for each set where a query exists, and the distance
+    between the two combinations that should be the same point where none does.
+    """
+    ties, leaks, gaps = [], [], []
+    for _ in range(samples):
+        points = rng.standard_normal((keys, rng.integers(2, MAX_RANDOM_DIM + 1)))
+        found = reach(points, (0, 1))
+        if found.query is None:
+            gap = found.hull_weights @ points - found.affine_weights @ points
+            gaps.append(float(np.linalg.norm(gap)))
+            continue
+        c = strength_needed(keys, 2, eps) / found.margin
+        weights = attention_weights(c * found.query, points, 1.0)
+        ties.append(float(abs(weights[0] - weights[1])))
+        leaks.append(float(1 - weights[:2].sum()))
+    return ties, leaks, gaps

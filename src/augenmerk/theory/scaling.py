@@ -8,13 +8,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from augenmerk.theory.attention import Array, entropy, softmax, usual_scale
-from augenmerk.theory.noise import chunks
+from augenmerk.theory.attention import Array, attend, choose_scale, entropy, softmax
+from augenmerk.theory.noise import chunk_sizes
+from augenmerk.theory.results import Measurement, Result, check_sizes, plane_values
+
+DIMENSIONS = (4, 8, 16, 32, 64, 128, 256, 512, 1024)
+EXPECTED_SAMPLES = 20_000
 
 
 @dataclass(frozen=True)
 class Saturation:
-    """What m random keys of d dimensions do to a random query; means over samples, each with its error."""
+    """Statistics of the attention of random queries to m random keys: means over samples and their errors."""
 
     dimension: int
     scale: float
@@ -22,77 +26,134 @@ class Saturation:
     logit_variance_error: float
     expected_logit_variance: float
     entropy: float
-    """In parts of ln m: 1 is even, 0 is one key alone."""
+    """In units of ln m: 1 if the weights are even, 0 if one key has all the weight."""
     entropy_error: float
     gradient: float
-    """1 - sum alpha_i^2, the trace of d alpha / d logits: how much the weights still answer to the logits."""
+    """1 - sum alpha_i^2, the trace of d alpha / d logits: how much the weights still depend on the logits."""
     gradient_error: float
     largest: float
     """The largest weight."""
-    weights: Array
-    """(m): from the largest to the smallest, averaged so."""
 
 
 def saturation(
-    keys: int, dimension: int, samples: int, chance: np.random.Generator, scale: float | None = None
+    keys: int, dimension: int, samples: int, rng: np.random.Generator, scale: float | None = None
 ) -> Saturation:
-    """Measures `samples` random queries, each with keys of its own; `scale` as in `attend`."""
-    chosen = usual_scale(dimension) if scale is None else scale
-    logits = np.concatenate(
-        [
-            np.einsum(
-                "nd,nmd->nm",
-                chance.standard_normal((size, dimension)),
-                chance.standard_normal((size, keys, dimension)),
-            )
-            for size in chunks(samples, keys * dimension)
-        ]
-    )
-    logits *= chosen
+    """Measures `samples` random queries, each with random keys of its own; `scale` is as in `attend`."""
+    scale = choose_scale(scale, dimension)
+    products = []
+    for size in chunk_sizes(samples, keys * dimension):
+        queries = rng.standard_normal((size, dimension))
+        products.append(np.einsum("nd,nmd->nm", queries, rng.standard_normal((size, keys, dimension))))
+    logits = np.concatenate(products) * scale
     weights = softmax(logits)
-    # Around the true mean, which is 0; the logits of a sample share a query, so the samples are what is
-    # independent.
+    # The true mean is 0. Logits of one sample share a query, so only the samples are independent.
     variances = (logits**2).mean(axis=1)
     evenness = entropy(weights) / np.log(keys)
     gradients = 1 - (weights**2).sum(axis=1)
     return Saturation(
         dimension=dimension,
-        scale=chosen,
+        scale=scale,
         logit_variance=float(variances.mean()),
-        logit_variance_error=math.sqrt(_variance_of_variances(keys, dimension, chosen) / samples),
-        expected_logit_variance=dimension * chosen**2,
+        logit_variance_error=math.sqrt(_variance_of_variances(keys, dimension, scale) / samples),
+        expected_logit_variance=dimension * scale**2,
         entropy=float(evenness.mean()),
         entropy_error=_error(evenness),
         gradient=float(gradients.mean()),
         gradient_error=_error(gradients),
         largest=float(weights.max(axis=1).mean()),
-        weights=np.sort(weights, axis=1)[:, ::-1].mean(axis=0),
     )
 
 
 def expected_saturation(
-    keys: int, dimension: int, scale: float, samples: int, chance: np.random.Generator
+    keys: int, dimension: int, scale: float, samples: int, rng: np.random.Generator
 ) -> tuple[Array, Array]:
-    """Entropies (in parts of ln m) and gradients of samples that are drawn without queries and keys.
+    """Returns entropies (in units of ln m) and gradients of logits that are drawn without queries and keys.
 
     Given the query, logits are independent and N(0, |q|^2 scale^2), and |q|^2 is chi-squared with d degrees.
     """
-    deviations = scale * np.sqrt(chance.chisquare(dimension, size=(samples, 1)))
-    weights = softmax(deviations * chance.standard_normal((samples, keys)))
+    deviations = scale * np.sqrt(rng.chisquare(dimension, size=(samples, 1)))
+    weights = softmax(deviations * rng.standard_normal((samples, keys)))
     return entropy(weights) / np.log(keys), 1 - (weights**2).sum(axis=1)
 
 
 def _variance_of_variances(keys: int, dimension: int, scale: float) -> float:
-    """Of the mean of m squared logits |q| scale g_i, which share |q|: exact, where few samples would "
-    "deceive."""
+    """Returns the exact variance of the mean of m squared logits |q| scale g_i, which share |q|."""
     return scale**4 * (2 * dimension + (dimension**2 + 2 * dimension) * 2 / keys)
 
 
-def softmax_jacobian(weights: Array) -> Array:
-    """d alpha_i / d z_j = alpha_i (1[i = j] - alpha_j)."""
-    return np.asarray(np.diag(weights) - np.outer(weights, weights))
-
-
 def _error(samples: Array) -> float:
-    """The standard error of their mean."""
+    """Returns the standard error of the mean."""
     return float(samples.std(ddof=1) / np.sqrt(len(samples)))
+
+
+@dataclass(frozen=True)
+class ScalingPicture:
+    scaled: list[Saturation]
+    unscaled: list[Saturation]
+    keys: int
+
+
+def run_scaling(keys: int = 32, dim: int = 1024, samples: int = 200, seed: int = 1) -> Result:
+    """Compares logits and weights with and without 1/sqrt(d), for dimensions up to `dim`."""
+    check_sizes(keys, dim, samples, least=(2, 1, 10))
+    dimensions = [*(d for d in DIMENSIONS if d < dim), dim]
+    rng = np.random.default_rng(seed)
+    scaled = [saturation(keys, d, samples, rng) for d in dimensions]
+    unscaled = [saturation(keys, d, samples, rng, 1.0) for d in dimensions]
+    query, points = rng.standard_normal(dim), rng.standard_normal((keys, dim))
+    weights, output = attend(query, points, plane_values(keys))
+    last, last_unscaled = scaled[-1], unscaled[-1]
+    vanishes = last_unscaled.gradient <= last.gradient / 2
+    return Result(
+        task="scaling",
+        title="Why 1/sqrt(d)",
+        claim="For entries of variance 1, Var(q.k) = d: without the 1/sqrt(d) logits grow with the "
+        "dimension, the weights go to one key and the gradient of the softmax vanishes; with it nothing "
+        "depends on d.",
+        construction=f"{samples} random queries with {keys} random keys each, in {dimensions[0]} to {dim} "
+        "dimensions",
+        measures=(
+            *(
+                Measurement(f"variance of a logit, d = {dim}, {form}", variance, expected, error)
+                for form, variance, expected, error in (
+                    ("with", last.logit_variance, 1.0, last.logit_variance_error),
+                    ("without", last_unscaled.logit_variance, float(dim), last_unscaled.logit_variance_error),
+                )
+            ),
+            *_compare_with_normal_logits(last, keys, "with", samples, rng),
+            *_compare_with_normal_logits(last_unscaled, keys, "without", samples, rng),
+        ),
+        weights=weights,
+        output=output,
+        error=abs(last.logit_variance - 1),
+        bound=4 * last.logit_variance_error,
+        settings={"keys": keys, "dim": dim, "samples": samples, "seed": seed},
+        remarks=(
+            f"Without it the largest weight is {unscaled[0].largest:.3f} at d = {dimensions[0]} and "
+            f"{last_unscaled.largest:.3f} at d = {dim}; with it {scaled[0].largest:.3f} and "
+            f"{last.largest:.3f}.",
+        ),
+        refuted=""
+        if vanishes
+        else f"in {dim} dimensions the gradient without it is still {last_unscaled.gradient:.2f}, with it "
+        f"{last.gradient:.2f} (less than half should be left)",
+        picture=lambda: ScalingPicture(scaled, unscaled, keys),
+    )
+
+
+def _compare_with_normal_logits(
+    measured: Saturation, keys: int, form: str, samples: int, rng: np.random.Generator
+) -> list[Measurement]:
+    """Compares entropy and gradient with those of independent normal logits."""
+    drawn = expected_saturation(keys, measured.dimension, measured.scale, EXPECTED_SAMPLES, rng)
+    measures = []
+    for name, value, error, expected in (
+        (f"evenness (entropy / ln m), {form}", measured.entropy, measured.entropy_error, drawn[0]),
+        (f"gradient 1 - sum alpha^2, {form}", measured.gradient, measured.gradient_error, drawn[1]),
+    ):
+        # The error of few samples is itself uncertain: that of the many replaces it if it is larger.
+        deviation = float(expected.std())
+        error = max(error, deviation / math.sqrt(samples))
+        error = math.hypot(error, deviation / math.sqrt(EXPECTED_SAMPLES))
+        measures.append(Measurement(name, value, float(expected.mean()), error))
+    return measures

@@ -1,12 +1,13 @@
-"""1.6 and 1.7: self-attention over inputs that are sums of orthogonal parts.
+"""Tasks 1.6 and 1.7: self-attention over inputs that are sums of orthogonal parts.
 
     x_1 = u_d + u_b,  x_2 = u_a,  x_3 = u_c + u_b        u orthogonal, each of length B
 
-Everything here is written in coefficients over the parts: an input is a row of 0s and 1s, and a matrix M
-stands for sum_rs M_rs u_r u_s^T / B^2, so that it maps u_s to M_rs u_r. Such an answer is one for all parts
-at once. There is no 1/sqrt(d) in these two tasks.
+Inputs and matrices are written as coefficients over the parts: an input is a row of 0s and 1s, and a matrix
+M stands for sum_rs M_rs u_r u_s^T / B^2, so that it maps u_s to M_rs u_r. Such an answer holds for any choice
+of the parts. There is no 1/sqrt(d) in these two tasks.
 """
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, groupby, product
@@ -15,17 +16,21 @@ import numpy as np
 from scipy.optimize import linprog
 
 from augenmerk.errors import AugenmerkError
-from augenmerk.theory.attention import Array, softmax
+from augenmerk.theory.attention import Array, diameter, orthonormal, softmax
+from augenmerk.theory.reach import distance_from_hull
+from augenmerk.theory.results import Measurement, Result, at_most, check_sizes, radius
 
 PARTS = "abcd"
 INPUTS = np.array([[0, 1, 0, 1], [1, 0, 0, 0], [0, 1, 1, 0]], dtype=np.float64)
 """x_1, x_2, x_3 over u_a, u_b, u_c, u_d."""
 U_A, U_B, U_C, U_D = np.eye(4)
 WANTED: Mapping[int, Array] = {0: U_B - U_C, 1: U_B}
-"""1.7: what the first two outputs should be."""
-
-MOST_CHOICES = 20_000
-"""The solver tries every choice of which inputs an output is made of, so there must not be too many."""
+"""What the first two outputs should be in 1.7."""
+MAX_CHOICES = 20_000
+"""The solver tries every choice of the inputs that an output is made of, so there must not be too many."""
+TOLERANCE = 0.05
+"""The claims hold if an output is this near to what it should be, in units of B."""
+USUAL_B = 4.0
 
 
 @dataclass(frozen=True)
@@ -37,7 +42,6 @@ class Projections:
     V: Array
 
 
-IDENTITY = Projections(np.eye(4), np.eye(4), np.eye(4))
 PUBLISHED = Projections(
     K=np.eye(4),
     Q=np.outer(U_D, U_A) + np.outer(U_C, U_D),
@@ -47,18 +51,18 @@ PUBLISHED = Projections(
 
 
 def in_space(matrix: Array, parts: Array) -> Array:
-    """sum_rs M_rs u_r u_s^T / B^2, for parts (p, d) that are orthogonal and of one length."""
+    """Returns sum_rs M_rs u_r u_s^T / B^2 for parts (p, d) that are orthogonal and of one length."""
     return np.asarray(parts.T @ matrix @ parts / (parts[0] @ parts[0]))
 
 
 def self_attend(inputs: Array, K: Array, Q: Array, V: Array, scale: float = 1.0) -> tuple[Array, Array]:
-    """Weights (m, m), a row for each query, and outputs (m, d), for inputs (m, d)."""
+    """Returns the weights (m, m), a row for each query, and the outputs (m, d) for inputs (m, d)."""
     weights = softmax((inputs @ Q.T) @ (inputs @ K.T).T * scale)
     return weights, weights @ (inputs @ V.T)
 
 
 def with_bystanders(inputs: Array, count: int) -> Array:
-    """More inputs up to `count`, each a part of its own that nothing else contains."""
+    """Adds inputs up to `count`, each of which is a part that no other input contains."""
     beside = count - len(inputs)
     if beside < 0:
         raise AugenmerkError(f"this task has {len(inputs)} inputs of its own: --keys {len(inputs)} or more.")
@@ -69,20 +73,20 @@ def with_bystanders(inputs: Array, count: int) -> Array:
 
 
 def solve(inputs: Array, wanted: Mapping[int, Array]) -> Projections | None:
-    """K, Q, V over the parts so that the wanted outputs come about as the parts grow long; None if no
-    choice makes each of them a copy, or a plain average, of values.
+    """Finds K, Q and V over the parts that give the wanted outputs in the limit of long parts.
 
-    inputs (m, p) over the parts, wanted[i] (p) for some of the positions. K is the identity, without loss:
-    only Q^T K matters. Of all solutions that a choice permits, the sparsest in the sense of the sum of
-    |entries| is taken, which is why it can be read; plain copies are preferred to averages.
+    Returns None if no choice makes each output a copy, or an average, of values. `inputs` (m, p) and
+    `wanted[i]` (p), for some positions i, are coefficients over the parts. K is the identity without loss of
+    generality, as only Q^T K matters. Of all solutions, the one with the smallest sum of |entries| is taken,
+    because it is easy to read; copies are preferred to averages.
     """
     inputs = np.asarray(inputs, np.float64)
     positions = sorted(wanted)
     outputs = np.stack([np.asarray(wanted[i], np.float64) for i in positions])
-    if (2 ** len(inputs) - 1) ** len(positions) > MOST_CHOICES:
+    if (2 ** len(inputs) - 1) ** len(positions) > MAX_CHOICES:
         raise AugenmerkError(
             f"{len(inputs)} inputs and {len(positions)} wanted outputs are too many for the solver: there "
-            f"are more than {MOST_CHOICES:,} ways to make the outputs from the inputs."
+            f"are more than {MAX_CHOICES:,} ways to make the outputs from the inputs."
         )
     for alike in _choices(len(inputs), len(positions)):
         found = []
@@ -98,11 +102,11 @@ def solve(inputs: Array, wanted: Mapping[int, Array]) -> Projections | None:
 
 
 Sources = tuple[tuple[int, ...], ...]
-"""For each wanted output, the inputs that it is the average of."""
+"""For each wanted output, the inputs whose values it averages."""
 
 
 def _choices(inputs: int, outputs: int) -> Iterator[list[Sources]]:
-    """All there are, those that need equally many inputs together, fewest first."""
+    """Yields all choices in groups that use equally many inputs, those with the fewest first."""
     subsets = [s for size in range(1, inputs + 1) for s in combinations(range(inputs), size)]
 
     def size(choice: Sources) -> int:
@@ -113,7 +117,7 @@ def _choices(inputs: int, outputs: int) -> Iterator[list[Sources]]:
 
 
 def _sparsest_map(inputs: Array, outputs: Array) -> Array | None:
-    """The matrix M with M inputs_i = outputs_i and the smallest sum of |entries|; None if there is none."""
+    """Returns the matrix M with M inputs_i = outputs_i and the smallest sum of |entries|, or None."""
     rows = []
     for values in outputs.T:  # one row of M at a time: M_r . inputs_i = outputs_ir
         row = _smallest(equal=inputs, equal_to=values)
@@ -124,7 +128,7 @@ def _sparsest_map(inputs: Array, outputs: Array) -> Array | None:
 
 
 def _queries(inputs: Array, positions: Sequence[int], sources: Sources) -> Array | None:
-    """Q with (Q x_i) . x_j tied over the sources of each i, and at least 1 larger there than elsewhere."""
+    """Returns Q with (Q x_i) . x_j tied over the sources of each i, and at least 1 larger than elsewhere."""
     size = inputs.shape[1]
     tied: list[Array] = []
     above: list[Array] = []
@@ -144,9 +148,9 @@ def _queries(inputs: Array, positions: Sequence[int], sources: Sources) -> Array
 
 
 def _smallest(equal: Array, equal_to: Array, at_least_one: Array | None = None) -> Array | None:
-    """The x of smallest sum |x_i| with equal x = equal_to and at_least_one x >= 1, as a linear programme."""
-    # x = plus - minus, both at least 0. Of solutions equally small, the later entries cost a little more, so
-    # that the same one is found whatever the solver's version.
+    """Returns the x with the smallest sum |x_i|, equal x = equal_to and at_least_one x >= 1, or None."""
+    # A linear programme with x = plus - minus, both at least 0. Later entries cost a little more, so that of
+    # equally small solutions every version of the solver finds the same.
     count = equal.shape[1]
     costs = 1 + 1e-3 * np.arange(count) / count
     limits = None if at_least_one is None else np.hstack([-at_least_one, at_least_one])
@@ -164,7 +168,7 @@ def _smallest(equal: Array, equal_to: Array, at_least_one: Array | None = None) 
 
 
 def as_formula(matrix: Array, names: Sequence[str] = PARTS) -> str:
-    """'(u_b u_b^T - u_c u_c^T)/B^2'; 'I' for the identity."""
+    """Writes a matrix over the parts as '(u_b u_b^T - u_c u_c^T)/B^2', and the identity as 'I'."""
     if np.allclose(matrix, np.eye(len(matrix))):
         return "I"
     terms = ""
@@ -178,7 +182,7 @@ def as_formula(matrix: Array, names: Sequence[str] = PARTS) -> str:
 
 
 def as_sum(coefficients: Array, names: Sequence[str] = PARTS, digits: int = 2) -> str:
-    """'u_b - u_c': a vector over the parts, entries that round to nothing left out."""
+    """Writes a vector over the parts as 'u_b - u_c', without the entries that round to 0."""
     terms = ""
     for name, value in zip(names, coefficients, strict=False):
         rounded = round(float(value), digits)
@@ -188,3 +192,152 @@ def as_sum(coefficients: Array, names: Sequence[str] = PARTS, digits: int = 2) -
         sign = ("-" if rounded < 0 else "") if not terms else (" - " if rounded < 0 else " + ")
         terms += f"{sign}{size}u_{name}"
     return terms or "0"
+
+
+@dataclass(frozen=True)
+class SelfAttentionPicture:
+    B: float
+    inputs: int
+    """How many inputs there were; the first three are shown."""
+
+
+def run_without_projections(
+    keys: int = 3, dim: int = 16, B: float | None = None, samples: int = 20, seed: int = 1
+) -> Result:
+    """Runs 1.6: q = k = v = x, for parts of length B."""
+    B, all_parts = _draw_parts(keys, dim, B, samples, seed)
+    inputs, eye = with_bystanders(INPUTS, keys), np.eye(dim)
+    leak = (keys - 1) / (math.exp(B**2) + keys - 1)
+    others = 1 + (keys - 2) * math.exp(-(B**2))
+    leak_added = others / (math.exp(B**2) + others)
+    errors, bounds, self_weights, added_weights, added_errors, distances = [], [], [], [], [], []
+    for parts in all_parts:
+        x = inputs @ parts
+        weights, outputs = self_attend(x, eye, eye, eye)
+        errors.append(float(np.linalg.norm(outputs[1] - parts[0])))
+        bounds.append(leak * radius(x, x[1]))
+        self_weights.append(float(weights[1, 1]))
+        for addition in (parts[3], parts[2]):
+            other = x.copy()
+            other[1] += addition
+            weights, outputs = self_attend(other, eye, eye, eye)
+            added_weights.append(float(weights[1, 1]))
+            added_errors.append(float(np.linalg.norm(outputs[1] - other[1])))
+            distances.append(distance_from_hull(parts[1], other) / B)
+    worst = int(np.argmax(errors))
+    parts, x = all_parts[0], inputs @ all_parts[0]
+    weights, outputs = self_attend(x, eye, eye, eye)
+    return Result(
+        task="1.6",
+        title="Self-attention without projections",
+        claim="x_1 = u_d + u_b, x_2 = u_a, x_3 = u_c + u_b, q = k = v = x, no 1/sqrt(d): c_2 = u_a in "
+        "the limit of long parts. Adding u_d or u_c to x_2 cannot give u_b: x_2 then attends to itself, "
+        "c_2 = x_2.",
+        construction=_construction(B, dim, samples),
+        measures=(
+            Measurement("weight of x_2 on itself", min(self_weights), 1 - leak),
+            at_most("distance of c_2 from u_a", errors[worst], bounds[worst]),
+            Measurement("u_d or u_c added: weight on itself", min(added_weights), 1 - leak_added),
+            at_most("... distance of c_2 from x_2", max(added_errors), leak_added * (radius(x, x[1]) + B)),
+            Measurement(
+                "... least distance to u_b of any weights / B", min(distances), _least_distance(keys - 3)
+            ),
+        ),
+        weights=weights[1],
+        output=outputs[1],
+        error=errors[worst],
+        bound=bounds[worst],
+        settings={"keys": keys, "dim": dim, "B": B, "samples": samples, "seed": seed, "scale": 1.0},
+        remarks=(
+            f"c_2 = {as_sum(parts[:4] @ outputs[1] / B**2)}. An output is a convex combination of the "
+            f"inputs, and u_b is {distance_from_hull(parts[1], x) / B:.3f} B away from all "
+            f"of these ({min(distances):.3f} B with u_d or u_c added to x_2): no queries and keys could "
+            "give it without a V.",
+        ),
+        refuted=_refute_short_parts(B, errors[worst], "c_2 is", "u_a"),
+        picture=lambda: SelfAttentionPicture(B, keys),
+    )
+
+
+def _least_distance(alone: int) -> float:
+    """Returns how near the hull of u_d + u_b, u_c + u_b and `alone` inputs of one part comes to u_b, over B.
+
+    With weights w, w on the first two and the rest evenly on the others the square of the distance is
+    2 w^2 + (1 + 1/n)(1 - 2w)^2, smallest at w = k / (1 + 2k) with k = 1 + 1/n.
+    """
+    k = math.inf if alone == 0 else 1 + 1 / alone
+    return math.sqrt(1 / (1 / k + 2))
+
+
+def run_with_projections(
+    keys: int = 3, dim: int = 16, B: float | None = None, samples: int = 20, seed: int = 1
+) -> Result:
+    """Runs 1.7: K, Q and V that make c_1 = u_b - u_c and c_2 = u_b, published and found by the solver."""
+    B, all_parts = _draw_parts(keys, dim, B, samples, seed)
+    inputs = with_bystanders(INPUTS, keys)
+    leak = (keys - 1) / (math.exp(B**2) + keys - 1)
+    found = solve(INPUTS, WANTED)
+    assert found is not None
+
+    def attend_with(answer: Projections, parts: Array) -> tuple[Array, Array, Array]:
+        """Returns weights, outputs and values."""
+        Q, V = in_space(answer.Q, parts[:4]), in_space(answer.V, parts[:4])
+        x = inputs @ parts
+        return *self_attend(x, np.eye(dim), Q, V), x @ V.T
+
+    error, bound = [0.0, 0.0], [0.0, 0.0]
+    for n, answer in enumerate((PUBLISHED, found)):
+        for parts in all_parts:
+            _, outputs, values = attend_with(answer, parts)
+            wrong = [float(np.linalg.norm(outputs[i] - u @ parts[:4])) for i, u in WANTED.items()]
+            error[n], bound[n] = max(error[n], *wrong), max(bound[n], leak * diameter(values))
+    weights, outputs, _ = attend_with(PUBLISHED, all_parts[0])
+    c_1, c_2 = (as_sum(all_parts[0][:4] @ output / B**2) for output in outputs[:2])
+    return Result(
+        task="1.7",
+        title="Self-attention with K, Q and V",
+        claim="V = (u_b u_b^T - u_c u_c^T)/B^2, K = I, Q = (u_d u_a^T + u_c u_d^T)/B^2 make c_1 = u_b - "
+        "u_c and c_2 = u_b in the limit of long parts: x_2 asks for u_d, which x_1 has, x_1 for u_c, "
+        "which x_3 has.",
+        construction=_construction(B, dim, samples),
+        measures=(
+            Measurement("weight of x_1 on x_3", float(weights[0, 2]), 1 - leak),
+            Measurement("weight of x_2 on x_1", float(weights[1, 0]), 1 - leak),
+            at_most("distance of c_1, c_2 from what is wanted", error[0], bound[0]),
+            at_most("... with the K, Q, V of the solver", error[1], bound[1]),
+        ),
+        weights=weights[1],
+        output=outputs[1],
+        error=error[0],
+        bound=bound[0],
+        settings={"keys": keys, "dim": dim, "B": B, "samples": samples, "seed": seed, "scale": 1.0},
+        remarks=(
+            f"c_1 = {c_1}, c_2 = {c_2}.",
+            f"The solver finds K = {as_formula(found.K)}, Q = {as_formula(found.Q)}, V = "
+            f"{as_formula(found.V)}.",
+        ),
+        refuted=_refute_short_parts(B, error[0], "c_1 or c_2 is", "what it should be"),
+        picture=lambda: SelfAttentionPicture(B, keys),
+    )
+
+
+def _construction(B: float, dim: int, samples: int) -> str:
+    return f"u orthogonal, of length B = {B:g}, in {dim} dimensions; {samples} random choices of them"
+
+
+def _refute_short_parts(B: float, error: float, output: str, wanted: str) -> str:
+    if error <= TOLERANCE * B:
+        return ""
+    return (
+        f"parts of length {B:g} are too short, {output} {error / B:.2f} B away from {wanted} (up to "
+        f"{TOLERANCE:g} B is near)"
+    )
+
+
+def _draw_parts(keys: int, dim: int, B: float | None, samples: int, seed: int) -> tuple[float, list[Array]]:
+    """Returns B and orthogonal parts of that length: four, and one for each input beyond the third."""
+    B = USUAL_B if B is None else B
+    check_sizes(keys, dim, samples, least=(3, keys + 1, 1), most_numbers=1_000_000)
+    if not 0 < B <= 25:
+        raise AugenmerkError(f"--scale {B:g} is impossible: the length B of the parts is between 0 and 25.")
+    return B, [B * orthonormal(keys + 1, dim, np.random.default_rng([seed, n])) for n in range(samples)]

@@ -1,23 +1,15 @@
-"""Text to `Translation`: ids, encoder, search, and back to words with the attention over them."""
+"""Text to translations: tokenizer, encoder, search, and back to words with the attention over them."""
 
-from augenmerk.translate.decoding import Models, TranslatorDecoder, hypotheses_of, load_translator, members
-from augenmerk.translate.ensemble import load_members
-from augenmerk.translate.mbr import least_risk
-from augenmerk.translate.options import Options
-from augenmerk.translate.texts import TextTranslator, load
+from augenmerk.translate.mbr import minimum_bayes_risk
 from augenmerk.translate.translation import END, Translation
+from augenmerk.translate.translator import OnProgress, Translator, load, load_model
 
 __all__ = [
     "END",
-    "Models",
-    "Options",
-    "TextTranslator",
+    "OnProgress",
     "Translation",
-    "TranslatorDecoder",
-    "hypotheses_of",
-    "least_risk",
+    "Translator",
     "load",
-    "load_members",
-    "load_translator",
-    "members",
+    "load_model",
+    "minimum_bayes_risk",
 ]

@@ -1,47 +1,47 @@
-"""Minimum Bayes risk: of many candidates, the one that is most like what the model thinks is right.
+"""Minimum Bayes risk: of many candidates, the one that is most like what the model expects.
 
-The likeliest translation need not be a typical one. So a candidate's worth is its expected chrF, as though
-the right translation were drawn from the candidates themselves, each with its probability: where many good
-ones resemble each other, one of these is chosen, rather than one that stands alone.
+The most likely translation need not be a typical one. So the utility of a candidate is its expected chrF, as
+though the right translation were drawn from the candidates themselves, each with its probability. Where many
+good candidates resemble each other, one of these is chosen, rather than one that stands alone.
 
-- Of a beam's list, the probabilities are the model's own, normalised over the list: the list leaves out what
-  is unlikely, but what stands in it must not count alike, or a beam's last would weigh as much as its first.
-- Samples count alike: what is likely was drawn more often already.
-- The lists of several models weigh alike, whatever their lengths.
-- Texts that are equal are one candidate, however it was split into tokens, and their probabilities are added.
-- What was cut off at the maximum length is no candidate, unless nothing else is there.
+- For a beam's list, the probabilities are the model's own, normalised over the list.
+- Samples have equal probabilities, because likely ones were already drawn more often.
+- The lists of several models have equal weights, whatever their lengths.
+- Candidates with the same text are one candidate, and their probabilities are added.
+- A hypothesis that was cut off at the maximum length is a candidate only if there is no other.
 """
 
 import math
 from collections import defaultdict
 from collections.abc import Sequence
-from typing import NamedTuple
+from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from augenmerk.search import Hypothesis
 from augenmerk.text import Tokenizer
-from augenmerk.translate.chrf import pairwise_chrf
+
+CHRF_ORDERS = 6
+CHRF_BETA = 2
+
+Matrix = NDArray[np.float64]
+Counts = NDArray[np.int64]
 
 
-class Candidate(NamedTuple):
-    """A hypothesis, and what it is worth."""
-
-    hypothesis: Hypothesis
-    """Of those with this text, the likeliest; with the score and the attention of the model that found it."""
-    text: str
-    expected_chrf: float
-
-
-def least_risk(
+def minimum_bayes_risk(
     lists: Sequence[Sequence[Hypothesis]], target: Tokenizer, *, sampled: bool = False
-) -> list[Candidate]:
-    """The candidates of one sentence, a list of each model, the best first. No order of models matters."""
+) -> list[Hypothesis]:
+    """Returns the distinct candidates for one sentence by expected chrF, best first.
+
+    There is one list for each model; their order makes no difference. Each candidate is the most likely
+    hypothesis with its text.
+    """
     shares: dict[str, list[float]] = defaultdict(list)
     likeliest: dict[str, Hypothesis] = {}
     for hypotheses in lists:
         candidates = [each for each in hypotheses if each.finished] or hypotheses
-        probabilities = probabilities_of(candidates, sampled=sampled)
+        probabilities = candidate_probabilities(candidates, sampled=sampled)
         texts = target.decode_batch(each.ids for each in candidates)
         for text, hypothesis, share in zip(texts, candidates, probabilities, strict=True):
             shares[text].append(share / len(lists))
@@ -51,16 +51,67 @@ def least_risk(
     texts = sorted(shares)
     probability = np.array([math.fsum(shares[text]) for text in texts])
     expected = (pairwise_chrf(texts) @ probability).tolist()
-    # Of equals (two candidates of one letter each, say) the likelier.
+    # Among equals (two candidates of one letter each, say) the more likely comes first.
     order = sorted(range(len(texts)), key=lambda i: (-expected[i], -probability[i]))
-    return [Candidate(likeliest[texts[i]], texts[i], expected[i]) for i in order]
+    return [replace(likeliest[texts[i]], expected_chrf=expected[i]) for i in order]
 
 
-def probabilities_of(candidates: Sequence[Hypothesis], *, sampled: bool) -> list[float]:
-    """Of the candidates of one model; they sum to 1."""
+def candidate_probabilities(candidates: Sequence[Hypothesis], *, sampled: bool) -> list[float]:
+    """Returns the probabilities of the candidates of one model, normalised to sum to 1."""
     if sampled:
         return [1 / len(candidates)] * len(candidates)
     highest = max(each.log_probability for each in candidates)
     likelihoods = [math.exp(each.log_probability - highest) for each in candidates]
     total = math.fsum(likelihoods)
     return [likelihood / total for likelihood in likelihoods]
+
+
+def pairwise_chrf(texts: Sequence[str]) -> Matrix:
+    """Returns sentence chrF of all pairs of texts, from 0 to 100: rows are hypotheses, columns references.
+
+    chrF compares n-grams of characters, n = 1 to 6, without white space. Two texts share an n-gram as often
+    as the smaller of its two counts, which is the number of k = 1, 2, ... that neither count is below. So the
+    shared n-grams of all pairs are a sum of matrix products, one for each k. sacrebleu computes the same for
+    one pair at a time, which takes 9 times as long for 10 candidates and 180 times for 50 (measured).
+    """
+    letters = ["".join(text.split()) for text in texts]
+    lengths = np.array([len(each) for each in letters])
+    places = np.arange(lengths.max(initial=0))
+    characters = np.zeros((len(texts), len(places)), dtype=np.int64)
+    # A model may produce half a surrogate pair, which counts as a character like any other.
+    written = np.frombuffer("".join(letters).encode("utf-32-le", "surrogatepass"), dtype=np.uint32)
+    alphabet, characters[places < lengths[:, None]] = np.unique(written, return_inverse=True)
+
+    precision, recall, orders = np.zeros((3, len(texts), len(texts)))
+    grams = characters  # by where they begin
+    for n in range(1, CHRF_ORDERS + 1):
+        if n > 1:
+            grams = grams[:, :-1] * len(alphabet) + characters[:, n - 1 :]
+        there = places[: grams.shape[1]] <= lengths[:, None] - n
+        if not there.any():
+            break
+        distinct, numbers = np.unique(grams[there], return_inverse=True)
+        grams = np.zeros_like(grams)
+        grams[there] = numbers  # small again, so that the next n finds room in 64 bits
+        cells = there.nonzero()[0] * len(distinct) + numbers
+        counts = np.bincount(cells, minlength=len(texts) * len(distinct)).reshape(len(texts), -1)
+        common, total = _shared(counts), there.sum(1)
+        both = (total[:, None] > 0) & (total > 0)
+        precision += np.divide(common, total[:, None], out=np.zeros_like(common), where=both)
+        recall += np.divide(common, total, out=np.zeros_like(common), where=both)
+        orders += both
+    # Over the same orders, so that the F-score of the sums is that of the means, but for this factor.
+    weighed = (CHRF_BETA**2 * precision + recall) * orders
+    return np.divide(
+        100 * (1 + CHRF_BETA**2) * precision * recall, weighed, out=np.zeros_like(weighed), where=weighed > 0
+    )
+
+
+def _shared(counts: Counts) -> Matrix:
+    """Returns the smaller of two counts summed over n-grams: (texts, n-grams) -> (texts, texts)."""
+    total = np.zeros((len(counts), len(counts)))
+    while counts.size:
+        had = (counts > 0).astype(np.float32)  # whole numbers below 2^24: the products are exact
+        total += had @ had.T
+        counts = counts[:, (counts > 1).any(0)] - 1
+    return total

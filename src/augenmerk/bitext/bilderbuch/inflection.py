@@ -1,4 +1,4 @@
-"""How words change: German articles and adjective endings, English plurals and verb forms.
+"""Inflection: German articles and adjective endings, English plurals and verb forms.
 
 Cases are numbered NOMINATIVE, ACCUSATIVE, DATIVE; a phrase agrees as MASCULINE, FEMININE, NEUTER or,
 in the plural, where German has no gender, as PLURAL.
@@ -14,14 +14,14 @@ Paradigm = tuple[tuple[str, str, str], ...]
 
 
 def _paradigm(table: str) -> Paradigm:
-    """Twelve forms, agreement by agreement; "-" for none."""
+    """Returns a paradigm from twelve forms, three cases for each agreement; "-" stands for no word."""
     forms = ["" if form == "-" else form for form in table.split()]
     return tuple((forms[i], forms[i + 1], forms[i + 2]) for i in range(0, 12, 3))
 
 
 DEFINITE = _paradigm("der den dem  die die der  das das dem  die die den")
 RELATIVE = _paradigm("der den dem  die die der  das das dem  die die denen")
-"""The relative pronoun: the article, but for the dative plural."""
+"""The relative pronoun: like the article, except for the dative plural."""
 NO_ARTICLE = _paradigm("- - -  - - -  - - -  - - -")
 
 WEAK = _paradigm("e en en  e e en  e e en  en en en")
@@ -43,14 +43,14 @@ def _unchanging(word: str) -> Paradigm:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Determiner:
-    """A word before the noun, in both languages, and the adjective endings it asks for."""
+    """A word before the noun, in both languages, and the adjective endings that follow it."""
 
     german: Paradigm
     singular: str
     plural: str
     endings: Paradigm
     definite: bool = True
-    """Whether it names something known: this moves objects and the word nicht in the German clause."""
+    """Whether it refers to something known: objects and nicht stand elsewhere in the German clause then."""
 
 
 THE = Determiner(DEFINITE, "the", "the", WEAK)
@@ -65,7 +65,7 @@ MY = Determiner(_like_ein("mein"), "my", "my", MIXED)
 OUR = Determiner(_like_ein("unser"), "our", "our", MIXED)
 NO = Determiner(_like_ein("kein"), "a", "any", MIXED, definite=False)
 NO_MASS = Determiner(_like_ein("kein"), "any", "any", MIXED, definite=False)
-"""kein: English says it with "not", which stands elsewhere: not a hat, not any hats, not any milk."""
+"""kein is "not" in English, which stands elsewhere: not a hat, not any hats, not any milk."""
 INSTRUMENT = Determiner(NO_ARTICLE, "the", "the", STRONG, definite=False)
 """spielt Gitarre, plays the guitar."""
 BARE = Determiner(NO_ARTICLE, "", "", STRONG, definite=False)
@@ -73,22 +73,16 @@ MANY = Determiner(_paradigm("- - -  - - -  - - -  viele viele vielen"), "", "man
 SOME = Determiner(_paradigm("- - -  - - -  - - -  einige einige einigen"), "", "some", STRONG, definite=False)
 NUMBERS = tuple(
     Determiner(_unchanging(german), "", english, STRONG, definite=False)
-    for german, english in (
-        ("zwei", "two"),
-        ("drei", "three"),
-        ("vier", "four"),
-        ("fünf", "five"),
-        ("sechs", "six"),
-        ("sieben", "seven"),
-        ("acht", "eight"),
-        ("neun", "nine"),
-        ("zehn", "ten"),
+    for german, english in zip(
+        "zwei drei vier fünf sechs sieben acht neun zehn".split(),
+        "two three four five six seven eight nine ten".split(),
+        strict=True,
     )
 )
 HIS = Determiner(_like_ein("sein"), "his", "his", MIXED)
 ITS = Determiner(_like_ein("sein"), "its", "its", MIXED)
 SEIN_HER = Determiner(_like_ein("sein"), "her", "her", MIXED)
-"""das Mädchen und sein Hund: grammar says neuter, English says she."""
+"""das Mädchen und sein Hund, the girl and her dog: Mädchen is neuter."""
 HER = Determiner(_like_ein("ihr"), "her", "her", MIXED)
 IHR_ITS = Determiner(_like_ein("ihr"), "its", "its", MIXED)
 THEIR = Determiner(_like_ein("ihr"), "their", "their", MIXED)
@@ -106,12 +100,12 @@ CONTRACTIONS = {
 
 
 def dative_plural(plural: str) -> str:
-    """den Hunden, but den Autos and den Mädchen."""
+    """Returns the dative plural: den Hunden, but den Autos and den Mädchen."""
     return plural if plural.endswith(("n", "s")) else plural + "n"
 
 
 def english_plural(word: str) -> str:
-    """Regular nouns; the others are spelt out in the lexicon."""
+    """Returns the plural of a regular noun; irregular ones are spelt out in the lexicon."""
     if word.endswith(("s", "x", "ch", "sh")):
         return word + "es"
     if word.endswith("y") and word[-2] not in "aeiou":
@@ -120,7 +114,7 @@ def english_plural(word: str) -> str:
 
 
 def english_past(base: str) -> str:
-    """Regular verbs."""
+    """Returns the past of a regular verb."""
     if base.endswith("e"):
         return base + "d"
     if base.endswith("y") and base[-2] not in "aeiou":
@@ -129,14 +123,13 @@ def english_past(base: str) -> str:
 
 
 def english_ing(base: str) -> str:
-    """Regular verbs: hide gives hiding, see gives seeing."""
+    """Returns the -ing form of a regular verb: hiding, seeing."""
     return base[:-1] + "ing" if base.endswith("e") and not base.endswith("ee") else base + "ing"
 
 
 english_third_person = english_plural
-"""washes, carries, sings: the rule for plurals."""
+"""The third person singular (washes, carries, sings) follows the rule for plurals."""
 
 
-def article_a(next_word: str) -> str:
-    """a or an."""
+def choose_a_or_an(next_word: str) -> str:
     return "an" if next_word[0] in "aeiou" else "a"

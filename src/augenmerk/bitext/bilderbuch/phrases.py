@@ -1,12 +1,12 @@
-"""Phrases that write themselves in both languages, word by word, each word with its link.
+"""Phrases that write themselves in German and in English, word by word, each word with its link.
 
-A link is a bit: a German and an English word are linked when they have a bit in common. So the two
-sides can be put in any order, independently of each other, and the gold alignment falls out at the end.
+A link is a bit mask: a German and an English word are linked if they have a bit in common. So the two sides
+can be written in any order, independently of each other, and still give the gold alignment.
 """
 
+from dataclasses import dataclass, field
 from typing import Protocol
 
-from augenmerk.bitext.bilderbuch.entries import Adjective, Adverbial, Noun, Preposition
 from augenmerk.bitext.bilderbuch.inflection import (
     CONTRACTIONS,
     DEFINITE,
@@ -16,137 +16,136 @@ from augenmerk.bitext.bilderbuch.inflection import (
     PLURAL,
     THE,
     Determiner,
-    article_a,
+    choose_a_or_an,
 )
+from augenmerk.bitext.bilderbuch.lexicon import Adjective, Adverbial, Noun, Preposition
 
 BITS = 8
-"""How many bits a phrase may use, counted from its own first one."""
+"""The number of bits that a phrase may use, counted from its own first one, which is called `bit`."""
 
 
-class Line:
-    """One side of a sentence in the making."""
+@dataclass(slots=True, eq=False)
+class SentenceBuilder:
+    """The words of a sentence in one language, as they are added, with their links."""
 
-    __slots__ = ("links", "mark", "words")
-
-    def __init__(self) -> None:
-        self.words: list[str] = []
-        self.links: list[int] = []
-        self.mark = "."
-        """What it will end with."""
+    words: list[str] = field(default_factory=list)
+    links: list[int] = field(default_factory=list)
+    end_mark: str = "."
 
     def add(self, word: str, link: int) -> None:
         self.words.append(word)
         self.links.append(link)
 
-    def comma(self, link: int = 0) -> None:
-        """A comma, unless one stands there already."""
+    def add_comma(self, link: int = 0) -> None:
+        """Adds a comma, unless the last word is one."""
         if self.words[-1] != ",":
             self.add(",", link)
 
-    def stop(self, link: int) -> None:
-        """The last mark, in the place of a comma that ended the last clause."""
+    def finish(self, link: int) -> None:
+        """Adds the mark at the end, in place of a comma that ended the last clause."""
         if self.words[-1] == ",":
             self.words.pop()
             self.links.pop()
-        self.add(self.mark, link)
+        self.add(self.end_mark, link)
 
 
-class Part(Protocol):
-    """Anything a German sentence may open with."""
+class Constituent(Protocol):
+    """Anything that a German sentence may open with."""
 
-    def german(self, line: Line) -> None: ...
+    def write_german(self, out: SentenceBuilder) -> None: ...
 
 
 class Nominal(Protocol):
-    """What can be a subject or an object."""
+    """A subject or an object."""
 
     plural: bool
     definite: bool
     noun: Noun
-    """For two joined nouns, the first."""
+    """The noun, or the first of two coordinated nouns."""
 
-    def german(self, line: Line, case: int) -> None: ...
+    def write_german(self, out: SentenceBuilder, case: int) -> None: ...
 
-    def english(self, line: Line) -> None: ...
-
-
-class RelativeClause(Protocol):
-    def german(self, line: Line) -> None: ...
-
-    def english(self, line: Line) -> None: ...
+    def write_english(self, out: SentenceBuilder) -> None: ...
 
 
+class Modifier(Protocol):
+    """A relative clause, as a noun phrase sees it."""
+
+    def write_german(self, out: SentenceBuilder) -> None: ...
+
+    def write_english(self, out: SentenceBuilder) -> None: ...
+
+
+@dataclass(slots=True, eq=False)
 class NounPhrase:
-    """Determiner, adjectives, noun, and perhaps a relative clause."""
+    """A determiner, adjectives, a noun, and perhaps a relative clause."""
 
-    __slots__ = ("adjectives", "bit", "definite", "determiner", "negation", "noun", "plural", "relative")
+    noun: Noun
+    determiner: Determiner
+    plural: bool
+    adjectives: tuple[Adjective, ...]
+    bit: int
+    definite: bool = field(init=False)
+    negation: int = 0
+    """The link of kein to the English not."""
+    relative: Modifier | None = None
 
-    def __init__(
-        self, noun: Noun, determiner: Determiner, plural: bool, adjectives: tuple[Adjective, ...], bit: int
-    ) -> None:
-        self.noun = noun
-        self.determiner = determiner
-        self.plural = plural
-        self.definite = determiner.definite
-        self.adjectives = adjectives
-        self.bit = bit
-        self.negation = 0
-        """The link of kein to the English not."""
-        self.relative: RelativeClause | None = None
+    def __post_init__(self) -> None:
+        self.definite = self.determiner.definite
 
     @property
     def agreement(self) -> int:
         return PLURAL if self.plural else self.noun.gender
 
-    def german(self, line: Line, case: int) -> None:
-        article = self.determiner.german[PLURAL if self.plural else self.noun.gender][case]
+    def write_german(self, out: SentenceBuilder, case: int) -> None:
+        article = self.determiner.german[self.agreement][case]
         if article:
-            line.add(article, self.bit | self.negation)
-        self._german_rest(line, case)
+            out.add(article, self.bit | self.negation)
+        self._write_german_rest(out, case)
 
-    def german_after(self, preposition: str, bit: int, line: Line, case: int) -> None:
-        """With a preposition before it, which may grow together with the article: in + dem = im."""
+    def write_german_after(self, preposition: str, bit: int, out: SentenceBuilder, case: int) -> None:
+        """Writes a preposition and the phrase, and contracts it with the article: in + dem = im."""
         if self.determiner is THE:
-            joined = CONTRACTIONS.get((preposition, DEFINITE[self.agreement][case]))
-            if joined:
-                line.add(joined, bit | self.bit)
-                self._german_rest(line, case)
+            contraction = CONTRACTIONS.get((preposition, DEFINITE[self.agreement][case]))
+            if contraction:
+                out.add(contraction, bit | self.bit)
+                self._write_german_rest(out, case)
                 return
-        line.add(preposition, bit)
-        self.german(line, case)
+        out.add(preposition, bit)
+        self.write_german(out, case)
 
-    def _german_rest(self, line: Line, case: int) -> None:
+    def _write_german_rest(self, out: SentenceBuilder, case: int) -> None:
         bit = self.bit
         if self.adjectives:
-            ending = self.determiner.endings[PLURAL if self.plural else self.noun.gender][case]
+            ending = self.determiner.endings[self.agreement][case]
             for adjective in self.adjectives:
                 bit <<= 1
-                line.add(adjective.stem + ending, bit)
-        line.add(self.noun.german[self.plural][case], self.bit << 3)
+                out.add(adjective.stem + ending, bit)
+        out.add(self.noun.german[self.plural][case], self.bit << 3)
         if self.relative:
-            line.comma()
-            self.relative.german(line)
-            line.comma()
+            out.add_comma()
+            self.relative.write_german(out)
+            out.add_comma()
 
-    def english(self, line: Line) -> None:
+    def write_english(self, out: SentenceBuilder) -> None:
         bit = self.bit
         words = self.noun.english[self.plural]
         article = self.determiner.plural if self.plural else self.determiner.singular
         if article == "a":
-            article = article_a(self.adjectives[0].english if self.adjectives else words[0])
+            article = choose_a_or_an(self.adjectives[0].english if self.adjectives else words[0])
         if article:
-            line.add(article, bit)
+            out.add(article, bit)
         for adjective in self.adjectives:
             bit <<= 1
-            line.add(adjective.english, bit)
+            out.add(adjective.english, bit)
         for word in words:
-            line.add(word, self.bit << 3)
+            out.add(word, self.bit << 3)
         if self.relative:
-            self.relative.english(line)
+            self.relative.write_english(out)
 
 
-class Joined:
-    """Two phrases with "und" between them."""
+class Coordination:
+    """Two noun phrases with "und" between them."""
 
     __slots__ = ("bit", "definite", "first", "noun", "plural", "second")
 
@@ -158,43 +157,42 @@ class Joined:
         self.plural = True
         self.definite = first.definite
 
-    def german(self, line: Line, case: int) -> None:
-        self.first.german(line, case)
-        line.add("und", self.bit)
-        self.second.german(line, case)
+    def write_german(self, out: SentenceBuilder, case: int) -> None:
+        self.first.write_german(out, case)
+        out.add("und", self.bit)
+        self.second.write_german(out, case)
 
-    def english(self, line: Line) -> None:
-        self.first.english(line)
-        line.add("and", self.bit)
-        self.second.english(line)
+    def write_english(self, out: SentenceBuilder) -> None:
+        self.first.write_english(out)
+        out.add("and", self.bit)
+        self.second.write_english(out)
 
 
 class Pronoun:
-    """er, sie, es for a person or animal named before; only ever a subject."""
+    """er, sie or es for a person or an animal that was named before; always a subject."""
 
     __slots__ = ("_english", "_german", "bit", "definite", "noun", "plural")
 
     def __init__(self, antecedent: Nominal, bit: int) -> None:
-        noun = antecedent.noun
-        self.noun = noun
+        self.noun = antecedent.noun
         self.bit = bit
         self.plural = antecedent.plural
         self.definite = True
         if self.plural:
             self._german, self._english = "sie", "they"
         else:
-            self._german = {MASCULINE: "er", FEMININE: "sie", NEUTER: "es"}[noun.gender]
-            self._english = english_pronoun(noun)
+            self._german = {MASCULINE: "er", FEMININE: "sie", NEUTER: "es"}[self.noun.gender]
+            self._english = english_pronoun(self.noun)
 
-    def german(self, line: Line, case: int) -> None:  # noqa: ARG002  (a subject has one case)
-        line.add(self._german, self.bit)
+    def write_german(self, out: SentenceBuilder, case: int) -> None:  # noqa: ARG002 (a subject has one case)
+        out.add(self._german, self.bit)
 
-    def english(self, line: Line) -> None:
-        line.add(self._english, self.bit)
+    def write_english(self, out: SentenceBuilder) -> None:
+        out.add(self._english, self.bit)
 
 
 class Gap:
-    """Where a clause has nothing, because its relative pronoun or the clause before it says who or what."""
+    """An empty subject or object, because a relative pronoun or the clause before names it already."""
 
     __slots__ = ("definite", "noun", "plural")
 
@@ -203,76 +201,70 @@ class Gap:
         self.plural = antecedent.plural
         self.definite = True
 
-    def german(self, line: Line, case: int) -> None:
-        """Nothing."""
+    def write_german(self, out: SentenceBuilder, case: int) -> None:
+        """Writes nothing."""
 
-    def english(self, line: Line) -> None:
-        """Nothing."""
+    def write_english(self, out: SentenceBuilder) -> None:
+        """Writes nothing."""
 
 
+@dataclass(slots=True, eq=False)
 class PrepositionalPhrase:
-    """A preposition and what it governs, in the case it asks for."""
+    """A preposition and the noun phrase after it, in the case that the preposition governs."""
 
-    __slots__ = ("bit", "phrase", "preposition")
+    preposition: Preposition
+    phrase: NounPhrase | Coordination
+    bit: int
 
-    def __init__(self, preposition: Preposition, phrase: NounPhrase | Joined, bit: int) -> None:
-        self.preposition = preposition
-        self.phrase = phrase
-        self.bit = bit
-
-    def german(self, line: Line) -> None:
+    def write_german(self, out: SentenceBuilder) -> None:
         if isinstance(self.phrase, NounPhrase):
-            self.phrase.german_after(self.preposition.german, self.bit, line, self.preposition.case)
+            self.phrase.write_german_after(self.preposition.german, self.bit, out, self.preposition.case)
         else:
-            line.add(self.preposition.german, self.bit)
-            self.phrase.german(line, self.preposition.case)
+            out.add(self.preposition.german, self.bit)
+            self.phrase.write_german(out, self.preposition.case)
 
-    def english(self, line: Line) -> None:
+    def write_english(self, out: SentenceBuilder) -> None:
         for word in self.preposition.english:
-            line.add(word, self.bit)
-        self.phrase.english(line)
+            out.add(word, self.bit)
+        self.phrase.write_english(out)
 
 
-class Stranded:
-    """A preposition in a relative clause: German takes it along to the pronoun, English leaves it behind.
+@dataclass(slots=True, eq=False)
+class StrandedPreposition:
+    """A preposition in a relative clause, which German puts before the pronoun and English at the end.
 
     die Bank, auf der die Katze schläft: the bench that the cat is sleeping on.
     """
 
-    __slots__ = ("bit", "preposition")
+    preposition: Preposition
+    bit: int
 
-    def __init__(self, preposition: Preposition, bit: int) -> None:
-        self.preposition = preposition
-        self.bit = bit
+    def write_german(self, out: SentenceBuilder) -> None:
+        """Writes nothing: the relative clause writes it before its pronoun."""
 
-    def german(self, line: Line) -> None:
-        """Nothing."""
-
-    def english(self, line: Line) -> None:
+    def write_english(self, out: SentenceBuilder) -> None:
         for word in self.preposition.english:
-            line.add(word, self.bit)
+            out.add(word, self.bit)
 
 
+@dataclass(slots=True, eq=False)
 class Time:
     """An adverbial of time."""
 
-    __slots__ = ("adverbial", "bit")
+    adverbial: Adverbial
+    bit: int
 
-    def __init__(self, adverbial: Adverbial, bit: int) -> None:
-        self.adverbial = adverbial
-        self.bit = bit
-
-    def german(self, line: Line) -> None:
+    def write_german(self, out: SentenceBuilder) -> None:
         for word, number in self.adverbial.german:
-            line.add(word, self.bit << number)
+            out.add(word, self.bit << number)
 
-    def english(self, line: Line) -> None:
+    def write_english(self, out: SentenceBuilder) -> None:
         for word, number in self.adverbial.english:
-            line.add(word, self.bit << number)
+            out.add(word, self.bit << number)
 
 
 def english_pronoun(noun: Noun) -> str:
-    """he, she or it: by nature, where German goes by grammar."""
+    """Returns he, she or it, by natural gender, where German goes by grammatical gender."""
     if "she" in noun.kinds:
         return "she"
     if noun.group in ("person", "name"):

@@ -1,44 +1,43 @@
-"""What the theory lab found, as lines of text: the same on every terminal, since documents quote them."""
+"""Writes results of the theory lab as lines of text, which are the same on every terminal."""
 
 import textwrap
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rich.markup import escape
 
 if TYPE_CHECKING:
-    from augenmerk.theory.findings import Finding, Measure
-    from augenmerk.theory.grading import Grade
-    from augenmerk.theory.real import StepView
+    from augenmerk.theory.from_run import StepReport
+    from augenmerk.theory.results import Grade, Measurement, Result
 
 WIDTH = 96
 
 
-def finding_lines(finding: "Finding") -> Iterator[str]:
-    yield f"[bold]{finding.task}  {escape(finding.title)}[/]"
-    yield from _labelled("claim", finding.claim)
-    yield from _labelled("construction", finding.construction)
+def result_lines(result: "Result") -> Iterator[str]:
+    yield f"[bold]{result.task}  {escape(result.title)}[/]"
+    yield from _labelled("claim", result.claim)
+    yield from _labelled("construction", result.construction)
     yield ""
     yield f"[dim]{'':46}{'measured':>18}    predicted[/]"
-    for measure in finding.measures:
+    for measure in result.measures:
         mark = "" if measure.fits else "  [red]does not fit[/]"
         if measure.only_within_its_error:
             mark = "  within its error"
         yield f"{escape(measure.name):46}{_measured(measure):>18}  {_predicted(measure)}{mark}"
     yield ""
-    for remark in finding.remarks:
+    for remark in result.remarks:
         yield from map(escape, textwrap.wrap(remark, WIDTH))
-    wrong = [measure.name for measure in finding.measures if not measure.fits]
-    chance = ", to within four standard errors" if any(m.error for m in finding.measures) else ""
+    wrong = [measure.name for measure in result.measures if not measure.fits]
+    tolerance = ", to within four standard errors" if any(m.error for m in result.measures) else ""
     if wrong:
         yield f"[red]does not hold[/]: not as predicted: {escape('; '.join(wrong))}."
-    elif finding.refuted:
+    elif result.refuted:
         start = "as predicted, but here the claim does not hold: "
-        first, *rest = textwrap.wrap(start + finding.refuted + ".", WIDTH)
+        first, *rest = textwrap.wrap(start + result.refuted + ".", WIDTH)
         yield f"[yellow]as predicted[/]{escape(first.removeprefix('as predicted'))}"
         yield from map(escape, rest)
     else:
-        yield f"[green]holds[/]: every number is as predicted{chance}."
+        yield f"[green]holds[/]: every number is as predicted{tolerance}."
 
 
 def grade_lines(grade: "Grade") -> Iterator[str]:
@@ -48,43 +47,36 @@ def grade_lines(grade: "Grade") -> Iterator[str]:
     yield verdict + escape(first[7:])
     yield from map(escape, rest)
     yield ""
-    columns = [
-        key
-        for key in ("sort", "keys", "dim", "beta", "B", "c", "weights", "deviation", "error")
-        if _shown(grade, key)
-    ]
-    wide = {"weights": 14, "sort": 13}
-    yield "[dim]" + "".join(f"{key:>{wide.get(key, 10)}}" for key in columns) + "[/]"
+    keys = ("sort", "keys", "dim", "beta", "B", "c", "weights", "deviation", "error")
+    widths = {key: {"weights": 14, "sort": 13}.get(key, 10) for key in keys if _is_shown(grade, key)}
+    yield "[dim]" + "".join(f"{key:>{width}}" for key, width in widths.items()) + "[/]"
     for row in grade.conditions:
-        cells = []
-        for key in columns:
-            value = row[key]
-            if key == "weights":
-                cells.append(f"{' '.join(f'{weight:.3f}' for weight in value):>14}")
-            elif key == "sort":
-                cells.append(f"{value:>13}")
-            elif key in ("deviation", "error"):
-                cells.append(f"{_number(value):>10}")
-            else:
-                cells.append(f"{value:>10.6g}")
-        verdict = "holds" if row["holds"] else "fails"
-        yield "".join(cells) + f"   {verdict}"
+        cells = "".join(f"{_cell(key, row[key]):>{width}}" for key, width in widths.items())
+        yield f"{cells}   {'holds' if row['holds'] else 'fails'}"
+
+
+def _cell(key: str, value: Any) -> str:
+    if key == "weights":
+        return " ".join(f"{weight:.3f}" for weight in value)
+    if key in ("deviation", "error"):
+        return _number(value)
+    return str(value) if key == "sort" else f"{value:.6g}"
 
 
 def step_lines(
-    view: "StepView", source: Sequence[str], target: Sequence[str], step: int, translation: str
+    report: "StepReport", source: Sequence[str], target: Sequence[str], step: int, translation: str
 ) -> Iterator[str]:
     yield f"[bold]{escape(translation)}[/]"
-    # In brackets, which are there without colours, too.
+    # In brackets, which can be seen without colours.
     before, after = " ".join([*target[: step - 1], ""]), " ".join(["", *target[step:]])
     shown = f"[reverse]{escape(f'[{target[step - 1]}]')}[/]"
     yield f"[dim]{escape(before)}[/]{shown}[dim]{escape(after)}[/]"
     yield ""
     wide = max(6, *map(len, source))
     yield f"[dim]{'':{wide}}    |k|   angle   logit  weight   copy  margin  length needed   with noise[/]"
-    for token, key in zip(source, view.keys, strict=True):
+    for token, key in zip(source, report.keys, strict=True):
         needed = (
-            f"{key.query_needed / view.query_norm:10.1f} |q|"
+            f"{key.query_needed / report.query_norm:10.1f} |q|"
             if key.copyable
             else f"   {key.ceiling:.2f} at most"
         )
@@ -94,21 +86,21 @@ def step_lines(
             f"{key.noisy_low:.2f} to {key.noisy_high:.2f}"
         )
     yield ""
-    count = sum(key.copyable for key in view.keys)
+    count = sum(key.copyable for key in report.keys)
     for line in textwrap.wrap(
-        f"{count} of {len(view.keys)} values could be copied by some query. This one has length "
-        f"{view.query_norm:.2f}; its logits spread over {view.logit_spread:.2f}, the largest is "
-        f"{view.logit_margin:.2f} above the next, and the entropy of the weights is {view.evenness:.2f} "
-        f"of the largest possible. Two keys have a cosine of {view.key_cosine:.2f} on average. If the "
-        f"length of each key were noisy, N(1, {view.beta:g}), another token would be attended to most in "
-        f"{view.changes:.0%} of the cases. Length needed: of the best query, to leave {view.eps:.0%} "
+        f"{count} of {len(report.keys)} values could be copied by some query. This one has length "
+        f"{report.query_norm:.2f}; its logits spread over {report.logit_spread:.2f}, the largest is "
+        f"{report.logit_margin:.2f} above the next, and the entropy of the weights is {report.evenness:.2f} "
+        f"of the largest possible. Two keys have a cosine of {report.key_cosine:.2f} on average. If the "
+        f"length of each key were noisy, N(1, {report.beta:g}), another token would be attended to most in "
+        f"{report.changes:.0%} of the cases. Length needed: of the best query, to leave {report.eps:.0%} "
         "elsewhere.",
         WIDTH,
     ):
         yield escape(line)
 
 
-def _shown(grade: "Grade", key: str) -> bool:
+def _is_shown(grade: "Grade", key: str) -> bool:
     if key == "beta":
         return any(row.get("beta") for row in grade.conditions)
     if key == "sort":
@@ -124,21 +116,19 @@ def _labelled(label: str, text: str) -> Iterator[str]:
         yield f"[dim]{label if number == 0 else '':14}[/]{escape(line)}"
 
 
-def _measured(measure: "Measure") -> str:
-    if measure.error < 1e-10:  # no sample, or one without any deviation
+def _measured(measure: "Measurement") -> str:
+    if measure.error < 1e-10:  # not from samples, or from samples that do not deviate
         return _number(measure.measured)
     return f"{_number(measure.measured)} ± {measure.error:.{4 if abs(measure.measured) < 1000 else 1}f}"
 
 
-def _predicted(measure: "Measure") -> str:
-    if measure.predicted is None:
-        return ""
+def _predicted(measure: "Measurement") -> str:
     sign = "≤" if measure.at_most else "≥" if measure.at_least else "="
     return f"{sign} {_number(measure.predicted)}"
 
 
 def _number(value: float) -> str:
-    """Four digits behind the point; what is but rounding is 0."""
+    """Writes a number with four decimals; a number that is only rounding is 0."""
     if abs(value) < 1e-8:
         return "0"
     if abs(value) < 1e-3:

@@ -1,0 +1,198 @@
+"""`augenmerk study`: trains and compares variants, with a live table of all runs."""
+
+import shlex
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.live import Live
+from rich.markup import escape
+from rich.progress_bar import ProgressBar
+from rich.table import Table
+
+from augenmerk.cli.options import Device, Json
+from augenmerk.cli.terminal import err, out, print_json
+from augenmerk.errors import AugenmerkError
+
+if TYPE_CHECKING:
+    from augenmerk.study.result import StudyResult, Summary
+    from augenmerk.study.running import RunStatus
+
+FAILED = 1
+INTERRUPTED = 130
+MAX_JOBS = 4
+"""The default of --jobs is the number of cores, but not more than this."""
+MEASURES_SHOWN = ("bleu", "chrf", "validation_loss", "alignment_error", "seconds")
+"""As many as fit into 80 columns; the others are in study.json and in the report."""
+
+app = typer.Typer()
+
+
+@app.command(
+    epilog="Example:  augenmerk study studies/small.toml --jobs 2. Exit code 1: some runs failed, the others "
+    "are finished; run the same command again to continue."
+)
+def study(
+    file: Annotated[Path, typer.Argument(help="TOML file that declares the study.")],
+    jobs: Annotated[
+        int | None,
+        typer.Option(help="Number of runs at a time. Default: the number of CPU cores, at most 4."),
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Folder for runs and results. Default: runs/study-NAME.")
+    ] = None,
+    device: Device = "auto",
+    json: Json = False,
+) -> None:
+    """Train variants over several seeds and compare them; finished runs are not trained again."""
+    from augenmerk.device import choose_device
+    from augenmerk.study.plan import read_study
+    from augenmerk.study.running import StudyInterrupted, cores, run_study, threads_each
+
+    plan = read_study(file)
+    folder = out or Path("runs") / f"study-{plan.name}"
+    workers = min(cores(), MAX_JOBS) if jobs is None else jobs
+    if workers < 1:
+        raise AugenmerkError(f"--jobs {workers} is impossible: it must be 1 or more.")
+    chosen_device = str(choose_device(device))
+    err().print(
+        f"{escape(str(folder))}: {len(plan.variants)} variants x {len(plan.seeds)} seeds on {chosen_device}, "
+        f"{workers} at a time with {threads_each(min(workers, len(plan.runs)))} CPU threads each",
+        soft_wrap=True,
+    )
+    display = StudyDisplay()
+    try:
+        with display:
+            result = run_study(plan, folder, jobs=workers, device=chosen_device, watch=display.show)
+    except StudyInterrupted:
+        flags = {"--jobs": jobs, "--out": out, "--device": None if device == "auto" else device}
+        given = [part for flag, value in flags.items() if value is not None for part in (flag, str(value))]
+        command = shlex.join(["augenmerk", "study", str(file), *given])
+        err().print(f"Saved. Continue with:  [bold]{escape(command)}[/]", soft_wrap=True)
+        sys.exit(INTERRUPTED)
+    if json:
+        print_json(result.to_dict())
+    else:
+        _print_result(result)
+        command = shlex.join(["augenmerk", "report", str(folder)])
+        err().print(f"[dim]The same as a page:  {escape(command)}[/]", soft_wrap=True)
+    if not result.complete:
+        failed = sum(run.state == "failed" for variant in result.variants for run in variant.runs)
+        err().print(f"[bold]{failed} of {len(plan.runs)} runs failed[/], see above; the others are finished.")
+        sys.exit(FAILED)
+
+
+def _print_result(result: "StudyResult") -> None:
+    from augenmerk.study.result import MEASURES
+
+    table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0))
+    table.add_column("variant", no_wrap=True)
+    table.add_column("runs", justify="right")
+    found = {summary.measure for variant in result.variants for summary in variant.summaries}
+    measures = [measure for measure in MEASURES_SHOWN if measure in found]
+    for measure in measures:
+        table.add_column(MEASURES[measure].heading.replace(" ", "\n"), justify="right", no_wrap=True)
+    for variant in result.variants:
+        finished = sum(run.state == "finished" for run in variant.runs)
+        summaries = {each.measure: each for each in variant.summaries if result.asked_first(each)}
+        cells = [_format_summary(summaries.get(measure)) for measure in measures]
+        table.add_row(escape(variant.name), f"{finished}/{len(variant.runs)}", *cells)
+    out().print(table)
+    out().print("[dim]mean ± standard deviation over the runs[/]")
+    for comparison in result.comparisons:
+        out().print(escape(comparison.in_words), soft_wrap=True)
+    for repair in result.beam_repairs:
+        out().print(escape(repair.in_words), soft_wrap=True)
+    for remark in result.remarks:
+        out().print(f"[dim]{escape(remark)}[/]", soft_wrap=True)
+
+
+def _format_summary(summary: "Summary | None") -> str:
+    from augenmerk.study.result import MEASURES
+
+    if summary is None:
+        return "-"
+    digits = MEASURES[summary.measure].digits
+    deviation = "" if summary.variance is None else f" ± {summary.variance**0.5:.{digits}f}"
+    return f"{summary.mean:.{digits}f}{deviation}"
+
+
+class StudyDisplay:
+    """Shows a table of all runs on a terminal; elsewhere, prints a line when the state of a run changes."""
+
+    def __init__(self) -> None:
+        self._live = Live(console=err(), transient=True, refresh_per_second=4, auto_refresh=False)
+        self._states: dict[str, str] = {}
+        self._start_time = time.monotonic()
+        self._done_at_start: float | None = None
+
+    def __enter__(self) -> "StudyDisplay":
+        if err().is_terminal:
+            self._live.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._live.stop()
+
+    def show(self, statuses: "Sequence[RunStatus]") -> None:
+        for status in statuses:
+            self._print_change(status)
+        if err().is_terminal:
+            self._live.update(self._make_table(statuses), refresh=True)
+
+    def _print_change(self, status: "RunStatus") -> None:
+        name = status.planned.name
+        before = self._states.get(name, "waiting")
+        self._states[name] = status.state
+        if status.state == before:
+            return
+        if status.was_there:
+            err().print(f"[dim]{escape(name)}: already finished[/]")
+        elif status.state == "failed":
+            err().print(f"{escape(name)}: [bold]failed[/]: {escape(status.problem or '')}", soft_wrap=True)
+        elif status.state == "finished" or not err().is_terminal:
+            loss = f", loss {status.loss:.3f}" if status.loss is not None else ""
+            err().print(f"{escape(name)}: {status.state}{loss if status.state == 'finished' else ''}")
+
+    def _make_table(self, statuses: "Sequence[RunStatus]") -> Table:
+        table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), caption=self._summarise(statuses))
+        for heading in ("run", "", "", "epoch", "loss", "BLEU", "left"):
+            numbers = heading in ("epoch", "loss", "BLEU", "left")
+            table.add_column(heading, justify="right" if numbers else "left")
+        for status in statuses:
+            running = status.state == "running"
+            table.add_row(
+                escape(status.planned.name),
+                status.doing if running else status.state,
+                ProgressBar(completed=100 * status.done, width=20) if running else "",
+                f"{status.epoch}/{status.planned.config.train.epochs}" if status.epoch else "",
+                f"{status.loss:.3f}" if status.loss is not None else "",
+                f"{status.bleu:.1f}" if status.bleu is not None else "",
+                _format_seconds(status.seconds_left) if running else "",
+            )
+        return table
+
+    def _summarise(self, statuses: "Sequence[RunStatus]") -> str:
+        """Returns how many runs are finished, the time taken and an estimate of the time left."""
+        done = sum(
+            1.0 if status.state in ("finished", "failed") else status.done * (status.doing == "training")
+            for status in statuses
+        )
+        if self._done_at_start is None:
+            self._done_at_start = done
+        done_since, seconds = done - self._done_at_start, time.monotonic() - self._start_time
+        finished = sum(status.state == "finished" for status in statuses)
+        text = f"{finished} of {len(statuses)} runs finished, {_format_seconds(seconds)}"
+        if done_since > 0 and seconds > 5:
+            text += f", about {_format_seconds(seconds * (len(statuses) - done) / done_since)} left"
+        return text
+
+
+def _format_seconds(seconds: float | None) -> str:
+    if seconds is None:
+        return ""
+    hours, rest = divmod(round(seconds), 3600)
+    return f"{hours}:{rest // 60:02}:{rest % 60:02}" if hours else f"{rest // 60}:{rest % 60:02}"

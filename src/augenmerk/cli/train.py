@@ -1,0 +1,191 @@
+"""`augenmerk train`: trains a run and shows its progress."""
+
+import shlex
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+from augenmerk.cli.options import Data, Device, Json
+from augenmerk.cli.terminal import err, out, print_json
+from augenmerk.errors import AugenmerkError
+
+if TYPE_CHECKING:
+    from augenmerk.checkpoint import RunDirectory
+    from augenmerk.config import RunConfig
+
+INTERRUPTED = 130
+
+app = typer.Typer()
+
+
+@app.command(
+    epilog="Examples:  augenmerk train quick --data bilderbuch --epochs 3    "
+    "augenmerk train classic --attention mean --seed 2 --set train.lr=0.002"
+)
+def train(
+    preset: Annotated[
+        str | None,
+        typer.Argument(help="Preset (classic, quick or strong) or a TOML file.", show_default=False),
+    ] = None,
+    data: Data = None,
+    source_language: Annotated[str | None, typer.Option(help="Language to translate from, e.g. de.")] = None,
+    target_language: Annotated[str | None, typer.Option(help="Language to translate into, e.g. en.")] = None,
+    attention: Annotated[
+        str | None,
+        typer.Option(help="Attention mechanism, e.g. scaled-dot; an unknown name lists all of them."),
+    ] = None,
+    seed: Annotated[
+        int | None, typer.Option(help="Seed of the initial weights, the order of the data and dropout.")
+    ] = None,
+    epochs: Annotated[int | None, typer.Option(help="Number of passes over the training data.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Run directory to create. Default: a new one under runs.")
+    ] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Continue the unfinished run in --out.")] = False,
+    device: Device = "auto",
+    settings: Annotated[
+        list[str] | None,
+        typer.Option("--set", help="Any setting of the run, e.g. train.lr=0.002; repeatable."),
+    ] = None,
+    tensorboard: Annotated[
+        bool, typer.Option("--tensorboard", help="Also write TensorBoard events to the run directory.")
+    ] = False,
+    json: Json = False,
+) -> None:
+    """Train a translator."""
+    from augenmerk.device import choose_device
+    from augenmerk.train import TrainingInterrupted
+    from augenmerk.train import train as train_run
+
+    named = {
+        "data.bitext": data,
+        "data.source_language": source_language,
+        "data.target_language": target_language,
+        "model.attention": attention,
+        "train.seed": seed,
+        "train.epochs": epochs,
+    }
+    overrides = [f"{key}={value}" for key, value in named.items() if value is not None] + (settings or [])
+    chosen_device = choose_device(device)
+    writer = _import_tensorboard_writer() if tensorboard else None
+    run = _open_unfinished(preset, overrides, out) if resume else _start(preset, overrides, out)
+    config = run.config
+    err().print(
+        f"{run.path}: {config.model.attention} on {config.data.bitext}, {chosen_device}", soft_wrap=True
+    )
+    try:
+        with TrainingDisplay(config, writer and writer(str(run.path / "tensorboard"))) as display:
+            result = train_run(run, chosen_device, display)
+    except TrainingInterrupted:
+        command = shlex.join(["augenmerk", "train", "--resume", "--out", str(run.path)])
+        err().print(f"Saved. Continue with:  [bold]{command}[/]", soft_wrap=True)
+        sys.exit(INTERRUPTED)
+    if json:
+        print_json(result)
+    else:
+        _print_result(result)
+
+
+def _start(preset: str | None, overrides: list[str], out: Path | None) -> "RunDirectory":
+    from augenmerk.config import load_config
+    from augenmerk.train import start
+
+    if preset is None:
+        raise AugenmerkError("Say what to train: a preset (classic, quick, strong) or a TOML file.")
+    config = load_config(preset, overrides)
+    if out is None:
+        data = Path(config.data.bitext).name
+        name = f"{Path(preset).stem}-{data}-{config.model.attention}-{config.train.seed}"
+        out = Path("runs") / name
+    return start(config, out)
+
+
+def _open_unfinished(preset: str | None, overrides: list[str], out: Path | None) -> "RunDirectory":
+    """Opens the run in `out`; raises AugenmerkError if it is finished or was started with other settings."""
+    from augenmerk.bitext import resolve_data
+    from augenmerk.checkpoint import RunDirectory
+    from augenmerk.config import load_config
+
+    if out is None:
+        raise AugenmerkError("Say which run to continue: augenmerk train --resume --out RUN.")
+    run = RunDirectory.open(out)
+    if run.finished:
+        raise AugenmerkError(f"{out} is finished; there is nothing to resume.")
+    if preset is not None and resolve_data(load_config(preset, overrides)) != run.config:
+        raise AugenmerkError(
+            f"{out} was started with other settings than these; leave them out to continue it as it is."
+        )
+    if preset is None and overrides:
+        raise AugenmerkError(f"A run that is resumed keeps its settings; leave out {', '.join(overrides)}.")
+    return run
+
+
+def _import_tensorboard_writer() -> Any:
+    """Returns TensorBoard's writer class; raises AugenmerkError, before a run is created, if it is absent."""
+    try:
+        from torch.utils.tensorboard import SummaryWriter
+    except ImportError:
+        raise AugenmerkError(
+            "TensorBoard is not installed: pip install 'augenmerk[tensorboard]', or leave out --tensorboard."
+        ) from None
+    return SummaryWriter
+
+
+def _print_result(result: Mapping[str, Any]) -> None:
+    bleu = f", BLEU {result['validation_bleu']:.1f}" if "validation_bleu" in result else ""
+    out().print(
+        f"[bold]{result['run']}[/]: best epoch {result['best_epoch']}, validation loss "
+        f"{result['validation_loss']:.3f}, perplexity {result['validation_perplexity']:.2f}{bleu}; "
+        f"{result['parameters']:,} parameters, {result['seconds']:.0f} s, "
+        f"{result['target_tokens_per_second']:,.0f} target tokens/s",
+        soft_wrap=True,
+    )
+
+
+class TrainingDisplay:
+    """Shows a progress bar over all epochs on a terminal, and prints a line after each epoch everywhere."""
+
+    def __init__(self, config: "RunConfig", writer: Any = None) -> None:
+        self._epochs = config.train.epochs
+        self._writer = writer
+        columns = (
+            TextColumn("epoch {task.fields[epoch]:>3}/" + str(self._epochs)),
+            BarColumn(),
+            TextColumn("loss {task.fields[loss]:.3f}  {task.fields[speed]:,.0f} tokens/s"),
+            TimeElapsedColumn(),
+            TextColumn("left"),
+            TimeRemainingColumn(),
+        )
+        self._bar = Progress(*columns, console=err(), transient=True)
+        self._task = self._bar.add_task("", total=self._epochs, epoch=1, loss=float("nan"), speed=0.0)
+
+    def __enter__(self) -> "TrainingDisplay":
+        self._bar.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._bar.stop()
+        if self._writer is not None:
+            self._writer.close()
+
+    def batch(self, epoch: int, batch: int, batches: int, loss: float, tokens_per_second: float) -> None:
+        completed = epoch - 1 + batch / batches
+        self._bar.update(self._task, completed=completed, epoch=epoch, loss=loss, speed=tokens_per_second)
+
+    def epoch(self, metrics: Mapping[str, Any]) -> None:
+        bleu = f"  BLEU {metrics['validation_bleu']:5.1f}" if "validation_bleu" in metrics else ""
+        err().print(
+            f"epoch {metrics['epoch']:>3}  train loss {metrics['train_loss']:.3f}  "
+            f"validation loss {metrics['validation_loss']:.3f}  "
+            f"perplexity {metrics['validation_perplexity']:7.2f}{bleu}  "
+            f"[dim]{metrics['target_tokens_per_second']:,.0f} tokens/s  {metrics['seconds']:.0f} s[/]",
+            soft_wrap=True,
+        )
+        if self._writer is not None:
+            for name, value in metrics.items():
+                if name != "epoch":
+                    self._writer.add_scalar(name, value, metrics["epoch"])

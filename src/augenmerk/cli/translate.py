@@ -1,0 +1,194 @@
+"""`augenmerk translate`: translates sentences, lines on stdin or a file with a trained run."""
+
+import json as json_module
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+from augenmerk.cli.options import Beam, Device
+from augenmerk.cli.terminal import err
+from augenmerk.errors import AugenmerkError
+
+if TYPE_CHECKING:
+    from augenmerk.translate import Translation, Translator
+
+app = typer.Typer()
+
+
+@app.command(
+    epilog="Examples:  augenmerk translate 'Ein Mann fährt mit dem Fahrrad durch den Park.'    "
+    "augenmerk translate --model runs/mine --beam 5 'Der kleine Hund schläft.'    "
+    "augenmerk translate --model runs/mine --input de.txt --output en.txt    "
+    "augenmerk translate --model runs/a --model runs/b --beam 10 --mbr < de.txt"
+)
+def translate(
+    text: Annotated[
+        list[str] | None,
+        typer.Argument(help="Sentences to translate. Default: lines on stdin.", show_default=False),
+    ] = None,
+    model: Annotated[
+        list[Path] | None,
+        typer.Option(
+            help="Run directory; several translate as an ensemble. "
+            "Default: the model that ships with augenmerk."
+        ),
+    ] = None,
+    beam: Beam = None,
+    n_best: Annotated[
+        int | None, typer.Option(help="Number of translations of each sentence. Default: 1.")
+    ] = None,
+    input: Annotated[  # noqa: A002 (the flag is called --input)
+        Path | None, typer.Option(help="File to translate, one sentence on each line.")
+    ] = None,
+    output: Annotated[Path | None, typer.Option(help="File to write to instead of stdout.")] = None,
+    replace_unknown: Annotated[
+        bool,
+        typer.Option(
+            "--replace-unknown", help="Replace each unknown word by the source word with the most attention."
+        ),
+    ] = False,
+    sample: Annotated[
+        bool, typer.Option("--sample", help="Sample translations at random instead of searching.")
+    ] = False,
+    temperature: Annotated[
+        float | None,
+        typer.Option(help="Sampling temperature; lower values give less random translations. Default: 1."),
+    ] = None,
+    top_k: Annotated[
+        int | None, typer.Option(help="Sample from this many most probable tokens only; 0 for all.")
+    ] = None,
+    seed: Annotated[int | None, typer.Option(help="Random seed for --sample. Default: 1.")] = None,
+    mbr: Annotated[
+        bool,
+        typer.Option(
+            "--mbr",
+            help="Minimum Bayes risk: of all candidates, choose the one most similar to the others by chrF.",
+        ),
+    ] = False,
+    candidates: Annotated[
+        int | None,
+        typer.Option(
+            help="Candidates of each model for --mbr. Default: the beam width, or 50 with --sample."
+        ),
+    ] = None,
+    device: Device = "auto",
+    subwords: Annotated[
+        bool, typer.Option("--subwords", help="With --json: include the attention over subwords.")
+    ] = False,
+    json: Annotated[
+        bool, typer.Option("--json", help="Print a JSON document for each sentence, one on each line.")
+    ] = False,
+) -> None:
+    """Translate sentences, lines on stdin, or a file."""
+    from augenmerk.checkpoint import SHIPPED
+    from augenmerk.device import choose_device
+    from augenmerk.translate import load
+
+    sentences = text or []
+    if sentences and input is not None:
+        raise AugenmerkError("There are sentences and an --input file; give one or the other.")
+    if subwords and not json:
+        raise AugenmerkError("--subwords adds to what --json prints: add --json.")
+    if sample and beam is not None:
+        raise AugenmerkError("A sample is drawn without a beam; give --sample or --beam.")
+    if candidates is not None and not mbr:
+        raise AugenmerkError("--candidates are what --mbr chooses from: add --mbr, or say --n-best.")
+    if output is not None and output.exists() and not output.is_file():
+        raise AugenmerkError(f"{output} is not a file that could be replaced; give --output another name.")
+    _check_sentences(sentences)
+    options = {  # None leaves a setting as it is in the run
+        "beam": beam,
+        "n_best": n_best,
+        "replace_unknown": replace_unknown or None,
+        "sample": sample or None,
+        "temperature": temperature,
+        "top_k": top_k,
+        "seed": seed,
+        "mbr": mbr or None,
+        "candidates": candidates,
+    }
+    translator = load(model or SHIPPED, choose_device(device))
+    translations = _warn_of_truncation(
+        _translate(translator, sentences, input, options),
+        unit="sentence" if sentences else "line",
+        longest=translator.max_source_length,
+    )
+    lines: Iterator[str]
+    if json:
+        lines = (_format_json(translation, subwords=subwords) for translation in translations)
+    elif translator.search_settings(**options).n_best == 1:
+        lines = (f"{translation.text}\n" for translation in translations)
+    else:
+        lines = _format_n_best(translations)
+    _write(lines, output)
+
+
+def _translate(
+    translator: "Translator", sentences: list[str], file: Path | None, options: Mapping[str, Any]
+) -> "Iterator[Translation]":
+    """Translates the sentences, or the lines of the file, or the lines on stdin."""
+    from augenmerk.bitext.files import decode_lines, read_lines
+
+    if sentences:
+        return translator.stream(sentences, **options)
+    if file is not None:
+        return translator.stream(read_lines(file), **options)
+    lines = decode_lines(sys.stdin.buffer, "stdin")
+    if not sys.stdin.isatty():
+        return translator.stream(lines, **options)
+    err().print("[dim]Type one sentence on each line; Ctrl-D ends.[/]")
+    # One by one: a person wants to see each translation before typing the next sentence.
+    return (translator.translate(line, **options) for line in lines)
+
+
+def _check_sentences(sentences: list[str]) -> None:
+    for number, sentence in enumerate(sentences, 1):
+        if not sentence.strip():  # empty lines of a file are kept, but an empty argument is a mistake
+            raise AugenmerkError(f"Sentence {number} is empty; give a sentence, in quotation marks.")
+        # Python decodes bytes of an argument that are not UTF-8 to surrogates.
+        if not sentence.isascii() and any("\ud800" <= character <= "\udfff" for character in sentence):
+            raise AugenmerkError(f"Sentence {number} is not UTF-8; convert it to UTF-8.")
+
+
+def _warn_of_truncation(
+    translations: "Iterable[Translation]", *, unit: str, longest: int
+) -> "Iterator[Translation]":
+    for number, translation in enumerate(translations, 1):
+        if translation.truncated:
+            typer.echo(
+                f"augenmerk: {unit} {number} has more than {longest} tokens, the most this model reads: "
+                f"only its beginning was translated.",
+                err=True,
+            )
+        yield translation
+
+
+def _format_json(translation: "Translation", *, subwords: bool) -> str:
+    return json_module.dumps(translation.to_dict(subwords=subwords), ensure_ascii=False) + "\n"
+
+
+def _format_n_best(translations: "Iterable[Translation]") -> Iterator[str]:
+    """Yields a line for each alternative: the number of the sentence, the score and the text."""
+    for number, translation in enumerate(translations, 1):
+        for alternative in (translation, *translation.alternatives):
+            expected_chrf = alternative.expected_chrf
+            score = alternative.score if expected_chrf is None else expected_chrf
+            yield f"{number}\t{score:.4f}\t{alternative.text}\n"
+
+
+def _write(lines: Iterable[str], output: Path | None) -> None:
+    """Writes the lines to stdout, each at once, or to a file that appears when all are written."""
+    from augenmerk.storage import atomic_write
+
+    if output is None:
+        for line in lines:
+            sys.stdout.write(line)
+            sys.stdout.flush()  # a reader of a pipe need not wait until a buffer is full
+        return
+    columns = (SpinnerColumn(), TextColumn("{task.completed:,} lines"), TimeElapsedColumn())
+    with Progress(*columns, console=err(), transient=True) as bar:
+        atomic_write(output.resolve(), (line.encode() for line in bar.track(lines, total=None)))

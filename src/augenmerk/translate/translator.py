@@ -1,0 +1,379 @@
+"""Text to translations: the one way in which everything in Augenmerk decodes."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any, Self, overload
+
+import torch
+
+from augenmerk.batching import Batch, ParallelTokens, PlannedBatch, TokenTable
+from augenmerk.checkpoint import SHIPPED, RunDirectory
+from augenmerk.config import RunConfig, SearchConfig
+from augenmerk.errors import AugenmerkError
+from augenmerk.model import TranslationModel, build_model
+from augenmerk.search import (
+    Decoder,
+    EnsembleDecoder,
+    Hypothesis,
+    force,
+    length_limits,
+    sample,
+    search,
+    trace,
+)
+from augenmerk.tensorfile import load_checked
+from augenmerk.text import UNK, TokenizerPair
+from augenmerk.translate.decoding import ModelDecoder, ThreadPool, choose_batch_size
+from augenmerk.translate.mbr import minimum_bayes_risk
+from augenmerk.translate.translation import Translation, Words
+from augenmerk.words import detokenise
+
+CHUNK_LINES = 2000
+CHUNK_CHARACTERS = 200_000
+"""A stream is translated in chunks of so many lines or characters, whichever is reached first: enough to put
+sentences of similar length together, and all that is in memory at a time."""
+
+OnProgress = Callable[[int], None]
+"""Is called with the number of sentences that are done."""
+
+
+def load(
+    run: Path | str | Sequence[Path | str] = SHIPPED, device: torch.device | str = "cpu"
+) -> "Translator":
+    """Loads a trained run for translating; several runs translate together as an ensemble.
+
+    Without a run, loads the small German-English model that ships with the package. The settings for the
+    search are those of the first run.
+    """
+    paths = [run] if isinstance(run, Path | str) else run
+    if not paths:
+        raise AugenmerkError("There is no run to load: name one, or several for an ensemble.")
+    return Translator.from_runs([RunDirectory.open(Path(path)) for path in paths], device)
+
+
+def load_model(run: RunDirectory, device: torch.device | str = "cpu") -> TranslationModel:
+    """Loads the model of a run with its best weights, in evaluation mode."""
+    tokenizers = run.tokenizers
+    model = build_model(run.config.model, tokenizers.source.size, tokenizers.target.size)
+    load_checked(model, run.load_model(), run.model_path)
+    return model.to(device).eval()
+
+
+class Translator:
+    """Translates text with a trained model, or with an ensemble of several.
+
+    Several threads may use one translator at once. It prepares its models and starts its threads once; the
+    weights of its models must not change afterwards.
+    """
+
+    def __init__(
+        self,
+        models: Sequence[TranslationModel],
+        tokenizers: TokenizerPair,
+        config: RunConfig,
+        *,
+        threads: int | None = None,
+    ) -> None:
+        if any(model.training for model in models):
+            raise ValueError("a model that translates must be in evaluation mode: call model.eval()")
+        self.models = tuple(models)
+        self.tokenizers = tokenizers
+        self.config = config
+        self.device = self.models[0].device
+        self._step_models = [model.for_inference() for model in self.models]
+        self._pool = ThreadPool(threads or torch.get_num_threads())
+
+    @classmethod
+    def from_runs(cls, runs: Sequence[RunDirectory], device: torch.device | str = "cpu") -> Self:
+        """Loads runs that translate together. Raises AugenmerkError if their vocabularies differ.
+
+        On the target side their probabilities are averaged, on the source side their attention, so both
+        vocabularies have to be the same.
+        """
+        first, *others = runs
+        for other in others:
+            for side in ("source", "target"):
+                if getattr(first.tokenizers, side).to_json() != getattr(other.tokenizers, side).to_json():
+                    raise AugenmerkError(
+                        f"{first.path} and {other.path} cannot translate together: their {side} vocabularies "
+                        f"differ; an ensemble needs runs trained on the same sentences with the same [text] "
+                        f"settings."
+                    )
+        longest = min(run.config.data.max_length for run in runs)
+        data = first.config.data.model_copy(update={"max_length": longest})
+        config = first.config.model_copy(update={"data": data})
+        return cls([load_model(run, device) for run in runs], first.tokenizers, config)
+
+    @property
+    def model(self) -> TranslationModel:
+        """The only model; raises AugenmerkError if this is an ensemble."""
+        if len(self.models) > 1:
+            raise AugenmerkError(
+                f"This needs one model, and here are {len(self.models)} together: load a single run."
+            )
+        return self.models[0]
+
+    @property
+    def max_source_length(self) -> int:
+        """The number of source tokens that are read, since no model was trained on more; the rest is cut."""
+        return self.config.data.max_length
+
+    @overload
+    def translate(
+        self, text: str, *, on_progress: OnProgress | None = None, **changes: Any
+    ) -> Translation: ...
+    @overload
+    def translate(
+        self, text: list[str] | tuple[str, ...], *, on_progress: OnProgress | None = None, **changes: Any
+    ) -> list[Translation]: ...
+    def translate(
+        self,
+        text: str | list[str] | tuple[str, ...],
+        *,
+        on_progress: OnProgress | None = None,
+        **changes: Any,
+    ) -> Translation | list[Translation]:
+        """Translates a sentence, or a list of sentences, which is faster than one by one.
+
+        The keywords are settings of `SearchConfig`, such as beam=5; all others are those of the run.
+        """
+        if isinstance(text, str):
+            return next(self.stream([text], on_progress=on_progress, **changes))
+        return list(self.stream(text, on_progress=on_progress, **changes))
+
+    def stream(
+        self, lines: Iterable[str], *, on_progress: OnProgress | None = None, **changes: Any
+    ) -> Iterator[Translation]:
+        """Translates any number of sentences in order and in bounded memory; keywords as for `translate`."""
+        settings = self.search_settings(**changes)
+        hypotheses = settings.hypotheses * len(self.models)
+        done = 0
+        for chunk in _chunks(lines, max(1, CHUNK_LINES // hypotheses)):
+            ids = self.tokenizers.source.encode_ids(chunk)
+            # An empty line has no tokens, and stays an empty line.
+            places = [place for place in range(len(chunk)) if ids[place]]
+            found = self.decode(
+                [ids[place] for place in places],
+                settings,
+                numbers=[done + place for place in places],
+                on_progress=None if on_progress is None else partial(_add_progress, on_progress, done),
+            )
+            translations = [Translation(source=text, text="") for text in chunk]
+            for place, ranked in zip(places, found, strict=True):
+                best, *others = (
+                    self._describe(chunk[place], len(ids[place]), hypothesis, settings)
+                    for hypothesis in ranked
+                )
+                translations[place] = replace(best, alternatives=tuple(others)) if others else best
+            yield from translations
+            done += len(chunk)
+
+    def search_settings(self, **changes: Any) -> SearchConfig:
+        """Returns the run's settings for the search with some changed; raises if they cannot be followed."""
+        settings = self.config.search.replaced(changes, "Search settings")
+        for model in self.models:
+            if settings.replace_unknown and not model.attention.selective:
+                raise AugenmerkError(
+                    f"The attention of this model is '{model.config.attention}', which does not tell from "
+                    f"which source word an unknown word comes: none can be replaced."
+                )
+        return settings
+
+    @torch.inference_mode()
+    def decode(
+        self,
+        sources: Sequence[Sequence[int]],
+        settings: SearchConfig,
+        *,
+        targets: Sequence[Sequence[int]] | None = None,
+        numbers: Sequence[int] | None = None,
+        batch_size: int | None = None,
+        on_progress: OnProgress | None = None,
+    ) -> list[list[Hypothesis]]:
+        """Finds the best hypotheses for each source, best first.
+
+        Sources are ids without EOS, of which the first `max_source_length` are read. If there are `targets`,
+        these are scored instead of searched for. `numbers` are the numbers of the sentences, which decide
+        what is sampled for each; if absent, they are counted from 0.
+        """
+        if not len(sources):
+            return []
+        table = TokenTable.of(ids[: self.max_source_length] for ids in sources).to(self.device)
+        data = ParallelTokens(table, TokenTable.of([()] * len(sources)).to(self.device))
+        if batch_size is None:
+            width = 1 if targets else settings.hypotheses if settings.sample else settings.beam
+            batch_size = choose_batch_size(len(sources), width, self._pool.threads, self.device)
+        # Sources of similar length together, because they are done at about the same time; the longest
+        # first, so that at the end no core waits long for another.
+        plan = data.plan(batch_size, shuffle=False)[::-1]
+
+        def work(planned: tuple[PlannedBatch, torch.Tensor]) -> tuple[list[int], list[list[Hypothesis]]]:
+            batch = data.gather(*planned)
+            places = batch.indices.tolist()
+            own_targets = targets and [targets[place] for place in places]
+            own_numbers = [numbers[place] if numbers else place for place in places]
+            return places, self._decode_batch(batch, settings, own_targets, own_numbers)
+
+        run = self._pool.map if self.device.type == "cpu" else map
+        found: list[list[Hypothesis]] = [[] for _ in sources]
+        done = 0
+        for places, hypotheses in run(work, data.resident(plan)):
+            for place, each in zip(places, hypotheses, strict=True):
+                found[place] = each
+            done += len(places)
+            if on_progress is not None:
+                on_progress(done)
+        return found
+
+    @torch.inference_mode()  # again, because it is a setting of each thread
+    def _decode_batch(
+        self,
+        batch: Batch,
+        settings: SearchConfig,
+        targets: Sequence[Sequence[int]] | None,
+        numbers: Sequence[int],
+    ) -> list[list[Hypothesis]]:
+        decoders: list[Decoder] = [
+            ModelDecoder(model, model.encode(batch.src, batch.src_mask)) for model in self._step_models
+        ]
+        if len(decoders) > 1 and not (settings.mbr and targets is None):
+            decoders = [EnsembleDecoder(decoders)]
+        if targets is not None:
+            return [[hypothesis] for hypothesis in force(decoders[0], targets)]
+        limits = length_limits(settings, batch.src_lengths.tolist())
+        lists = [
+            sample(
+                decoder,
+                seed=settings.seed,
+                numbers=numbers,
+                n=settings.hypotheses,
+                temperature=settings.temperature,
+                top_k=settings.top_k,
+                max_lengths=limits,
+                allow_unknown=settings.allow_unknown,
+            )
+            if settings.sample
+            else search(
+                decoder,
+                beam=settings.beam,
+                n_best=settings.hypotheses,
+                length_penalty=settings.length_penalty,
+                max_lengths=limits,
+                allow_unknown=settings.allow_unknown,
+            )
+            for decoder in decoders
+        ]
+        if not settings.mbr:
+            return lists[0]
+        return [
+            minimum_bayes_risk(each, self.tokenizers.target, sampled=settings.sample)[: settings.n_best]
+            for each in zip(*lists, strict=True)
+        ]
+
+    def score(self, source: str, target: str) -> Translation:
+        """Scores a given translation, and records the attention while the model reads it."""
+        return self.score_all([(source, target)])[0]
+
+    def score_all(self, pairs: Sequence[tuple[str, str]]) -> list[Translation]:
+        """Scores many (source, target) pairs, which is faster than one by one."""
+        settings = self.config.search
+        ids = self.tokenizers.source.encode_ids([source for source, _ in pairs])
+        targets = [self.tokenizers.target.encode(target) for _, target in pairs]
+        found = self.decode(ids, settings, targets=[target.ids for target in targets])
+        translations = []
+        for (source, text), tokens, [hypothesis], target in zip(pairs, ids, found, targets, strict=True):
+            length = len(hypothesis.token_log_probabilities)
+            score = float(hypothesis.log_probability / length**settings.length_penalty)
+            words = Words(target.words, target.word_of)
+            translations.append(
+                self._translation(source, len(tokens), replace(hypothesis, score=score), text, words)
+            )
+        return translations
+
+    @torch.inference_mode()
+    def trace(self, text: str, **changes: Any) -> dict[str, Any]:
+        """Returns the whole beam search of a sentence as a tree: `BeamTrace.to_json` with readable tokens."""
+        settings = self.search_settings(**changes)
+        ids = self.tokenizers.source.encode_ids([text])[0][: self.max_source_length]
+        data = ParallelTokens.of([(ids, ())]).to(self.device)
+        [batch] = data.batches(data.plan(1, shuffle=False))
+        decoders = [
+            ModelDecoder(model, model.encode(batch.src, batch.src_mask)) for model in self._step_models
+        ]
+        [beam] = trace(
+            decoders[0] if len(decoders) == 1 else EnsembleDecoder(decoders),
+            beam=settings.beam,
+            n_best=settings.n_best,
+            length_penalty=settings.length_penalty,
+            max_lengths=length_limits(settings, batch.src_lengths.tolist()),
+        )
+        tree = beam.to_json()
+        for node in tree["nodes"]:
+            node["text"] = self.tokenizers.target.token(node["token"])
+        for hypothesis in tree["hypotheses"]:
+            hypothesis["translation"] = self.tokenizers.target.decode(hypothesis["ids"])
+        return {"source": text, **tree}
+
+    def close(self) -> None:
+        """Ends the threads. The translator can still be used; it then starts new ones."""
+        self._pool.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _describe(
+        self, source: str, tokens: int, hypothesis: Hypothesis, settings: SearchConfig
+    ) -> Translation:
+        """Turns a hypothesis into a translation; unknown words are replaced if the settings say so."""
+        target = self.tokenizers.target
+        if not settings.replace_unknown or target.is_bpe or UNK not in hypothesis.ids:
+            return self._translation(source, tokens, hypothesis, target.decode(hypothesis.ids), None)
+        encoded = self.tokenizers.source.encode(source)
+        # The end of the sentence, which comes last, is no word to copy.
+        attended = hypothesis.weights[:, : min(tokens, self.max_source_length)].argmax(1).tolist()
+        words, word_of = target.words_of_ids(hypothesis.ids)
+        words = tuple(
+            encoded.words[encoded.word_of[place]] if i == UNK else word
+            for i, word, place in zip(hypothesis.ids, words, attended, strict=False)
+        )
+        return self._translation(source, tokens, hypothesis, detokenise(words), Words(words, word_of))
+
+    def _translation(
+        self, source: str, tokens: int, hypothesis: Hypothesis, text: str, words: Words | None
+    ) -> Translation:
+        # A copy, because the weights are a view of those of a whole batch, padding included.
+        weights = hypothesis.weights[:, : min(tokens, self.max_source_length) + 1].clone()
+        return Translation(
+            source=source,
+            text=text,
+            score=hypothesis.score,
+            log_probability=hypothesis.log_probability,
+            expected_chrf=hypothesis.expected_chrf,
+            finished=hypothesis.finished,
+            truncated=tokens > self.max_source_length,
+            tokenizers=self.tokenizers,
+            hypothesis=replace(hypothesis, weights=weights),
+            other_words=words,
+        )
+
+
+def _add_progress(on_progress: OnProgress, before: int, done: int) -> None:
+    on_progress(before + done)
+
+
+def _chunks(lines: Iterable[str], most: int) -> Iterator[list[str]]:
+    chunk: list[str] = []
+    characters = 0
+    for line in lines:
+        chunk.append(line)
+        characters += len(line)
+        if len(chunk) >= most or characters >= CHUNK_CHARACTERS:
+            yield chunk
+            chunk, characters = [], 0
+    if chunk:
+        yield chunk

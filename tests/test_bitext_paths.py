@@ -1,0 +1,101 @@
+"""A run finds its data again, from whichever folder it is asked for."""
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from augenmerk.bitext import open_bitext, resolve_data_name
+from augenmerk.bitext.export import export
+from augenmerk.checkpoint import RunDirectory
+
+TINY = """
+[text]
+unit = "word"
+joint = false
+[model]
+embedding = 8
+hidden = 8
+key = 8
+[train]
+epochs = 1
+batch_size = 16
+precision = "fp32"
+bleu = false
+"""
+
+
+def augenmerk(folder: Path, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
+    """Runs a command in that folder."""
+    command = [sys.executable, "-m", "augenmerk", *map(str, arguments)]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    """A folder with sentence pairs in `pairs` and settings in `tiny.toml`; `elsewhere` lies beside it."""
+    home = tmp_path / "home"
+    bitext = open_bitext("bilderbuch", pairs=40)
+    for split in ("train", "val"):
+        export(bitext[split], home / "pairs", split, "de", "en", format="tsv")
+    (home / "tiny.toml").write_text(TINY, encoding="utf-8")
+    (tmp_path / "elsewhere").mkdir()
+    return home
+
+
+def test_a_run_on_relative_data_is_resumed_and_evaluated_from_another_folder(home: Path) -> None:
+    elsewhere, run = home.parent / "elsewhere", home / "run"
+    training = ("train", "tiny.toml", "--data", "pairs", "--out", "run", "--device", "cpu")
+    first = augenmerk(home, *training)
+    assert first.returncode == 0, first.stderr
+    assert RunDirectory.open(run).config.data.bitext == str(home / "pairs")
+    evaluated = augenmerk(elsewhere, "evaluate", run, "--device", "cpu")
+    assert evaluated.returncode == 0, evaluated.stderr
+
+    (run / "result.json").unlink()
+    (run / "state.safetensors").unlink()
+    resumed = augenmerk(elsewhere, "train", "--resume", "--out", run, "--device", "cpu")
+    assert resumed.returncode == 0, resumed.stderr
+
+    (run / "result.json").unlink()
+    again = augenmerk(home, *training, "--resume")  # the same settings, said again, are no other settings
+    assert again.returncode == 0, again.stderr
+
+    (home / "pairs").rename(home / "moved")
+    lost = augenmerk(elsewhere, "evaluate", run, "--device", "cpu")
+    assert lost.returncode == 2
+    assert f"{home / 'pairs'}: there is no such file or folder; " in lost.stderr
+    assert "set data.bitext in the run's config.toml" in lost.stderr.replace("\n", " ")
+
+
+def test_names_of_datasets_stay_names(tmp_path: Path) -> None:
+    (tmp_path / "multi30k").mkdir()
+    assert resolve_data_name("multi30k", tmp_path) == "multi30k"
+    assert resolve_data_name("bilderbuch", tmp_path) == "bilderbuch"
+    assert resolve_data_name("./multi30k", tmp_path) == str(tmp_path / "multi30k")
+
+
+def test_paths_become_absolute(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert resolve_data_name("pairs", home) == str(home / "pairs")
+    assert resolve_data_name(".", home / "pairs") == str(home / "pairs")
+    assert resolve_data_name("../home/pairs/train.tsv", home) == str(home / "pairs" / "train.tsv")
+    assert resolve_data_name(str(home / "pairs"), Path("/")) == str(home / "pairs")
+    monkeypatch.setenv("HOME", str(home))
+    assert resolve_data_name("~/pairs", Path("/")) == str(home / "pairs")
+    shutil.copy(home / "pairs" / "val.tsv", home / "mine.de")
+    shutil.copy(home / "pairs" / "val.tsv", home / "mine.en")
+    assert resolve_data_name("mine", home) == str(home / "mine")  # stands for mine.de and mine.en
+
+
+def test_a_link_to_a_file_keeps_its_name(home: Path) -> None:
+    """The ending says which format it is in, and a store of files by checksum has no endings."""
+    (home / "pairs" / "train.tsv").rename(home / "0f3a")
+    (home / "pairs" / "train.tsv").symlink_to(home / "0f3a")
+    assert resolve_data_name("pairs/train.tsv", home) == str(home / "pairs" / "train.tsv")
+
+
+def test_what_is_not_there_is_left_for_the_complaint(tmp_path: Path) -> None:
+    for name in ("bilderbuhc", "no/such/folder", " "):
+        assert resolve_data_name(name, tmp_path) == name
