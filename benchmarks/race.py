@@ -15,7 +15,7 @@ from augenmerk.bitext import SentencePair
 from augenmerk.config import RunConfig
 from augenmerk.engine import Engine
 from augenmerk.model import TranslationModel, build_model
-from augenmerk.scores import bleu_of
+from augenmerk.scores import compute_bleu
 from augenmerk.search.continuations import likeliest, token_mask
 from augenmerk.text import TokenizerPair
 from augenmerk.train import learning_rate
@@ -116,7 +116,7 @@ def measure_bleu(translator: Translator, sources: list[list[int]], pairs: list[S
     target = translator.tokenizers.target
     found = translator.decode(sources, translator.config.search)
     texts = target.decode_batch(best[0].ids for best in found)
-    return bleu_of(texts, [pair.target for pair in pairs], lowercase=target.lowercase)
+    return compute_bleu(texts, [pair.target for pair in pairs], lowercase=target.lowercase)
 
 
 class Race:

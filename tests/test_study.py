@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,9 @@ import torch
 from safetensors.torch import load_file
 from typer.testing import CliRunner
 
+import augenmerk.evaluate
+import augenmerk.study.collect
+import augenmerk.tensorfile
 from augenmerk.bitext import open_bitext, open_data
 from augenmerk.checkpoint import RunDirectory
 from augenmerk.cli import app
@@ -25,12 +28,20 @@ from augenmerk.config import ATTENTIONS
 from augenmerk.errors import AugenmerkError
 from augenmerk.evaluate import hypothesis_path
 from augenmerk.scores import score_texts
-from augenmerk.study.collecting import collect
+from augenmerk.significance import estimate_mean
+from augenmerk.study.collect import collect
+from augenmerk.study.executor import INTERRUPTED, Event, Job, least_loaded, list_devices
 from augenmerk.study.plan import Study, read_study
 from augenmerk.study.result import StudyResult
-from augenmerk.study.running import refuse_changes, run_study, threads_each
-from augenmerk.study.statistics import summarise
-from augenmerk.study.worker import INTERRUPTED, Job
+from augenmerk.study.running import (
+    RunStatus,
+    StudyInterrupted,
+    refuse_changes,
+    run_jobs,
+    run_study,
+    threads_each,
+)
+from augenmerk.study.worker import execute
 from augenmerk.train import TrainingData, start, train
 from tests.silent import Silent
 
@@ -182,7 +193,11 @@ def test_the_result_is_what_the_runs_say(finished: tuple[Path, dict[str, Any]], 
         assert bleu.values == pytest.approx(values)
         assert bleu.mean == pytest.approx(np.mean(list(values.values())))
         assert its_tree["mean"]["bleu"] == bleu.mean
-        assert its_tree["variance"]["bleu"] == bleu.variance == summarise(list(bleu.values.values())).variance
+        assert (
+            its_tree["variance"]["bleu"]
+            == bleu.variance
+            == estimate_mean(list(bleu.values.values())).variance
+        )
         assert [point.epoch for point in variant.curves[0].points] == [1, 2, 3, 4, 5, 6]
         assert sum(each.sentences for each in variant.by_length) == 60
         assert variant.summary("alignment_error", "test") is None  # these pairs have no gold links
@@ -252,7 +267,7 @@ def test_what_is_finished_is_left_alone(
         tmp_path / "out",
         jobs=1,
         device="cpu",
-        watch=lambda statuses: seen.extend(status.was_there for status in statuses),
+        on_progress=lambda statuses: seen.extend(status.already_finished for status in statuses),
     )
     assert seen == [True] * 4
     assert result == StudyResult.load(finished[0])
@@ -366,7 +381,7 @@ def test_a_run_that_was_damaged_fails_by_itself(
     out = tmp_path / "out"
     shutil.copytree(finished[0], out)
     damage(out / "runs" / "mean" / "seed-2")
-    result = run_study(study, out, jobs=1, device="cpu", watch=lambda _: None)
+    result = run_study(study, out, jobs=1, device="cpu", on_progress=lambda _: None)
     states = [[run.state for run in variant.runs] for variant in result.variants]
     if not complaint:  # a figure that is not there is left out, as that of a run whose loss was infinite
         assert states == [["finished"] * 2] * 2
@@ -428,8 +443,136 @@ def test_a_split_that_is_absent_is_said_before_anything_is_run(file: Path, tmp_p
     other = file.with_name("other.toml")
     other.write_text(file.read_text().replace('["test"]', '["test_2016"]'))
     with pytest.raises(AugenmerkError, match="no split called 'test_2016'"):
-        run_study(read_study(other), tmp_path / "out", jobs=1, device="cpu", watch=lambda _: None)
+        run_study(read_study(other), tmp_path / "out", jobs=1, device="cpu", on_progress=lambda _: None)
     assert not (tmp_path / "out").exists()
+
+
+# Each thing once
+
+
+def count_calls(monkeypatch: pytest.MonkeyPatch, owner: Any, name: str) -> list[int]:
+    """Calls the function as it is, and counts."""
+    calls: list[int] = []
+    original = getattr(owner, name)
+
+    def counted(*arguments: Any, **named: Any) -> Any:
+        calls.append(1)
+        return original(*arguments, **named)
+
+    monkeypatch.setattr(owner, name, counted)
+    return calls
+
+
+def test_a_worker_loads_its_model_and_data_and_computes_each_loss_once(
+    finished: tuple[Path, dict[str, Any]], study: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = tmp_path / "run"
+    shutil.copytree(finished[0] / study.runs[0].place, run)
+    probes = json.loads((run / "probes.json").read_text())
+    rows = {(row["split"], row["beam"]): row for row in json.loads((run / "scores.json").read_text())}
+    for name in ("scores.json", "probes.json"):
+        (run / name).unlink()
+    shutil.rmtree(run / "hypotheses")
+    loads = count_calls(monkeypatch, RunDirectory, "load_model")
+    files = count_calls(monkeypatch, augenmerk.tensorfile, "safe_open")
+    opened = count_calls(monkeypatch, augenmerk.evaluate, "open_data")
+    losses = count_calls(monkeypatch, augenmerk.evaluate, "sentence_losses")
+    events: list[Event] = []
+    config = study.runs[0].config.model_dump(exclude_none=True)
+    job = Job(str(run), config, ["test", "val"], [1, 3], [], "cpu")
+    execute(job, lambda **fields: events.append(Event(job.run, **fields)))
+    assert (len(loads), len(files), len(opened), len(losses)) == (1, 1, 1, 2)  # a loss for each split
+    again = json.loads((run / "scores.json").read_text())
+    assert {(row["split"], row["beam"]) for row in again} == {(s, b) for s in ("test", "val") for b in (1, 3)}
+    for row in again:
+        if row["split"] == "test":
+            assert (row["bleu"], row["loss"]) == (rows["test", row["beam"]]["bleu"], rows["test", 1]["loss"])
+    assert json.loads((run / "probes.json").read_text())["losses"]["test"] == probes["losses"]["test"]
+    assert {event.phase for event in events} == {"starting", "translating", "probing"}
+    execute(job, lambda **_: None)
+    assert len(loads) == 1  # nothing was missing
+
+
+def test_finished_runs_are_counted_once_at_a_restart(
+    finished: tuple[Path, dict[str, Any]], study: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copytree(finished[0], tmp_path / "out")
+    counts = count_calls(monkeypatch, augenmerk.study.collect, "count_bleu")
+    result = run_study(study, tmp_path / "out", jobs=1, device="cpu", on_progress=lambda _: None)
+    assert result == StudyResult.load(finished[0])
+    assert len(counts) == len(study.runs) * len(study.splits) * len(study.beams)
+
+
+# Where jobs run
+
+
+def test_jobs_are_distributed_over_all_gpus() -> None:
+    assert list_devices("cuda", 3) == ["cuda:0", "cuda:1", "cuda:2"]
+    assert list_devices("cuda:1", 3) == ["cuda:1"]
+    assert list_devices("cpu", 3) == ["cpu"]
+    devices = list_devices("cuda", 3)
+    in_use: list[str] = []
+    for _ in range(7):
+        in_use.append(least_loaded(devices, in_use))
+    assert in_use == [*devices, *devices, "cuda:0"]
+    in_use.remove("cuda:1")
+    assert least_loaded(devices, in_use) == "cuda:1"
+
+
+class ScriptedExecutor:
+    """Ends the job that was submitted first whenever it is asked for events; `interrupt` presses Ctrl-C."""
+
+    def __init__(self, interrupt: bool = False) -> None:
+        self.submitted: list[Job] = []
+        self.stopped: list[str] = []
+        self.most = 0
+        self._running: list[str] = []
+        self._interrupt = interrupt
+
+    def submit(self, job: Job) -> None:
+        self.submitted.append(job)
+        self._running.append(job.run)
+        self.most = max(self.most, len(self._running))
+
+    def events(self, timeout: float) -> Iterator[Event]:  # noqa: ARG002
+        if self._interrupt and not self.stopped:
+            raise KeyboardInterrupt
+        run = self._running.pop(0)
+        yield Event(run, "training", progress=0.5, epoch=3, loss=1.5)
+        yield Event(run, "stopped" if run in self.stopped else "finished")
+
+    def stop(self, job: Job) -> None:
+        self.stopped.append(job.run)
+
+
+def planned_jobs(study: Study) -> tuple[list[Job], dict[str, RunStatus]]:
+    statuses = {str(planned.place): RunStatus(planned) for planned in study.runs}
+    return [Job(run, {}, [], [], [], "cuda") for run in statuses], statuses
+
+
+def test_any_executor_can_run_the_jobs(study: Study) -> None:
+    executor = ScriptedExecutor()
+    jobs, statuses = planned_jobs(study)
+    seen: list[list[str]] = []
+
+    def on_progress(runs: Sequence[RunStatus]) -> None:
+        seen.append([run.state for run in runs])
+
+    run_jobs(executor, jobs, 3, ["cuda:0", "cuda:1"], statuses, on_progress)
+    assert executor.most == 3
+    assert [job.device for job in executor.submitted] == ["cuda:0", "cuda:1", "cuda:0", "cuda:0"]
+    assert seen[0] == ["running", "running", "running", "waiting"]
+    assert seen[-1] == ["finished"] * 4
+    assert {(status.epoch, status.loss) for status in statuses.values()} == {(3, 1.5)}
+
+
+def test_an_interrupted_study_stops_its_jobs_and_waits_for_them(study: Study) -> None:
+    executor = ScriptedExecutor(interrupt=True)
+    jobs, statuses = planned_jobs(study)
+    with pytest.raises(StudyInterrupted):
+        run_jobs(executor, jobs, 2, ["cpu"], statuses, lambda _: None)
+    assert executor.stopped == [job.run for job in jobs[:2]]
+    assert [status.state for status in statuses.values()] == ["stopped"] * 2 + ["waiting"] * 2
 
 
 # Words for what is not there, not alike, or the same

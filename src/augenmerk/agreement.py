@@ -1,7 +1,7 @@
-"""How well the attention of a run agrees with word links: gold, a person's own, or silver.
+"""Measures how well the attention of a run agrees with word links: gold, a person's own, or silver.
 
-The model reads the source and, word by word, the reference, because that is what the links are about. Each
-word of the reference is linked to the source word attended to most as it was predicted.
+The model is forced to produce the reference, because that is what the links are about. Each word of the
+reference is linked to the source word that was attended to most when it was predicted.
 """
 
 from collections.abc import Callable, Sequence
@@ -13,14 +13,14 @@ from augenmerk.alignment import (
     OFFSETS,
     AlignmentScore,
     GoldLinks,
-    attended_links,
+    argmax_links,
     best_offset,
     compare_links,
-    in_both,
-    pharaoh,
-    read_pharaoh,
-    shifted,
-    strong_links,
+    format_pharaoh,
+    intersect_links,
+    parse_pharaoh,
+    shift_links,
+    threshold_links,
 )
 from augenmerk.bitext import Bitext, Links, SentencePair
 from augenmerk.bitext.files import read_lines
@@ -33,26 +33,27 @@ Progress = Callable[[str, int, int], None]
 
 
 def measure_alignment(translator: Translator, pairs: Sequence[SentencePair]) -> AlignmentScore:
-    """Against the gold links of these pairs; without links proposed if the model attends to nothing."""
+    """Compares attention with the gold links of the pairs; a model without attention proposes no links."""
     gold = [GoldLinks.of(pair.alignment or ()) for pair in pairs]
-    return compare_links(zip(_at(0, reference_links(translator, pairs), pairs), gold, strict=True))
+    return compare_links(zip(_shift_all(0, link_references(translator, pairs), pairs), gold, strict=True))
 
 
-def reference_links(
+def link_references(
     translator: Translator, pairs: Sequence[SentencePair], threshold: float | None = None
 ) -> list[Links]:
-    """By the largest weight of each word, or by all that reach a threshold.
+    """Links the words of references by their largest weight, or by all weights that reach a threshold.
 
-    The end of the reference counts as a word of it, so that at offset -1 its last word has a link too.
+    The end of the reference counts as a word, so that at offset -1 its last word has a link too.
     """
     scored = translator.score_all([(pair.source, pair.target) for pair in pairs])
     maps = [translation.attention[:, :-1].tolist() for translation in scored]  # no link to the source's end
-    return [attended_links(one) if threshold is None else strong_links(one, threshold) for one in maps]
+    return [argmax_links(one) if threshold is None else threshold_links(one, threshold) for one in maps]
 
 
-def _at(offset: int, links: Sequence[Links], pairs: Sequence[SentencePair]) -> list[Links]:
+def _shift_all(offset: int, links: Sequence[Links], pairs: Sequence[SentencePair]) -> list[Links]:
     return [
-        shifted(ours, offset, len(split_words(pair.target))) for ours, pair in zip(links, pairs, strict=True)
+        shift_links(ours, offset, len(split_words(pair.target)))
+        for ours, pair in zip(links, pairs, strict=True)
     ]
 
 
@@ -62,11 +63,11 @@ class Agreement:
 
     bitext: Bitext
     gold: Path | None = None
-    """A person's own gold links for the split, in Pharaoh format; otherwise those of the bitext or silver."""
-    back: Translator | None = None
-    """A translator of the other direction: then only links that both find count."""
+    """A file of gold links in Pharaoh format; without it, the links of the bitext or silver ones are used."""
+    reverse: Translator | None = None
+    """A translator of the reverse direction: then only links that both find count."""
     threshold: float | None = None
-    """The weight from which on a source word is linked; None links the one that is attended to most."""
+    """The weight from which on a source word is linked; None links the one with the largest weight."""
 
     def measure(
         self,
@@ -76,37 +77,37 @@ class Agreement:
         folder: Path,
         progress: Progress,
     ) -> dict[str, Any]:
-        """Figures for a row of scores. Leaves both sets of links in the folder, in Pharaoh format."""
-        against, gold = self._wanted(split, pairs, progress)
-        known = [place for place, links in enumerate(gold) if links is not None]
-        pairs = [pairs[place] for place in known]
-        there = [links for links in gold if links is not None]
+        """Returns figures for a row of scores, and writes both sets of links into the folder."""
+        against, found = self._gold_links(split, pairs, progress)
+        pairs = [pair for pair, links in zip(pairs, found, strict=True) if links is not None]
+        gold = [links for links in found if links is not None]
         progress("reading references", 0, 1)
         proposed = self._proposed(translator, pairs)
         progress("reading references", 1, 1)
         by_offset = {
-            offset: compare_links(zip(links, there, strict=True)) for offset, links in proposed.items()
+            offset: compare_links(zip(links, gold, strict=True)) for offset, links in proposed.items()
         }
-        write_lines(folder / f"{split}.attention.align", [pharaoh(links) for links in proposed[0]])
-        write_lines(folder / f"{split}.{against}.align", [links.pharaoh for links in there])
-        return _row(by_offset, against, len(known))
+        write_lines(folder / f"{split}.attention.align", [format_pharaoh(links) for links in proposed[0]])
+        write_lines(folder / f"{split}.{against}.align", [links.pharaoh for links in gold])
+        return _row(by_offset, against, len(pairs))
 
     def _proposed(self, translator: Translator, pairs: Sequence[SentencePair]) -> dict[int, list[Links]]:
-        """The links at each offset; of two translators, each at this offset over its own target."""
-        ours = reference_links(translator, pairs, self.threshold)
-        proposed = {offset: _at(offset, ours, pairs) for offset in OFFSETS}
-        if self.back is not None:
-            turned = [pair.reversed() for pair in pairs]
-            theirs = reference_links(self.back, turned, self.threshold)
+        """Returns the links at each offset; two translators each have the offset over their own target."""
+        ours = link_references(translator, pairs, self.threshold)
+        proposed = {offset: _shift_all(offset, ours, pairs) for offset in OFFSETS}
+        if self.reverse is not None:
+            reversed_pairs = [pair.reversed() for pair in pairs]
+            theirs = link_references(self.reverse, reversed_pairs, self.threshold)
             for offset, links in proposed.items():
-                back = _at(offset, theirs, turned)
-                proposed[offset] = [in_both(here, there) for here, there in zip(links, back, strict=True)]
+                proposed[offset] = list(
+                    map(intersect_links, links, _shift_all(offset, theirs, reversed_pairs))
+                )
         return proposed
 
-    def _wanted(
+    def _gold_links(
         self, split: str, pairs: Sequence[SentencePair], progress: Progress
     ) -> tuple[str, list[GoldLinks | None]]:
-        """What the links to compare with are, and these links; None for a pair that has none."""
+        """Returns "gold" or "silver" and the links to compare with; None for a pair that has none."""
         if self.gold is not None:
             return "gold", [*read_gold(self.gold, split, pairs)]
         if any(pair.alignment is not None for pair in pairs):
@@ -139,7 +140,7 @@ def _row(by_offset: dict[int, AlignmentScore], against: str, sentences: int) -> 
 
 
 def read_gold(path: Path, split: str, pairs: Sequence[SentencePair]) -> list[GoldLinks]:
-    """A line of links for each pair; complains of a file that cannot be about these."""
+    """Reads a line of links for each pair; raises AugenmerkError if the file does not fit the pairs."""
     lines = list(read_lines(path))
     if len(lines) != len(pairs):
         raise AugenmerkError(
@@ -149,7 +150,7 @@ def read_gold(path: Path, split: str, pairs: Sequence[SentencePair]) -> list[Gol
     gold = []
     for number, (line, pair) in enumerate(zip(lines, pairs, strict=True), 1):
         try:
-            links = read_pharaoh(line)
+            links = parse_pharaoh(line)
         except ValueError as error:
             raise AugenmerkError(f"{path}, line {number}: {error}.") from None
         everything = SentencePair(pair.source, pair.target, tuple(sorted(links.possible)))

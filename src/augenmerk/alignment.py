@@ -1,13 +1,12 @@
-"""From attention to word links, and how far these are from others.
+"""Turns attention into word links and compares them with other links.
 
 **Offsets.** g_i has read the word m_i and helps to predict m_{i+1}. A decoder may therefore look at the word
-it produces, as it should, or still at the one it has just read. Which it does is a matter of target words, so
-links are compared at three offsets over them: at offset d, what row j of the attention points to is taken for
-the link of target word j + d. Offset 0 takes attention at its word; where -1 fits best the attention lags
-by a word; where +1 does, it is ahead by one.
+it produces, as it should, or still at the one it has just read. To find out, links are compared at three
+offsets over target words: at offset d, what row j of the attention points to is linked to target word j + d.
+If offset -1 fits best, the attention lags by a word; if +1 does, it is ahead by one.
 
 **Pharaoh.** Links as text, a line for each sentence pair: `0-0 1-2`, source word first, counted from 0. Gold
-links may be merely *possible*: those are written `1?2`, and `1p2` is read as well, since both are in use.
+links that are merely *possible* are written `1?2`; `1p2` is read as well, since both are in use.
 """
 
 import re
@@ -22,15 +21,16 @@ from augenmerk.errors import AugenmerkError
 
 OFFSETS = (-1, 0, 1)
 THRESHOLD = 0.4
-"""The weight that makes a link, unless told otherwise: from 0.3 to 0.5 the error hardly changes."""
+"""The default weight from which on words are linked: from 0.3 to 0.5 the error hardly changes."""
 
 _LINK = re.compile(r"(\d+)([-?p])(\d+)", re.ASCII)
 
 
 def over_words(weights: Tensor, target_word_of: Sequence[int], source_word_of: Sequence[int]) -> Tensor:
-    """Attention (T, S) over tokens as (target words, source words): summed over the tokens of a source word,
-    averaged over those of a target word. Rows and columns beyond (the end of a sentence, padding) are left
-    out, so a row sums to 1 less what rests on the end."""
+    """Returns attention (T, S) over tokens as attention (target words, source words).
+
+    It is summed over the tokens of a source word and averaged over those of a target word. Rows and columns
+    beyond the given words (the end of a sentence, padding) are left out."""
     rows, columns = (torch.tensor(word_of, dtype=torch.int64) for word_of in (target_word_of, source_word_of))
     weights = weights[: len(rows), : len(columns)]
     by_source = weights.new_zeros(len(rows), _count(source_word_of)).index_add(1, columns, weights)
@@ -45,17 +45,15 @@ def _count(word_of: Sequence[int]) -> int:
 # From attention to links
 
 
-def attended_links(attention: Sequence[Sequence[float]]) -> Links:
-    """Links each target word (a row) to the source word (a column) it attends to most; none if to nothing."""
-    links = []
-    for j, row in enumerate(attention):
-        if any(row):
-            links.append((max(range(len(row)), key=row.__getitem__), j))
-    return tuple(sorted(links))
+def argmax_links(attention: Sequence[Sequence[float]]) -> Links:
+    """Links each target word (a row) to the source word (a column) it attends to most, if to any."""
+    return tuple(
+        sorted((max(range(len(row)), key=row.__getitem__), j) for j, row in enumerate(attention) if any(row))
+    )
 
 
-def strong_links(attention: Sequence[Sequence[float]], threshold: float = THRESHOLD) -> Links:
-    """Links each target word to every source word that has at least this weight: to none, one or several."""
+def threshold_links(attention: Sequence[Sequence[float]], threshold: float = THRESHOLD) -> Links:
+    """Links each target word to every source word that has at least this weight."""
     if not 0 < threshold <= 1:
         raise AugenmerkError(f"A threshold of {threshold} is impossible: a weight is between 0 and 1.")
     return tuple(
@@ -65,32 +63,22 @@ def strong_links(attention: Sequence[Sequence[float]], threshold: float = THRESH
     )
 
 
-def in_both(links: Links, back: Links) -> Links:
-    """The links that a model of the other direction (target, source) finds as well."""
-    turned = {(i, j) for j, i in back}
-    return tuple(link for link in links if link in turned)
+def intersect_links(links: Links, reverse_links: Links) -> Links:
+    """Returns the links that a model of the reverse direction, whose links are (target, source), has too."""
+    return tuple((i, j) for i, j in links if (j, i) in reverse_links)
 
 
-def shifted(links: Links, offset: int, target_words: int) -> Links:
-    """The links at an offset over target words, without those that fall off either end."""
+def shift_links(links: Links, offset: int, target_words: int) -> Links:
+    """Moves links by an offset over target words, and drops those that are then outside the sentence."""
     return tuple((i, j + offset) for i, j in links if 0 <= j + offset < target_words)
 
 
-def crossings(links: Links) -> int:
-    """How many pairs of links cross: the earlier source word has the later target word."""
-    return sum(
-        (i - other_i) * (j - other_j) < 0
-        for number, (i, j) in enumerate(links)
-        for other_i, other_j in links[:number]
-    )
-
-
-# Links to compare with
+# Gold links
 
 
 @dataclass(frozen=True)
 class GoldLinks:
-    """Links that must be there (sure), and links that may be (possible; the sure ones are among them)."""
+    """Sure links, which must be found, and possible links, which may be; the sure ones are among them."""
 
     sure: frozenset[tuple[int, int]]
     possible: frozenset[tuple[int, int]]
@@ -105,13 +93,13 @@ class GoldLinks:
         return " ".join(f"{i}{'-' if (i, j) in self.sure else '?'}{j}" for i, j in sorted(self.possible))
 
 
-def pharaoh(links: Iterable[tuple[int, int]]) -> str:
-    """`0-0 1-2`."""
+def format_pharaoh(links: Iterable[tuple[int, int]]) -> str:
+    """Returns links as text, such as `0-0 1-2`."""
     return " ".join(f"{i}-{j}" for i, j in links)
 
 
-def read_pharaoh(line: str) -> GoldLinks:
-    """The links of a line; a ValueError says what is wrong with it."""
+def parse_pharaoh(line: str) -> GoldLinks:
+    """Returns the links of a line; raises ValueError if it cannot be read."""
     sure: list[tuple[int, int]] = []
     possible: list[tuple[int, int]] = []
     for part in line.split():
@@ -122,12 +110,12 @@ def read_pharaoh(line: str) -> GoldLinks:
     return GoldLinks.of(sure, possible)
 
 
-# How far links are from these
+# Scores
 
 
 @dataclass(frozen=True)
 class AlignmentScore:
-    """Counts over many sentences: links proposed, sure ones, and how many proposed are sure or possible."""
+    """Counts over sentences: proposed links, sure links, and proposed links that are sure or possible."""
 
     proposed: int
     sure: int
@@ -136,12 +124,12 @@ class AlignmentScore:
 
     @property
     def precision(self) -> float:
-        """How many of the links proposed are at least possible."""
+        """The share of proposed links that are possible."""
         return self.both_possible / self.proposed if self.proposed else 0.0
 
     @property
     def recall(self) -> float:
-        """How many of the sure links are proposed."""
+        """The share of sure links that are proposed."""
         return self.both_sure / self.sure if self.sure else 0.0
 
     @property
@@ -151,13 +139,13 @@ class AlignmentScore:
 
     @property
     def error(self) -> float:
-        """Alignment error rate (Och and Ney): 1 - (|A and S| + |A and P|) / (|A| + |S|)."""
+        """The alignment error rate (Och and Ney): 1 - (|A and S| + |A and P|) / (|A| + |S|)."""
         total = self.proposed + self.sure
         return 1 - (self.both_sure + self.both_possible) / total if total else 0.0
 
 
 def compare_links(pairs: Iterable[tuple[Links, GoldLinks]]) -> AlignmentScore:
-    """Of (proposed, gold) links, sentence by sentence."""
+    """Returns the counts over sentences, each given as (proposed, gold) links."""
     proposed = sure = both_sure = both_possible = 0
     for ours, gold in pairs:
         links = set(ours)
@@ -169,5 +157,5 @@ def compare_links(pairs: Iterable[tuple[Links, GoldLinks]]) -> AlignmentScore:
 
 
 def best_offset(by_offset: dict[int, AlignmentScore]) -> int:
-    """Where the error is least; of equals the one nearest to 0."""
+    """Returns the offset with the lowest error; of equals the one nearest to 0."""
     return min(by_offset, key=lambda offset: (by_offset[offset].error, abs(offset)))

@@ -20,6 +20,10 @@ def choose_device(name: str) -> torch.device:
         raise AugenmerkError(f"'{name}' is not a device: expected auto, cpu or cuda.") from None
     if device.type == "cuda" and not torch.cuda.is_available():
         raise AugenmerkError("There is no GPU that torch can use here; leave out --device, or say cpu.")
+    if device.type == "cuda" and (device.index or 0) >= torch.cuda.device_count():
+        raise AugenmerkError(
+            f"There is no '{name}': torch finds {torch.cuda.device_count()} GPUs here, counted from cuda:0."
+        )
     if device.type not in ("cpu", "cuda"):
         raise AugenmerkError(f"'{name}' is not supported: expected auto, cpu or cuda.")
     return device

@@ -16,7 +16,7 @@ import os
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +25,7 @@ from torch import Tensor, nn
 
 from augenmerk.agreement import Agreement
 from augenmerk.batching import ParallelTokens, encode_pairs
-from augenmerk.bitext import SentencePair, open_data
+from augenmerk.bitext import Bitext, SentencePair, open_data
 from augenmerk.checkpoint import RunDirectory
 from augenmerk.errors import AugenmerkError
 from augenmerk.model import TranslationModel
@@ -174,15 +174,18 @@ class Evaluator:
         """What is evaluated, for people."""
         return describe_row(self.run, self._how)
 
+    @cached_property
+    def bitext(self) -> Bitext:
+        return open_data(self.run.config.data)
+
     def read(self, splits: Sequence[str]) -> dict[str, list[SentencePair]]:
         """Reads splits (default: validation); raises AugenmerkError if one is absent or empty."""
-        bitext = open_data(self.run.config.data)
-        opened = {split: bitext[split] for split in splits or [self.run.config.data.validation]}
+        opened = {split: self.bitext[split] for split in splits or [self.run.config.data.validation]}
         pairs = {split: list(opened[split]) for split in opened}
         for split in pairs:
             if not pairs[split]:
                 raise AugenmerkError(
-                    f"{bitext.name} has no sentence pairs in '{split}' that could be scored."
+                    f"{self.bitext.name} has no sentence pairs in '{split}' that could be scored."
                 )
         return pairs
 

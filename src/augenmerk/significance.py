@@ -1,40 +1,283 @@
-"""Whether one translator is better than another, or was only luckier with these sentences.
+"""Tests whether one translator is better than another, or was only luckier with seeds and sentences.
 
-Both tests are sacrebleu's, on the same sentences translated by both. Approximate randomisation swaps the
-two translations of a sentence by chance: how often are the mixed outputs further apart than the real
-ones? Paired bootstrap resampling draws sentences with replacement: how far do the scores and their
-difference vary with the choice of sentences? Both speak of these two models only. Another seed of training
-gives another model; what a mechanism is worth, only several of them can say.
+Two systems translate the same N sentences, in S pairs of runs (one pair for each training seed; S = 1 for
+`augenmerk evaluate --baseline`). Every sentence has C counts (see `augenmerk.scores`), so that thousands of
+resampled test sets are one matrix product. All tests use the same numbers of samples and the same seed.
+
+**Approximate randomisation** gives p. If the systems were equally good, it would not matter which of two
+translations of a sentence came from which system. So the two are swapped at random, in all S pairs of runs
+at once: translations of one sentence by several runs are alike, and swapping them one by one would count one
+sentence S times. p is how often the difference is then at least as large as the real one. It speaks of
+sentences, given these runs.
+
+**Bootstrap resampling** draws N sentences with replacement, the same for all runs, and shows how much the
+scores vary with the choice of sentences.
+
+**The interval of a difference over seeds** is about new sentences and new seeds. The mean difference over S
+seeds has a variance from the seeds, v1 = (variance of the S differences) / S with S - 1 degrees of freedom,
+and one from the sentences, v2 by bootstrap with N - 1. The interval is the mean plus and minus
+t * sqrt(v1 + v2), where t has Welch and Satterthwaite's degrees of freedom. What seeds do to single sentences
+is in both parts, which makes the interval a little too wide rather than too narrow. A t-interval over three
+seeds alone would leave out the choice of sentences, and a bootstrap over three seeds is too narrow. With one
+pair of runs there is no v1, and the interval speaks of sentences alone.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
+import numpy as np
 import torch
-from sacrebleu.metrics.base import Metric
-from sacrebleu.metrics.bleu import BLEU
-from sacrebleu.metrics.chrf import CHRF
-from sacrebleu.significance import PairedTest, Result
+from numpy.typing import NDArray
 
 from augenmerk.agreement import Agreement
 from augenmerk.bitext import SentencePair
 from augenmerk.checkpoint import RunDirectory
 from augenmerk.errors import AugenmerkError
 from augenmerk.evaluate import Evaluator, ProgressCallback, ignore_progress
+from augenmerk.scores import (
+    Counts,
+    Score,
+    bleu_from_counts,
+    chrf_from_counts,
+    count_bleu,
+    count_chrf,
+)
 
 TRIALS = 10_000
-"""Of approximate randomisation; as the `sacrebleu` command has it."""
-RESAMPLES = 1_000
-"""Of the bootstrap; as the `sacrebleu` command has it."""
-DOUBTFUL = 0.05
-"""From this p on, a difference is said to be possible by chance."""
+"""Trials of approximate randomisation."""
+RESAMPLES = 2_000
+"""Resamples of the bootstrap."""
+SEED = 12345
+"""Also the default of sacrebleu."""
+ALPHA = 0.05
+"""From this p on, a difference may be chance."""
+CONFIDENCE = 0.95
+_BATCH = 1_000
+"""Samples that are drawn and scored at once."""
+
+
+# A few numbers over seeds
+
+
+class Estimate(NamedTuple):
+    """A mean, with the variance of the values and the 95% interval of the mean; None for a single value."""
+
+    mean: float
+    variance: float | None
+    interval: tuple[float, float] | None
+
+
+def estimate_mean(values: Sequence[float]) -> Estimate:
+    """Returns the mean, the variance with n - 1, and the interval of the mean by Student's t."""
+    n = len(values)
+    mean = math.fsum(values) / n
+    mean = min(max(mean, min(values)), max(values))  # rounding must not carry it beyond them
+    if n == 1:
+        return Estimate(mean, None, None)
+    variance = math.fsum((value - mean) ** 2 for value in values) / (n - 1)
+    half = t_quantile(n - 1) * math.sqrt(variance / n)
+    return Estimate(mean, variance, (mean - half, mean + half))
+
+
+def t_quantile(degrees_of_freedom: float) -> float:
+    """Returns how many standard errors half of a 95% interval is wide."""
+    from scipy.stats import t
+
+    return float(t.ppf((1 + CONFIDENCE) / 2, degrees_of_freedom))
+
+
+def holm(p_values: Sequence[float]) -> list[float]:
+    """Returns each p corrected for testing all of them (Holm 1979), in the same order."""
+    order = sorted(range(len(p_values)), key=p_values.__getitem__)
+    corrected = [0.0] * len(p_values)
+    highest = 0.0
+    for rank, index in enumerate(order):
+        highest = max(highest, min(1.0, (len(p_values) - rank) * p_values[index]))
+        corrected[index] = highest
+    return corrected
+
+
+# Two systems on the same sentences
+
+
+def randomise(ours: Counts, theirs: Counts, score: Score, trials: int = TRIALS) -> NDArray[np.float64]:
+    """Returns the differences (trials, S) after randomly swapping sentences of counts (S, N, C)."""
+    rng = np.random.default_rng(SEED)
+    pairs, sentences, counts = ours.shape
+    change = (theirs - ours).transpose(1, 0, 2).reshape(sentences, pairs * counts)
+    differences = []
+    for done in range(0, trials, _BATCH):
+        size = min(_BATCH, trials - done)
+        swaps = rng.integers(0, 2, (size, sentences)).astype(np.float64)
+        moved = (swaps @ change).reshape(size, pairs, counts)
+        differences.append(score(ours.sum(1) + moved) - score(theirs.sum(1) - moved))
+    return np.concatenate(differences)
+
+
+def bootstrap(ours: Counts, theirs: Counts, score: Score, resamples: int = RESAMPLES) -> NDArray[np.float64]:
+    """Returns the scores (2, resamples, S) of both systems on resampled sentences of counts (S, N, C)."""
+    rng = np.random.default_rng(SEED)
+    pairs, sentences, counts = ours.shape
+    both = np.concatenate((ours, theirs)).transpose(1, 0, 2).reshape(sentences, 2 * pairs * counts)
+    scores = []
+    for done in range(0, resamples, _BATCH):
+        size = min(_BATCH, resamples - done)
+        times = rng.multinomial(sentences, np.full(sentences, 1 / sentences), size).astype(np.float64)
+        scores.append(score((times @ both).reshape(size, 2, pairs, counts)))
+    return np.concatenate(scores).transpose(1, 0, 2)
+
+
+def p_value(samples: NDArray[np.float64], observed: float) -> float:
+    """Returns the share of samples that are at least as large as what was observed.
+
+    What was observed counts as one of the samples, so that p is never 0.
+    """
+    return float((1 + (samples >= observed - 1e-9).sum()) / (1 + len(samples)))
+
+
+@dataclass(frozen=True)
+class PairedComparison:
+    """The difference between two systems over one or more pairs of runs, ours minus theirs."""
+
+    differences: tuple[float, ...]
+    """Of each pair of runs."""
+    difference: float
+    """Their mean."""
+    p_values: tuple[float, ...]
+    """Of each pair of runs."""
+    p: float
+    interval: tuple[float, float]
+    degrees_of_freedom: float
+    seed_deviation: float | None
+    sentence_deviation: float
+
+
+def compare_paired(
+    ours: Counts, theirs: Counts, score: Score, *, trials: int = TRIALS, resamples: int = RESAMPLES
+) -> PairedComparison:
+    """Compares two systems by counts (S, N, C) of each; the same counts give the same numbers."""
+    pairs, sentences, _ = ours.shape
+    differences = score(ours.sum(1)) - score(theirs.sum(1))  # (S)
+    difference = float(differences.mean())
+    swapped = randomise(ours, theirs, score, trials)
+    our_scores, their_scores = bootstrap(ours, theirs, score, resamples)
+    seed_variance = float(differences.var(ddof=1)) / pairs if pairs > 1 else 0.0
+    sentence_variance = float((our_scores - their_scores).mean(1).var(ddof=1))
+    variance = seed_variance + sentence_variance
+    degrees = _degrees_of_freedom((seed_variance, pairs - 1), (sentence_variance, sentences - 1))
+    half = t_quantile(degrees) * math.sqrt(variance) if variance else 0.0
+    return PairedComparison(
+        differences=tuple(map(float, differences)),
+        difference=difference,
+        p_values=tuple(
+            p_value(np.abs(column), abs(real))
+            for column, real in zip(swapped.T, map(float, differences), strict=True)
+        ),
+        p=p_value(np.abs(swapped.mean(1)), abs(difference)),
+        interval=(difference - half, difference + half),
+        degrees_of_freedom=degrees,
+        seed_deviation=float(differences.std(ddof=1)) if pairs > 1 else None,
+        sentence_deviation=math.sqrt(sentence_variance),
+    )
+
+
+def _degrees_of_freedom(*parts: tuple[float, int]) -> float:
+    """Returns the degrees of freedom of a sum of variances (Welch and Satterthwaite)."""
+    total = sum(variance for variance, _ in parts)
+    weight = sum(variance**2 / degrees for variance, degrees in parts if variance and degrees)
+    return total**2 / weight if weight else 1.0
+
+
+# In words
+
+
+def amount_in_words(difference: float) -> str:
+    return f"{abs(difference):.1f}" if abs(difference) >= 0.05 else "less than 0.1"
+
+
+def side_in_words(difference: float) -> str:
+    return "above" if difference > 0 else "below"
+
+
+# One run against another: `augenmerk evaluate --baseline`
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Two scores of the same sentences, ignoring case, and how certain their difference is."""
+
+    metric: str
+    score: float
+    baseline_score: float
+    difference: float
+    interval: tuple[float, float]
+    """95% of the resampled scores, as sacrebleu computes it: their mean plus and minus half the width."""
+    baseline_interval: tuple[float, float]
+    p_randomisation: float
+    p_bootstrap: float
+    """As in sacrebleu: how often resampled differences exceed their mean by the real difference."""
+    trials: int
+    resamples: int
+    seed: int
+
+    def in_words(self, name: str, baseline: str) -> str:
+        if not self.difference:
+            return f"{name} and {baseline} have the same {self.metric}."
+        doubt = ", which may be chance" if max(self.p_randomisation, self.p_bootstrap) >= ALPHA else ""
+        return (
+            f"{name} is {amount_in_words(self.difference)} {self.metric} {side_in_words(self.difference)} "
+            f"{baseline}{doubt} (p = {self.p_randomisation:.2g} by approximate randomisation, "
+            f"{self.p_bootstrap:.2g} by paired bootstrap)."
+        )
+
+
+def compare_texts(
+    hypotheses: Sequence[str],
+    baseline: Sequence[str],
+    references: Sequence[str],
+    *,
+    trials: int = TRIALS,
+    resamples: int = RESAMPLES,
+) -> dict[str, Comparison]:
+    """Compares two translations of the same sentences by BLEU and by chrF."""
+    compared = {}
+    for key, name, count, score in (
+        ("bleu", "BLEU", count_bleu, bleu_from_counts),
+        ("chrf", "chrF", count_chrf, chrf_from_counts),
+    ):
+        ours, theirs = (count(texts, references)[None] for texts in (hypotheses, baseline))
+        our_score, their_score = (float(score(counts.sum(1))[0]) for counts in (ours, theirs))
+        difference = our_score - their_score
+        our_scores, their_scores = bootstrap(ours, theirs, score, resamples)[..., 0]
+        gaps = np.abs(our_scores - their_scores)
+        compared[key] = Comparison(
+            metric=name,
+            score=our_score,
+            baseline_score=their_score,
+            difference=difference,
+            interval=_resampled_interval(our_scores),
+            baseline_interval=_resampled_interval(their_scores),
+            p_randomisation=p_value(np.abs(randomise(ours, theirs, score, trials)), abs(difference)),
+            p_bootstrap=p_value(gaps - gaps.mean(), abs(difference)) if difference else 1.0,
+            trials=trials,
+            resamples=resamples,
+            seed=SEED,
+        )
+    return compared
+
+
+def _resampled_interval(scores: NDArray[np.float64]) -> tuple[float, float]:
+    ordered, outside = np.sort(scores), len(scores) // 40  # 2.5% on each side
+    half = (ordered[-1 - outside] - ordered[outside]) / 2
+    return float(scores.mean() - half), float(scores.mean() + half)
 
 
 def compare_runs(
     run: RunDirectory,
-    against: RunDirectory,
+    baseline: RunDirectory,
     splits: Sequence[str],
     device: torch.device,
     *,
@@ -45,22 +288,20 @@ def compare_runs(
     alignment: Agreement | None = None,
     on_progress: ProgressCallback = ignore_progress,
 ) -> list[dict[str, Any]]:
-    """The rows of `evaluate_run`, each with the paired tests under "baseline"; both runs keep their rows.
+    """Returns the rows of `evaluate_run`, each with the paired tests under "baseline"; both runs keep theirs.
 
-    The run against which this is tested is by itself, and by search: so a run can be tested against
-    itself, to see what an ensemble or MBR is worth.
-    What must be the same is the sentences and not the settings: runs that were trained on more or less
-    of a bitext, or with another vocabulary, may well be tested on the same sentences.
+    The baseline is evaluated alone and by search, so a run can be compared with itself to see what an
+    ensemble or MBR is worth. Both are tested on the same sentences; settings and training data may differ.
     """
-    if run.path.resolve() == against.path.resolve() and not ensemble and not mbr:
+    if run.path.resolve() == baseline.path.resolve() and not ensemble and not mbr:
         raise AugenmerkError(f"{run.path} cannot be compared with itself; name another run.")
     ours = Evaluator(
         run, device, ensemble=ensemble, mbr=mbr, ter=ter, alignment=alignment, on_progress=on_progress
     )
-    theirs = Evaluator(against, device, ter=ter, alignment=alignment, on_progress=on_progress)
+    theirs = Evaluator(baseline, device, ter=ter, alignment=alignment, on_progress=on_progress)
     pairs = ours.read(splits)
     for split, their_pairs in theirs.read(list(pairs)).items():
-        _refuse_other_sentences(split, pairs[split], their_pairs, run.path, against.path)
+        _refuse_other_sentences(split, pairs[split], their_pairs, run.path, baseline.path)
     beams = beams or [run.config.search.beam]
     rows = []
     for our, their in zip(ours.evaluate(pairs, beams), theirs.evaluate(pairs, beams), strict=True):
@@ -69,14 +310,15 @@ def compare_runs(
         found = {}
         for name, comparison in compare_texts(our.hypotheses, their.hypotheses, our.references).items():
             words = comparison.in_words(ours.name, theirs.name)
-            found[name] = {**asdict(comparison), "in_words": words}
+            signature = our.row[f"{name}_signature"]
+            found[name] = {**asdict(comparison), "signature": signature, "in_words": words}
         on_progress(what, 1, 1)
-        rows.append({**our.row, "baseline": {"run": str(against.path), **found}})
+        rows.append({**our.row, "baseline": {"run": str(baseline.path), **found}})
     return rows
 
 
 def _refuse_other_sentences(
-    split: str, ours: Sequence[SentencePair], theirs: Sequence[SentencePair], run: Path, against: Path
+    split: str, ours: Sequence[SentencePair], theirs: Sequence[SentencePair], run: Path, baseline: Path
 ) -> None:
     if len(ours) != len(theirs):
         why = f"it has {len(ours):,} sentences in the one and {len(theirs):,} in the other"
@@ -87,104 +329,6 @@ def _refuse_other_sentences(
         number = next(i for i, (our, their) in enumerate(zip(*texts, strict=True), 1) if our != their)
         why = f"sentence {number} is not the same in both"
     raise AugenmerkError(
-        f"{run} and {against} cannot be compared on '{split}': {why}; "
+        f"{run} and {baseline} cannot be compared on '{split}': {why}; "
         f"paired tests need runs that are tested on the same sentences."
     )
-
-
-@dataclass(frozen=True)
-class Comparison:
-    """Two scores of the same sentences, in lower case, and how sure their difference is."""
-
-    metric: str
-    score: float
-    baseline_score: float
-    difference: float
-    interval: tuple[float, float]
-    """95% of the resampled scores: sacrebleu's mean, less and plus half the width."""
-    baseline_interval: tuple[float, float]
-    p_randomisation: float
-    """Chance of such a difference between two outputs of one model. 1 where the scores are equal; sacrebleu,
-    which counts larger differences, finds none between equal outputs and says nearly 0."""
-    p_bootstrap: float
-    trials: int
-    resamples: int
-    seed: str
-    """Of sacrebleu: always the same, unless $SACREBLEU_SEED says otherwise."""
-    signature: str
-
-    def in_words(self, name: str, against: str) -> str:
-        if not self.difference:
-            return f"{name} and {against} have the same {self.metric}."
-        size = f"{abs(self.difference):.1f}" if abs(self.difference) >= 0.05 else "less than 0.1"
-        side = "above" if self.difference > 0 else "below"
-        doubt = ", which may be chance" if max(self.p_randomisation, self.p_bootstrap) >= DOUBTFUL else ""
-        return (
-            f"{name} is {size} {self.metric} {side} {against}{doubt} "
-            f"(p = {self.p_randomisation:.2g} by approximate randomisation, "
-            f"{self.p_bootstrap:.2g} by paired bootstrap)."
-        )
-
-
-def compare_texts(
-    hypotheses: Sequence[str],
-    against: Sequence[str],
-    references: Sequence[str],
-    *,
-    trials: int = TRIALS,
-    resamples: int = RESAMPLES,
-) -> dict[str, Comparison]:
-    """BLEU and chrF of two translations of the same sentences; the same texts give the same numbers."""
-    metrics: dict[str, tuple[str, Metric]] = {
-        "bleu": ("BLEU", BLEU(lowercase=True, references=[list(references)])),
-        "chrf": ("chrF", CHRF(lowercase=True, references=[list(references)])),
-    }
-    compared = {}
-    for key, (name, metric) in metrics.items():
-        randomised = _paired_test("ar", trials, hypotheses, against, metric)
-        resampled = _paired_test("bs", resamples, hypotheses, against, metric)
-        score, baseline_score = float(resampled.system.score), float(resampled.baseline.score)
-        compared[key] = Comparison(
-            metric=name,
-            score=score,
-            baseline_score=baseline_score,
-            difference=score - baseline_score,
-            interval=_interval(resampled.system),
-            baseline_interval=_interval(resampled.baseline),
-            p_randomisation=_p(randomised) if score != baseline_score else 1.0,
-            p_bootstrap=_p(resampled) if score != baseline_score else 1.0,
-            trials=trials,
-            resamples=resamples,
-            seed=resampled.seed,
-            signature=str(metric.get_signature()),
-        )
-    return compared
-
-
-class _Tested(NamedTuple):
-    seed: str
-    baseline: Result
-    system: Result
-
-
-def _paired_test(
-    kind: Literal["ar", "bs"], samples: int, system: Sequence[str], baseline: Sequence[str], metric: Metric
-) -> _Tested:
-    systems = [("baseline", baseline), ("system", system)]
-    signatures, results = PairedTest(systems, {"": metric}, None, kind, samples)()
-    [(name, signature)] = signatures.items()  # sacrebleu calls chrF by the name of its variant, chrF2
-    first, second = results[name]
-    assert isinstance(first, Result)
-    assert isinstance(second, Result)
-    return _Tested(str(signature.info["seed"]), first, second)
-
-
-def _p(tested: _Tested) -> float:
-    assert tested.system.p_value is not None
-    return float(tested.system.p_value)
-
-
-def _interval(result: Result) -> tuple[float, float]:
-    assert result.mean is not None
-    assert result.ci is not None
-    return float(result.mean - result.ci), float(result.mean + result.ci)

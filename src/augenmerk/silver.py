@@ -1,12 +1,12 @@
-"""Silver links: what an offline word aligner makes of a bitext that has no gold ones.
+"""Silver links: word links by a statistical aligner, for bitexts without gold links.
 
-The model of fast_align (Dyer, Chahuneau and Smith 2013) in both directions, joined by grow-diag-final-and, as
-it is in the library Thot: the optional extra `align`. It sees words in lower case. On bilderbuch, where the
-truth is known, its own alignment error is 0.095 (docs/results.md), so that an error measured against it is no
-more than an estimate.
+The aligner is fast_align (Dyer, Chahuneau and Smith 2013) in both directions, joined by grow-diag-final-and,
+as the library Thot implements it (the optional extra `align`), on lowercased words. On bilderbuch, whose true
+links are known, its own alignment error is 0.095 (docs/results.md): an error measured against silver links is
+an estimate.
 
-The aligner learns from all pairs of training together with those to be aligned, which takes seconds, and what
-it found is kept in the user's cache under a checksum of all it depends on.
+The aligner learns from the training pairs together with those to be aligned, which takes seconds. Its links
+are kept in the user's cache under a checksum of all that they depend on.
 """
 
 import hashlib
@@ -27,7 +27,7 @@ from augenmerk.words import split_words
 ITERATIONS = 5
 HEURISTIC = "GROW_DIAG_FINAL_AND"
 LONGEST = 200
-"""Words. The aligner ignores longer sentences in training; they are aligned all the same."""
+"""Words of a sentence: the aligner does not learn from longer ones, but aligns them."""
 
 Progress = Callable[[str, int, int], None]
 Words = list[list[str]]
@@ -40,24 +40,24 @@ def silver_links(
     progress: Progress = lambda _what, _done, _total: None,
     cache: Path | None = None,
 ) -> list[Links]:
-    """Links of each of `pairs`, learnt from them and from `train`; from the cache where they are there."""
-    thot = _library()
-    sources = [_words(pair.source) for pair in (*train, *pairs)]
-    targets = [_words(pair.target) for pair in (*train, *pairs)]
+    """Returns the links of each of `pairs`, learnt from them and from `train`, or from the cache."""
+    thot = _import_thot()
+    sources = [_lowercase_words(pair.source) for pair in (*train, *pairs)]
+    targets = [_lowercase_words(pair.target) for pair in (*train, *pairs)]
     folder = cache if cache is not None else user_cache_path("augenmerk") / "silver"
     path = folder / f"{_checksum(sources, targets, len(pairs))}.json"
-    kept = _kept(path, len(pairs))
+    kept = _read_cache(path, len(pairs))
     if kept is not None:
         return kept
     links = _align(thot, sources, targets, len(pairs), progress)
-    # A cache that cannot be written costs time the next time, nothing else.
+    # If the cache cannot be written, the next call aligns again.
     with suppress(OSError, AugenmerkError):
         folder.mkdir(parents=True, exist_ok=True)
         atomic_write(path, [json.dumps(links).encode()])
     return links
 
 
-def _library() -> Any:
+def _import_thot() -> Any:
     try:
         from thot import alignment
     except ImportError:
@@ -68,12 +68,12 @@ def _library() -> Any:
     return alignment
 
 
-def _words(sentence: str) -> list[str]:
+def _lowercase_words(sentence: str) -> list[str]:
     return [word.lower() for word in split_words(sentence)]
 
 
 def _align(thot: Any, sources: Words, targets: Words, last: int, progress: Progress) -> list[Links]:
-    """Of the last so many sentences."""
+    """Trains on all sentences and returns the links of the last so many."""
     what, steps = "aligning words", 2 * (ITERATIONS + 1)
     done = 0
     models = []
@@ -94,13 +94,13 @@ def _align(thot: Any, sources: Words, targets: Words, last: int, progress: Progr
     aligner = thot.SymmetrizedAligner(*models)
     aligner.heuristic = getattr(thot.SymmetrizationHeuristic, HEURISTIC)
     first = len(sources) - last
-    # An empty sentence has no links, and the aligner is not asked what it would make of one.
-    spoken = [place for place in range(first, len(sources)) if sources[place] and targets[place]]
+    # An empty sentence has no links.
+    nonempty = [place for place in range(first, len(sources)) if sources[place] and targets[place]]
     found = aligner.get_best_alignments(
-        [sources[place] for place in spoken], [targets[place] for place in spoken]
+        [sources[place] for place in nonempty], [targets[place] for place in nonempty]
     )
     links: list[Links] = [()] * last
-    for place, (_, matrix) in zip(spoken, found, strict=True):
+    for place, (_, matrix) in zip(nonempty, found, strict=True):
         rows, columns = matrix.to_numpy().nonzero()
         links[place - first] = tuple(zip(rows.tolist(), columns.tolist(), strict=True))
     progress(what, steps, steps)
@@ -108,7 +108,7 @@ def _align(thot: Any, sources: Words, targets: Words, last: int, progress: Progr
 
 
 def _checksum(sources: Words, targets: Words, last: int) -> str:
-    """Of the text, of which part of it is aligned, and of how."""
+    """Returns a checksum of the text, of the part of it that is aligned, and of the method."""
     digest = hashlib.sha256()
     how = [metadata.version("sil-thot"), ITERATIONS, HEURISTIC, LONGEST, last]
     digest.update(json.dumps(how).encode())
@@ -117,8 +117,8 @@ def _checksum(sources: Words, targets: Words, last: int) -> str:
     return digest.hexdigest()
 
 
-def _kept(path: Path, count: int) -> list[Links] | None:
-    """None if there is nothing, or nothing that makes sense: then it is worked out again."""
+def _read_cache(path: Path, count: int) -> list[Links] | None:
+    """Returns the links, or None if the file is absent or damaged."""
     try:
         read = json.loads(path.read_text(encoding="utf-8"))
         links = [tuple((int(i), int(j)) for i, j in sentence) for sentence in read]

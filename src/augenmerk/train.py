@@ -31,7 +31,7 @@ from augenmerk.errors import AugenmerkError
 from augenmerk.evaluate import count_words, measure_loss
 from augenmerk.malloc import limit_malloc_caching
 from augenmerk.model import TranslationModel, build_model
-from augenmerk.scores import bleu_of
+from augenmerk.scores import compute_bleu
 from augenmerk.subword_dropout import SubwordSampler
 from augenmerk.text import TokenizerPair
 from augenmerk.translate import Translator
@@ -155,7 +155,7 @@ class Validation:
                 found = translator.decode(self._sources, self._config.search.model_copy(update=GREEDY))
             target = self._tokenizers.target
             texts = target.decode_batch(best[0].ids for best in found)
-            measured["validation_bleu"] = bleu_of(texts, self._references, lowercase=target.lowercase)
+            measured["validation_bleu"] = compute_bleu(texts, self._references, lowercase=target.lowercase)
         return measured
 
 

@@ -116,7 +116,7 @@ def evaluate(
     chosen_device = choose_device(device)
     directory = _copy_shipped(splits, data) if run is None else _open_run(run, data)
     others = [RunDirectory.open(path) for path in ensemble or []]
-    measure = evaluate_run if baseline is None else partial(compare_runs, against=_open_run(baseline, data))
+    measure = evaluate_run if baseline is None else partial(compare_runs, baseline=_open_run(baseline, data))
     agreement = None
     if alignment:
         reverse = None if reverse_run is None else _open_run(reverse_run, data)

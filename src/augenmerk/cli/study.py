@@ -66,7 +66,7 @@ def study(
     display = StudyDisplay()
     try:
         with display:
-            result = run_study(plan, folder, jobs=workers, device=chosen_device, watch=display.show)
+            result = run_study(plan, folder, jobs=workers, device=chosen_device, on_progress=display.show)
     except StudyInterrupted:
         flags = {"--jobs": jobs, "--out": out, "--device": None if device == "auto" else device}
         given = [part for flag, value in flags.items() if value is not None for part in (flag, str(value))]
@@ -149,7 +149,7 @@ class StudyDisplay:
         self._states[name] = status.state
         if status.state == before:
             return
-        if status.was_there:
+        if status.already_finished:
             err().print(f"[dim]{escape(name)}: already finished[/]")
         elif status.state == "failed":
             err().print(f"{escape(name)}: [bold]failed[/]: {escape(status.problem or '')}", soft_wrap=True)
@@ -166,8 +166,8 @@ class StudyDisplay:
             running = status.state == "running"
             table.add_row(
                 escape(status.planned.name),
-                status.doing if running else status.state,
-                ProgressBar(completed=100 * status.done, width=20) if running else "",
+                status.phase if running else status.state,
+                ProgressBar(completed=100 * status.progress, width=20) if running else "",
                 f"{status.epoch}/{status.planned.config.train.epochs}" if status.epoch else "",
                 f"{status.loss:.3f}" if status.loss is not None else "",
                 f"{status.bleu:.1f}" if status.bleu is not None else "",
@@ -178,7 +178,7 @@ class StudyDisplay:
     def _summarise(self, statuses: "Sequence[RunStatus]") -> str:
         """Returns how many runs are finished, the time taken and an estimate of the time left."""
         done = sum(
-            1.0 if status.state in ("finished", "failed") else status.done * (status.doing == "training")
+            1.0 if status.state in ("finished", "failed") else status.progress * (status.phase == "training")
             for status in statuses
         )
         if self._done_at_start is None:

@@ -1,4 +1,4 @@
-"""What a study asks: a TOML file becomes variants x seeds, each a run with its settings and its place."""
+"""Reads the TOML file of a study: variants x seeds, each a run with its settings and its directory."""
 
 import copy
 import re
@@ -15,9 +15,8 @@ from augenmerk.config import PRESETS, RunConfig, Settings, load_config, parse_to
 from augenmerk.errors import AugenmerkError
 from augenmerk.study.result import MEASURES, Published
 
-SHORT = {"attention": "model.attention"}
-"""Factors that need not be called by their whole name."""
-DECIDED_ELSEWHERE = {
+SHORT_NAMES = {"attention": "model.attention"}
+NOT_FACTORS = {
     "train.seed": "name the seeds as seeds = [1, 2, 3]",
     "search.beam": "name the beams as beams = [1, 5]; the same runs are measured with each",
 }
@@ -32,28 +31,26 @@ class _PublishedFigure(Settings):
 
 class _Published(Settings):
     source: str = Field(min_length=1)
-    """Who published the figures, and what is different there."""
+    """Who published the figures, and how that work differs from this."""
     figures: list[_PublishedFigure]
 
 
 class _StudyFile(Settings):
     question: str = Field(min_length=1)
-    """What the study is to answer, in a sentence."""
+    """The question that the study answers, in a sentence."""
     base: str | None = None
-    """A preset, or a TOML file with the settings of a run, seen from the study's file."""
+    """A preset, or the path of a run's TOML file relative to the study's file."""
     settings: dict[str, Any] = Field(default_factory=dict)
-    """Put over the base, for all runs."""
+    """Settings that replace those of the base, for all runs."""
     factors: dict[str, Any]
-    """Keys of the settings, each with a list of values: every combination is a variant."""
+    """Settings with a list of values each: every combination is a variant."""
     seeds: list[Annotated[int, Field(ge=0, lt=2**63)]] = Field(min_length=1)
     splits: list[str] = Field(default_factory=list)
-    """What is translated; the validation split if none is named. Comparisons speak of each, reports of the
-    first."""
+    """Splits to translate (default: validation). Comparisons cover each, reports the first."""
     beams: list[Annotated[int, Field(ge=1, le=1000)]] = Field(default_factory=list)
-    """Widths of the beam; that of the settings if none is named. Comparisons are made with the first."""
+    """Beam widths (default: that of the settings). Comparisons are made with the first."""
     sentences: list[str] = Field(default_factory=list)
-    """Whose attention is shown side by side; the first of the first split that are neither short nor long if
-    none is named."""
+    """Sentences whose attention is shown side by side (default: some of medium length of the first split)."""
     published: _Published | None = None
 
 
@@ -63,7 +60,7 @@ class Variant:
 
     name: str
     settings: dict[str, Any]
-    """By key, such as model.attention."""
+    """The values of the factors, by key such as model.attention."""
 
     @property
     def folder(self) -> str:
@@ -87,13 +84,13 @@ class PlannedRun:
 
     @property
     def place(self) -> Path:
-        """Its directory, seen from the study's."""
+        """Its directory, relative to the study's."""
         return Path("runs") / self.variant.folder / f"seed-{self.seed}"
 
 
 @dataclass(frozen=True)
 class Study:
-    """A study as it was declared."""
+    """A study as its file declares it."""
 
     name: str
     question: str
@@ -104,7 +101,7 @@ class Study:
     beams: tuple[int, ...]
     sentences: tuple[str, ...]
     runs: tuple[PlannedRun, ...]
-    """Seed by seed, so that half a study compares all variants on some of the seeds."""
+    """Ordered by seed, so that half a study compares all variants on some of the seeds."""
     published: tuple[Published, ...] = ()
     published_source: str = ""
 
@@ -113,7 +110,7 @@ class Study:
 
 
 def read_study(path: Path) -> Study:
-    """The study that a file declares; complains about all that can be seen before anything is run."""
+    """Reads a study's file; raises AugenmerkError for every mistake that can be found without running it."""
     declared = _StudyFile.checked(parse_toml(read_settings(path), str(path)), str(path))
     factors = _factors(declared.factors, str(path))
     base = _base(declared, path)
@@ -172,16 +169,16 @@ def _flatten(key: str, value: Any) -> Iterator[tuple[str, Any]]:
 
 
 def _factors(declared: Mapping[str, Any], place: str) -> dict[str, list[Any]]:
-    """By whole key, whether written as "train.lr", train.lr, or in a table of its own."""
+    """Returns the factors by full key, whether written as "train.lr", train.lr, or in a table."""
     factors: dict[str, list[Any]] = {}
     for group, settings in declared.items():
         for key, values in _flatten(group, settings):
-            factors[SHORT.get(key, key)] = values
+            factors[SHORT_NAMES.get(key, key)] = values
     if not factors:
         raise AugenmerkError(f'{place}: name a factor, such as attention = ["none", "scaled-dot"].')
     for key, values in factors.items():
-        if key in DECIDED_ELSEWHERE:
-            raise AugenmerkError(f"{place}: '{key}' is not a factor; {DECIDED_ELSEWHERE[key]}.")
+        if key in NOT_FACTORS:
+            raise AugenmerkError(f"{place}: '{key}' is not a factor; {NOT_FACTORS[key]}.")
         if not isinstance(values, list) or not values:
             raise AugenmerkError(f"{place}: the factor '{key}' needs a list of values.")
         if any(value in values[:number] for number, value in enumerate(values)):
@@ -190,14 +187,13 @@ def _factors(declared: Mapping[str, Any], place: str) -> dict[str, list[Any]]:
 
 
 def _variants(factors: Mapping[str, list[Any]]) -> tuple[Variant, ...]:
-    ends = [key.rpartition(".")[2] for key in factors]
-    calls = [end if ends.count(end) == 1 else key for key, end in zip(factors, ends, strict=True)]
+    names = [key.rpartition(".")[2] for key in factors]
+    labels = [name if names.count(name) == 1 else key for key, name in zip(factors, names, strict=True)]
 
     def name(values: tuple[Any, ...]) -> str:
-        parts = zip(calls, values, strict=True)
         return ", ".join(
-            value if call == "attention" and isinstance(value, str) else f"{call}={_written(value)}"
-            for call, value in parts
+            value if label == "attention" and isinstance(value, str) else f"{label}={_format(value)}"
+            for label, value in zip(labels, values, strict=True)
         )
 
     return tuple(
@@ -206,7 +202,7 @@ def _variants(factors: Mapping[str, list[Any]]) -> tuple[Variant, ...]:
     )
 
 
-def _written(value: Any) -> str:
+def _format(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 

@@ -1,7 +1,7 @@
-"""What a study found: all that a report shows, and nothing that is not in `study.json`.
+"""The result of a study as plain data: all that is in `study.json`, and all that a report shows.
 
-Everything here is plain data. It is computed from the run directories (`augenmerk.study.collecting`), written
-as JSON, and read again without torch and without the runs.
+It is computed from the run directories (`augenmerk.study.collect`), and can be read without torch and without
+the runs.
 """
 
 import json
@@ -17,22 +17,22 @@ from augenmerk.storage import atomic_write, explain_read_errors, parse_object, r
 
 RESULT = "study.json"
 LOCK = ".lock"
-"""Beside it; held by whoever works on the study, and left there."""
+"""The lock file beside it, which is locked while the study runs and never removed."""
 FORMAT = 1
 
 ROUNDING = 1e-6
 LARGEST = 2**63
-"""No figure lies beyond: seeds are below it, and charts cannot be drawn far beyond."""
+"""The largest number that is accepted: seeds are smaller, and charts cannot show much larger ones."""
 
 Interval = tuple[float, float]
 Beam = Annotated[int, Field(ge=1)]
 State = Literal["finished", "unfinished", "missing", "failed"]
-"""Of a run: trained and measured; begun; not begun; given up with a complaint."""
+"""Of a run: complete; begun; not begun; ended with an error."""
 
 
 @dataclass(frozen=True)
 class Measure:
-    """How a figure is called and written."""
+    """The heading of a measure, its digits after the point, and which direction is better."""
 
     heading: str
     digits: int
@@ -65,7 +65,7 @@ class RunResult:
 
     seed: int
     run: str
-    """Its directory, seen from the study's."""
+    """Its directory, relative to the study's."""
     state: State
     problem: str | None = None
     """Why it failed, in a sentence."""
@@ -78,26 +78,26 @@ class RunResult:
 
 @dataclass(frozen=True)
 class Summary:
-    """One figure of a variant over its seeds."""
+    """One measure of a variant over its seeds."""
 
     measure: Annotated[str, AfterValidator(_known)]
     """A key of `MEASURES`."""
     split: str | None
-    """None where it belongs to training: the validation loss, the seconds."""
+    """None for measures of training, such as seconds."""
     beam: Beam | None
-    """None where it does not depend on the search."""
+    """None for measures that do not depend on the search."""
     values: dict[int, float]
     """By seed."""
     mean: float
     variance: float | None
     """With n - 1; None for one run."""
     interval: Interval | None
-    """95% of the mean, by Student's t over the seeds; None for one run, and for times."""
+    """The 95% interval of the mean by Student's t over the seeds; None for one run, and for times."""
 
 
 @dataclass(frozen=True)
 class CurvePoint:
-    """After an epoch: the mean of the runs that came so far, the lowest and the highest of them."""
+    """The mean, lowest and highest value after an epoch, over the runs that reached it."""
 
     epoch: int
     runs: int
@@ -108,10 +108,10 @@ class CurvePoint:
 
 @dataclass(frozen=True)
 class Curve:
-    """How a figure moves over the epochs."""
+    """A measure over the epochs of training."""
 
     measure: str
-    """As metrics.jsonl calls it."""
+    """A key of metrics.jsonl."""
     points: Annotated[tuple[CurvePoint, ...], Field(min_length=1)]
 
 
@@ -145,7 +145,7 @@ class VariantResult:
     by_length: tuple[LengthBin, ...]
     """On the study's first split with its first beam."""
     remarks: tuple[str, ...] = ()
-    """What has to be said about how many runs there are."""
+    """Sentences about the number of runs."""
 
     def summary(self, measure: str, split: str | None = None, beam: int | None = None) -> Summary | None:
         wanted = (measure, split, beam)
@@ -165,9 +165,9 @@ class SeedComparison:
 
 @dataclass(frozen=True)
 class ComparisonResult:
-    """A variant against another, on the same sentences, run by run with the same seed.
+    """Two variants compared on the same sentences, in pairs of runs with the same seed.
 
-    `augenmerk.study.comparing` says how `p` and `interval` come about.
+    `augenmerk.significance` says how `p` and `interval` are computed.
     """
 
     variant: str
@@ -184,9 +184,9 @@ class ComparisonResult:
     interval_covers: Literal["sentences and seeds", "sentences"]
     degrees_of_freedom: float
     seed_deviation: float | None
-    """Of the differences of single pairs of runs; None for one pair."""
+    """Standard deviation of the differences of pairs of runs; None for one pair."""
     sentence_deviation: float
-    """Of the mean difference, over resampled sentences."""
+    """Standard deviation of the mean difference over resampled sentences."""
     p: float
     p_corrected: float
     """By Holm, for all comparisons of the study by this measure on this split."""
@@ -197,7 +197,7 @@ class ComparisonResult:
 
 @dataclass(frozen=True)
 class BeamRow:
-    """A variant's translations of a split with one width of the beam; means over the runs."""
+    """A variant's translations of a split with one beam width; means over the runs."""
 
     variant: str
     split: str
@@ -209,13 +209,13 @@ class BeamRow:
     """Lowest and highest of the runs."""
     length_ratio: float
     model_score: float
-    """What the search looks for, per sentence."""
+    """The mean score that the search maximises, per sentence."""
     seconds_per_sentence: float
 
 
 @dataclass(frozen=True)
 class BeamRepair:
-    """What a wider beam found, sentence by sentence, that the study's narrowest had missed."""
+    """The search errors of the study's narrowest beam that a wider beam repairs."""
 
     variant: str
     split: str
@@ -223,16 +223,16 @@ class BeamRepair:
     wide: int
     runs: int
     sentences: int
-    """Over all runs, as are the next two."""
+    """Summed over all runs, as are the next two."""
     better: int
-    """Sentences for which the wider beam found a translation that the model likes better: errors repaired."""
+    """Sentences for which the wider beam found a translation with a higher model score."""
     worse: int
-    """Sentences for which it found one the model likes less: a wider beam is not always a better search."""
+    """Sentences for which it found one with a lower score: wider is not always better."""
     bleu_narrow: float | None
     bleu_wide: float | None
-    """Of the repaired sentences alone, before and after; None if there are none."""
+    """BLEU of the repaired sentences alone, before and after; None if there are none."""
     difference: float
-    """BLEU of all sentences with the wider beam less that with the narrower; as in `ComparisonResult`."""
+    """BLEU with the wider beam minus BLEU with the narrower, as in `ComparisonResult`."""
     interval: Interval
     p: float
     p_corrected: float
@@ -241,7 +241,7 @@ class BeamRepair:
 
 @dataclass(frozen=True)
 class ExampleMap:
-    """Where one run looked as it translated a sentence."""
+    """The attention of one run for a sentence."""
 
     variant: str
     seed: int
@@ -253,7 +253,7 @@ class ExampleMap:
 
 @dataclass(frozen=True)
 class Example:
-    """A sentence, and how each variant attends to it."""
+    """A sentence with the attention of each variant."""
 
     source: str
     source_words: tuple[str, ...]
@@ -263,7 +263,7 @@ class Example:
 
 @dataclass(frozen=True)
 class DataSum:
-    """A split as it was read: SHA-256 over its pairs, each as source, tab, target, newline in UTF-8."""
+    """The SHA-256 of a split: of its pairs, each as source, tab, target, newline in UTF-8."""
 
     split: str
     sentences: int
@@ -272,7 +272,7 @@ class DataSum:
 
 @dataclass(frozen=True)
 class PaddingCheck:
-    """Sentences translated one by one, and once more in batches beside longer ones."""
+    """Sentences translated one by one and in batches, which must not differ."""
 
     runs: int
     sentences: int
@@ -286,10 +286,10 @@ class PaddingCheck:
 
 @dataclass(frozen=True)
 class Provenance:
-    """Where the figures come from: what a reviewer asks for."""
+    """Where the figures come from: settings, data, software and hardware."""
 
     config: str
-    """Of the first variant and seed, as TOML; the others differ in the factors and the seed."""
+    """Settings of the first run as TOML; the others differ in the factors and the seed."""
     bitext: str
     data: tuple[DataSum, ...]
     software: dict[str, str]
@@ -303,7 +303,7 @@ class Provenance:
 
 @dataclass(frozen=True)
 class Published:
-    """A figure that somebody else published. It was not measured here."""
+    """A figure from a publication, which was not measured here."""
 
     variant: str
     measure: str
@@ -313,7 +313,7 @@ class Published:
 
 @dataclass(frozen=True)
 class StudyResult:
-    """A study as far as it has come."""
+    """A study, complete or not."""
 
     name: str
     question: str
@@ -327,11 +327,11 @@ class StudyResult:
     beam_repairs: tuple[BeamRepair, ...]
     examples: tuple[Example, ...]
     provenance: Provenance | None
-    """None as long as no run is finished."""
+    """None if no run is finished."""
     published: tuple[Published, ...] = ()
     published_source: str = ""
     remarks: tuple[str, ...] = ()
-    """What is missing and what must not be concluded, in sentences."""
+    """Sentences on what is missing and what must not be concluded."""
     format: int = FORMAT
 
     @property
@@ -339,8 +339,8 @@ class StudyResult:
         return all(run.state == "finished" for variant in self.variants for run in variant.runs)
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON has it; `complete`, and each variant's `mean` and `variance` of what the study asks first,
-        stand there only for who reads it."""
+        """Returns the result as JSON, with derived values for readers: `complete`, and for each variant the
+        `mean` and `variance` of the measures of the first split and beam."""
         tree: dict[str, Any] = _plain(asdict(self))
         for variant, its_tree in zip(self.variants, tree["variants"], strict=True):
             first = [each for each in variant.summaries if self.asked_first(each)]
@@ -349,7 +349,7 @@ class StudyResult:
         return {"complete": self.complete, **tree}
 
     def asked_first(self, summary: Summary) -> bool:
-        """Whether it is of training, or of the study's first split and first beam."""
+        """Returns whether a summary is of training, or of the study's first split and beam."""
         return summary.split in (None, self.splits[0]) and summary.beam in (None, self.beams[0])
 
     @classmethod
@@ -362,7 +362,7 @@ class StudyResult:
 
     @classmethod
     def load(cls, place: Path) -> Self:
-        """From a study's directory, or the file itself."""
+        """Reads a result, given the study's directory or the file itself."""
         path = place / RESULT if place.is_dir() else place
         if not path.exists():
             if (place / LOCK).exists() and (place / "runs").is_dir():
@@ -383,7 +383,7 @@ class StudyResult:
 
 
 def check(part: "VariantResult | Example | Provenance") -> None:
-    """Complains with a ValueError about what could not be written, or not be read again."""
+    """Raises ValueError for a part that could not be written, or not be read again."""
     TypeAdapter(type(part)).validate_python(_plain(asdict(part)))
 
 

@@ -1,143 +1,184 @@
-"""Runs what a study lacks: several processes at once, each with its share of the cores, none left behind.
+"""Runs what a study lacks: several jobs at once, none of which outlives the study.
 
-A worker stops and saves when its stdin closes. So Ctrl-C here loses nothing, and neither does killing the
-study: the system closes the pipes of the dead. The study's directory stays locked until the last worker has
-saved, since each of them holds the lock too; a study that is started again meanwhile waits for that.
+Stopping a study loses nothing, and neither does killing it: a worker saves and stops when its stdin closes,
+which the system does for a dead process. The study's directory stays locked until the last worker has saved,
+because each of them holds the lock too; a study that is started again meanwhile waits for that.
 """
 
-import json
 import os
-import queue
 import signal
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass, field
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import IO, Any, Literal
+from typing import IO, Literal
+
+import torch
 
 from augenmerk.checkpoint import RunDirectory
 from augenmerk.errors import AugenmerkError
 from augenmerk.storage import error_reason
-from augenmerk.study.collecting import collect, read_finished
-from augenmerk.study.measuring import refuse_absent_splits
+from augenmerk.study.collect import FinishedRun, collect, read_finished
+from augenmerk.study.executor import Event, Executor, Job, LocalExecutor, least_loaded, list_devices
+from augenmerk.study.measure import check_splits
 from augenmerk.study.plan import PlannedRun, Study
 from augenmerk.study.result import LOCK, StudyResult
-from augenmerk.study.worker import INTERRUPTED, Job
 
 try:
     import fcntl
 except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
 
-PATIENCE = 30.0
+LOCK_TIMEOUT = 30.0
 """Seconds to wait for workers of a study that was killed: they are saving."""
-GLANCE = 0.2
-"""Seconds between two looks of whoever watches."""
+REFRESH_SECONDS = 0.2
 
 
 class StudyInterrupted(Exception):  # noqa: N818 (nothing went wrong)
-    """Ctrl-C: every run has saved."""
+    """Is raised after Ctrl-C, when every run has saved."""
 
 
 @dataclass
 class RunStatus:
-    """Where a run is, for whoever watches."""
+    """How far a run of a study is."""
 
     planned: PlannedRun
     state: Literal["waiting", "running", "stopped", "finished", "failed"] = "waiting"
-    doing: str = ""
-    """training, translating, ..."""
-    done: float = 0.0
-    """Of what it is doing, from 0 to 1."""
+    already_finished: bool = False
+    """Whether it was finished before this study began."""
+    phase: str = ""
+    """training, translating, ...: see `Event`."""
+    progress: float = 0.0
+    """The fraction of the phase that is done."""
     epoch: int = 0
     loss: float | None = None
     bleu: float | None = None
     """On the validation split, after the latest epoch."""
     problem: str | None = None
-    was_there: bool = False
-    """Finished before this study began."""
-    began: float = 0.0
-    began_at: float = 0.0
-    """When training was first heard of, and how much of it was done then."""
+    training_since: float = 0.0
+    first_progress: float = 0.0
+    """When the first event of training came, and how much of it was done then."""
 
     @property
     def seconds_left(self) -> float | None:
-        """Of training, if it goes on as it did."""
-        gained, spent = self.done - self.began_at, time.monotonic() - self.began
-        if self.doing != "training" or gained <= 0 or spent < 2:
+        """Seconds until training ends, if it goes on at the same speed; None if that is not known."""
+        gained, spent = self.progress - self.first_progress, time.monotonic() - self.training_since
+        if self.phase != "training" or gained <= 0 or spent < 2:
             return None
-        return spent * (1 - self.done) / gained
+        return spent * (1 - self.progress) / gained
 
-    def hear(self, said: dict[str, Any]) -> None:
-        if said["doing"] == "training" and self.doing != "training":
-            self.began, self.began_at = time.monotonic(), said["done"]
-        self.doing, self.done = said["doing"], said.get("done", 0.0)
-        self.epoch = said.get("epoch", self.epoch)
-        self.loss = said.get("loss", self.loss)
-        self.bleu = said.get("bleu") or self.bleu
-        self.problem = said.get("problem")
-
-
-Watch = Callable[[Sequence[RunStatus]], None]
-
-
-@dataclass
-class _Worker:
-    status: RunStatus
-    process: subprocess.Popen[bytes]
-    log: Path
-    said: "queue.SimpleQueue[tuple[_Worker, dict[str, Any] | None]]" = field(repr=False)
-
-    def listen(self) -> None:
-        """In a thread: passes on what the worker says, and at last that it says no more."""
-        assert self.process.stdout is not None
-        with self.process.stdout as lines:
-            for line in lines:
-                with suppress(ValueError):
-                    self.said.put((self, json.loads(line)))
-        self.said.put((self, None))
+    def update(self, event: Event) -> None:
+        if event.phase == "training" and self.phase != "training":
+            self.training_since, self.first_progress = time.monotonic(), event.progress
+        match event.phase:
+            case "finished" | "stopped" | "failed":
+                self.state, self.problem = event.phase, event.problem
+            case _:
+                self.phase, self.progress = event.phase, event.progress
+        self.epoch = event.epoch or self.epoch
+        self.loss = event.loss if event.loss is not None else self.loss
+        self.bleu = event.bleu or self.bleu
 
 
-def run_study(study: Study, out: Path, *, jobs: int, device: str, watch: Watch) -> StudyResult:
-    """Runs all that is missing under `out`, and keeps in study.json what is found, also when interrupted.
+OnProgress = Callable[[Sequence[RunStatus]], None]
 
-    A run that fails keeps no other from running.
+
+def run_study(study: Study, out: Path, *, jobs: int, device: str, on_progress: OnProgress) -> StudyResult:
+    """Runs all that is missing in `out` and writes study.json, also when interrupted.
+
+    A run that fails does not keep the others from running.
     """
     refuse_changes(study, out)
     for data in dict.fromkeys(run.config.data for run in study.runs):
-        refuse_absent_splits(data, study.splits)
-    statuses = [RunStatus(planned) for planned in study.runs]
-    with _locked(out) as lock:
-        for status in statuses:
-            _look_at(study, out, status)
+        check_splits(data, study.splits)
+    statuses = {str(out / planned.place): RunStatus(planned) for planned in study.runs}
+    finished: dict[str, FinishedRun] = {}
+    with _lock(out) as lock:
+        for status in statuses.values():
+            if (found := _check_finished(study, out, status)) is not None:
+                finished[status.planned.name] = found
+        waiting = [
+            Job(
+                run=run,
+                config=status.planned.config.model_dump(exclude_none=True),
+                splits=list(study.splits),
+                beams=list(study.beams),
+                sentences=list(study.sentences),
+                device=device,
+            )
+            for run, status in statuses.items()
+            if status.state == "waiting"
+        ]
+        threads = threads_each(min(jobs, max(1, len(waiting))))
         try:
-            with _termination_is_interruption():
-                _work_off(study, out, statuses, jobs, device, watch, lock)
+            with _interrupt_on_sigterm(), LocalExecutor(out / "logs", threads, lock) as executor:
+                devices = list_devices(device, torch.cuda.device_count())
+                run_jobs(executor, waiting, jobs, devices, statuses, on_progress)
         finally:
-            problems = {status.planned.name: status.problem for status in statuses if status.problem}
-            result = collect(study, out, problems)
+            problems = {status.planned.name: status.problem for status in statuses.values() if status.problem}
+            result = collect(study, out, problems, finished)
             result.save(out)
     return result
 
 
-def _look_at(study: Study, out: Path, status: RunStatus) -> None:
-    """Whether the run is there already: whole, or damaged so that it must not pass for a finished one."""
+def run_jobs(
+    executor: Executor,
+    waiting: Sequence[Job],
+    most: int,
+    devices: Sequence[str],
+    statuses: dict[str, RunStatus],
+    on_progress: OnProgress,
+) -> None:
+    """Runs the jobs, at most so many at once, each on the device that is used least.
+
+    On Ctrl-C or an error all running jobs are asked to stop and are waited for; a second Ctrl-C ends that.
+    """
+    queue, running = list(waiting), dict[str, Job]()
+
+    def receive_events() -> None:
+        on_progress(list(statuses.values()))
+        for event in executor.events(REFRESH_SECONDS):
+            statuses[event.run].update(event)
+            if event.is_last:
+                del running[event.run]
+
+    try:
+        while queue or running:
+            while queue and len(running) < most:
+                in_use = [job.device for job in running.values()]
+                job = replace(queue.pop(0), device=least_loaded(devices, in_use))
+                executor.submit(job)
+                running[job.run] = job
+                statuses[job.run].state, statuses[job.run].phase = "running", "starting"
+            receive_events()
+    except KeyboardInterrupt:
+        raise StudyInterrupted from None
+    finally:
+        for job in running.values():
+            executor.stop(job)
+        while running:
+            receive_events()
+        on_progress(list(statuses.values()))
+
+
+def _check_finished(study: Study, out: Path, status: RunStatus) -> FinishedRun | None:
+    """Reads the run if it is finished; one that is damaged must not pass for a finished one."""
     try:
         found = read_finished(study, out, status.planned)
         if found is not None:
-            found.run.load_model()  # reads all of it, and adds it up
-            status.state, status.was_there = "finished", True
+            found.run.load_model()  # verifies its checksum
+            status.state, status.already_finished = "finished", True
+        return found
     except AugenmerkError as error:
         again = f"Remove {out / status.planned.place} to have it run again."
         status.state, status.problem = "failed", f"{error} {again}"
+        return None
 
 
 def refuse_changes(study: Study, out: Path) -> None:
-    """A run keeps the settings it was begun with; figures of two kinds must not meet in one table."""
+    """Raises AugenmerkError if a run was begun with other settings than the study has now."""
     for planned in study.runs:
         place = out / planned.place
         if not (place / "config.toml").exists():
@@ -145,7 +186,7 @@ def refuse_changes(study: Study, out: Path) -> None:
         try:
             old, new = RunDirectory.open(place).config.model_dump(), planned.config.model_dump()
         except AugenmerkError:
-            continue  # damaged: that is for this run to say, and no reason to keep the others from running
+            continue  # damaged, which is reported as this run's failure and does not stop the others
         for group in new:
             for key in new[group]:
                 if old[group][key] != new[group][key]:
@@ -156,134 +197,24 @@ def refuse_changes(study: Study, out: Path) -> None:
 
 
 def threads_each(jobs: int) -> int:
-    """The cores shared out among the jobs; fewer where $OMP_NUM_THREADS says so."""
+    """Returns the CPU threads of each job: its share of the cores, or $OMP_NUM_THREADS if that is fewer."""
     share = max(1, cores() // jobs)
-    told = os.environ.get("OMP_NUM_THREADS", "")
-    return min(share, int(told)) if told.isdecimal() and int(told) > 0 else share
+    limit = os.environ.get("OMP_NUM_THREADS", "")
+    return min(share, int(limit)) if limit.isdecimal() and int(limit) > 0 else share
 
 
 def cores() -> int:
-    """That this process may use."""
+    """Returns the number of CPU cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def _work_off(
-    study: Study,
-    out: Path,
-    statuses: Sequence[RunStatus],
-    jobs: int,
-    device: str,
-    watch: Watch,
-    lock: int | None,
-) -> None:
-    said: queue.SimpleQueue[tuple[_Worker, dict[str, Any] | None]] = queue.SimpleQueue()
-    waiting = [status for status in statuses if status.state == "waiting"]
-    threads = threads_each(min(jobs, max(1, len(waiting))))
-    workers: list[_Worker] = []
-    try:
-        while waiting or workers:
-            while waiting and len(workers) < jobs:
-                workers.append(_started(study, out, waiting.pop(0), device, threads, lock, said))
-            watch(statuses)
-            _listen(workers, said)
-        watch(statuses)
-    except KeyboardInterrupt:
-        _stop(workers)
-        watch(statuses)
-        raise StudyInterrupted from None
-    except BaseException:
-        _stop(workers)
-        raise
-
-
-def _started(
-    study: Study,
-    out: Path,
-    status: RunStatus,
-    device: str,
-    threads: int,
-    lock: int | None,
-    said: "queue.SimpleQueue[tuple[_Worker, dict[str, Any] | None]]",
-) -> _Worker:
-    planned = status.planned
-    job = Job(
-        run=str(out / planned.place),
-        config=planned.config.model_dump(exclude_none=True),
-        splits=list(study.splits),
-        beams=list(study.beams),
-        sentences=list(study.sentences),
-        device=device,
-    )
-    log = out / "logs" / f"{planned.variant.folder}.seed-{planned.seed}.txt"
-    log.parent.mkdir(exist_ok=True)
-    with log.open("wb") as errors:
-        process = subprocess.Popen(
-            [sys.executable, "-m", "augenmerk.study.worker", json.dumps(asdict(job))],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=errors,
-            env={**os.environ, "OMP_NUM_THREADS": str(threads), "MKL_NUM_THREADS": str(threads)},
-            start_new_session=True,  # Ctrl-C on the terminal is for the study, which then tells its workers
-            pass_fds=() if lock is None else (lock,),
-        )
-    status.state, status.doing = "running", "starting"
-    worker = _Worker(status, process, log, said)
-    threading.Thread(target=worker.listen, daemon=True).start()
-    return worker
-
-
-def _listen(workers: list[_Worker], said: "queue.SimpleQueue[tuple[_Worker, dict[str, Any] | None]]") -> None:
-    """Takes in what was said within a glance."""
-    until = time.monotonic() + GLANCE
-    while (left := until - time.monotonic()) > 0:
-        try:
-            worker, what = said.get(timeout=left)
-        except queue.Empty:
-            return
-        if what is not None:
-            worker.status.hear(what)
-        else:
-            _finish(worker)
-            workers.remove(worker)
-            return
-
-
-def _finish(worker: _Worker) -> None:
-    status, code = worker.status, worker.process.wait()
-    _close(worker.process.stdin)
-    if code == 0:
-        status.state, status.doing = "finished", ""
-        worker.log.unlink(missing_ok=True)
-        return
-    status.state = "stopped" if code == INTERRUPTED else "failed"
-    if status.state == "failed" and status.problem is None:
-        said = worker.log.read_text(errors="replace").strip().splitlines()
-        why = f"signal {-code}" if code < 0 else said[-1] if said else f"exit code {code}"
-        status.problem = f"The process of the run ended unexpectedly ({why}); see {worker.log}."
-
-
-def _stop(workers: Sequence[_Worker]) -> None:
-    """Asks all at once and waits for each; asked a second time, does not wait."""
-    for worker in workers:
-        _close(worker.process.stdin)
-    try:
-        for worker in workers:
-            _finish(worker)
-    except KeyboardInterrupt:
-        for worker in workers:
-            worker.process.kill()
-        raise
-
-
-def _close(pipe: IO[bytes] | None) -> None:
-    if pipe is not None:
-        with suppress(OSError):
-            pipe.close()
-
-
 @contextmanager
-def _locked(out: Path) -> Iterator[int | None]:
-    """Keeps two studies from working in one directory; the lock is passed on to the workers."""
+def _lock(out: Path) -> Iterator[int | None]:
+    """Keeps two studies from working in one directory. Yields the file descriptor for workers to inherit.
+
+    This is flock and not the library filelock, because a lock of flock is held until the last process that
+    inherited it has ended, while filelock releases it for all of them when the study ends.
+    """
     try:
         out.mkdir(parents=True, exist_ok=True)
         lock = (out / LOCK).open("ab")
@@ -296,24 +227,24 @@ def _locked(out: Path) -> Iterator[int | None]:
 
 
 def _wait_for(lock: IO[bytes], out: Path) -> None:
-    until = time.monotonic() + PATIENCE
+    deadline = time.monotonic() + LOCK_TIMEOUT
     while True:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             return
         except BlockingIOError:
-            if time.monotonic() > until:
+            if time.monotonic() > deadline:
                 raise AugenmerkError(
                     f"Another study is at work in {out}; wait until it is done, or stop it."
                 ) from None
-            time.sleep(GLANCE)
+            time.sleep(REFRESH_SECONDS)
         except OSError:
-            return  # a file system without locks, on some networks
+            return  # a file system without locks, as on some networks
 
 
 @contextmanager
-def _termination_is_interruption() -> Iterator[None]:
-    """`kill` without a number does what Ctrl-C does."""
+def _interrupt_on_sigterm() -> Iterator[None]:
+    """Makes SIGTERM do what Ctrl-C does."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return

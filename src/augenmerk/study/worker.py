@@ -1,9 +1,9 @@
-"""One run of a study, in a process of its own: trained, measured, probed, each only as far as it is not yet.
+"""Executes one job of a study in a process of its own: trains a run, scores it and probes it.
 
     python -m augenmerk.study.worker JOB       (JOB is JSON: see `Job`)
 
-It tells how far it is on stdout, a JSON object on each line. It stops, and saves, when its stdin closes: when
-the study wants it to, and also when the study is killed without a chance to say anything.
+The worker writes its events to stdout, one JSON object per line. It saves and stops when its stdin closes:
+when the study asks it to, and also when the study is killed.
 """
 
 import json
@@ -11,82 +11,82 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from augenmerk.errors import AugenmerkError
+from augenmerk.study.executor import FAILED, INTERRUPTED, Job
 
-INTERRUPTED = 130
-COMPLAINED = 2
-
-
-@dataclass(frozen=True)
-class Job:
-    """What a worker is asked to do."""
-
-    run: str
-    config: dict[str, Any]
-    splits: list[str]
-    beams: list[int]
-    sentences: list[str]
-    device: str
+Emit = Callable[..., None]
+"""Is called with the fields of an `Event`."""
 
 
-def tell(**what: Any) -> None:
-    # Nobody may be listening any more. That is noticed elsewhere, and is no reason to stop before saving.
-    with suppress(OSError):
-        os.write(1, f"{json.dumps(what)}\n".encode())
+class _Reporter:
+    """Turns the progress of training into events."""
 
-
-class Telling:
-    """Training's reporter."""
-
-    def __init__(self, epochs: int) -> None:
+    def __init__(self, epochs: int, emit: Emit) -> None:
         self._epochs = epochs
+        self._emit = emit
 
-    def batch(self, epoch: int, batch: int, batches: int, loss: float, tokens_per_second: float) -> None:
-        done = (epoch - 1 + batch / batches) / self._epochs
-        tell(doing="training", done=done, epoch=epoch, loss=loss, speed=tokens_per_second)
+    def batch(
+        self,
+        epoch: int,
+        batch: int,
+        batches: int,
+        loss: float,
+        tokens_per_second: float,  # noqa: ARG002
+    ) -> None:
+        progress = (epoch - 1 + batch / batches) / self._epochs
+        self._emit(phase="training", progress=progress, epoch=epoch, loss=loss)
 
     def epoch(self, metrics: Mapping[str, Any]) -> None:
-        tell(
-            doing="training",
-            done=metrics["epoch"] / self._epochs,
+        self._emit(
+            phase="training",
+            progress=metrics["epoch"] / self._epochs,
             epoch=metrics["epoch"],
             loss=metrics["validation_loss"],
             bleu=metrics.get("validation_bleu"),
         )
 
 
-def work(job: Job) -> None:
-    """The whole of it; what is there already is left as it is."""
-    tell(doing="starting")
+def execute(job: Job, emit: Emit) -> None:
+    """Trains, scores and probes the run; what the run has already is kept."""
+    emit(phase="starting")
     import torch
 
     from augenmerk.checkpoint import RunDirectory
     from augenmerk.config import RunConfig
-    from augenmerk.study.measuring import measure, probe
+    from augenmerk.study.measure import measure_run
     from augenmerk.train import start, train
 
-    place, device = Path(job.run), torch.device(job.device)
+    path, device = Path(job.run), torch.device(job.device)
+    if device.type == "cuda":
+        torch.cuda.set_device(device)  # CUDA graphs and new streams belong to the current device
     config = RunConfig.checked(job.config, job.run)
-    run = RunDirectory.open(place) if (place / "config.toml").exists() else start(config, place)
+    run = RunDirectory.open(path) if (path / "config.toml").exists() else start(config, path)
     if not run.finished:
-        train(run, device, Telling(config.train.epochs))
-    measure(
-        run, job.splits, job.beams, device, lambda what, done: tell(doing="translating", what=what, done=done)
+        train(run, device, _Reporter(config.train.epochs, emit))
+    measure_run(
+        run,
+        job.splits,
+        job.beams,
+        job.sentences,
+        device,
+        lambda phase, progress: emit(phase=phase, progress=progress),
     )
-    tell(doing="probing")
-    probe(run, job.splits, job.sentences, device)
-    tell(doing="finished")
 
 
-def stop_when_nobody_listens() -> None:
-    """The end of stdin is a Ctrl-C: training saves and stops, all else keeps what is on the disk already."""
-    # A process that was started in the background ignores Ctrl-C otherwise.
+def _emit_line(**fields: Any) -> None:
+    # If the study is gone, stdout is closed. The worker then stops because its stdin is closed too.
+    with suppress(OSError):
+        os.write(1, f"{json.dumps(fields)}\n".encode())
+
+
+def _interrupt_when_stdin_closes() -> None:
+    """Raises SIGINT at the end of stdin: training then saves and stops."""
+    # A process that was started in the background ignores SIGINT otherwise.
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
     def wait() -> None:
@@ -98,15 +98,15 @@ def stop_when_nobody_listens() -> None:
 
 
 def main() -> int:
-    stop_when_nobody_listens()
+    _interrupt_when_stdin_closes()
     try:
         from augenmerk.train import TrainingInterrupted
 
         try:
-            work(Job(**json.loads(sys.argv[1])))
+            execute(Job(**json.loads(sys.argv[1])), _emit_line)
         except AugenmerkError as error:
-            tell(doing="failed", problem=str(error))
-            return COMPLAINED
+            _emit_line(phase="failed", problem=str(error))
+            return FAILED
         except TrainingInterrupted:
             return INTERRUPTED
     except KeyboardInterrupt:

@@ -5,9 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from augenmerk.study.beams import Translated, beam_repairs
-from augenmerk.study.comparing import compare_variants, in_words
-from augenmerk.study.resampling import bleu_counts
+from augenmerk.scores import count_bleu
+from augenmerk.study.compare import TranslatedSplit, compare_beams, compare_variants, comparison_in_words
 from augenmerk.study.result import ComparisonResult, SeedComparison
 
 FOUND = ComparisonResult(
@@ -93,7 +92,7 @@ FIVE = tuple(SeedComparison(seed, 1.0, 0.01) for seed in range(5))
     ],
 )
 def test_findings_in_words(changed: dict[str, object], family: int, words: str) -> None:
-    assert in_words(replace(FOUND, **changed), family) == words  # type: ignore[arg-type]
+    assert comparison_in_words(replace(FOUND, **changed), family) == words  # type: ignore[arg-type]
 
 
 REFERENCES = ["the red dog is under the table", "a small boy throws the ball", "the cat sleeps"] * 20
@@ -102,7 +101,7 @@ BAD = ["the red dog is on a chair", "a small boy has a ball", "the cat runs"] * 
 
 
 def test_every_two_variants_are_compared_and_corrected_together() -> None:
-    good, bad = bleu_counts(GOOD, REFERENCES), bleu_counts(BAD, REFERENCES)
+    good, bad = count_bleu(GOOD, REFERENCES), count_bleu(BAD, REFERENCES)
     found, remarks = compare_variants({"a": {1: bad}, "b": {1: good}, "c": {1: bad}}, "bleu", "test", 1)
     assert remarks == []
     assert [(each.variant, each.against) for each in found] == [("b", "a"), ("c", "a"), ("c", "b")]
@@ -113,14 +112,14 @@ def test_every_two_variants_are_compared_and_corrected_together() -> None:
     assert "corrected for 3 comparisons" in found[0].in_words
 
 
-def translated(hypotheses: list[str], scores: list[float]) -> Translated:
+def translated(hypotheses: list[str], scores: list[float]) -> TranslatedSplit:
     references = REFERENCES * (len(hypotheses) // len(REFERENCES))
-    return Translated({}, bleu_counts(hypotheses, references), hypotheses, scores)
+    return TranslatedSplit({}, count_bleu(hypotheses, references), hypotheses, scores)
 
 
 def test_a_wider_beam_that_finds_the_same() -> None:
     narrow, wide = translated(BAD, [-3.0] * 60), translated(BAD, list(-3.0 + np.linspace(-1e-6, 1e-6, 60)))
-    [repair] = beam_repairs("mean", "test", {1: [narrow], 5: [wide]})
+    [repair] = compare_beams("mean", "test", {1: [narrow], 5: [wide]})
     assert (repair.better, repair.worse, repair.bleu_narrow, repair.bleu_wide) == (0, 0, None, None)
     assert repair.in_words == (
         "mean on test: beam 5 repairs no search error of greedy search. "
@@ -133,7 +132,7 @@ def test_a_wider_beam_that_repairs_errors() -> None:
     wide_texts = [good if i % 3 < 2 else bad for i, (good, bad) in enumerate(zip(GOOD, BAD, strict=True))]
     scores = [-3.0 + (0.5, -0.5, 0.0)[i % 3] for i in range(60)]
     narrow, wide = translated(BAD, [-3.0] * 60), translated(wide_texts, scores)
-    [repair] = beam_repairs("mean", "test", {5: [wide, wide], 1: [narrow, narrow]})
+    [repair] = compare_beams("mean", "test", {5: [wide, wide], 1: [narrow, narrow]})
     assert (repair.narrow, repair.wide, repair.runs, repair.sentences) == (1, 5, 2, 120)
     assert (repair.better, repair.worse) == (40, 40)
     assert repair.bleu_wide == pytest.approx(100)
@@ -150,7 +149,7 @@ def test_a_wider_beam_that_repairs_errors() -> None:
 def test_the_sentence_about_a_beam_says_on_how_many_runs_it_rests() -> None:
     narrow, wide = translated(BAD * 4, [-3.0] * 240), translated(GOOD * 4, [-2.0] * 240)
     said = {
-        count: beam_repairs("mean", "test", {1: [narrow] * count, 5: [wide] * count})[0].in_words
+        count: compare_beams("mean", "test", {1: [narrow] * count, 5: [wide] * count})[0].in_words
         for count in (1, 4, 5)
     }
     assert "240 of 240 sentences (100%)" in said[1]

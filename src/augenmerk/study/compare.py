@@ -1,0 +1,266 @@
+"""Compares variants with each other, and wide beams with narrow ones, in numbers and in sentences.
+
+`augenmerk.significance` says how the numbers are computed.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+from typing import Any, Literal
+
+import numpy as np
+
+from augenmerk.scores import Counts, bleu_from_counts, ratio_from_counts
+from augenmerk.significance import (
+    ALPHA,
+    RESAMPLES,
+    TRIALS,
+    amount_in_words,
+    compare_paired,
+    holm,
+    side_in_words,
+)
+from augenmerk.study.result import BeamRepair, BeamRow, ComparisonResult, Interval, SeedComparison
+
+FEW_SEEDS = 5
+FEW_SENTENCES = 200
+"""Fewer than these are called a small sample."""
+ROUNDING = 1e-4
+"""Model scores closer than this are equal: they were computed in other batches."""
+
+CountsBySeed = Mapping[int, Counts]
+"""The counts (N, C) of each finished run of a variant."""
+
+
+# Variants
+
+
+def compare_variants(
+    counts: Mapping[str, CountsBySeed], measure: Literal["bleu", "loss"], split: str, beam: int | None
+) -> tuple[list[ComparisonResult], list[str]]:
+    """Compares every two variants on the seeds that both have, later ones with earlier ones.
+
+    Returns the comparisons, and remarks about variants that share only some seeds, or none.
+    """
+    compared, remarks = [], []
+    for against, variant in combinations(counts, 2):
+        ours, theirs = counts[variant], counts[against]
+        if not ours or not theirs:
+            continue
+        seeds = sorted(ours.keys() & theirs.keys())
+        if not seeds:
+            remarks.append(f"{variant} and {against} cannot be compared: no finished run has the same seed.")
+            continue
+        if ours.keys() != theirs.keys():
+            remarks.append(
+                f"{variant} has {count_runs(len(ours))} and {against} {count_runs(len(theirs))}: they are "
+                f"compared on {_list_seeds(seeds)}, which both have."
+            )
+        paired = compare_paired(
+            np.stack([ours[seed] for seed in seeds]),
+            np.stack([theirs[seed] for seed in seeds]),
+            {"bleu": bleu_from_counts, "loss": ratio_from_counts}[measure],
+        )
+        compared.append(
+            ComparisonResult(
+                variant=variant,
+                against=against,
+                measure=measure,
+                split=split,
+                beam=beam,
+                sentences=len(ours[seeds[0]]),
+                seeds=tuple(map(SeedComparison, seeds, paired.differences, paired.p_values)),
+                difference=paired.difference,
+                interval=paired.interval,
+                interval_covers="sentences and seeds" if len(seeds) > 1 else "sentences",
+                degrees_of_freedom=paired.degrees_of_freedom,
+                seed_deviation=paired.seed_deviation,
+                sentence_deviation=paired.sentence_deviation,
+                p=paired.p,
+                p_corrected=paired.p,
+                trials=TRIALS,
+                resamples=RESAMPLES,
+                in_words="",
+            )
+        )
+    corrected = holm([each.p for each in compared])
+    compared = [replace(each, p_corrected=p) for each, p in zip(compared, corrected, strict=True)]
+    return [replace(each, in_words=comparison_in_words(each, len(compared))) for each in compared], remarks
+
+
+def comparison_in_words(compared: ComparisonResult, family: int) -> str:
+    """Returns the finding, what it may owe to chance, and on how many runs and sentences it rests.
+
+    `family` is the number of comparisons for which p was corrected.
+    """
+    name, against, difference = compared.variant, compared.against, compared.difference
+    low, high = _unsigned(compared.interval, difference)
+    if compared.measure == "loss":
+        amount = f"{abs(difference):.3f} {side_in_words(difference)}"
+        finding = f"The loss of {name} on {compared.split} is {amount} that of {against}"
+        interval = f"{low:z.3f} to {high:z.3f}"  # z: no sign before a zero
+        same = f"{name} and {against} have the same loss on {compared.split}"
+    else:
+        place = f"on {compared.split} with {_beam_in_words(compared.beam or 1)}"
+        amount = f"{amount_in_words(difference)} BLEU {side_in_words(difference)}"
+        finding = f"{name} is {amount} {against} {place}"
+        interval = f"{low:z.1f} to {high:z.1f}"
+        same = f"{name} and {against} have the same BLEU {place}"
+    if not difference and not compared.sentence_deviation and not compared.seed_deviation:
+        return f"{same} whatever sentences are drawn: no difference."
+    correction = f", corrected for {family} comparisons" if family > 1 else ""
+    sample = _sample_in_words(len(compared.seeds), "One run of each", "pairs of runs", compared.sentences)
+    return (
+        f"{finding}, 95% {interval} ({_p_in_words(compared.p_corrected)}{correction})"
+        f"{_doubt_in_words(compared.p_corrected, compared.interval)}. {sample}"
+    )
+
+
+# Beams: a search error is a sentence for which the search missed a translation that the model scores higher.
+# How many there are in all is not known, but those that a wider beam repairs can be counted.
+
+
+@dataclass(frozen=True)
+class TranslatedSplit:
+    """A run's translations of a split with one beam."""
+
+    row: Mapping[str, Any]
+    """From scores.json."""
+    counts: Counts
+    hypotheses: Sequence[str]
+    scores: Sequence[float]
+    """What the model gives to each hypothesis."""
+
+
+def summarise_beam(variant: str, split: str, beam: int, runs: Sequence[TranslatedSplit]) -> BeamRow:
+    def mean(key: str) -> float:
+        return float(np.mean([run.row[key] for run in runs]))
+
+    bleu = [run.row["bleu"] for run in runs]
+    return BeamRow(
+        variant=variant,
+        split=split,
+        beam=beam,
+        runs=len(runs),
+        bleu=mean("bleu"),
+        bleu_low=min(bleu),
+        bleu_high=max(bleu),
+        length_ratio=mean("length_ratio"),
+        model_score=mean("model_score"),
+        # Runs that are measured at the same time slow each other down: the fastest was disturbed least.
+        seconds_per_sentence=1 / max(run.row["sentences_per_second"] for run in runs),
+    )
+
+
+def compare_beams(
+    variant: str, split: str, beams: Mapping[int, Sequence[TranslatedSplit]]
+) -> list[BeamRepair]:
+    """Compares each wider beam with the narrowest; the runs are in the same order under every beam."""
+    narrow, *wider = sorted(beams)
+    found = [_compare_two_beams(variant, split, (narrow, wide), beams[narrow], beams[wide]) for wide in wider]
+    corrected = holm([each.p for each in found])
+    found = [replace(each, p_corrected=p) for each, p in zip(found, corrected, strict=True)]
+    return [replace(each, in_words=_repair_in_words(each, len(found))) for each in found]
+
+
+def _compare_two_beams(
+    variant: str,
+    split: str,
+    beams: tuple[int, int],
+    narrow: Sequence[TranslatedSplit],
+    wide: Sequence[TranslatedSplit],
+) -> BeamRepair:
+    better, worse = [], 0
+    for before, after in zip(narrow, wide, strict=True):
+        gain = np.array(after.scores) - np.array(before.scores)
+        changed = np.array([a != b for a, b in zip(after.hypotheses, before.hypotheses, strict=True)])
+        better.append(changed & (gain > ROUNDING))
+        worse += int((changed & (gain < -ROUNDING)).sum())
+    repaired = sum(int(each.sum()) for each in better)
+
+    def bleu_of_repaired(runs: Sequence[TranslatedSplit]) -> float | None:
+        sums = sum(run.counts[chosen].sum(0) for run, chosen in zip(runs, better, strict=True))
+        return float(bleu_from_counts(np.asarray(sums))) if repaired else None
+
+    ours, theirs = (np.stack([run.counts for run in runs]) for runs in (wide, narrow))
+    paired = compare_paired(ours, theirs, bleu_from_counts)
+    return BeamRepair(
+        variant=variant,
+        split=split,
+        narrow=beams[0],
+        wide=beams[1],
+        runs=len(narrow),
+        sentences=sum(len(run.hypotheses) for run in narrow),
+        better=repaired,
+        worse=worse,
+        bleu_narrow=bleu_of_repaired(narrow),
+        bleu_wide=bleu_of_repaired(wide),
+        difference=paired.difference,
+        interval=paired.interval,
+        p=paired.p,
+        p_corrected=paired.p,
+        in_words="",
+    )
+
+
+def _repair_in_words(repair: BeamRepair, family: int) -> str:
+    narrow, wide = _beam_in_words(repair.narrow), _beam_in_words(repair.wide)
+    share, each = repair.better / repair.sentences, repair.sentences // repair.runs
+    sample = _sample_in_words(repair.runs, "One run", "runs", each)
+    if repair.bleu_narrow is None or repair.bleu_wide is None:
+        return f"{repair.variant} on {repair.split}: {wide} repairs no search error of {narrow}. {sample}"
+    low, high = _unsigned(repair.interval, repair.difference)
+    correction = f", corrected for {family} widths" if family > 1 else ""
+    # Three runs translate the same sentences, which must not look like three times as many.
+    total = f"{each:,}" if repair.runs == 1 else f"{repair.runs} x {each:,}"
+    cost = f" For {repair.worse:,} it finds one the model likes less." if repair.worse else ""
+    return (
+        f"{repair.variant} on {repair.split}: {wide} finds a translation that the model likes better for "
+        f"{repair.better:,} of {total} sentences ({share:.0%}), whose BLEU goes from "
+        f"{repair.bleu_narrow:.1f} to {repair.bleu_wide:.1f}.{cost} On all sentences it is "
+        f"{amount_in_words(repair.difference)} BLEU {side_in_words(repair.difference)} {narrow}, "
+        f"95% {low:z.1f} to {high:z.1f} ({_p_in_words(repair.p_corrected)}{correction})"
+        f"{_doubt_in_words(repair.p_corrected, repair.interval)}. {sample}"
+    )
+
+
+# Parts of sentences
+
+
+def _doubt_in_words(p: float, interval: Interval) -> str:
+    """Returns whether a finding may be owed to the sentences, or to the seeds."""
+    if p >= ALPHA:
+        return ", which may be chance"
+    if interval[0] <= 0 <= interval[1]:
+        return "; these runs do differ, but others may not"
+    return ""
+
+
+def _sample_in_words(seeds: int, one: str, several: str, sentences: int) -> str:
+    few = f" Only {sentences} sentences: a small sample." if sentences < FEW_SENTENCES else ""
+    if seeds == 1:
+        return f"{one}: this says nothing about other seeds.{few}"
+    small = ": a small sample" if seeds < FEW_SEEDS else ""
+    return f"{seeds} {several}{small}.{few}"
+
+
+def _unsigned(interval: Interval, difference: float) -> Interval:
+    """Returns how far above the interval is, or how far below if the difference is negative."""
+    low, high = interval
+    return (-high, -low) if difference < 0 else (low, high)
+
+
+def _p_in_words(p: float) -> str:
+    return f"p = {p:.2g}" if p >= 0.001 else "p < 0.001"
+
+
+def _beam_in_words(beam: int) -> str:
+    return "greedy search" if beam == 1 else f"beam {beam}"
+
+
+def count_runs(count: int) -> str:
+    return "1 finished run" if count == 1 else f"{count} finished runs"
+
+
+def _list_seeds(seeds: Sequence[int]) -> str:
+    return f"seed {seeds[0]}" if len(seeds) == 1 else f"seeds {', '.join(map(str, seeds))}"

@@ -1,0 +1,200 @@
+"""Measures a trained run of a study: scores for each split and beam, and probes (`probes.json`).
+
+The probes are what a report shows besides scores: the loss of each sentence, the alignment error, the
+attention for some sentences, whether padding changes translations, and the data, software and hardware.
+"""
+
+import hashlib
+import json
+import platform
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from importlib.metadata import version
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from augenmerk import __version__
+from augenmerk.agreement import measure_alignment
+from augenmerk.bitext import SentencePair, open_data
+from augenmerk.checkpoint import RunDirectory
+from augenmerk.config import DataConfig
+from augenmerk.device import describe_device
+from augenmerk.errors import AugenmerkError
+from augenmerk.evaluate import Evaluator, hypothesis_path, model_score_path, reference_path
+from augenmerk.storage import atomic_write, explain_read_errors, parse_object, read_text
+from augenmerk.translate import Translator
+from augenmerk.words import split_words
+
+PROBES = "probes.json"
+PADDED = 32
+"""Sentences that the padding check translates."""
+EXAMPLES = 3
+SOFTWARE = ("torch", "numpy", "sacrebleu", "tokenizers", "scipy")
+
+OnProgress = Callable[[str, float], None]
+"""Is called with the phase and the fraction of it that is done."""
+
+
+def check_splits(config: DataConfig, splits: Sequence[str]) -> None:
+    """Raises AugenmerkError if a split is absent or empty, before hours are spent on training."""
+    bitext = open_data(config)
+    for split in (config.train, config.validation, *splits):
+        if not any(True for _ in islice(bitext[split], 1)):
+            raise AugenmerkError(f"{bitext.name} has no sentence pairs in '{split}'.")
+
+
+def is_complete(
+    run: RunDirectory, splits: Sequence[str], beams: Sequence[int], sentences: Sequence[str]
+) -> bool:
+    """Returns whether the run is trained, scored and probed."""
+    return (
+        run.finished
+        and all(_is_scored(run, split, beam) for split in splits for beam in beams)
+        and _is_probed(run, splits, sentences)
+    )
+
+
+def _is_scored(run: RunDirectory, split: str, beam: int) -> bool:
+    rows = [row for row in run.read_scores() if (row.get("split"), row.get("beam")) == (split, beam)]
+    files = (
+        reference_path(run, split),
+        hypothesis_path(run, split, beam),
+        model_score_path(run, split, beam),
+    )
+    return bool(rows) and "model_score" in rows[0] and all(path.exists() for path in files)
+
+
+def _is_probed(run: RunDirectory, splits: Sequence[str], sentences: Sequence[str]) -> bool:
+    probes = read_probes(run)
+    return probes is not None and probes.get("asked") == _asked(splits, sentences)
+
+
+def _asked(splits: Sequence[str], sentences: Sequence[str]) -> dict[str, Any]:
+    """Returns what the probes depend on besides the run. The version says which probes there are."""
+    return {"version": 2, "splits": list(splits), "sentences": list(sentences)}
+
+
+def read_probes(run: RunDirectory) -> dict[str, Any] | None:
+    path = run.path / PROBES
+    if not path.exists():
+        return None
+    with explain_read_errors(path):
+        return parse_object(read_text(path))
+
+
+def measure_run(
+    run: RunDirectory,
+    splits: Sequence[str],
+    beams: Sequence[int],
+    sentences: Sequence[str],
+    device: torch.device,
+    on_progress: OnProgress,
+) -> None:
+    """Computes the scores and probes that a trained run lacks. The model and the data are loaded once."""
+    if is_complete(run, splits, beams, sentences):
+        return
+    evaluator = Evaluator(
+        run, device, on_progress=lambda _what, done, total: on_progress("translating", done / total)
+    )
+    with evaluator.translator:
+        pairs = evaluator.read(splits)
+        for split in splits:
+            if missing := [beam for beam in beams if not _is_scored(run, split, beam)]:
+                evaluator.evaluate({split: pairs[split]}, missing)
+        if not _is_probed(run, splits, sentences):
+            on_progress("probing", 0.0)
+            _probe(evaluator, pairs, sentences, device)
+
+
+def _probe(
+    evaluator: Evaluator,
+    pairs: Mapping[str, Sequence[SentencePair]],
+    sentences: Sequence[str],
+    device: torch.device,
+) -> None:
+    """Writes probes.json."""
+    run, bitext, translator = evaluator.run, evaluator.bitext, evaluator.translator
+    first = next(iter(pairs.values()))
+    examples: list[tuple[str, str | None]] = [(text, None) for text in sentences]
+    examples = examples or [(pair.source, pair.target) for pair in _choose_examples(first)]
+    losses = {split: evaluator.sentence_losses(split, pairs[split]) for split in pairs}
+    probes = {
+        "asked": _asked(list(pairs), sentences),
+        "alignment_error": {split: _alignment_error(translator, pairs[split]) for split in pairs},
+        "losses": {
+            split: {"sums": [round(each, 6) for each in sums.tolist()], "tokens": tokens.tolist()}
+            for split, (sums, tokens) in losses.items()
+        },
+        "examples": [{**_attention(translator, text), "reference": target} for text, target in examples],
+        "source_lengths": [len(split_words(pair.source)) for pair in first],
+        "padding": _check_padding(translator, [pair.source for pair in first]),
+        "data": [
+            {"split": split, **_checksum(bitext[split])}
+            for split in dict.fromkeys((run.config.data.train, run.config.data.validation, *pairs))
+        ],
+        "software": {
+            "python": platform.python_version(),
+            "augenmerk": __version__,  # from the code itself, which may run without being installed
+            **{name: version(name) for name in SOFTWARE},
+        },
+        "hardware": _describe_hardware(device),
+    }
+    text = json.dumps(probes, ensure_ascii=False, allow_nan=False)
+    atomic_write(run.path / PROBES, [text.encode("utf-8", "backslashreplace"), b"\n"])
+
+
+def _choose_examples(pairs: Iterable[SentencePair]) -> list[SentencePair]:
+    """Returns the first few pairs of medium length, whose diagrams can be read."""
+    return list(islice((pair for pair in pairs if 7 <= len(split_words(pair.source)) <= 13), EXAMPLES))
+
+
+def _alignment_error(translator: Translator, pairs: Sequence[SentencePair]) -> float | None:
+    """Returns None where there are no gold links, or the mechanism links nothing."""
+    if any(pair.alignment is None for pair in pairs):
+        return None
+    score = measure_alignment(translator, pairs)
+    return score.error if score.proposed else None
+
+
+def _attention(translator: Translator, text: str) -> dict[str, Any]:
+    """Returns the greedy translation with its attention."""
+    translation = translator.translate(text, beam=1).to_dict()
+    keys = ("source", "translation", "source_words", "target_words", "attention")
+    return {key: translation[key] for key in keys}
+
+
+def _check_padding(translator: Translator, sources: Sequence[str]) -> dict[str, Any]:
+    """Translates some sentences, from the shortest to the longest, alone and in a batch, and compares."""
+    ordered = sorted(sources, key=len)
+    count = min(PADDED, len(ordered))
+    texts = [ordered[number * (len(ordered) - 1) // max(1, PADDED - 1)] for number in range(count)]
+    alone = [translator.translate(text, beam=1) for text in texts]
+    together = translator.translate(texts, beam=1)
+    pairs = list(zip(alone, together, strict=True))
+    return {
+        "sentences": count,
+        "different_texts": sum(a.text != b.text for a, b in pairs),
+        "largest_difference": max(abs(a.log_probability - b.log_probability) for a, b in pairs),
+    }
+
+
+def _checksum(pairs: Iterable[SentencePair]) -> dict[str, Any]:
+    digest, count = hashlib.sha256(), 0
+    for pair in pairs:
+        digest.update(f"{pair.source}\t{pair.target}\n".encode("utf-8", "surrogatepass"))
+        count += 1
+    return {"sentences": count, "sha256": digest.hexdigest()}
+
+
+def _describe_hardware(device: torch.device) -> str:
+    processor = platform.processor() or platform.machine()
+    cpuinfo = Path("/proc/cpuinfo")
+    if cpuinfo.exists():
+        for line in cpuinfo.read_text(errors="replace").splitlines():
+            if line.startswith("model name"):
+                processor = line.partition(":")[2].strip()
+                break
+    described = describe_device(device)
+    return f"{processor}; {described}" if device.type == "cpu" else f"{described}; {processor}"
