@@ -11,9 +11,9 @@ from pathlib import Path
 
 import augenmerk
 from augenmerk.bitext import SentencePair
-from augenmerk.diagrams import draw_heat_map
-from augenmerk.figures import LIGHT, save
-from augenmerk.patterns import Finding, find_patterns
+from augenmerk.diagrams import AttentionMap, draw_heat_map
+from augenmerk.figures import LIGHT, save_figure
+from augenmerk.patterns import PatternMatch, find_patterns
 
 HERE = Path(__file__).parent
 PICTURES = Path("figures") / "gallery"
@@ -104,38 +104,38 @@ SENTENCES: Mapping[str, Sequence[tuple[str, str, str]]] = {
 }
 
 
-def find() -> dict[str, Finding]:
-    """What there is to see in each sentence, by its name."""
+def find_matches() -> dict[str, PatternMatch]:
+    """Translates the sentences and returns the pattern of each, by its name."""
     named = {name: sentence for group in SENTENCES.values() for name, sentence, _ in group}
     translations = augenmerk.load().translate(list(named.values()))
     pairs = [SentencePair(each.source, each.text) for each in translations]
     return dict(zip(named, find_patterns(pairs, translations, "de"), strict=True))
 
 
-def page(findings: Mapping[str, Finding], widths: Mapping[str, int]) -> str:
-    """In Markdown, with pictures of these widths."""
+def render_page(matches: Mapping[str, PatternMatch], widths: Mapping[str, int]) -> str:
+    """Renders the page as Markdown, with pictures of these widths."""
     parts = [BEGINNING]
     for heading, group in SENTENCES.items():
         parts.append(f"## {heading}\n")
         for name, sentence, remark in group:
-            finding, picture = findings[name], (PICTURES / name).as_posix()
+            match, picture = matches[name], (PICTURES / name).as_posix()
             parts.append(
-                f"**{sentence}** {finding.translation.text}\n\n{remark}\n\n"
+                f"**{sentence}** {match.translation.text}\n\n{remark}\n\n"
                 f'<img src="{picture}.svg" width="{widths[name]}" alt="Attention: {sentence}">\n\n'
-                f"> {finding.pattern.verdict}\n"
+                f"> {match.pattern.verdict}\n"
             )
     return "\n".join(parts)
 
 
 def main() -> None:
-    findings = find()
+    matches = find_matches()
     (HERE / PICTURES).mkdir(parents=True, exist_ok=True)
     widths = {}
-    for name, finding in findings.items():
-        figure = draw_heat_map([finding.translation.attention_map()], LIGHT)
-        save(figure, HERE / PICTURES / f"{name}.svg")
+    for name, match in matches.items():
+        figure = draw_heat_map([AttentionMap.from_translation(match.translation)], LIGHT)
+        save_figure(figure, HERE / PICTURES / f"{name}.svg")
         widths[name] = round(figure.get_figwidth() * PIXELS_PER_INCH)
-    (HERE / "gallery.md").write_text(page(findings, widths), encoding="utf-8", newline="\n")
+    (HERE / "gallery.md").write_text(render_page(matches, widths), encoding="utf-8", newline="\n")
 
 
 if __name__ == "__main__":

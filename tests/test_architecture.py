@@ -1,6 +1,8 @@
 """Imports point one way: what docs/architecture.md draws is what the code does."""
 
 import ast
+import subprocess
+import sys
 from pathlib import Path
 
 import augenmerk
@@ -70,3 +72,10 @@ def test_imports_point_down() -> None:
 def test_parts_that_may_know_little_know_little() -> None:
     for part, allowed in ONLY.items():
         assert parts()[part] <= allowed
+
+
+def test_a_translation_knows_nothing_of_plotting() -> None:
+    code = "import sys, augenmerk.translate; print(*sys.modules)"
+    modules = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert "augenmerk.translate.translation" in modules.split()
+    assert not {"matplotlib", "augenmerk.diagrams", "augenmerk.figures"} & set(modules.split())

@@ -12,7 +12,7 @@ import augenmerk
 from augenmerk.bitext import open_bitext
 from augenmerk.cli import app
 from augenmerk.config import RunConfig
-from augenmerk.diagrams import END
+from augenmerk.diagrams import END, AttentionMap
 from augenmerk.errors import AugenmerkError
 from augenmerk.train import start, train
 from tests.silent import Silent
@@ -99,7 +99,8 @@ def test_the_attention_drawn_is_that_of_the_translation_returned(runs: dict[str,
     assert drawn["reference"] == PAIRS[4].target
     expected = augenmerk.load(place).translate(PAIRS[4].source, beam=beam)
     assert drawn["translations"] == [{"model": str(place), **expected.to_dict(subwords=True)}]
-    words, subwords = expected.attention_map(), expected.attention_map(subwords=True)
+    words = AttentionMap.from_translation(expected)
+    subwords = AttentionMap.from_translation(expected, subwords=True)
     assert words.matrix.tolist() == expected.attention.double().tolist()
     assert subwords.matrix.tolist() == expected.subword_attention.double().tolist()
     assert subwords.source_words == expected.source_subwords

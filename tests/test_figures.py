@@ -8,11 +8,11 @@ from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 
 from augenmerk.errors import AugenmerkError
-from augenmerk.figures import THEMES, Theme, drawing, save, theme_named
+from augenmerk.figures import THEMES, Theme, get_theme, save_figure, use_theme
 
 
 def drawn(theme: Theme) -> Figure:
-    with drawing(theme):
+    with use_theme(theme):
         figure = Figure(figsize=(2, 1))
         axes = figure.subplots()
         axes.plot([1, 3, 2])
@@ -31,21 +31,21 @@ def test_a_picture_is_what_its_ending_says_and_the_same_every_time(
     tmp_path: Path, theme: Theme, ending: str, magic: bytes
 ) -> None:
     first, second = tmp_path / f"a.{ending}", tmp_path / f"b.{ending.upper()}"
-    save(drawn(theme), first)
-    save(drawn(theme), second)
+    save_figure(drawn(theme), first)
+    save_figure(drawn(theme), second)
     assert first.read_bytes().startswith(magic)
     assert first.read_bytes() == second.read_bytes()
 
 
 def test_another_ending_is_refused_by_name(tmp_path: Path) -> None:
     with pytest.raises(AugenmerkError, match=r"picture\.gif: a picture ends in \.png, \.svg or \.pdf"):
-        save(drawn(THEMES["dark"]), tmp_path / "picture.gif")
+        save_figure(drawn(THEMES["dark"]), tmp_path / "picture.gif")
     assert not list(tmp_path.iterdir())
 
 
 def test_an_unknown_theme_is_refused_by_name() -> None:
     with pytest.raises(AugenmerkError, match="'blue'; the themes are dark and light"):
-        theme_named("blue")
+        get_theme("blue")
 
 
 @pytest.mark.parametrize("theme", THEMES.values(), ids=THEMES)

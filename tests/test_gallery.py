@@ -21,14 +21,14 @@ def gallery() -> ModuleType:
 
 def test_the_page_says_what_the_model_says(gallery: ModuleType) -> None:
     page = (DOCS / "gallery.md").read_text(encoding="utf-8")
-    findings = gallery.find()
-    assert len(findings) == 12
-    for name, finding in findings.items():
-        assert f"**{finding.translation.source}** {finding.translation.text}\n" in page
-        assert f"> {finding.pattern.verdict}\n" in page
+    matches = gallery.find_matches()
+    assert len(matches) == 12
+    for name, match in matches.items():
+        assert f"**{match.translation.source}** {match.translation.text}\n" in page
+        assert f"> {match.pattern.verdict}\n" in page
         picture = gallery.PICTURES / f"{name}.svg"
         assert f'src="{picture.as_posix()}"' in page
-        assert finding.translation.target_words[-2] in (DOCS / picture).read_text(encoding="utf-8")
+        assert match.translation.target_words[-2] in (DOCS / picture).read_text(encoding="utf-8")
 
 
 def test_the_page_was_not_changed_by_hand(gallery: ModuleType) -> None:

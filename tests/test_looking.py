@@ -17,8 +17,8 @@ from augenmerk.bitext.export import export
 from augenmerk.checkpoint import RunDirectory
 from augenmerk.config import RunConfig
 from augenmerk.faithfulness import measure_faithfulness
-from augenmerk.patterns import find_patterns, summarise
-from augenmerk.patterns.page import patterns_page
+from augenmerk.patterns import find_patterns, summarise_patterns
+from augenmerk.patterns.page import render_patterns_page
 from augenmerk.train import start, train
 from augenmerk.translate import load
 from augenmerk.words import split_words
@@ -287,13 +287,13 @@ def test_strange_sentences_are_shown_or_have_no_pattern(there: Path) -> None:
     texts = ["Der Hund " * 100, "Hund", "", " ", hostile, "الكلب ينام تحت الطاولة", "...", "\u202eHund"]
     pairs = [SentencePair(text, hostile) for text in texts]
     translations = translator.translate(texts, beam=1)
-    findings = find_patterns(pairs, translations, "de")
-    assert {0, 1, 4, 5, 6} <= {finding.index for finding in findings}
-    assert not {2, 3} & {finding.index for finding in findings}
-    summary = summarise(pairs, findings, of_references=False)
-    page = patterns_page("page", "intro", findings, findings, summary, ["picture.svg"] * len(findings))
+    matches = find_patterns(pairs, translations, "de")
+    assert {0, 1, 4, 5, 6} <= {match.index for match in matches}
+    assert not {2, 3} & {match.index for match in matches}
+    summary = summarise_patterns(pairs, matches, of_references=False)
+    page = render_patterns_page("page", "intro", matches, matches, summary, ["picture.svg"] * len(matches))
     assert "<script" not in page
-    assert page.count('class="card"') == len(findings)
+    assert page.count('class="card"') == len(matches)
     measured = measure_faithfulness(translator, translations)
     assert [len(one.drops["uniform"]) for one in measured] == [len(one.target_words) for one in translations]
 

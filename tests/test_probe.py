@@ -14,7 +14,7 @@ from matplotlib.text import Text
 from augenmerk.bitext import open_bitext
 from augenmerk.config import AttentionName, RunConfig
 from augenmerk.errors import AugenmerkError
-from augenmerk.figures import LIGHT, save
+from augenmerk.figures import LIGHT, save_figure
 from augenmerk.model.translator import GRUTranslator
 from augenmerk.probe import probe_attention
 from augenmerk.text import TokenizerPair
@@ -110,7 +110,7 @@ def test_a_view_says_what_the_geometry_is(tmp_path: Path) -> None:
     still = examine_step(query, keys, 0.7, beta=0.0, samples=10)
     assert still.changes == 0
     assert still.keys[0].noisy_low == pytest.approx(still.keys[0].noisy_high)
-    save(draw_step(view, ["[a]", "$b$", "c", "d", "e", "</s>"], "x_1", LIGHT), tmp_path / "step.svg")
+    save_figure(draw_step(view, ["[a]", "$b$", "c", "d", "e", "</s>"], "x_1", LIGHT), tmp_path / "step.svg")
 
 
 def test_names_in_a_figure_do_not_lie_on_one_another() -> None:

@@ -22,8 +22,8 @@ from typer.testing import CliRunner
 
 from augenmerk.cli import app
 from augenmerk.errors import AugenmerkError
-from augenmerk.report import csv_table, latex_table, markdown_table, report_page
-from augenmerk.report.charts import spread
+from augenmerk.report import format_csv, format_latex, format_markdown, render_report
+from augenmerk.report.charts import move_apart
 from augenmerk.study.result import (
     BeamRepair,
     BeamRow,
@@ -66,8 +66,7 @@ def variant(name: str, shift: float) -> VariantResult:
     )
 
 
-@pytest.fixture(scope="module")
-def result() -> StudyResult:
+def make_result() -> StudyResult:
     names = ("mean", NASTY)
     return StudyResult(
         name="mine",
@@ -138,8 +137,13 @@ def result() -> StudyResult:
 
 
 @pytest.fixture(scope="module")
+def result() -> StudyResult:
+    return make_result()
+
+
+@pytest.fixture(scope="module")
 def page(result: StudyResult) -> str:
-    return report_page(result)
+    return render_report(result)
 
 
 class Reader(HTMLParser):
@@ -213,7 +217,7 @@ def test_the_page_is_whole_escaped_and_needs_no_network(page: str) -> None:
 def test_with_one_variant_what_is_said_about_beams_leads(result: StudyResult, page: str) -> None:
     said = "Beam 5 repairs 30 of 200."
     assert page.index(said) > page.index("<h2>Beam search</h2>")
-    alone = report_page(replace(result, variants=result.variants[:1], comparisons=()))
+    alone = render_report(replace(result, variants=result.variants[:1], comparisons=()))
     assert alone.count(said) == 1
     assert alone.index(said) < alone.index("</header>")
 
@@ -225,9 +229,9 @@ def test_what_rounds_to_nothing_has_no_sign(result: StudyResult) -> None:
     tree["variants"][0]["summaries"][0] |= {"mean": -0.001, "interval": [-0.004, 0.004]}
     tree["beam_rows"][0]["model_score"] = -0.0001
     near = StudyResult.from_dict(tree)
-    text = " ".join(" ".join(read(report_page(near)).texts).split())
+    text = " ".join(" ".join(read(render_report(near)).texts).split())
     assert "test BLEU +0.00 +0.00 to +0.00 0.04 0.046 +0.00" in text
-    assert not re.search(r"-0\.0+\b", text + markdown_table(near) + latex_table(near))
+    assert not re.search(r"-0\.0+\b", text + format_markdown(near) + format_latex(near))
 
 
 def test_a_study_without_any_run_is_reported_as_what_it_is(result: StudyResult) -> None:
@@ -238,16 +242,16 @@ def test_a_study_without_any_run_is_reported_as_what_it_is(result: StudyResult) 
     tree |= {"comparisons": [], "beam_rows": [], "beam_repairs": [], "examples": [], "provenance": None}
     tree["remarks"] = ["2 of 2 runs are not finished: figures may still change."]
     empty = StudyResult.from_dict(tree)
-    reader = read(report_page(empty))
+    reader = read(render_report(empty))
     assert reader.pictures == 0
     assert "2 of 2 runs are not finished: figures may still change." in " ".join(reader.texts)
-    assert "| mean | 0/1 | – |" in markdown_table(empty)
-    assert len(csv_table(empty).splitlines()) == 1
+    assert "| mean | 0/1 | – |" in format_markdown(empty)
+    assert len(format_csv(empty).splitlines()) == 1
 
 
 @given(st.lists(st.floats(-100, 100), max_size=9).map(sorted), st.floats(0.1, 20))
 def test_names_at_the_ends_of_lines_keep_apart_and_in_order(places: list[float], room: float) -> None:
-    moved = spread(places, room)
+    moved = move_apart(places, room)
     assert len(moved) == len(places)
     assert all(b - a >= room - 1e-9 for a, b in itertools.pairwise(moved))
     assert sum(moved) == pytest.approx(sum(places), abs=1e-6)
@@ -256,7 +260,7 @@ def test_names_at_the_ends_of_lines_keep_apart_and_in_order(places: list[float],
 
 
 def test_markdown(result: StudyResult) -> None:
-    lines = markdown_table(result).splitlines()
+    lines = format_markdown(result).splitlines()
     assert lines[0] == r"**Is 1 \< 2 & so on?**"
     table = [line for line in lines if line.startswith("|")]
     counts = {len(re.split(r"(?<!\\)\|", line)) for line in table}
@@ -269,7 +273,7 @@ def test_markdown(result: StudyResult) -> None:
 
 
 def test_latex(result: StudyResult) -> None:
-    lines = [line for line in latex_table(result).splitlines() if not line.startswith("%")]
+    lines = [line for line in format_latex(result).splitlines() if not line.startswith("%")]
     assert lines[0] == r"\begin{tabular}{lrrrrr}"
     assert lines[1] == r"\toprule"
     assert lines[4] == r"mean & 1/2 & 123,456 & 31.00 (2) & 29.60 (0.093) & 2.500 \\"
@@ -278,7 +282,7 @@ def test_latex(result: StudyResult) -> None:
 
 
 def test_csv_has_every_figure_in_full(result: StudyResult) -> None:
-    rows = list(csv.DictReader(io.StringIO(csv_table(result))))
+    rows = list(csv.DictReader(io.StringIO(format_csv(result))))
     assert len(rows) == sum(len(each.summaries) for each in result.variants)
     first = rows[0]
     assert (first["variant"], first["measure"], first["split"], first["beam"]) == (
@@ -312,11 +316,11 @@ def test_the_command_writes_pages_and_prints_tables(result: StudyResult, page: s
         "file": str(file),
     }
     assert file.read_text(encoding="utf-8") == page  # drawn again, it is the same
-    for name, write in (("markdown", markdown_table), ("latex", latex_table), ("csv", csv_table)):
+    for name, write in (("markdown", format_markdown), ("latex", format_latex), ("csv", format_csv)):
         assert command(tmp_path / "study.json", "--format", name).stdout == write(result)
         assert command(tmp_path, "--format", name, "--out", tmp_path / name).stdout == ""
         assert (tmp_path / name).read_text(encoding="utf-8") == write(result)
-    assert json.loads(command(tmp_path, "--format", "csv", "--json").stdout)["text"] == csv_table(result)
+    assert json.loads(command(tmp_path, "--format", "csv", "--json").stdout)["text"] == format_csv(result)
 
 
 @pytest.mark.parametrize(
@@ -368,7 +372,7 @@ def test_whatever_stands_in_a_file_there_is_a_page_or_a_sentence(
     (tmp_path / "study.json").write_text(json.dumps(tree), encoding="utf-8")
     with suppress(AugenmerkError):
         found = StudyResult.load(tmp_path)
-        for write in (report_page, markdown_table, latex_table, csv_table):
+        for write in (render_report, format_markdown, format_latex, format_csv):
             assert write(found)
 
 

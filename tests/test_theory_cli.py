@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 
 from augenmerk.cli import app
 from augenmerk.errors import AugenmerkError
-from augenmerk.figures import DARK, LIGHT, save
+from augenmerk.figures import DARK, LIGHT, save_figure
 from augenmerk.theory.drawing import draw
 from augenmerk.theory.noise import run_noisy_average, run_noisy_direction, run_several_heads
 from augenmerk.theory.reach import run_averaging, run_copying
@@ -223,18 +223,18 @@ def test_figures_are_drawn_in_both_themes(task: str, tmp_path: Path) -> None:
     for figure, theme in ((light, LIGHT), (dark, DARK)):
         assert to_hex(figure.get_facecolor()) == theme.paper
         assert figure.findobj(Text, include_self=False)
-    save(dark, tmp_path / "dark.png", dots_per_inch=40)
+    save_figure(dark, tmp_path / "dark.png", dots_per_inch=40)
     assert (tmp_path / "dark.png").stat().st_size > 5000
 
 
 def test_a_figure_is_the_same_every_time(tmp_path: Path) -> None:
     for name in ("a.svg", "b.svg"):
-        save(draw(run_without_projections(samples=1), LIGHT), tmp_path / name)
+        save_figure(draw(run_without_projections(samples=1), LIGHT), tmp_path / name)
     assert (tmp_path / "a.svg").read_bytes() == (tmp_path / "b.svg").read_bytes()
 
 
 def test_keys_in_many_dimensions_are_drawn_without_a_hull(tmp_path: Path) -> None:
-    save(draw(run_copying(dim=5, samples=1), DARK), tmp_path / "margins.pdf")
+    save_figure(draw(run_copying(dim=5, samples=1), DARK), tmp_path / "margins.pdf")
     assert (tmp_path / "margins.pdf").stat().st_size > 1000
 
 

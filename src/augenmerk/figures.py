@@ -1,6 +1,6 @@
-"""What every picture shares: two themes, and how a figure becomes a PNG, SVG or PDF file.
+"""What all pictures share: two themes with their colours, and writing a figure as a PNG, SVG or PDF file.
 
-Figures are made without `pyplot`: no window, no global state, the same on a server as on a laptop.
+Figures are made without `pyplot`, so that no window and no global state is needed.
 """
 
 from __future__ import annotations
@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -23,17 +24,23 @@ FORMATS = ("png", "svg", "pdf")
 
 @dataclass(frozen=True)
 class Theme:
-    """The colours of a picture. `series` can be told apart by people who see red and green alike."""
+    """The colours of a picture, each as #rrggbb."""
 
     name: str
     paper: str
     ink: str
     faint: str
-    """For grids, frames and what stands in the background."""
+    """The colour of grids and frames."""
     accent: str
     series: tuple[str, ...]
+    """Colours of lines and bars, which red-green colour-blind readers can tell apart."""
     heat: str
-    """matplotlib's name of a perceptually even colour map, whose far end stands out from the paper."""
+    """The name of a perceptually uniform matplotlib colour map whose upper end contrasts with the paper."""
+
+    @property
+    def muted(self) -> str:
+        """The colour of less important text."""
+        return blend(self.ink, self.paper, 0.62)
 
 
 DARK = Theme(
@@ -57,17 +64,49 @@ LIGHT = Theme(
 THEMES: Mapping[str, Theme] = {theme.name: theme for theme in (DARK, LIGHT)}
 
 
-def theme_named(name: str) -> Theme:
+def get_theme(name: str) -> Theme:
+    """Returns the theme of this name, or raises AugenmerkError if there is none."""
     if name not in THEMES:
         raise AugenmerkError(f"there is no theme {name!r}; the themes are {' and '.join(THEMES)}")
     return THEMES[name]
 
 
-@contextmanager
-def drawing(theme: Theme, *, formulas: bool = False) -> Iterator[None]:
-    """Figures made inside fit the theme wherever nothing is set by hand.
+def blend(colour: str, other: str, share: float) -> str:
+    """Mixes two colours: `share` of the first, the rest of the other."""
+    return "#" + "".join(
+        f"{round(a * share + b * (1 - share)):02x}"
+        for a, b in zip(bytes.fromhex(colour[1:]), bytes.fromhex(other[1:]), strict=True)
+    )
 
-    A dollar sign begins a formula only where `formulas` are asked for: in a sentence it is a dollar sign.
+
+@cache
+def get_heat_colours(theme: Theme, levels: int) -> tuple[str, ...]:
+    """Returns the theme's colour map from 0 to 1 in equal steps, each colour as #rrggbb."""
+    from matplotlib import colormaps
+    from matplotlib.colors import to_hex
+
+    return tuple(to_hex(colormaps[theme.heat](level / (levels - 1))) for level in range(levels))
+
+
+def quantise(weight: float, levels: int) -> int:
+    """Returns the place of a weight from 0 to 1 among so many equal steps."""
+    return min(levels - 1, max(0, round(weight * (levels - 1))))
+
+
+@cache
+def choose_ink(colour: str) -> str:
+    """Returns black or white, whichever has the higher contrast with the background colour."""
+    parts = (part / 255 for part in bytes.fromhex(colour[1:]))
+    red, green, blue = (p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts)
+    luminance = 0.2126 * red + 0.7152 * green + 0.0722 * blue
+    return "#000000" if luminance > 0.179 else "#ffffff"  # both contrasts are equal at 0.179
+
+
+@contextmanager
+def use_theme(theme: Theme, *, formulas: bool = False) -> Iterator[None]:
+    """Makes the theme's colours and fonts the defaults of figures that are made inside the context.
+
+    A dollar sign starts a formula only if `formulas` is true; in sentences it is a dollar sign.
     """
     import matplotlib
     from cycler import cycler
@@ -98,16 +137,16 @@ def drawing(theme: Theme, *, formulas: bool = False) -> Iterator[None]:
         yield
 
 
-def picture_format(path: Path) -> str:
-    """The format that the ending of a path asks for."""
+def get_picture_format(path: Path) -> str:
+    """Returns the format that a path's ending names; raises AugenmerkError if it is not in `FORMATS`."""
     ending = path.suffix.lower().removeprefix(".")
     if ending not in FORMATS:
         raise AugenmerkError(f"{path}: a picture ends in .png, .svg or .pdf")
     return ending
 
 
-def picture_bytes(figure: Figure, ending: str, dots_per_inch: int = 200) -> bytes:
-    """The figure in one of `FORMATS`, without the date, so that drawing again changes nothing."""
+def encode_figure(figure: Figure, ending: str, dots_per_inch: int = 200) -> bytes:
+    """Encodes the figure in one of `FORMATS`, without a date, so that equal figures give equal bytes."""
     import matplotlib
 
     metadata = {"png": {"Software": "augenmerk"}, "svg": {"Date": None}, "pdf": {"CreationDate": None}}
@@ -117,6 +156,6 @@ def picture_bytes(figure: Figure, ending: str, dots_per_inch: int = 200) -> byte
     return picture.getvalue()
 
 
-def save(figure: Figure, path: Path, dots_per_inch: int = 200) -> None:
-    """Writes the picture whole or not at all, in the format that its ending asks for."""
-    atomic_write(path, [picture_bytes(figure, picture_format(path), dots_per_inch)])
+def save_figure(figure: Figure, path: Path, dots_per_inch: int = 200) -> None:
+    """Writes the figure atomically, in the format that the path's ending names."""
+    atomic_write(path, [encode_figure(figure, get_picture_format(path), dots_per_inch)])

@@ -98,13 +98,13 @@ def diagram(
     """Draw the attention of models: in the terminal, as a picture, or as a page of pictures."""
     from augenmerk.checkpoint import SHIPPED
     from augenmerk.device import choose_device
-    from augenmerk.figures import save, theme_named
+    from augenmerk.figures import get_theme, save_figure
     from augenmerk.translate import load
 
     load_mechanisms(attention)
     _check_choice(text=text, split=split, index=index, count=count)
     _check_drawing(view=view, format=format, out=out, many=count is not None)
-    colours = theme_named(theme)
+    colours = get_theme(theme)
     models = model or [SHIPPED]
     chosen_device = choose_device(device)
     translators = [load(path, chosen_device) for path in models]
@@ -128,7 +128,7 @@ def diagram(
         print_written(page)
     elif out is not None:
         files = [out]
-        save(_draw(diagrams[0].maps, view, colours), out)
+        save_figure(_draw(diagrams[0].maps, view, colours), out)
         print_written(out)
     elif not json:
         _print_diagrams(diagrams, colours)
@@ -162,7 +162,7 @@ def _check_choice(*, text: str | None, split: str | None, index: int | None, cou
 
 def _check_drawing(*, view: str, format: str, out: Path | None, many: bool) -> None:  # noqa: A002
     """Raises AugenmerkError if the pictures cannot be drawn or written in this way."""
-    from augenmerk.figures import FORMATS, picture_format
+    from augenmerk.figures import FORMATS, get_picture_format
 
     if view not in HOW_TO_READ:
         raise AugenmerkError(f"There is no view '{view}'; the views are {' and '.join(HOW_TO_READ)}.")
@@ -172,7 +172,7 @@ def _check_drawing(*, view: str, format: str, out: Path | None, many: bool) -> N
         if view == "lines":
             raise AugenmerkError("A terminal cannot draw lines; give --out FILE.svg, or --view heat.")
     elif not many:
-        picture_format(out)
+        get_picture_format(out)
     elif out.exists() and not out.is_dir():
         raise AugenmerkError(f"{out} is a file; many diagrams need a folder for --out.")
 
@@ -214,12 +214,16 @@ def _translate(
     beam: int | None,
     subwords: bool,
 ) -> list[Diagram]:
+    from augenmerk.diagrams import AttentionMap
+
     sources = [sentence.source for sentence in sentences]
     by_model = [translator.translate(sources, beam=beam) for translator in translators]
     diagrams = []
     for sentence, *translations in zip(sentences, *by_model, strict=True):
         maps = [
-            translation.attention_map(subwords=subwords, title=title, reference=sentence.reference)
+            AttentionMap.from_translation(
+                translation, subwords=subwords, title=title, reference=sentence.reference
+            )
             for translation, title in zip(translations, titles, strict=True)
         ]
         diagrams.append(Diagram(sentence, translations, maps))
@@ -227,9 +231,9 @@ def _translate(
 
 
 def _draw(maps: "Sequence[AttentionMap]", view: str, theme: "Theme") -> "Figure":
-    from augenmerk.diagrams import draw_heat_map, draw_lines
+    from augenmerk.diagrams import draw_heat_map, draw_line_diagram
 
-    return draw_heat_map(maps, theme) if view == "heat" else draw_lines(maps, theme)
+    return draw_heat_map(maps, theme) if view == "heat" else draw_line_diagram(maps, theme)
 
 
 def _write_pictures(
@@ -242,7 +246,7 @@ def _write_pictures(
     theme: "Theme",
 ) -> list[Path]:
     """Writes a numbered picture of each sentence, and returns their paths."""
-    from augenmerk.figures import save
+    from augenmerk.figures import save_figure
     from augenmerk.storage import make_folder
 
     make_folder(folder)
@@ -250,7 +254,7 @@ def _write_pictures(
     files = []
     for number, drawn in enumerate(diagrams, 1):
         file = folder / f"{number:0{digits}}-{split}-{drawn.sentence.index}.{format}"
-        save(_draw(drawn.maps, view, theme), file)
+        save_figure(_draw(drawn.maps, view, theme), file)
         files.append(file)
     return files
 
@@ -266,35 +270,41 @@ def _write_page(
     view: str,
 ) -> None:
     """Writes an HTML page that shows all diagrams, and links to the files without needing them."""
-    from augenmerk.diagrams import index_page
+    from augenmerk.diagrams import render_index_page
     from augenmerk.storage import atomic_write
 
     cards = [
         _make_card(drawn, number=number, split=split, file=file, view=view)
         for number, (drawn, file) in enumerate(zip(diagrams, files, strict=True), 1)
     ]
-    atomic_write(page, [index_page(title, intro, cards).encode()])
+    atomic_write(page, [render_index_page(title, intro, cards).encode()])
 
 
 def _make_card(drawn: Diagram, *, number: int, split: str, file: Path, view: str) -> "Card":
-    from augenmerk.diagrams import Card, embedded, html_map
+    from augenmerk.diagrams import Card, Chart
 
     # The page shows the sentences above the pictures, so the pictures need not repeat the reference.
     maps = [replace(one, reference=None) for one in drawn.maps]
-    if view == "heat":
-        pictures = [html_map(one, style=False) for one in maps]
-    else:
-        pictures = [embedded(lambda theme: _draw(maps, view, theme), "Which words attend to which")]
+    charts = []
+    if view == "lines":
+        charts = [Chart.draw(lambda theme: _draw(maps, view, theme), "Which words attend to which")]
     names = [one.title or "translation" for one in maps]
     texts = {name: translation.text for name, translation in zip(names, drawn.translations, strict=True)}
     sentences = {"source": drawn.sentence.source, **texts, "reference": drawn.sentence.reference or ""}
     heading = f"{number} · {split} {drawn.sentence.index}"
     wide = any(len(one.source_words) > WIDE for one in maps)
-    return Card(heading, pictures, sentences, wide=wide, file=file.name)
+    return Card(
+        heading=heading,
+        maps=() if charts else maps,
+        charts=charts,
+        sentences=sentences,
+        wide=wide,
+        file=file.name,
+    )
 
 
 def _print_diagrams(diagrams: Sequence[Diagram], theme: "Theme") -> None:
-    from augenmerk.diagrams import terminal_map
+    from augenmerk.diagrams import render_terminal_map
 
     for number, drawn in enumerate(diagrams):
         if number:
@@ -305,7 +315,7 @@ def _print_diagrams(diagrams: Sequence[Diagram], theme: "Theme") -> None:
         for translation, one in zip(drawn.translations, drawn.maps, strict=True):
             title = f"[dim]{escape(one.title)}:[/] " if one.title else ""
             out().print(f"\n{title}{escape(translation.text)}", soft_wrap=True)
-            out().print(terminal_map(one, out().width, theme), soft_wrap=True)
+            out().print(render_terminal_map(one, out().width, theme), soft_wrap=True)
             if one.note:
                 out().print(f"[dim]{escape(one.note)}[/]", soft_wrap=True)
         if sentence.reference is not None:

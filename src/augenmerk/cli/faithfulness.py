@@ -102,10 +102,13 @@ def faithfulness(
 
 def _make_map(one: "Faithfulness") -> "AttentionMap":
     """Returns the attention map of a sentence, with the log-probabilities and their drops beside it."""
+    from augenmerk.diagrams import AttentionMap
+
     columns = {"log p": one.word_log_probabilities, **one.drops}
-    beside = {name: [_round(value) for value in values] for name, values in columns.items()}
-    attention = one.translation.attention_map()
-    return replace(attention, beside=beside, note=f"{attention.note} {NOTE}" if attention.note else NOTE)
+    extra_columns = {name: [_round(value) for value in values] for name, values in columns.items()}
+    attention = AttentionMap.from_translation(one.translation)
+    note = f"{attention.note} {NOTE}" if attention.note else NOTE
+    return replace(attention, extra_columns=extra_columns, note=note)
 
 
 def _round(value: float) -> float:
@@ -117,8 +120,8 @@ def _write_page(
     folder: Path, chosen: "Mapping[int, Faithfulness]", summary: Mapping[str, Any], *, title: str
 ) -> None:
     """Writes a numbered picture of each sentence, and a page that shows all of them."""
-    from augenmerk.diagrams import Card, draw_heat_map, html_map, index_page
-    from augenmerk.figures import DARK, save
+    from augenmerk.diagrams import Card, draw_heat_map, render_index_page
+    from augenmerk.figures import DARK, save_figure
     from augenmerk.storage import atomic_write
 
     cards = []
@@ -126,11 +129,11 @@ def _write_page(
     for number, (index, one) in enumerate(chosen.items(), 1):
         name = f"{number:0{digits}}-{summary['split']}-{index}.svg"
         attention = _make_map(one)
-        save(draw_heat_map([attention], DARK), folder / name)
+        save_figure(draw_heat_map([attention], DARK), folder / name)
         cards.append(
             Card(
                 heading=f"{number} · {summary['split']} {index}",
-                pictures=[html_map(attention, style=False)],
+                maps=[attention],
                 sentences={"source": one.translation.source, "translation": one.translation.text},
                 file=name,
             )
@@ -145,7 +148,7 @@ def _write_page(
         f"permuted ones; the perplexity rises from {summary['perplexity']:.2f} to "
         f"{uniform['perplexity']:.2f} and {permuted['perplexity']:.2f}."
     )
-    atomic_write(folder / "index.html", [index_page(title, intro, cards).encode()])
+    atomic_write(folder / "index.html", [render_index_page(title, intro, cards).encode()])
 
 
 def _describe(index: int, one: "Faithfulness") -> dict[str, Any]:

@@ -26,7 +26,7 @@ from augenmerk.cli.terminal import err, out, print_json, print_written
 from augenmerk.errors import AugenmerkError
 
 if TYPE_CHECKING:
-    from augenmerk.patterns import Finding
+    from augenmerk.patterns import PatternMatch
 
 app = typer.Typer()
 
@@ -57,7 +57,7 @@ def patterns(
     """Search a split for patterns of attention: monotone, inversion, spread, stuck or shifted."""
     from augenmerk.checkpoint import SHIPPED
     from augenmerk.device import choose_device
-    from augenmerk.patterns import KINDS, find_patterns, strongest, summarise
+    from augenmerk.patterns import KINDS, find_patterns, select_strongest, summarise_patterns
     from augenmerk.storage import make_folder
     from augenmerk.translate import load
 
@@ -73,40 +73,41 @@ def patterns(
     path = run or SHIPPED
     read = read_split(path, split)
     translations = translate_split(load(path, chosen_device), read, beam=beam, reference=reference)
-    findings = find_patterns(read.pairs, translations, read.bitext.source_language)
+    matches = find_patterns(read.pairs, translations, read.bitext.source_language)
     summary = {
         "run": str(path),
         "split": read.name,
         "of": "references" if reference else "translations",
-        **summarise(read.pairs, findings, of_references=reference),
+        **summarise_patterns(read.pairs, matches, of_references=reference),
     }
-    chosen = strongest(findings, kind, top)
+    chosen = select_strongest(matches, kind, top)
     if out is not None:
         with err().status("drawing"):
             files = _write_pictures(chosen, out, reference=reference)
-            _write_page(out, path, kind=kind, findings=findings, chosen=chosen, summary=summary, files=files)
+            _write_page(out, path, kind=kind, matches=matches, chosen=chosen, summary=summary, files=files)
         print_written(out / "index.html")
     if not chosen and kind is not None:
         err().print(f"No sentence of {escape(read.name)} is of the kind '{kind}'.", soft_wrap=True)
     if json:
-        print_json([finding.to_dict() for finding in chosen])
+        print_json([match.to_dict() for match in chosen])
         return
     _print_summary(summary)
-    for finding in chosen:
-        _print_finding(finding)
+    for match in chosen:
+        _print_match(match)
 
 
-def _write_pictures(chosen: "Sequence[Finding]", folder: Path, *, reference: bool) -> list[str]:
+def _write_pictures(chosen: "Sequence[PatternMatch]", folder: Path, *, reference: bool) -> list[str]:
     """Writes a numbered picture of each sentence, and returns their file names."""
-    from augenmerk.diagrams import draw_heat_map
-    from augenmerk.figures import DARK, save
+    from augenmerk.diagrams import AttentionMap, draw_heat_map
+    from augenmerk.figures import DARK, save_figure
 
     names = []
     digits = len(str(len(chosen)))
-    for number, finding in enumerate(chosen, 1):
-        name = f"{number:0{digits}}-{finding.pattern.kind}-{finding.index}.svg"
-        target = None if reference else finding.pair.target  # the map itself is of the reference already
-        save(draw_heat_map([finding.translation.attention_map(reference=target)], DARK), folder / name)
+    for number, match in enumerate(chosen, 1):
+        name = f"{number:0{digits}}-{match.pattern.kind}-{match.index}.svg"
+        target = None if reference else match.pair.target  # the map itself is of the reference already
+        attention = AttentionMap.from_translation(match.translation, reference=target)
+        save_figure(draw_heat_map([attention], DARK), folder / name)
         names.append(name)
     return names
 
@@ -116,18 +117,18 @@ def _write_page(
     run: Path,
     *,
     kind: str | None,
-    findings: "Sequence[Finding]",
-    chosen: "Sequence[Finding]",
+    matches: "Sequence[PatternMatch]",
+    chosen: "Sequence[PatternMatch]",
     summary: Mapping[str, Any],
     files: Sequence[str],
 ) -> None:
     """Writes the page that shows the chosen sentences, and the same as JSON files."""
-    from augenmerk.patterns.page import patterns_page
+    from augenmerk.patterns.page import render_patterns_page
     from augenmerk.storage import atomic_write
 
     title = f"Patterns in the attention of {run.resolve().name}"
     intro = _make_intro(summary, kind=kind, count=len(chosen))
-    page = patterns_page(title, intro, chosen, findings, summary, files)
+    page = render_patterns_page(title, intro, chosen, matches, summary, files)
     atomic_write(folder / "index.html", [page.encode()])
     for name, document in (("summary", summary), ("patterns", [one.to_dict() for one in chosen])):
         text = json_module.dumps(document, ensure_ascii=False, indent=2)
@@ -177,11 +178,11 @@ def _format_score(value: float | None) -> str:
     return "-" if value is None else f"{value:.3f}"
 
 
-def _print_finding(finding: "Finding") -> None:
+def _print_match(match: "PatternMatch") -> None:
     out().print()
     out().print(
-        f"[dim]{finding.index}[/]  [bold]{finding.pattern.kind}[/]  {escape(finding.pattern.verdict)}",
+        f"[dim]{match.index}[/]  [bold]{match.pattern.kind}[/]  {escape(match.pattern.verdict)}",
         soft_wrap=True,
     )
-    out().print(f"   {escape(finding.translation.source)}", soft_wrap=True)
-    out().print(f"   {escape(finding.translation.text)}", soft_wrap=True)
+    out().print(f"   {escape(match.translation.source)}", soft_wrap=True)
+    out().print(f"   {escape(match.translation.text)}", soft_wrap=True)

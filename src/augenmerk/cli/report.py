@@ -29,11 +29,11 @@ def report(
     json: Json = False,
 ) -> None:
     """Write the result of a study: a self-contained page, or a table for a paper."""
-    from augenmerk.report import csv_table, latex_table, markdown_table, report_page
+    from augenmerk.report import format_csv, format_latex, format_markdown, render_report
     from augenmerk.storage import atomic_write
     from augenmerk.study.result import StudyResult
 
-    writers = {"html": report_page, "markdown": markdown_table, "latex": latex_table, "csv": csv_table}
+    writers = {"html": render_report, "markdown": format_markdown, "latex": format_latex, "csv": format_csv}
     if format not in writers:
         raise AugenmerkError(f"'{format}' is not a format of reports: expected {', '.join(writers)}.")
     result = StudyResult.load(study)

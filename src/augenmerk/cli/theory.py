@@ -239,10 +239,10 @@ def _show(result: "Result", figure: Path | None, theme: str, json: bool) -> None
 
 def _save(path: Path, draw: "Callable[[Theme], Drawing]", theme: str) -> None:
     from augenmerk.cli.terminal import err
-    from augenmerk.figures import picture_format, save, theme_named
+    from augenmerk.figures import get_picture_format, get_theme, save_figure
 
-    picture_format(path)  # before it is drawn
-    save(draw(theme_named(theme)), path)
+    get_picture_format(path)  # before it is drawn
+    save_figure(draw(get_theme(theme)), path)
     err().print(f"drew {path}", soft_wrap=True, markup=False)
 
 

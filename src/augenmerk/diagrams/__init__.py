@@ -1,24 +1,21 @@
-"""Attention drawn: heat maps and line diagrams, HTML that needs no network, blocks in the terminal.
+"""Diagrams of attention: heat maps and line diagrams, self-contained HTML, blocks in the terminal.
 
-Draws and computes nothing: words and weights come in as plain data.
+Words and weights come in as plain data; nothing is computed here.
 """
 
-from augenmerk.diagrams.heat import draw_heat_map
-from augenmerk.diagrams.lines import draw_lines
-from augenmerk.diagrams.maps import END, AttentionMap
-from augenmerk.diagrams.markup import embedded, html_map
-from augenmerk.diagrams.pages import Card, html_page, index_page
-from augenmerk.diagrams.terminal import terminal_map
+from augenmerk.diagrams.attention_map import END, AttentionMap
+from augenmerk.diagrams.html import Card, Chart, render_html_map, render_index_page
+from augenmerk.diagrams.pictures import draw_heat_map, draw_line_diagram
+from augenmerk.diagrams.terminal import render_terminal_map
 
 __all__ = [
     "END",
     "AttentionMap",
     "Card",
+    "Chart",
     "draw_heat_map",
-    "draw_lines",
-    "embedded",
-    "html_map",
-    "html_page",
-    "index_page",
-    "terminal_map",
+    "draw_line_diagram",
+    "render_html_map",
+    "render_index_page",
+    "render_terminal_map",
 ]

@@ -1,22 +1,35 @@
-"""What kind of attention there is in a sentence, and in a whole split: measured, named, ranked, shown."""
+"""Patterns of attention in a sentence and in a split: measured, classified, ranked and shown on a page."""
 
-from augenmerk.patterns.kinds import KINDS, Kind, Pattern, recognise
-from augenmerk.patterns.measures import Attended, Measures, measure
-from augenmerk.patterns.movement import Moved, moved_words
-from augenmerk.patterns.split import Finding, find_patterns, strongest, summarise
+from augenmerk.patterns.kinds import (
+    KINDS,
+    Kind,
+    Pattern,
+    PatternMatch,
+    classify_attention,
+    find_patterns,
+    select_strongest,
+    summarise_patterns,
+)
+from augenmerk.patterns.measures import (
+    AttentionMeasures,
+    MovedWords,
+    WordAttention,
+    compute_measures,
+    find_moved_words,
+)
 
 __all__ = [
     "KINDS",
-    "Attended",
-    "Finding",
+    "AttentionMeasures",
     "Kind",
-    "Measures",
-    "Moved",
+    "MovedWords",
     "Pattern",
+    "PatternMatch",
+    "WordAttention",
+    "classify_attention",
+    "compute_measures",
+    "find_moved_words",
     "find_patterns",
-    "measure",
-    "moved_words",
-    "recognise",
-    "strongest",
-    "summarise",
+    "select_strongest",
+    "summarise_patterns",
 ]

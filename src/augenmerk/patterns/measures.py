@@ -1,8 +1,8 @@
-"""What can be said about the attention of a sentence in numbers.
+"""Numbers that describe the attention of a sentence, and the words that changed their place.
 
-T produced words j (the end of the translation is none of them), S source words t, and w_jt, the attention of
-word j to word t; each row also has a weight on the end of the source. On what every measure is, see
-`Measures`; the closed forms for diagonal, anti-diagonal and uniform attention are in its tests.
+There are T target words j (without the end of the translation) and S source words t; w_jt is the attention of
+word j to word t, and each row also has a weight on the end of the source. The tests have closed forms of the
+measures for diagonal, anti-diagonal and uniform attention.
 """
 
 from collections.abc import Sequence
@@ -16,21 +16,23 @@ from augenmerk.alignment import OFFSETS, THRESHOLD
 from augenmerk.translate import END, Translation
 
 Floats = NDArray[np.float64]
+Link = tuple[int, int, float]
+"""(source word, target word, weight)."""
 
 ROUNDING = 6
-"""Digits. Expected positions that differ by less are equal: weights are not known more exactly."""
+"""Digits to which expected positions are compared: weights are not known more exactly."""
 
 
 @dataclass(frozen=True, eq=False)
-class Attended:
-    """A sentence, its translation, and the attention between them, both without their ends."""
+class WordAttention:
+    """A sentence, its translation, and the attention between their words, both without their ends."""
 
     source: Sequence[str]
     target: Sequence[str]
     weights: Floats  # (T, S + 1): the last column is the end of the source
 
     @classmethod
-    def of(cls, translation: Translation) -> "Attended":
+    def from_translation(cls, translation: Translation) -> "WordAttention":
         target = translation.target_words
         words = len(target) - (target[-1:] == (END,))
         weights = translation.attention[:words].double().numpy()
@@ -41,102 +43,105 @@ class Attended:
         """(T, S): the weights on words."""
         return self.weights[:, :-1]
 
-    def clear_links(self) -> list[tuple[int, int, float]]:
-        """(source word, target word, weight) in the order of the target: of each word the strongest link, if
-        it has at least `alignment.THRESHOLD`. Marks are left out: where a comma looks tells nothing."""
-        marks = [is_mark(word) for word in self.source]
+    def find_clear_links(self) -> list[Link]:
+        """Returns the strongest link of each target word, in the order of the target.
+
+        Weights below `alignment.THRESHOLD` are left out, and so are links to or from punctuation marks, which
+        say nothing about the order of words.
+        """
         if not self.source or not self.target:
             return []
-        best = self.words.argmax(axis=1)
-        weights = self.words.max(axis=1)
+        marks = [is_mark(word) for word in self.source]
+        best = self.words.argmax(axis=1).tolist()
+        weights = self.words.max(axis=1).tolist()
         return [
             (t, j, weight)
-            for j, (t, weight) in enumerate(zip(best.tolist(), weights.tolist(), strict=True))
+            for j, (t, weight) in enumerate(zip(best, weights, strict=True))
             if weight >= THRESHOLD and not marks[t] and not is_mark(self.target[j])
         ]
 
 
 @lru_cache(maxsize=1 << 16)
 def is_mark(word: str) -> bool:
-    """Whether a word is punctuation or another sign, rather than letters or digits."""
+    """Returns whether a word has neither letters nor digits, as punctuation has."""
     return not any(character.isalnum() for character in word)
 
 
 @dataclass(frozen=True)
-class Measures:
-    """One sentence in numbers. Each is a mean over the produced words, unless it says otherwise."""
+class AttentionMeasures:
+    """The measures of one sentence. Each is a mean over the target words, unless it says otherwise."""
 
     entropy: float
-    """-sum_t w_jt ln w_jt in nats, the end of the source included: 0 on one word, ln(S + 1) everywhere."""
+    """-sum_t w_jt ln w_jt in nats, the end of the source included: 0 on one word, ln(S + 1) if uniform."""
     entropy_normalised: float
-    """entropy / ln(S + 1): between 0 and 1 whatever the length of the source."""
+    """entropy / ln(S + 1), between 0 and 1."""
     sharpness: float
     """The largest weight of the row."""
     coverage: float
-    """Mean over the source words of min(1, sum_j w_jt): how much of the source is looked at."""
+    """Mean over the source words of min(1, sum_j w_jt): how much of the source is attended to."""
     monotonicity: float
-    """Kendall's tau-b between j and the expected source position sum_t t w_jt / sum_t w_jt: 1 if it always
-    moves on, -1 if it always goes back, 0 if it stands still."""
+    """Kendall's tau-b between j and the expected source position sum_t t w_jt / sum_t w_jt: 1 if it only
+    moves forward, -1 if it only moves backward, 0 if it does not move."""
     crossing_rate: float
-    """Of all pairs of clear links (see `Attended.clear_links`), the share that crosses."""
+    """The share of crossing pairs among all pairs of clear links (`WordAttention.find_clear_links`)."""
     diagonal: float
     """The weight within one word of the diagonal, which runs through t = (j + 1/2) S/T - 1/2."""
     end_mass: float
-    """The weight on the end of the source; mean over the words that are not marks, as in the next."""
+    """The weight on the end of the source; like the next, a mean over target words that are not marks."""
     punctuation_mass: float
-    """The weight on the source's marks."""
+    """The weight on punctuation marks of the source."""
     longest_run: int
-    """The most produced words in a row that clearly look at one and the same source word."""
+    """The largest number of consecutive target words whose clear link is to the same source word."""
     best_offset: int
     """The offset over target words (see `augenmerk.alignment`) at which more weight is on the diagonal than
-    at 0 in every third of the sentence: a word left out shifts only what follows it. 0 if there is none."""
+    at 0 in every third of the sentence, or 0 if there is none. Thirds, because a word that was left out
+    shifts only what follows it."""
     offset_gain: float
-    """How much more weight per word that is, in the third where it is least."""
+    """How much more weight per word that is, in the third with the smallest gain."""
 
 
-def measure(attended: Attended) -> Measures:
-    """Of a sentence that has words on both sides."""
-    weights, words = attended.weights, attended.words
-    entropy = float(entropies(weights).mean())
-    best = [t for t, _, _ in attended.clear_links()]
-    gains = {offset: _gain(words, offset) for offset in OFFSETS}
+def compute_measures(attention: WordAttention) -> AttentionMeasures:
+    """Computes the measures of a sentence that has words on both sides."""
+    weights, words = attention.weights, attention.words
+    entropy = float(compute_entropies(weights).mean())
+    gains = {offset: _compute_gain(words, offset) for offset in OFFSETS}
     best_offset = max(gains, key=lambda offset: (gains[offset], -abs(offset)))
-    spoken = np.array([not is_mark(word) for word in attended.target])
+    spoken = np.array([not is_mark(word) for word in attention.target])
     if not spoken.any():
-        spoken[:] = True  # nothing but marks was produced
-    marks = np.array([is_mark(word) for word in attended.source], dtype=bool)
-    return Measures(
+        spoken[:] = True  # only marks were produced
+    marks = np.array([is_mark(word) for word in attention.source], dtype=bool)
+    return AttentionMeasures(
         entropy=entropy,
         entropy_normalised=entropy / float(np.log(weights.shape[1])),
         sharpness=float(weights.max(axis=1).mean()),
         coverage=float(np.minimum(1.0, words.sum(axis=0)).mean()),
-        monotonicity=kendall_tau(expected_positions(words)),
-        crossing_rate=_crossing_rate(best),
-        diagonal=_near_diagonal(words),
+        monotonicity=compute_kendall_tau(compute_expected_positions(words)),
+        crossing_rate=_compute_crossing_rate([t for t, _, _ in attention.find_clear_links()]),
+        diagonal=_compute_diagonal(words),
         end_mass=float(weights[spoken, -1].mean()),
         punctuation_mass=float(words[spoken][:, marks].sum(axis=1).mean()),
-        longest_run=len(longest_run(attended)),
+        longest_run=len(find_longest_run(attention)),
         best_offset=best_offset,
         offset_gain=gains[best_offset],
     )
 
 
-def entropies(weights: Floats) -> Floats:
-    """Of each row, in nats."""
+def compute_entropies(weights: Floats) -> Floats:
+    """Returns the entropy of each row in nats."""
     safe = np.where(weights > 0, weights, 1.0)
     return np.asarray(-(safe * np.log(safe)).sum(axis=1))
 
 
-def expected_positions(words: Floats) -> Floats:
-    """Of each row the mean source position. A row without any weight on words stands in the middle."""
+def compute_expected_positions(words: Floats) -> Floats:
+    """Returns the mean source position of each row; the middle for a row without any weight on words."""
     total = words.sum(axis=1)
     places = np.arange(words.shape[1], dtype=np.float64)
     middle = (words.shape[1] - 1) / 2
     return np.where(total > 0, (words @ places) / np.where(total > 0, total, 1.0), middle)
 
 
-def kendall_tau(positions: Floats) -> float:
-    """Tau-b of a sequence with its order; 0 where all are equal, which leaves tau undefined."""
+def compute_kendall_tau(positions: Floats) -> float:
+    """Returns Kendall's tau-b between a sequence and its order; 0 if all are equal and tau is undefined."""
     rounded = positions.round(ROUNDING)
     later, earlier = np.triu_indices(len(rounded), 1)[::-1]
     signs = np.sign(rounded[later] - rounded[earlier])
@@ -144,7 +149,7 @@ def kendall_tau(positions: Floats) -> float:
     return float(signs.sum() / np.sqrt(untied * len(signs))) if untied else 0.0
 
 
-def _crossing_rate(sources: Sequence[int]) -> float:
+def _compute_crossing_rate(sources: Sequence[int]) -> float:
     if len(sources) < 2:
         return 0.0
     places = np.array(sources)
@@ -152,48 +157,128 @@ def _crossing_rate(sources: Sequence[int]) -> float:
     return float((places[later] < places[earlier]).mean())
 
 
-def _centres(words: Floats, offset: int) -> Floats:
+def _find_diagonal(words: Floats, offset: int) -> Floats:
     rows, columns = words.shape
     return np.asarray((np.arange(rows) + offset + 0.5) * columns / rows - 0.5)
 
 
-def _near_diagonal(words: Floats) -> float:
-    distance = np.abs(np.arange(words.shape[1]) - _centres(words, 0)[:, None])
+def _compute_diagonal(words: Floats) -> float:
+    distance = np.abs(np.arange(words.shape[1]) - _find_diagonal(words, 0)[:, None])
     return float((words * (distance <= 1.0)).sum(axis=1).mean())
 
 
-def _gain(words: Floats, offset: int) -> float:
-    """How much more weight is on the diagonal at this offset than at 0, in the third where it is least."""
+def _compute_gain(words: Floats, offset: int) -> float:
+    """Returns by how much more weight is on the diagonal than at offset 0, in the third with the least."""
     if offset == 0:
         return 0.0
     there = np.arange(len(words)) + offset
     inside = (there >= 0) & (there < len(words))
-    gains = (_on_diagonal(words, offset) - _on_diagonal(words, 0))[inside]
+    gains = (_sum_diagonal(words, offset) - _sum_diagonal(words, 0))[inside]
     if len(gains) < 3:
         return 0.0
     return min(float(third.mean()) for third in np.array_split(gains, 3))
 
 
-def _on_diagonal(words: Floats, offset: int) -> Floats:
-    """Of each row the weight on the diagonal at an offset; shared out where it runs between two words."""
-    distance = np.abs(np.arange(words.shape[1]) - _centres(words, offset)[:, None])
+def _sum_diagonal(words: Floats, offset: int) -> Floats:
+    """Returns the weight of each row on the diagonal, interpolated where it runs between two words."""
+    distance = np.abs(np.arange(words.shape[1]) - _find_diagonal(words, offset)[:, None])
     return np.asarray((words * np.maximum(0.0, 1.0 - distance)).sum(axis=1))
 
 
-def longest_run(attended: Attended) -> list[int]:
-    """The target words of the longest run on one source word; of equally long ones the first."""
-    words = attended.words
+def find_longest_run(attention: WordAttention) -> list[int]:
+    """Returns the target words of the longest run that attends to one source word."""
+    words = attention.words
     longest: list[int] = []
     run: list[int] = []
-    before = None
-    for j, (looks_at, weight) in enumerate(
-        zip(words.argmax(axis=1).tolist(), words.max(axis=1).tolist(), strict=True)
-    ):
-        if weight < THRESHOLD:
-            run, before = [], None
+    previous = None
+    for j, row in enumerate(words):
+        best = int(row.argmax())
+        if row[best] < THRESHOLD:
+            run, previous = [], None
             continue
-        run = [*run, j] if looks_at == before else [j]
-        before = looks_at
+        run = [*run, j] if best == previous else [j]
+        previous = best
         if len(run) > len(longest):
             longest = run
     return longest
+
+
+@dataclass(frozen=True)
+class MovedWords:
+    """Source words and the target words that attend to them, at another place of their sentence."""
+
+    links: tuple[tuple[int, int], ...]
+    """(source word, target word)."""
+    places: int
+    """The number of source words that they moved over."""
+    earlier: bool
+    """Whether they come earlier in the target than in the source, rather than later."""
+    weight: float
+    """The mean weight of the links."""
+    closes_clause: bool
+    """Whether they are the last before a mark or the end of the source, where German has its verbs."""
+
+    @property
+    def source(self) -> tuple[int, ...]:
+        return tuple(dict.fromkeys(t for t, _ in self.links))
+
+    @property
+    def target(self) -> tuple[int, ...]:
+        return tuple(j for _, j in self.links)
+
+
+def find_moved_words(attention: WordAttention) -> list[MovedWords]:
+    """Returns the words that changed their place, those that moved farthest first.
+
+    Of the clear links in the order of the target, a longest sequence that never goes back in the source is
+    taken to have stayed, and the other words moved. Moved words that are neighbours on both sides moved
+    together.
+    """
+    links = attention.find_clear_links()
+    stayed = _find_longest_rising([t for t, _, _ in links])
+    kept = [link for number, link in enumerate(links) if number in stayed]
+    blocks: list[list[Link]] = []
+    for link in (link for number, link in enumerate(links) if number not in stayed):
+        if blocks and link[1] == blocks[-1][-1][1] + 1 and 0 <= link[0] - blocks[-1][-1][0] <= 1:
+            blocks[-1].append(link)
+        else:
+            blocks.append([link])
+    moved = [_describe_move(block, kept, attention.source) for block in blocks]
+    return sorted(moved, key=lambda one: -one.places)
+
+
+def _find_longest_rising(places: Sequence[int]) -> set[int]:
+    """Returns the indices of a longest subsequence that never decreases.
+
+    Of equally long ones it takes the latest, so that where two words change places, the one that was brought
+    forward counts as moved.
+    """
+    length = [1] * len(places)
+    before = [-1] * len(places)
+    for here, place in enumerate(places):
+        for there in range(here):
+            if places[there] <= place and length[there] + 1 >= length[here]:
+                length[here], before[here] = length[there] + 1, there
+    chosen: set[int] = set()
+    here = max(range(len(places)), key=lambda number: (length[number], number), default=-1)
+    while here >= 0:
+        chosen.add(here)
+        here = before[here]
+    return chosen
+
+
+def _describe_move(block: Sequence[Link], kept: Sequence[Link], words: Sequence[str]) -> MovedWords:
+    first, j, _ = block[0]
+    last = block[-1][0]
+    before = max((t for t, row, _ in kept if row < j), default=-1)
+    after = min((t for t, row, _ in kept if row > j), default=first)
+    # The words that stayed are in order. So if one that follows comes earlier in the source, the block was
+    # brought forward over all source words after `before`; otherwise it was put back behind `before`.
+    earlier = after < first
+    return MovedWords(
+        links=tuple((t, row) for t, row, _ in block),
+        places=first - min(after, before + 1) if earlier else before - last,
+        earlier=earlier,
+        weight=sum(weight for _, _, weight in block) / len(block),
+        closes_clause=last + 1 == len(words) or is_mark(words[last + 1]),
+    )

@@ -1,9 +1,9 @@
-"""A study's result as a page, or its table as Markdown, LaTeX or CSV.
+"""A study's result as an HTML page, or its table as Markdown, LaTeX or CSV.
 
-Draws and computes nothing: every number comes from `study.json`, which comes from the run directories.
+Every number is read from `study.json`; nothing is computed here.
 """
 
-from augenmerk.report.page import report_page
-from augenmerk.report.tables import csv_table, latex_table, markdown_table
+from augenmerk.report.page import render_report
+from augenmerk.report.tables import format_csv, format_latex, format_markdown
 
-__all__ = ["csv_table", "latex_table", "markdown_table", "report_page"]
+__all__ = ["format_csv", "format_latex", "format_markdown", "render_report"]

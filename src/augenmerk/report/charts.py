@@ -1,89 +1,92 @@
-"""The charts of a report, each drawn for a given theme from a study's result alone."""
+"""The charts of a report, each drawn in a given theme from a study's result alone."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from augenmerk.figures import Theme, drawing
-from augenmerk.study.result import BeamRow, StudyResult, VariantResult
+from augenmerk.diagrams.attention_map import shorten_text
+from augenmerk.figures import Theme, use_theme
+from augenmerk.study.result import BeamRow, ComparisonResult, StudyResult
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 WIDTH = 5.4
-"""Inches: small enough that words can be read on a phone, where a chart is as wide as the screen."""
-STYLES = ("-", "--", ":", "-.")
-"""For more variants than there are colours."""
+"""Inches: small enough that text can be read on a phone, where a chart is as wide as the screen."""
+LINE_STYLES = ("-", "--", ":", "-.")
+"""The second style is for variants beyond the number of colours, and so on."""
 CURVES = {
     "validation_loss": "validation loss",
     "validation_bleu": "validation BLEU, greedy",
     "train_loss": "training loss",
 }
+BEAM_FIGURES: dict[str, Callable[[BeamRow], float]] = {
+    "BLEU": lambda row: row.bleu,
+    "length ratio": lambda row: row.length_ratio,
+    "mean score by the model": lambda row: row.model_score,
+    "milliseconds per sentence": lambda row: 1000 * row.seconds_per_sentence,
+}
 
 
-def curves_chart(result: StudyResult, measure: str, theme: Theme) -> Figure:
-    """A line for each variant: the mean of its runs, within the band from the lowest to the highest."""
-    with drawing(theme):
-        figure, axes = _figure(WIDTH, 3.5)
+def draw_curves(result: StudyResult, measure: str, theme: Theme) -> Figure:
+    """Draws a line for each variant, the mean of its runs, in a band from the lowest to the highest run."""
+    from matplotlib.ticker import MaxNLocator
+
+    with use_theme(theme):
+        figure, axes = _make_figure(3.5, CURVES[measure])
         ends = []
-        for place, variant in enumerate(result.variants):
+        shade = 0.22 if len(result.variants) <= 3 else 0.12
+        for number, variant in enumerate(result.variants):
             for curve in (curve for curve in variant.curves if curve.measure == measure):
-                epochs = [point.epoch for point in curve.points]
-                means = [point.mean for point in curve.points]
-                colour, style = _look(place, theme)
-                low, high = [point.low for point in curve.points], [point.high for point in curve.points]
-                shade = 0.22 if len(result.variants) <= 3 else 0.12
+                points = curve.points
+                epochs, means = [point.epoch for point in points], [point.mean for point in points]
+                low, high = [point.low for point in points], [point.high for point in points]
+                colour, style = _choose_look(number, theme)
                 axes.fill_between(epochs, low, high, color=colour, alpha=shade, linewidth=0)
                 axes.plot(epochs, means, style, color=colour, linewidth=2, marker="o", markersize=3.5)
                 ends.append((epochs[-1], means[-1], variant.name, colour))
-        _whole_numbers(axes)
+        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
         axes.set_xlabel("epoch")
-        _title(axes, CURVES[measure])
-        axes.grid(axis="y", alpha=0.6)
-        _name_ends(axes, ends)
+        _label_ends(axes, ends)
         return figure
 
 
-def lengths_chart(result: StudyResult, theme: Theme) -> Figure:
-    """BLEU of short and of long sentences."""
-    with drawing(theme):
-        figure, axes = _figure(WIDTH, 3.5)
+def draw_lengths(result: StudyResult, theme: Theme) -> Figure:
+    """Draws BLEU against the length of the source sentence."""
+    with use_theme(theme):
+        figure, axes = _make_figure(3.5, f"BLEU by length of the sentence, {result.splits[0]}")
         ends = []
-        labels: list[str] = []
-        for place, variant in enumerate(result.variants):
+        for number, variant in enumerate(result.variants):
             bins = variant.by_length
             if not bins:
                 continue
-            colour, style = _look(place, theme)
-            xs = list(range(len(bins)))
-            means = [each.bleu for each in bins]
-            # A mean of equal figures may lie a rounding error beyond them.
-            spread = [[max(0.0, m - each.low) for m, each in zip(means, bins, strict=True)]]
-            spread.append([max(0.0, each.high - m) for m, each in zip(means, bins, strict=True)])
+            colour, style = _choose_look(number, theme)
+            places, means = range(len(bins)), [each.bleu for each in bins]
+            # The mean of equal figures may be a rounding error outside of them.
+            below, above = [each.bleu - each.low for each in bins], [each.high - each.bleu for each in bins]
+            whiskers = [[max(0.0, length) for length in lengths] for lengths in (below, above)]
             axes.errorbar(
-                xs, means, spread, color=colour, linestyle=style, linewidth=2, marker="o", capsize=3
+                places, means, whiskers, color=colour, linestyle=style, linewidth=2, marker="o", capsize=3
             )
-            ends.append((xs[-1], means[-1], variant.name, colour))
+            ends.append((places[-1], means[-1], variant.name, colour))
             labels = [
                 f"{each.shortest}–{each.longest}" if each.shortest != each.longest else f"{each.shortest}"
                 for each in bins
             ]
-        axes.set_xticks(range(len(labels)), labels)
+            axes.set_xticks(places, labels)
         axes.set_xlabel("words of the source sentence")
-        _title(axes, f"BLEU by length of the sentence, {result.splits[0]}")
-        axes.grid(axis="y", alpha=0.6)
-        _name_ends(axes, ends)
+        _label_ends(axes, ends)
         return figure
 
 
-def effects_chart(result: StudyResult, theme: Theme) -> Figure:
-    """The difference between every two variants with its interval; a dot for each pair of runs."""
+def draw_effects(result: StudyResult, theme: Theme) -> Figure:
+    """Draws the difference between every two variants, its interval, and a stroke for each pair of runs."""
     wanted = ("bleu", result.splits[0])
     compared = [each for each in result.comparisons if (each.measure, each.split) == wanted]
-    with drawing(theme):
-        figure, axes = _figure(WIDTH, 1.1 + 0.42 * len(compared))
+    with use_theme(theme):
+        figure, axes = _make_figure(1.1 + 0.42 * len(compared), grid="x")
         for place, each in enumerate(compared):
             sure = not each.interval[0] <= 0 <= each.interval[1] and each.p_corrected < 0.05
             colour = theme.accent if sure else theme.ink
@@ -92,50 +95,40 @@ def effects_chart(result: StudyResult, theme: Theme) -> Figure:
             runs = [seed.difference for seed in each.seeds]
             axes.plot(runs, [place + 0.24] * len(runs), "|", color=theme.ink, alpha=0.55, markersize=6)
         axes.axvline(0, color=theme.ink, linewidth=1, alpha=0.7)
-        axes.set_yticks(range(len(compared)), [f"{each.variant} − {each.against}" for each in compared])
+        axes.set_yticks(range(len(compared)), [_label_difference(each) for each in compared])
         axes.set_ylim(len(compared) - 0.45, -0.6)
         axes.tick_params(axis="y", length=0)
         axes.spines["left"].set_visible(False)
         axes.set_xlabel("difference in BLEU")
-        axes.grid(axis="x", alpha=0.6)
         return figure
 
 
-def beams_chart(result: StudyResult, split: str, theme: Theme) -> Figure:
-    """What a wider beam does to four figures."""
-    panels: dict[str, Callable[[BeamRow], float]] = {
-        "BLEU": lambda row: row.bleu,
-        "length ratio": lambda row: row.length_ratio,
-        "mean score by the model": lambda row: row.model_score,
-        "milliseconds per sentence": lambda row: 1000 * row.seconds_per_sentence,
-    }
-    with drawing(theme):
+def draw_beams(result: StudyResult, split: str, theme: Theme) -> Figure:
+    """Draws four figures of a split against the width of the beam."""
+    with use_theme(theme):
         from matplotlib.figure import Figure
 
         figure = Figure(figsize=(WIDTH + 0.8, 5.4), layout="constrained")
-        names = [variant.name for variant in result.variants]
-        for axes, (heading, figure_of) in zip(figure.subplots(2, 2).flat, panels.items(), strict=True):
-            for place, name in enumerate(names):
-                rows = [row for row in result.beam_rows if (row.variant, row.split) == (name, split)]
+        beams = sorted({row.beam for row in result.beam_rows})
+        for axes, (heading, get_value) in zip(figure.subplots(2, 2).flat, BEAM_FIGURES.items(), strict=True):
+            for number, variant in enumerate(result.variants):
+                rows = [row for row in result.beam_rows if (row.variant, row.split) == (variant.name, split)]
                 if not rows:
                     continue
-                colour, style = _look(place, theme)
-                beams = [row.beam for row in rows]
+                colour, style = _choose_look(number, theme)
+                widths, values = [row.beam for row in rows], [get_value(row) for row in rows]
                 if heading == "BLEU":
-                    _band(axes, rows, colour)
-                values = [figure_of(row) for row in rows]
-                axes.plot(
-                    beams, values, style, color=colour, linewidth=2, marker="o", markersize=4, label=name
-                )
+                    low, high = [row.bleu_low for row in rows], [row.bleu_high for row in rows]
+                    axes.fill_between(widths, low, high, color=colour, alpha=0.22, linewidth=0)
+                line = axes.plot(widths, values, style, color=colour, linewidth=2, marker="o", markersize=4)
+                line[0].set_label(shorten_text(variant.name))
             axes.set_xscale("log")
-            axes.set_xticks(sorted({row.beam for row in result.beam_rows}))
-            axes.set_xticklabels(map(str, sorted({row.beam for row in result.beam_rows})))
+            axes.set_xticks(beams, map(str, beams))
             axes.minorticks_off()
             axes.set_xlabel("width of the beam")
             if heading.startswith("milli"):
                 axes.set_ylim(bottom=0)
-            _title(axes, heading)
-            axes.grid(axis="y", alpha=0.6)
+            _set_title_and_grid(axes, heading)
         engine = figure.get_layout_engine()
         assert engine is not None
         engine.set(h_pad=0.12, w_pad=0.08)  # type: ignore[call-arg]
@@ -145,46 +138,42 @@ def beams_chart(result: StudyResult, split: str, theme: Theme) -> Figure:
         return figure
 
 
-def _band(axes: Axes, rows: Sequence[BeamRow], colour: str) -> None:
-    low, high = [row.bleu_low for row in rows], [row.bleu_high for row in rows]
-    axes.fill_between([row.beam for row in rows], low, high, color=colour, alpha=0.22, linewidth=0)
-
-
-def has_curve(variants: Sequence[VariantResult], measure: str) -> bool:
-    return any(curve.measure == measure for variant in variants for curve in variant.curves)
-
-
-def _figure(width: float, height: float) -> tuple[Figure, Axes]:
+def _make_figure(height: float, title: str | None = None, grid: str = "y") -> tuple[Figure, Axes]:
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(width, height), layout="constrained")
-    return figure, figure.subplots()
+    figure = Figure(figsize=(WIDTH, height), layout="constrained")
+    axes = figure.subplots()
+    _set_title_and_grid(axes, title, grid)
+    return figure, axes
 
 
-def _title(axes: Axes, text: str) -> None:
-    axes.set_title(text, loc="left", fontsize=10.5, fontweight="bold")
+def _set_title_and_grid(axes: Axes, title: str | None, grid: str = "y") -> None:
+    if title:
+        axes.set_title(title, loc="left", fontsize=10.5, fontweight="bold")
+    axes.grid(axis=grid, alpha=0.6)  # type: ignore[arg-type]
 
 
-def _look(place: int, theme: Theme) -> tuple[str, str]:
-    return theme.series[place % len(theme.series)], STYLES[place // len(theme.series) % len(STYLES)]
+def _choose_look(number: int, theme: Theme) -> tuple[str, str]:
+    """Returns the colour and the line style of a variant."""
+    colours = len(theme.series)
+    return theme.series[number % colours], LINE_STYLES[number // colours % len(LINE_STYLES)]
 
 
-def _whole_numbers(axes: Axes) -> None:
-    from matplotlib.ticker import MaxNLocator
+def _label_difference(each: ComparisonResult) -> str:
+    """Names both variants, in two lines if they are long: the chart needs room too."""
+    variant, against = shorten_text(each.variant), shorten_text(each.against)
+    return f"{variant}{chr(10) if len(variant + against) > 24 else ' '}− {against}"
 
-    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
 
-
-def _name_ends(axes: Axes, ends: Sequence[tuple[float, float, str, str]]) -> None:
-    """Names stand where the lines end, pushed apart where they would cover each other."""
+def _label_ends(axes: Axes, ends: Sequence[tuple[float, float, str, str]]) -> None:
+    """Writes each name at the end (x, y) of its line in its colour, moved so that no two overlap."""
     low, high = axes.get_ylim()
     ordered = sorted(ends, key=lambda end: end[1])
-    for (x, _, name, colour), place in zip(
-        ordered, spread([y for _, y, _, _ in ordered], (high - low) * 0.065), strict=True
-    ):
+    places = move_apart([y for _, y, _, _ in ordered], (high - low) * 0.065)
+    for (x, _, name, colour), y in zip(ordered, places, strict=True):
         axes.annotate(
-            name,
-            (x, place),
+            shorten_text(name),
+            (x, y),
             xytext=(8, 0),
             textcoords="offset points",
             color=colour,
@@ -194,20 +183,20 @@ def _name_ends(axes: Axes, ends: Sequence[tuple[float, float, str, str]]) -> Non
         )
 
 
-def spread(places: Sequence[float], room: float) -> list[float]:
-    """Rising places moved apart by at least `room`, each crowd staying around its own middle."""
-    crowds: list[list[float]] = []
+def move_apart(places: Sequence[float], room: float) -> list[float]:
+    """Moves rising places at least `room` apart; places that were too close stay around their common mean."""
+    groups: list[list[float]] = []
     for place in places:
-        crowd = [place]
-        while crowds and _top(crowds[-1], room) + room > _bottom(crowd, room):
-            crowd = crowds.pop() + crowd
-        crowds.append(crowd)
-    return [_bottom(crowd, room) + number * room for crowd in crowds for number in range(len(crowd))]
+        group = [place]
+        while groups and _mean(groups[-1]) + (len(groups[-1]) + len(group)) / 2 * room > _mean(group):
+            group = groups.pop() + group
+        groups.append(group)
+    return [
+        _mean(group) + (number - (len(group) - 1) / 2) * room
+        for group in groups
+        for number in range(len(group))
+    ]
 
 
-def _bottom(crowd: Sequence[float], room: float) -> float:
-    return sum(crowd) / len(crowd) - (len(crowd) - 1) / 2 * room
-
-
-def _top(crowd: Sequence[float], room: float) -> float:
-    return sum(crowd) / len(crowd) + (len(crowd) - 1) / 2 * room
+def _mean(values: Sequence[float]) -> float:
+    return sum(values) / len(values)

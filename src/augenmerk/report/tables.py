@@ -1,40 +1,24 @@
-"""The table of a study: what stands in it, and how Markdown, LaTeX and CSV write it."""
+"""The table of a study: its columns and cells, and the table as Markdown, LaTeX and CSV."""
 
 import csv
 import io
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from augenmerk.study.result import MEASURES, StudyResult, Summary, VariantResult
 
 COLUMNS = ("bleu", "chrf", "validation_loss", "loss", "perplexity", "alignment_error", "seconds")
-"""What a table shows of the study's first split and first beam, where it was measured."""
+"""The measures that a table shows of the study's first split and first beam, if they were measured."""
 ABSENT = "–"
 
 
 @dataclass(frozen=True)
 class Cell:
-    """A figure as text; parts that there are not are empty."""
+    """A figure as text; what is not known is empty."""
 
-    mean: str
+    mean: str = ABSENT
     variance: str = ""
     low: str = ""
     high: str = ""
-
-    @classmethod
-    def of(cls, summary: Summary | None) -> "Cell":
-        if summary is None:
-            return cls(ABSENT)
-        digits = MEASURES[summary.measure].digits
-        if summary.variance is None or summary.interval is None:
-            return cls(f"{summary.mean:z.{digits}f}")
-        low, high = summary.interval
-        return cls(
-            f"{summary.mean:z.{digits}f}",
-            f"{summary.variance:.2g}" if summary.variance < 10 else f"{summary.variance:.0f}",
-            f"{low:z.{digits}f}",
-            f"{high:z.{digits}f}",
-        )
 
     @property
     def mean_and_variance(self) -> str:
@@ -43,7 +27,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Column:
-    """A measure, ours or published by others, of each variant."""
+    """A measure of each variant, measured by us or published by others."""
 
     measure: str
     heading: str
@@ -51,45 +35,49 @@ class Column:
     cells: tuple[Cell, ...]
 
 
-def columns(result: StudyResult) -> list[Column]:
-    """Those that there is anything in."""
-    found = []
+def build_columns(result: StudyResult) -> list[Column]:
+    """Returns the columns of the table that have any figures in them."""
+    columns = []
     for measure in COLUMNS:
-        summaries = [_first(result, variant, measure) for variant in result.variants]
+        summaries = [_find_summary(result, variant, measure) for variant in result.variants]
         heading = MEASURES[measure].heading
         if measure in ("loss", "perplexity"):
-            heading += f" on {result.splits[0]}"  # there is that of the validation split, too
+            heading += f" on {result.splits[0]}"  # there is also that on the validation split
         if any(summaries):
-            found.append(Column(measure, heading, False, tuple(map(Cell.of, summaries))))
+            columns.append(Column(measure, heading, False, tuple(map(_format_summary, summaries))))
         published = {each.variant: each for each in result.published if each.measure == measure}
         if published:
-            digits = MEASURES[measure].digits
             cells = []
             for variant in result.variants:
                 figure = published.get(variant.name)
                 if figure is None:
-                    cells.append(Cell(ABSENT))
+                    cells.append(Cell())
                 else:
                     variance = "" if figure.variance is None else f"{figure.variance:g}"
-                    cells.append(Cell(f"{figure.mean:.{digits}f}", variance))
-            found.append(Column(measure, f"{heading}, published", True, tuple(cells)))
-    return found
+                    cells.append(Cell(f"{figure.mean:.{MEASURES[measure].digits}f}", variance))
+            columns.append(Column(measure, f"{heading}, published", True, tuple(cells)))
+    return columns
 
 
-def _first(result: StudyResult, variant: VariantResult, measure: str) -> Summary | None:
-    each = (each for each in variant.summaries if each.measure == measure and result.asked_first(each))
-    return next(each, None)
+def _find_summary(result: StudyResult, variant: VariantResult, measure: str) -> Summary | None:
+    found = (each for each in variant.summaries if each.measure == measure and result.asked_first(each))
+    return next(found, None)
 
 
-def finished(variant: VariantResult) -> str:
-    return f"{sum(run.state == 'finished' for run in variant.runs)}/{len(variant.runs)}"
+def _format_summary(summary: Summary | None) -> Cell:
+    if summary is None:
+        return Cell()
+    digits = MEASURES[summary.measure].digits
+    mean = f"{summary.mean:z.{digits}f}"
+    if summary.variance is None or summary.interval is None:
+        return Cell(mean)
+    low, high = summary.interval
+    variance = f"{summary.variance:.2g}" if summary.variance < 10 else f"{summary.variance:.0f}"
+    return Cell(mean, variance, f"{low:z.{digits}f}", f"{high:z.{digits}f}")
 
 
-def parameters(variant: VariantResult) -> str:
-    return ABSENT if variant.parameters is None else f"{variant.parameters:,}"
-
-
-def what_the_table_says(result: StudyResult) -> str:
+def describe_table(result: StudyResult) -> str:
+    """Returns a sentence that explains the table."""
     search = "greedy search" if result.beams[0] == 1 else f"beam {result.beams[0]}"
     return (
         f"Mean (variance, n − 1) over the finished runs; BLEU, chrF, loss and perplexity on "
@@ -97,62 +85,52 @@ def what_the_table_says(result: StudyResult) -> str:
     )
 
 
-def _texts(result: StudyResult) -> tuple[list[str], list[list[str]]]:
-    shown = columns(result)
-    head = ["variant", "runs", "parameters", *(column.heading for column in shown)]
-    rows = [
-        [
-            variant.name,
-            finished(variant),
-            parameters(variant),
-            *(column.cells[row].mean_and_variance for column in shown),
-        ]
-        for row, variant in enumerate(result.variants)
-    ]
-    return head, rows
+def _build_texts(result: StudyResult) -> list[list[str]]:
+    """Returns the rows of the table, the headings first."""
+    columns = build_columns(result)
+    rows = [["variant", "runs", "parameters", *(column.heading for column in columns)]]
+    for row, variant in enumerate(result.variants):
+        finished = sum(run.state == "finished" for run in variant.runs)
+        parameters = ABSENT if variant.parameters is None else f"{variant.parameters:,}"
+        figures = (column.cells[row].mean_and_variance for column in columns)
+        rows.append([variant.name, f"{finished}/{len(variant.runs)}", parameters, *figures])
+    return rows
 
 
-def markdown_table(result: StudyResult) -> str:
-    """With the question before it, and below it what follows from it."""
-    head, rows = _texts(result)
-    lines = [f"**{_markdown(result.question)}**", "", _markdown_row(head)]
-    lines.append("|" + "|".join("---" if place == 0 else "---:" for place in range(len(head))) + "|")
-    lines += [_markdown_row(row) for row in rows]
-    lines += ["", what_the_table_says(result), ""]
-    lines += [f"- {_markdown(sentence)}" for sentence in sentences(result)]
+def format_markdown(result: StudyResult) -> str:
+    """Formats the table as Markdown, with the question above it and the conclusions below."""
+    texts = _build_texts(result)
+    head, *rows = ("| " + " | ".join(map(_escape_markdown, row)) + " |" for row in texts)
+    rule = "|---" + "|---:" * (len(texts[0]) - 1) + "|"
+    statements = [each.in_words for each in result.comparisons]
+    statements += [each.in_words for each in result.beam_repairs]
+    if result.published:
+        statements.append(f"Columns called “published” were not measured here: {result.published_source}.")
+    lines = [f"**{_escape_markdown(result.question)}**", "", head, rule, *rows]
+    lines += ["", _escape_markdown(describe_table(result)), ""]
+    lines += [f"- {_escape_markdown(sentence)}" for sentence in (*statements, *result.remarks)]
     return "\n".join(lines) + "\n"
 
 
-def sentences(result: StudyResult) -> list[str]:
-    """All that is said in words, the findings first."""
-    said = [each.in_words for each in result.comparisons] + [each.in_words for each in result.beam_repairs]
-    if result.published:
-        said.append(f"Columns called “published” were not measured here: {result.published_source}.")
-    return [*said, *result.remarks]
-
-
-def _markdown_row(cells: Sequence[str]) -> str:
-    return "| " + " | ".join(_markdown(cell) for cell in cells) + " |"
-
-
-def _markdown(text: str) -> str:
+def _escape_markdown(text: str) -> str:
     for special in "\\`*_|<>[]":
         text = text.replace(special, f"\\{special}")
     return text.replace("\n", " ")
 
 
-def latex_table(result: StudyResult) -> str:
-    """A tabular in the manner of booktabs, ready to be put into a table."""
-    head, rows = _texts(result)
+def format_latex(result: StudyResult) -> str:
+    """Formats the table as a LaTeX tabular for the package booktabs."""
+    texts = _build_texts(result)
+    head, *rows = (" & ".join(map(_escape_latex, row)) + r" \\" for row in texts)
     lines = [
         f"% {' '.join(result.question.split())}",
-        f"% {what_the_table_says(result)}",
+        f"% {' '.join(describe_table(result).split())}",
         "% \\usepackage{booktabs}",
-        f"\\begin{{tabular}}{{l{'r' * (len(head) - 1)}}}",
+        f"\\begin{{tabular}}{{l{'r' * (len(texts[0]) - 1)}}}",
         "\\toprule",
-        " & ".join(_latex(cell) for cell in head) + r" \\",
+        head,
         "\\midrule",
-        *(" & ".join(_latex(cell) for cell in row) + r" \\" for row in rows),
+        *rows,
         "\\bottomrule",
         "\\end{tabular}",
     ]
@@ -169,12 +147,12 @@ _LATEX = {
 }
 
 
-def _latex(text: str) -> str:
+def _escape_latex(text: str) -> str:
     return "".join(_LATEX.get(character, character) for character in text)
 
 
-def csv_table(result: StudyResult) -> str:
-    """A line for each figure of each variant, on all splits and beams, in full precision."""
+def format_csv(result: StudyResult) -> str:
+    """Formats every figure of every variant, on all splits and beams, as a line of CSV in full precision."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     head = "variant measure split beam runs mean variance low_95 high_95 published_mean published_variance"

@@ -10,7 +10,7 @@ from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
-from augenmerk.figures import Theme, drawing
+from augenmerk.figures import Theme, use_theme
 from augenmerk.theory.attention import Array
 from augenmerk.theory.drawing_keys import draw_averaging, draw_copying, draw_heads, draw_lean, draw_swing
 from augenmerk.theory.from_run import StepReport
@@ -45,7 +45,7 @@ def draw(result: Result, theme: Theme) -> Figure:
         "1.7": draw_with_projections,
         "scaling": draw_scaling,
     }
-    with drawing(theme, formulas=True):
+    with use_theme(theme, formulas=True):
         return draw_by_task[result.task](result.picture(), theme)
 
 
@@ -159,7 +159,7 @@ def draw_step(report: StepReport, source: Sequence[str], produced: str, theme: T
         shown = sorted(by_weight[:MAX_TOKENS])  # in the order of the sentence
         report = replace(report, keys=tuple(report.keys[j] for j in shown))
         source = [source[j] for j in shown]
-    with drawing(theme):
+    with use_theme(theme):
         figure = Figure(figsize=(10.0, _height(len(source))), layout="constrained")
         left, right = figure.subplots(1, 2)
         _draw_weights(left, report, source, theme)

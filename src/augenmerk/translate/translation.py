@@ -9,7 +9,6 @@ import torch
 from torch import Tensor
 
 from augenmerk.alignment import over_words
-from augenmerk.diagrams import AttentionMap, html_map
 from augenmerk.search import Hypothesis
 from augenmerk.text import EOS, SPECIAL_TOKENS, TokenizerPair
 
@@ -131,31 +130,11 @@ class Translation:
             tree["alternatives"] = [other.to_dict(subwords=subwords) for other in self.alternatives]
         return tree
 
-    def attention_map(
-        self, *, subwords: bool = False, title: str | None = None, reference: str | None = None
-    ) -> AttentionMap:
-        """What `augenmerk.diagrams` draws."""
-        notes = []
-        if self.truncated:
-            notes.append(
-                "The sentence is longer than what the model reads: only its beginning was translated."
-            )
-        if not self.finished:
-            notes.append("The translation was cut off at its maximum length.")
-        if self.hypothesis is not None and not self.hypothesis.weights.any():
-            notes.append("This model attends to nothing.")
-        return AttentionMap(
-            source_words=self.source_subwords if subwords else self.source_words,
-            target_words=self.target_subwords if subwords else self.target_words,
-            weights=(self.subword_attention if subwords else self.attention).tolist(),
-            title=title,
-            reference=reference,
-            note=" ".join(notes) or None,
-        )
-
     def _repr_html_(self) -> str:
-        """In a notebook, a translation shows where the model looked."""
-        return html_map(self.attention_map(title=self.text))
+        """Shows the attention in notebooks."""
+        from augenmerk.diagrams import AttentionMap, render_html_map
+
+        return render_html_map(AttentionMap.from_translation(self, title=self.text))
 
     @cached_property
     def _source(self) -> Words:
