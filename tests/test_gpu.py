@@ -6,6 +6,7 @@ import pytest
 import torch
 
 from augenmerk.bench.loop import StepByStep
+from augenmerk.bitext import open_bitext
 from augenmerk.config import ATTENTIONS, AttentionName
 from augenmerk.train import start, train
 from tests.test_train import Silent, tiny
@@ -58,3 +59,11 @@ def test_a_run_goes_on_from_the_other_device(tmp_path: Path) -> None:
     directory.save_state(tensors, {**progress, "epoch": 1, "history": progress["history"][:1]})
     result = train(directory, torch.device("cpu"), Silent())
     assert result["epochs"] == 2
+
+
+def test_translations_and_samples_are_those_of_the_cpu() -> None:
+    sources = [pair.source.lower() for pair in open_bitext("bilderbuch")["test"]][:60]
+    here, there = load(), load(device="cuda")
+    for settings in ({"beam": 1}, {"beam": 4}, {"sample": True, "seed": 3}, {"sample": True, "top_k": 5}):
+        texts = [[each.text for each in one.translate(sources, **settings)] for one in (here, there)]
+        assert texts[0] == texts[1]

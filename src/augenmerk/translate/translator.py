@@ -82,6 +82,10 @@ class Translator:
         self.tokenizers = tokenizers
         self.config = config
         self.device = self.models[0].device
+        if self.device.type == "cuda":
+            torch.backends.cudnn.allow_tf32 = (
+                False  # GRUs would otherwise round to ten bits, and samples differ
+            )
         self._step_models = [model.for_inference() for model in self.models]
         self._pool = ThreadPool(threads or torch.get_num_threads())
 
