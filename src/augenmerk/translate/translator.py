@@ -83,9 +83,8 @@ class Translator:
         self.config = config
         self.device = self.models[0].device
         if self.device.type == "cuda":
-            torch.backends.cudnn.allow_tf32 = (
-                False  # GRUs would otherwise round to ten bits, and samples differ
-            )
+            # With TF32, GRUs would round to ten bits, and samples would differ from those of the CPU.
+            torch.backends.cudnn.allow_tf32 = False
         self._step_models = [model.for_inference() for model in self.models]
         self._pool = ThreadPool(threads or torch.get_num_threads())
 
