@@ -20,7 +20,7 @@ from augenmerk.search.decoder import (
     read_back,
     take_rows,
 )
-from augenmerk.search.greedy import greedy
+from augenmerk.search.greedy import choose_likeliest, generate
 from augenmerk.text import BOS, EOS
 
 
@@ -76,7 +76,7 @@ def search(
     if not limits:
         return []
     if beam == 1 and on_step is None:
-        return greedy(decoder, limits, length_penalty, allow_unknown)
+        return generate(decoder, limits, choose_likeliest(allow_unknown), length_penalty=length_penalty)
     return _beam_search(decoder, limits, beam, n_best, length_penalty, allow_unknown, on_step)
 
 

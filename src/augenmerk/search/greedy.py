@@ -18,16 +18,13 @@ Choose = Callable[[int, Tensor, Tensor], Tensor]
 """Step, which sentences are still there (N), log-probabilities (N, K, V) -> chosen tokens (N, K)."""
 
 
-@torch.no_grad()
-def greedy(
-    decoder: Decoder, limits: list[int], length_penalty: float, allow_unknown: bool
-) -> list[list[Hypothesis]]:
-    """Always takes the most likely token; among equals, the one with the lowest id."""
+def choose_likeliest(allow_unknown: bool) -> Choose:
+    """Returns a function that chooses the most likely token; among equals, the one with the lowest id."""
 
     def choose(_step: int, _rows: Tensor, log_probs: Tensor) -> Tensor:
         return likeliest(log_probs, token_mask(log_probs.shape[2], allow_unknown, log_probs.device))
 
-    return _generate(decoder, limits, choose, length_penalty=length_penalty)
+    return choose
 
 
 @torch.no_grad()
@@ -72,7 +69,7 @@ def sample(
         places = torch.searchsorted(cumulative, (u * cumulative[..., -1])[..., None], right=True)
         return (places if ids is None else ids.gather(2, places)).squeeze(2)
 
-    return _generate(decoder, limits, choose, width=n)
+    return generate(decoder, limits, choose, width=n)
 
 
 def _uniform_numbers(seed: int, numbers: Sequence[int], limits: Sequence[int], n: int) -> Tensor:
@@ -106,10 +103,10 @@ def force(decoder: Decoder, targets: Sequence[Sequence[int]]) -> list[Hypothesis
     def choose(step: int, rows: Tensor, _log_probs: Tensor) -> Tensor:
         return padded.to(rows.device)[rows, step, None]
 
-    return [hypotheses[0] for hypotheses in _generate(decoder, limits, choose)]
+    return [hypotheses[0] for hypotheses in generate(decoder, limits, choose)]
 
 
-def _generate(
+def generate(
     decoder: Decoder, limits: list[int], choose: Choose, *, width: int = 1, length_penalty: float = 0.0
 ) -> list[list[Hypothesis]]:
     """Extends `width` hypotheses of each sentence token by token, each token chosen by `choose`."""

@@ -8,7 +8,7 @@ from typing import Any, Self, overload
 
 import torch
 
-from augenmerk.batching import Batch, ParallelTokens, PlannedBatch, TokenTable
+from augenmerk.batching import Batch, ParallelTokens, TokenTable
 from augenmerk.checkpoint import SHIPPED, RunDirectory
 from augenmerk.config import RunConfig, SearchConfig
 from augenmerk.errors import AugenmerkError
@@ -210,22 +210,15 @@ class Translator:
             batch_size = choose_batch_size(len(sources), width, self._pool.threads, self.device)
         # Sources of similar length together, because they are done at about the same time; the longest
         # first, so that at the end no core waits long for another.
-        plan = data.plan(batch_size, shuffle=False)[::-1]
-
-        def work(planned: tuple[PlannedBatch, torch.Tensor]) -> tuple[list[int], list[list[Hypothesis]]]:
-            batch = data.collate(*planned)
-            places = batch.indices.tolist()
-            own_targets = targets and [targets[place] for place in places]
-            own_numbers = [numbers[place] if numbers else place for place in places]
-            return places, self._decode_batch(batch, settings, own_targets, own_numbers)
-
+        batches = list(data.batches(data.plan(batch_size, shuffle=False)[::-1]))
         run = self._pool.map if self.device.type == "cpu" else map
+        results = run(partial(self._decode_batch, settings, targets, numbers), batches)
         found: list[list[Hypothesis]] = [[] for _ in sources]
         done = 0
-        for places, hypotheses in run(work, data.with_indices(plan)):
-            for place, each in zip(places, hypotheses, strict=True):
+        for batch, hypotheses in zip(batches, results, strict=True):
+            for place, each in zip(batch.indices.tolist(), hypotheses, strict=True):
                 found[place] = each
-            done += len(places)
+            done += len(hypotheses)
             if on_progress is not None:
                 on_progress(done)
         return found
@@ -233,41 +226,43 @@ class Translator:
     @torch.inference_mode()  # again, because it is a setting of each thread
     def _decode_batch(
         self,
-        batch: Batch,
         settings: SearchConfig,
         targets: Sequence[Sequence[int]] | None,
-        numbers: Sequence[int],
+        numbers: Sequence[int] | None,
+        batch: Batch,
     ) -> list[list[Hypothesis]]:
         decoders: list[Decoder] = [
             ModelDecoder(model, model.encode(batch.src, batch.src_mask)) for model in self._step_models
         ]
         if len(decoders) > 1 and not (settings.mbr and targets is None):
             decoders = [EnsembleDecoder(decoders)]
+        places = batch.indices.tolist()
         if targets is not None:
-            return [[hypothesis] for hypothesis in force(decoders[0], targets)]
+            return [[each] for each in force(decoders[0], [targets[place] for place in places])]
         limits = length_limits(settings, batch.src_lengths.tolist())
-        lists = [
-            sample(
-                decoder,
-                seed=settings.seed,
-                numbers=numbers,
-                n=settings.hypotheses,
-                temperature=settings.temperature,
-                top_k=settings.top_k,
-                max_lengths=limits,
-                allow_unknown=settings.allow_unknown,
-            )
-            if settings.sample
-            else search(
-                decoder,
-                beam=settings.beam,
-                n_best=settings.hypotheses,
-                length_penalty=settings.length_penalty,
-                max_lengths=limits,
-                allow_unknown=settings.allow_unknown,
-            )
-            for decoder in decoders
-        ]
+        lists = []
+        for decoder in decoders:  # several only for MBR, where each model has a list of its own
+            if settings.sample:
+                hypotheses = sample(
+                    decoder,
+                    seed=settings.seed,
+                    numbers=[numbers[place] for place in places] if numbers else places,
+                    n=settings.hypotheses,
+                    temperature=settings.temperature,
+                    top_k=settings.top_k,
+                    max_lengths=limits,
+                    allow_unknown=settings.allow_unknown,
+                )
+            else:
+                hypotheses = search(
+                    decoder,
+                    beam=settings.beam,
+                    n_best=settings.hypotheses,
+                    length_penalty=settings.length_penalty,
+                    max_lengths=limits,
+                    allow_unknown=settings.allow_unknown,
+                )
+            lists.append(hypotheses)
         if not settings.mbr:
             return lists[0]
         return [
