@@ -1,4 +1,4 @@
-"""A translation, with the attention it was made with over the words a person sees."""
+"""A translation, with its attention over the words that a person sees."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -17,7 +17,7 @@ END = SPECIAL_TOKENS[EOS]
 
 
 class Words(NamedTuple):
-    """The words of a sentence, and for each of its tokens which of them it belongs to; None for no word."""
+    """The words of a sentence, and for each token the number of its word; None for a token without one."""
 
     words: tuple[str, ...]
     word_of: tuple[int | None, ...]
@@ -28,36 +28,36 @@ class Words(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Translation:
-    """A sentence and its translation. What there is to see of the words is worked out when it is asked for.
+    """A sentence and its translation. Words and their attention are computed when they are first used.
 
-    Attention rests on the end of a sentence too, and an end is produced like any word. So on both sides the
-    last word is `</s>`, and every row of the attention sums to 1 (to 0 where the model attends to nothing). A
-    translation that was cut off at its maximum length has no end; an empty line has no words at all.
+    A model also attends to the end of the source, and produces an end like any word. So on both sides the
+    last word is `</s>`, and every row of the attention sums to 1 (to 0 if the model attends to nothing). A
+    translation that was cut off at its maximum length has no end; an empty line has no words.
     """
 
     source: str
     text: str
     score: float = 0.0
-    """log_probability / length**length_penalty: what a search ranks alternatives by."""
+    """log_probability / length**length_penalty, which a search ranks alternatives by."""
     log_probability: float = 0.0
     expected_chrf: float | None = None
-    """What alternatives are ranked by, if minimum Bayes risk chose between them."""
+    """What alternatives are ranked by, if minimum Bayes risk chose among them."""
     finished: bool = True
-    """Whether it came to its end, rather than to its maximum length."""
+    """Whether the translation ended by itself, rather than at its maximum length."""
     truncated: bool = False
-    """Whether the source was too long, and only its beginning was translated."""
+    """Whether the source was too long, so that only its beginning was translated."""
     alternatives: tuple["Translation", ...] = field(default=(), repr=False)
-    """The next best, or the other samples, if they were asked for."""
+    """The next best translations, or the other samples, if they were asked for."""
     tokenizers: TokenizerPair | None = field(default=None, repr=False)
     hypothesis: Hypothesis | None = field(default=None, repr=False)
-    """The tokens, with the attention over tokens; None for an empty line."""
+    """The tokens and the attention over tokens; None for an empty line."""
     other_words: Words | None = field(default=None, repr=False)
-    """The target words, where they are not those of the tokens: a target was given, or unknown words were
+    """The target words if they are not those of the tokens, because a target was given or unknown words were
     replaced."""
 
     @property
     def source_words(self) -> tuple[str, ...]:
-        """As they stand in the source; only those that were read."""
+        """The source words that were read, as they are written in the source."""
         return self._source.words
 
     @property
@@ -66,8 +66,8 @@ class Translation:
 
     @cached_property
     def attention(self) -> Tensor:
-        """(target words, source words): summed over the subwords of a source word, averaged over those of a
-        target word."""
+        """Weights (target words, source words): summed over the subwords of a source word, averaged over those
+        of a target word."""
         rows = [row for row, word in enumerate(self._target.word_of) if word is not None]
         if not rows:
             return torch.zeros(0, len(self.source_words))
@@ -75,11 +75,11 @@ class Translation:
 
     @cached_property
     def word_log_probabilities(self) -> tuple[float, ...]:
-        """Of each target word, given those before it."""
+        """The log-probability of each target word, given those before it."""
         return self.sum_over_words(self.hypothesis.token_log_probabilities if self.hypothesis else ())
 
     def sum_over_words(self, values: Sequence[float]) -> tuple[float, ...]:
-        """A value for each target subword, summed up for each target word."""
+        """Sums values of target subwords over each target word."""
         sums = [0.0] * len(self.target_words)
         for word, value in zip(self._target.word_of, values, strict=True):
             if word is not None:
@@ -88,7 +88,7 @@ class Translation:
 
     @property
     def source_subwords(self) -> tuple[str, ...]:
-        """As the model knows them: `▁` is the space before a word."""
+        """The source tokens; `▁` is the space before a word."""
         if self.tokenizers is None:
             return ()
         ids = self.tokenizers.source.encode(self.source).ids[: len(self._source.word_of) - 1]
@@ -103,11 +103,11 @@ class Translation:
 
     @property
     def subword_attention(self) -> Tensor:
-        """(target subwords, source subwords)."""
+        """Weights (target subwords, source subwords)."""
         return torch.zeros(0, 0) if self.hypothesis is None else self.hypothesis.weights
 
     def to_dict(self, *, subwords: bool = False) -> dict[str, Any]:
-        """As plain data, for JSON."""
+        """Returns plain data for JSON."""
         tree: dict[str, Any] = {
             "source": self.source,
             "translation": self.text,
@@ -158,5 +158,5 @@ def _known(words: Words) -> Sequence[int]:
 
 
 def _plain(attention: Tensor) -> list[list[float]]:
-    """In as many digits as anybody reads; rows still sum to 1 as far as anybody sees."""
+    """Returns the weights as lists, rounded to six digits."""
     return [[round(weight, 6) for weight in row] for row in attention.tolist()]
