@@ -66,8 +66,8 @@ class Translation:
 
     @cached_property
     def attention(self) -> Tensor:
-        """Weights (target words, source words): summed over the subwords of a source word, averaged over those
-        of a target word."""
+        """Weights (target words, source words): summed over the subwords of a source word, averaged over
+        those of a target word."""
         rows = [row for row, word in enumerate(self._target.word_of) if word is not None]
         if not rows:
             return torch.zeros(0, len(self.source_words))
