@@ -21,7 +21,7 @@ CUSTOM_ATTENTION = re.compile(r"(?P<path>.+\.py):(?P<name>[A-Za-z_]\w*)")
 PRESETS = ("classic", "quick", "strong")
 
 DEFAULT_SAMPLES = 50
-"""Candidates of MBR when they are sampled and nobody says how many."""
+"""Candidates of MBR when they are sampled and no number is given."""
 
 
 class Settings(BaseModel):

@@ -32,7 +32,7 @@ class Engine:
         if on_gpu and not self.bf16:
             torch.backends.cudnn.allow_tf32 = False  # fp32 means fp32: GRUs would otherwise round to ten bits
         kind = torch.optim.AdamW if config.optimizer == "adamw" else torch.optim.Adam
-        # Tensors, because a recorded graph reads them anew at every replay.
+        # Tensors, because a recorded graph reads them again at every replay.
         self._lr = torch.tensor(0.0, device=device)
         self._scale = torch.tensor(0.0, device=device)
         self.optimizer = kind(
@@ -50,24 +50,24 @@ class Engine:
         )
         self.loss_sum = torch.zeros((), dtype=torch.float64, device=device)
         """The summed objective over the tokens since it was last set to 0."""
-        self._graphs = GraphRecorder(device) if on_gpu else None
+        self.graphs = GraphRecorder(device) if on_gpu else None
 
     def step(self, group: Sequence[Batch], lr: float) -> None:
         """Adds up the gradients of some batches as if they were one batch, then updates the weights."""
         scale = 1 / sum(batch.target_tokens for batch in group)
-        if self._graphs is None:
+        if self.graphs is None:
             for batch in group:
                 self.backward(batch, scale)
             for each in self.optimizer.param_groups:
                 each["lr"] = lr
             self.update()
             return
-        with self._graphs.stream():
+        with self.graphs.stream():
             self._scale.fill_(scale)
             self._lr.fill_(lr)
             for batch in group:
-                self._graphs.run(shape_of(batch), self._backward_scaled, batch)
-            self._graphs.run("update", self.update)
+                self.graphs.run(shape_of(batch), self._backward_scaled, batch)
+            self.graphs.run("update", self.update)
 
     def _backward_scaled(self, batch: Batch) -> None:
         self.backward(batch, self._scale)
@@ -77,7 +77,7 @@ class Engine:
         model = self.model
         with autocast(self.bf16, self.device):
             features, _ = model.decode(batch.tgt_in, model.encode(batch.src, batch.src_mask))
-            if self._graphs is None:
+            if self.graphs is None:
                 logits, targets = model.output(features[batch.tgt_mask]), batch.tgt_out[batch.tgt_mask]
             else:
                 logits, targets = model.output(features).flatten(0, 1), batch.tgt_out.flatten()
@@ -93,7 +93,7 @@ class Engine:
             nn.utils.clip_grad_norm_(self.parameters.values(), self.config.clip)
         self.optimizer.step()
         # On a GPU gradients keep their memory, because graphs were recorded with its addresses.
-        self.optimizer.zero_grad(set_to_none=self._graphs is None)
+        self.optimizer.zero_grad(set_to_none=self.graphs is None)
         if self.average is not None:
             torch._foreach_lerp_(
                 list(self.average.values()), list(self.parameters.values()), 1 - self.config.ema
@@ -104,7 +104,7 @@ class Engine:
 
         Must be called before the first step, because it resets the optimizer.
         """
-        if self._graphs is None:
+        if self.graphs is None:
             return
         shapes = list(shapes)
         for number, (B, S, T) in enumerate(shapes[:1] + shapes):
@@ -113,17 +113,12 @@ class Engine:
             tgt_mask = torch.ones_like(tgt, dtype=torch.bool)
             batch = Batch(src, mask, lengths, tgt, tgt, tgt_mask, lengths, B * T)
             if number:  # the first one was run without recording, which is enough to warm up for all shapes
-                self._graphs.mark_warm(shape_of(batch))
+                self.graphs.mark_warm(shape_of(batch))
             self.step([batch], 0.0)
         for state in self.optimizer.state.values():
             for value in state.values():
                 value.zero_()
         self.loss_sum.zero_()
-
-    @property
-    def recorded_shapes(self) -> int:
-        """The number of batch shapes that have become CUDA graphs."""
-        return self._graphs.count - ("update" in self._graphs) if self._graphs else 0
 
     def copy_averaged_weights(self, model: TranslationModel) -> None:
         """Copies the moving average of the weights into another model; does nothing without an average."""
@@ -151,7 +146,7 @@ class Engine:
             for name, parameter in self.parameters.items():
                 parameter.copy_(tensors[f"weight.{name}"])
                 self.optimizer.state[parameter] = {
-                    key: tensors[f"{key}.{name}"].to(self.device if key != "step" or self._graphs else "cpu")
+                    key: tensors[f"{key}.{name}"].to(self.device if key != "step" or self.graphs else "cpu")
                     for key in ("step", "exp_avg", "exp_avg_sq")
                 }
             for name, value in (self.average or {}).items():
@@ -175,14 +170,7 @@ class GraphRecorder:
         # would wait for a stream that is not part of it.
         self._stream = torch.cuda.Stream(device)  # type: ignore[no-untyped-call]
         self._warm: set[Hashable] = set()
-        self._recorded: dict[Hashable, tuple[Batch | None, torch.cuda.CUDAGraph]] = {}
-
-    def __contains__(self, key: Hashable) -> bool:
-        return key in self._recorded
-
-    @property
-    def count(self) -> int:
-        return len(self._recorded)
+        self.recorded: dict[Hashable, tuple[Batch | None, torch.cuda.CUDAGraph]] = {}
 
     @contextmanager
     def stream(self) -> Iterator[None]:
@@ -204,14 +192,14 @@ class GraphRecorder:
             self._warm.add(key)
             work(*inputs)
             return
-        if key not in self._recorded:
+        if key not in self.recorded:
             # A graph reads the same memory at every replay, so it gets a batch of its own.
             own = batch and replace(batch, **{name: getattr(batch, name).clone() for name in _READ})
             graph = torch.cuda.CUDAGraph()
             with torch.cuda.graph(graph, pool=self._pool, stream=self._stream):
                 work(*(() if own is None else (own,)))
-            self._recorded[key] = (own, graph)
-        own, graph = self._recorded[key]
+            self.recorded[key] = (own, graph)
+        own, graph = self.recorded[key]
         if own is not None:
             for name in _READ:
                 getattr(own, name).copy_(getattr(batch, name))
