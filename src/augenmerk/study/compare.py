@@ -11,15 +11,7 @@ from typing import Any, Literal
 import numpy as np
 
 from augenmerk.scores import Counts, bleu_from_counts, ratio_from_counts
-from augenmerk.significance import (
-    ALPHA,
-    RESAMPLES,
-    TRIALS,
-    amount_in_words,
-    compare_paired,
-    holm,
-    side_in_words,
-)
+from augenmerk.significance import ALPHA, RESAMPLES, TRIALS, compare_paired, difference_in_words, holm
 from augenmerk.study.result import BeamRepair, BeamRow, ComparisonResult, Interval, SeedComparison
 
 FEW_SEEDS = 5
@@ -95,15 +87,14 @@ def comparison_in_words(compared: ComparisonResult, family: int) -> str:
     """
     name, against, difference = compared.variant, compared.against, compared.difference
     low, high = _unsigned(compared.interval, difference)
+    gap = difference_in_words(difference, "loss" if compared.measure == "loss" else "BLEU")
     if compared.measure == "loss":
-        amount = f"{abs(difference):.3f} {side_in_words(difference)}"
-        finding = f"The loss of {name} on {compared.split} is {amount} that of {against}"
+        finding = f"The loss of {name} on {compared.split} is {gap} that of {against}"
         interval = f"{low:z.3f} to {high:z.3f}"  # z: no sign before a zero
         same = f"{name} and {against} have the same loss on {compared.split}"
     else:
         place = f"on {compared.split} with {_beam_in_words(compared.beam or 1)}"
-        amount = f"{amount_in_words(difference)} BLEU {side_in_words(difference)}"
-        finding = f"{name} is {amount} {against} {place}"
+        finding = f"{name} is {gap} {against} {place}"
         interval = f"{low:z.1f} to {high:z.1f}"
         same = f"{name} and {against} have the same BLEU {place}"
     if not difference and not compared.sentence_deviation and not compared.seed_deviation:
@@ -218,7 +209,7 @@ def _repair_in_words(repair: BeamRepair, family: int) -> str:
         f"{repair.variant} on {repair.split}: {wide} finds a translation that the model likes better for "
         f"{repair.better:,} of {total} sentences ({share:.0%}), whose BLEU goes from "
         f"{repair.bleu_narrow:.1f} to {repair.bleu_wide:.1f}.{cost} On all sentences it is "
-        f"{amount_in_words(repair.difference)} BLEU {side_in_words(repair.difference)} {narrow}, "
+        f"{difference_in_words(repair.difference, 'BLEU')} {narrow}, "
         f"95% {low:z.1f} to {high:z.1f} ({_p_in_words(repair.p_corrected)}{correction})"
         f"{_doubt_in_words(repair.p_corrected, repair.interval)}. {sample}"
     )

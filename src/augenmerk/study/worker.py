@@ -54,19 +54,16 @@ class _Reporter:
 def execute(job: Job, emit: Emit) -> None:
     """Trains, scores and probes the run; what the run has already is kept."""
     emit(phase="starting")
-    import torch
-
     from augenmerk.checkpoint import RunDirectory
     from augenmerk.config import RunConfig
+    from augenmerk.device import choose_device
     from augenmerk.model import load_mechanism
     from augenmerk.study.measure import measure_run
     from augenmerk.train import start, train
 
-    path, device = Path(job.run), torch.device(job.device)
+    path, device = Path(job.run), choose_device(job.device)
     for mechanism in job.mechanisms:
         load_mechanism(mechanism)
-    if device.type == "cuda":
-        torch.cuda.set_device(device)  # CUDA graphs and new streams belong to the current device
     config = RunConfig.checked(job.config, job.run)
     run = RunDirectory.open(path) if (path / "config.toml").exists() else start(config, path)
     if not run.finished:
