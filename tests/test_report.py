@@ -130,7 +130,7 @@ def make_result() -> StudyResult:
             signatures={"BLEU": "nrefs:1|case:lc"},
             padding=PaddingCheck(2, 32, 0, 1e-6, "All 64 translations are the same."),
         ),
-        published=(Published("mean", "bleu", 29.6, 0.093),),
+        published=(Published(variant="mean", measure="bleu", mean=29.6, variance=0.093),),
         published_source="published by others, elsewhere",
         remarks=("1 run & more to come.",),
     )

@@ -8,10 +8,11 @@ import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, NamedTuple, Self
 
-from pydantic import AfterValidator, Field, TypeAdapter, ValidationError
+from pydantic import AfterValidator, BaseModel, Field, TypeAdapter, ValidationError
 
+from augenmerk.config import Settings
 from augenmerk.errors import AugenmerkError
 from augenmerk.storage import atomic_write, explain_read_errors, parse_object, read_text
 
@@ -30,26 +31,27 @@ State = Literal["finished", "unfinished", "missing", "failed"]
 """Of a run: complete; begun; not begun; ended with an error."""
 
 
-@dataclass(frozen=True)
-class Measure:
-    """The heading of a measure, its digits after the point, and which direction is better."""
+class Measure(NamedTuple):
+    """The heading of a measure, its digits after the point, which direction is better, and whether a run has
+    one value of it, one for each split, or one for each split and beam."""
 
     heading: str
     digits: int
     better: Literal["higher", "lower", "neither"]
+    per: Literal["run", "split", "beam"]
 
 
 MEASURES: Mapping[str, Measure] = {
-    "bleu": Measure("BLEU", 2, "higher"),
-    "chrf": Measure("chrF", 2, "higher"),
-    "validation_loss": Measure("validation loss", 3, "lower"),
-    "validation_perplexity": Measure("validation perplexity", 2, "lower"),
-    "loss": Measure("loss", 3, "lower"),
-    "perplexity": Measure("perplexity", 2, "lower"),
-    "word_perplexity": Measure("perplexity per word", 2, "lower"),
-    "alignment_error": Measure("alignment error", 3, "lower"),
-    "length_ratio": Measure("length ratio", 3, "neither"),
-    "seconds": Measure("training seconds", 0, "lower"),
+    "bleu": Measure("BLEU", 2, "higher", "beam"),
+    "chrf": Measure("chrF", 2, "higher", "beam"),
+    "validation_loss": Measure("validation loss", 3, "lower", "run"),
+    "validation_perplexity": Measure("validation perplexity", 2, "lower", "run"),
+    "loss": Measure("loss", 3, "lower", "split"),
+    "perplexity": Measure("perplexity", 2, "lower", "split"),
+    "word_perplexity": Measure("perplexity per word", 2, "lower", "split"),
+    "alignment_error": Measure("alignment error", 3, "lower", "split"),
+    "length_ratio": Measure("length ratio", 3, "neither", "beam"),
+    "seconds": Measure("training seconds", 0, "lower", "run"),
 }
 
 
@@ -148,9 +150,8 @@ class VariantResult:
     """Sentences about the number of runs."""
 
     def summary(self, measure: str, split: str | None = None, beam: int | None = None) -> Summary | None:
-        wanted = (measure, split, beam)
-        found = (each for each in self.summaries if (each.measure, each.split, each.beam) == wanted)
-        return next(found, None)
+        found = {(each.measure, each.split, each.beam): each for each in self.summaries}
+        return found.get((measure, split, beam))
 
 
 @dataclass(frozen=True)
@@ -301,8 +302,7 @@ class Provenance:
     remarks: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
-class Published:
+class Published(Settings):
     """A figure from a publication, which was not measured here."""
 
     variant: str
@@ -311,9 +311,9 @@ class Published:
     variance: float | None = None
 
 
-@dataclass(frozen=True)
-class StudyResult:
-    """A study, complete or not."""
+@dataclass(frozen=True, kw_only=True)
+class StudyHeader:
+    """What both the declaration and the result of a study say."""
 
     name: str
     question: str
@@ -321,6 +321,14 @@ class StudyResult:
     seeds: Annotated[tuple[int, ...], Field(min_length=1)]
     splits: Annotated[tuple[str, ...], Field(min_length=1)]
     beams: Annotated[tuple[Beam, ...], Field(min_length=1)]
+    published: tuple[Published, ...] = ()
+    published_source: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class StudyResult(StudyHeader):
+    """A study, complete or not."""
+
     variants: Annotated[tuple[VariantResult, ...], Field(min_length=1)]
     comparisons: tuple[ComparisonResult, ...]
     beam_rows: tuple[BeamRow, ...]
@@ -328,8 +336,6 @@ class StudyResult:
     examples: tuple[Example, ...]
     provenance: Provenance | None
     """None if no run is finished."""
-    published: tuple[Published, ...] = ()
-    published_source: str = ""
     remarks: tuple[str, ...] = ()
     """Sentences on what is missing and what must not be concluded."""
     format: int = FORMAT
@@ -388,6 +394,9 @@ def check(part: "VariantResult | Example | Provenance") -> None:
 
 
 def _plain(value: Any) -> Any:
+    """Returns a tree of what JSON has; raises ValueError for numbers that are not finite or too large."""
+    if isinstance(value, BaseModel):
+        value = value.model_dump()
     if isinstance(value, Mapping):
         return {str(key): _plain(inner) for key, inner in value.items()}
     if isinstance(value, list | tuple):
