@@ -30,18 +30,19 @@ from augenmerk.evaluate import hypothesis_path
 from augenmerk.scores import score_texts
 from augenmerk.significance import estimate_mean
 from augenmerk.study.collect import collect
-from augenmerk.study.executor import INTERRUPTED, Event, Job, least_loaded, list_devices
 from augenmerk.study.plan import Study, read_study
 from augenmerk.study.result import StudyResult
 from augenmerk.study.running import (
     RunStatus,
     StudyInterrupted,
+    least_loaded,
+    list_devices,
     refuse_changes,
     run_jobs,
     run_study,
     threads_each,
 )
-from augenmerk.study.worker import execute
+from augenmerk.study.worker import INTERRUPTED, Event, Job, execute
 from augenmerk.train import TrainingData, start, train
 from tests.silent import Silent
 

@@ -126,7 +126,7 @@ def read_finished(study: Study, out: Path, planned: PlannedRun) -> FinishedRun |
         return None
     try:
         finished = FinishedRun(study, planned, RunDirectory.open(place))
-        if not is_complete(finished.run, study.splits, study.beams, study.sentences):
+        if not is_complete(finished.run, study):
             return None
         # All that the result takes from a run is computed here for this run alone: so it is this run that is
         # reported as damaged.
