@@ -20,8 +20,7 @@ from augenmerk.bitext import Links
 from augenmerk.errors import AugenmerkError
 
 OFFSETS = (-1, 0, 1)
-THRESHOLD = 0.4
-"""The default weight from which on words are linked: from 0.3 to 0.5 the error hardly changes."""
+THRESHOLD = 0.4  # the default weight from which on words are linked: from 0.3 to 0.5 the error hardly changes
 
 _LINK = re.compile(r"(\d+)([-?p])(\d+)", re.ASCII)
 

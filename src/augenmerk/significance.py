@@ -35,17 +35,12 @@ from augenmerk.errors import AugenmerkError
 from augenmerk.evaluate import Evaluator
 from augenmerk.scores import Counts, Score, bleu_from_counts, chrf_from_counts, count_bleu, count_chrf
 
-TRIALS = 10_000
-"""Trials of approximate randomisation."""
-RESAMPLES = 2_000
-"""Resamples of the bootstrap."""
-SEED = 12345
-"""Also the default of sacrebleu."""
-ALPHA = 0.05
-"""From this p on, a difference may be chance."""
+TRIALS = 10_000  # of approximate randomisation
+RESAMPLES = 2_000  # of the bootstrap
+SEED = 12345  # also the default of sacrebleu
+ALPHA = 0.05  # from this p on, a difference may be chance
 CONFIDENCE = 0.95
-_BATCH = 1_000
-"""Samples that are drawn and scored at once."""
+_BATCH = 1_000  # samples that are drawn and scored at once
 
 
 # A few numbers over seeds
@@ -128,12 +123,9 @@ def p_value(samples: NDArray[np.float64], observed: float) -> float:
 class PairedComparison:
     """The difference between two systems over one or more pairs of runs, ours minus theirs."""
 
-    differences: tuple[float, ...]
-    """Of each pair of runs."""
-    difference: float
-    """Their mean."""
-    p_values: tuple[float, ...]
-    """Of each pair of runs."""
+    differences: tuple[float, ...]  # of each pair of runs
+    difference: float  # their mean
+    p_values: tuple[float, ...]  # of each pair of runs
     p: float
     interval: tuple[float, float]
     degrees_of_freedom: float

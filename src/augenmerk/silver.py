@@ -26,8 +26,7 @@ from augenmerk.words import split_words
 
 ITERATIONS = 5
 HEURISTIC = "GROW_DIAG_FINAL_AND"
-LONGEST = 200
-"""Words of a sentence: the aligner does not learn from longer ones, but aligns them."""
+LONGEST = 200  # words of a sentence: the aligner does not learn from longer ones, but aligns them
 
 Progress = Callable[[str, int, int], None]
 Words = list[list[str]]

@@ -78,11 +78,9 @@ class FinishedRun:
     @cached_property
     def losses(self) -> dict[str, Counts]:
         """By split (N, 2): for each sentence the sum over its tokens, and their number."""
-        losses = {split: self.probes["losses"][split] for split in self.study.splits}
-        return {
-            split: np.array([loss["sums"], loss["tokens"]], dtype=np.float64).T
-            for split, loss in losses.items()
-        }
+        losses = self.probes["losses"]
+        keys = ("sums", "tokens")
+        return {s: np.array([losses[s][key] for key in keys], np.float64).T for s in self.study.splits}
 
     @cached_property
     def translated(self) -> dict[tuple[str, int], TranslatedSplit]:
@@ -165,19 +163,17 @@ def collect(
     remarks = _remarks(study, finished)
     comparisons, beam_rows, beam_repairs = [], [], []
     for split in study.splits:
-        counts = {
-            name: {run.planned.seed: run.translated[split, study.beams[0]].counts for run in runs}
-            for name, runs in finished.items()
-        }
-        losses = {
-            name: {run.planned.seed: run.losses[split] for run in runs} for name, runs in finished.items()
-        }
-        for compared, said in (
-            compare_variants(counts, "bleu", split, study.beams[0]),
+        first = study.beams[0]
+        counts, losses = dict[str, dict[int, Counts]](), dict[str, dict[int, Counts]]()
+        for name, runs in finished.items():
+            counts[name] = {run.planned.seed: run.translated[split, first].counts for run in runs}
+            losses[name] = {run.planned.seed: run.losses[split] for run in runs}
+        for found in (
+            compare_variants(counts, "bleu", split, first),
             compare_variants(losses, "loss", split, None),
         ):
-            comparisons += compared
-            remarks += said
+            comparisons += found[0]
+            remarks += found[1]
     if len(study.beams) > 1:
         for name, split in product((name for name, runs in finished.items() if runs), study.splits):
             by_beam = {beam: [run.translated[split, beam] for run in finished[name]] for beam in study.beams}
@@ -198,11 +194,7 @@ def collect(
 
 
 def _variant(
-    study: Study,
-    out: Path,
-    variant: Variant,
-    finished: Sequence[FinishedRun],
-    problems: Mapping[str, str],
+    study: Study, out: Path, variant: Variant, finished: Sequence[FinishedRun], problems: Mapping[str, str]
 ) -> VariantResult:
     by_seed = {run.planned.seed: run for run in finished}
     count = len(finished)

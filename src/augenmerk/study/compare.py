@@ -17,11 +17,9 @@ from augenmerk.study.result import BeamRepair, BeamRow, ComparisonResult, SeedCo
 FEW_SEEDS = 5
 FEW_SENTENCES = 200
 """Fewer than these are called a small sample."""
-ROUNDING = 1e-4
-"""Model scores closer than this are equal: they were computed in other batches."""
+ROUNDING = 1e-4  # model scores closer than this are equal: they were computed in other batches
 
-CountsBySeed = Mapping[int, Counts]
-"""The counts (N, C) of each finished run of a variant."""
+CountsBySeed = Mapping[int, Counts]  # the counts (N, C) of each finished run of a variant
 Found = TypeVar("Found", ComparisonResult, BeamRepair)
 
 
@@ -108,31 +106,25 @@ def comparison_in_words(compared: ComparisonResult, family: int) -> str:
 class TranslatedSplit:
     """A run's translations of a split with one beam."""
 
-    row: Mapping[str, Any]
-    """From scores.json."""
+    row: Mapping[str, Any]  # from scores.json
     counts: Counts
     hypotheses: Sequence[str]
-    scores: Sequence[float]
-    """What the model gives to each hypothesis."""
+    scores: Sequence[float]  # what the model gives to each hypothesis
 
 
 def summarise_beam(variant: str, split: str, beam: int, runs: Sequence[TranslatedSplit]) -> BeamRow:
-    def mean(key: str) -> float:
-        return float(np.mean([run.row[key] for run in runs]))
-
     bleu = [run.row["bleu"] for run in runs]
+    means = {k: float(np.mean([run.row[k] for run in runs])) for k in ("bleu", "length_ratio", "model_score")}
     return BeamRow(
         variant=variant,
         split=split,
         beam=beam,
         runs=len(runs),
-        bleu=mean("bleu"),
         bleu_low=min(bleu),
         bleu_high=max(bleu),
-        length_ratio=mean("length_ratio"),
-        model_score=mean("model_score"),
         # Runs that are measured at the same time slow each other down: the fastest was disturbed least.
         seconds_per_sentence=1 / max(run.row["sentences_per_second"] for run in runs),
+        **means,
     )
 
 

@@ -31,13 +31,11 @@ from augenmerk.translate import Translator
 from augenmerk.words import split_words
 
 PROBES = "probes.json"
-PADDED = 32
-"""Sentences that the padding check translates."""
+PADDED = 32  # sentences that the padding check translates
 EXAMPLES = 3
 SOFTWARE = ("torch", "numpy", "sacrebleu", "tokenizers", "scipy")
 
-OnProgress = Callable[[str, float], None]
-"""Is called with the phase and the fraction of it that is done."""
+OnProgress = Callable[[str, float], None]  # is called with the phase and the fraction of it that is done
 
 
 def check_splits(config: DataConfig, splits: Sequence[str]) -> None:

@@ -52,8 +52,7 @@ class Variant:
     """One combination of the factors."""
 
     name: str
-    settings: dict[str, Any]
-    """The values of the factors, by key such as model.attention."""
+    settings: dict[str, Any]  # the values of the factors, by key such as model.attention
 
     @property
     def folder(self) -> str:

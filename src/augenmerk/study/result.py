@@ -17,8 +17,7 @@ from augenmerk.errors import AugenmerkError
 from augenmerk.storage import atomic_write, explain_read_errors, parse_object, read_text
 
 RESULT = "study.json"
-LOCK = ".lock"
-"""The lock file beside it, which is locked while the study runs and never removed."""
+LOCK = ".lock"  # the lock file beside it, which is locked while the study runs and never removed
 FORMAT = 1
 
 ROUNDING = 1e-6
@@ -66,11 +65,9 @@ class RunResult:
     """One run of a variant."""
 
     seed: int
-    run: str
-    """Its directory, relative to the study's."""
+    run: str  # its directory, relative to the study's
     state: State
-    problem: str | None = None
-    """Why it failed, in a sentence."""
+    problem: str | None = None  # why it failed, in a sentence
     epochs: int | None = None
     best_epoch: int | None = None
     seconds: float | None = None
@@ -82,17 +79,12 @@ class RunResult:
 class Summary:
     """One measure of a variant over its seeds."""
 
-    measure: Annotated[str, AfterValidator(_known)]
-    """A key of `MEASURES`."""
-    split: str | None
-    """None for measures of training, such as seconds."""
-    beam: Beam | None
-    """None for measures that do not depend on the search."""
-    values: dict[int, float]
-    """By seed."""
+    measure: Annotated[str, AfterValidator(_known)]  # a key of `MEASURES`
+    split: str | None  # None for measures of training, such as seconds
+    beam: Beam | None  # None for measures that do not depend on the search
+    values: dict[int, float]  # by seed
     mean: float
-    variance: float | None
-    """With n - 1; None for one run."""
+    variance: float | None  # with n - 1; None for one run
     interval: Interval | None
     """The 95% interval of the mean by Student's t over the seeds; None for one run, and for times."""
 
@@ -112,8 +104,7 @@ class CurvePoint:
 class Curve:
     """A measure over the epochs of training."""
 
-    measure: str
-    """A key of metrics.jsonl."""
+    measure: str  # a key of metrics.jsonl
     points: Annotated[tuple[CurvePoint, ...], Field(min_length=1)]
 
 
@@ -138,16 +129,13 @@ class VariantResult:
     """One combination of the factors, over all seeds."""
 
     name: str
-    settings: dict[str, Any]
-    """The factors' values, by key of the configuration."""
+    settings: dict[str, Any]  # the factors' values, by key of the configuration
     parameters: int | None
     runs: tuple[RunResult, ...]
     summaries: tuple[Summary, ...]
     curves: tuple[Curve, ...]
-    by_length: tuple[LengthBin, ...]
-    """On the study's first split with its first beam."""
-    remarks: tuple[str, ...] = ()
-    """Sentences about the number of runs."""
+    by_length: tuple[LengthBin, ...]  # on the study's first split with its first beam
+    remarks: tuple[str, ...] = ()  # sentences about the number of runs
 
     def summary(self, measure: str, split: str | None = None, beam: int | None = None) -> Summary | None:
         found = {(each.measure, each.split, each.beam): each for each in self.summaries}
@@ -160,8 +148,7 @@ class SeedComparison:
 
     seed: int
     difference: float
-    p: float
-    """By approximate randomisation over the sentences."""
+    p: float  # by approximate randomisation over the sentences
 
 
 @dataclass(frozen=True)
@@ -175,22 +162,17 @@ class ComparisonResult:
     against: str
     measure: Literal["bleu", "loss"]
     split: str
-    beam: Beam | None
-    """None for the loss, which does not depend on the search."""
+    beam: Beam | None  # None for the loss, which does not depend on the search
     sentences: int
     seeds: tuple[SeedComparison, ...]
     difference: float
-    interval: Interval
-    """95%, over sentences and, where there are several, over seeds."""
+    interval: Interval  # 95%, over sentences and, where there are several, over seeds
     interval_covers: Literal["sentences and seeds", "sentences"]
     degrees_of_freedom: float
-    seed_deviation: float | None
-    """Standard deviation of the differences of pairs of runs; None for one pair."""
-    sentence_deviation: float
-    """Standard deviation of the mean difference over resampled sentences."""
+    seed_deviation: float | None  # standard deviation of the differences of pairs of runs; None for one pair
+    sentence_deviation: float  # standard deviation of the mean difference over resampled sentences
     p: float
-    p_corrected: float
-    """By Holm, for all comparisons of the study by this measure on this split."""
+    p_corrected: float  # by Holm, for all comparisons of the study by this measure on this split
     trials: int
     resamples: int
     in_words: str
@@ -209,8 +191,7 @@ class BeamRow:
     bleu_high: float
     """Lowest and highest of the runs."""
     length_ratio: float
-    model_score: float
-    """The mean score that the search maximises, per sentence."""
+    model_score: float  # the mean score that the search maximises, per sentence
     seconds_per_sentence: float
 
 
@@ -225,15 +206,12 @@ class BeamRepair:
     runs: int
     sentences: int
     """Summed over all runs, as are the next two."""
-    better: int
-    """Sentences for which the wider beam found a translation with a higher model score."""
-    worse: int
-    """Sentences for which it found one with a lower score: wider is not always better."""
+    better: int  # sentences for which the wider beam found a translation with a higher model score
+    worse: int  # sentences for which it found one with a lower score: wider is not always better
     bleu_narrow: float | None
     bleu_wide: float | None
     """BLEU of the repaired sentences alone, before and after; None if there are none."""
-    difference: float
-    """BLEU with the wider beam minus BLEU with the narrower, as in `ComparisonResult`."""
+    difference: float  # BLEU with the wider beam minus BLEU with the narrower, as in `ComparisonResult`
     interval: Interval
     p: float
     p_corrected: float
@@ -248,8 +226,7 @@ class ExampleMap:
     seed: int
     translation: str
     target_words: tuple[str, ...]
-    weights: tuple[tuple[float, ...], ...]
-    """(target words, source words)."""
+    weights: tuple[tuple[float, ...], ...]  # (target words, source words)
 
 
 @dataclass(frozen=True)
@@ -276,12 +253,9 @@ class PaddingCheck:
     """Sentences translated one by one and in batches, which must not differ."""
 
     runs: int
-    sentences: int
-    """Of each run."""
-    different_texts: int
-    """Over all runs."""
-    largest_difference: float
-    """Between the two scores of a sentence, over all runs."""
+    sentences: int  # of each run
+    different_texts: int  # over all runs
+    largest_difference: float  # between the two scores of a sentence, over all runs
     in_words: str
 
 
@@ -289,14 +263,12 @@ class PaddingCheck:
 class Provenance:
     """Where the figures come from: settings, data, software and hardware."""
 
-    config: str
-    """Settings of the first run as TOML; the others differ in the factors and the seed."""
+    config: str  # settings of the first run as TOML; the others differ in the factors and the seed
     bitext: str
     data: tuple[DataSum, ...]
     software: dict[str, str]
     hardware: tuple[str, ...]
-    seconds: float
-    """Of training, summed over all runs."""
+    seconds: float  # of training, summed over all runs
     signatures: dict[str, str]
     padding: PaddingCheck | None
     remarks: tuple[str, ...] = ()
@@ -334,10 +306,8 @@ class StudyResult(StudyHeader):
     beam_rows: tuple[BeamRow, ...]
     beam_repairs: tuple[BeamRepair, ...]
     examples: tuple[Example, ...]
-    provenance: Provenance | None
-    """None if no run is finished."""
-    remarks: tuple[str, ...] = ()
-    """Sentences on what is missing and what must not be concluded."""
+    provenance: Provenance | None  # None if no run is finished
+    remarks: tuple[str, ...] = ()  # sentences on what is missing and what must not be concluded
     format: int = FORMAT
 
     @property

@@ -31,8 +31,7 @@ try:
 except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
 
-LOCK_TIMEOUT = 30.0
-"""Seconds to wait for workers of a study that was killed: they are saving."""
+LOCK_TIMEOUT = 30.0  # seconds to wait for workers of a study that was killed: they are saving
 REFRESH_SECONDS = 0.2
 
 
@@ -45,18 +44,13 @@ class RunStatus:
     """How far a run of a study is."""
 
     planned: PlannedRun
-    state: str = "waiting"
-    """waiting, running, stopped, finished or failed."""
-    already_finished: bool = False
-    """Whether it was finished before this study began."""
-    phase: str = ""
-    """training, translating, ...: see `Event`."""
-    progress: float = 0.0
-    """The fraction of the phase that is done."""
+    state: str = "waiting"  # waiting, running, stopped, finished or failed
+    already_finished: bool = False  # whether it was finished before this study began
+    phase: str = ""  # training, translating, ...: see `Event`
+    progress: float = 0.0  # the fraction of the phase that is done
     epoch: int = 0
     loss: float | None = None
-    bleu: float | None = None
-    """On the validation split, after the latest epoch."""
+    bleu: float | None = None  # on the validation split, after the latest epoch
     problem: str | None = None
     training_since: float = 0.0
     first_progress: float = 0.0

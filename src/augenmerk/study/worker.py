@@ -26,22 +26,19 @@ INTERRUPTED = 130
 FAILED = 2
 """Exit codes of a worker that was stopped, and of one that has written what is wrong."""
 
-Emit = Callable[..., None]
-"""Is called with the fields of an `Event`."""
+Emit = Callable[..., None]  # is called with the fields of an `Event`
 
 
 @dataclass(frozen=True)
 class Job:
     """What a worker has to do: train a run, score it and probe it."""
 
-    run: str
-    """The run's directory, which identifies the job."""
+    run: str  # the run's directory, which identifies the job
     config: dict[str, Any]
     splits: Sequence[str]
     beams: Sequence[int]
     sentences: Sequence[str]
-    device: str
-    """As torch names it, such as cpu or cuda:1."""
+    device: str  # as torch names it, such as cpu or cuda:1
     mechanisms: Sequence[str] = ()
     """Attention mechanisms in a person's own files, as FILE.py:Class, that the worker may load."""
 
@@ -50,18 +47,13 @@ class Job:
 class Event:
     """What a job reports."""
 
-    run: str
-    """The run's directory, as in the job."""
-    phase: str
-    """starting, training, translating or probing; at the end finished, stopped or failed."""
-    progress: float = 0.0
-    """The fraction of the phase that is done."""
+    run: str  # the run's directory, as in the job
+    phase: str  # starting, training, translating or probing; at the end finished, stopped or failed
+    progress: float = 0.0  # the fraction of the phase that is done
     epoch: int | None = None
     loss: float | None = None
-    bleu: float | None = None
-    """On the validation split, after the latest epoch."""
-    problem: str | None = None
-    """Why the job failed, in a sentence."""
+    bleu: float | None = None  # on the validation split, after the latest epoch
+    problem: str | None = None  # why the job failed, in a sentence
 
     @property
     def is_last(self) -> bool:
