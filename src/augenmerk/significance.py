@@ -39,7 +39,6 @@ TRIALS = 10_000  # of approximate randomisation
 RESAMPLES = 2_000  # of the bootstrap
 SEED = 12345  # also the default of sacrebleu
 ALPHA = 0.05  # from this p on, a difference may be chance
-CONFIDENCE = 0.95
 _BATCH = 1_000  # samples that are drawn and scored at once
 
 
@@ -70,7 +69,7 @@ def t_quantile(degrees_of_freedom: float) -> float:
     """Returns how many standard errors half of a 95% interval is wide."""
     from scipy.stats import t
 
-    return float(t.ppf((1 + CONFIDENCE) / 2, degrees_of_freedom))
+    return float(t.ppf(0.975, degrees_of_freedom))
 
 
 def holm(p_values: Sequence[float]) -> list[float]:

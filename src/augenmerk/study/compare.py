@@ -14,9 +14,7 @@ from augenmerk.scores import Counts, bleu_from_counts, ratio_from_counts
 from augenmerk.significance import ALPHA, RESAMPLES, TRIALS, compare_paired, difference_in_words, holm
 from augenmerk.study.result import BeamRepair, BeamRow, ComparisonResult, SeedComparison
 
-FEW_SEEDS = 5
-FEW_SENTENCES = 200
-"""Fewer than these are called a small sample."""
+FEW_SEEDS, FEW_SENTENCES = 5, 200  # fewer than these are called a small sample
 ROUNDING = 1e-4  # model scores closer than this are equal: they were computed in other batches
 
 CountsBySeed = Mapping[int, Counts]  # the counts (N, C) of each finished run of a variant

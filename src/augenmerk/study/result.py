@@ -19,15 +19,11 @@ from augenmerk.storage import atomic_write, explain_read_errors, parse_object, r
 RESULT = "study.json"
 LOCK = ".lock"  # the lock file beside it, which is locked while the study runs and never removed
 FORMAT = 1
-
-ROUNDING = 1e-6
-LARGEST = 2**63
-"""The largest number that is accepted: seeds are smaller, and charts cannot show much larger ones."""
+LARGEST = 2**63  # of the numbers accepted: seeds are smaller, and charts cannot show much larger ones
 
 Interval = tuple[float, float]
 Beam = Annotated[int, Field(ge=1)]
-State = Literal["finished", "unfinished", "missing", "failed"]
-"""Of a run: complete; begun; not begun; ended with an error."""
+State = Literal["finished", "unfinished", "missing", "failed"]  # unfinished: begun; missing: not begun
 
 
 class Measure(NamedTuple):
@@ -120,7 +116,7 @@ class LengthBin:
     high: float
 
     def __post_init__(self) -> None:
-        if not self.low - ROUNDING <= self.bleu <= self.high + ROUNDING:
+        if not self.low - 1e-6 <= self.bleu <= self.high + 1e-6:  # but for rounding
             raise ValueError(f"the mean {self.bleu} is not between {self.low} and {self.high}")
 
 
@@ -187,9 +183,8 @@ class BeamRow:
     beam: Beam
     runs: int
     bleu: float
-    bleu_low: float
-    bleu_high: float
-    """Lowest and highest of the runs."""
+    bleu_low: float  # the lowest of the runs
+    bleu_high: float  # the highest
     length_ratio: float
     model_score: float  # the mean score that the search maximises, per sentence
     seconds_per_sentence: float
@@ -204,13 +199,11 @@ class BeamRepair:
     narrow: int
     wide: int
     runs: int
-    sentences: int
-    """Summed over all runs, as are the next two."""
+    sentences: int  # summed over all runs, as are the next two
     better: int  # sentences for which the wider beam found a translation with a higher model score
     worse: int  # sentences for which it found one with a lower score: wider is not always better
-    bleu_narrow: float | None
-    bleu_wide: float | None
-    """BLEU of the repaired sentences alone, before and after; None if there are none."""
+    bleu_narrow: float | None  # BLEU of the repaired sentences alone; None if there are none
+    bleu_wide: float | None  # the same with the wider beam
     difference: float  # BLEU with the wider beam minus BLEU with the narrower, as in `ComparisonResult`
     interval: Interval
     p: float

@@ -52,9 +52,8 @@ class RunStatus:
     loss: float | None = None
     bleu: float | None = None  # on the validation split, after the latest epoch
     problem: str | None = None
-    training_since: float = 0.0
-    first_progress: float = 0.0
-    """When the first event of training came, and how much of it was done then."""
+    training_since: float = 0.0  # when the first event of training came
+    first_progress: float = 0.0  # how much of it was done then
 
     @property
     def seconds_left(self) -> float | None:

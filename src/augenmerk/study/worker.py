@@ -22,9 +22,8 @@ from typing import Any, Protocol, Self
 
 from augenmerk.errors import AugenmerkError
 
-INTERRUPTED = 130
-FAILED = 2
-"""Exit codes of a worker that was stopped, and of one that has written what is wrong."""
+INTERRUPTED = 130  # exit code of a worker that was stopped
+FAILED = 2  # ... and of one that has written what is wrong
 
 Emit = Callable[..., None]  # is called with the fields of an `Event`
 
