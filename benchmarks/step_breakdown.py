@@ -15,6 +15,7 @@ from torch.profiler import ProfilerActivity, profile
 
 from augenmerk.batching import Batch
 from augenmerk.bench.machine import matrix_rate
+from augenmerk.bench.training import operations
 from augenmerk.config import load_config
 from augenmerk.engine import Engine
 from augenmerk.model import build_model
@@ -74,18 +75,13 @@ def main() -> None:
     for name, microseconds in time_of.items():
         kinds[kind_of(name)][0] += microseconds
         kinds[kind_of(name)][1] += count_of[name] / STEPS
-    sizes = config.model
-    E, H, K = sizes.embedding, sizes.hidden, sizes.key
-    per_source = 6 * H * (E + H) + 2 * H * K
-    per_target = 3 * H * (E + H) + H * K + 3 * H * E + E * V + W * (K + 2 * H)
-    operations = 3 * 2.0 * B * W * (per_source + per_target)
     print(
         json.dumps(
             {
                 "step_ms": seconds * 1e3,
                 "kernels_ms": sum(time_of.values()) / 1e3,
                 "kernels": sum(count_of.values()) / STEPS,
-                "floor_ms": operations / matrix_rate(engine.bf16, device, 8192) * 1e3,
+                "floor_ms": operations(model, batch) / matrix_rate(engine.bf16, device, 8192) * 1e3,
                 "kinds_ms_and_kernels": {
                     kind: [round(ms / 1e3, 3), round(n)] for kind, (ms, n) in kinds.items()
                 },

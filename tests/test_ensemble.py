@@ -20,7 +20,7 @@ from augenmerk.batching import ParallelTokens
 from augenmerk.bitext import open_bitext
 from augenmerk.checkpoint import RunDirectory
 from augenmerk.config import ATTENTIONS, ModelConfig, RunConfig, SearchConfig
-from augenmerk.evaluate import evaluate_run, hypothesis_path, measure_loss
+from augenmerk.evaluate import Evaluator, evaluate_run, hypothesis_path, measure_loss
 from augenmerk.model.translator import GRUTranslator
 from augenmerk.search import EnsembleDecoder, Hypothesis, force, sample, search, trace
 from augenmerk.significance import compare_runs
@@ -391,10 +391,10 @@ def test_what_mbr_cannot_choose_from(both: Translator) -> None:
 
 @pytest.fixture(scope="module")
 def measured(first: RunDirectory, second: RunDirectory) -> dict[str, dict[str, Any]]:
-    plain = evaluate_run(first, ["train"], CPU, beams=[3])
-    together = evaluate_run(first, ["train"], CPU, beams=[3], ensemble=[second])
-    least = evaluate_run(first, ["train"], CPU, beams=[3], mbr=True)
-    pooled = evaluate_run(first, ["train"], CPU, beams=[3], ensemble=[second], mbr=True)
+    plain = evaluate_run(Evaluator(first, CPU), ["train"], [3])
+    together = evaluate_run(Evaluator(first, CPU, ensemble=[second]), ["train"], [3])
+    least = evaluate_run(Evaluator(first, CPU, mbr=True), ["train"], [3])
+    pooled = evaluate_run(Evaluator(first, CPU, ensemble=[second], mbr=True), ["train"], [3])
     return {"plain": plain[0], "together": together[0], "least": least[0], "pooled": pooled[0]}
 
 
@@ -408,7 +408,7 @@ def test_scores_of_ensembles_are_kept_apart(
     assert measured["pooled"].keys() == {*KEYS, "ensemble", "mbr"} - {"model_score"}  # MBR goes by others
     assert measured["together"]["ensemble"] == [str(second.path)]
     assert measured["together"]["loss"] < measured["plain"]["loss"] == measured["least"]["loss"]
-    again = evaluate_run(first, ["train"], CPU, beams=[3], mbr=True)
+    again = evaluate_run(Evaluator(first, CPU, mbr=True), ["train"], [3])
     assert [row.get("ensemble") for row in first.read_scores(other=True)] == [[str(second.path)]] * 2 + [None]
     assert first.read_scores() == [measured["plain"]]
     assert again[0]["bleu"] == measured["least"]["bleu"]
@@ -451,14 +451,14 @@ def test_which_ensemble_it_is_depends_on_its_members_alone(first: RunDirectory, 
 
 def test_an_ensemble_is_tested_against_a_run_of_its_own(first: RunDirectory, second: RunDirectory) -> None:
     kept = [row for row in first.read_scores() if row["beam"] != 2]
-    [row] = compare_runs(first, first, ["train"], CPU, beams=[2], ensemble=[second])
+    [row] = compare_runs(Evaluator(first, CPU, ensemble=[second]), Evaluator(first, CPU), ["train"], [2])
     assert f"{first.path} with {second.path} is " in row["baseline"]["bleu"]["in_words"]
     [own] = [each for each in first.read_scores() if each["beam"] == 2]
     assert row["baseline"]["bleu"]["baseline_score"] == pytest.approx(own["bleu"])
     assert row["baseline"]["bleu"]["score"] == pytest.approx(row["bleu"])
     first.write_scores(kept)
     with pytest.raises(AugenmerkError, match="cannot be compared with itself"):
-        compare_runs(first, first, ["train"], CPU)
+        compare_runs(Evaluator(first, CPU), Evaluator(first, CPU), ["train"])
 
 
 # The command line

@@ -23,6 +23,7 @@ from augenmerk.bitext.export import export
 from augenmerk.checkpoint import RunDirectory
 from augenmerk.config import BilderbuchConfig, ModelConfig, RunConfig
 from augenmerk.evaluate import (
+    Evaluator,
     Loss,
     count_words,
     evaluate_run,
@@ -81,7 +82,7 @@ def subwords(folder: Path) -> RunDirectory:
 
 @pytest.fixture(scope="module")
 def rows(words: RunDirectory) -> list[dict[str, Any]]:
-    return evaluate_run(words, ["train", "val"], CPU, beams=[1, 3], ter=True)
+    return evaluate_run(Evaluator(words, CPU, ter=True), ["train", "val"], [1, 3])
 
 
 def pairs_of(split: str) -> list[SentencePair]:
@@ -171,7 +172,7 @@ def test_a_reference_of_two_lines_is_one(words: RunDirectory, tmp_path: Path) ->
     )
     (tmp_path / "test.tsv").write_text("Drei.\tThree.\n")
     run = copied(words, tmp_path / "run", bitext=str(tmp_path))
-    [row] = evaluate_run(run, ["train"], CPU)
+    [row] = evaluate_run(Evaluator(run, CPU), ["train"])
     assert row["sentences"] == 2
     assert lines_of(reference_path(run, "train")) == ["A dog.", "Two."]
 
@@ -182,14 +183,14 @@ def test_a_model_that_says_nothing(words: RunDirectory, tmp_path: Path) -> None:
     weights = run.load_model()
     weights["W_o.bias"][EOS] += 1000.0
     run.save_model(weights, {})
-    [row] = evaluate_run(run, ["val"], CPU, ter=True)
+    [row] = evaluate_run(Evaluator(run, CPU, ter=True), ["val"])
     assert lines_of(hypothesis_path(run, "val", 2)) == [""] * 120
     assert (row["bleu"], row["chrf"], row["length_ratio"], row["ter"]) == (0.0, 0.0, 0.0, 100.0)
     printed = sacrebleu_prints(
         reference_path(run, "val"), "-i", hypothesis_path(run, "val", 2), "-m", "bleu", "chrf"
     )
     assert [score["score"] for score in printed] == [0.0, 0.0]
-    compared = compare_runs(words, run, ["val"], CPU)[0]["baseline"]["chrf"]
+    compared = compare_runs(Evaluator(words, CPU), Evaluator(run, CPU), ["val"])[0]["baseline"]["chrf"]
     assert compared["difference"] > 0
     assert compared["baseline_interval"] == (0.0, 0.0)
 
@@ -251,7 +252,7 @@ def test_word_perplexity_counts_words_whatever_the_vocabulary(
     by_words = rows[2]
     assert by_words["tokens"] == count
     assert by_words["word_perplexity"] == by_words["perplexity"] == math.exp(by_words["loss"])
-    [by_subwords] = evaluate_run(subwords, ["val"], CPU, beams=[1])
+    [by_subwords] = evaluate_run(Evaluator(subwords, CPU), ["val"], [1])
     assert by_subwords["tokens"] > count
     assert by_subwords["perplexity"] == pytest.approx(math.exp(by_subwords["loss"]))
     in_all = by_subwords["loss"] * by_subwords["tokens"]
@@ -281,7 +282,7 @@ def test_scores_are_replaced_by_split_and_beam_and_others_are_kept(
     run = copied(words, tmp_path / "run")
     reports: list[tuple[str, int, int]] = []
     first = evaluate_run(
-        run, ["val"], CPU, beams=[1, 2, 1], on_progress=lambda *report: reports.append(report)
+        Evaluator(run, CPU, on_progress=lambda *report: reports.append(report)), ["val"], [1, 2, 1]
     )
     assert run.read_scores() == first
     assert [row["beam"] for row in first] == [1, 2]
@@ -291,20 +292,20 @@ def test_scores_are_replaced_by_split_and_beam_and_others_are_kept(
         ]
         assert done == sorted(done)
         assert (done[0], done[-1]) == (0, 120)
-    others = evaluate_run(run, ["train"], CPU, beams=[2])
-    again = evaluate_run(run, ["val"], CPU, beams=[2], ter=True)
+    others = evaluate_run(Evaluator(run, CPU), ["train"], [2])
+    again = evaluate_run(Evaluator(run, CPU, ter=True), ["val"], [2])
     assert run.read_scores() == [first[0], *others, *again]
     assert "ter" in again[0]
     assert all(again[0][key] == first[1][key] for key in KEYS if key != "sentences_per_second")
 
 
 def test_without_flags_it_is_the_validation_split_and_the_beam_of_the_run(subwords: RunDirectory) -> None:
-    [row] = evaluate_run(subwords, [], CPU)
+    [row] = evaluate_run(Evaluator(subwords, CPU), [])
     assert (row["split"], row["beam"]) == ("train", 2)
 
 
 def test_bleu_during_training_is_the_greedy_one(subwords: RunDirectory) -> None:
-    [row] = evaluate_run(subwords, ["val"], CPU, beams=[1])
+    [row] = evaluate_run(Evaluator(subwords, CPU), ["val"], [1])
     data = subwords.config.data.model_copy(update={"validation": "val"})
     train_config = subwords.config.train.model_copy(update={"bleu": True})
     config = subwords.config.model_copy(update={"data": data, "train": train_config})
@@ -320,7 +321,7 @@ def test_an_overlong_source_is_decoded_as_by_translate(subwords: RunDirectory, t
     lengths = [len(ids) for ids in run.tokenizers.source.encode_ids([pair.source for pair in pairs])]
     assert sum(length > 7 for length in lengths) > 20
     for beam in (1, 3):
-        evaluate_run(run, ["val"], CPU, beams=[beam])
+        evaluate_run(Evaluator(run, CPU), ["val"], [beam])
         translations = load(run.path).translate([pair.source for pair in pairs], beam=beam)
         assert lines_of(hypothesis_path(run, "val", beam)) == [each.text for each in translations]
         scores = lines_of(model_score_path(run, "val", beam))
@@ -331,7 +332,7 @@ def test_an_overlong_source_is_decoded_as_by_translate(subwords: RunDirectory, t
 
 
 def test_two_runs_with_different_vocabularies(words: RunDirectory, subwords: RunDirectory) -> None:
-    [row] = compare_runs(words, subwords, ["train"], CPU, beams=[1])
+    [row] = compare_runs(Evaluator(words, CPU), Evaluator(subwords, CPU), ["train"], [1])
     against = row["baseline"]
     assert against["run"] == str(subwords.path)
     [theirs] = [other for other in subwords.read_scores() if (other["split"], other["beam"]) == ("train", 1)]
@@ -346,17 +347,13 @@ def test_two_runs_with_different_vocabularies(words: RunDirectory, subwords: Run
 
 def test_only_the_same_sentences_are_compared(words: RunDirectory, tmp_path: Path) -> None:
     with pytest.raises(AugenmerkError, match="cannot be compared with itself"):
-        compare_runs(words, RunDirectory.open(words.path), ["val"], CPU)
+        compare_runs(Evaluator(words, CPU), Evaluator(RunDirectory.open(words.path), CPU), ["val"])
     fewer = copied(words, tmp_path / "fewer", bilderbuch=BilderbuchConfig(pairs=110))
     with pytest.raises(AugenmerkError, match="on 'val': it has 120 sentences in the one and 110 in the oth"):
-        compare_runs(words, fewer, ["val"], CPU)
+        compare_runs(Evaluator(words, CPU), Evaluator(fewer, CPU), ["val"])
+    other = copied(words, tmp_path / "other", bilderbuch=BilderbuchConfig(pairs=120, seed=2))
     with pytest.raises(AugenmerkError, match="sentence 1 is not the same in both"):
-        compare_runs(
-            words,
-            copied(words, tmp_path / "other", bilderbuch=BilderbuchConfig(pairs=120, seed=2)),
-            ["val"],
-            CPU,
-        )
+        compare_runs(Evaluator(words, CPU), Evaluator(other, CPU), ["val"])
     assert not hypothesis_path(fewer, "val", 2).exists()
 
 

@@ -27,7 +27,6 @@ from augenmerk.report.charts import move_apart
 from augenmerk.study.result import (
     BeamRepair,
     BeamRow,
-    ComparisonResult,
     Curve,
     CurvePoint,
     DataSum,
@@ -43,6 +42,7 @@ from augenmerk.study.result import (
     Summary,
     VariantResult,
 )
+from tests.test_study_compare import FOUND
 
 NASTY = "<b>&_lr=1e-3|x"
 
@@ -77,24 +77,16 @@ def make_result() -> StudyResult:
         beams=(1, 5),
         variants=tuple(variant(name, float(place)) for place, name in enumerate(names)),
         comparisons=(
-            ComparisonResult(
+            replace(
+                FOUND,
                 variant=NASTY,
-                against="mean",
-                measure="bleu",
-                split="test",
-                beam=1,
-                sentences=100,
                 seeds=(SeedComparison(1, 1.25, 0.04),),
                 difference=1.25,
                 interval=(-0.5, 3.0),
                 interval_covers="sentences",
-                degrees_of_freedom=99.0,
                 seed_deviation=None,
-                sentence_deviation=0.9,
                 p=0.04,
                 p_corrected=0.0456,
-                trials=10_000,
-                resamples=2_000,
                 in_words="One <em>is</em> 1.2 BLEU above the other.",
             ),
         ),
@@ -130,7 +122,7 @@ def make_result() -> StudyResult:
             signatures={"BLEU": "nrefs:1|case:lc"},
             padding=PaddingCheck(2, 32, 0, 1e-6, "All 64 translations are the same."),
         ),
-        published=(Published("mean", "bleu", 29.6, 0.093),),
+        published=(Published(variant="mean", measure="bleu", mean=29.6, variance=0.093),),
         published_source="published by others, elsewhere",
         remarks=("1 run & more to come.",),
     )

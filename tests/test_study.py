@@ -30,18 +30,19 @@ from augenmerk.evaluate import hypothesis_path
 from augenmerk.scores import score_texts
 from augenmerk.significance import estimate_mean
 from augenmerk.study.collect import collect
-from augenmerk.study.executor import INTERRUPTED, Event, Job, least_loaded, list_devices
 from augenmerk.study.plan import Study, read_study
 from augenmerk.study.result import StudyResult
 from augenmerk.study.running import (
     RunStatus,
     StudyInterrupted,
+    least_loaded,
+    list_devices,
     refuse_changes,
     run_jobs,
     run_study,
     threads_each,
 )
-from augenmerk.study.worker import execute
+from augenmerk.study.worker import INTERRUPTED, Event, Job, execute
 from augenmerk.train import TrainingData, start, train
 from tests.silent import Silent
 
@@ -414,6 +415,7 @@ def test_a_worker_that_nobody_listens_to_saves_and_stops(study: Study, tmp_path:
     planned = study.runs[0]
     config = planned.config.model_dump(exclude_none=True)
     config["train"] |= {"epochs": 100_000}
+    config["data"] |= {"train": "val"}  # the smallest
     job = Job(str(tmp_path / "run"), config, ["test"], [1], [], "cpu")
     worker = subprocess.Popen(
         [sys.executable, "-m", "augenmerk.study.worker", json.dumps(asdict(job))],
@@ -668,6 +670,9 @@ def test_under_one_seed_variants_share_weights_and_order(file: Path, tmp_path: P
     """Trained for real, but at a rate at which nothing moves: the weights kept are the initial ones."""
     path = file.with_name("paired.toml")
     text = file.read_text().replace('["mean", "scaled-dot"]', json.dumps(ATTENTIONS))
+    text = text.replace(
+        "[settings.data]", '[settings.data]\ntrain = "test"'
+    )  # the order of 60 pairs is enough
     path.write_text(text.replace("epochs = 6", "epochs = 1\nbleu = false").replace("lr = 0.01", "lr = 1e-20"))
     study = read_study(path)
     shared: dict[int, dict[str, torch.Tensor]] = {}

@@ -19,7 +19,7 @@ from safetensors.torch import load_file
 from augenmerk import AugenmerkError
 from augenmerk.checkpoint import RunDirectory
 from augenmerk.config import RunConfig, TrainConfig
-from augenmerk.evaluate import evaluate_run
+from augenmerk.evaluate import Evaluator, evaluate_run
 from augenmerk.train import learning_rate, start, train
 from augenmerk.translate import load_model
 
@@ -92,7 +92,7 @@ def test_a_run_learns_and_leaves_what_it_promises(tmp_path: Path) -> None:
 def test_the_kept_weights_are_those_that_were_validated(tmp_path: Path) -> None:
     for changes in ({}, {"train__ema": 0.9}, {"model__tie": "target", "model__layers": 2}):
         directory = run_tiny(tmp_path / str(len(changes)) / "-".join(changes), **changes)
-        [row] = evaluate_run(directory, ["val"], CPU)
+        [row] = evaluate_run(Evaluator(directory, CPU), ["val"])
         assert directory.result is not None
         assert row["loss"] == pytest.approx(directory.result["validation_loss"], abs=1e-9)
         assert row["perplexity"] == pytest.approx(directory.result["validation_perplexity"])

@@ -6,6 +6,7 @@ reference is linked to the source word that was attended to most when it was pre
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import repeat
 from pathlib import Path
 from typing import Any
 
@@ -35,26 +36,22 @@ Progress = Callable[[str, int, int], None]
 def measure_alignment(translator: Translator, pairs: Sequence[SentencePair]) -> AlignmentScore:
     """Compares attention with the gold links of the pairs; a model without attention proposes no links."""
     gold = [GoldLinks.of(pair.alignment or ()) for pair in pairs]
-    return compare_links(zip(_shift_all(0, link_references(translator, pairs), pairs), gold, strict=True))
+    return compare_links(zip(link_references(translator, pairs)[0], gold, strict=True))
 
 
 def link_references(
     translator: Translator, pairs: Sequence[SentencePair], threshold: float | None = None
-) -> list[Links]:
+) -> dict[int, list[Links]]:
     """Links the words of references by their largest weight, or by all weights that reach a threshold.
 
-    The end of the reference counts as a word, so that at offset -1 its last word has a link too.
+    Returns the links at each of `OFFSETS`. The end of the reference counts as a word before links are moved,
+    so that at offset -1 its last word has a link too.
     """
     scored = translator.score_all([(pair.source, pair.target) for pair in pairs])
     maps = [translation.attention[:, :-1].tolist() for translation in scored]  # no link to the source's end
-    return [argmax_links(one) if threshold is None else threshold_links(one, threshold) for one in maps]
-
-
-def _shift_all(offset: int, links: Sequence[Links], pairs: Sequence[SentencePair]) -> list[Links]:
-    return [
-        shift_links(ours, offset, len(split_words(pair.target)))
-        for ours, pair in zip(links, pairs, strict=True)
-    ]
+    found = [argmax_links(one) if threshold is None else threshold_links(one, threshold) for one in maps]
+    lengths = [len(split_words(pair.target)) for pair in pairs]
+    return {offset: list(map(shift_links, found, repeat(offset), lengths)) for offset in OFFSETS}
 
 
 @dataclass(frozen=True)
@@ -82,27 +79,21 @@ class Agreement:
         pairs = [pair for pair, links in zip(pairs, found, strict=True) if links is not None]
         gold = [links for links in found if links is not None]
         progress("reading references", 0, 1)
-        proposed = self._proposed(translator, pairs)
+        proposed = link_references(translator, pairs, self.threshold)
+        if self.reverse is not None:  # each of the two has the offset over its own target
+            theirs = link_references(self.reverse, [pair.reversed() for pair in pairs], self.threshold)
+            proposed = {at: list(map(intersect_links, ours, theirs[at])) for at, ours in proposed.items()}
         progress("reading references", 1, 1)
-        by_offset = {
-            offset: compare_links(zip(links, gold, strict=True)) for offset, links in proposed.items()
-        }
-        write_lines(folder / f"{split}.attention.align", [format_pharaoh(links) for links in proposed[0]])
+        scores = {at: compare_links(zip(links, gold, strict=True)) for at, links in proposed.items()}
+        write_lines(folder / f"{split}.attention.align", map(format_pharaoh, proposed[0]))
         write_lines(folder / f"{split}.{against}.align", [links.pharaoh for links in gold])
-        return _row(by_offset, against, len(pairs))
-
-    def _proposed(self, translator: Translator, pairs: Sequence[SentencePair]) -> dict[int, list[Links]]:
-        """Returns the links at each offset; two translators each have the offset over their own target."""
-        ours = link_references(translator, pairs, self.threshold)
-        proposed = {offset: _shift_all(offset, ours, pairs) for offset in OFFSETS}
-        if self.reverse is not None:
-            reversed_pairs = [pair.reversed() for pair in pairs]
-            theirs = link_references(self.reverse, reversed_pairs, self.threshold)
-            for offset, links in proposed.items():
-                proposed[offset] = list(
-                    map(intersect_links, links, _shift_all(offset, theirs, reversed_pairs))
-                )
-        return proposed
+        row: dict[str, Any] = {"against": against, "sentences": len(pairs)}
+        if not scores[0].proposed:
+            return {"aer": None, "alignment": row}
+        row |= {name: getattr(scores[0], name) for name in ("precision", "recall", "f1")}
+        row["best_offset"] = best_offset(scores)
+        row["aer_by_offset"] = {str(offset): score.error for offset, score in scores.items()}
+        return {"aer": scores[0].error, "alignment": row}
 
     def _gold_links(
         self, split: str, pairs: Sequence[SentencePair], progress: Progress
@@ -110,33 +101,13 @@ class Agreement:
         """Returns "gold" or "silver" and the links to compare with; None for a pair that has none."""
         if self.gold is not None:
             return "gold", [*read_gold(self.gold, split, pairs)]
-        if any(pair.alignment is not None for pair in pairs):
-            return "gold", [
-                None if pair.alignment is None else GoldLinks.of(pair.alignment) for pair in pairs
-            ]
+        known = [pair.alignment for pair in pairs]
+        if any(links is not None for links in known):
+            return "gold", [None if links is None else GoldLinks.of(links) for links in known]
         from augenmerk.silver import silver_links
 
         train = [] if split == "train" or "train" not in self.bitext.splits else list(self.bitext["train"])
-        found = silver_links(train, pairs, progress=progress)
-        return "silver", [GoldLinks.of(links) for links in found]
-
-
-def _row(by_offset: dict[int, AlignmentScore], against: str, sentences: int) -> dict[str, Any]:
-    score = by_offset[0]
-    if not score.proposed:
-        return {"aer": None, "alignment": {"against": against, "sentences": sentences}}
-    return {
-        "aer": score.error,
-        "alignment": {
-            "against": against,
-            "sentences": sentences,
-            "precision": score.precision,
-            "recall": score.recall,
-            "f1": score.f1,
-            "best_offset": best_offset(by_offset),
-            "aer_by_offset": {str(offset): at.error for offset, at in by_offset.items()},
-        },
-    }
+        return "silver", [*map(GoldLinks.of, silver_links(train, pairs, progress=progress))]
 
 
 def read_gold(path: Path, split: str, pairs: Sequence[SentencePair]) -> list[GoldLinks]:

@@ -20,8 +20,7 @@ from augenmerk.bitext import Links
 from augenmerk.errors import AugenmerkError
 
 OFFSETS = (-1, 0, 1)
-THRESHOLD = 0.4
-"""The default weight from which on words are linked: from 0.3 to 0.5 the error hardly changes."""
+THRESHOLD = 0.4  # the default weight from which on words are linked: from 0.3 to 0.5 the error hardly changes
 
 _LINK = re.compile(r"(\d+)([-?p])(\d+)", re.ASCII)
 
@@ -33,13 +32,10 @@ def over_words(weights: Tensor, target_word_of: Sequence[int], source_word_of: S
     beyond the given words (the end of a sentence, padding) are left out."""
     rows, columns = (torch.tensor(word_of, dtype=torch.int64) for word_of in (target_word_of, source_word_of))
     weights = weights[: len(rows), : len(columns)]
-    by_source = weights.new_zeros(len(rows), _count(source_word_of)).index_add(1, columns, weights)
-    by_both = weights.new_zeros(_count(target_word_of), by_source.shape[1]).index_add(0, rows, by_source)
+    targets, sources = (max(word_of, default=-1) + 1 for word_of in (target_word_of, source_word_of))
+    by_source = weights.new_zeros(len(rows), sources).index_add(1, columns, weights)
+    by_both = weights.new_zeros(targets, sources).index_add(0, rows, by_source)
     return by_both / torch.bincount(rows)[:, None] if len(rows) else by_both
-
-
-def _count(word_of: Sequence[int]) -> int:
-    return max(word_of) + 1 if word_of else 0
 
 
 # From attention to links
@@ -47,20 +43,15 @@ def _count(word_of: Sequence[int]) -> int:
 
 def argmax_links(attention: Sequence[Sequence[float]]) -> Links:
     """Links each target word (a row) to the source word (a column) it attends to most, if to any."""
-    return tuple(
-        sorted((max(range(len(row)), key=row.__getitem__), j) for j, row in enumerate(attention) if any(row))
-    )
+    return tuple(sorted((row.index(max(row)), j) for j, row in enumerate(attention) if any(row)))
 
 
 def threshold_links(attention: Sequence[Sequence[float]], threshold: float = THRESHOLD) -> Links:
     """Links each target word to every source word that has at least this weight."""
     if not 0 < threshold <= 1:
         raise AugenmerkError(f"A threshold of {threshold} is impossible: a weight is between 0 and 1.")
-    return tuple(
-        sorted(
-            (i, j) for j, row in enumerate(attention) for i, weight in enumerate(row) if weight >= threshold
-        )
-    )
+    weights = ((i, j, weight) for j, row in enumerate(attention) for i, weight in enumerate(row))
+    return tuple(sorted((i, j) for i, j, weight in weights if weight >= threshold))
 
 
 def intersect_links(links: Links, reverse_links: Links) -> Links:
@@ -100,14 +91,13 @@ def format_pharaoh(links: Iterable[tuple[int, int]]) -> str:
 
 def parse_pharaoh(line: str) -> GoldLinks:
     """Returns the links of a line; raises ValueError if it cannot be read."""
-    sure: list[tuple[int, int]] = []
-    possible: list[tuple[int, int]] = []
+    links: dict[bool, list[tuple[int, int]]] = {True: [], False: []}
     for part in line.split():
         found = _LINK.fullmatch(part)
         if found is None:
             raise ValueError(f"'{part}' is not a link such as 0-1 (sure) or 0?1 (possible)")
-        (sure if found[2] == "-" else possible).append((int(found[1]), int(found[3])))
-    return GoldLinks.of(sure, possible)
+        links[found[2] == "-"].append((int(found[1]), int(found[3])))
+    return GoldLinks.of(links[True], links[False])
 
 
 # Scores

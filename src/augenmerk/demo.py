@@ -11,7 +11,7 @@ from augenmerk.agreement import measure_alignment
 from augenmerk.bitext import open_data
 from augenmerk.checkpoint import RunDirectory
 from augenmerk.config import AttentionName, RunConfig
-from augenmerk.evaluate import evaluate_run
+from augenmerk.evaluate import Evaluator, evaluate_run
 from augenmerk.train import Reporter, start, train
 from augenmerk.translate import load
 
@@ -68,7 +68,7 @@ def run_demo(
             with reporter(config) as shown:
                 train(run, device, shown)
         announce(f"evaluating '{attention}'")
-        greedy, beam = evaluate_run(run, ["test"], device, beams=[1, 5])
+        greedy, beam = evaluate_run(Evaluator(run, device), ["test"], [1, 5])
         pairs = list(open_data(config.data)["test"])
         alignment = measure_alignment(load(run.path, device), pairs)
         assert run.result is not None

@@ -11,7 +11,10 @@ Precision = Literal["auto", "fp32", "bf16"]
 
 
 def choose_device(name: str) -> torch.device:
-    """Returns the device called `name`; "auto" is the GPU if there is one, otherwise the CPU."""
+    """Returns the device called `name`; "auto" is the GPU if there is one, otherwise the CPU.
+
+    A GPU that is named by its number becomes the current device of the process.
+    """
     if name == "auto":
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
     try:
@@ -26,6 +29,8 @@ def choose_device(name: str) -> torch.device:
         )
     if device.type not in ("cpu", "cuda"):
         raise AugenmerkError(f"'{name}' is not supported: expected auto, cpu or cuda.")
+    if device.index is not None and device.type == "cuda":
+        torch.cuda.set_device(device)  # CUDA graphs and new streams belong to the current device
     return device
 
 

@@ -110,30 +110,6 @@ def sentence_losses(
     return sums.cpu(), torch.from_numpy(data.target.lengths + 1)
 
 
-def evaluate_run(
-    run: RunDirectory,
-    splits: Sequence[str],
-    device: torch.device,
-    *,
-    beams: Sequence[int] = (),
-    ensemble: Sequence[RunDirectory] = (),
-    mbr: bool = False,
-    ter: bool = False,
-    alignment: Agreement | None = None,
-    on_progress: ProgressCallback = ignore_progress,
-) -> list[dict[str, Any]]:
-    """Returns a row of scores for each split (default: validation) and beam (default: the run's own).
-
-    The run keeps the rows in its scores.json, its translations in `hypotheses`, and links in `alignments` if
-    they are asked for. The rows of an ensemble or of MBR say so, and are kept apart in other_scores.json.
-    """
-    evaluator = Evaluator(
-        run, device, ensemble=ensemble, mbr=mbr, ter=ter, alignment=alignment, on_progress=on_progress
-    )
-    with evaluator.translator:
-        return [evaluation.row for evaluation in evaluator.evaluate(evaluator.read(splits), beams)]
-
-
 @dataclass(frozen=True)
 class Evaluation:
     """One split translated with one beam: its row of scores, the translations and the references."""
@@ -160,19 +136,19 @@ class Evaluator:
         self.run = run
         self.translator = Translator.from_runs([run, *ensemble], device)
         self._mbr = mbr
-        self._how = {  # what a row says if it is not about one run by search
+        self.how = {  # what a row says if it is not about one run by search
             **({"ensemble": [str(other.path) for other in ensemble]} if ensemble else {}),
             **({"mbr": True} if mbr else {}),
         }
         self._ter = ter
         self._alignment = alignment
-        self._on_progress = on_progress
+        self.on_progress = on_progress
         self._losses: dict[str, tuple[Tensor, Tensor]] = {}
 
     @property
     def name(self) -> str:
         """What is evaluated, for people."""
-        return describe_row(self.run, self._how)
+        return describe_row(self.run, self.how)
 
     @cached_property
     def bitext(self) -> Bitext:
@@ -230,7 +206,7 @@ class Evaluator:
                 row = {
                     "split": split,
                     "beam": search["beam"],
-                    **self._how,
+                    **self.how,
                     **score_texts(hypotheses, references, ter=self._ter),
                     **({"model_score": sum(model_scores) / len(model_scores)} if model_scores else {}),
                     "loss": loss.mean,
@@ -250,13 +226,25 @@ class Evaluator:
         return found
 
     def _report_progress(self, what: str, total: int, done: int) -> None:
-        self._on_progress(what, done, total)
+        self.on_progress(what, done, total)
 
     def _measure_alignment(self, split: str, pairs: Sequence[SentencePair]) -> dict[str, Any]:
         if self._alignment is None:
             return {}
         folder = self.run.path / "alignments"
-        return self._alignment.measure(self.translator, split, pairs, folder, self._on_progress)
+        return self._alignment.measure(self.translator, split, pairs, folder, self.on_progress)
+
+
+def evaluate_run(
+    evaluator: Evaluator, splits: Sequence[str], beams: Sequence[int] = ()
+) -> list[dict[str, Any]]:
+    """Returns a row of scores for each split (default: validation) and beam (default: the run's own).
+
+    The run keeps the rows in its scores.json, its translations in `hypotheses`, and links in `alignments` if
+    they are asked for. The rows of an ensemble or of MBR say so, and are kept apart in other_scores.json.
+    """
+    with evaluator.translator:
+        return [evaluation.row for evaluation in evaluator.evaluate(evaluator.read(splits), beams)]
 
 
 def hypothesis_path(

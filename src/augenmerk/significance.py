@@ -25,38 +25,21 @@ pair of runs there is no v1, and the interval speaks of sentences alone.
 import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
-from augenmerk.agreement import Agreement
 from augenmerk.bitext import SentencePair
-from augenmerk.checkpoint import RunDirectory
 from augenmerk.errors import AugenmerkError
-from augenmerk.evaluate import Evaluator, ProgressCallback, ignore_progress
-from augenmerk.scores import (
-    Counts,
-    Score,
-    bleu_from_counts,
-    chrf_from_counts,
-    count_bleu,
-    count_chrf,
-)
+from augenmerk.evaluate import Evaluator
+from augenmerk.scores import Counts, Score, bleu_from_counts, chrf_from_counts, count_bleu, count_chrf
 
-TRIALS = 10_000
-"""Trials of approximate randomisation."""
-RESAMPLES = 2_000
-"""Resamples of the bootstrap."""
-SEED = 12345
-"""Also the default of sacrebleu."""
-ALPHA = 0.05
-"""From this p on, a difference may be chance."""
-CONFIDENCE = 0.95
-_BATCH = 1_000
-"""Samples that are drawn and scored at once."""
+TRIALS = 10_000  # of approximate randomisation
+RESAMPLES = 2_000  # of the bootstrap
+SEED = 12345  # also the default of sacrebleu
+ALPHA = 0.05  # from this p on, a difference may be chance
+_BATCH = 1_000  # samples that are drawn and scored at once
 
 
 # A few numbers over seeds
@@ -86,18 +69,15 @@ def t_quantile(degrees_of_freedom: float) -> float:
     """Returns how many standard errors half of a 95% interval is wide."""
     from scipy.stats import t
 
-    return float(t.ppf((1 + CONFIDENCE) / 2, degrees_of_freedom))
+    return float(t.ppf(0.975, degrees_of_freedom))
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
     """Returns each p corrected for testing all of them (Holm 1979), in the same order."""
-    order = sorted(range(len(p_values)), key=p_values.__getitem__)
-    corrected = [0.0] * len(p_values)
-    highest = 0.0
-    for rank, index in enumerate(order):
-        highest = max(highest, min(1.0, (len(p_values) - rank) * p_values[index]))
-        corrected[index] = highest
-    return corrected
+    p = np.array(p_values, dtype=np.float64)
+    order = p.argsort()
+    p[order] = np.maximum.accumulate(p[order] * np.arange(len(p), 0, -1)).clip(max=1)
+    return [float(each) for each in p]
 
 
 # Two systems on the same sentences
@@ -142,12 +122,9 @@ def p_value(samples: NDArray[np.float64], observed: float) -> float:
 class PairedComparison:
     """The difference between two systems over one or more pairs of runs, ours minus theirs."""
 
-    differences: tuple[float, ...]
-    """Of each pair of runs."""
-    difference: float
-    """Their mean."""
-    p_values: tuple[float, ...]
-    """Of each pair of runs."""
+    differences: tuple[float, ...]  # of each pair of runs
+    difference: float  # their mean
+    p_values: tuple[float, ...]  # of each pair of runs
     p: float
     interval: tuple[float, float]
     degrees_of_freedom: float
@@ -191,15 +168,12 @@ def _degrees_of_freedom(*parts: tuple[float, int]) -> float:
     return total**2 / weight if weight else 1.0
 
 
-# In words
-
-
-def amount_in_words(difference: float) -> str:
-    return f"{abs(difference):.1f}" if abs(difference) >= 0.05 else "less than 0.1"
-
-
-def side_in_words(difference: float) -> str:
-    return "above" if difference > 0 else "below"
+def difference_in_words(difference: float, metric: str) -> str:
+    """Returns a difference such as "0.3 BLEU above" or, if the metric is the loss, "0.312 below"."""
+    side = "above" if difference > 0 else "below"
+    if metric == "loss":
+        return f"{abs(difference):.3f} {side}"
+    return f"{f'{abs(difference):.1f}' if abs(difference) >= 0.05 else 'less than 0.1'} {metric} {side}"
 
 
 # One run against another: `augenmerk evaluate --baseline`
@@ -228,9 +202,9 @@ class Comparison:
             return f"{name} and {baseline} have the same {self.metric}."
         doubt = ", which may be chance" if max(self.p_randomisation, self.p_bootstrap) >= ALPHA else ""
         return (
-            f"{name} is {amount_in_words(self.difference)} {self.metric} {side_in_words(self.difference)} "
-            f"{baseline}{doubt} (p = {self.p_randomisation:.2g} by approximate randomisation, "
-            f"{self.p_bootstrap:.2g} by paired bootstrap)."
+            f"{name} is {difference_in_words(self.difference, self.metric)} {baseline}{doubt} "
+            f"(p = {self.p_randomisation:.2g} by approximate randomisation, {self.p_bootstrap:.2g} by paired "
+            f"bootstrap)."
         )
 
 
@@ -276,59 +250,43 @@ def _resampled_interval(scores: NDArray[np.float64]) -> tuple[float, float]:
 
 
 def compare_runs(
-    run: RunDirectory,
-    baseline: RunDirectory,
-    splits: Sequence[str],
-    device: torch.device,
-    *,
-    beams: Sequence[int] = (),
-    ensemble: Sequence[RunDirectory] = (),
-    mbr: bool = False,
-    ter: bool = False,
-    alignment: Agreement | None = None,
-    on_progress: ProgressCallback = ignore_progress,
+    ours: Evaluator, theirs: Evaluator, splits: Sequence[str], beams: Sequence[int] = ()
 ) -> list[dict[str, Any]]:
-    """Returns the rows of `evaluate_run`, each with the paired tests under "baseline"; both runs keep theirs.
+    """Returns the rows of `ours`, each with the paired tests under "baseline"; both runs keep their rows.
 
-    The baseline is evaluated alone and by search, so a run can be compared with itself to see what an
-    ensemble or MBR is worth. Both are tested on the same sentences; settings and training data may differ.
+    A run can be compared with itself to see what an ensemble or MBR is worth. Both runs are tested on the
+    same sentences; settings and training data may differ.
     """
-    if run.path.resolve() == baseline.path.resolve() and not ensemble and not mbr:
+    run, baseline = ours.run, theirs.run
+    if run.path.resolve() == baseline.path.resolve() and ours.how == theirs.how:
         raise AugenmerkError(f"{run.path} cannot be compared with itself; name another run.")
-    ours = Evaluator(
-        run, device, ensemble=ensemble, mbr=mbr, ter=ter, alignment=alignment, on_progress=on_progress
-    )
-    theirs = Evaluator(baseline, device, ter=ter, alignment=alignment, on_progress=on_progress)
     pairs = ours.read(splits)
     for split, their_pairs in theirs.read(list(pairs)).items():
-        _refuse_other_sentences(split, pairs[split], their_pairs, run.path, baseline.path)
+        if problem := _describe_other_sentences(pairs[split], their_pairs):
+            raise AugenmerkError(
+                f"{run.path} and {baseline.path} cannot be compared on '{split}': {problem}; "
+                f"paired tests need runs that are tested on the same sentences."
+            )
     beams = beams or [run.config.search.beam]
     rows = []
-    for our, their in zip(ours.evaluate(pairs, beams), theirs.evaluate(pairs, beams), strict=True):
+    with ours.translator, theirs.translator:
+        evaluations = zip(ours.evaluate(pairs, beams), theirs.evaluate(pairs, beams), strict=True)
+    for our, their in evaluations:
         what = f"paired tests: {our.row['split']}, beam {our.row['beam']}"
-        on_progress(what, 0, 1)
-        found = {}
+        ours.on_progress(what, 0, 1)
+        found: dict[str, Any] = {"run": str(baseline.path)}
         for name, comparison in compare_texts(our.hypotheses, their.hypotheses, our.references).items():
             words = comparison.in_words(ours.name, theirs.name)
-            signature = our.row[f"{name}_signature"]
-            found[name] = {**asdict(comparison), "signature": signature, "in_words": words}
-        on_progress(what, 1, 1)
-        rows.append({**our.row, "baseline": {"run": str(baseline.path), **found}})
+            found[name] = {**asdict(comparison), "signature": our.row[f"{name}_signature"], "in_words": words}
+        ours.on_progress(what, 1, 1)
+        rows.append({**our.row, "baseline": found})
     return rows
 
 
-def _refuse_other_sentences(
-    split: str, ours: Sequence[SentencePair], theirs: Sequence[SentencePair], run: Path, baseline: Path
-) -> None:
+def _describe_other_sentences(ours: Sequence[SentencePair], theirs: Sequence[SentencePair]) -> str | None:
     if len(ours) != len(theirs):
-        why = f"it has {len(ours):,} sentences in the one and {len(theirs):,} in the other"
-    else:
-        texts = [[(pair.source, pair.target) for pair in pairs] for pairs in (ours, theirs)]
-        if texts[0] == texts[1]:
-            return
-        number = next(i for i, (our, their) in enumerate(zip(*texts, strict=True), 1) if our != their)
-        why = f"sentence {number} is not the same in both"
-    raise AugenmerkError(
-        f"{run} and {baseline} cannot be compared on '{split}': {why}; "
-        f"paired tests need runs that are tested on the same sentences."
-    )
+        return f"it has {len(ours):,} sentences in the one and {len(theirs):,} in the other"
+    for number, (our, their) in enumerate(zip(ours, theirs, strict=True), 1):
+        if (our.source, our.target) != (their.source, their.target):
+            return f"sentence {number} is not the same in both"
+    return None

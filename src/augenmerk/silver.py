@@ -26,8 +26,7 @@ from augenmerk.words import split_words
 
 ITERATIONS = 5
 HEURISTIC = "GROW_DIAG_FINAL_AND"
-LONGEST = 200
-"""Words of a sentence: the aligner does not learn from longer ones, but aligns them."""
+LONGEST = 200  # words of a sentence: the aligner does not learn from longer ones, but aligns them
 
 Progress = Callable[[str, int, int], None]
 Words = list[list[str]]
@@ -41,31 +40,28 @@ def silver_links(
     cache: Path | None = None,
 ) -> list[Links]:
     """Returns the links of each of `pairs`, learnt from them and from `train`, or from the cache."""
-    thot = _import_thot()
+    try:
+        from thot import alignment as thot
+    except ImportError:
+        raise AugenmerkError(
+            "Links for a bitext that has none come from a word aligner that is not installed: "
+            "pip install 'augenmerk[align]'."
+        ) from None
     sources = [_lowercase_words(pair.source) for pair in (*train, *pairs)]
     targets = [_lowercase_words(pair.target) for pair in (*train, *pairs)]
     folder = cache if cache is not None else user_cache_path("augenmerk") / "silver"
     path = folder / f"{_checksum(sources, targets, len(pairs))}.json"
-    kept = _read_cache(path, len(pairs))
-    if kept is not None:
-        return kept
+    with suppress(OSError, ValueError, TypeError):  # the file is absent or damaged
+        read = json.loads(path.read_text(encoding="utf-8"))
+        kept = [tuple((int(i), int(j)) for i, j in sentence) for sentence in read]
+        if len(kept) == len(pairs):
+            return kept
     links = _align(thot, sources, targets, len(pairs), progress)
     # If the cache cannot be written, the next call aligns again.
     with suppress(OSError, AugenmerkError):
         folder.mkdir(parents=True, exist_ok=True)
         atomic_write(path, [json.dumps(links).encode()])
     return links
-
-
-def _import_thot() -> Any:
-    try:
-        from thot import alignment
-    except ImportError:
-        raise AugenmerkError(
-            "Links for a bitext that has none come from a word aligner that is not installed: "
-            "pip install 'augenmerk[align]'."
-        ) from None
-    return alignment
 
 
 def _lowercase_words(sentence: str) -> list[str]:
@@ -75,32 +71,27 @@ def _lowercase_words(sentence: str) -> list[str]:
 def _align(thot: Any, sources: Words, targets: Words, last: int, progress: Progress) -> list[Links]:
     """Trains on all sentences and returns the links of the last so many."""
     what, steps = "aligning words", 2 * (ITERATIONS + 1)
-    done = 0
     models = []
-    for here, there in ((sources, targets), (targets, sources)):
+    for done, (here, there) in ((0, (sources, targets)), (ITERATIONS + 1, (targets, sources))):
         model = thot.FastAlignModel()
         for one, other in zip(here, there, strict=True):
             if 0 < len(one) <= LONGEST and 0 < len(other) <= LONGEST:
                 model.add_sentence_pair(one, other)
         progress(what, done, steps)
         model.start_training()
-        for _ in range(ITERATIONS):
+        for iteration in range(1, ITERATIONS + 1):
             model.train()
-            done += 1
-            progress(what, done, steps)
+            progress(what, done + iteration, steps)
         model.end_training()
-        done += 1
         models.append(model)
     aligner = thot.SymmetrizedAligner(*models)
     aligner.heuristic = getattr(thot.SymmetrizationHeuristic, HEURISTIC)
     first = len(sources) - last
     # An empty sentence has no links.
     nonempty = [place for place in range(first, len(sources)) if sources[place] and targets[place]]
-    found = aligner.get_best_alignments(
-        [sources[place] for place in nonempty], [targets[place] for place in nonempty]
-    )
+    texts = ([side[place] for place in nonempty] for side in (sources, targets))
     links: list[Links] = [()] * last
-    for place, (_, matrix) in zip(nonempty, found, strict=True):
+    for place, (_, matrix) in zip(nonempty, aligner.get_best_alignments(*texts), strict=True):
         rows, columns = matrix.to_numpy().nonzero()
         links[place - first] = tuple(zip(rows.tolist(), columns.tolist(), strict=True))
     progress(what, steps, steps)
@@ -115,13 +106,3 @@ def _checksum(sources: Words, targets: Words, last: int) -> str:
     for words in (*sources, *targets):
         digest.update(" ".join(words).encode(errors="surrogatepass") + b"\n")
     return digest.hexdigest()
-
-
-def _read_cache(path: Path, count: int) -> list[Links] | None:
-    """Returns the links, or None if the file is absent or damaged."""
-    try:
-        read = json.loads(path.read_text(encoding="utf-8"))
-        links = [tuple((int(i), int(j)) for i, j in sentence) for sentence in read]
-    except (OSError, ValueError, TypeError):
-        return None
-    return links if len(links) == count else None

@@ -1,5 +1,6 @@
 """Measurements of the machine: the rate of matrix products, seconds, and peak memory."""
 
+import re
 import resource
 import time
 from collections.abc import Callable
@@ -38,18 +39,13 @@ class PeakMemory:
         self._device = device
         if device.type == "cuda":
             torch.cuda.reset_peak_memory_stats(device)
-        elif _CLEAR.exists():
-            _CLEAR.write_text("5")  # sets the high-water mark of the process to where it is now
+        elif Path("/proc/self/clear_refs").exists():
+            Path("/proc/self/clear_refs").write_text("5")  # resets the high-water mark of the process
 
     def mib(self) -> float:
         if self._device.type == "cuda":
             return torch.cuda.max_memory_allocated(self._device) / 2**20
-        if _STATUS.exists():
-            for line in _STATUS.read_text().splitlines():
-                if line.startswith("VmHWM:"):
-                    return int(line.split()[1]) / 1024
+        status = Path("/proc/self/status")
+        if status.exists() and (found := re.search(r"VmHWM:\s*(\d+)", status.read_text())):
+            return int(found[1]) / 1024
         return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-
-
-_CLEAR = Path("/proc/self/clear_refs")
-_STATUS = Path("/proc/self/status")

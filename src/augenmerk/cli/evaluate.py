@@ -102,7 +102,7 @@ def evaluate(
     """Measure a trained run: BLEU, chrF, loss and perplexity."""
     from augenmerk.checkpoint import RunDirectory
     from augenmerk.device import choose_device
-    from augenmerk.evaluate import evaluate_run
+    from augenmerk.evaluate import Evaluator, evaluate_run
     from augenmerk.significance import compare_runs
 
     load_mechanisms(attention)
@@ -118,7 +118,7 @@ def evaluate(
     chosen_device = choose_device(device)
     directory = _copy_shipped(splits, data) if run is None else _open_run(run, data)
     others = [RunDirectory.open(path) for path in ensemble or []]
-    measure = evaluate_run if baseline is None else partial(compare_runs, baseline=_open_run(baseline, data))
+    other = None if baseline is None else _open_run(baseline, data)
     agreement = None
     if alignment:
         reverse = None if reverse_run is None else _open_run(reverse_run, data)
@@ -126,17 +126,14 @@ def evaluate(
             directory, gold=gold, reverse=reverse, threshold=threshold, device=chosen_device
         )
     with EvaluationDisplay() as display:
-        rows = measure(
-            run=directory,
-            splits=splits,
-            device=chosen_device,
-            beams=beam or [],
-            ensemble=others,
-            mbr=mbr,
-            ter=ter,
-            alignment=agreement,
-            on_progress=display.update,
+        evaluator = partial(
+            Evaluator, device=chosen_device, ter=ter, alignment=agreement, on_progress=display.update
         )
+        ours = evaluator(directory, ensemble=others, mbr=mbr)
+        if other is None:
+            rows = evaluate_run(ours, splits, beam or [])
+        else:
+            rows = compare_runs(ours, evaluator(other), splits, beam or [])
     if json:
         print_json(rows)
     else:

@@ -1,10 +1,10 @@
 """Reads the run directories of a study and computes its `StudyResult`."""
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
 from functools import cached_property
-from itertools import product
+from itertools import product, zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +38,7 @@ from augenmerk.study.result import (
     Provenance,
     RunResult,
     State,
+    StudyHeader,
     StudyResult,
     Summary,
     VariantResult,
@@ -54,15 +55,13 @@ SAME_SCORE = 1e-3
 class FinishedRun:
     """A run that is trained, scored and probed. Each of its files is read once."""
 
+    study: Study
     planned: PlannedRun
     run: RunDirectory
-    _translated: dict[tuple[str, int], TranslatedSplit] = field(default_factory=dict, repr=False)
 
     @cached_property
     def result(self) -> dict[str, Any]:
-        result = self.run.result
-        assert result is not None
-        return result
+        return self.run.result or {}
 
     @cached_property
     def metrics(self) -> list[dict[str, Any]]:
@@ -70,38 +69,46 @@ class FinishedRun:
 
     @cached_property
     def probes(self) -> dict[str, Any]:
-        probes = read_probes(self.run)
-        assert probes is not None
-        return probes
+        return read_probes(self.run) or {}
 
     @cached_property
     def rows(self) -> dict[tuple[str, int], dict[str, Any]]:
         return {(row["split"], row["beam"]): row for row in self.run.read_scores()}
 
-    def losses(self, split: str) -> Counts:
-        """Returns (N, 2): for each sentence the sum over its tokens, and their number."""
-        losses = self.probes["losses"][split]
-        return np.array([losses["sums"], losses["tokens"]], dtype=np.float64).T
+    @cached_property
+    def losses(self) -> dict[str, Counts]:
+        """By split (N, 2): for each sentence the sum over its tokens, and their number."""
+        losses = self.probes["losses"]
+        keys = ("sums", "tokens")
+        return {s: np.array([losses[s][key] for key in keys], np.float64).T for s in self.study.splits}
 
-    def translated(self, split: str, beam: int) -> TranslatedSplit:
-        """Returns the translations with their n-gram counts, which are computed once."""
-        if (split, beam) not in self._translated:
-            self._translated[split, beam] = self._read_translated(split, beam)
-        return self._translated[split, beam]
+    @cached_property
+    def translated(self) -> dict[tuple[str, int], TranslatedSplit]:
+        """The translations by split and beam, with their n-gram counts."""
+        places = product(self.study.splits, self.study.beams)
+        return {place: self._read_translated(*place) for place in places}
+
+    def measure(self, measure: str, split: str | None, beam: int | None) -> Any:
+        """Returns a value, or None where there is none; only some measures depend on a split or a beam."""
+        if split is None:
+            return self.result.get(measure)
+        if measure == "alignment_error":
+            return self.probes[measure][split]
+        return self.rows[split, beam or self.study.beams[0]][measure]
 
     def _read_translated(self, split: str, beam: int) -> TranslatedSplit:
         hypotheses = _read_lines(hypothesis_path(self.run, split, beam))
         counts = count_bleu(hypotheses, _read_lines(reference_path(self.run, split)))
-        row = self.rows[split, beam]
+        row, place = self.rows[split, beam], f"'{split}', beam {beam}"
         if not math.isclose(float(bleu_from_counts(counts.sum(0))), row["bleu"], abs_tol=1e-6):
             raise AugenmerkError(
-                f"{self.run.path}: the hypotheses for '{split}', beam {beam} are not those that were scored."
+                f"{self.run.path}: the hypotheses for {place} are not those that were scored."
             )
         scores = [float(line) for line in _read_lines(model_score_path(self.run, split, beam))]
-        if not len(scores) == len(self.losses(split)) == len(hypotheses):
+        if not len(scores) == len(self.losses[split]) == len(hypotheses):
             raise AugenmerkError(
-                f"{self.run.path}: there are {len(hypotheses)} hypotheses for '{split}', beam {beam}, but "
-                f"{len(scores)} scores and {len(self.losses(split))} losses."
+                f"{self.run.path}: there are {len(hypotheses)} hypotheses for {place}, but {len(scores)} "
+                f"scores and {len(self.losses[split])} losses."
             )
         return TranslatedSplit(row, counts, hypotheses, scores)
 
@@ -116,15 +123,15 @@ def read_finished(study: Study, out: Path, planned: PlannedRun) -> FinishedRun |
     if not (place / "config.toml").exists():
         return None
     try:
-        finished = FinishedRun(planned, RunDirectory.open(place))
-        if not is_complete(finished.run, study.splits, study.beams, study.sentences):
+        finished = FinishedRun(study, planned, RunDirectory.open(place))
+        if not is_complete(finished.run, study):
             return None
         # All that the result takes from a run is computed here for this run alone: so it is this run that is
         # reported as damaged.
-        for split, beam in product(study.splits, study.beams):
-            summarise_beam("", split, beam, [finished.translated(split, beam)])
+        for (split, beam), translated in finished.translated.items():
+            summarise_beam("", split, beam, [translated])
         check(_variant(study, out, planned.variant, [finished], {}))
-        check(_provenance([finished], study.splits))
+        check(_provenance([finished]))
         for example in _examples({"": [finished]}):
             check(example)
     except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
@@ -156,31 +163,24 @@ def collect(
     remarks = _remarks(study, finished)
     comparisons, beam_rows, beam_repairs = [], [], []
     for split in study.splits:
-        counts = {
-            name: {run.planned.seed: run.translated(split, study.beams[0]).counts for run in runs}
-            for name, runs in finished.items()
-        }
-        losses = {
-            name: {run.planned.seed: run.losses(split) for run in runs} for name, runs in finished.items()
-        }
-        for compared, said in (
-            compare_variants(counts, "bleu", split, study.beams[0]),
+        first = study.beams[0]
+        counts, losses = dict[str, dict[int, Counts]](), dict[str, dict[int, Counts]]()
+        for name, runs in finished.items():
+            counts[name] = {run.planned.seed: run.translated[split, first].counts for run in runs}
+            losses[name] = {run.planned.seed: run.losses[split] for run in runs}
+        for found in (
+            compare_variants(counts, "bleu", split, first),
             compare_variants(losses, "loss", split, None),
         ):
-            comparisons += compared
-            remarks += said
+            comparisons += found[0]
+            remarks += found[1]
     if len(study.beams) > 1:
         for name, split in product((name for name, runs in finished.items() if runs), study.splits):
-            by_beam = {beam: [run.translated(split, beam) for run in finished[name]] for beam in study.beams}
+            by_beam = {beam: [run.translated[split, beam] for run in finished[name]] for beam in study.beams}
             beam_rows += [summarise_beam(name, split, beam, by_beam[beam]) for beam in sorted(by_beam)]
             beam_repairs += compare_beams(name, split, by_beam)
     return StudyResult(
-        name=study.name,
-        question=study.question,
-        factors=study.factors,
-        seeds=study.seeds,
-        splits=study.splits,
-        beams=study.beams,
+        **{field.name: getattr(study, field.name) for field in fields(StudyHeader)},
         variants=tuple(
             _variant(study, out, variant, finished[variant.name], problems) for variant in study.variants
         ),
@@ -188,22 +188,19 @@ def collect(
         beam_rows=tuple(beam_rows),
         beam_repairs=tuple(beam_repairs),
         examples=_examples(finished),
-        provenance=_provenance(everything, study.splits) if everything else None,
-        published=study.published,
-        published_source=study.published_source,
+        provenance=_provenance(everything) if everything else None,
         remarks=tuple(dict.fromkeys(remarks)),
     )
 
 
 def _variant(
-    study: Study,
-    out: Path,
-    variant: Variant,
-    finished: Sequence[FinishedRun],
-    problems: Mapping[str, str],
+    study: Study, out: Path, variant: Variant, finished: Sequence[FinishedRun], problems: Mapping[str, str]
 ) -> VariantResult:
     by_seed = {run.planned.seed: run for run in finished}
-    translated = [run.translated(study.splits[0], study.beams[0]) for run in finished]
+    count = len(finished)
+    sample = f"{count} runs: a small sample" if count < FEW_SEEDS else f"{count} runs"
+    if count < 2:
+        sample = "one run: nothing can be said about other seeds" if count else "no run is finished yet"
     return VariantResult(
         name=variant.name,
         settings=variant.settings,
@@ -212,19 +209,11 @@ def _variant(
             _run(planned, out, by_seed.get(planned.seed), problems.get(planned.name))
             for planned in study.runs_of(variant)
         ),
-        summaries=tuple(_summaries(study, by_seed)) if by_seed else (),
+        summaries=tuple(_summaries(study, by_seed)),
         curves=tuple(_curves(finished)),
-        by_length=_by_length(finished[0].probes["source_lengths"], translated) if finished else (),
-        remarks=(_sample(len(finished)),),
+        by_length=tuple(_by_length(finished)) if finished else (),
+        remarks=(sample,),
     )
-
-
-def _sample(count: int) -> str:
-    if not count:
-        return "no run is finished yet"
-    if count == 1:
-        return "one run: nothing can be said about other seeds"
-    return f"{count} runs: a small sample" if count < FEW_SEEDS else f"{count} runs"
 
 
 def _run(planned: PlannedRun, out: Path, done: FinishedRun | None, problem: str | None) -> RunResult:
@@ -233,101 +222,72 @@ def _run(planned: PlannedRun, out: Path, done: FinishedRun | None, problem: str 
         begun = (out / planned.place / "config.toml").exists()
         state: State = "failed" if problem else "unfinished" if begun else "missing"
         return RunResult(planned.seed, place, state, problem)
-    result = done.result
-    return RunResult(
-        planned.seed,
-        place,
-        "finished",
-        epochs=result["epochs"],
-        best_epoch=result["best_epoch"],
-        seconds=result["seconds"],
-        device=result["device"],
-        precision=result["precision"],
-    )
+    keys = ("epochs", "best_epoch", "seconds", "device", "precision")
+    return RunResult(planned.seed, place, "finished", **{key: done.result[key] for key in keys})
 
 
-def _summaries(study: Study, done: Mapping[int, FinishedRun]) -> list[Summary]:
-    """Returns all measures in the order of `MEASURES`, without those that no run has."""
-    found: list[Summary] = []
-
-    def add(measure: str, split: str | None, beam: int | None, values: Mapping[int, Any]) -> None:
-        known = {seed: float(value) for seed, value in values.items() if value is not None}
-        known = {seed: value for seed, value in known.items() if math.isfinite(value)}
-        if known:
-            mean, variance, interval = estimate_mean(list(known.values()))
-            # Times vary more with what else the machine did than with seeds.
-            interval = None if measure == "seconds" else interval
-            found.append(Summary(measure, split, beam, known, mean, variance, interval))
-
-    for measure in ("validation_loss", "validation_perplexity", "seconds"):
-        add(measure, None, None, {seed: each.result.get(measure) for seed, each in done.items()})
-    for split in study.splits:
-        errors = {seed: each.probes["alignment_error"][split] for seed, each in done.items()}
-        add("alignment_error", split, None, errors)
-        for measure in ("loss", "perplexity", "word_perplexity"):
-            first = study.beams[0]  # the same under every beam
-            add(measure, split, None, {seed: each.rows[split, first][measure] for seed, each in done.items()})
-        for beam in study.beams:
-            for measure in ("bleu", "chrf", "length_ratio"):
-                rows = {seed: each.rows[split, beam][measure] for seed, each in done.items()}
-                add(measure, split, beam, rows)
-    order = list(MEASURES)
-    return sorted(found, key=lambda each: order.index(each.measure))
+def _summaries(study: Study, finished: Mapping[int, FinishedRun]) -> Iterator[Summary]:
+    """Yields the measures in the order of `MEASURES`, without those that no run has."""
+    for measure, about in MEASURES.items():
+        splits = study.splits if about.per != "run" else (None,)
+        beams = study.beams if about.per == "beam" else (None,)
+        for split, beam in product(splits, beams):
+            found = {seed: run.measure(measure, split, beam) for seed, run in finished.items()}
+            values = {seed: float(value) for seed, value in found.items() if value is not None}
+            values = {seed: value for seed, value in values.items() if math.isfinite(value)}
+            if values:
+                mean, variance, interval = estimate_mean(list(values.values()))
+                # Times vary more with what else the machine did than with seeds.
+                interval = None if measure == "seconds" else interval
+                yield Summary(measure, split, beam, values, mean, variance, interval)
 
 
-def _curves(finished: Sequence[FinishedRun]) -> list[Curve]:
-    histories = [each.metrics for each in finished]
-    curves = []
+def _curves(finished: Sequence[FinishedRun]) -> Iterator[Curve]:
+    epochs = list(zip_longest(*(run.metrics for run in finished), fillvalue={}))
     for measure in CURVES:
         points = []
-        for epoch in range(max(map(len, histories), default=0)):
-            there = [history[epoch].get(measure) for history in histories if epoch < len(history)]
-            values = [value for value in there if value is not None]
+        for epoch, rows in enumerate(epochs, 1):
+            values = [row[measure] for row in rows if row.get(measure) is not None]
             if values:
-                mean = math.fsum(values) / len(values)
-                points.append(CurvePoint(epoch + 1, len(values), mean, min(values), max(values)))
+                points.append(CurvePoint(epoch, len(values), *_mean_and_range(values)))
         if points:
-            curves.append(Curve(measure, tuple(points)))
-    return curves
+            yield Curve(measure, tuple(points))
 
 
-def _by_length(lengths: Sequence[int], translated: Sequence[TranslatedSplit]) -> tuple[LengthBin, ...]:
-    """Returns BLEU in bins of about equally many sentences; a length is never in two bins."""
-    words = np.array(lengths)
-    cuts = sorted({int(cut) for cut in np.quantile(words, np.arange(1, LENGTH_BINS + 1) / LENGTH_BINS)})
-    bins, shortest = [], int(words.min())
-    for longest in cuts:
+def _by_length(finished: Sequence[FinishedRun]) -> Iterator[LengthBin]:
+    """Yields BLEU in bins of about equally many sentences; a length is never in two bins."""
+    first, words = finished[0].study, np.array(finished[0].probes["source_lengths"])
+    counts = [run.translated[first.splits[0], first.beams[0]].counts for run in finished]
+    shortest = int(words.min())
+    for longest in np.unique(np.quantile(words, np.arange(1, LENGTH_BINS + 1) / LENGTH_BINS).astype(int)):
         those = (words >= shortest) & (words <= longest)
         if those.any():
-            bleu = [float(bleu_from_counts(each.counts[those].sum(0))) for each in translated]
-            mean = math.fsum(bleu) / len(bleu)
-            bins.append(LengthBin(shortest, longest, int(those.sum()), mean, min(bleu), max(bleu)))
-        shortest = longest + 1
-    return tuple(bins)
+            bleu = [float(bleu_from_counts(each[those].sum(0))) for each in counts]
+            yield LengthBin(shortest, int(longest), int(those.sum()), *_mean_and_range(bleu))
+        shortest = int(longest) + 1
+
+
+def _mean_and_range(values: Sequence[float]) -> tuple[float, float, float]:
+    return math.fsum(values) / len(values), min(values), max(values)
 
 
 def _examples(finished: Mapping[str, Sequence[FinishedRun]]) -> tuple[Example, ...]:
     """Returns the examples with the attention of the first finished run of each variant."""
-    first = [some[0] for some in finished.values() if some]
-    if not first:
-        return ()
+    first = [runs[0].planned for runs in finished.values() if runs]
     examples = []
-    for number, example in enumerate(first[0].probes["examples"]):
-        maps = []
-        for each in first:
-            shown = each.probes["examples"][number]
-            weights = tuple(tuple(row) for row in shown["attention"])
-            maps.append(
-                ExampleMap(
-                    each.planned.variant.name,
-                    each.planned.seed,
-                    shown["translation"],
-                    tuple(shown["target_words"]),
-                    weights,
-                )
+    for shown in zip(*(runs[0].probes["examples"] for runs in finished.values() if runs), strict=False):
+        maps = tuple(
+            ExampleMap(
+                planned.variant.name,
+                planned.seed,
+                example["translation"],
+                tuple(example["target_words"]),
+                tuple(map(tuple, example["attention"])),
             )
-        source, words = example["source"], tuple(example["source_words"])
-        examples.append(Example(source, words, example["reference"], tuple(maps)))
+            for planned, example in zip(first, shown, strict=True)
+        )
+        source, words, reference = (shown[0][key] for key in ("source", "source_words", "reference"))
+        examples.append(Example(source, tuple(words), reference, maps))
     return tuple(examples)
 
 
@@ -352,7 +312,7 @@ def _remarks(study: Study, finished: Mapping[str, Sequence[FinishedRun]]) -> lis
     return remarks
 
 
-def _provenance(runs: Sequence[FinishedRun], splits: Sequence[str]) -> Provenance:
+def _provenance(runs: Sequence[FinishedRun]) -> Provenance:
     """Returns where the figures come from, and remarks on what is not the same in all runs."""
     first, probes = runs[0], [run.probes for run in runs]
     remarks = []
@@ -364,10 +324,7 @@ def _provenance(runs: Sequence[FinishedRun], splits: Sequence[str]) -> Provenanc
             remarks.append(
                 f"{name} is {version} in the first run, but {', '.join(sorted(others))} in others."
             )
-    signatures: dict[str, str] = {}
-    for (split, _), row in first.rows.items():
-        if split in splits:
-            signatures |= {"BLEU": row["bleu_signature"], "chrF": row["chrf_signature"]}
+    row = first.rows[first.study.splits[0], first.study.beams[0]]
     return Provenance(
         config=first.run.config.to_toml(),
         bitext=first.run.config.data.bitext,
@@ -375,7 +332,7 @@ def _provenance(runs: Sequence[FinishedRun], splits: Sequence[str]) -> Provenanc
         software=dict(first.probes["software"]),
         hardware=tuple(dict.fromkeys(probe["hardware"] for probe in probes)),
         seconds=math.fsum(run.result["seconds"] for run in runs),
-        signatures=signatures,
+        signatures={"BLEU": row["bleu_signature"], "chrF": row["chrf_signature"]},
         padding=_padding([probe["padding"] for probe in probes]),
         remarks=tuple(remarks),
     )

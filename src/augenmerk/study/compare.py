@@ -3,33 +3,22 @@
 `augenmerk.significance` says how the numbers are computed.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from itertools import combinations
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 
 from augenmerk.scores import Counts, bleu_from_counts, ratio_from_counts
-from augenmerk.significance import (
-    ALPHA,
-    RESAMPLES,
-    TRIALS,
-    amount_in_words,
-    compare_paired,
-    holm,
-    side_in_words,
-)
-from augenmerk.study.result import BeamRepair, BeamRow, ComparisonResult, Interval, SeedComparison
+from augenmerk.significance import ALPHA, RESAMPLES, TRIALS, compare_paired, difference_in_words, holm
+from augenmerk.study.result import BeamRepair, BeamRow, ComparisonResult, SeedComparison
 
-FEW_SEEDS = 5
-FEW_SENTENCES = 200
-"""Fewer than these are called a small sample."""
-ROUNDING = 1e-4
-"""Model scores closer than this are equal: they were computed in other batches."""
+FEW_SEEDS, FEW_SENTENCES = 5, 200  # fewer than these are called a small sample
+ROUNDING = 1e-4  # model scores closer than this are equal: they were computed in other batches
 
-CountsBySeed = Mapping[int, Counts]
-"""The counts (N, C) of each finished run of a variant."""
+CountsBySeed = Mapping[int, Counts]  # the counts (N, C) of each finished run of a variant
+Found = TypeVar("Found", ComparisonResult, BeamRepair)
 
 
 # Variants
@@ -52,15 +41,14 @@ def compare_variants(
             remarks.append(f"{variant} and {against} cannot be compared: no finished run has the same seed.")
             continue
         if ours.keys() != theirs.keys():
+            both = f"seed{'s' if len(seeds) > 1 else ''} {', '.join(map(str, seeds))}"
             remarks.append(
                 f"{variant} has {count_runs(len(ours))} and {against} {count_runs(len(theirs))}: they are "
-                f"compared on {_list_seeds(seeds)}, which both have."
+                f"compared on {both}, which both have."
             )
-        paired = compare_paired(
-            np.stack([ours[seed] for seed in seeds]),
-            np.stack([theirs[seed] for seed in seeds]),
-            {"bleu": bleu_from_counts, "loss": ratio_from_counts}[measure],
-        )
+        our_counts, their_counts = (np.stack([each[seed] for seed in seeds]) for each in (ours, theirs))
+        score = bleu_from_counts if measure == "bleu" else ratio_from_counts
+        found = asdict(compare_paired(our_counts, their_counts, score))
         compared.append(
             ComparisonResult(
                 variant=variant,
@@ -68,24 +56,24 @@ def compare_variants(
                 measure=measure,
                 split=split,
                 beam=beam,
-                sentences=len(ours[seeds[0]]),
-                seeds=tuple(map(SeedComparison, seeds, paired.differences, paired.p_values)),
-                difference=paired.difference,
-                interval=paired.interval,
+                sentences=our_counts.shape[1],
+                seeds=tuple(map(SeedComparison, seeds, found.pop("differences"), found.pop("p_values"))),
                 interval_covers="sentences and seeds" if len(seeds) > 1 else "sentences",
-                degrees_of_freedom=paired.degrees_of_freedom,
-                seed_deviation=paired.seed_deviation,
-                sentence_deviation=paired.sentence_deviation,
-                p=paired.p,
-                p_corrected=paired.p,
+                p_corrected=found["p"],
                 trials=TRIALS,
                 resamples=RESAMPLES,
                 in_words="",
+                **found,
             )
         )
-    corrected = holm([each.p for each in compared])
-    compared = [replace(each, p_corrected=p) for each, p in zip(compared, corrected, strict=True)]
-    return [replace(each, in_words=comparison_in_words(each, len(compared))) for each in compared], remarks
+    return _correct(compared, comparison_in_words), remarks
+
+
+def _correct(found: Sequence[Found], in_words: Callable[[Found, int], str]) -> list[Found]:
+    """Corrects p for the number of comparisons, and adds the sentences, which depend on it."""
+    corrected = holm([each.p for each in found])
+    found = [replace(each, p_corrected=p) for each, p in zip(found, corrected, strict=True)]
+    return [replace(each, in_words=in_words(each, len(found))) for each in found]
 
 
 def comparison_in_words(compared: ComparisonResult, family: int) -> str:
@@ -94,26 +82,18 @@ def comparison_in_words(compared: ComparisonResult, family: int) -> str:
     `family` is the number of comparisons for which p was corrected.
     """
     name, against, difference = compared.variant, compared.against, compared.difference
-    low, high = _unsigned(compared.interval, difference)
     if compared.measure == "loss":
-        amount = f"{abs(difference):.3f} {side_in_words(difference)}"
-        finding = f"The loss of {name} on {compared.split} is {amount} that of {against}"
-        interval = f"{low:z.3f} to {high:z.3f}"  # z: no sign before a zero
-        same = f"{name} and {against} have the same loss on {compared.split}"
+        metric, digits, place = "loss", 3, f"on {compared.split}"
+        gap = difference_in_words(difference, metric)
+        finding = f"The loss of {name} {place} is {gap} that of {against}"
     else:
-        place = f"on {compared.split} with {_beam_in_words(compared.beam or 1)}"
-        amount = f"{amount_in_words(difference)} BLEU {side_in_words(difference)}"
-        finding = f"{name} is {amount} {against} {place}"
-        interval = f"{low:z.1f} to {high:z.1f}"
-        same = f"{name} and {against} have the same BLEU {place}"
+        metric, digits, place = "BLEU", 1, f"on {compared.split} with {_beam_in_words(compared.beam or 1)}"
+        finding = f"{name} is {difference_in_words(difference, metric)} {against} {place}"
     if not difference and not compared.sentence_deviation and not compared.seed_deviation:
+        same = f"{name} and {against} have the same {metric} {place}"
         return f"{same} whatever sentences are drawn: no difference."
-    correction = f", corrected for {family} comparisons" if family > 1 else ""
     sample = _sample_in_words(len(compared.seeds), "One run of each", "pairs of runs", compared.sentences)
-    return (
-        f"{finding}, 95% {interval} ({_p_in_words(compared.p_corrected)}{correction})"
-        f"{_doubt_in_words(compared.p_corrected, compared.interval)}. {sample}"
-    )
+    return f"{finding}, {_certainty_in_words(compared, family, 'comparisons', digits)}. {sample}"
 
 
 # Beams: a search error is a sentence for which the search missed a translation that the model scores higher.
@@ -124,31 +104,25 @@ def comparison_in_words(compared: ComparisonResult, family: int) -> str:
 class TranslatedSplit:
     """A run's translations of a split with one beam."""
 
-    row: Mapping[str, Any]
-    """From scores.json."""
+    row: Mapping[str, Any]  # from scores.json
     counts: Counts
     hypotheses: Sequence[str]
-    scores: Sequence[float]
-    """What the model gives to each hypothesis."""
+    scores: Sequence[float]  # what the model gives to each hypothesis
 
 
 def summarise_beam(variant: str, split: str, beam: int, runs: Sequence[TranslatedSplit]) -> BeamRow:
-    def mean(key: str) -> float:
-        return float(np.mean([run.row[key] for run in runs]))
-
     bleu = [run.row["bleu"] for run in runs]
+    means = {k: float(np.mean([run.row[k] for run in runs])) for k in ("bleu", "length_ratio", "model_score")}
     return BeamRow(
         variant=variant,
         split=split,
         beam=beam,
         runs=len(runs),
-        bleu=mean("bleu"),
         bleu_low=min(bleu),
         bleu_high=max(bleu),
-        length_ratio=mean("length_ratio"),
-        model_score=mean("model_score"),
         # Runs that are measured at the same time slow each other down: the fastest was disturbed least.
         seconds_per_sentence=1 / max(run.row["sentences_per_second"] for run in runs),
+        **means,
     )
 
 
@@ -157,40 +131,34 @@ def compare_beams(
 ) -> list[BeamRepair]:
     """Compares each wider beam with the narrowest; the runs are in the same order under every beam."""
     narrow, *wider = sorted(beams)
-    found = [_compare_two_beams(variant, split, (narrow, wide), beams[narrow], beams[wide]) for wide in wider]
-    corrected = holm([each.p for each in found])
-    found = [replace(each, p_corrected=p) for each, p in zip(found, corrected, strict=True)]
-    return [replace(each, in_words=_repair_in_words(each, len(found))) for each in found]
+    found = [_compare_two_beams(variant, split, beams, narrow, wide) for wide in wider]
+    return _correct(found, _repair_in_words)
 
 
 def _compare_two_beams(
-    variant: str,
-    split: str,
-    beams: tuple[int, int],
-    narrow: Sequence[TranslatedSplit],
-    wide: Sequence[TranslatedSplit],
+    variant: str, split: str, beams: Mapping[int, Sequence[TranslatedSplit]], narrow: int, wide: int
 ) -> BeamRepair:
     better, worse = [], 0
-    for before, after in zip(narrow, wide, strict=True):
+    for before, after in zip(beams[narrow], beams[wide], strict=True):
         gain = np.array(after.scores) - np.array(before.scores)
         changed = np.array([a != b for a, b in zip(after.hypotheses, before.hypotheses, strict=True)])
         better.append(changed & (gain > ROUNDING))
         worse += int((changed & (gain < -ROUNDING)).sum())
     repaired = sum(int(each.sum()) for each in better)
 
-    def bleu_of_repaired(runs: Sequence[TranslatedSplit]) -> float | None:
-        sums = sum(run.counts[chosen].sum(0) for run, chosen in zip(runs, better, strict=True))
+    def bleu_of_repaired(beam: int) -> float | None:
+        sums = sum(run.counts[chosen].sum(0) for run, chosen in zip(beams[beam], better, strict=True))
         return float(bleu_from_counts(np.asarray(sums))) if repaired else None
 
-    ours, theirs = (np.stack([run.counts for run in runs]) for runs in (wide, narrow))
+    ours, theirs = (np.stack([run.counts for run in beams[beam]]) for beam in (wide, narrow))
     paired = compare_paired(ours, theirs, bleu_from_counts)
     return BeamRepair(
         variant=variant,
         split=split,
-        narrow=beams[0],
-        wide=beams[1],
-        runs=len(narrow),
-        sentences=sum(len(run.hypotheses) for run in narrow),
+        narrow=narrow,
+        wide=wide,
+        runs=len(better),
+        sentences=sum(map(len, better)),
         better=repaired,
         worse=worse,
         bleu_narrow=bleu_of_repaired(narrow),
@@ -209,8 +177,6 @@ def _repair_in_words(repair: BeamRepair, family: int) -> str:
     sample = _sample_in_words(repair.runs, "One run", "runs", each)
     if repair.bleu_narrow is None or repair.bleu_wide is None:
         return f"{repair.variant} on {repair.split}: {wide} repairs no search error of {narrow}. {sample}"
-    low, high = _unsigned(repair.interval, repair.difference)
-    correction = f", corrected for {family} widths" if family > 1 else ""
     # Three runs translate the same sentences, which must not look like three times as many.
     total = f"{each:,}" if repair.runs == 1 else f"{repair.runs} x {each:,}"
     cost = f" For {repair.worse:,} it finds one the model likes less." if repair.worse else ""
@@ -218,22 +184,26 @@ def _repair_in_words(repair: BeamRepair, family: int) -> str:
         f"{repair.variant} on {repair.split}: {wide} finds a translation that the model likes better for "
         f"{repair.better:,} of {total} sentences ({share:.0%}), whose BLEU goes from "
         f"{repair.bleu_narrow:.1f} to {repair.bleu_wide:.1f}.{cost} On all sentences it is "
-        f"{amount_in_words(repair.difference)} BLEU {side_in_words(repair.difference)} {narrow}, "
-        f"95% {low:z.1f} to {high:z.1f} ({_p_in_words(repair.p_corrected)}{correction})"
-        f"{_doubt_in_words(repair.p_corrected, repair.interval)}. {sample}"
+        f"{difference_in_words(repair.difference, 'BLEU')} {narrow}, "
+        f"{_certainty_in_words(repair, family, 'widths', 1)}. {sample}"
     )
 
 
 # Parts of sentences
 
 
-def _doubt_in_words(p: float, interval: Interval) -> str:
-    """Returns whether a finding may be owed to the sentences, or to the seeds."""
-    if p >= ALPHA:
-        return ", which may be chance"
-    if interval[0] <= 0 <= interval[1]:
-        return "; these runs do differ, but others may not"
-    return ""
+def _certainty_in_words(found: ComparisonResult | BeamRepair, family: int, what: str, digits: int) -> str:
+    """Returns the interval and p of a difference, and whether it may be due to sentences or seeds."""
+    low, high = found.interval
+    doubt = "; these runs do differ, but others may not" if low <= 0 <= high else ""
+    if found.p_corrected >= ALPHA:
+        doubt = ", which may be chance"
+    if found.difference < 0:  # then the interval is how far below
+        low, high = -high, -low
+    p = f"p = {found.p_corrected:.2g}" if found.p_corrected >= 0.001 else "p < 0.001"
+    correction = f", corrected for {family} {what}" if family > 1 else ""
+    # z: no sign before a zero
+    return f"95% {low:z.{digits}f} to {high:z.{digits}f} ({p}{correction}){doubt}"
 
 
 def _sample_in_words(seeds: int, one: str, several: str, sentences: int) -> str:
@@ -244,23 +214,9 @@ def _sample_in_words(seeds: int, one: str, several: str, sentences: int) -> str:
     return f"{seeds} {several}{small}.{few}"
 
 
-def _unsigned(interval: Interval, difference: float) -> Interval:
-    """Returns how far above the interval is, or how far below if the difference is negative."""
-    low, high = interval
-    return (-high, -low) if difference < 0 else (low, high)
-
-
-def _p_in_words(p: float) -> str:
-    return f"p = {p:.2g}" if p >= 0.001 else "p < 0.001"
-
-
 def _beam_in_words(beam: int) -> str:
     return "greedy search" if beam == 1 else f"beam {beam}"
 
 
 def count_runs(count: int) -> str:
     return "1 finished run" if count == 1 else f"{count} finished runs"
-
-
-def _list_seeds(seeds: Sequence[int]) -> str:
-    return f"seed {seeds[0]}" if len(seeds) == 1 else f"seeds {', '.join(map(str, seeds))}"

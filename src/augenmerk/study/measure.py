@@ -7,9 +7,10 @@ attention for some sentences, whether padding changes translations, and the data
 import hashlib
 import json
 import platform
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib.metadata import version
-from itertools import islice
+from itertools import islice, product
 from pathlib import Path
 from typing import Any
 
@@ -24,17 +25,17 @@ from augenmerk.device import describe_device
 from augenmerk.errors import AugenmerkError
 from augenmerk.evaluate import Evaluator, hypothesis_path, model_score_path, reference_path
 from augenmerk.storage import atomic_write, explain_read_errors, parse_object, read_text
+from augenmerk.study.plan import Study
+from augenmerk.study.worker import Job
 from augenmerk.translate import Translator
 from augenmerk.words import split_words
 
 PROBES = "probes.json"
-PADDED = 32
-"""Sentences that the padding check translates."""
+PADDED = 32  # sentences that the padding check translates
 EXAMPLES = 3
 SOFTWARE = ("torch", "numpy", "sacrebleu", "tokenizers", "scipy")
 
-OnProgress = Callable[[str, float], None]
-"""Is called with the phase and the fraction of it that is done."""
+OnProgress = Callable[[str, float], None]  # is called with the phase and the fraction of it that is done
 
 
 def check_splits(config: DataConfig, splits: Sequence[str]) -> None:
@@ -45,35 +46,26 @@ def check_splits(config: DataConfig, splits: Sequence[str]) -> None:
             raise AugenmerkError(f"{bitext.name} has no sentence pairs in '{split}'.")
 
 
-def is_complete(
-    run: RunDirectory, splits: Sequence[str], beams: Sequence[int], sentences: Sequence[str]
-) -> bool:
+def is_complete(run: RunDirectory, wanted: Study | Job) -> bool:
     """Returns whether the run is trained, scored and probed."""
-    return (
-        run.finished
-        and all(_is_scored(run, split, beam) for split in splits for beam in beams)
-        and _is_probed(run, splits, sentences)
-    )
+    places = product(wanted.splits, wanted.beams)
+    return run.finished and all(_is_scored(run, *place) for place in places) and _is_probed(run, wanted)
 
 
 def _is_scored(run: RunDirectory, split: str, beam: int) -> bool:
     rows = [row for row in run.read_scores() if (row.get("split"), row.get("beam")) == (split, beam)]
-    files = (
-        reference_path(run, split),
-        hypothesis_path(run, split, beam),
-        model_score_path(run, split, beam),
-    )
+    files = reference_path(run, split), hypothesis_path(run, split, beam), model_score_path(run, split, beam)
     return bool(rows) and "model_score" in rows[0] and all(path.exists() for path in files)
 
 
-def _is_probed(run: RunDirectory, splits: Sequence[str], sentences: Sequence[str]) -> bool:
+def _is_probed(run: RunDirectory, wanted: Study | Job) -> bool:
     probes = read_probes(run)
-    return probes is not None and probes.get("asked") == _asked(splits, sentences)
+    return probes is not None and probes.get("asked") == _asked(wanted)
 
 
-def _asked(splits: Sequence[str], sentences: Sequence[str]) -> dict[str, Any]:
+def _asked(wanted: Study | Job) -> dict[str, Any]:
     """Returns what the probes depend on besides the run. The version says which probes there are."""
-    return {"version": 2, "splits": list(splits), "sentences": list(sentences)}
+    return {"version": 2, "splits": list(wanted.splits), "sentences": list(wanted.sentences)}
 
 
 def read_probes(run: RunDirectory) -> dict[str, Any] | None:
@@ -84,44 +76,34 @@ def read_probes(run: RunDirectory) -> dict[str, Any] | None:
         return parse_object(read_text(path))
 
 
-def measure_run(
-    run: RunDirectory,
-    splits: Sequence[str],
-    beams: Sequence[int],
-    sentences: Sequence[str],
-    device: torch.device,
-    on_progress: OnProgress,
-) -> None:
+def measure_run(run: RunDirectory, job: Job, device: torch.device, on_progress: OnProgress) -> None:
     """Computes the scores and probes that a trained run lacks. The model and the data are loaded once."""
-    if is_complete(run, splits, beams, sentences):
+    if is_complete(run, job):
         return
     evaluator = Evaluator(
         run, device, on_progress=lambda _what, done, total: on_progress("translating", done / total)
     )
     with evaluator.translator:
-        pairs = evaluator.read(splits)
-        for split in splits:
-            if missing := [beam for beam in beams if not _is_scored(run, split, beam)]:
+        pairs = evaluator.read(job.splits)
+        for split in job.splits:
+            if missing := [beam for beam in job.beams if not _is_scored(run, split, beam)]:
                 evaluator.evaluate({split: pairs[split]}, missing)
-        if not _is_probed(run, splits, sentences):
+        if not _is_probed(run, job):
             on_progress("probing", 0.0)
-            _probe(evaluator, pairs, sentences, device)
+            _probe(evaluator, pairs, job)
 
 
-def _probe(
-    evaluator: Evaluator,
-    pairs: Mapping[str, Sequence[SentencePair]],
-    sentences: Sequence[str],
-    device: torch.device,
-) -> None:
+def _probe(evaluator: Evaluator, pairs: Mapping[str, Sequence[SentencePair]], job: Job) -> None:
     """Writes probes.json."""
     run, bitext, translator = evaluator.run, evaluator.bitext, evaluator.translator
-    first = next(iter(pairs.values()))
-    examples: list[tuple[str, str | None]] = [(text, None) for text in sentences]
-    examples = examples or [(pair.source, pair.target) for pair in _choose_examples(first)]
+    first = pairs[job.splits[0]]
+    examples: list[tuple[str, str | None]] = [(text, None) for text in job.sentences]
+    if not examples:  # the first few pairs of medium length, whose diagrams can be read
+        medium = (pair for pair in first if 7 <= len(split_words(pair.source)) <= 13)
+        examples = [(pair.source, pair.target) for pair in islice(medium, EXAMPLES)]
     losses = {split: evaluator.sentence_losses(split, pairs[split]) for split in pairs}
     probes = {
-        "asked": _asked(list(pairs), sentences),
+        "asked": _asked(job),
         "alignment_error": {split: _alignment_error(translator, pairs[split]) for split in pairs},
         "losses": {
             split: {"sums": [round(each, 6) for each in sums.tolist()], "tokens": tokens.tolist()}
@@ -139,15 +121,10 @@ def _probe(
             "augenmerk": __version__,  # from the code itself, which may run without being installed
             **{name: version(name) for name in SOFTWARE},
         },
-        "hardware": _describe_hardware(device),
+        "hardware": _describe_hardware(translator.device),
     }
     text = json.dumps(probes, ensure_ascii=False, allow_nan=False)
     atomic_write(run.path / PROBES, [text.encode("utf-8", "backslashreplace"), b"\n"])
-
-
-def _choose_examples(pairs: Iterable[SentencePair]) -> list[SentencePair]:
-    """Returns the first few pairs of medium length, whose diagrams can be read."""
-    return list(islice((pair for pair in pairs if 7 <= len(split_words(pair.source)) <= 13), EXAMPLES))
 
 
 def _alignment_error(translator: Translator, pairs: Sequence[SentencePair]) -> float | None:
@@ -189,12 +166,9 @@ def _checksum(pairs: Iterable[SentencePair]) -> dict[str, Any]:
 
 
 def _describe_hardware(device: torch.device) -> str:
-    processor = platform.processor() or platform.machine()
-    cpuinfo = Path("/proc/cpuinfo")
+    processor, cpuinfo = platform.processor() or platform.machine(), Path("/proc/cpuinfo")
     if cpuinfo.exists():
-        for line in cpuinfo.read_text(errors="replace").splitlines():
-            if line.startswith("model name"):
-                processor = line.partition(":")[2].strip()
-                break
+        model = re.search(r"^model name\s*: *(.+?) *$", cpuinfo.read_text(errors="replace"), re.MULTILINE)
+        processor = model[1] if model else processor
     described = describe_device(device)
     return f"{processor}; {described}" if device.type == "cpu" else f"{described}; {processor}"

@@ -13,7 +13,7 @@ from pydantic import Field
 from augenmerk.bitext import resolve_data
 from augenmerk.config import PRESETS, RunConfig, Settings, load_config, parse_toml, read_settings, set_key
 from augenmerk.errors import AugenmerkError
-from augenmerk.study.result import MEASURES, Published
+from augenmerk.study.result import MEASURES, Published, StudyHeader
 
 SHORT_NAMES = {"attention": "model.attention"}
 NOT_FACTORS = {
@@ -22,17 +22,10 @@ NOT_FACTORS = {
 }
 
 
-class _PublishedFigure(Settings):
-    variant: str
-    measure: str
-    mean: float
-    variance: float | None = None
-
-
 class _Published(Settings):
     source: str = Field(min_length=1)
     """Who published the figures, and how that work differs from this."""
-    figures: list[_PublishedFigure]
+    figures: list[Published]
 
 
 class _StudyFile(Settings):
@@ -59,8 +52,7 @@ class Variant:
     """One combination of the factors."""
 
     name: str
-    settings: dict[str, Any]
-    """The values of the factors, by key such as model.attention."""
+    settings: dict[str, Any]  # the values of the factors, by key such as model.attention
 
     @property
     def folder(self) -> str:
@@ -88,22 +80,14 @@ class PlannedRun:
         return Path("runs") / self.variant.folder / f"seed-{self.seed}"
 
 
-@dataclass(frozen=True)
-class Study:
+@dataclass(frozen=True, kw_only=True)
+class Study(StudyHeader):
     """A study as its file declares it."""
 
-    name: str
-    question: str
-    factors: tuple[str, ...]
     variants: tuple[Variant, ...]
-    seeds: tuple[int, ...]
-    splits: tuple[str, ...]
-    beams: tuple[int, ...]
     sentences: tuple[str, ...]
     runs: tuple[PlannedRun, ...]
     """Ordered by seed, so that half a study compares all variants on some of the seeds."""
-    published: tuple[Published, ...] = ()
-    published_source: str = ""
 
     def runs_of(self, variant: Variant) -> tuple[PlannedRun, ...]:
         return tuple(run for run in self.runs if run.variant is variant)
@@ -112,6 +96,9 @@ class Study:
 def read_study(path: Path) -> Study:
     """Reads a study's file; raises AugenmerkError for every mistake that can be found without running it."""
     declared = _StudyFile.checked(parse_toml(read_settings(path), str(path)), str(path))
+    for key in ("seeds", "splits", "beams"):
+        if len(set(getattr(declared, key))) != len(getattr(declared, key)):
+            raise AugenmerkError(f"{path}: {key} names something twice.")
     factors = _factors(declared.factors, str(path))
     base = _base(declared, path)
     variants = _variants(factors)
@@ -119,35 +106,35 @@ def read_study(path: Path) -> Study:
         PlannedRun(
             variant, _config(base, {**variant.settings, "train.seed": seed}, f"{path}: {variant.name}")
         )
-        for seed in _distinct(declared.seeds, "seeds", path)
+        for seed in declared.seeds
         for variant in variants
     )
     folders = [variant.folder for variant in variants]
     if twice := next((folder for folder in folders if folders.count(folder) > 1), None):
         raise AugenmerkError(f"{path}: two variants would both be kept in a folder called '{twice}'.")
-    first = runs[0].config
-    published = declared.published
+    first, published = runs[0].config, declared.published
+    if published:
+        _check_published(published, [variant.name for variant in variants], path)
     return Study(
         name=path.stem,
         question=declared.question.strip(),
         factors=tuple(factors),
         variants=variants,
         seeds=tuple(declared.seeds),
-        splits=_distinct(declared.splits, "splits", path) or (first.data.validation,),
-        beams=_distinct(declared.beams, "beams", path) or (first.search.beam,),
+        splits=tuple(declared.splits) or (first.data.validation,),
+        beams=tuple(declared.beams) or (first.search.beam,),
         sentences=tuple(declared.sentences),
         runs=runs,
-        published=_published(published, variants, path) if published else (),
+        published=tuple(published.figures) if published else (),
         published_source=published.source if published else "",
     )
 
 
 def _base(declared: _StudyFile, path: Path) -> dict[str, Any]:
     tree: dict[str, Any] = {}
-    if declared.base in PRESETS:
-        tree = load_config(declared.base).model_dump(exclude_none=True)
-    elif declared.base is not None:
-        tree = load_config(str(path.parent / declared.base)).model_dump(exclude_none=True)
+    if declared.base is not None:
+        base = declared.base if declared.base in PRESETS else str(path.parent / declared.base)
+        tree = load_config(base).model_dump(exclude_none=True)
     for group, settings in declared.settings.items():
         if not isinstance(settings, dict):
             raise AugenmerkError(f"{path}: write settings in their groups, such as [settings.train].")
@@ -218,8 +205,7 @@ def _config(base: Mapping[str, Any], settings: Mapping[str, Any], place: str) ->
     return resolve_data(RunConfig.checked(tree, place))
 
 
-def _published(published: _Published, variants: tuple[Variant, ...], path: Path) -> tuple[Published, ...]:
-    names = [variant.name for variant in variants]
+def _check_published(published: _Published, names: list[str], path: Path) -> None:
     for figure in published.figures:
         if figure.variant not in names:
             raise AugenmerkError(
@@ -229,10 +215,3 @@ def _published(published: _Published, variants: tuple[Variant, ...], path: Path)
             raise AugenmerkError(
                 f"{path}: published figures of '{figure.measure}', but measures are {', '.join(MEASURES)}."
             )
-    return tuple(Published(**figure.model_dump()) for figure in published.figures)
-
-
-def _distinct(values: list[Any], key: str, path: Path) -> tuple[Any, ...]:
-    if len(set(values)) != len(values):
-        raise AugenmerkError(f"{path}: {key} names something twice.")
-    return tuple(values)

@@ -8,48 +8,45 @@ import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, NamedTuple, Self
 
-from pydantic import AfterValidator, Field, TypeAdapter, ValidationError
+from pydantic import AfterValidator, BaseModel, Field, TypeAdapter, ValidationError
 
+from augenmerk.config import Settings
 from augenmerk.errors import AugenmerkError
 from augenmerk.storage import atomic_write, explain_read_errors, parse_object, read_text
 
 RESULT = "study.json"
-LOCK = ".lock"
-"""The lock file beside it, which is locked while the study runs and never removed."""
+LOCK = ".lock"  # the lock file beside it, which is locked while the study runs and never removed
 FORMAT = 1
-
-ROUNDING = 1e-6
-LARGEST = 2**63
-"""The largest number that is accepted: seeds are smaller, and charts cannot show much larger ones."""
+LARGEST = 2**63  # of the numbers accepted: seeds are smaller, and charts cannot show much larger ones
 
 Interval = tuple[float, float]
 Beam = Annotated[int, Field(ge=1)]
-State = Literal["finished", "unfinished", "missing", "failed"]
-"""Of a run: complete; begun; not begun; ended with an error."""
+State = Literal["finished", "unfinished", "missing", "failed"]  # unfinished: begun; missing: not begun
 
 
-@dataclass(frozen=True)
-class Measure:
-    """The heading of a measure, its digits after the point, and which direction is better."""
+class Measure(NamedTuple):
+    """The heading of a measure, its digits after the point, which direction is better, and whether a run has
+    one value of it, one for each split, or one for each split and beam."""
 
     heading: str
     digits: int
     better: Literal["higher", "lower", "neither"]
+    per: Literal["run", "split", "beam"]
 
 
 MEASURES: Mapping[str, Measure] = {
-    "bleu": Measure("BLEU", 2, "higher"),
-    "chrf": Measure("chrF", 2, "higher"),
-    "validation_loss": Measure("validation loss", 3, "lower"),
-    "validation_perplexity": Measure("validation perplexity", 2, "lower"),
-    "loss": Measure("loss", 3, "lower"),
-    "perplexity": Measure("perplexity", 2, "lower"),
-    "word_perplexity": Measure("perplexity per word", 2, "lower"),
-    "alignment_error": Measure("alignment error", 3, "lower"),
-    "length_ratio": Measure("length ratio", 3, "neither"),
-    "seconds": Measure("training seconds", 0, "lower"),
+    "bleu": Measure("BLEU", 2, "higher", "beam"),
+    "chrf": Measure("chrF", 2, "higher", "beam"),
+    "validation_loss": Measure("validation loss", 3, "lower", "run"),
+    "validation_perplexity": Measure("validation perplexity", 2, "lower", "run"),
+    "loss": Measure("loss", 3, "lower", "split"),
+    "perplexity": Measure("perplexity", 2, "lower", "split"),
+    "word_perplexity": Measure("perplexity per word", 2, "lower", "split"),
+    "alignment_error": Measure("alignment error", 3, "lower", "split"),
+    "length_ratio": Measure("length ratio", 3, "neither", "beam"),
+    "seconds": Measure("training seconds", 0, "lower", "run"),
 }
 
 
@@ -64,11 +61,9 @@ class RunResult:
     """One run of a variant."""
 
     seed: int
-    run: str
-    """Its directory, relative to the study's."""
+    run: str  # its directory, relative to the study's
     state: State
-    problem: str | None = None
-    """Why it failed, in a sentence."""
+    problem: str | None = None  # why it failed, in a sentence
     epochs: int | None = None
     best_epoch: int | None = None
     seconds: float | None = None
@@ -80,17 +75,12 @@ class RunResult:
 class Summary:
     """One measure of a variant over its seeds."""
 
-    measure: Annotated[str, AfterValidator(_known)]
-    """A key of `MEASURES`."""
-    split: str | None
-    """None for measures of training, such as seconds."""
-    beam: Beam | None
-    """None for measures that do not depend on the search."""
-    values: dict[int, float]
-    """By seed."""
+    measure: Annotated[str, AfterValidator(_known)]  # a key of `MEASURES`
+    split: str | None  # None for measures of training, such as seconds
+    beam: Beam | None  # None for measures that do not depend on the search
+    values: dict[int, float]  # by seed
     mean: float
-    variance: float | None
-    """With n - 1; None for one run."""
+    variance: float | None  # with n - 1; None for one run
     interval: Interval | None
     """The 95% interval of the mean by Student's t over the seeds; None for one run, and for times."""
 
@@ -110,8 +100,7 @@ class CurvePoint:
 class Curve:
     """A measure over the epochs of training."""
 
-    measure: str
-    """A key of metrics.jsonl."""
+    measure: str  # a key of metrics.jsonl
     points: Annotated[tuple[CurvePoint, ...], Field(min_length=1)]
 
 
@@ -127,7 +116,7 @@ class LengthBin:
     high: float
 
     def __post_init__(self) -> None:
-        if not self.low - ROUNDING <= self.bleu <= self.high + ROUNDING:
+        if not self.low - 1e-6 <= self.bleu <= self.high + 1e-6:  # but for rounding
             raise ValueError(f"the mean {self.bleu} is not between {self.low} and {self.high}")
 
 
@@ -136,21 +125,17 @@ class VariantResult:
     """One combination of the factors, over all seeds."""
 
     name: str
-    settings: dict[str, Any]
-    """The factors' values, by key of the configuration."""
+    settings: dict[str, Any]  # the factors' values, by key of the configuration
     parameters: int | None
     runs: tuple[RunResult, ...]
     summaries: tuple[Summary, ...]
     curves: tuple[Curve, ...]
-    by_length: tuple[LengthBin, ...]
-    """On the study's first split with its first beam."""
-    remarks: tuple[str, ...] = ()
-    """Sentences about the number of runs."""
+    by_length: tuple[LengthBin, ...]  # on the study's first split with its first beam
+    remarks: tuple[str, ...] = ()  # sentences about the number of runs
 
     def summary(self, measure: str, split: str | None = None, beam: int | None = None) -> Summary | None:
-        wanted = (measure, split, beam)
-        found = (each for each in self.summaries if (each.measure, each.split, each.beam) == wanted)
-        return next(found, None)
+        found = {(each.measure, each.split, each.beam): each for each in self.summaries}
+        return found.get((measure, split, beam))
 
 
 @dataclass(frozen=True)
@@ -159,8 +144,7 @@ class SeedComparison:
 
     seed: int
     difference: float
-    p: float
-    """By approximate randomisation over the sentences."""
+    p: float  # by approximate randomisation over the sentences
 
 
 @dataclass(frozen=True)
@@ -174,22 +158,17 @@ class ComparisonResult:
     against: str
     measure: Literal["bleu", "loss"]
     split: str
-    beam: Beam | None
-    """None for the loss, which does not depend on the search."""
+    beam: Beam | None  # None for the loss, which does not depend on the search
     sentences: int
     seeds: tuple[SeedComparison, ...]
     difference: float
-    interval: Interval
-    """95%, over sentences and, where there are several, over seeds."""
+    interval: Interval  # 95%, over sentences and, where there are several, over seeds
     interval_covers: Literal["sentences and seeds", "sentences"]
     degrees_of_freedom: float
-    seed_deviation: float | None
-    """Standard deviation of the differences of pairs of runs; None for one pair."""
-    sentence_deviation: float
-    """Standard deviation of the mean difference over resampled sentences."""
+    seed_deviation: float | None  # standard deviation of the differences of pairs of runs; None for one pair
+    sentence_deviation: float  # standard deviation of the mean difference over resampled sentences
     p: float
-    p_corrected: float
-    """By Holm, for all comparisons of the study by this measure on this split."""
+    p_corrected: float  # by Holm, for all comparisons of the study by this measure on this split
     trials: int
     resamples: int
     in_words: str
@@ -204,12 +183,10 @@ class BeamRow:
     beam: Beam
     runs: int
     bleu: float
-    bleu_low: float
-    bleu_high: float
-    """Lowest and highest of the runs."""
+    bleu_low: float  # the lowest of the runs
+    bleu_high: float  # the highest
     length_ratio: float
-    model_score: float
-    """The mean score that the search maximises, per sentence."""
+    model_score: float  # the mean score that the search maximises, per sentence
     seconds_per_sentence: float
 
 
@@ -222,17 +199,12 @@ class BeamRepair:
     narrow: int
     wide: int
     runs: int
-    sentences: int
-    """Summed over all runs, as are the next two."""
-    better: int
-    """Sentences for which the wider beam found a translation with a higher model score."""
-    worse: int
-    """Sentences for which it found one with a lower score: wider is not always better."""
-    bleu_narrow: float | None
-    bleu_wide: float | None
-    """BLEU of the repaired sentences alone, before and after; None if there are none."""
-    difference: float
-    """BLEU with the wider beam minus BLEU with the narrower, as in `ComparisonResult`."""
+    sentences: int  # summed over all runs, as are the next two
+    better: int  # sentences for which the wider beam found a translation with a higher model score
+    worse: int  # sentences for which it found one with a lower score: wider is not always better
+    bleu_narrow: float | None  # BLEU of the repaired sentences alone; None if there are none
+    bleu_wide: float | None  # the same with the wider beam
+    difference: float  # BLEU with the wider beam minus BLEU with the narrower, as in `ComparisonResult`
     interval: Interval
     p: float
     p_corrected: float
@@ -247,8 +219,7 @@ class ExampleMap:
     seed: int
     translation: str
     target_words: tuple[str, ...]
-    weights: tuple[tuple[float, ...], ...]
-    """(target words, source words)."""
+    weights: tuple[tuple[float, ...], ...]  # (target words, source words)
 
 
 @dataclass(frozen=True)
@@ -275,12 +246,9 @@ class PaddingCheck:
     """Sentences translated one by one and in batches, which must not differ."""
 
     runs: int
-    sentences: int
-    """Of each run."""
-    different_texts: int
-    """Over all runs."""
-    largest_difference: float
-    """Between the two scores of a sentence, over all runs."""
+    sentences: int  # of each run
+    different_texts: int  # over all runs
+    largest_difference: float  # between the two scores of a sentence, over all runs
     in_words: str
 
 
@@ -288,21 +256,18 @@ class PaddingCheck:
 class Provenance:
     """Where the figures come from: settings, data, software and hardware."""
 
-    config: str
-    """Settings of the first run as TOML; the others differ in the factors and the seed."""
+    config: str  # settings of the first run as TOML; the others differ in the factors and the seed
     bitext: str
     data: tuple[DataSum, ...]
     software: dict[str, str]
     hardware: tuple[str, ...]
-    seconds: float
-    """Of training, summed over all runs."""
+    seconds: float  # of training, summed over all runs
     signatures: dict[str, str]
     padding: PaddingCheck | None
     remarks: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
-class Published:
+class Published(Settings):
     """A figure from a publication, which was not measured here."""
 
     variant: str
@@ -311,9 +276,9 @@ class Published:
     variance: float | None = None
 
 
-@dataclass(frozen=True)
-class StudyResult:
-    """A study, complete or not."""
+@dataclass(frozen=True, kw_only=True)
+class StudyHeader:
+    """What both the declaration and the result of a study say."""
 
     name: str
     question: str
@@ -321,17 +286,21 @@ class StudyResult:
     seeds: Annotated[tuple[int, ...], Field(min_length=1)]
     splits: Annotated[tuple[str, ...], Field(min_length=1)]
     beams: Annotated[tuple[Beam, ...], Field(min_length=1)]
+    published: tuple[Published, ...] = ()
+    published_source: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class StudyResult(StudyHeader):
+    """A study, complete or not."""
+
     variants: Annotated[tuple[VariantResult, ...], Field(min_length=1)]
     comparisons: tuple[ComparisonResult, ...]
     beam_rows: tuple[BeamRow, ...]
     beam_repairs: tuple[BeamRepair, ...]
     examples: tuple[Example, ...]
-    provenance: Provenance | None
-    """None if no run is finished."""
-    published: tuple[Published, ...] = ()
-    published_source: str = ""
-    remarks: tuple[str, ...] = ()
-    """Sentences on what is missing and what must not be concluded."""
+    provenance: Provenance | None  # None if no run is finished
+    remarks: tuple[str, ...] = ()  # sentences on what is missing and what must not be concluded
     format: int = FORMAT
 
     @property
@@ -388,6 +357,9 @@ def check(part: "VariantResult | Example | Provenance") -> None:
 
 
 def _plain(value: Any) -> Any:
+    """Returns a tree of what JSON has; raises ValueError for numbers that are not finite or too large."""
+    if isinstance(value, BaseModel):
+        value = value.model_dump()
     if isinstance(value, Mapping):
         return {str(key): _plain(inner) for key, inner in value.items()}
     if isinstance(value, list | tuple):

@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import IO, Literal
 
 import torch
 
@@ -22,18 +21,17 @@ from augenmerk.errors import AugenmerkError
 from augenmerk.model.attention import MECHANISM_FILES
 from augenmerk.storage import error_reason
 from augenmerk.study.collect import FinishedRun, collect, read_finished
-from augenmerk.study.executor import Event, Executor, Job, LocalExecutor, least_loaded, list_devices
 from augenmerk.study.measure import check_splits
 from augenmerk.study.plan import PlannedRun, Study
 from augenmerk.study.result import LOCK, StudyResult
+from augenmerk.study.worker import Event, Executor, Job, LocalExecutor
 
 try:
     import fcntl
 except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
 
-LOCK_TIMEOUT = 30.0
-"""Seconds to wait for workers of a study that was killed: they are saving."""
+LOCK_TIMEOUT = 30.0  # seconds to wait for workers of a study that was killed: they are saving
 REFRESH_SECONDS = 0.2
 
 
@@ -46,21 +44,16 @@ class RunStatus:
     """How far a run of a study is."""
 
     planned: PlannedRun
-    state: Literal["waiting", "running", "stopped", "finished", "failed"] = "waiting"
-    already_finished: bool = False
-    """Whether it was finished before this study began."""
-    phase: str = ""
-    """training, translating, ...: see `Event`."""
-    progress: float = 0.0
-    """The fraction of the phase that is done."""
+    state: str = "waiting"  # waiting, running, stopped, finished or failed
+    already_finished: bool = False  # whether it was finished before this study began
+    phase: str = ""  # training, translating, ...: see `Event`
+    progress: float = 0.0  # the fraction of the phase that is done
     epoch: int = 0
     loss: float | None = None
-    bleu: float | None = None
-    """On the validation split, after the latest epoch."""
+    bleu: float | None = None  # on the validation split, after the latest epoch
     problem: str | None = None
-    training_since: float = 0.0
-    first_progress: float = 0.0
-    """When the first event of training came, and how much of it was done then."""
+    training_since: float = 0.0  # when the first event of training came
+    first_progress: float = 0.0  # how much of it was done then
 
     @property
     def seconds_left(self) -> float | None:
@@ -73,11 +66,10 @@ class RunStatus:
     def update(self, event: Event) -> None:
         if event.phase == "training" and self.phase != "training":
             self.training_since, self.first_progress = time.monotonic(), event.progress
-        match event.phase:
-            case "finished" | "stopped" | "failed":
-                self.state, self.problem = event.phase, event.problem
-            case _:
-                self.phase, self.progress = event.phase, event.progress
+        if event.is_last:
+            self.state, self.problem = event.phase, event.problem
+        else:
+            self.phase, self.progress = event.phase, event.progress
         self.epoch = event.epoch or self.epoch
         self.loss = event.loss if event.loss is not None else self.loss
         self.bleu = event.bleu or self.bleu
@@ -100,19 +92,14 @@ def run_study(study: Study, out: Path, *, jobs: int, device: str, on_progress: O
         for status in statuses.values():
             if (found := _check_finished(study, out, status)) is not None:
                 finished[status.planned.name] = found
-        waiting = [
-            Job(
-                run=run,
-                config=status.planned.config.model_dump(exclude_none=True),
-                splits=list(study.splits),
-                beams=list(study.beams),
-                sentences=list(study.sentences),
-                device=device,
-                mechanisms=[f"{file}:{name.rpartition(':')[2]}" for name, file in MECHANISM_FILES.items()],
-            )
-            for run, status in statuses.items()
-            if status.state == "waiting"
-        ]
+        mechanisms = [f"{file}:{name.rpartition(':')[2]}" for name, file in MECHANISM_FILES.items()]
+        waiting = []
+        for run, status in statuses.items():
+            if status.state == "waiting":
+                config = status.planned.config.model_dump(exclude_none=True)
+                waiting.append(
+                    Job(run, config, study.splits, study.beams, study.sentences, device, mechanisms)
+                )
         threads = threads_each(min(jobs, max(1, len(waiting))))
         try:
             with _interrupt_on_sigterm(), LocalExecutor(out / "logs", threads, lock) as executor:
@@ -165,6 +152,16 @@ def run_jobs(
         on_progress(list(statuses.values()))
 
 
+def list_devices(device: str, gpus: int) -> list[str]:
+    """Returns the devices to distribute jobs over: every GPU for "cuda", otherwise the one named."""
+    return [f"cuda:{index}" for index in range(gpus)] if device == "cuda" else [device]
+
+
+def least_loaded(devices: Sequence[str], in_use: Sequence[str]) -> str:
+    """Returns the device that running jobs use least, given the device of each; of equals the first."""
+    return min(devices, key=in_use.count)
+
+
 def _check_finished(study: Study, out: Path, status: RunStatus) -> FinishedRun | None:
     """Reads the run if it is finished; one that is damaged must not pass for a finished one."""
     try:
@@ -189,13 +186,12 @@ def refuse_changes(study: Study, out: Path) -> None:
             old, new = RunDirectory.open(place).config.model_dump(), planned.config.model_dump()
         except AugenmerkError:
             continue  # damaged, which is reported as this run's failure and does not stop the others
-        for group in new:
-            for key in new[group]:
-                if old[group][key] != new[group][key]:
-                    raise AugenmerkError(
-                        f"{place} was begun with {group}.{key} = {old[group][key]}, but the study now says "
-                        f"{new[group][key]}; choose another --out, or remove that run."
-                    )
+        for group, key in ((name, key) for name in new for key in new[name]):
+            if old[group][key] != new[group][key]:
+                raise AugenmerkError(
+                    f"{place} was begun with {group}.{key} = {old[group][key]}, but the study now says "
+                    f"{new[group][key]}; choose another --out, or remove that run."
+                )
 
 
 def threads_each(jobs: int) -> int:
@@ -222,26 +218,21 @@ def _lock(out: Path) -> Iterator[int | None]:
         lock = (out / LOCK).open("ab")
     except OSError as error:
         raise AugenmerkError(f"{out}: cannot be written to ({error_reason(error)}).") from None
-    with lock:
-        if fcntl is not None:
-            _wait_for(lock, out)
-        yield lock.fileno() if os.name == "posix" else None
-
-
-def _wait_for(lock: IO[bytes], out: Path) -> None:
     deadline = time.monotonic() + LOCK_TIMEOUT
-    while True:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            return
-        except BlockingIOError:
-            if time.monotonic() > deadline:
-                raise AugenmerkError(
-                    f"Another study is at work in {out}; wait until it is done, or stop it."
-                ) from None
-            time.sleep(REFRESH_SECONDS)
-        except OSError:
-            return  # a file system without locks, as on some networks
+    with lock:
+        while fcntl is not None:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                if time.monotonic() > deadline:
+                    raise AugenmerkError(
+                        f"Another study is at work in {out}; wait until it is done, or stop it."
+                    ) from None
+                time.sleep(REFRESH_SECONDS)
+            except OSError:
+                break  # a file system without locks, as on some networks
+        yield lock.fileno() if os.name == "posix" else None
 
 
 @contextmanager
