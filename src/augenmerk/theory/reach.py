@@ -18,23 +18,8 @@ import numpy as np
 from scipy.optimize import linprog, nnls
 
 from augenmerk.errors import AugenmerkError
-from augenmerk.theory.attention import (
-    Array,
-    attend,
-    attention_weights,
-    choose_scale,
-    diameter,
-    orthonormal,
-)
-from augenmerk.theory.results import (
-    Measurement,
-    Result,
-    at_least,
-    at_most,
-    check_sizes,
-    plane_values,
-    radius,
-)
+from augenmerk.theory.attention import Array, attend, attention_weights, choose_scale, diameter, orthonormal
+from augenmerk.theory.results import Measurement, Result, at_least, at_most, check_sizes, plane_values, radius
 
 TOLERANCE = 1e-7
 """Margins below this part of the extent of the keys count as 0: the linear programme is no more exact."""
@@ -315,15 +300,7 @@ def run_averaging(
     scale: float | None = None,
 ) -> Result:
     """Runs 1.2 on orthonormal keys, and on the first two of `samples` sets of random keys."""
-    check_sizes(
-        keys,
-        dim,
-        samples,
-        least=(3, keys, 1),
-        most=(500, 4096, 10_000),
-        most_numbers=5_000_000,
-        c=c,
-    )
+    check_sizes(keys, dim, samples, least=(3, keys, 1), most=(500, 4096, 10_000), most_numbers=5_000_000, c=c)
     scale = choose_scale(scale, dim)
     rng = np.random.default_rng(seed)
     values = plane_values(keys)

@@ -43,9 +43,7 @@ class Projections:
 
 
 PUBLISHED = Projections(
-    K=np.eye(4),
-    Q=np.outer(U_D, U_A) + np.outer(U_C, U_D),
-    V=np.outer(U_B, U_B) - np.outer(U_C, U_C),
+    K=np.eye(4), Q=np.outer(U_D, U_A) + np.outer(U_C, U_D), V=np.outer(U_B, U_B) - np.outer(U_C, U_C)
 )
 """The answer to 1.7 in the specification."""
 
