@@ -123,7 +123,7 @@ def _measured(measure: "Measurement") -> str:
 
 
 def _predicted(measure: "Measurement") -> str:
-    sign = "≤" if measure.at_most else "≥" if measure.at_least else "="
+    sign = {"equal": "=", "at most": "≤", "at least": "≥"}[measure.relation]
     return f"{sign} {_number(measure.predicted)}"
 
 

@@ -213,9 +213,7 @@ def _refuse(text: str, place: int, reason: str) -> NoReturn:
 # The operations of linear algebra. A number has no axis, a vector one, a matrix two; a transposed vector is a
 # matrix of one row.
 
-_OPERATORS: Mapping[type[ast.operator], str] = {
-    **{ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.Pow: "^"},
-}
+_OPERATORS = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.Pow: "^"}
 _FUNCTIONS: Mapping[str, Callable[..., Any]] = {
     **{"norm": np.linalg.norm, "dot": np.dot, "outer": np.outer},
     **{"sqrt": np.sqrt, "exp": np.exp, "ln": np.log, "log": np.log, "abs": np.abs},

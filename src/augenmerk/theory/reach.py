@@ -18,8 +18,8 @@ import numpy as np
 from scipy.optimize import linprog, nnls
 
 from augenmerk.errors import AugenmerkError
-from augenmerk.theory.attention import Array, attend, attention_weights, choose_scale, diameter, orthonormal
-from augenmerk.theory.results import Measurement, Result, at_least, at_most, check_sizes, plane_values, radius
+from augenmerk.theory.attention import Array, attend, attention_weights, diameter, orthonormal
+from augenmerk.theory.results import Measurement, Result, Setup, at_most, plane_values, radius
 
 TOLERANCE = 1e-7
 """Margins below this part of the extent of the keys count as 0: the linear programme is no more exact."""
@@ -180,31 +180,14 @@ def tied_weight(keys: int, subset: int, strength: float) -> float:
     return 1 / (subset + (keys - subset) * math.exp(-strength))
 
 
-@dataclass(frozen=True)
-class CopyingPicture:
-    keys: Array
-    reaches: tuple[Reach, ...]
-    scale: float
-    eps: float
-
-
-def run_copying(
-    keys: int = 8,
-    dim: int = 2,
-    c: float | None = None,
-    eps: float = 0.01,
-    samples: int = 20,
-    seed: int = 1,
-    scale: float | None = None,
-) -> Result:
-    """Runs 1.1 on `samples` sets of random keys, of which the first is shown."""
-    check_sizes(keys, dim, samples, least=(2, 1, 1), most=(200, 200, 1000), most_numbers=100_000, c=c)
-    scale = choose_scale(scale, dim)
-    values = plane_values(keys)
-    rng = np.random.default_rng(seed)
+def run_copying(setup: Setup) -> Result:
+    """Runs 1.1 on sets of random keys, of which the first is shown."""
+    setup.check(least=(2, 1, 1), most=(200, 200, 1000), most_numbers=100_000)
+    keys, dim, c, eps, scale = setup.keys, setup.dim, setup.c, setup.eps, setup.scale
+    values, rng = plane_values(keys), np.random.default_rng(setup.seed)
     sets: list[tuple[Array, tuple[Reach, ...]]] = []
     copied, highest, errors, bounds = [], [], [], []
-    for _ in range(samples):
+    for _ in range(setup.samples):
         points = rng.standard_normal((keys, dim))
         reaches = tuple(reach(points, [j]) for j in range(keys))
         sets.append((points, reaches))
@@ -234,8 +217,8 @@ def run_copying(
         construction="q = c q_j, q_j the unit vector from the nearest point of that hull to k_j; for "
         f"k_{shown + 1}: margin {found.margin:.3f}, c = {size:.1f}",
         measures=(
-            at_least(f"weight on k_{shown + 1}", float(weights[shown]), floor),
-            at_least("any reachable key: least weight / its bound", min(copied), 1.0),
+            Measurement(f"weight on k_{shown + 1}", float(weights[shown]), floor, relation="at least"),
+            Measurement("any reachable key: least weight / its bound", min(copied), 1.0, relation="at least"),
             at_most("any hidden key: most weight / its ceiling", max(highest, default=0.0), 1.0),
             at_most("largest error of an output", errors[worst], bounds[worst]),
         ),
@@ -243,12 +226,12 @@ def run_copying(
         output=output,
         error=errors[worst],
         bound=bounds[worst],
-        settings=_settings(keys, dim, c, eps, samples, seed, scale),
+        settings=setup.as_dict(c=c, eps=eps, scale=scale),
         remarks=(
             _describe_hidden(reaches),
-            f"In {samples} such sets of keys: {len(copied)} can be copied, {len(highest)} cannot.",
+            f"In {setup.samples} such sets of keys: {len(copied)} can be copied, {len(highest)} cannot.",
         ),
-        picture=lambda: CopyingPicture(points, reaches, scale, eps),
+        picture=lambda: (points, reaches, scale, eps),
     )
 
 
@@ -275,37 +258,13 @@ def _highest_weight(keys: Array, j: int, rng: np.random.Generator, scale: float)
     return float(attention_weights(queries, keys, scale)[:, j].max())
 
 
-def _settings(
-    keys: int, dim: int, c: float | None, eps: float, samples: int, seed: int, scale: float
-) -> dict[str, float | None]:
-    sizes = {"keys": keys, "dim": dim, "c": c, "eps": eps}
-    return {**sizes, "samples": samples, "seed": seed, "scale": scale}
-
-
-@dataclass(frozen=True)
-class AveragingPicture:
-    keys: Array  # (m, d), orthonormal
-    c: float
-    scale: float
-    seed: int
-
-
-def run_averaging(
-    keys: int = 8,
-    dim: int = 64,
-    c: float | None = None,
-    eps: float = 0.01,
-    samples: int = 200,
-    seed: int = 1,
-    scale: float | None = None,
-) -> Result:
-    """Runs 1.2 on orthonormal keys, and on the first two of `samples` sets of random keys."""
-    check_sizes(keys, dim, samples, least=(3, keys, 1), most=(500, 4096, 10_000), most_numbers=5_000_000, c=c)
-    scale = choose_scale(scale, dim)
-    rng = np.random.default_rng(seed)
-    values = plane_values(keys)
+def run_averaging(setup: Setup) -> Result:
+    """Runs 1.2 on orthonormal keys, and on the first two of sets of random keys."""
+    keys, dim, eps, scale = setup.keys, setup.dim, setup.eps, setup.scale
+    setup.check(least=(3, keys, 1), most=(500, 4096, 10_000), most_numbers=5_000_000)
+    values, rng = plane_values(keys), np.random.default_rng(setup.seed)
     points = orthonormal(keys, dim, rng)
-    c = strength_needed(keys, 2, eps) / scale if c is None else c
+    c = strength_needed(keys, 2, eps) / scale if setup.c is None else setup.c
     s = c * scale
     weights, output = attend(c * (points[0] + points[1]), points, values, scale)
     elsewhere = float(1 - weights[:2].sum())
@@ -313,7 +272,7 @@ def run_averaging(
     error = float(np.linalg.norm(output - values[:2].mean(axis=0)))
     bound = (1 - 2 * exact) * diameter(values)
     best = reach(points, (0, 1))
-    ties, leaks, gaps = _average_random_pairs(keys, samples, rng, eps)
+    ties, leaks, gaps = _average_random_pairs(setup, rng)
     return Result(
         task="1.2",
         title="Averaging two values",
@@ -335,18 +294,18 @@ def run_averaging(
         output=output,
         error=error,
         bound=bound,
-        settings=_settings(keys, dim, c, eps, samples, seed, scale),
+        settings=setup.as_dict(c=c, eps=eps, scale=scale),
         remarks=(
-            f"In {samples} sets of {keys} random keys in 2 to {MAX_RANDOM_DIM} dimensions the first two "
-            f"could be averaged {len(ties)} times; for the others there is a witness, a point of the line "
-            "through them in the hull of the rest.",
+            f"In {setup.samples} sets of {keys} random keys in 2 to {MAX_RANDOM_DIM} dimensions the first "
+            f"two could be averaged {len(ties)} times; for the others there is a witness, a point of the "
+            "line through them in the hull of the rest.",
         ),
-        picture=lambda: AveragingPicture(points, c, scale, seed),
+        picture=lambda: (points, c, scale, setup.seed),
     )
 
 
 def _average_random_pairs(
-    keys: int, samples: int, rng: np.random.Generator, eps: float
+    setup: Setup, rng: np.random.Generator
 ) -> tuple[list[float], list[float], list[float]]:
     """Averages the first two of random keys.
 
@@ -354,14 +313,14 @@ def _average_random_pairs(
     between the two combinations that should be the same point where none does.
     """
     ties, leaks, gaps = [], [], []
-    for _ in range(samples):
-        points = rng.standard_normal((keys, rng.integers(2, MAX_RANDOM_DIM + 1)))
+    for _ in range(setup.samples):
+        points = rng.standard_normal((setup.keys, rng.integers(2, MAX_RANDOM_DIM + 1)))
         found = reach(points, (0, 1))
         if found.query is None:
             gap = found.hull_weights @ points - found.affine_weights @ points
             gaps.append(float(np.linalg.norm(gap)))
             continue
-        c = strength_needed(keys, 2, eps) / found.margin
+        c = strength_needed(setup.keys, 2, setup.eps) / found.margin
         weights = attention_weights(c * found.query, points, 1.0)
         ties.append(float(abs(weights[0] - weights[1])))
         leaks.append(float(1 - weights[:2].sum()))

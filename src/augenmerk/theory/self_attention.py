@@ -18,7 +18,7 @@ from scipy.optimize import linprog
 from augenmerk.errors import AugenmerkError
 from augenmerk.theory.attention import Array, diameter, orthonormal, softmax
 from augenmerk.theory.reach import distance_from_hull
-from augenmerk.theory.results import Measurement, Result, at_most, check_sizes, radius
+from augenmerk.theory.results import Measurement, Result, Setup, at_most, radius
 
 PARTS = "abcd"
 INPUTS = np.array([[0, 1, 0, 1], [1, 0, 0, 0], [0, 1, 1, 0]], dtype=np.float64)
@@ -192,18 +192,10 @@ def as_sum(coefficients: Array, names: Sequence[str] = PARTS, digits: int = 2) -
     return terms or "0"
 
 
-@dataclass(frozen=True)
-class SelfAttentionPicture:
-    B: float
-    inputs: int
-    """How many inputs there were; the first three are shown."""
-
-
-def run_without_projections(
-    keys: int = 3, dim: int = 16, B: float | None = None, samples: int = 20, seed: int = 1
-) -> Result:
+def run_without_projections(setup: Setup) -> Result:
     """Runs 1.6: q = k = v = x, for parts of length B."""
-    B, all_parts = _draw_parts(keys, dim, B, samples, seed)
+    keys, dim = setup.keys, setup.dim
+    B, all_parts = _draw_parts(setup)
     inputs, eye = with_bystanders(INPUTS, keys), np.eye(dim)
     leak = (keys - 1) / (math.exp(B**2) + keys - 1)
     others = 1 + (keys - 2) * math.exp(-(B**2))
@@ -231,7 +223,7 @@ def run_without_projections(
         claim="x_1 = u_d + u_b, x_2 = u_a, x_3 = u_c + u_b, q = k = v = x, no 1/sqrt(d): c_2 = u_a in "
         "the limit of long parts. Adding u_d or u_c to x_2 cannot give u_b: x_2 then attends to itself, "
         "c_2 = x_2.",
-        construction=_construction(B, dim, samples),
+        construction=_construction(B, setup),
         measures=(
             Measurement("weight of x_2 on itself", min(self_weights), 1 - leak),
             at_most("distance of c_2 from u_a", errors[worst], bounds[worst]),
@@ -245,7 +237,7 @@ def run_without_projections(
         output=outputs[1],
         error=errors[worst],
         bound=bounds[worst],
-        settings={"keys": keys, "dim": dim, "B": B, "samples": samples, "seed": seed, "scale": 1.0},
+        settings=setup.as_dict(B=B, scale=1.0),
         remarks=(
             f"c_2 = {as_sum(parts[:4] @ outputs[1] / B**2)}. An output is a convex combination of the "
             f"inputs, and u_b is {distance_from_hull(parts[1], x) / B:.3f} B away from all "
@@ -253,7 +245,7 @@ def run_without_projections(
             "give it without a V.",
         ),
         refuted=_refute_short_parts(B, errors[worst], "c_2 is", "u_a"),
-        picture=lambda: SelfAttentionPicture(B, keys),
+        picture=lambda: (B, keys),
     )
 
 
@@ -267,11 +259,10 @@ def _least_distance(alone: int) -> float:
     return math.sqrt(1 / (1 / k + 2))
 
 
-def run_with_projections(
-    keys: int = 3, dim: int = 16, B: float | None = None, samples: int = 20, seed: int = 1
-) -> Result:
+def run_with_projections(setup: Setup) -> Result:
     """Runs 1.7: K, Q and V that make c_1 = u_b - u_c and c_2 = u_b, published and found by the solver."""
-    B, all_parts = _draw_parts(keys, dim, B, samples, seed)
+    keys, dim = setup.keys, setup.dim
+    B, all_parts = _draw_parts(setup)
     inputs = with_bystanders(INPUTS, keys)
     leak = (keys - 1) / (math.exp(B**2) + keys - 1)
     found = solve(INPUTS, WANTED)
@@ -297,7 +288,7 @@ def run_with_projections(
         claim="V = (u_b u_b^T - u_c u_c^T)/B^2, K = I, Q = (u_d u_a^T + u_c u_d^T)/B^2 make c_1 = u_b - "
         "u_c and c_2 = u_b in the limit of long parts: x_2 asks for u_d, which x_1 has, x_1 for u_c, "
         "which x_3 has.",
-        construction=_construction(B, dim, samples),
+        construction=_construction(B, setup),
         measures=(
             Measurement("weight of x_1 on x_3", float(weights[0, 2]), 1 - leak),
             Measurement("weight of x_2 on x_1", float(weights[1, 0]), 1 - leak),
@@ -308,19 +299,20 @@ def run_with_projections(
         output=outputs[1],
         error=error[0],
         bound=bound[0],
-        settings={"keys": keys, "dim": dim, "B": B, "samples": samples, "seed": seed, "scale": 1.0},
+        settings=setup.as_dict(B=B, scale=1.0),
         remarks=(
             f"c_1 = {c_1}, c_2 = {c_2}.",
             f"The solver finds K = {as_formula(found.K)}, Q = {as_formula(found.Q)}, V = "
             f"{as_formula(found.V)}.",
         ),
         refuted=_refute_short_parts(B, error[0], "c_1 or c_2 is", "what it should be"),
-        picture=lambda: SelfAttentionPicture(B, keys),
+        picture=lambda: (B, keys),
     )
 
 
-def _construction(B: float, dim: int, samples: int) -> str:
-    return f"u orthogonal, of length B = {B:g}, in {dim} dimensions; {samples} random choices of them"
+def _construction(B: float, setup: Setup) -> str:
+    where = f"u orthogonal, of length B = {B:g}, in {setup.dim} dimensions"
+    return f"{where}; {setup.samples} random choices of them"
 
 
 def _refute_short_parts(B: float, error: float, output: str, wanted: str) -> str:
@@ -332,10 +324,11 @@ def _refute_short_parts(B: float, error: float, output: str, wanted: str) -> str
     )
 
 
-def _draw_parts(keys: int, dim: int, B: float | None, samples: int, seed: int) -> tuple[float, list[Array]]:
+def _draw_parts(setup: Setup) -> tuple[float, list[Array]]:
     """Returns B and orthogonal parts of that length: four, and one for each input beyond the third."""
-    B = USUAL_B if B is None else B
-    check_sizes(keys, dim, samples, least=(3, keys + 1, 1), most_numbers=1_000_000)
+    B = USUAL_B if setup.c is None else setup.c
     if not 0 < B <= 25:
         raise AugenmerkError(f"--scale {B:g} is impossible: the length B of the parts is between 0 and 25.")
-    return B, [B * orthonormal(keys + 1, dim, np.random.default_rng([seed, n])) for n in range(samples)]
+    setup.check(least=(3, setup.keys + 1, 1), most_numbers=1_000_000)
+    rngs = [np.random.default_rng([setup.seed, number]) for number in range(setup.samples)]
+    return B, [B * orthonormal(setup.keys + 1, setup.dim, rng) for rng in rngs]
