@@ -270,6 +270,7 @@ def from_run(
     from augenmerk.cli.theory_output import step_lines
     from augenmerk.errors import AugenmerkError
     from augenmerk.probe import probe_attention
+    from augenmerk.theory import Setup
     from augenmerk.theory.from_run import examine_step
     from augenmerk.translate import load
 
@@ -289,7 +290,8 @@ def from_run(
     if beta < 0 or not 0 < eps < 1:
         raise AugenmerkError(f"--beta {beta:g} --eps {eps:g}: beta is 0 or more, eps between 0 and 1.")
     query, produced = found.queries[step - 1], found.target[step - 1]
-    report = examine_step(query, found.keys, found.scale, beta=beta, eps=eps, samples=samples, seed=seed)
+    setup = Setup(samples=samples, seed=seed, eps=eps, beta=beta)
+    report = examine_step(query, found.keys, found.scale, setup)
     if figure is not None:
         from augenmerk.theory.drawing import draw_step
 

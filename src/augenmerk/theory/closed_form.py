@@ -25,18 +25,15 @@ from augenmerk.theory.attention import Array
 Origin = Literal["means", "keys"]
 """What queries are made of: the means, which are known beforehand, or the keys that were drawn."""
 
-MAX_DEVIATIONS = 9.0
-"""Integrals end at so many standard deviations: less than 1e-18 of the density is beyond."""
-MAX_LOGIT = 40.0
-"""Beyond this a logistic is within 1e-17 of its limit."""
+MAX_DEVIATIONS = 9.0  # integrals end at so many standard deviations: less than 1e-18 of the density is beyond
+MAX_LOGIT = 40.0  # beyond this a logistic is within 1e-17 of its limit
 MAX_NODES = 40_001
 
 
 class Moments(NamedTuple):
     mean: float
     deviation: float
-    fourth: float
-    """The fourth central moment, from which the standard error of a measured deviation follows."""
+    fourth: float  # the fourth central moment, from which the standard error of a measured deviation follows
 
     @classmethod
     def of_loss(cls, first: float, second: float, third: float, fourth: float) -> "Moments":

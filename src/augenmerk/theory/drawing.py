@@ -21,8 +21,7 @@ from augenmerk.theory.self_attention import INPUTS, PARTS, PUBLISHED, U_C, U_D, 
 INPUT_NAMES = [f"$x_{i}$" for i in (1, 2, 3)]
 OUTPUT_NAMES = [f"$c_{i}$" for i in (1, 2, 3)]
 PART_NAMES = [f"$u_{part}$" for part in PARTS]
-MAX_TOKENS = 24
-"""A figure shows so many tokens of a sentence, those with the largest weights."""
+MAX_TOKENS = 24  # a figure shows so many tokens of a sentence, those with the largest weights
 
 
 def draw(result: Result, theme: Theme) -> Figure:

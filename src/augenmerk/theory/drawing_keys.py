@@ -19,12 +19,9 @@ from augenmerk.theory.reach import Reach, leak_bound, reach, strength_needed, ti
 
 SIZE = (10.0, 4.4)
 MAX_CURVE_NAMES = 8
-MAX_PLANE_KEYS = 10
-"""1.2 tries every pair of so many keys in the plane."""
-PANEL = 1.3
-"""The width of a panel over its height."""
-CLOUD = 400
-"""How many samples a cloud of outputs shows."""
+MAX_PLANE_KEYS = 10  # 1.2 tries every pair of so many keys in the plane
+PANEL = 1.3  # the width of a panel over its height
+CLOUD = 400  # how many samples a cloud of outputs shows
 CENTRED: dict[str, Any] = {"textcoords": "offset points", "ha": "center", "va": "center"}
 Reaches = tuple[Reach, ...]
 

@@ -18,8 +18,7 @@ from augenmerk.errors import AugenmerkError
 from augenmerk.theory.attention import Array
 
 MAX_LENGTH = 500
-MAX_DEPTH = 40
-"""The most brackets inside one another, and the most signs in a row."""
+MAX_DEPTH = 40  # the most brackets inside one another, and the most signs in a row
 
 _TOKEN = re.compile(
     r"(?P<number>(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)|(?P<name>[A-Za-zλμαβ_][A-Za-z0-9λμαβ_]*)"

@@ -21,28 +21,22 @@ from augenmerk.theory.attention import Array, choose_scale, orthonormal, softmax
 from augenmerk.theory.closed_form import Origin
 from augenmerk.theory.results import Result, Setup, deviation_of, mean_of, plane_values, radius, rate_of
 
-CHUNK = 4_000_000
-"""How many numbers in the keys are in memory at a time."""
-OFF = 0.1
-"""A share that is further than this from one half counts as off."""
+CHUNK = 4_000_000  # how many numbers in the keys are in memory at a time
+OFF = 0.1  # a share that is further than this from one half counts as off
 LEANING = 0.5
 """1.3 and 1.5 claim that a single head leans: it does if at least this part of the samples is off."""
 MAX_LEAK = 0.05
 """1.3 claims that the mean is the average: it is if no more of the weight than this is elsewhere."""
-EPS = 0.05
-"""A head is broken if it leaves more than this elsewhere."""
-MAX_BROKEN = 0.2
-"""1.4 and 1.5 hold if heads are broken in no more of the samples than this."""
-LONG = 0.3
-"""1.5: if the length of k_a along its mean is above this, the head of a works."""
+EPS = 0.05  # a head is broken if it leaves more than this elsewhere
+MAX_BROKEN = 0.2  # 1.4 and 1.5 hold if heads are broken in no more of the samples than this
+LONG = 0.3  # 1.5: if the length of k_a along its mean is above this, the head of a works
 PICTURE_BETAS = (0.01, 0.1, 0.5)
 
 
 @dataclass(frozen=True)
 class KeyNoise:
     betas: Array  # (m): the variance of each key's length along its mean
-    alpha: float = 0.0
-    """The variance in every direction."""
+    alpha: float = 0.0  # the variance in every direction
 
     @classmethod
     def of_norms(cls, keys: int, beta: float) -> "KeyNoise":

@@ -25,8 +25,7 @@ TOLERANCE = 1e-7
 """Margins below this part of the extent of the keys count as 0: the linear programme is no more exact."""
 MAX_RANDOM_DIM = 6
 """The largest dimension of the random keys of 1.2: in many more dimensions every pair spans an edge."""
-ROUNDING = 1e-6
-"""The error that a very large query may make in a tie by rounding."""
+ROUNDING = 1e-6  # the error that a very large query may make in a tie by rounding
 
 
 @dataclass(frozen=True)
@@ -34,8 +33,7 @@ class Reach:
     """Says whether a query exists that averages a subset of the keys: the best one, or why there is none."""
 
     subset: tuple[int, ...]
-    query: Array | None
-    """The unit vector with the largest margin; None if there is no such query."""
+    query: Array | None  # the unit vector with the largest margin; None if there is no such query
     margin: float
     """How far the query lifts the subset above every other key; 0 without a query, inf without other keys."""
     hull_weights: Array

@@ -14,10 +14,8 @@ from augenmerk.theory.closed_form import Moments
 
 STANDARD_ERRORS = 4
 """A measurement fits if it is within so many standard errors: by chance alone it nearly always is."""
-MIN_DEVIATION = 1e-10
-"""Samples that deviate less than this differ only by rounding."""
-MAX_SCALE = 1e9
-"""Beyond this size of the query the rounding of the logits may decide."""
+MIN_DEVIATION = 1e-10  # samples that deviate less than this differ only by rounding
+MAX_SCALE = 1e9  # beyond this size of the query the rounding of the logits may decide
 
 Relation = Literal["equal", "at most", "at least"]
 
@@ -29,8 +27,7 @@ class Measurement:
     name: str
     measured: float
     predicted: float
-    error: float = 0.0
-    """The standard error of the measured number, 0 if it does not come from samples."""
+    error: float = 0.0  # the standard error of the measured number, 0 if it does not come from samples
     relation: Relation = "equal"
 
     @property
@@ -99,10 +96,8 @@ class Result:
     measures: tuple[Measurement, ...]
     weights: Array
     output: Array
-    error: float
-    """The distance of the output from what it should be; over samples, its mean."""
-    bound: float
-    """The proven bound of that distance."""
+    error: float  # the distance of the output from what it should be; over samples, its mean
+    bound: float  # the proven bound of that distance
     settings: dict[str, Any]
     remarks: tuple[str, ...] = ()
     refuted: str = ""
@@ -135,12 +130,9 @@ class Grade:
 
     task: str
     holds: bool
-    why: str
-    """One or two sentences, with numbers."""
-    error: float
-    """The largest error: weight in the wrong place, or, for 1.6 and 1.7, distance in units of B."""
-    missing_scale: bool
-    """Whether the answer would hold if it were multiplied by a large number."""
+    why: str  # one or two sentences, with numbers
+    error: float  # the largest error: weight in the wrong place, or, for 1.6 and 1.7, distance in units of B
+    missing_scale: bool  # whether the answer would hold if it were multiplied by a large number
     answers: tuple[str, ...]
     conditions: tuple[dict[str, Any], ...]
 

@@ -25,14 +25,12 @@ class Saturation:
     logit_variance: float
     logit_variance_error: float
     expected_logit_variance: float
-    entropy: float
-    """In units of ln m: 1 if the weights are even, 0 if one key has all the weight."""
+    entropy: float  # in units of ln m: 1 if the weights are even, 0 if one key has all the weight
     entropy_error: float
     gradient: float
     """1 - sum alpha_i^2, the trace of d alpha / d logits: how much the weights still depend on the logits."""
     gradient_error: float
-    largest: float
-    """The largest weight."""
+    largest: float  # the largest weight
 
 
 def saturation(

@@ -8,7 +8,7 @@ of the parts. There is no 1/sqrt(d) in these two tasks.
 """
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, groupby, product
 
@@ -24,12 +24,10 @@ PARTS = "abcd"
 INPUTS = np.array([[0, 1, 0, 1], [1, 0, 0, 0], [0, 1, 1, 0]], dtype=np.float64)
 """x_1, x_2, x_3 over u_a, u_b, u_c, u_d."""
 U_A, U_B, U_C, U_D = np.eye(4)
-WANTED: Mapping[int, Array] = {0: U_B - U_C, 1: U_B}
-"""What the first two outputs should be in 1.7."""
+WANTED: Mapping[int, Array] = {0: U_B - U_C, 1: U_B}  # what the first two outputs should be in 1.7
 MAX_CHOICES = 20_000
 """The solver tries every choice of the inputs that an output is made of, so there must not be too many."""
-TOLERANCE = 0.05
-"""The claims hold if an output is this near to what it should be, in units of B."""
+TOLERANCE = 0.05  # the claims hold if an output is this near to what it should be, in units of B
 USUAL_B = 4.0
 
 
@@ -99,8 +97,7 @@ def solve(inputs: Array, wanted: Mapping[int, Array]) -> Projections | None:
     return None
 
 
-Sources = tuple[tuple[int, ...], ...]
-"""For each wanted output, the inputs whose values it averages."""
+Sources = tuple[tuple[int, ...], ...]  # for each wanted output, the inputs whose values it averages
 
 
 def _choices(inputs: int, outputs: int) -> Iterator[list[Sources]]:
@@ -169,34 +166,33 @@ def as_formula(matrix: Array, names: Sequence[str] = PARTS) -> str:
     """Writes a matrix over the parts as '(u_b u_b^T - u_c u_c^T)/B^2', and the identity as 'I'."""
     if np.allclose(matrix, np.eye(len(matrix))):
         return "I"
-    terms = ""
-    for (row, column), value in np.ndenumerate(matrix):
-        if abs(value) < 1e-9:
-            continue
-        size = "" if abs(abs(value) - 1) < 1e-9 else f"{abs(value):g} "
-        sign = ("- " if value < 0 else "") if not terms else (" - " if value < 0 else " + ")
-        terms += f"{sign}{size}u_{names[row]} u_{names[column]}^T"
+    entries = [(value, f"u_{names[r]} u_{names[c]}^T") for (r, c), value in np.ndenumerate(matrix)]
+    terms = _join_terms((round(float(value), 9), f"{abs(value):g}", name) for value, name in entries)
     return f"({terms})/B^2" if terms else "0"
 
 
-def as_sum(coefficients: Array, names: Sequence[str] = PARTS, digits: int = 2) -> str:
+def as_sum(coefficients: Array, names: Sequence[str] = PARTS) -> str:
     """Writes a vector over the parts as 'u_b - u_c', without the entries that round to 0."""
-    terms = ""
-    for name, value in zip(names, coefficients, strict=False):
-        rounded = round(float(value), digits)
-        if rounded == 0:
-            continue
-        size = "" if abs(rounded) == 1 else f"{abs(rounded):.{digits}f} "
-        sign = ("-" if rounded < 0 else "") if not terms else (" - " if rounded < 0 else " + ")
-        terms += f"{sign}{size}u_{name}"
-    return terms or "0"
+    rounded = [round(float(value), 2) for value in coefficients]
+    named = zip(rounded, names, strict=False)
+    return _join_terms((value, f"{abs(value):.2f}", f"u_{name}") for value, name in named) or "0"
+
+
+def _join_terms(terms: Iterable[tuple[float, str, str]]) -> str:
+    """Joins terms, each a value, its absolute value in words and a name, with their signs."""
+    text = ""
+    for value, size, name in terms:
+        if value:
+            sign = (" - " if text else "-") if value < 0 else (" + " if text else "")
+            text += f"{sign}{'' if abs(value) == 1 else f'{size} '}{name}"
+    return text
 
 
 def run_without_projections(setup: Setup) -> Result:
     """Runs 1.6: q = k = v = x, for parts of length B."""
-    keys, dim = setup.keys, setup.dim
     B, all_parts = _draw_parts(setup)
-    inputs, eye = with_bystanders(INPUTS, keys), np.eye(dim)
+    keys, eye = setup.keys, np.eye(setup.dim)
+    inputs = with_bystanders(INPUTS, keys)
     leak = (keys - 1) / (math.exp(B**2) + keys - 1)
     others = 1 + (keys - 2) * math.exp(-(B**2))
     leak_added = others / (math.exp(B**2) + others)
@@ -214,7 +210,7 @@ def run_without_projections(setup: Setup) -> Result:
             added_weights.append(float(weights[1, 1]))
             added_errors.append(float(np.linalg.norm(outputs[1] - other[1])))
             distances.append(distance_from_hull(parts[1], other) / B)
-    worst = int(np.argmax(errors))
+    worst, least = int(np.argmax(errors)), _least_distance(keys - 3)
     parts, x = all_parts[0], inputs @ all_parts[0]
     weights, outputs = self_attend(x, eye, eye, eye)
     return Result(
@@ -229,9 +225,7 @@ def run_without_projections(setup: Setup) -> Result:
             at_most("distance of c_2 from u_a", errors[worst], bounds[worst]),
             Measurement("u_d or u_c added: weight on itself", min(added_weights), 1 - leak_added),
             at_most("... distance of c_2 from x_2", max(added_errors), leak_added * (radius(x, x[1]) + B)),
-            Measurement(
-                "... least distance to u_b of any weights / B", min(distances), _least_distance(keys - 3)
-            ),
+            Measurement("... least distance to u_b of any weights / B", min(distances), least),
         ),
         weights=weights[1],
         output=outputs[1],
@@ -261,8 +255,8 @@ def _least_distance(alone: int) -> float:
 
 def run_with_projections(setup: Setup) -> Result:
     """Runs 1.7: K, Q and V that make c_1 = u_b - u_c and c_2 = u_b, published and found by the solver."""
-    keys, dim = setup.keys, setup.dim
     B, all_parts = _draw_parts(setup)
+    keys = setup.keys
     inputs = with_bystanders(INPUTS, keys)
     leak = (keys - 1) / (math.exp(B**2) + keys - 1)
     found = solve(INPUTS, WANTED)
@@ -272,7 +266,7 @@ def run_with_projections(setup: Setup) -> Result:
         """Returns weights, outputs and values."""
         Q, V = in_space(answer.Q, parts[:4]), in_space(answer.V, parts[:4])
         x = inputs @ parts
-        return *self_attend(x, np.eye(dim), Q, V), x @ V.T
+        return *self_attend(x, np.eye(setup.dim), Q, V), x @ V.T
 
     error, bound = [0.0, 0.0], [0.0, 0.0]
     for n, answer in enumerate((PUBLISHED, found)):
