@@ -187,7 +187,7 @@ def draw_lean(
     grid, bins = expit(np.linspace(-9, 9, 400)), np.linspace(0, 1, 41)
     for axes, beta, drawn in zip(panels, PICTURE_BETAS, one, strict=True):
         heights, *_ = axes.hist(drawn.share, bins=bins, density=True, color=theme.series[0], alpha=0.35)
-        axes.plot(grid, share_density(grid, s, beta, beta), color=theme.series[0], lw=1.8)
+        axes.plot(grid, share_density(grid, s, beta), color=theme.series[0], lw=1.8)
         axes.set_ylim(0, 1.4 * heights.max())
         axes.set_yticks([])
         axes.spines["left"].set_visible(False)

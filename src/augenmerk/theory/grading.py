@@ -52,7 +52,12 @@ class Condition:
 
 _NOISY = (Condition(8, 64, 0.1), Condition(3, 4, 0.01), Condition(64, 256, 0.1), Condition(8, 64, 0.5))
 CONDITIONS: Mapping[str, tuple[Condition, ...]] = {
-    "1.1": (Condition(8, 64), Condition(64, 256), Condition(8, 64, 0, "random"), Condition(8, 2, 0, "flat")),
+    "1.1": (
+        Condition(8, 64),
+        Condition(64, 256),
+        Condition(8, 64, sort="random"),
+        Condition(8, 2, sort="flat"),
+    ),
     "1.2": (Condition(8, 64), Condition(3, 4), Condition(64, 256), Condition(200, 200)),
     "1.3": _NOISY,
     "1.4": _NOISY,

@@ -108,6 +108,11 @@ class Samples:
     def is_off(self) -> NDArray[np.bool_]:
         return np.asarray(np.abs(self.share - 0.5) > OFF)
 
+    @property
+    def is_broken(self) -> NDArray[np.bool_]:
+        """Whether each head (N, heads) leaves too much elsewhere."""
+        return self.own_weights < 1 - EPS
+
     def outputs(self, values: Array) -> Array:
         return np.asarray(self.weights @ values)  # (N, dv)
 
@@ -170,7 +175,7 @@ def run_noisy_average(setup: Setup) -> Result:
     expected = closed_form.weight_of_first(keys, s, beta)
     expected_keys = closed_form.weight_of_first(keys, s, beta, "keys")
     off, off_keys = (closed_form.off_probability(OFF, s, beta, origin) for origin in ("means", "keys"))
-    lean = float(np.linalg.norm(values[0] - values[1])) / 2 * closed_form.mean_lean(s, beta, beta)
+    lean = float(np.linalg.norm(values[0] - values[1])) / 2 * closed_form.mean_lean(s, beta)
     bound = lean + (1 - 2 * expected.mean) * radius(values, middle)
     elsewhere = float(1 - drawn.weights[:, :2].sum(axis=1).mean())
     leak = (
@@ -222,6 +227,7 @@ def run_several_heads(setup: Setup) -> Result:
     expected = closed_form.head_per_value_weight(keys, s, beta, heads)
     breaks, breaks_keys = (closed_form.head_breaks(keys, s, beta, EPS, o) for o in ("means", "keys"))
     any_breaks = closed_form.any_head_breaks(keys, s, beta, EPS, heads)
+    negative = closed_form.head_breaks(2, math.inf, beta, 0.5)  # P(lambda <= 0)
     lost = 1 - closed_form.head_weight(keys, s, beta).mean
     bound = lost * float(np.mean([radius(values, v) for v in values[:heads]]))
     alone = (deviation_of("deviation of alpha_a, one head", one.weights[:, 0], of_two),) if heads == 2 else ()
@@ -235,12 +241,10 @@ def run_several_heads(setup: Setup) -> Result:
             *alone,
             mean_of("mean of the weight on v_a, a head each", drawn.weights[:, 0], *expected[:2]),
             deviation_of("deviation of it", drawn.weights[:, 0], expected),
-            rate_of(f"a head leaves over {EPS:g} elsewhere", drawn.own_weights[:, 0] < 1 - EPS, breaks),
-            rate_of("any of the heads does", np.any(drawn.own_weights < 1 - EPS, axis=1), any_breaks),
-            rate_of("lambda_a <= 0: no scale helps", drawn.lambdas[:, 0] <= 0, _negative_rate(beta)),
-            rate_of(
-                "a head c k_a does, instead of c mu_a", from_keys.own_weights[:, 0] < 1 - EPS, breaks_keys
-            ),
+            rate_of(f"a head leaves over {EPS:g} elsewhere", drawn.is_broken[:, 0], breaks),
+            rate_of("any of the heads does", np.any(drawn.is_broken, axis=1), any_breaks),
+            rate_of("lambda_a <= 0: no scale helps", drawn.lambdas[:, 0] <= 0, negative),
+            rate_of("a head c k_a does, instead of c mu_a", from_keys.is_broken[:, 0], breaks_keys),
             mean_of("mean distance of the output", distances, bound, relation="at most"),
         ),
         weights=drawn.weights.mean(axis=0),
@@ -269,12 +273,13 @@ def run_noisy_direction(setup: Setup) -> Result:
     off = closed_form.off_probability(OFF, 1.0, s**2 * (beta + 4 * alpha) / 2)
     off_keys = closed_form.off_probability_of_first(OFF, s, beta)
     breaks = closed_form.head_breaks(keys, s, beta + alpha, EPS)
+    negative = closed_form.head_breaks(2, math.inf, beta, 0.5)  # P(lambda <= 0)
     floors = [closed_form.head_weight_floor(keys, s, b, alpha) for b in (beta, 0.0)]
     bound = sum((1 - floor) * radius(values, v) / 2 for floor, v in zip(floors, values[:2], strict=True))
     # There is a closed form only if the noise in the other directions can be neglected.
     in_the_limit = (
         rate_of(f"... with q = c (k_a + k_b), by {OFF:g}", from_keys.is_off, off_keys),
-        rate_of(f"head a leaves over {EPS:g} elsewhere", two.own_weights[:, 0] < 1 - EPS, breaks),
+        rate_of(f"head a leaves over {EPS:g} elsewhere", two.is_broken[:, 0], breaks),
     )
     long = two.lambdas[:, 0] > LONG
     return Result(
@@ -290,7 +295,7 @@ def run_noisy_direction(setup: Setup) -> Result:
             rate_of(f"share off 1/2 by {OFF:g}, one head", one.is_off, off),
             *(in_the_limit if s**2 * alpha * setup.dim < 0.05 else ()),
             mean_of("mean weight of head b on v_b", two.own_weights[:, 1], floors[1], relation="at least"),
-            rate_of("lambda_a <= 0: no scale helps", two.lambdas[:, 0] <= 0, _negative_rate(beta)),
+            rate_of("lambda_a <= 0: no scale helps", two.lambdas[:, 0] <= 0, negative),
             mean_of("mean distance of the output, two heads", distances, bound, relation="at most"),
         ),
         weights=two.weights.mean(axis=0),
@@ -316,17 +321,13 @@ def _refute_leaning(drawn: Samples) -> str:
 
 
 def _refute_heads(drawn: Samples) -> str:
-    part = float(np.any(drawn.own_weights < 1 - EPS, axis=1).mean())
+    part = float(drawn.is_broken.any(axis=1).mean())
     if part <= MAX_BROKEN:
         return ""
     return (
         f"a head leaves over {EPS:g} elsewhere in {part:.0%} of the samples, where lambda is too small for s "
         f"(up to {MAX_BROKEN:.0%} may)"
     )
-
-
-def _negative_rate(beta: float) -> float:
-    return closed_form.head_breaks(2, math.inf, beta, 0.5)
 
 
 def _sample_for_picture(run: _Experiment, heads: int) -> tuple[list[Samples], list[Samples]]:

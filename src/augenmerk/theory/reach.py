@@ -183,8 +183,8 @@ def run_copying(setup: Setup) -> Result:
     setup.check(least=(2, 1, 1), most=(200, 200, 1000), most_numbers=100_000)
     keys, dim, c, eps, scale = setup.keys, setup.dim, setup.c, setup.eps, setup.scale
     values, rng = plane_values(keys), np.random.default_rng(setup.seed)
-    sets: list[tuple[Array, tuple[Reach, ...]]] = []
-    copied, highest, errors, bounds = [], [], [], []
+    sets, copied, highest, errors, bounds = [], [], [], [], []
+    shown: tuple[int, float, Array, Array, float] | None = None
     for _ in range(setup.samples):
         points = rng.standard_normal((keys, dim))
         reaches = tuple(reach(points, [j]) for j in range(keys))
@@ -193,18 +193,16 @@ def run_copying(setup: Setup) -> Result:
             if found.query is None:
                 highest.append(_highest_weight(points, j, rng, scale) / found.ceiling)
                 continue
-            size = _size_needed(found, keys, eps, scale) if c is None else c
+            size = strength_needed(keys, 1, eps) / (scale * found.margin) if c is None else c
             weights, output = attend(size * found.query, points, values, scale)
             leak = leak_bound(keys, 1, size * scale * found.margin)
+            shown = shown or (j, size, weights, output, 1 - leak)
             copied.append(float(weights[j] / (1 - leak)))
             errors.append(float(np.linalg.norm(output - values[j])))
             bounds.append(leak * radius(values, values[j]))
     points, reaches = sets[0]
-    shown, found = next((j, found) for j, found in enumerate(reaches) if found.possible)
-    assert found.query is not None
-    size = _size_needed(found, keys, eps, scale) if c is None else c
-    weights, output = attend(size * found.query, points, values, scale)
-    floor = 1 - leak_bound(keys, 1, size * scale * found.margin)
+    assert shown is not None  # some key is a corner of the hull
+    j, size, weights, output, floor = shown
     worst = int(np.argmax(errors))
     return Result(
         task="1.1",
@@ -213,9 +211,9 @@ def run_copying(setup: Setup) -> Result:
         "alpha_j >= 1 - eps once c margin scale >= ln((m-1)(1-eps)/eps). A key inside, k_j = sum w_i "
         "k_i, never gets more than max(w)/(1 + max(w)), whatever the query.",
         construction="q = c q_j, q_j the unit vector from the nearest point of that hull to k_j; for "
-        f"k_{shown + 1}: margin {found.margin:.3f}, c = {size:.1f}",
+        f"k_{j + 1}: margin {reaches[j].margin:.3f}, c = {size:.1f}",
         measures=(
-            Measurement(f"weight on k_{shown + 1}", float(weights[shown]), floor, relation="at least"),
+            Measurement(f"weight on k_{j + 1}", float(weights[j]), floor, relation="at least"),
             Measurement("any reachable key: least weight / its bound", min(copied), 1.0, relation="at least"),
             at_most("any hidden key: most weight / its ceiling", max(highest, default=0.0), 1.0),
             at_most("largest error of an output", errors[worst], bounds[worst]),
@@ -231,10 +229,6 @@ def run_copying(setup: Setup) -> Result:
         ),
         picture=lambda: (points, reaches, scale, eps),
     )
-
-
-def _size_needed(found: Reach, keys: int, eps: float, scale: float) -> float:
-    return strength_needed(keys, 1, eps) / (scale * found.margin)
 
 
 def _describe_hidden(reaches: tuple[Reach, ...]) -> str:

@@ -193,22 +193,16 @@ class Setup:
         sizes = {"--keys": self.keys, "--dim": self.dim, "--samples": self.samples}
         for (flag, value), lowest, highest in zip(sizes.items(), least, most, strict=True):
             if value < lowest:
-                reason = " (one direction for each)" if flag == "--dim" and lowest > 1 else ""
-                raise AugenmerkError(
-                    f"{flag} {value} is too small: this task needs {lowest} or more{reason}."
-                )
+                why = " (one direction for each)" if flag == "--dim" and lowest > 1 else ""
+                raise AugenmerkError(f"{flag} {value} is too small: this task needs {lowest} or more{why}.")
             if value > highest:
                 raise AugenmerkError(f"{flag} {value} is too large: this task takes up to {highest:,}.")
         if math.prod(sizes.values()) > most_numbers:
             given = " ".join(f"{flag} {value}" for flag, value in sizes.items())
-            raise AugenmerkError(
-                f"{given} is too large: keys times dim times samples may be up to {most_numbers:,} in this "
-                "task."
-            )
-        if self.c is not None and not 0 < self.c <= MAX_SCALE:
-            raise AugenmerkError(
-                f"--scale {self.c:g} is impossible: choose one above 0, up to {MAX_SCALE:g}."
-            )
+            limit = f"keys times dim times samples may be up to {most_numbers:,} in this task"
+            raise AugenmerkError(f"{given} is too large: {limit}.")
+        if (c := self.c) is not None and not 0 < c <= MAX_SCALE:
+            raise AugenmerkError(f"--scale {c:g} is impossible: choose one above 0, up to {MAX_SCALE:g}.")
         for flag, variance in (("--beta", self.beta), ("--alpha", self.alpha)):
             if not 0 <= variance < math.inf:
                 raise AugenmerkError(f"{flag} {variance:g} is no variance: it must be 0 or more.")

@@ -48,11 +48,13 @@ def saturation(
     variances = (logits**2).mean(axis=1)
     evenness = entropy(weights) / np.log(keys)
     gradients = 1 - (weights**2).sum(axis=1)
+    # The exact variance of the mean of m squared logits |q| scale g_i, which share |q|.
+    variance_of_variances = scale**4 * (2 * dimension + (dimension**2 + 2 * dimension) * 2 / keys)
     return Saturation(
         dimension=dimension,
         scale=scale,
         logit_variance=float(variances.mean()),
-        logit_variance_error=math.sqrt(_variance_of_variances(keys, dimension, scale) / samples),
+        logit_variance_error=math.sqrt(variance_of_variances / samples),
         expected_logit_variance=dimension * scale**2,
         entropy=float(evenness.mean()),
         entropy_error=_error(evenness),
@@ -72,11 +74,6 @@ def expected_saturation(
     deviations = scale * np.sqrt(rng.chisquare(dimension, size=(samples, 1)))
     weights = softmax(deviations * rng.standard_normal((samples, keys)))
     return entropy(weights) / np.log(keys), 1 - (weights**2).sum(axis=1)
-
-
-def _variance_of_variances(keys: int, dimension: int, scale: float) -> float:
-    """Returns the exact variance of the mean of m squared logits |q| scale g_i, which share |q|."""
-    return scale**4 * (2 * dimension + (dimension**2 + 2 * dimension) * 2 / keys)
 
 
 def _error(samples: Array) -> float:
