@@ -22,6 +22,7 @@ from augenmerk.theory.attention import attention_weights
 from augenmerk.theory.drawing import MAX_TOKENS, draw_step
 from augenmerk.theory.from_run import examine_step
 from augenmerk.theory.reach import reach
+from augenmerk.theory.results import Setup
 from augenmerk.train import start, train
 from augenmerk.translate import Translator
 from tests.silent import Silent
@@ -88,7 +89,7 @@ def test_a_view_says_what_the_geometry_is(tmp_path: Path) -> None:
     keys = rng.standard_normal((6, 3))
     keys[5] = keys[:4].mean(axis=0)  # hidden
     query = 3 * rng.standard_normal(3)
-    view = examine_step(query, keys, 0.7, beta=0.2, samples=4000, seed=2)
+    view = examine_step(query, keys, 0.7, Setup(beta=0.2, samples=4000, seed=2))
     weights = attention_weights(query, keys, 0.7)
     for j, key in enumerate(view.keys):
         found = reach(keys, [j])
@@ -107,7 +108,7 @@ def test_a_view_says_what_the_geometry_is(tmp_path: Path) -> None:
     noisy = attention_weights(query, lambdas[:, :, None] * keys, 0.7)
     np.testing.assert_allclose([key.noisy_mean for key in view.keys], noisy.mean(axis=0), atol=0.03)
     assert view.changes == pytest.approx((noisy.argmax(1) != weights.argmax()).mean(), abs=0.05)
-    still = examine_step(query, keys, 0.7, beta=0.0, samples=10)
+    still = examine_step(query, keys, 0.7, Setup(beta=0.0, samples=10))
     assert still.changes == 0
     assert still.keys[0].noisy_low == pytest.approx(still.keys[0].noisy_high)
     save_figure(draw_step(view, ["[a]", "$b$", "c", "d", "e", "</s>"], "x_1", LIGHT), tmp_path / "step.svg")
@@ -118,7 +119,7 @@ def test_names_in_a_figure_do_not_lie_on_one_another() -> None:
     rng = np.random.default_rng(5)
     for count, drawn in ((6, 6), (200, MAX_TOKENS)):
         keys = rng.standard_normal((1, 8)) + 0.05 * rng.standard_normal((count, 8))
-        view = examine_step(rng.standard_normal(8), keys, 0.7, samples=10)
+        view = examine_step(rng.standard_normal(8), keys, 0.7, Setup(samples=10))
         source = [f"word{number}" for number in range(count)]
         figure = draw_step(view, source, "x", LIGHT)
         figure.draw_without_rendering()
@@ -153,6 +154,8 @@ def test_from_run_on_a_trained_run(tmp_path: Path) -> None:
     assert json.loads(long.stdout)["truncated"] is True
     assert "longer than" not in result.stderr
     assert found["truncated"] is False
+    shipped = in_process("from-run", 10 * SENTENCE, "--json")  # a sentence too long for the name of a file
+    assert json.loads(shipped.stdout)["source"] == 10 * SENTENCE
     beyond = in_process("from-run", str(place), SENTENCE, "--step", "99").exception
     assert isinstance(beyond, AugenmerkError)
     assert "tokens, its end included" in str(beyond)

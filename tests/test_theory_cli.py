@@ -3,7 +3,7 @@
 import json
 import subprocess
 import sys
-from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,23 +16,14 @@ from typer.testing import CliRunner
 from augenmerk.cli import app
 from augenmerk.errors import AugenmerkError
 from augenmerk.figures import DARK, LIGHT, save_figure
+from augenmerk.theory import EXPERIMENTS, Setup
 from augenmerk.theory.drawing import draw
-from augenmerk.theory.noise import run_noisy_average, run_noisy_direction, run_several_heads
-from augenmerk.theory.reach import run_averaging, run_copying
 from augenmerk.theory.results import Measurement, Result
-from augenmerk.theory.scaling import run_scaling
-from augenmerk.theory.self_attention import run_with_projections, run_without_projections
 from tests.test_cli import fails_with_a_sentence, run
 
-EXPERIMENTS: dict[str, Callable[..., Result]] = {
-    "1.1": run_copying,
-    "1.2": run_averaging,
-    "1.3": run_noisy_average,
-    "1.4": run_several_heads,
-    "1.5": run_noisy_direction,
-    "1.6": run_without_projections,
-    "1.7": run_with_projections,
-    "scaling": run_scaling,
+SETUPS = {
+    **{task: Setup() for task in ("1.2", "1.3", "1.4", "1.5", "scaling")},
+    **{"1.1": Setup(dim=2), "1.6": Setup(keys=3, dim=16), "1.7": Setup(keys=3, dim=16)},
 }
 REQUIRED = {"task", "holds", "weights", "output", "error", "bound"}
 
@@ -108,7 +99,7 @@ def test_a_claim_that_is_false_here_does_not_hold(arguments: tuple[str, ...], re
 
 def test_without_any_noise_there_is_no_error_to_speak_of() -> None:
     """Rounding divided by rounding gave an error of 500,000, with which nothing could have failed."""
-    result = run_noisy_average(beta=0.0, samples=100)
+    result = EXPERIMENTS["1.3"](Setup(beta=0.0, samples=100))
     [deviation] = [m for m in result.measures if m.name == "deviation of alpha_a, from means"]
     assert deviation.fits
     assert deviation.error == 0
@@ -119,14 +110,14 @@ def test_a_bound_that_is_passed_by_chance_says_so() -> None:
     shown = in_process("1.3", "--keys", "3", "--dim", "3").stdout
     assert "≤ 0.7669  within its error" in shown
     assert shown.rstrip().endswith("holds: every number is as predicted, to within four standard errors.")
-    assert Measurement("a", 1.1, 1.0, 0.05, at_most=True).only_within_its_error
-    assert not Measurement("a", 1.1, 1.0, 0.01, at_most=True).only_within_its_error
-    assert not Measurement("a", 0.9, 1.0, 0.05, at_most=True).only_within_its_error
+    assert Measurement("a", 1.1, 1.0, 0.05, relation="at most").only_within_its_error
+    assert not Measurement("a", 1.1, 1.0, 0.01, relation="at most").only_within_its_error
+    assert not Measurement("a", 0.9, 1.0, 0.05, relation="at most").only_within_its_error
 
 
 def test_a_claim_that_is_false_would_be_seen() -> None:
     """Too small a query breaks no bound, but a wrong prediction is not passed over."""
-    result = run_averaging()
+    result = EXPERIMENTS["1.2"](Setup(samples=200))
     wrong = result.measures[0]
     doctored = Result(**{**vars(result), "measures": (type(wrong)("alpha_a", 0.3, 0.5), *result.measures)})
     assert result.holds
@@ -218,7 +209,7 @@ def test_sizes_that_cannot_be_get_a_sentence(arguments: tuple[str, ...], reason:
 
 @pytest.mark.parametrize("task", EXPERIMENTS)
 def test_figures_are_drawn_in_both_themes(task: str, tmp_path: Path) -> None:
-    result = EXPERIMENTS[task](samples=20)
+    result = EXPERIMENTS[task](replace(SETUPS[task], samples=20))
     light, dark = (draw(result, theme) for theme in (LIGHT, DARK))
     for figure, theme in ((light, LIGHT), (dark, DARK)):
         assert to_hex(figure.get_facecolor()) == theme.paper
@@ -229,12 +220,12 @@ def test_figures_are_drawn_in_both_themes(task: str, tmp_path: Path) -> None:
 
 def test_a_figure_is_the_same_every_time(tmp_path: Path) -> None:
     for name in ("a.svg", "b.svg"):
-        save_figure(draw(run_without_projections(samples=1), LIGHT), tmp_path / name)
+        save_figure(draw(EXPERIMENTS["1.6"](Setup(keys=3, samples=1)), LIGHT), tmp_path / name)
     assert (tmp_path / "a.svg").read_bytes() == (tmp_path / "b.svg").read_bytes()
 
 
 def test_keys_in_many_dimensions_are_drawn_without_a_hull(tmp_path: Path) -> None:
-    save_figure(draw(run_copying(dim=5, samples=1), DARK), tmp_path / "margins.pdf")
+    save_figure(draw(EXPERIMENTS["1.1"](Setup(dim=5, samples=1)), DARK), tmp_path / "margins.pdf")
     assert (tmp_path / "margins.pdf").stat().st_size > 1000
 
 
@@ -243,7 +234,7 @@ def titles(figure: Figure) -> list[str]:
 
 
 def test_many_keys_are_drawn_with_few_names_inside_the_panel() -> None:
-    figure = draw(run_copying(dim=5, keys=30, samples=1), LIGHT)
+    figure = draw(EXPERIMENTS["1.1"](Setup(dim=5, keys=30, samples=1)), LIGHT)
     assert titles(figure)[0].startswith("How far each key is from the hull")
     right = figure.axes[1]
     names = [text for text in right.texts if text.get_text().startswith("$k")]
@@ -253,8 +244,8 @@ def test_many_keys_are_drawn_with_few_names_inside_the_panel() -> None:
 
 @pytest.mark.parametrize("dim", [1, 2, 3])
 def test_hidden_keys_are_drawn_in_any_number_of_dimensions(dim: int) -> None:
-    result = run_copying(dim=dim, keys=12, samples=1)
-    hidden = [found for found in result.picture().reaches if not found.possible]
+    result = EXPERIMENTS["1.1"](Setup(dim=dim, keys=12, samples=1))
+    hidden = [found for found in result.picture()[1] if not found.possible]
     assert hidden
     right = draw(result, LIGHT).axes[1]
     drawn = [line for line in right.lines if line.get_color() == LIGHT.series[0]]
@@ -262,11 +253,13 @@ def test_hidden_keys_are_drawn_in_any_number_of_dimensions(dim: int) -> None:
 
 
 def test_a_panel_says_what_it_leaves_out() -> None:
-    assert titles(draw(run_averaging(keys=40, samples=1), LIGHT))[1].startswith(
+    assert titles(draw(EXPERIMENTS["1.2"](Setup(keys=40, samples=1)), LIGHT))[1].startswith(
         "10 keys in the plane (not 40)"
     )
-    assert titles(draw(run_averaging(keys=8, samples=1), LIGHT))[1].startswith("8 keys in the plane:")
-    for experiment in (run_without_projections, run_with_projections):
+    assert titles(draw(EXPERIMENTS["1.2"](Setup(keys=8, samples=1)), LIGHT))[1].startswith(
+        "8 keys in the plane:"
+    )
+    for task in ("1.6", "1.7"):
         for keys, said in ((9, True), (3, False)):
-            figure = draw(experiment(keys=keys, samples=1), LIGHT)
+            figure = draw(EXPERIMENTS[task](Setup(keys=keys, dim=16, samples=1)), LIGHT)
             assert ("the first 3 of 9 inputs" in figure.get_supxlabel()) is said

@@ -79,7 +79,7 @@ def test_quadrature_agrees_with_an_adaptive_one(s: float, beta: float) -> None:
     ours = closed_form.share_of_first(s, beta, beta)
     assert ours.deviation == pytest.approx(math.sqrt(second), abs=1e-6)
     lean, _ = quad(lambda x: 2 * math.tanh(x / 2) * density(x), 0, 12 * deviation, limit=400)
-    assert closed_form.mean_lean(s, beta, beta) == pytest.approx(lean, abs=1e-4)
+    assert closed_form.mean_lean(s, beta) == pytest.approx(lean, abs=1e-4)
 
 
 @pytest.mark.parametrize("s", [5.0, 50.0, 1000.0, 20_000.0])
@@ -109,7 +109,7 @@ def test_the_share_has_the_logit_normal_distribution() -> None:
     gaps = np.log(drawn.share) - np.log1p(-drawn.share)
     assert kstest(gaps, norm(0, s * math.sqrt(2 * beta)).cdf).pvalue > 1e-4
     area, _ = quad(
-        lambda x: float(closed_form.share_density(np.array([x]), s, beta, beta)[0]), 1e-9, 1 - 1e-9, limit=400
+        lambda x: float(closed_form.share_density(np.array([x]), s, beta)[0]), 1e-9, 1 - 1e-9, limit=400
     )
     assert area == pytest.approx(1, abs=1e-3)
 
@@ -117,7 +117,7 @@ def test_the_share_has_the_logit_normal_distribution() -> None:
 @pytest.mark.parametrize("deviation", [1e-6, 0.01, 1.0, 4.0, 5.0, 100.0, 1e6, 1e9])
 def test_how_far_a_sample_leans_is_known_for_any_strength(deviation: float) -> None:
     """Against the limits of a weak and of an endless query, and an adaptive integral between them."""
-    found = closed_form.mean_lean(deviation, 0.5, 0.5)
+    found = closed_form.mean_lean(deviation, 0.5)
     if deviation < 0.001:
         expected = deviation * math.sqrt(2 / math.pi) / 2
     elif deviation > 1000:

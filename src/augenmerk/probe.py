@@ -50,14 +50,9 @@ def probe_attention(translator: Translator, text: str, head: int = 0) -> Attenti
     tokens = torch.tensor([[BOS, *hypothesis.ids]], device=device)[:, : len(translation.target_subwords)]
     states = model.states(tokens, source)  # g_i
     queries, keys, scale = _project(model, states, source.memory.keys, head)
-    return AttentionProbe(
-        translation,
-        translation.source_subwords,
-        translation.target_subwords,
-        _to_numpy(queries),
-        _to_numpy(keys),
-        scale,
-    )
+    arrays = [np.asarray(tensor.to(torch.float64).cpu().numpy()) for tensor in (queries, keys)]
+    tokens_of = translation.source_subwords, translation.target_subwords
+    return AttentionProbe(translation, *tokens_of, arrays[0], arrays[1], scale)
 
 
 def _project(model: GRUTranslator, states: Tensor, keys: Tensor, head: int) -> tuple[Tensor, Tensor, float]:
@@ -76,7 +71,3 @@ def _project(model: GRUTranslator, states: Tensor, keys: Tensor, head: int) -> t
             "and keys; take a run with scaled-dot, dot, bilinear or multi-head."
         )
     return fused[0][0], keys[0], fused[1]
-
-
-def _to_numpy(tensor: Tensor) -> NDArray[np.float64]:
-    return np.asarray(tensor.to(torch.float64).cpu().numpy())

@@ -1,19 +1,19 @@
 """`augenmerk theory`: what attention can and cannot compute, tried out."""
 
+import os
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from augenmerk.cli.options import Json
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from matplotlib.figure import Figure as Drawing
 
     from augenmerk.figures import Theme
-    from augenmerk.theory.results import Result
+    from augenmerk.theory import Setup
 
 app = typer.Typer(
     help="What attention can and cannot compute: constructed, measured, bounded, drawn; and answers graded.",
@@ -50,10 +50,10 @@ def copying(
     json: Json = False,
 ) -> None:
     """When can one value be copied? Keys inside and outside the hull of the others."""
-    from augenmerk.theory.reach import run_copying
+    from augenmerk.theory import Setup
 
-    result = run_copying(keys, dim, scale, eps, samples, seed, _logit_scale(unscaled))
-    _show(result, figure, theme, json)
+    setup = Setup(keys, dim, samples, seed, scale, unscaled, eps=eps)
+    _run("1.1", setup, figure, theme, json)
 
 
 @app.command("1.2", epilog="Example:  augenmerk theory 1.2 --keys 8 --dim 64 --scale 50")
@@ -70,10 +70,10 @@ def averaging(
     json: Json = False,
 ) -> None:
     """The average of two values: orthonormal keys, and any keys."""
-    from augenmerk.theory.reach import run_averaging
+    from augenmerk.theory import Setup
 
-    result = run_averaging(keys, dim, scale, eps, samples, seed, _logit_scale(unscaled))
-    _show(result, figure, theme, json)
+    setup = Setup(keys, dim, samples, seed, scale, unscaled, eps=eps)
+    _run("1.2", setup, figure, theme, json)
 
 
 @app.command("1.3", epilog="Example:  augenmerk theory 1.3 --beta 0.1 --figure lean.svg")
@@ -90,10 +90,10 @@ def noisy_average(
     json: Json = False,
 ) -> None:
     """The same average when keys come out longer or shorter: every sample leans."""
-    from augenmerk.theory.noise import run_noisy_average
+    from augenmerk.theory import Setup
 
-    result = run_noisy_average(keys, dim, scale, beta, samples, seed, _logit_scale(unscaled))
-    _show(result, figure, theme, json)
+    setup = Setup(keys, dim, samples, seed, scale, unscaled, beta=beta)
+    _run("1.3", setup, figure, theme, json)
 
 
 @app.command("1.4", epilog="Example:  augenmerk theory 1.4 --beta 0.5 --heads 2 --figure heads.svg")
@@ -111,10 +111,10 @@ def several_heads(
     json: Json = False,
 ) -> None:
     """Two heads on the same noisy keys: where they hold, and how often they break."""
-    from augenmerk.theory.noise import run_several_heads
+    from augenmerk.theory import Setup
 
-    result = run_several_heads(keys, dim, scale, beta, heads, samples, seed, _logit_scale(unscaled))
-    _show(result, figure, theme, json)
+    setup = Setup(keys, dim, samples, seed, scale, unscaled, beta=beta, heads=heads)
+    _run("1.4", setup, figure, theme, json)
 
 
 @app.command("1.5", epilog="Example:  augenmerk theory 1.5 --figure swing.svg")
@@ -132,10 +132,10 @@ def noisy_direction(
     json: Json = False,
 ) -> None:
     """One key swings along its own direction: one head follows it, two heads do not."""
-    from augenmerk.theory.noise import run_noisy_direction
+    from augenmerk.theory import Setup
 
-    result = run_noisy_direction(keys, dim, scale, beta, alpha, samples, seed, _logit_scale(unscaled))
-    _show(result, figure, theme, json)
+    setup = Setup(keys, dim, samples, seed, scale, unscaled, beta=beta, alpha=alpha)
+    _run("1.5", setup, figure, theme, json)
 
 
 @app.command("1.6", epilog="Example:  augenmerk theory 1.6 --scale 2 --figure self.svg")
@@ -150,9 +150,9 @@ def without_projections(
     json: Json = False,
 ) -> None:
     """Self-attention without projections: everything attends to itself."""
-    from augenmerk.theory.self_attention import run_without_projections
+    from augenmerk.theory import Setup
 
-    _show(run_without_projections(keys, dim, scale, samples, seed), figure, theme, json)
+    _run("1.6", Setup(keys, dim, samples, seed, scale), figure, theme, json)
 
 
 @app.command("1.7", epilog="Example:  augenmerk theory 1.7 --figure matrices.svg")
@@ -167,9 +167,9 @@ def with_projections(
     json: Json = False,
 ) -> None:
     """Self-attention with K, Q and V: the given matrices, and those a solver finds."""
-    from augenmerk.theory.self_attention import run_with_projections
+    from augenmerk.theory import Setup
 
-    _show(run_with_projections(keys, dim, scale, samples, seed), figure, theme, json)
+    _run("1.7", Setup(keys, dim, samples, seed, scale), figure, theme, json)
 
 
 @app.command(epilog="Example:  augenmerk theory scaling --keys 32 --dim 1024 --figure scaling.svg")
@@ -183,9 +183,9 @@ def scaling(
     json: Json = False,
 ) -> None:
     """Why 1/sqrt(d): logits, entropy and gradients against the dimension, with and without it."""
-    from augenmerk.theory.scaling import run_scaling
+    from augenmerk.theory import Setup
 
-    _show(run_scaling(keys, dim, samples, seed), figure, theme, json)
+    _run("scaling", Setup(keys, dim, samples, seed), figure, theme, json)
 
 
 @app.command(
@@ -206,34 +206,32 @@ def check(
     json: Json = False,
 ) -> None:
     """Grade an answer by experiment, and say why it fails where it fails."""
-    from augenmerk.cli.terminal import out, print_json
     from augenmerk.cli.theory_output import grade_lines
     from augenmerk.theory.grading import check as grade
 
-    result = grade(task, query or [], samples=samples, seed=seed, scale=_logit_scale(unscaled))
-    if json:
-        print_json(result.as_dict())
-        return
-    for line in grade_lines(result):
-        out().print(line, soft_wrap=True)
+    result = grade(task, query or [], samples=samples, seed=seed, scale=1.0 if unscaled else None)
+    _print(result.as_dict(), grade_lines(result), json)
 
 
-def _logit_scale(unscaled: bool) -> float | None:
-    return 1.0 if unscaled else None  # None is 1/sqrt(d)
-
-
-def _show(result: "Result", figure: Path | None, theme: str, json: bool) -> None:
-    from augenmerk.cli.terminal import out, print_json
+def _run(task: str, setup: "Setup", figure: Path | None, theme: str, json: bool) -> None:
     from augenmerk.cli.theory_output import result_lines
+    from augenmerk.theory import EXPERIMENTS
 
+    result = EXPERIMENTS[task](setup)
     if figure is not None:
         from augenmerk.theory.drawing import draw
 
         _save(figure, lambda colours: draw(result, colours), theme)
+    _print(result.as_dict(), result_lines(result), json)
+
+
+def _print(document: dict[str, Any], lines: Iterable[str], json: bool) -> None:
+    from augenmerk.cli.terminal import out, print_json
+
     if json:
-        print_json(result.as_dict())
+        print_json(document)
         return
-    for line in result_lines(result):
+    for line in lines:
         out().print(line, soft_wrap=True)
 
 
@@ -268,49 +266,40 @@ def from_run(
 ) -> None:
     """Real queries and keys: norms, angles, margins, what could be copied, and what noise would do."""
     from augenmerk.checkpoint import SHIPPED
-    from augenmerk.cli.terminal import err, out, print_json
+    from augenmerk.cli.terminal import err
     from augenmerk.cli.theory_output import step_lines
     from augenmerk.errors import AugenmerkError
     from augenmerk.probe import probe_attention
+    from augenmerk.theory import Setup
     from augenmerk.theory.from_run import examine_step
     from augenmerk.translate import load
 
-    if sentence is None and (Path(run).is_dir() or ("/" in run and " " not in run)):
+    # Unlike Path.is_dir, os.path.isdir says no to a sentence that is too long for a path.
+    if sentence is None and (os.path.isdir(run) or ("/" in run and " " not in run)):  # noqa: PTH112
         raise AugenmerkError(f"Say what the run {run} is to translate: a sentence, in quotation marks.")
     place, text = (SHIPPED, run) if sentence is None else (Path(run), sentence)
     if not text.strip():
         raise AugenmerkError("The sentence is empty: there is nothing to look at.")
     found = probe_attention(load(place), text, head - 1)
     if found.translation.truncated:
-        err().print(
-            f"The sentence is longer than the {len(found.source) - 1} tokens that this model reads: only its "
-            "beginning is looked at.",
-            soft_wrap=True,
-        )
+        limit = f"the {len(found.source) - 1} tokens that this model reads"
+        err().print(f"The sentence is longer than {limit}: only its beginning is looked at.", soft_wrap=True)
     if step > len(found.target):
-        raise AugenmerkError(
-            f"--step {step}: the translation has {len(found.target)} tokens, its end included."
-        )
+        reason = f"the translation has {len(found.target)} tokens, its end included"
+        raise AugenmerkError(f"--step {step}: {reason}.")
     if beta < 0 or not 0 < eps < 1:
         raise AugenmerkError(f"--beta {beta:g} --eps {eps:g}: beta is 0 or more, eps between 0 and 1.")
     query, produced = found.queries[step - 1], found.target[step - 1]
-    report = examine_step(query, found.keys, found.scale, beta=beta, eps=eps, samples=samples, seed=seed)
+    setup = Setup(samples=samples, seed=seed, eps=eps, beta=beta)
+    report = examine_step(query, found.keys, found.scale, setup)
     if figure is not None:
         from augenmerk.theory.drawing import draw_step
 
         _save(figure, lambda colours: draw_step(report, found.source, produced, colours), theme)
-    if json:
-        document = {
-            "source": text,
-            "truncated": found.translation.truncated,
-            "translation": found.translation.text,
-            "step": step,
-            "token": produced,
-            "source_tokens": list(found.source),
-            "target_tokens": list(found.target),
-            **report.as_dict(),
-        }
-        print_json(document)
-        return
-    for line in step_lines(report, found.source, found.target, step, found.translation.text):
-        out().print(line, soft_wrap=True)
+    document = {
+        **{"source": text, "truncated": found.translation.truncated, "translation": found.translation.text},
+        **{"step": step, "token": produced},
+        **{"source_tokens": list(found.source), "target_tokens": list(found.target)},
+    }
+    lines = step_lines(report, found.source, found.target, step, found.translation.text)
+    _print({**document, **report.as_dict()}, lines, json)

@@ -20,10 +20,11 @@ def result_lines(result: "Result") -> Iterator[str]:
     yield ""
     yield f"[dim]{'':46}{'measured':>18}    predicted[/]"
     for measure in result.measures:
-        mark = "" if measure.fits else "  [red]does not fit[/]"
-        if measure.only_within_its_error:
-            mark = "  within its error"
-        yield f"{escape(measure.name):46}{_measured(measure):>18}  {_predicted(measure)}{mark}"
+        mark = "  within its error" if measure.only_within_its_error else ""
+        mark = mark if measure.fits else "  [red]does not fit[/]"
+        sign = {"equal": "=", "at most": "≤", "at least": "≥"}[measure.relation]
+        predicted = f"{sign} {_number(measure.predicted)}{mark}"
+        yield f"{escape(measure.name):46}{_measured(measure):>18}  {predicted}"
     yield ""
     for remark in result.remarks:
         yield from map(escape, textwrap.wrap(remark, WIDTH))
@@ -58,9 +59,9 @@ def grade_lines(grade: "Grade") -> Iterator[str]:
 def _cell(key: str, value: Any) -> str:
     if key == "weights":
         return " ".join(f"{weight:.3f}" for weight in value)
-    if key in ("deviation", "error"):
-        return _number(value)
-    return str(value) if key == "sort" else f"{value:.6g}"
+    if key == "sort":
+        return str(value)
+    return _number(value) if key in ("deviation", "error") else f"{value:.6g}"
 
 
 def step_lines(
@@ -75,11 +76,9 @@ def step_lines(
     wide = max(6, *map(len, source))
     yield f"[dim]{'':{wide}}    |k|   angle   logit  weight   copy  margin  length needed   with noise[/]"
     for token, key in zip(source, report.keys, strict=True):
-        needed = (
-            f"{key.query_needed / report.query_norm:10.1f} |q|"
-            if key.copyable
-            else f"   {key.ceiling:.2f} at most"
-        )
+        needed = f"   {key.ceiling:.2f} at most"
+        if key.copyable:
+            needed = f"{key.query_needed / report.query_norm:10.1f} |q|"
         yield (
             f"{escape(f'{token:{wide}}')}  {key.norm:5.2f}  {key.angle:5.1f}°  {key.logit:6.2f}   "
             f"{key.weight:5.3f}   {'yes' if key.copyable else 'no':>4}  {key.margin:6.3f}  {needed}  "
@@ -87,17 +86,16 @@ def step_lines(
         )
     yield ""
     count = sum(key.copyable for key in report.keys)
-    for line in textwrap.wrap(
+    summary = (
         f"{count} of {len(report.keys)} values could be copied by some query. This one has length "
         f"{report.query_norm:.2f}; its logits spread over {report.logit_spread:.2f}, the largest is "
         f"{report.logit_margin:.2f} above the next, and the entropy of the weights is {report.evenness:.2f} "
         f"of the largest possible. Two keys have a cosine of {report.key_cosine:.2f} on average. If the "
         f"length of each key were noisy, N(1, {report.beta:g}), another token would be attended to most in "
         f"{report.changes:.0%} of the cases. Length needed: of the best query, to leave {report.eps:.0%} "
-        "elsewhere.",
-        WIDTH,
-    ):
-        yield escape(line)
+        "elsewhere."
+    )
+    yield from map(escape, textwrap.wrap(summary, WIDTH))
 
 
 def _is_shown(grade: "Grade", key: str) -> bool:
@@ -111,8 +109,7 @@ def _is_shown(grade: "Grade", key: str) -> bool:
 
 
 def _labelled(label: str, text: str) -> Iterator[str]:
-    lines = textwrap.wrap(text, WIDTH - 14)
-    for number, line in enumerate(lines):
+    for number, line in enumerate(textwrap.wrap(text, WIDTH - 14)):
         yield f"[dim]{label if number == 0 else '':14}[/]{escape(line)}"
 
 
@@ -120,11 +117,6 @@ def _measured(measure: "Measurement") -> str:
     if measure.error < 1e-10:  # not from samples, or from samples that do not deviate
         return _number(measure.measured)
     return f"{_number(measure.measured)} ± {measure.error:.{4 if abs(measure.measured) < 1000 else 1}f}"
-
-
-def _predicted(measure: "Measurement") -> str:
-    sign = "≤" if measure.at_most else "≥" if measure.at_least else "="
-    return f"{sign} {_number(measure.predicted)}"
 
 
 def _number(value: float) -> str:

@@ -25,18 +25,15 @@ from augenmerk.theory.attention import Array
 Origin = Literal["means", "keys"]
 """What queries are made of: the means, which are known beforehand, or the keys that were drawn."""
 
-MAX_DEVIATIONS = 9.0
-"""Integrals end at so many standard deviations: less than 1e-18 of the density is beyond."""
-MAX_LOGIT = 40.0
-"""Beyond this a logistic is within 1e-17 of its limit."""
+MAX_DEVIATIONS = 9.0  # integrals end at so many standard deviations: less than 1e-18 of the density is beyond
+MAX_LOGIT = 40.0  # beyond this a logistic is within 1e-17 of its limit
 MAX_NODES = 40_001
 
 
 class Moments(NamedTuple):
     mean: float
     deviation: float
-    fourth: float
-    """The fourth central moment, from which the standard error of a measured deviation follows."""
+    fourth: float  # the fourth central moment, from which the standard error of a measured deviation follows
 
     @classmethod
     def of_loss(cls, first: float, second: float, third: float, fourth: float) -> "Moments":
@@ -76,21 +73,20 @@ def share_of_first(strength: float, beta_a: float, beta_b: float, alpha: float =
     return Moments(0.5, math.sqrt(second), float(fourth))
 
 
-def mean_lean(strength: float, beta_a: float, beta_b: float, alpha: float = 0.0) -> float:
+def mean_lean(strength: float, beta: float) -> float:
     """Returns E |share of a - share of b| = E |tanh(x / 2)| for queries from the means."""
-    variance = strength**2 * (beta_a + beta_b + 4 * alpha)
-    if variance == 0:
+    deviation = strength * math.sqrt(2 * beta)
+    if deviation == 0:
         return 0.0
     # Integrates 1 - tanh on one side of its corner at 0: it soon vanishes, however wide the density is.
-    deviation = math.sqrt(variance)
     x = np.linspace(0, min(MAX_LOGIT, MAX_DEVIATIONS * deviation), 4001)
     density = 2 * np.exp(-((x / deviation) ** 2) / 2) / (deviation * math.sqrt(2 * math.pi))
     return float(1 - simpson(2 * expit(-x) * density, x=x))
 
 
-def share_density(share: Array, strength: float, beta_a: float, beta_b: float, alpha: float = 0.0) -> Array:
+def share_density(share: Array, strength: float, beta: float) -> Array:
     """Returns the logit-normal density of the share of a for queries from the means."""
-    variance = strength**2 * (beta_a + beta_b + 4 * alpha)
+    variance = 2 * strength**2 * beta
     normal = np.exp(-(logit(share) ** 2) / (2 * variance)) / math.sqrt(2 * math.pi * variance)
     return np.asarray(normal / (share * (1 - share)))
 
@@ -125,11 +121,8 @@ def off_probability_of_first(off: float, strength: float, beta: float) -> float:
     if beta == 0:
         return 0.0
     upper, lower = math.sqrt(1 + limit), math.sqrt(max(0.0, 1 - limit))
-    deviation = math.sqrt(beta)
-    between = [
-        ndtr((sign * upper - 1) / deviation) - ndtr((sign * lower - 1) / deviation) for sign in (1, -1)
-    ]
-    return float(1 - between[0] + between[1])
+    bounds = (np.array([upper, lower, -upper, -lower]) - 1) / math.sqrt(beta)
+    return float(1 - ndtr(bounds) @ [1, -1, -1, 1])
 
 
 def weight_of_first(keys: int, strength: float, beta: float, origin: Origin = "means") -> Moments:

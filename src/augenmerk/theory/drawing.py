@@ -15,41 +15,32 @@ from augenmerk.theory.attention import Array
 from augenmerk.theory.drawing_keys import draw_averaging, draw_copying, draw_heads, draw_lean, draw_swing
 from augenmerk.theory.from_run import StepReport
 from augenmerk.theory.results import Result
-from augenmerk.theory.scaling import ScalingPicture
-from augenmerk.theory.self_attention import (
-    INPUTS,
-    PARTS,
-    PUBLISHED,
-    U_C,
-    U_D,
-    SelfAttentionPicture,
-    self_attend,
-)
+from augenmerk.theory.scaling import Saturation
+from augenmerk.theory.self_attention import INPUTS, PARTS, PUBLISHED, U_C, U_D, self_attend
 
 INPUT_NAMES = [f"$x_{i}$" for i in (1, 2, 3)]
 OUTPUT_NAMES = [f"$c_{i}$" for i in (1, 2, 3)]
 PART_NAMES = [f"$u_{part}$" for part in PARTS]
-MAX_TOKENS = 24
-"""A figure shows so many tokens of a sentence, those with the largest weights."""
+MAX_TOKENS = 24  # a figure shows so many tokens of a sentence, those with the largest weights
 
 
 def draw(result: Result, theme: Theme) -> Figure:
     """Draws the figure of the task that the result belongs to."""
-    draw_by_task: Mapping[str, Callable[[Any, Theme], Figure]] = {
-        "1.1": draw_copying,
-        "1.2": draw_averaging,
-        "1.3": draw_lean,
-        "1.4": draw_heads,
-        "1.5": draw_swing,
-        "1.6": draw_without_projections,
-        "1.7": draw_with_projections,
-        "scaling": draw_scaling,
+    draw_by_task: Mapping[str, Callable[..., Figure]] = {
+        **{
+            "1.1": draw_copying,
+            "1.2": draw_averaging,
+            "1.3": draw_lean,
+            "1.4": draw_heads,
+            "1.5": draw_swing,
+        },
+        **{"1.6": draw_without_projections, "1.7": draw_with_projections, "scaling": draw_scaling},
     }
     with use_theme(theme, formulas=True):
-        return draw_by_task[result.task](result.picture(), theme)
+        return draw_by_task[result.task](theme, *result.picture())
 
 
-def draw_without_projections(picture: SelfAttentionPicture, theme: Theme) -> Figure:
+def draw_without_projections(theme: Theme, B: float, inputs: int) -> Figure:
     """Draws scores and outputs of 1.6, for x_2 as it is and with a part added."""
     figure = Figure(figsize=(10.0, 4.9), layout="constrained")
     grid = figure.subplots(2, 3)
@@ -57,7 +48,7 @@ def draw_without_projections(picture: SelfAttentionPicture, theme: Theme) -> Fig
     for column, (title, added) in enumerate((("u_a", 0 * U_D), ("u_a + u_d", U_D), ("u_a + u_c", U_C))):
         x = INPUTS.copy()
         x[1] += added
-        scores, outputs = x @ x.T, self_attend(x, eye, eye, eye, scale=picture.B**2)[1]
+        scores, outputs = x @ x.T, self_attend(x, eye, eye, eye, scale=B**2)[1]
         _draw_matrix(grid[0, column], scores, INPUT_NAMES, INPUT_NAMES, theme, highest=2)
         for row, largest in enumerate(scores.argmax(axis=1)):
             corner = (largest - 0.5, row - 0.5)
@@ -67,11 +58,11 @@ def draw_without_projections(picture: SelfAttentionPicture, theme: Theme) -> Fig
     grid[0, 0].set_ylabel("$x_i \\cdot x_j / B^2$", fontsize=11)
     grid[1, 0].set_ylabel("outputs, in parts", fontsize=11)
     framed = "Framed: the largest score of a row, which takes all the weight as $B$ grows."
-    figure.supxlabel(f"{framed} {_left_out(picture)}".strip(), fontsize=10)
+    figure.supxlabel(f"{framed} {_left_out(inputs)}".strip(), fontsize=10)
     return figure
 
 
-def draw_with_projections(picture: SelfAttentionPicture, theme: Theme) -> Figure:
+def draw_with_projections(theme: Theme, B: float, inputs: int) -> Figure:
     """Draws the matrices of 1.7 over the parts, the weights they make, and the outputs."""
     figure = Figure(figsize=(10.0, 5.4), layout="constrained")
     halves = figure.add_gridspec(2, 1)
@@ -79,22 +70,20 @@ def draw_with_projections(picture: SelfAttentionPicture, theme: Theme) -> Figure
     for axes, (name, matrix) in zip(above.subplots(1, 3), vars(PUBLISHED).items(), strict=True):
         _draw_matrix(axes, matrix, PART_NAMES, PART_NAMES, theme)
         axes.set_title(f"${name}$, in units of $u\\,u^T / B^2$", fontsize=11)
-    weights, outputs = self_attend(INPUTS, PUBLISHED.K, PUBLISHED.Q, PUBLISHED.V, scale=picture.B**2)
+    weights, outputs = self_attend(INPUTS, PUBLISHED.K, PUBLISHED.Q, PUBLISHED.V, scale=B**2)
     left, right = below.subplots(1, 2)
     _draw_matrix(left, weights, INPUT_NAMES, INPUT_NAMES, theme)
     left.set_title("Weights: $x_1$ looks at $x_3$, $x_2$ at $x_1$", fontsize=11)
     _draw_matrix(right, outputs, OUTPUT_NAMES, PART_NAMES, theme)
     right.set_title("Outputs: $c_1 = u_b - u_c$, $c_2 = u_b$", fontsize=11)
-    if left_out := _left_out(picture):
+    if left_out := _left_out(inputs):
         figure.supxlabel(left_out, fontsize=10)
     return figure
 
 
-def _left_out(picture: SelfAttentionPicture) -> str:
+def _left_out(inputs: int) -> str:
     """Says if there were more inputs than are drawn; the others share no part with these."""
-    if picture.inputs <= len(INPUT_NAMES):
-        return ""
-    return f"Shown as if alone: the first {len(INPUT_NAMES)} of {picture.inputs} inputs."
+    return "" if inputs <= 3 else f"Shown as if alone: the first 3 of {inputs} inputs."
 
 
 def _draw_matrix(
@@ -106,12 +95,10 @@ def _draw_matrix(
     axes.set_xticks(range(len(columns)), columns, fontsize=11)
     axes.set_yticks(range(len(rows)), rows, fontsize=11)
     axes.tick_params(length=0)
-    for edge in range(matrix.shape[1] + 1):
-        axes.axvline(edge - 0.5, color=theme.faint, lw=0.8)
-    for edge in range(matrix.shape[0] + 1):
-        axes.axhline(edge - 0.5, color=theme.faint, lw=0.8)
-    for spine in axes.spines.values():
-        spine.set_visible(False)
+    for draw_line, count in ((axes.axvline, len(columns)), (axes.axhline, len(rows))):
+        for edge in range(count + 1):
+            draw_line(edge - 0.5, color=theme.faint, lw=0.8)
+    axes.spines[:].set_visible(False)
     for (row, column), value in np.ndenumerate(matrix):
         if abs(value) >= 0.005:
             colour = theme.paper if abs(value) > 0.6 * highest else theme.ink
@@ -119,26 +106,30 @@ def _draw_matrix(
             axes.text(column, row, text, ha="center", va="center", fontsize=10, color=colour)
 
 
-def draw_scaling(picture: ScalingPicture, theme: Theme) -> Figure:
+def draw_scaling(
+    theme: Theme, scaled: Sequence[Saturation], unscaled: Sequence[Saturation], keys: int
+) -> Figure:
     """Draws deviation of the logits, evenness of the weights and gradient against the dimension."""
     figure = Figure(figsize=(10.0, 3.7), layout="constrained")
     panels = figure.subplots(1, 3)
-    dimensions = [each.dimension for each in picture.scaled]
+    dimensions = [each.dimension for each in scaled]
     for measured, colour, name in (
-        (picture.unscaled, theme.series[0], "without $1/\\sqrt{d}$"),
-        (picture.scaled, theme.series[1], "with"),
+        (unscaled, theme.series[0], "without $1/\\sqrt{d}$"),
+        (scaled, theme.series[1], "with"),
     ):
         expected = [np.sqrt(each.expected_logit_variance) for each in measured]
         panels[0].plot(dimensions, expected, color=colour, lw=1.2, ls=":")
-        deviations = [np.sqrt(each.logit_variance) for each in measured]
-        entropies, gradients = [each.entropy for each in measured], [each.gradient for each in measured]
-        for axes, curve in zip(panels, (deviations, entropies, gradients), strict=True):
+        curves = [(np.sqrt(each.logit_variance), each.entropy, each.gradient) for each in measured]
+        for axes, curve in zip(panels, zip(*curves, strict=True), strict=True):
             axes.plot(dimensions, curve, "o-", ms=4.5, color=colour, lw=1.8, label=name)
     panels[0].set_yscale("log", base=2)
     panels[0].yaxis.set_major_formatter(lambda value, _: f"{value:g}")
     panels[0].legend(fontsize=9.5, loc="upper left")
-    entropy = f"Entropy of {picture.keys} weights / ln {picture.keys}"
-    titles = ("Deviation of a logit", entropy, "Gradient, $1 - \\Sigma\\,\\alpha^2$")
+    titles = (
+        "Deviation of a logit",
+        f"Entropy of {keys} weights / ln {keys}",
+        "Gradient, $1 - \\Sigma\\,\\alpha^2$",
+    )
     for axes, title in zip(panels, titles, strict=True):
         axes.set_xscale("log", base=2)
         axes.set_xticks([d for d in dimensions if np.log2(d) % 2 == 0] or dimensions)
@@ -171,17 +162,14 @@ def draw_step(report: StepReport, source: Sequence[str], produced: str, theme: T
 
 def _draw_weights(axes: Axes, report: StepReport, source: Sequence[str], theme: Theme) -> None:
     rows = np.arange(len(source))
-    low = np.array([key.noisy_low for key in report.keys])
-    high = np.array([key.noisy_high for key in report.keys])
-    weights = [key.weight for key in report.keys]
+    numbers = [(key.noisy_low, key.noisy_high, key.weight) for key in report.keys]
+    low, high, weights = np.array(numbers).T
     span = f"5% to 95% with β = {report.beta:g}"
     axes.barh(rows, high - low, left=low, height=0.72, color=theme.faint, label=span)
     axes.barh(rows, weights, height=0.36, color=theme.series[1], label="weight")
     axes.set_yticks(rows, source)
     axes.tick_params(axis="y", length=0)
-    axes.set_ylim(len(source) - 0.4, -0.6)
-    axes.set_xlim(0, 1)
-    axes.set_xlabel("weight")
+    axes.set(xlim=(0, 1), ylim=(len(source) - 0.4, -0.6), xlabel="weight")
     axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.035 - 0.75 / len(source)), fontsize=9, ncols=2)
 
 
@@ -202,8 +190,7 @@ def _draw_keys(axes: Axes, report: StepReport, source: Sequence[str], theme: The
     if not all(key.copyable for key in report.keys):
         axes.plot([], [], "o", color=theme.series[0], label="no query could copy it")
         axes.legend(fontsize=9, loc="upper center", bbox_to_anchor=(0.5, -0.035 - 0.75 / len(source)))
-    axes.set_xlabel("length along the query (what the logit sees)")
-    axes.set_ylabel("length across it")
+    axes.set(xlabel="length along the query (what the logit sees)", ylabel="length across it")
     # The names stand in two columns, left and right of all rays, with a line from each to its key. A line of
     # text is 0.2 inches high; the panel is 1.2 inches lower than the figure.
     left, right = axes.get_xlim()

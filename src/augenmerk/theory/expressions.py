@@ -10,7 +10,7 @@ import ast
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -18,17 +18,15 @@ from augenmerk.errors import AugenmerkError
 from augenmerk.theory.attention import Array
 
 MAX_LENGTH = 500
-MAX_DEPTH = 40
-"""The most brackets inside one another, and the most signs in a row."""
+MAX_DEPTH = 40  # the most brackets inside one another, and the most signs in a row
 
 _TOKEN = re.compile(
-    r"(?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)|(?P<name>[A-Za-zλμαβ_][A-Za-z0-9λμαβ_]*)"
-    r"|(?P<transpose>\^\s*T(?![A-Za-z0-9λμαβ_]))|(?P<sign>\*\*|[-+*/^(),])",
-    re.ASCII,
+    r"(?P<number>(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)|(?P<name>[A-Za-zλμαβ_][A-Za-z0-9λμαβ_]*)"
+    r"|(?P<transpose>\^\s*T(?![A-Za-z0-9λμαβ_]))|(?P<sign>\*\*|[-+*/^(),])|(?P<other>\S)"
 )
 _CALL = re.compile(r"\w+\s*\(")
 _SIGN = re.compile(r"[-+*/]")
-_GREEK = {"λ": "lambda", "μ": "mu", "α": "alpha", "β": "beta"}
+_GREEK = str.maketrans({"λ": "lambda", "μ": "mu", "α": "alpha", "β": "beta"})
 _OTHER_SIGNS = str.maketrans({"·": "*", "×": "*", "−": "-", "⊤": "T"})
 
 
@@ -42,9 +40,8 @@ class Expression:
     def __init__(self, text: str, start: int = 0) -> None:
         self.text = text
         if len(text) > MAX_LENGTH:
-            _refuse(
-                text, MAX_LENGTH, f"an expression has at most {MAX_LENGTH} characters, this one {len(text)}"
-            )
+            reason = f"an expression has at most {MAX_LENGTH} characters, this one {len(text)}"
+            _refuse(text, MAX_LENGTH, reason)
         self._python, self._places = _to_python(text, start)
         self._tree = ast.parse(self._python, mode="eval").body
 
@@ -55,13 +52,11 @@ class Expression:
     def check_names(self, known: Mapping[str, object] | frozenset[str]) -> None:
         """Raises AugenmerkError if the formula uses a name that the task does not have."""
         for name, place in self._names():
-            if name in known:
-                continue
-            if _CALL.match(self.text, place):
-                functions = ", ".join(sorted(_FUNCTIONS))
-                _refuse(self.text, place, f"there is no function '{name}'; there are {functions}")
-            there = ", ".join(sorted(known))
-            _refuse(self.text, place, f"there is no '{name}' in this task; there are {there}")
+            if name not in known:
+                call = _CALL.match(self.text, place)
+                what = f"function '{name}'" if call else f"'{name}' in this task"
+                there = ", ".join(sorted(_FUNCTIONS if call else known))
+                _refuse(self.text, place, f"there is no {what}; there are {there}")
 
     def value(self, names: Mapping[str, Array | float]) -> Array:
         """Returns the value of the formula where its names stand for these."""
@@ -104,19 +99,19 @@ class Expression:
                 sign = _SIGN.search(self._python, left.end_col_offset or 0)
                 assert sign is not None
                 parts = [self._compute(left, names), self._compute(right, names)]
-                return self._apply(*_OPERATORS[type(operator)], parts, self._places[sign.start()])
+                return self._apply(_OPERATORS[type(operator)], parts, self._places[sign.start()])
             case ast.Call(func=ast.Name(id=name), args=arguments, keywords=[]) if name[:-1] in _FUNCTIONS:
                 name = name[:-1]
                 expected = 2 if name in ("dot", "outer") else 1
                 if len(arguments) != expected:
                     _refuse(self.text, place, f"{name} takes {expected}, not {len(arguments)}")
                 parts = [self._compute(part, names) for part in arguments]
-                return self._apply(name, _FUNCTIONS[name], parts, place)
+                return self._apply(name, parts, place)
         _refuse(self.text, place, "this has no place in an expression")
 
-    def _apply(self, name: str, function: Callable[..., Array], parts: Sequence[Array], place: int) -> Array:
+    def _apply(self, name: str, parts: Sequence[Array], place: int) -> Array:
         try:
-            result = np.asarray(function(*parts), np.float64)
+            result = np.asarray((_call if name in _FUNCTIONS else _operate)(name, *parts), np.float64)
         except _OperandError as reason:
             _refuse(self.text, place, str(reason))
         if not np.all(np.isfinite(result)):
@@ -150,9 +145,8 @@ def _to_python(text: str, start: int) -> tuple[str, list[int]]:
                 if kind == "number":
                     _refuse(text, place, f"a sign is missing before '{token}'")
                 if level.in_divisor:
-                    _refuse(
-                        text, place, "a product behind a division can be read in two ways: put brackets or *"
-                    )
+                    reason = "a product behind a division can be read in two ways: put brackets or *"
+                    _refuse(text, place, reason)
                 level.in_exponent = False
                 python, places = f"{python}* ", [*places, place, place]
             if token == "(":
@@ -200,20 +194,12 @@ def _to_python(text: str, start: int) -> tuple[str, list[int]]:
 
 def _tokens(text: str, start: int) -> Iterator[tuple[str, str, int]]:
     """Yields the kind, the text and the place of each token."""
-    plain = text.translate(_OTHER_SIGNS)  # character by character, so that places stay the same
-    place = start
-    while place < len(plain):
-        if plain[place].isspace():
-            place += 1
-            continue
-        match = _TOKEN.match(plain, place)
-        if match is None:
+    # Translated character by character, so that places stay the same.
+    for match in _TOKEN.finditer(text.translate(_OTHER_SIGNS), start):
+        place, kind, token = match.start(), str(match.lastgroup), match[0].translate(_GREEK)
+        if kind == "other":
             _refuse(text, place, f"'{text[place]}' has no place in an expression")
-        token = match[0]
-        for letter, name in _GREEK.items():
-            token = token.replace(letter, name)
-        yield str(match.lastgroup), "^" if token == "**" else token, place
-        place = match.end()
+        yield kind, "^" if token == "**" else token, place
 
 
 def _refuse(text: str, place: int, reason: str) -> NoReturn:
@@ -226,21 +212,15 @@ def _refuse(text: str, place: int, reason: str) -> NoReturn:
 # The operations of linear algebra. A number has no axis, a vector one, a matrix two; a transposed vector is a
 # matrix of one row.
 
+_OPERATORS = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.Pow: "^"}
+_FUNCTIONS: Mapping[str, Callable[..., Any]] = {
+    **{"norm": np.linalg.norm, "dot": np.dot, "outer": np.outer},
+    **{"sqrt": np.sqrt, "exp": np.exp, "ln": np.log, "log": np.log, "abs": np.abs},
+}
+
 
 class _OperandError(Exception):
     """An operation was given operands for which it is not defined."""
-
-
-def _why_not_finite(name: str, parts: Sequence[Array], result: Array) -> str:
-    if name == "/" and not np.any(parts[1]):
-        return "this is a division by zero"
-    if name == "^" and not np.any(parts[0]):
-        return "this is a negative power of zero, a division by zero"
-    if name == "^" and np.any(np.isnan(result)):
-        return "there is no such power of a negative number"
-    if name in _FUNCTIONS and (np.any(np.isnan(result)) or np.all(np.isneginf(result))):
-        return f"there is no {name} of {float(parts[0]):g}"
-    return "this is too large for a number"
 
 
 def _describe(value: Array) -> str:
@@ -253,13 +233,20 @@ def _describe(value: Array) -> str:
     return f"a matrix of {value.shape[0]} by {value.shape[1]}"
 
 
-def _add(left: Array, right: Array) -> Array:
-    if left.shape != right.shape:
-        raise _OperandError(f"{_describe(left)} and {_describe(right)} cannot be added or subtracted")
-    return left + right
-
-
-def _multiply(left: Array, right: Array) -> Array:
+def _operate(sign: str, left: Array, right: Array) -> Array:
+    """Applies an operator; raises _OperandError if it is not defined for these operands."""
+    if sign in "+-":
+        if left.shape != right.shape:
+            raise _OperandError(f"{_describe(left)} and {_describe(right)} cannot be added or subtracted")
+        return left + right if sign == "+" else left - right
+    if sign == "/":
+        if right.ndim:
+            raise _OperandError(f"only a number can stand below a division, not {_describe(right)}")
+        return left / right
+    if sign == "^":
+        if left.ndim or right.ndim:
+            raise _OperandError(f"only numbers have powers, not {_describe(left if left.ndim else right)}")
+        return np.power(left, right)
     if left.ndim == 0 or right.ndim == 0:
         return left * right
     if left.ndim == 1 and right.ndim == 1:
@@ -275,64 +262,26 @@ def _multiply(left: Array, right: Array) -> Array:
     return result.reshape(()) if result.size == 1 else result
 
 
-def _divide(left: Array, right: Array) -> Array:
-    if right.ndim:
-        raise _OperandError(f"only a number can stand below a division, not {_describe(right)}")
-    return left / right
+def _call(name: str, *parts: Array) -> Array:
+    """Calls a function; raises _OperandError if it is not defined for these arguments."""
+    shown = " and ".join(map(_describe, parts))
+    if name in ("dot", "outer"):
+        if parts[0].ndim != 1 or parts[0].shape != parts[1].shape:
+            raise _OperandError(f"{name} takes two vectors of one size, not {shown}")
+    elif name == "norm" and parts[0].ndim > 1:
+        raise _OperandError(f"norm takes a vector, not {shown}")
+    elif name != "norm" and parts[0].ndim:
+        raise _OperandError(f"this takes a number, not {shown}")
+    return np.asarray(_FUNCTIONS[name](*parts))
 
 
-def _power(left: Array, right: Array) -> Array:
-    if left.ndim or right.ndim:
-        raise _OperandError(f"only numbers have powers, not {_describe(left if left.ndim else right)}")
-    return np.power(left, right)
-
-
-def _norm(value: Array) -> Array:
-    if value.ndim > 1:
-        raise _OperandError(f"norm takes a vector, not {_describe(value)}")
-    return np.asarray(np.linalg.norm(value))
-
-
-def _check_vectors(name: str, left: Array, right: Array) -> None:
-    if left.ndim != 1 or left.shape != right.shape:
-        raise _OperandError(
-            f"{name} takes two vectors of one size, not {_describe(left)} and {_describe(right)}"
-        )
-
-
-def _dot(left: Array, right: Array) -> Array:
-    _check_vectors("dot", left, right)
-    return np.asarray(left @ right)
-
-
-def _outer(left: Array, right: Array) -> Array:
-    _check_vectors("outer", left, right)
-    return np.outer(left, right)
-
-
-def _of_number(function: Callable[[Array], Array]) -> Callable[[Array], Array]:
-    def compute(value: Array) -> Array:
-        if value.ndim:
-            raise _OperandError(f"this takes a number, not {_describe(value)}")
-        return function(value)
-
-    return compute
-
-
-_OPERATORS: Mapping[type[ast.operator], tuple[str, Callable[..., Array]]] = {
-    ast.Add: ("+", _add),
-    ast.Sub: ("-", lambda left, right: _add(left, -right)),
-    ast.Mult: ("*", _multiply),
-    ast.Div: ("/", _divide),
-    ast.Pow: ("^", _power),
-}
-_FUNCTIONS: Mapping[str, Callable[..., Array]] = {
-    "norm": _norm,
-    "dot": _dot,
-    "outer": _outer,
-    "sqrt": _of_number(np.sqrt),
-    "exp": _of_number(np.exp),
-    "ln": _of_number(np.log),
-    "log": _of_number(np.log),
-    "abs": _of_number(np.abs),
-}
+def _why_not_finite(name: str, parts: Sequence[Array], result: Array) -> str:
+    if name == "/" and not np.any(parts[1]):
+        return "this is a division by zero"
+    if name == "^" and not np.any(parts[0]):
+        return "this is a negative power of zero, a division by zero"
+    if name == "^" and np.any(np.isnan(result)):
+        return "there is no such power of a negative number"
+    if name in _FUNCTIONS and (np.any(np.isnan(result)) or np.all(np.isneginf(result))):
+        return f"there is no {name} of {float(parts[0]):g}"
+    return "this is too large for a number"

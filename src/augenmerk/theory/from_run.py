@@ -9,6 +9,7 @@ import numpy as np
 from augenmerk.theory.attention import Array, attention_weights, entropy
 from augenmerk.theory.noise import KeyNoise
 from augenmerk.theory.reach import reach, strength_needed
+from augenmerk.theory.results import Setup
 
 
 @dataclass(frozen=True)
@@ -16,18 +17,14 @@ class KeyReport:
     """Describes one key under one query."""
 
     norm: float
-    angle: float
-    """The angle between query and key, in degrees."""
+    angle: float  # the angle between query and key, in degrees
     logit: float
     weight: float
-    copyable: bool
-    """Whether any query could copy the value of this key (1.1)."""
-    margin: float
-    """The distance from the hull of the other keys."""
+    copyable: bool  # whether any query could copy the value of this key (1.1)
+    margin: float  # the distance from the hull of the other keys
     query_needed: float
     """The length at which the best query leaves no more than eps elsewhere; inf if there is none."""
-    ceiling: float
-    """The largest weight that any query can give this key."""
+    ceiling: float  # the largest weight that any query can give this key
     noisy_mean: float
     noisy_low: float
     noisy_high: float
@@ -43,16 +40,11 @@ class StepReport:
 
     query_norm: float
     keys: tuple[KeyReport, ...]
-    logit_spread: float
-    """The largest logit minus the smallest."""
-    logit_margin: float
-    """The largest logit minus the second largest."""
-    evenness: float
-    """The entropy of the weights, in units of ln m."""
-    key_cosine: float
-    """The mean cosine between two keys: near 1 if all point the same way."""
-    changes: float
-    """How often another key has the largest weight if the lengths of the keys are noisy."""
+    logit_spread: float  # the largest logit minus the smallest
+    logit_margin: float  # the largest logit minus the second largest
+    evenness: float  # the entropy of the weights, in units of ln m
+    key_cosine: float  # the mean cosine between two keys: near 1 if all point the same way
+    changes: float  # how often another key has the largest weight if the lengths of the keys are noisy
     beta: float
     eps: float
 
@@ -60,22 +52,16 @@ class StepReport:
         return {**vars(self), "keys": [key.as_dict() for key in self.keys]}
 
 
-def examine_step(
-    query: Array,
-    keys: Array,
-    scale: float,
-    *,
-    beta: float = 0.1,
-    eps: float = 0.01,
-    samples: int = 2000,
-    seed: int = 1,
-) -> StepReport:
-    """Examines a query (d) and keys (m, d), m > 1, whose products are multiplied by `scale`."""
+def examine_step(query: Array, keys: Array, scale: float, setup: Setup) -> StepReport:
+    """Examines a query (d) and keys (m, d), m > 1, whose products are multiplied by `scale`.
+
+    Reads eps, beta, samples and seed of the setup.
+    """
     logits = keys @ query * scale
     weights = attention_weights(query, keys, scale)
     # A key that is lambda times as long has a logit that is lambda times as large: only logits are drawn.
-    noise, rng = KeyNoise.of_norms(len(keys), beta), np.random.default_rng(seed)
-    _, noisy_logits = noise.sample(logits[:, None], samples, rng)
+    noise, rng = KeyNoise.of_norms(len(keys), setup.beta), np.random.default_rng(setup.seed)
+    _, noisy_logits = noise.sample(logits[:, None], setup.samples, rng)
     noisy = attention_weights(np.ones(1), noisy_logits, 1.0)  # (N, m)
     low, high = np.quantile(noisy, [0.05, 0.95], axis=0)
     norms, query_norm = np.linalg.norm(keys, axis=1), float(np.linalg.norm(query))
@@ -83,7 +69,7 @@ def examine_step(
     reports = []
     for j in range(len(keys)):
         found = reach(keys, [j])
-        needed = strength_needed(len(keys), 1, eps) / (scale * found.margin) if found.possible else math.inf
+        strength = strength_needed(len(keys), 1, setup.eps)
         reports.append(
             KeyReport(
                 norm=float(norms[j]),
@@ -92,7 +78,7 @@ def examine_step(
                 weight=float(weights[j]),
                 copyable=found.possible,
                 margin=found.margin,
-                query_needed=needed,
+                query_needed=strength / (scale * found.margin) if found.possible else math.inf,
                 ceiling=found.ceiling,
                 noisy_mean=float(noisy[:, j].mean()),
                 noisy_low=float(low[j]),
@@ -110,6 +96,6 @@ def examine_step(
         evenness=float(entropy(weights) / math.log(len(keys))),
         key_cosine=float((unit @ unit.T)[pairs].mean()),
         changes=float((noisy.argmax(axis=1) != weights.argmax()).mean()),
-        beta=beta,
-        eps=eps,
+        beta=setup.beta,
+        eps=setup.eps,
     )

@@ -6,6 +6,7 @@ Queries for 1.1 to 1.5 are tried here on random instances; answers to 1.6 and 1.
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -21,16 +22,14 @@ from augenmerk.theory.reach import reach
 from augenmerk.theory.results import Grade
 
 MIN_SAMPLES, MAX_SAMPLES = 10, 4000
-TOLERANCE = 0.02
-"""An answer holds if no more weight than this is in the wrong place."""
+TOLERANCE = 0.02  # an answer holds if no more weight than this is in the wrong place
 STRENGTHS = (10.0, 30.0, 100.0, 1000.0, 10_000.0)
 """The values of c times the scale of the logits that are tried: c is free, so the best one counts."""
 ROUNDING = 1e-3
 """If the last digit of a logit is worth more than this, rounding may decide instead of the answer."""
 MIN_LAMBDA = 0.05
 """The claims are about keys of positive length; samples with a lambda below this are counted separately."""
-ALPHA = 1e-6
-"""The variance in all directions in 1.5."""
+ALPHA = 1e-6  # the variance in all directions in 1.5
 
 
 @dataclass(frozen=True)
@@ -41,11 +40,14 @@ class Condition:
     sort: str = "orthonormal"
     """The kind of keys in 1.1: orthonormal, random, or flat (few dimensions, very different lengths)."""
 
+    def names(self, c: float) -> dict[str, float]:
+        """Returns the numbers that an answer may use in every task."""
+        return {"c": c, "t": c, "d": float(self.dim), "m": float(self.keys)}
+
     def __str__(self) -> str:
         kind = {"random": "random keys", "flat": "keys of unequal length"}.get(self.sort, "keys")
-        return f"{self.keys} {kind} in {self.dim} dimensions" + (
-            f" with beta {self.beta:g}" if self.beta else ""
-        )
+        noise = f" with beta {self.beta:g}" if self.beta else ""
+        return f"{self.keys} {kind} in {self.dim} dimensions{noise}"
 
 
 _NOISY = (Condition(8, 64, 0.1), Condition(3, 4, 0.01), Condition(64, 256, 0.1), Condition(8, 64, 0.5))
@@ -121,34 +123,25 @@ def _check_queries(task: str, answers: Sequence[str], samples: int, seed: int, s
     trials, scaled = [], []
     for number, condition in enumerate(CONDITIONS[task]):
         drawn = _draw_instances(task, condition, samples, np.random.default_rng([seed, number]))
-        sizes = {"c": 1.0, "t": 1.0, "d": float(condition.dim), "m": float(condition.keys)}
+        names = {**drawn[0].names, **condition.names(c=1.0)}
         for query in queries:
-            query.value_of_shape(
-                {**drawn[0].names, **sizes}, (condition.dim,), "a query is a vector like the keys"
-            )
-        trials.append(_try_answer(task, condition, queries, drawn, scale))
-        _refuse_rounding(answers, trials[-1])
-        own = trials[-1]
+            query.value_of_shape(names, (condition.dim,), "a query is a vector like the keys")
+        own = _try_answer(task, condition, queries, drawn, scale)
+        _refuse_rounding(answers, own)
+        trials.append(own)
         scaled.append(own if own.holds else _try_answer(task, condition, queries, drawn, scale, larger=True))
     holds = all(trial.holds for trial in trials)
     missing = not holds and all(trial.holds for trial in scaled)
-    return Grade(
-        task=task,
-        holds=holds,
-        why=_explain_success(trials) if holds else _explain_failure(trials, scaled, missing),
-        error=max(trial.error for trial in trials),
-        missing_scale=missing,
-        answers=tuple(answers),
-        conditions=tuple(trial.as_row() for trial in trials),
-    )
+    why = _explain_success(trials) if holds else _explain_failure(trials, scaled, missing)
+    error, rows = max(trial.error for trial in trials), tuple(trial.as_row() for trial in trials)
+    return Grade(task, holds, why, error, missing, tuple(answers), rows)
 
 
 @dataclass(frozen=True)
 class _Instance:
     names: Mapping[str, Array | float]
     keys: Array  # (m, d)
-    covered: bool
-    """Whether the claim covers these keys: lambda_a and lambda_b are above MIN_LAMBDA."""
+    covered: bool  # whether the claim covers these keys: lambda_a and lambda_b are above MIN_LAMBDA
 
 
 def _draw_instances(task: str, condition: Condition, count: int, rng: np.random.Generator) -> list[_Instance]:
@@ -192,16 +185,14 @@ class _Trial:
     """The answer under one condition, with the best c."""
 
     condition: Condition
-    c: float
-    """1 for an answer without c."""
-    factor: float
-    """The number by which the whole answer was multiplied."""
+    c: float  # 1 for an answer without c
+    factor: float  # the number by which the whole answer was multiplied
     head_weights: Array  # (samples, heads, m)
     covered: NDArray[np.bool_]  # (samples)
     wanted: Array  # (m)
     largest_logit: float
 
-    @property
+    @cached_property
     def errors(self) -> Array:
         """The weight (samples) in the wrong place."""
         return total_variation(self.head_weights.mean(axis=1), self.wanted)
@@ -230,32 +221,14 @@ class _Trial:
         """The weight on the first value in each covered sample, averaged over heads."""
         return np.asarray(self.head_weights[self.covered].mean(axis=1)[:, 0])
 
-    @property
-    def mean_is_right(self) -> bool:
-        """Whether the mean over the samples is as wanted, up to three standard errors."""
-        error = total_variation(self.weights, self.wanted)
-        return bool(error <= TOLERANCE + 3 * self.first_weights.std() / np.sqrt(self.covered.sum()))
-
-    @property
-    def uncovered_rate(self) -> float:
-        return float(1 - self.covered.mean())
-
-    @property
-    def uncovered_misses(self) -> float:
-        """The part of all samples that the claim does not cover and that miss."""
-        return float((self.errors[~self.covered] > TOLERANCE).sum() / len(self.covered))
-
     def as_row(self) -> dict[str, Any]:
+        missed = (self.errors[~self.covered] > TOLERANCE).sum() / len(self.covered)
         return {
             **vars(self.condition),
-            "c": self.c,
-            "weights": self.weights[: self.targets].tolist(),
-            "deviation": float(self.first_weights.std()),
-            "error": self.error,
-            "holds": self.holds,
-            "samples": len(self.covered),
-            "outside_the_claim": self.uncovered_rate,
-            "outside_the_claim_and_missed": self.uncovered_misses,
+            **{"c": self.c, "weights": self.weights[: self.targets].tolist()},
+            **{"deviation": float(self.first_weights.std()), "error": self.error, "holds": self.holds},
+            **{"samples": len(self.covered), "outside_the_claim": float(1 - self.covered.mean())},
+            "outside_the_claim_and_missed": float(missed),
         }
 
 
@@ -276,21 +249,20 @@ def _try_answer(
     trials = []
     for strength in STRENGTHS if has_c else STRENGTHS[:1]:
         c = strength / scale
-        sizes = {"c": c, "t": c, "d": float(condition.dim), "m": float(condition.keys)}
         products = []
         with np.errstate(all="ignore"):  # _refuse_rounding refuses logits that are too large
             for sample in samples:
-                queries = np.stack([answer.value({**sample.names, **sizes}) for answer in answers])
+                queries = np.stack(
+                    [answer.value({**sample.names, **condition.names(c)}) for answer in answers]
+                )
                 products.append(queries @ sample.keys.T)
             logits = scale * np.stack(products)  # (samples, heads, m)
         # The size of the weaker head decides how much larger the answer has to be.
         size = float(np.median(np.abs(logits).max(axis=2), axis=0).min())
         for factor in (1.0, *factors_to_try(size)) if larger else (1.0,):
-            grown = logits * factor
+            grown, own_c = logits * factor, c if has_c else 1.0
             largest = float(np.abs(grown).max())
-            trials.append(
-                _Trial(condition, c if has_c else 1.0, factor, softmax(grown), covered, wanted, largest)
-            )
+            trials.append(_Trial(condition, own_c, factor, softmax(grown), covered, wanted, largest))
     holding = [trial for trial in trials if trial.holds]
     if larger and holding:
         return min(holding, key=lambda trial: trial.factor)
@@ -304,12 +276,11 @@ def _refuse_rounding(answers: Sequence[str], trial: _Trial) -> None:
     accurate = limits.tiny / limits.eps <= trial.largest_logit <= ROUNDING / limits.eps
     if trial.holds or not trial.largest_logit or accurate:
         return
-    large = not trial.largest_logit < 1
+    size, other = ("small", "larger") if trial.largest_logit < 1 else ("large", "smaller")
     raise AugenmerkError(
-        f"'{'; '.join(answers)}' makes logits of {trial.largest_logit:.0e} for "
-        f"{trial.condition}, so {'large' if large else 'small'} that their rounding decides and "
-        f"not the answer; choose a {'smaller' if large else 'larger'} number, or c, for which several sizes "
-        "are tried."
+        f"'{'; '.join(answers)}' makes logits of {trial.largest_logit:.0e} for {trial.condition}, so {size} "
+        f"that their rounding decides and not the answer; choose a {other} number, or c, for which several "
+        "sizes are tried."
     )
 
 
@@ -319,12 +290,12 @@ def _explain_success(trials: Sequence[_Trial]) -> str:
     what = "v_j" if worst.targets == 1 else "(v_a + v_b)/2"
     largest = max((trial.condition for trial in trials), key=lambda condition: condition.keys)
     why = f"{error} of the weight misses {what}, in any of {len(trials)} conditions up to {largest}"
-    astray = max(trials, key=lambda trial: trial.uncovered_rate)
-    if astray.uncovered_rate:
+    astray = max((trial.as_row() for trial in trials), key=lambda row: row["outside_the_claim"])
+    if uncovered := astray["outside_the_claim"]:
         why += (
-            f"; that is for lambda above {MIN_LAMBDA}: with beta {astray.condition.beta:g}, "
-            f"{astray.uncovered_rate:.0%} of the samples have a lambda_a or lambda_b below it, and "
-            f"{astray.uncovered_misses / astray.uncovered_rate:.0%} of these miss"
+            f"; that is for lambda above {MIN_LAMBDA}: with beta {astray['beta']:g}, {uncovered:.0%} of the "
+            "samples have a lambda_a or lambda_b below it, and "
+            f"{astray['outside_the_claim_and_missed'] / uncovered:.0%} of these miss"
         )
     return why + "."
 
@@ -361,12 +332,13 @@ def _explain_misses(trial: _Trial) -> str:
             f"{where} another key has the larger product with the query in {lost:.0%} of the instances "
             f"(weight on j down to {first.min():.2f})"
         )
-    if trial.mean_is_right:
+    standard_error = first.std() / np.sqrt(len(first))
+    if total_variation(trial.weights, trial.wanted) <= TOLERANCE + 3 * standard_error:
         low, high = np.quantile(first, [0.05, 0.95])
         return (
             f"{where} only the mean over resamplings is right: in single samples the weight on a goes from "
             f"{low:.2f} to {high:.2f} (deviation {first.std():.2f}), because q.k_a and q.k_b differ as the "
-            f"keys do"
+            "keys do"
         )
     text = f"{where} the weights on a and b come to {trial.weights[0]:.2f} and {trial.weights[1]:.2f}"
     heads = trial.head_weights[trial.covered].mean(axis=0)

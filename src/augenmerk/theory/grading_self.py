@@ -14,12 +14,9 @@ from augenmerk.theory.self_attention import INPUTS, PARTS, WANTED, as_sum, self_
 
 CONDITIONS = ((16, 5.0), (4, 5.0), (64, 8.0), (64, 20.0))
 """Pairs of a dimension and B, the length of the parts, which is large as the tasks say."""
-TOLERANCE = 0.01
-"""An answer holds if outputs are this near to what they should be, in units of B."""
-LARGE = 1000.0
-"""The value of c."""
-MAX_LOGIT = 1e6
-"""An answer that may lack a scale is tried up to this size; rounding does not matter yet."""
+TOLERANCE = 0.01  # an answer holds if outputs are this near to what they should be, in units of B
+LARGE = 1000.0  # the value of c
+MAX_LOGIT = 1e6  # an answer that may lack a scale is tried up to this size; rounding does not matter yet
 NAMES = frozenset({*(f"u_{part}" for part in PARTS), "x_1", "x_2", "x_3", "B", "I", "c"})
 
 
@@ -66,8 +63,8 @@ def check_output(answers: Sequence[str], expressions: Sequence[Expression], samp
         for instance in _draw_instances(number, samples, seed):
             eye = np.eye(dim)
             c_2 = self_attend(instance.inputs, eye, eye, eye)[1][1]
-            shape, rule = (dim,), "an output is a vector like the u"
-            predicted = expression.value_of_shape(instance.names, shape, rule)
+            rule = "an output is a vector like the u"
+            predicted = expression.value_of_shape(instance.names, (dim,), rule)
             errors.append(float(np.linalg.norm(c_2 - predicted) / B))
             shown = shown or instance.describe(c_2)
         rows.append({"dim": dim, "B": B, "error": max(errors), "holds": max(errors) <= TOLERANCE})
@@ -80,8 +77,7 @@ def check_output(answers: Sequence[str], expressions: Sequence[Expression], samp
     return Grade("1.6", error <= TOLERANCE, why, error, False, tuple(answers), tuple(rows))
 
 
-_Case = tuple[_Instance, Array, Array, Array]
-"""An instance, and K, Q and V for it."""
+_Case = tuple[_Instance, Array, Array, Array]  # an instance, and K, Q and V for it
 
 
 def check_projections(
@@ -92,8 +88,8 @@ def check_projections(
     for number, (dim, _) in enumerate(CONDITIONS):
         cases = []
         for instance in _draw_instances(number, samples, seed):
-            shape, rule = (dim, dim), "K, Q and V are matrices"
-            K, Q, V = (each.value_of_shape(instance.names, shape, rule) for each in expressions)
+            names, rule = instance.names, "K, Q and V are matrices"
+            K, Q, V = (each.value_of_shape(names, (dim, dim), rule) for each in expressions)
             cases.append((instance, K, Q, V))
         all_cases.append(cases)
     rows = [_worst_row(cases) for cases in all_cases]
@@ -123,19 +119,13 @@ def _worst_row(cases: Sequence[_Case], factor: float = 1.0, factor_of_V: float =
     worst: dict[str, Any] = {}
     for instance, K, Q, V in cases:
         weights, outputs = self_attend(instance.inputs, K, factor * Q, factor_of_V * V)
-        B = instance.B
-        error = max(float(np.linalg.norm(outputs[i] - u @ instance.parts) / B) for i, u in WANTED.items())
+        B, errors = instance.B, [outputs[i] - u @ instance.parts for i, u in WANTED.items()]
+        error = max(float(np.linalg.norm(each) / B) for each in errors)
         if not worst or error > worst["error"]:
             worst = {
-                "dim": instance.parts.shape[1],
-                "B": B,
-                "error": error,
-                "holds": error <= TOLERANCE,
-                "factor": factor,
-                "factor_of_V": factor_of_V,
-                "c_1": instance.describe(outputs[0]),
-                "c_2": instance.describe(outputs[1]),
-                "weights": weights[:2].tolist(),
+                **{"dim": instance.parts.shape[1], "B": B, "error": error, "holds": error <= TOLERANCE},
+                **{"factor": factor, "factor_of_V": factor_of_V, "weights": weights[:2].tolist()},
+                **{f"c_{number}": instance.describe(outputs[number - 1]) for number in (1, 2)},
             }
     return worst
 

@@ -19,30 +19,24 @@ from augenmerk.errors import AugenmerkError
 from augenmerk.theory import closed_form
 from augenmerk.theory.attention import Array, choose_scale, orthonormal, softmax
 from augenmerk.theory.closed_form import Origin
-from augenmerk.theory.results import Result, check_sizes, deviation_of, mean_of, plane_values, radius, rate_of
+from augenmerk.theory.results import Result, Setup, deviation_of, mean_of, plane_values, radius, rate_of
 
-CHUNK = 4_000_000
-"""How many numbers in the keys are in memory at a time."""
-OFF = 0.1
-"""A share that is further than this from one half counts as off."""
+CHUNK = 4_000_000  # how many numbers in the keys are in memory at a time
+OFF = 0.1  # a share that is further than this from one half counts as off
 LEANING = 0.5
 """1.3 and 1.5 claim that a single head leans: it does if at least this part of the samples is off."""
 MAX_LEAK = 0.05
 """1.3 claims that the mean is the average: it is if no more of the weight than this is elsewhere."""
-EPS = 0.05
-"""A head is broken if it leaves more than this elsewhere."""
-MAX_BROKEN = 0.2
-"""1.4 and 1.5 hold if heads are broken in no more of the samples than this."""
-LONG = 0.3
-"""1.5: if the length of k_a along its mean is above this, the head of a works."""
+EPS = 0.05  # a head is broken if it leaves more than this elsewhere
+MAX_BROKEN = 0.2  # 1.4 and 1.5 hold if heads are broken in no more of the samples than this
+LONG = 0.3  # 1.5: if the length of k_a along its mean is above this, the head of a works
 PICTURE_BETAS = (0.01, 0.1, 0.5)
 
 
 @dataclass(frozen=True)
 class KeyNoise:
     betas: Array  # (m): the variance of each key's length along its mean
-    alpha: float = 0.0
-    """The variance in every direction."""
+    alpha: float = 0.0  # the variance in every direction
 
     @classmethod
     def of_norms(cls, keys: int, beta: float) -> "KeyNoise":
@@ -67,26 +61,20 @@ Queries = Callable[[Array, Array], Array]
 """Maps the means (m, d) and the sampled keys (N, m, d) to the queries (N, heads, d)."""
 
 
-def one_head(c: float, origin: Origin = "means", subset: tuple[int, ...] = (0, 1)) -> Queries:
-    """Returns the strategy of 1.2: one query, c times the sum of the means (or the keys) of the subset."""
-
-    def queries(means: Array, keys: Array) -> Array:
-        if origin == "keys":
-            return np.asarray(c * keys[:, list(subset)].sum(1, keepdims=True))
-        return np.broadcast_to(c * means[list(subset)].sum(0), (len(keys), 1, means.shape[1]))
-
-    return queries
-
-
 def head_per_value(c: float, origin: Origin = "means", subset: tuple[int, ...] = (0, 1)) -> Queries:
     """Returns the strategy of 1.4: for each of the subset a query, c times its mean (or its key)."""
 
     def queries(means: Array, keys: Array) -> Array:
-        if origin == "keys":
-            return c * keys[:, list(subset)]
-        return np.broadcast_to(c * means[list(subset)], (len(keys), len(subset), means.shape[1]))
+        parts = keys if origin == "keys" else np.broadcast_to(means, keys.shape)
+        return c * parts[:, list(subset)]
 
     return queries
+
+
+def one_head(c: float, origin: Origin = "means", subset: tuple[int, ...] = (0, 1)) -> Queries:
+    """Returns the strategy of 1.2: one query, c times the sum of the means (or the keys) of the subset."""
+    summands = head_per_value(1.0, origin, subset)
+    return lambda means, keys: np.asarray(c * summands(means, keys).sum(axis=1, keepdims=True))
 
 
 @dataclass(frozen=True)
@@ -119,6 +107,11 @@ class Samples:
     @property
     def is_off(self) -> NDArray[np.bool_]:
         return np.asarray(np.abs(self.share - 0.5) > OFF)
+
+    @property
+    def is_broken(self) -> NDArray[np.bool_]:
+        """Whether each head (N, heads) leaves too much elsewhere."""
+        return self.own_weights < 1 - EPS
 
     def outputs(self, values: Array) -> Array:
         return np.asarray(self.weights @ values)  # (N, dv)
@@ -153,69 +146,36 @@ def chunk_sizes(count: int, numbers_each: int) -> Iterator[int]:
         yield min(most, count - start)
 
 
-@dataclass(frozen=True)
 class _Experiment:
-    """Orthonormal means, values in the plane, and the size of the query; c * scale = s."""
+    """Orthonormal means, values in the plane, and the size c of the query; s = c * scale."""
 
-    means: Array
-    values: Array
-    c: float
-    scale: float
-    samples: int
-    seed: int
-    rng: np.random.Generator
-
-    @property
-    def s(self) -> float:
-        return self.c * self.scale
+    def __init__(self, setup: Setup, usual_s: float) -> None:
+        setup.check(least=(3, setup.keys, 10))
+        self.setup, self.rng = setup, np.random.default_rng(setup.seed)
+        self.means, self.values = orthonormal(setup.keys, setup.dim, self.rng), plane_values(setup.keys)
+        self.c = usual_s / setup.scale if setup.c is None else setup.c
+        self.s = self.c * setup.scale
 
     def resample(self, noise: KeyNoise, queries: Queries) -> Samples:
-        return resample(self.means, noise, queries, self.samples, self.rng, self.scale)
+        return resample(self.means, noise, queries, self.setup.samples, self.rng, self.setup.scale)
 
-    def settings(self, beta: float) -> dict[str, float]:
-        keys, dim = self.means.shape
-        sizes = {"keys": keys, "dim": dim, "c": self.c, "s": self.s, "beta": beta}
-        return {**sizes, "samples": self.samples, "seed": self.seed, "scale": self.scale}
-
-
-def _prepare(
-    keys: int,
-    dim: int,
-    c: float | None,
-    beta: float,
-    samples: int,
-    seed: int,
-    scale: float | None,
-    usual_s: float,
-    alpha: float = 0.0,
-) -> _Experiment:
-    check_sizes(keys, dim, samples, least=(3, keys, 10), c=c, beta=beta, alpha=alpha)
-    rng = np.random.default_rng(seed)
-    scale = choose_scale(scale, dim)
-    means, c = orthonormal(keys, dim, rng), usual_s / scale if c is None else c
-    return _Experiment(means, plane_values(keys), c, scale, samples, seed, rng)
+    def settings(self, **own: float) -> dict[str, float | None]:
+        setup = self.setup
+        return setup.as_dict(c=self.c, s=self.s, beta=setup.beta, scale=setup.scale, **own)
 
 
-def run_noisy_average(
-    keys: int = 8,
-    dim: int = 64,
-    c: float | None = None,
-    beta: float = 0.1,
-    samples: int = 4000,
-    seed: int = 1,
-    scale: float | None = None,
-) -> Result:
+def run_noisy_average(setup: Setup) -> Result:
     """Runs 1.3: the strategy of 1.2 on keys of random length."""
-    setup = _prepare(keys, dim, c, beta, samples, seed, scale, usual_s=10.0)
-    s, values, noise = setup.s, setup.values, KeyNoise.of_norms(keys, beta)
-    drawn = setup.resample(noise, one_head(setup.c))
-    from_keys = setup.resample(noise, one_head(setup.c, "keys"))
+    run, keys, beta = _Experiment(setup, usual_s=10.0), setup.keys, setup.beta
+    s, values, noise = run.s, run.values, KeyNoise.of_norms(keys, beta)
+    drawn = run.resample(noise, one_head(run.c))
+    from_keys = run.resample(noise, one_head(run.c, "keys"))
     distances, outputs = drawn.distances(values), drawn.outputs(values)
     middle = values[:2].mean(axis=0)
     expected = closed_form.weight_of_first(keys, s, beta)
     expected_keys = closed_form.weight_of_first(keys, s, beta, "keys")
     off, off_keys = (closed_form.off_probability(OFF, s, beta, origin) for origin in ("means", "keys"))
-    lean = float(np.linalg.norm(values[0] - values[1])) / 2 * closed_form.mean_lean(s, beta, beta)
+    lean = float(np.linalg.norm(values[0] - values[1])) / 2 * closed_form.mean_lean(s, beta)
     bound = lean + (1 - 2 * expected.mean) * radius(values, middle)
     elsewhere = float(1 - drawn.weights[:, :2].sum(axis=1).mean())
     leak = (
@@ -228,8 +188,7 @@ def run_noisy_average(
         claim="With k_i = lambda_i mu_i, lambda_i ~ N(1, beta), the share of a is the logistic of s "
         "(lambda_a - lambda_b): every sample leans to one side, only the mean over resamplings is the "
         "average.",
-        construction=f"q = c (mu_a + mu_b), or c (k_a + k_b); c = {setup.c:.1f} (s = {s:.2f}), beta = "
-        f"{beta:g}",
+        construction=f"q = c (mu_a + mu_b), or c (k_a + k_b); c = {run.c:.1f} (s = {s:.2f}), beta = {beta:g}",
         measures=(
             mean_of("mean of alpha_a, from means", drawn.weights[:, 0], *expected[:2]),
             deviation_of("deviation of alpha_a, from means", drawn.weights[:, 0], expected),
@@ -238,45 +197,37 @@ def run_noisy_average(
             rate_of(f"share off 1/2 by {OFF:g}, from means", drawn.is_off, off),
             rate_of(f"share off 1/2 by {OFF:g}, from keys", from_keys.is_off, off_keys),
             mean_of("mean of lambda^2", drawn.lambdas[:, 0] ** 2, 1 + beta),
-            mean_of("mean distance of the output", distances, bound, at_most=True),
+            mean_of("mean distance of the output", distances, bound, relation="at most"),
         ),
         weights=drawn.weights.mean(axis=0),
         output=outputs.mean(axis=0),
         error=float(distances.mean()),
         bound=bound,
-        settings=setup.settings(beta),
+        settings=run.settings(),
         remarks=(
             f"The mean output is {np.linalg.norm(outputs.mean(axis=0) - middle):.3f} away from "
             f"(v_a + v_b)/2, a single one {distances.mean():.3f} on average (v_a and v_b are 1 away).",
         ),
         refuted=_refute_leaning(drawn) or (leak if elsewhere > MAX_LEAK else ""),
-        picture=lambda: _noise_picture(setup, 2),
+        picture=lambda: (keys, s, *_sample_for_picture(run, 2)),
     )
 
 
-def run_several_heads(
-    keys: int = 8,
-    dim: int = 64,
-    c: float | None = None,
-    beta: float = 0.1,
-    heads: int = 2,
-    samples: int = 4000,
-    seed: int = 1,
-    scale: float | None = None,
-) -> Result:
+def run_several_heads(setup: Setup) -> Result:
     """Runs 1.4: a head for each of several values, on the same keys."""
-    if keys >= 3 and not 2 <= heads <= keys:  # _prepare refuses fewer keys
+    run, keys, beta, heads = _Experiment(setup, usual_s=20.0), setup.keys, setup.beta, setup.heads
+    if not 2 <= heads <= keys:
         raise AugenmerkError(f"--heads {heads} is impossible: there can be 2 to {keys}, one for each key.")
-    setup = _prepare(keys, dim, c, beta, samples, seed, scale, usual_s=20.0)
-    s, values, noise, subset = setup.s, setup.values, KeyNoise.of_norms(keys, beta), tuple(range(heads))
-    one = setup.resample(noise, one_head(setup.c, subset=subset))
-    drawn = setup.resample(noise, head_per_value(setup.c, subset=subset))
-    from_keys = setup.resample(noise, head_per_value(setup.c, "keys", subset))
+    s, values, noise, subset = run.s, run.values, KeyNoise.of_norms(keys, beta), tuple(range(heads))
+    one = run.resample(noise, one_head(run.c, subset=subset))
+    drawn = run.resample(noise, head_per_value(run.c, subset=subset))
+    from_keys = run.resample(noise, head_per_value(run.c, "keys", subset))
     distances = drawn.distances(values, heads)
     of_two = closed_form.weight_of_first(keys, s, beta)
     expected = closed_form.head_per_value_weight(keys, s, beta, heads)
     breaks, breaks_keys = (closed_form.head_breaks(keys, s, beta, EPS, o) for o in ("means", "keys"))
     any_breaks = closed_form.any_head_breaks(keys, s, beta, EPS, heads)
+    negative = closed_form.head_breaks(2, math.inf, beta, 0.5)  # P(lambda <= 0)
     lost = 1 - closed_form.head_weight(keys, s, beta).mean
     bound = lost * float(np.mean([radius(values, v) for v in values[:heads]]))
     alone = (deviation_of("deviation of alpha_a, one head", one.weights[:, 0], of_two),) if heads == 2 else ()
@@ -285,60 +236,50 @@ def run_several_heads(
         title=f"A head for each: {heads} queries on the same noisy keys",
         claim="q_1 = c mu_a and q_2 = c mu_b copy one value each, whatever lambda is, as long as it "
         "stays positive and s lambda >> ln(m-1); their mean is the average in every sample.",
-        construction=f"q_i = c mu_i, c = {setup.c:.1f} (s = {s:.2f}), {heads} heads, beta = {beta:g}",
+        construction=f"q_i = c mu_i, c = {run.c:.1f} (s = {s:.2f}), {heads} heads, beta = {beta:g}",
         measures=(
             *alone,
             mean_of("mean of the weight on v_a, a head each", drawn.weights[:, 0], *expected[:2]),
             deviation_of("deviation of it", drawn.weights[:, 0], expected),
-            rate_of(f"a head leaves over {EPS:g} elsewhere", drawn.own_weights[:, 0] < 1 - EPS, breaks),
-            rate_of("any of the heads does", np.any(drawn.own_weights < 1 - EPS, axis=1), any_breaks),
-            rate_of("lambda_a <= 0: no scale helps", drawn.lambdas[:, 0] <= 0, _negative_rate(beta)),
-            rate_of(
-                "a head c k_a does, instead of c mu_a", from_keys.own_weights[:, 0] < 1 - EPS, breaks_keys
-            ),
-            mean_of("mean distance of the output", distances, bound, at_most=True),
+            rate_of(f"a head leaves over {EPS:g} elsewhere", drawn.is_broken[:, 0], breaks),
+            rate_of("any of the heads does", np.any(drawn.is_broken, axis=1), any_breaks),
+            rate_of("lambda_a <= 0: no scale helps", drawn.lambdas[:, 0] <= 0, negative),
+            rate_of("a head c k_a does, instead of c mu_a", from_keys.is_broken[:, 0], breaks_keys),
+            mean_of("mean distance of the output", distances, bound, relation="at most"),
         ),
         weights=drawn.weights.mean(axis=0),
         output=drawn.outputs(values).mean(axis=0),
         error=float(distances.mean()),
         bound=bound,
-        settings={**setup.settings(beta), "heads": heads},
+        settings=run.settings(heads=heads),
         remarks=(
             f"The output of one head is {one.distances(values, heads).mean():.3f} away from the average on "
             f"average, that of {heads} heads {distances.mean():.3f}.",
         ),
         refuted=_refute_heads(drawn),
-        picture=lambda: _noise_picture(setup, heads),
+        picture=lambda: (values, *_sample_for_picture(run, heads)),
     )
 
 
-def run_noisy_direction(
-    keys: int = 8,
-    dim: int = 64,
-    c: float | None = None,
-    beta: float = 0.5,
-    alpha: float = 1e-6,
-    samples: int = 4000,
-    seed: int = 1,
-    scale: float | None = None,
-) -> Result:
+def run_noisy_direction(setup: Setup) -> Result:
     """Runs 1.5: the length of one key varies, and every key has a little noise in every direction."""
-    setup = _prepare(keys, dim, c, beta, samples, seed, scale, usual_s=20.0, alpha=alpha)
-    s, values, noise = setup.s, setup.values, KeyNoise.of_first(keys, beta, alpha)
-    one = setup.resample(noise, one_head(setup.c))
-    two = setup.resample(noise, head_per_value(setup.c))
-    from_keys = setup.resample(noise, one_head(setup.c, "keys"))
+    run, keys, beta, alpha = _Experiment(setup, usual_s=20.0), setup.keys, setup.beta, setup.alpha
+    s, values, noise = run.s, run.values, KeyNoise.of_first(keys, beta, alpha)
+    one = run.resample(noise, one_head(run.c))
+    two = run.resample(noise, head_per_value(run.c))
+    from_keys = run.resample(noise, one_head(run.c, "keys"))
     distances = two.distances(values)
     share = closed_form.share_of_first(s, beta, 0.0, alpha)
     off = closed_form.off_probability(OFF, 1.0, s**2 * (beta + 4 * alpha) / 2)
     off_keys = closed_form.off_probability_of_first(OFF, s, beta)
     breaks = closed_form.head_breaks(keys, s, beta + alpha, EPS)
+    negative = closed_form.head_breaks(2, math.inf, beta, 0.5)  # P(lambda <= 0)
     floors = [closed_form.head_weight_floor(keys, s, b, alpha) for b in (beta, 0.0)]
     bound = sum((1 - floor) * radius(values, v) / 2 for floor, v in zip(floors, values[:2], strict=True))
     # There is a closed form only if the noise in the other directions can be neglected.
     in_the_limit = (
         rate_of(f"... with q = c (k_a + k_b), by {OFF:g}", from_keys.is_off, off_keys),
-        rate_of(f"head a leaves over {EPS:g} elsewhere", two.own_weights[:, 0] < 1 - EPS, breaks),
+        rate_of(f"head a leaves over {EPS:g} elsewhere", two.is_broken[:, 0], breaks),
     )
     long = two.lambdas[:, 0] > LONG
     return Result(
@@ -347,28 +288,28 @@ def run_noisy_direction(
         claim="k_a ~ N(mu_a, alpha I + beta mu_a mu_a^T), the others N(mu_i, alpha I): one head swings "
         "between v_a and v_b with the length of k_a, two heads stay at the average as long as mu_a.k_a "
         "stays positive.",
-        construction=f"one head q = c (mu_a + mu_b); two heads c mu_a, c mu_b; c = {setup.c:.1f} (s = "
+        construction=f"one head q = c (mu_a + mu_b); two heads c mu_a, c mu_b; c = {run.c:.1f} (s = "
         f"{s:.2f}), beta = {beta:g}, alpha = {alpha:g}",
         measures=(
             deviation_of("deviation of the share of a, one head", one.share, share),
             rate_of(f"share off 1/2 by {OFF:g}, one head", one.is_off, off),
-            *(in_the_limit if s**2 * alpha * dim < 0.05 else ()),
-            mean_of("mean weight of head b on v_b", two.own_weights[:, 1], floors[1], at_least=True),
-            rate_of("lambda_a <= 0: no scale helps", two.lambdas[:, 0] <= 0, _negative_rate(beta)),
-            mean_of("mean distance of the output, two heads", distances, bound, at_most=True),
+            *(in_the_limit if s**2 * alpha * setup.dim < 0.05 else ()),
+            mean_of("mean weight of head b on v_b", two.own_weights[:, 1], floors[1], relation="at least"),
+            rate_of("lambda_a <= 0: no scale helps", two.lambdas[:, 0] <= 0, negative),
+            mean_of("mean distance of the output, two heads", distances, bound, relation="at most"),
         ),
         weights=two.weights.mean(axis=0),
         output=two.outputs(values).mean(axis=0),
         error=float(distances.mean()),
         bound=bound,
-        settings={**setup.settings(beta), "alpha": alpha},
+        settings=run.settings(alpha=alpha),
         remarks=(
             f"The output of one head is {one.distances(values).mean():.3f} away from the average on average, "
             f"that of two heads {distances.mean():.3f}; where lambda_a is above {LONG:g}, as in "
             f"{long.mean():.0%} of the samples, {distances[long].mean() if long.any() else 0:.3f}.",
         ),
         refuted=_refute_leaning(one) or _refute_heads(two),
-        picture=lambda: SwingPicture(values, one, two),
+        picture=lambda: (values, one, two),
     )
 
 
@@ -380,7 +321,7 @@ def _refute_leaning(drawn: Samples) -> str:
 
 
 def _refute_heads(drawn: Samples) -> str:
-    part = float(np.any(drawn.own_weights < 1 - EPS, axis=1).mean())
+    part = float(drawn.is_broken.any(axis=1).mean())
     if part <= MAX_BROKEN:
         return ""
     return (
@@ -389,47 +330,13 @@ def _refute_heads(drawn: Samples) -> str:
     )
 
 
-def _negative_rate(beta: float) -> float:
-    return closed_form.head_breaks(2, math.inf, beta, 0.5)
-
-
-@dataclass(frozen=True)
-class NoisePicture:
-    """Samples for each of PICTURE_BETAS, with one head and with several; and the deviation against beta."""
-
-    values: Array
-    s: float
-    one: list[Samples]
-    several: list[Samples]
-    sweep: Array  # (n): beta
-    deviations: Array  # (3, n): of alpha_a in closed form: one head, one head from the keys, several heads
-
-
-@dataclass(frozen=True)
-class SwingPicture:
-    """The samples of 1.5, with one head and with two."""
-
-    values: Array
-    one: Samples
-    two: Samples
-
-
-def _noise_picture(setup: _Experiment, heads: int) -> NoisePicture:
-    rng, keys, s, subset = np.random.default_rng([setup.seed, 1]), len(setup.means), setup.s, range(heads)
+def _sample_for_picture(run: _Experiment, heads: int) -> tuple[list[Samples], list[Samples]]:
+    """Returns samples for each of PICTURE_BETAS, with one head and with several."""
+    rng, subset = np.random.default_rng([run.setup.seed, 1]), tuple(range(heads))
     one, several = list[Samples](), list[Samples]()
     for beta in PICTURE_BETAS:
+        noise = KeyNoise.of_norms(run.setup.keys, beta)
         for samples, strategy in ((one, one_head), (several, head_per_value)):
-            queries = strategy(setup.c, subset=tuple(subset))
-            noise = KeyNoise.of_norms(keys, beta)
-            samples.append(resample(setup.means, noise, queries, 4000, rng, setup.scale))
-    sweep = np.geomspace(1e-4, 1.0, 25)
-    moments = [
-        (
-            closed_form.weight_of_first(keys, s, beta),
-            closed_form.weight_of_first(keys, s, beta, "keys"),
-            closed_form.head_per_value_weight(keys, s, beta, heads),
-        )
-        for beta in sweep
-    ]
-    deviations = np.array([[each.deviation for each in at_beta] for at_beta in moments]).T
-    return NoisePicture(setup.values, s, one, several, sweep, deviations)
+            queries = strategy(run.c, subset=subset)
+            samples.append(resample(run.means, noise, queries, 4000, rng, run.setup.scale))
+    return one, several

@@ -18,30 +18,14 @@ import numpy as np
 from scipy.optimize import linprog, nnls
 
 from augenmerk.errors import AugenmerkError
-from augenmerk.theory.attention import (
-    Array,
-    attend,
-    attention_weights,
-    choose_scale,
-    diameter,
-    orthonormal,
-)
-from augenmerk.theory.results import (
-    Measurement,
-    Result,
-    at_least,
-    at_most,
-    check_sizes,
-    plane_values,
-    radius,
-)
+from augenmerk.theory.attention import Array, attend, attention_weights, diameter, orthonormal
+from augenmerk.theory.results import Measurement, Result, Setup, at_most, plane_values, radius
 
 TOLERANCE = 1e-7
 """Margins below this part of the extent of the keys count as 0: the linear programme is no more exact."""
 MAX_RANDOM_DIM = 6
 """The largest dimension of the random keys of 1.2: in many more dimensions every pair spans an edge."""
-ROUNDING = 1e-6
-"""The error that a very large query may make in a tie by rounding."""
+ROUNDING = 1e-6  # the error that a very large query may make in a tie by rounding
 
 
 @dataclass(frozen=True)
@@ -49,8 +33,7 @@ class Reach:
     """Says whether a query exists that averages a subset of the keys: the best one, or why there is none."""
 
     subset: tuple[int, ...]
-    query: Array | None
-    """The unit vector with the largest margin; None if there is no such query."""
+    query: Array | None  # the unit vector with the largest margin; None if there is no such query
     margin: float
     """How far the query lifts the subset above every other key; 0 without a query, inf without other keys."""
     hull_weights: Array
@@ -195,31 +178,14 @@ def tied_weight(keys: int, subset: int, strength: float) -> float:
     return 1 / (subset + (keys - subset) * math.exp(-strength))
 
 
-@dataclass(frozen=True)
-class CopyingPicture:
-    keys: Array
-    reaches: tuple[Reach, ...]
-    scale: float
-    eps: float
-
-
-def run_copying(
-    keys: int = 8,
-    dim: int = 2,
-    c: float | None = None,
-    eps: float = 0.01,
-    samples: int = 20,
-    seed: int = 1,
-    scale: float | None = None,
-) -> Result:
-    """Runs 1.1 on `samples` sets of random keys, of which the first is shown."""
-    check_sizes(keys, dim, samples, least=(2, 1, 1), most=(200, 200, 1000), most_numbers=100_000, c=c)
-    scale = choose_scale(scale, dim)
-    values = plane_values(keys)
-    rng = np.random.default_rng(seed)
-    sets: list[tuple[Array, tuple[Reach, ...]]] = []
-    copied, highest, errors, bounds = [], [], [], []
-    for _ in range(samples):
+def run_copying(setup: Setup) -> Result:
+    """Runs 1.1 on sets of random keys, of which the first is shown."""
+    setup.check(least=(2, 1, 1), most=(200, 200, 1000), most_numbers=100_000)
+    keys, dim, c, eps, scale = setup.keys, setup.dim, setup.c, setup.eps, setup.scale
+    values, rng = plane_values(keys), np.random.default_rng(setup.seed)
+    sets, copied, highest, errors, bounds = [], [], [], [], []
+    shown: tuple[int, float, Array, Array, float] | None = None
+    for _ in range(setup.samples):
         points = rng.standard_normal((keys, dim))
         reaches = tuple(reach(points, [j]) for j in range(keys))
         sets.append((points, reaches))
@@ -227,18 +193,16 @@ def run_copying(
             if found.query is None:
                 highest.append(_highest_weight(points, j, rng, scale) / found.ceiling)
                 continue
-            size = _size_needed(found, keys, eps, scale) if c is None else c
+            size = strength_needed(keys, 1, eps) / (scale * found.margin) if c is None else c
             weights, output = attend(size * found.query, points, values, scale)
             leak = leak_bound(keys, 1, size * scale * found.margin)
+            shown = shown or (j, size, weights, output, 1 - leak)
             copied.append(float(weights[j] / (1 - leak)))
             errors.append(float(np.linalg.norm(output - values[j])))
             bounds.append(leak * radius(values, values[j]))
     points, reaches = sets[0]
-    shown, found = next((j, found) for j, found in enumerate(reaches) if found.possible)
-    assert found.query is not None
-    size = _size_needed(found, keys, eps, scale) if c is None else c
-    weights, output = attend(size * found.query, points, values, scale)
-    floor = 1 - leak_bound(keys, 1, size * scale * found.margin)
+    assert shown is not None  # some key is a corner of the hull
+    j, size, weights, output, floor = shown
     worst = int(np.argmax(errors))
     return Result(
         task="1.1",
@@ -247,10 +211,10 @@ def run_copying(
         "alpha_j >= 1 - eps once c margin scale >= ln((m-1)(1-eps)/eps). A key inside, k_j = sum w_i "
         "k_i, never gets more than max(w)/(1 + max(w)), whatever the query.",
         construction="q = c q_j, q_j the unit vector from the nearest point of that hull to k_j; for "
-        f"k_{shown + 1}: margin {found.margin:.3f}, c = {size:.1f}",
+        f"k_{j + 1}: margin {reaches[j].margin:.3f}, c = {size:.1f}",
         measures=(
-            at_least(f"weight on k_{shown + 1}", float(weights[shown]), floor),
-            at_least("any reachable key: least weight / its bound", min(copied), 1.0),
+            Measurement(f"weight on k_{j + 1}", float(weights[j]), floor, relation="at least"),
+            Measurement("any reachable key: least weight / its bound", min(copied), 1.0, relation="at least"),
             at_most("any hidden key: most weight / its ceiling", max(highest, default=0.0), 1.0),
             at_most("largest error of an output", errors[worst], bounds[worst]),
         ),
@@ -258,17 +222,13 @@ def run_copying(
         output=output,
         error=errors[worst],
         bound=bounds[worst],
-        settings=_settings(keys, dim, c, eps, samples, seed, scale),
+        settings=setup.as_dict(c=c, eps=eps, scale=scale),
         remarks=(
             _describe_hidden(reaches),
-            f"In {samples} such sets of keys: {len(copied)} can be copied, {len(highest)} cannot.",
+            f"In {setup.samples} such sets of keys: {len(copied)} can be copied, {len(highest)} cannot.",
         ),
-        picture=lambda: CopyingPicture(points, reaches, scale, eps),
+        picture=lambda: (points, reaches, scale, eps),
     )
-
-
-def _size_needed(found: Reach, keys: int, eps: float, scale: float) -> float:
-    return strength_needed(keys, 1, eps) / (scale * found.margin)
 
 
 def _describe_hidden(reaches: tuple[Reach, ...]) -> str:
@@ -290,45 +250,13 @@ def _highest_weight(keys: Array, j: int, rng: np.random.Generator, scale: float)
     return float(attention_weights(queries, keys, scale)[:, j].max())
 
 
-def _settings(
-    keys: int, dim: int, c: float | None, eps: float, samples: int, seed: int, scale: float
-) -> dict[str, float | None]:
-    sizes = {"keys": keys, "dim": dim, "c": c, "eps": eps}
-    return {**sizes, "samples": samples, "seed": seed, "scale": scale}
-
-
-@dataclass(frozen=True)
-class AveragingPicture:
-    keys: Array  # (m, d), orthonormal
-    c: float
-    scale: float
-    seed: int
-
-
-def run_averaging(
-    keys: int = 8,
-    dim: int = 64,
-    c: float | None = None,
-    eps: float = 0.01,
-    samples: int = 200,
-    seed: int = 1,
-    scale: float | None = None,
-) -> Result:
-    """Runs 1.2 on orthonormal keys, and on the first two of `samples` sets of random keys."""
-    check_sizes(
-        keys,
-        dim,
-        samples,
-        least=(3, keys, 1),
-        most=(500, 4096, 10_000),
-        most_numbers=5_000_000,
-        c=c,
-    )
-    scale = choose_scale(scale, dim)
-    rng = np.random.default_rng(seed)
-    values = plane_values(keys)
+def run_averaging(setup: Setup) -> Result:
+    """Runs 1.2 on orthonormal keys, and on the first two of sets of random keys."""
+    keys, dim, eps, scale = setup.keys, setup.dim, setup.eps, setup.scale
+    setup.check(least=(3, keys, 1), most=(500, 4096, 10_000), most_numbers=5_000_000)
+    values, rng = plane_values(keys), np.random.default_rng(setup.seed)
     points = orthonormal(keys, dim, rng)
-    c = strength_needed(keys, 2, eps) / scale if c is None else c
+    c = strength_needed(keys, 2, eps) / scale if setup.c is None else setup.c
     s = c * scale
     weights, output = attend(c * (points[0] + points[1]), points, values, scale)
     elsewhere = float(1 - weights[:2].sum())
@@ -336,7 +264,7 @@ def run_averaging(
     error = float(np.linalg.norm(output - values[:2].mean(axis=0)))
     bound = (1 - 2 * exact) * diameter(values)
     best = reach(points, (0, 1))
-    ties, leaks, gaps = _average_random_pairs(keys, samples, rng, eps)
+    ties, leaks, gaps = _average_random_pairs(setup, rng)
     return Result(
         task="1.2",
         title="Averaging two values",
@@ -358,18 +286,18 @@ def run_averaging(
         output=output,
         error=error,
         bound=bound,
-        settings=_settings(keys, dim, c, eps, samples, seed, scale),
+        settings=setup.as_dict(c=c, eps=eps, scale=scale),
         remarks=(
-            f"In {samples} sets of {keys} random keys in 2 to {MAX_RANDOM_DIM} dimensions the first two "
-            f"could be averaged {len(ties)} times; for the others there is a witness, a point of the line "
-            "through them in the hull of the rest.",
+            f"In {setup.samples} sets of {keys} random keys in 2 to {MAX_RANDOM_DIM} dimensions the first "
+            f"two could be averaged {len(ties)} times; for the others there is a witness, a point of the "
+            "line through them in the hull of the rest.",
         ),
-        picture=lambda: AveragingPicture(points, c, scale, seed),
+        picture=lambda: (points, c, scale, setup.seed),
     )
 
 
 def _average_random_pairs(
-    keys: int, samples: int, rng: np.random.Generator, eps: float
+    setup: Setup, rng: np.random.Generator
 ) -> tuple[list[float], list[float], list[float]]:
     """Averages the first two of random keys.
 
@@ -377,14 +305,14 @@ def _average_random_pairs(
     between the two combinations that should be the same point where none does.
     """
     ties, leaks, gaps = [], [], []
-    for _ in range(samples):
-        points = rng.standard_normal((keys, rng.integers(2, MAX_RANDOM_DIM + 1)))
+    for _ in range(setup.samples):
+        points = rng.standard_normal((setup.keys, rng.integers(2, MAX_RANDOM_DIM + 1)))
         found = reach(points, (0, 1))
         if found.query is None:
             gap = found.hull_weights @ points - found.affine_weights @ points
             gaps.append(float(np.linalg.norm(gap)))
             continue
-        c = strength_needed(keys, 2, eps) / found.margin
+        c = strength_needed(setup.keys, 2, setup.eps) / found.margin
         weights = attention_weights(c * found.query, points, 1.0)
         ties.append(float(abs(weights[0] - weights[1])))
         leaks.append(float(1 - weights[:2].sum()))

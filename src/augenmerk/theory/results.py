@@ -3,21 +3,21 @@
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from augenmerk.errors import AugenmerkError
-from augenmerk.theory.attention import Array
+from augenmerk.theory.attention import Array, choose_scale
 from augenmerk.theory.closed_form import Moments
 
 STANDARD_ERRORS = 4
 """A measurement fits if it is within so many standard errors: by chance alone it nearly always is."""
-MIN_DEVIATION = 1e-10
-"""Samples that deviate less than this differ only by rounding."""
-MAX_SCALE = 1e9
-"""Beyond this size of the query the rounding of the logits may decide."""
+MIN_DEVIATION = 1e-10  # samples that deviate less than this differ only by rounding
+MAX_SCALE = 1e9  # beyond this size of the query the rounding of the logits may decide
+
+Relation = Literal["equal", "at most", "at least"]
 
 
 @dataclass(frozen=True)
@@ -27,10 +27,8 @@ class Measurement:
     name: str
     measured: float
     predicted: float
-    error: float = 0.0
-    """The standard error of the measured number, 0 if it does not come from samples."""
-    at_most: bool = False
-    at_least: bool = False
+    error: float = 0.0  # the standard error of the measured number, 0 if it does not come from samples
+    relation: Relation = "equal"
 
     @property
     def fits(self) -> bool:
@@ -39,43 +37,34 @@ class Measurement:
     @property
     def only_within_its_error(self) -> bool:
         """Whether the bound is exceeded, but by no more than chance explains."""
-        return self.fits and (self.at_most or self.at_least) and not self._fits(0.0)
+        return self.fits and self.relation != "equal" and not self._fits(0.0)
 
     def _fits(self, tolerance: float) -> bool:
         slack = tolerance + 1e-9 * (1 + abs(self.predicted))  # a little for rounding
-        if self.at_most:
-            return self.measured <= self.predicted + slack
-        if self.at_least:
-            return self.measured >= self.predicted - slack
-        return abs(self.measured - self.predicted) <= slack
+        excess = self.measured - self.predicted
+        return (excess <= slack or self.relation == "at least") and (
+            excess >= -slack or self.relation == "at most"
+        )
 
     def as_dict(self) -> dict[str, Any]:
-        return {
-            "name": self.name,
-            "measured": self.measured,
-            "predicted": self.predicted,
-            "standard_error": self.error,
-            "relation": "at most" if self.at_most else "at least" if self.at_least else "equal",
-            "fits": self.fits,
-        }
+        numbers = {"measured": self.measured, "predicted": self.predicted, "standard_error": self.error}
+        return {"name": self.name, **numbers, "relation": self.relation, "fits": self.fits}
 
 
 def at_most(name: str, measured: float, bound: float) -> Measurement:
-    return Measurement(name, measured, bound, at_most=True)
+    return Measurement(name, measured, bound, relation="at most")
 
 
-def at_least(name: str, measured: float, bound: float) -> Measurement:
-    return Measurement(name, measured, bound, at_least=True)
-
-
-def mean_of(name: str, samples: Array, predicted: float, deviation: float = 0.0, **how: bool) -> Measurement:
+def mean_of(
+    name: str, samples: Array, predicted: float, deviation: float = 0.0, relation: Relation = "equal"
+) -> Measurement:
     """Returns the mean of samples with its standard error.
 
     The error is computed from the predicted deviation if that is larger, since samples in which nothing rare
     happened look more certain than they are.
     """
     error = max(float(samples.std(ddof=1)), deviation) / math.sqrt(len(samples))
-    return Measurement(name, float(samples.mean()), predicted, error, **how)
+    return Measurement(name, float(samples.mean()), predicted, error, relation)
 
 
 def deviation_of(name: str, samples: Array, predicted: Moments) -> Measurement:
@@ -107,16 +96,14 @@ class Result:
     measures: tuple[Measurement, ...]
     weights: Array
     output: Array
-    error: float
-    """The distance of the output from what it should be; over samples, its mean."""
-    bound: float
-    """The proven bound of that distance."""
+    error: float  # the distance of the output from what it should be; over samples, its mean
+    bound: float  # the proven bound of that distance
     settings: dict[str, Any]
     remarks: tuple[str, ...] = ()
     refuted: str = ""
     """Why the claim is not true under these conditions, even if this was predicted correctly."""
-    picture: Callable[[], Any] = field(default=lambda: None, repr=False, compare=False)
-    """Computes what the figure of this task shows, when it is drawn."""
+    picture: Callable[[], tuple[Any, ...]] = field(default=tuple, repr=False, compare=False)
+    """Computes the arguments of the function in `drawing.py` that draws this task."""
 
     @property
     def as_predicted(self) -> bool:
@@ -129,19 +116,11 @@ class Result:
 
     def as_dict(self) -> dict[str, Any]:
         return {
-            "task": self.task,
-            "holds": self.holds,
-            "as_predicted": self.as_predicted,
-            "refuted": self.refuted or None,
-            "weights": self.weights.tolist(),
-            "output": self.output.tolist(),
-            "error": self.error,
-            "bound": self.bound,
-            "claim": self.claim,
-            "construction": self.construction,
-            "measures": [measure.as_dict() for measure in self.measures],
-            "remarks": list(self.remarks),
-            "settings": self.settings,
+            **{"task": self.task, "holds": self.holds, "as_predicted": self.as_predicted},
+            **{"refuted": self.refuted or None, "error": self.error, "bound": self.bound},
+            **{"weights": self.weights.tolist(), "output": self.output.tolist()},
+            **{"claim": self.claim, "construction": self.construction, "remarks": list(self.remarks)},
+            **{"measures": [measure.as_dict() for measure in self.measures], "settings": self.settings},
         }
 
 
@@ -151,12 +130,9 @@ class Grade:
 
     task: str
     holds: bool
-    why: str
-    """One or two sentences, with numbers."""
-    error: float
-    """The largest error: weight in the wrong place, or, for 1.6 and 1.7, distance in units of B."""
-    missing_scale: bool
-    """Whether the answer would hold if it were multiplied by a large number."""
+    why: str  # one or two sentences, with numbers
+    error: float  # the largest error: weight in the wrong place, or, for 1.6 and 1.7, distance in units of B
+    missing_scale: bool  # whether the answer would hold if it were multiplied by a large number
     answers: tuple[str, ...]
     conditions: tuple[dict[str, Any], ...]
 
@@ -179,36 +155,54 @@ def radius(values: Array, centre: Array) -> float:
     return float(np.linalg.norm(values - centre, axis=1).max())
 
 
-def check_sizes(
-    keys: int,
-    dim: int,
-    samples: int,
-    *,
-    least: tuple[int, int, int],
-    most: tuple[int, int, int] = (1000, 4096, 1_000_000),
-    most_numbers: int = 300_000_000,
-    c: float | None = None,
-    **variances: float,
-) -> None:
-    """Raises AugenmerkError, naming the flag, for sizes that an experiment cannot work with.
+@dataclass(frozen=True)
+class Setup:
+    """The flags of `augenmerk theory`; an experiment reads those that it has."""
 
-    `least` and `most` are the limits for keys, dim and samples; `most_numbers` limits their product.
-    """
-    for flag, value, lowest, highest in zip(
-        ("--keys", "--dim", "--samples"), (keys, dim, samples), least, most, strict=True
-    ):
-        if value < lowest:
-            reason = " (one direction for each)" if flag == "--dim" and lowest > 1 else ""
-            raise AugenmerkError(f"{flag} {value} is too small: this task needs {lowest} or more{reason}.")
-        if value > highest:
-            raise AugenmerkError(f"{flag} {value} is too large: this task takes up to {highest:,}.")
-    if keys * dim * samples > most_numbers:
-        raise AugenmerkError(
-            f"--keys {keys} --dim {dim} --samples {samples} is too large: keys times dim times samples may "
-            f"be up to {most_numbers:,} in this task."
-        )
-    if c is not None and not 0 < c <= MAX_SCALE:
-        raise AugenmerkError(f"--scale {c:g} is impossible: choose one above 0, up to {MAX_SCALE:g}.")
-    for name, variance in variances.items():
-        if not 0 <= variance < math.inf:
-            raise AugenmerkError(f"--{name} {variance:g} is no variance: it must be 0 or more.")
+    keys: int = 8
+    dim: int = 64
+    samples: int = 4000
+    seed: int = 1
+    c: float | None = None
+    """The size of the query (--scale), or what the experiment takes if it is None; for 1.6 and 1.7, B."""
+    unscaled: bool = False
+    eps: float = 0.01
+    beta: float = 0.1
+    alpha: float = 0.0
+    heads: int = 2
+
+    @property
+    def scale(self) -> float:
+        """The number by which logits are multiplied."""
+        return choose_scale(1.0 if self.unscaled else None, self.dim)
+
+    def as_dict(self, **own: float | None) -> dict[str, float | None]:
+        """Returns the settings that all experiments have, and those that one has beside them."""
+        return {"keys": self.keys, "dim": self.dim, "samples": self.samples, "seed": self.seed, **own}
+
+    def check(
+        self,
+        least: tuple[int, int, int],
+        most: tuple[int, int, int] = (1000, 4096, 1_000_000),
+        most_numbers: int = 300_000_000,
+    ) -> None:
+        """Raises AugenmerkError, naming the flag, for settings that an experiment cannot work with.
+
+        `least` and `most` are the limits for keys, dim and samples; `most_numbers` limits their product.
+        """
+        sizes = {"--keys": self.keys, "--dim": self.dim, "--samples": self.samples}
+        for (flag, value), lowest, highest in zip(sizes.items(), least, most, strict=True):
+            if value < lowest:
+                why = " (one direction for each)" if flag == "--dim" and lowest > 1 else ""
+                raise AugenmerkError(f"{flag} {value} is too small: this task needs {lowest} or more{why}.")
+            if value > highest:
+                raise AugenmerkError(f"{flag} {value} is too large: this task takes up to {highest:,}.")
+        if math.prod(sizes.values()) > most_numbers:
+            given = " ".join(f"{flag} {value}" for flag, value in sizes.items())
+            limit = f"keys times dim times samples may be up to {most_numbers:,} in this task"
+            raise AugenmerkError(f"{given} is too large: {limit}.")
+        if (c := self.c) is not None and not 0 < c <= MAX_SCALE:
+            raise AugenmerkError(f"--scale {c:g} is impossible: choose one above 0, up to {MAX_SCALE:g}.")
+        for flag, variance in (("--beta", self.beta), ("--alpha", self.alpha)):
+            if not 0 <= variance < math.inf:
+                raise AugenmerkError(f"{flag} {variance:g} is no variance: it must be 0 or more.")

@@ -10,7 +10,7 @@ import numpy as np
 
 from augenmerk.theory.attention import Array, attend, choose_scale, entropy, softmax
 from augenmerk.theory.noise import chunk_sizes
-from augenmerk.theory.results import Measurement, Result, check_sizes, plane_values
+from augenmerk.theory.results import Measurement, Result, Setup, plane_values
 
 DIMENSIONS = (4, 8, 16, 32, 64, 128, 256, 512, 1024)
 EXPECTED_SAMPLES = 20_000
@@ -25,14 +25,12 @@ class Saturation:
     logit_variance: float
     logit_variance_error: float
     expected_logit_variance: float
-    entropy: float
-    """In units of ln m: 1 if the weights are even, 0 if one key has all the weight."""
+    entropy: float  # in units of ln m: 1 if the weights are even, 0 if one key has all the weight
     entropy_error: float
     gradient: float
     """1 - sum alpha_i^2, the trace of d alpha / d logits: how much the weights still depend on the logits."""
     gradient_error: float
-    largest: float
-    """The largest weight."""
+    largest: float  # the largest weight
 
 
 def saturation(
@@ -50,11 +48,13 @@ def saturation(
     variances = (logits**2).mean(axis=1)
     evenness = entropy(weights) / np.log(keys)
     gradients = 1 - (weights**2).sum(axis=1)
+    # The exact variance of the mean of m squared logits |q| scale g_i, which share |q|.
+    variance_of_variances = scale**4 * (2 * dimension + (dimension**2 + 2 * dimension) * 2 / keys)
     return Saturation(
         dimension=dimension,
         scale=scale,
         logit_variance=float(variances.mean()),
-        logit_variance_error=math.sqrt(_variance_of_variances(keys, dimension, scale) / samples),
+        logit_variance_error=math.sqrt(variance_of_variances / samples),
         expected_logit_variance=dimension * scale**2,
         entropy=float(evenness.mean()),
         entropy_error=_error(evenness),
@@ -76,34 +76,26 @@ def expected_saturation(
     return entropy(weights) / np.log(keys), 1 - (weights**2).sum(axis=1)
 
 
-def _variance_of_variances(keys: int, dimension: int, scale: float) -> float:
-    """Returns the exact variance of the mean of m squared logits |q| scale g_i, which share |q|."""
-    return scale**4 * (2 * dimension + (dimension**2 + 2 * dimension) * 2 / keys)
-
-
 def _error(samples: Array) -> float:
     """Returns the standard error of the mean."""
     return float(samples.std(ddof=1) / np.sqrt(len(samples)))
 
 
-@dataclass(frozen=True)
-class ScalingPicture:
-    scaled: list[Saturation]
-    unscaled: list[Saturation]
-    keys: int
-
-
-def run_scaling(keys: int = 32, dim: int = 1024, samples: int = 200, seed: int = 1) -> Result:
-    """Compares logits and weights with and without 1/sqrt(d), for dimensions up to `dim`."""
-    check_sizes(keys, dim, samples, least=(2, 1, 10))
+def run_scaling(setup: Setup) -> Result:
+    """Compares logits and weights with and without 1/sqrt(d), for dimensions up to that of the setup."""
+    setup.check(least=(2, 1, 10))
+    keys, dim, samples = setup.keys, setup.dim, setup.samples
     dimensions = [*(d for d in DIMENSIONS if d < dim), dim]
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(setup.seed)
     scaled = [saturation(keys, d, samples, rng) for d in dimensions]
     unscaled = [saturation(keys, d, samples, rng, 1.0) for d in dimensions]
     query, points = rng.standard_normal(dim), rng.standard_normal((keys, dim))
     weights, output = attend(query, points, plane_values(keys))
     last, last_unscaled = scaled[-1], unscaled[-1]
-    vanishes = last_unscaled.gradient <= last.gradient / 2
+    still = (
+        f"in {dim} dimensions the gradient without it is still {last_unscaled.gradient:.2f}, with it "
+        f"{last.gradient:.2f} (less than half should be left)"
+    )
     return Result(
         task="scaling",
         title="Why 1/sqrt(d)",
@@ -114,38 +106,37 @@ def run_scaling(keys: int = 32, dim: int = 1024, samples: int = 200, seed: int =
         "dimensions",
         measures=(
             *(
-                Measurement(f"variance of a logit, d = {dim}, {form}", variance, expected, error)
-                for form, variance, expected, error in (
-                    ("with", last.logit_variance, 1.0, last.logit_variance_error),
-                    ("without", last_unscaled.logit_variance, float(dim), last_unscaled.logit_variance_error),
+                Measurement(
+                    f"variance of a logit, d = {dim}, {form}",
+                    each.logit_variance,
+                    expected,
+                    each.logit_variance_error,
                 )
+                for form, each, expected in (("with", last, 1.0), ("without", last_unscaled, float(dim)))
             ),
-            *_compare_with_normal_logits(last, keys, "with", samples, rng),
-            *_compare_with_normal_logits(last_unscaled, keys, "without", samples, rng),
+            *_compare_with_normal_logits(last, "with", setup, rng),
+            *_compare_with_normal_logits(last_unscaled, "without", setup, rng),
         ),
         weights=weights,
         output=output,
         error=abs(last.logit_variance - 1),
         bound=4 * last.logit_variance_error,
-        settings={"keys": keys, "dim": dim, "samples": samples, "seed": seed},
+        settings=setup.as_dict(),
         remarks=(
             f"Without it the largest weight is {unscaled[0].largest:.3f} at d = {dimensions[0]} and "
             f"{last_unscaled.largest:.3f} at d = {dim}; with it {scaled[0].largest:.3f} and "
             f"{last.largest:.3f}.",
         ),
-        refuted=""
-        if vanishes
-        else f"in {dim} dimensions the gradient without it is still {last_unscaled.gradient:.2f}, with it "
-        f"{last.gradient:.2f} (less than half should be left)",
-        picture=lambda: ScalingPicture(scaled, unscaled, keys),
+        refuted="" if last_unscaled.gradient <= last.gradient / 2 else still,
+        picture=lambda: (scaled, unscaled, keys),
     )
 
 
 def _compare_with_normal_logits(
-    measured: Saturation, keys: int, form: str, samples: int, rng: np.random.Generator
+    measured: Saturation, form: str, setup: Setup, rng: np.random.Generator
 ) -> list[Measurement]:
     """Compares entropy and gradient with those of independent normal logits."""
-    drawn = expected_saturation(keys, measured.dimension, measured.scale, EXPECTED_SAMPLES, rng)
+    drawn = expected_saturation(setup.keys, measured.dimension, measured.scale, EXPECTED_SAMPLES, rng)
     measures = []
     for name, value, error, expected in (
         (f"evenness (entropy / ln m), {form}", measured.entropy, measured.entropy_error, drawn[0]),
@@ -153,7 +144,7 @@ def _compare_with_normal_logits(
     ):
         # The error of few samples is itself uncertain: that of the many replaces it if it is larger.
         deviation = float(expected.std())
-        error = max(error, deviation / math.sqrt(samples))
+        error = max(error, deviation / math.sqrt(setup.samples))
         error = math.hypot(error, deviation / math.sqrt(EXPECTED_SAMPLES))
         measures.append(Measurement(name, value, float(expected.mean()), error))
     return measures

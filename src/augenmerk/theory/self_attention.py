@@ -8,7 +8,7 @@ of the parts. There is no 1/sqrt(d) in these two tasks.
 """
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, groupby, product
 
@@ -18,18 +18,16 @@ from scipy.optimize import linprog
 from augenmerk.errors import AugenmerkError
 from augenmerk.theory.attention import Array, diameter, orthonormal, softmax
 from augenmerk.theory.reach import distance_from_hull
-from augenmerk.theory.results import Measurement, Result, at_most, check_sizes, radius
+from augenmerk.theory.results import Measurement, Result, Setup, at_most, radius
 
 PARTS = "abcd"
 INPUTS = np.array([[0, 1, 0, 1], [1, 0, 0, 0], [0, 1, 1, 0]], dtype=np.float64)
 """x_1, x_2, x_3 over u_a, u_b, u_c, u_d."""
 U_A, U_B, U_C, U_D = np.eye(4)
-WANTED: Mapping[int, Array] = {0: U_B - U_C, 1: U_B}
-"""What the first two outputs should be in 1.7."""
+WANTED: Mapping[int, Array] = {0: U_B - U_C, 1: U_B}  # what the first two outputs should be in 1.7
 MAX_CHOICES = 20_000
 """The solver tries every choice of the inputs that an output is made of, so there must not be too many."""
-TOLERANCE = 0.05
-"""The claims hold if an output is this near to what it should be, in units of B."""
+TOLERANCE = 0.05  # the claims hold if an output is this near to what it should be, in units of B
 USUAL_B = 4.0
 
 
@@ -43,9 +41,7 @@ class Projections:
 
 
 PUBLISHED = Projections(
-    K=np.eye(4),
-    Q=np.outer(U_D, U_A) + np.outer(U_C, U_D),
-    V=np.outer(U_B, U_B) - np.outer(U_C, U_C),
+    K=np.eye(4), Q=np.outer(U_D, U_A) + np.outer(U_C, U_D), V=np.outer(U_B, U_B) - np.outer(U_C, U_C)
 )
 """The answer to 1.7 in the specification."""
 
@@ -101,8 +97,7 @@ def solve(inputs: Array, wanted: Mapping[int, Array]) -> Projections | None:
     return None
 
 
-Sources = tuple[tuple[int, ...], ...]
-"""For each wanted output, the inputs whose values it averages."""
+Sources = tuple[tuple[int, ...], ...]  # for each wanted output, the inputs whose values it averages
 
 
 def _choices(inputs: int, outputs: int) -> Iterator[list[Sources]]:
@@ -171,42 +166,33 @@ def as_formula(matrix: Array, names: Sequence[str] = PARTS) -> str:
     """Writes a matrix over the parts as '(u_b u_b^T - u_c u_c^T)/B^2', and the identity as 'I'."""
     if np.allclose(matrix, np.eye(len(matrix))):
         return "I"
-    terms = ""
-    for (row, column), value in np.ndenumerate(matrix):
-        if abs(value) < 1e-9:
-            continue
-        size = "" if abs(abs(value) - 1) < 1e-9 else f"{abs(value):g} "
-        sign = ("- " if value < 0 else "") if not terms else (" - " if value < 0 else " + ")
-        terms += f"{sign}{size}u_{names[row]} u_{names[column]}^T"
+    entries = [(value, f"u_{names[r]} u_{names[c]}^T") for (r, c), value in np.ndenumerate(matrix)]
+    terms = _join_terms((round(float(value), 9), f"{abs(value):g}", name) for value, name in entries)
     return f"({terms})/B^2" if terms else "0"
 
 
-def as_sum(coefficients: Array, names: Sequence[str] = PARTS, digits: int = 2) -> str:
+def as_sum(coefficients: Array, names: Sequence[str] = PARTS) -> str:
     """Writes a vector over the parts as 'u_b - u_c', without the entries that round to 0."""
-    terms = ""
-    for name, value in zip(names, coefficients, strict=False):
-        rounded = round(float(value), digits)
-        if rounded == 0:
-            continue
-        size = "" if abs(rounded) == 1 else f"{abs(rounded):.{digits}f} "
-        sign = ("-" if rounded < 0 else "") if not terms else (" - " if rounded < 0 else " + ")
-        terms += f"{sign}{size}u_{name}"
-    return terms or "0"
+    rounded = [round(float(value), 2) for value in coefficients]
+    named = zip(rounded, names, strict=False)
+    return _join_terms((value, f"{abs(value):.2f}", f"u_{name}") for value, name in named) or "0"
 
 
-@dataclass(frozen=True)
-class SelfAttentionPicture:
-    B: float
-    inputs: int
-    """How many inputs there were; the first three are shown."""
+def _join_terms(terms: Iterable[tuple[float, str, str]]) -> str:
+    """Joins terms, each a value, its absolute value in words and a name, with their signs."""
+    text = ""
+    for value, size, name in terms:
+        if value:
+            sign = (" - " if text else "-") if value < 0 else (" + " if text else "")
+            text += f"{sign}{'' if abs(value) == 1 else f'{size} '}{name}"
+    return text
 
 
-def run_without_projections(
-    keys: int = 3, dim: int = 16, B: float | None = None, samples: int = 20, seed: int = 1
-) -> Result:
+def run_without_projections(setup: Setup) -> Result:
     """Runs 1.6: q = k = v = x, for parts of length B."""
-    B, all_parts = _draw_parts(keys, dim, B, samples, seed)
-    inputs, eye = with_bystanders(INPUTS, keys), np.eye(dim)
+    B, all_parts = _draw_parts(setup)
+    keys, eye = setup.keys, np.eye(setup.dim)
+    inputs = with_bystanders(INPUTS, keys)
     leak = (keys - 1) / (math.exp(B**2) + keys - 1)
     others = 1 + (keys - 2) * math.exp(-(B**2))
     leak_added = others / (math.exp(B**2) + others)
@@ -224,7 +210,7 @@ def run_without_projections(
             added_weights.append(float(weights[1, 1]))
             added_errors.append(float(np.linalg.norm(outputs[1] - other[1])))
             distances.append(distance_from_hull(parts[1], other) / B)
-    worst = int(np.argmax(errors))
+    worst, least = int(np.argmax(errors)), _least_distance(keys - 3)
     parts, x = all_parts[0], inputs @ all_parts[0]
     weights, outputs = self_attend(x, eye, eye, eye)
     return Result(
@@ -233,21 +219,19 @@ def run_without_projections(
         claim="x_1 = u_d + u_b, x_2 = u_a, x_3 = u_c + u_b, q = k = v = x, no 1/sqrt(d): c_2 = u_a in "
         "the limit of long parts. Adding u_d or u_c to x_2 cannot give u_b: x_2 then attends to itself, "
         "c_2 = x_2.",
-        construction=_construction(B, dim, samples),
+        construction=_construction(B, setup),
         measures=(
             Measurement("weight of x_2 on itself", min(self_weights), 1 - leak),
             at_most("distance of c_2 from u_a", errors[worst], bounds[worst]),
             Measurement("u_d or u_c added: weight on itself", min(added_weights), 1 - leak_added),
             at_most("... distance of c_2 from x_2", max(added_errors), leak_added * (radius(x, x[1]) + B)),
-            Measurement(
-                "... least distance to u_b of any weights / B", min(distances), _least_distance(keys - 3)
-            ),
+            Measurement("... least distance to u_b of any weights / B", min(distances), least),
         ),
         weights=weights[1],
         output=outputs[1],
         error=errors[worst],
         bound=bounds[worst],
-        settings={"keys": keys, "dim": dim, "B": B, "samples": samples, "seed": seed, "scale": 1.0},
+        settings=setup.as_dict(B=B, scale=1.0),
         remarks=(
             f"c_2 = {as_sum(parts[:4] @ outputs[1] / B**2)}. An output is a convex combination of the "
             f"inputs, and u_b is {distance_from_hull(parts[1], x) / B:.3f} B away from all "
@@ -255,7 +239,7 @@ def run_without_projections(
             "give it without a V.",
         ),
         refuted=_refute_short_parts(B, errors[worst], "c_2 is", "u_a"),
-        picture=lambda: SelfAttentionPicture(B, keys),
+        picture=lambda: (B, keys),
     )
 
 
@@ -269,11 +253,10 @@ def _least_distance(alone: int) -> float:
     return math.sqrt(1 / (1 / k + 2))
 
 
-def run_with_projections(
-    keys: int = 3, dim: int = 16, B: float | None = None, samples: int = 20, seed: int = 1
-) -> Result:
+def run_with_projections(setup: Setup) -> Result:
     """Runs 1.7: K, Q and V that make c_1 = u_b - u_c and c_2 = u_b, published and found by the solver."""
-    B, all_parts = _draw_parts(keys, dim, B, samples, seed)
+    B, all_parts = _draw_parts(setup)
+    keys = setup.keys
     inputs = with_bystanders(INPUTS, keys)
     leak = (keys - 1) / (math.exp(B**2) + keys - 1)
     found = solve(INPUTS, WANTED)
@@ -283,7 +266,7 @@ def run_with_projections(
         """Returns weights, outputs and values."""
         Q, V = in_space(answer.Q, parts[:4]), in_space(answer.V, parts[:4])
         x = inputs @ parts
-        return *self_attend(x, np.eye(dim), Q, V), x @ V.T
+        return *self_attend(x, np.eye(setup.dim), Q, V), x @ V.T
 
     error, bound = [0.0, 0.0], [0.0, 0.0]
     for n, answer in enumerate((PUBLISHED, found)):
@@ -299,7 +282,7 @@ def run_with_projections(
         claim="V = (u_b u_b^T - u_c u_c^T)/B^2, K = I, Q = (u_d u_a^T + u_c u_d^T)/B^2 make c_1 = u_b - "
         "u_c and c_2 = u_b in the limit of long parts: x_2 asks for u_d, which x_1 has, x_1 for u_c, "
         "which x_3 has.",
-        construction=_construction(B, dim, samples),
+        construction=_construction(B, setup),
         measures=(
             Measurement("weight of x_1 on x_3", float(weights[0, 2]), 1 - leak),
             Measurement("weight of x_2 on x_1", float(weights[1, 0]), 1 - leak),
@@ -310,19 +293,20 @@ def run_with_projections(
         output=outputs[1],
         error=error[0],
         bound=bound[0],
-        settings={"keys": keys, "dim": dim, "B": B, "samples": samples, "seed": seed, "scale": 1.0},
+        settings=setup.as_dict(B=B, scale=1.0),
         remarks=(
             f"c_1 = {c_1}, c_2 = {c_2}.",
             f"The solver finds K = {as_formula(found.K)}, Q = {as_formula(found.Q)}, V = "
             f"{as_formula(found.V)}.",
         ),
         refuted=_refute_short_parts(B, error[0], "c_1 or c_2 is", "what it should be"),
-        picture=lambda: SelfAttentionPicture(B, keys),
+        picture=lambda: (B, keys),
     )
 
 
-def _construction(B: float, dim: int, samples: int) -> str:
-    return f"u orthogonal, of length B = {B:g}, in {dim} dimensions; {samples} random choices of them"
+def _construction(B: float, setup: Setup) -> str:
+    where = f"u orthogonal, of length B = {B:g}, in {setup.dim} dimensions"
+    return f"{where}; {setup.samples} random choices of them"
 
 
 def _refute_short_parts(B: float, error: float, output: str, wanted: str) -> str:
@@ -334,10 +318,11 @@ def _refute_short_parts(B: float, error: float, output: str, wanted: str) -> str
     )
 
 
-def _draw_parts(keys: int, dim: int, B: float | None, samples: int, seed: int) -> tuple[float, list[Array]]:
+def _draw_parts(setup: Setup) -> tuple[float, list[Array]]:
     """Returns B and orthogonal parts of that length: four, and one for each input beyond the third."""
-    B = USUAL_B if B is None else B
-    check_sizes(keys, dim, samples, least=(3, keys + 1, 1), most_numbers=1_000_000)
+    B = USUAL_B if setup.c is None else setup.c
     if not 0 < B <= 25:
         raise AugenmerkError(f"--scale {B:g} is impossible: the length B of the parts is between 0 and 25.")
-    return B, [B * orthonormal(keys + 1, dim, np.random.default_rng([seed, n])) for n in range(samples)]
+    setup.check(least=(3, setup.keys + 1, 1), most_numbers=1_000_000)
+    rngs = [np.random.default_rng([setup.seed, number]) for number in range(setup.samples)]
+    return B, [B * orthonormal(setup.keys + 1, setup.dim, rng) for rng in rngs]
