@@ -5,13 +5,12 @@ The built-in bitext: of any size, free to use, the same on every machine, and wi
 
 import random
 import zlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from augenmerk.bitext.bilderbuch import complex_sentences, simple_sentences
-from augenmerk.bitext.bilderbuch.inflection import CONTRACTIONS
-from augenmerk.bitext.bilderbuch.phrases import SentenceBuilder
+from augenmerk.bitext.bilderbuch.phrases import CONTRACTIONS, SentenceBuilder
 from augenmerk.bitext.bilderbuch.sampler import Sampler
+from augenmerk.bitext.bilderbuch.sentences import KINDS
 from augenmerk.bitext.pairs import Bitext, SentencePair
 from augenmerk.errors import AugenmerkError
 
@@ -48,31 +47,7 @@ TAGS: Mapping[str, str] = {
 }
 """What the tags of a pair mean."""
 
-_KINDS: tuple[tuple[int, Callable[[Sampler, SentenceBuilder, SentenceBuilder], None]], ...] = (
-    (13, simple_sentences.write_plain),
-    (11, simple_sentences.write_time_first),
-    (9, simple_sentences.write_place_first),
-    (4, simple_sentences.write_object_first),
-    (10, simple_sentences.write_perfect),
-    (12, simple_sentences.write_modal),
-    (6, simple_sentences.write_negated),
-    (6, simple_sentences.write_habit),
-    (6, simple_sentences.write_passive),
-    (5, simple_sentences.write_question),
-    (3, simple_sentences.write_there_is),
-    (2, simple_sentences.write_copula),
-    (7, complex_sentences.write_while),
-    (6, complex_sentences.write_because),
-    (4, complex_sentences.write_when),
-    (6, complex_sentences.write_that),
-    (4, complex_sentences.write_purpose),
-    (3, complex_sentences.write_two_subjects),
-    (3, complex_sentences.write_two_verbs),
-    (6, complex_sentences.write_subject_relative),
-    (7, complex_sentences.write_object_relative),
-)
-"""The kinds of sentence with their weights: how often each is written, relative to their sum."""
-_WEIGHTED_KINDS = tuple(kind for weight, kind in _KINDS for _ in range(weight))
+_WEIGHTED_KINDS = tuple(kind for weight, kind in KINDS for _ in range(weight))
 
 _END_MARK_BIT = 1
 """The first bit of every sentence links the marks at the ends."""
@@ -127,9 +102,12 @@ def load(pairs: int | None = None, seed: int = 1) -> Bitext:
 def _generate_pair(sampler: Sampler) -> SentencePair:
     sampler.start_sentence()
     german, english = SentenceBuilder(), SentenceBuilder()
-    sampler.choose(_WEIGHTED_KINDS)(sampler, german, english)
-    german.finish(_END_MARK_BIT)
-    english.finish(_END_MARK_BIT)
+    for part in sampler.choose(_WEIGHTED_KINDS)(sampler):
+        part.write_german(german)
+        part.write_english(english)
+    end_mark = "?" if "question" in sampler.tags else "."
+    german.finish(end_mark, _END_MARK_BIT)
+    english.finish(end_mark, _END_MARK_BIT)
     if not _CONTRACTED.isdisjoint(german.words):
         sampler.tag("contraction")
     links = tuple(
