@@ -8,6 +8,7 @@ import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from augenmerk.bitext.bilderbuch.lexicon import read_table
 from augenmerk.bitext.bilderbuch.phrases import CONTRACTIONS, SentenceBuilder
 from augenmerk.bitext.bilderbuch.sampler import Sampler
 from augenmerk.bitext.bilderbuch.sentences import KINDS
@@ -17,34 +18,7 @@ from augenmerk.errors import AugenmerkError
 SIZES: Mapping[str, int] = {"train": 20_000, "val": 1_000, "test": 1_000}
 """The number of pairs in each split, unless another number is asked for."""
 
-TAGS: Mapping[str, str] = {
-    "fronted": "a time or a place opens the German sentence, and the subject follows the verb",
-    "object-first": "an object opens the German sentence",
-    "question": "verb or question word first, and in English an auxiliary before the subject",
-    "there-is": "im Garten steht ein Baum, there is a tree in the garden",
-    "separable": "a verb with a separable prefix, whether it stands apart (macht ... auf) or not (aufmachen)",
-    "reflexive": "a German verb with sich that has none in English",
-    "dative": "a verb that governs the dative, alone or beside an accusative",
-    "prepositional": "a verb with its own preposition: warten auf, wait for",
-    "swap": "the German subject is the English object: das Bild gefällt dem Kind",
-    "perfect": "the German perfect, participle last",
-    "modal": "a modal verb, infinitive last",
-    "future": "werden, infinitive last",
-    "passive": "the passive, in the present, past or perfect",
-    "negation": "nicht or kein",
-    "coordination": "phrases or clauses joined by und, aber",
-    "subordinate": "a subordinate clause, verb last; its conjunction is a tag too",
-    "während": "while",
-    "weil": "because",
-    "wenn": "when",
-    "dass": "that",
-    "purpose": "um ... zu",
-    "relative": "a relative clause, verb last",
-    "possessive": "mein, unser, sein, ihr before a noun",
-    "number": "zwei to zehn before a noun",
-    "compound": "one German word for several English ones: Apfelbaum, apple tree",
-    "contraction": "a preposition contracted with its article: im, zum",
-}
+TAGS: Mapping[str, str] = dict(read_table("tags.txt"))
 """What the tags of a pair mean."""
 
 _WEIGHTED_KINDS = tuple(kind for weight, kind in KINDS for _ in range(weight))

@@ -43,16 +43,16 @@ class Clause:
     form: str
     subject: Nominal
     bit: int
-    modal: Modal | None = None
-    passive: bool = False
-    negated: str = ""
-    """The German negation: "nicht", or "kein" before an indefinite object."""
     dative: Nominal | None = None
     accusative: Nominal | None = None
     prepositional: Part | None = None
     """A prepositional object or a direction."""
-    agent: PrepositionalPhrase | None = None
     place: Part | None = None
+    modal: Modal | None = None
+    passive: bool = False
+    negated: str = ""
+    """The German negation: "nicht", or "kein" before an indefinite object."""
+    agent: PrepositionalPhrase | None = None
     time: FixedPhrase | None = None
     manner: FixedPhrase | None = None
     front: Part | None = None
@@ -78,8 +78,8 @@ class Clause:
 
     def _write_german_part(self, out: SentenceBuilder, part: Part) -> None:
         if isinstance(part, Nominal):
-            objects = (self.dative, DATIVE), (self.accusative, ACCUSATIVE)
-            part.write_german(out, next((case for phrase, case in objects if phrase is part), NOMINATIVE))
+            is_object = part is self.accusative
+            part.write_german(out, DATIVE if part is self.dative else ACCUSATIVE if is_object else NOMINATIVE)
         else:
             part.write_german(out)
 

@@ -8,22 +8,16 @@ from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
 
-from augenmerk.bitext.bilderbuch.determiners import (
-    ACCUSATIVE,
-    DATIVE,
-    FEMININE,
-    MASCULINE,
-    NEUTER,
-    NOMINATIVE,
-)
+from augenmerk.bitext.bilderbuch import determiners as det
 
-_GENDERS = {"m": MASCULINE, "f": FEMININE, "n": NEUTER}
-_CASES = {"acc": ACCUSATIVE, "dat": DATIVE}
+_GENDERS = {"m": det.MASCULINE, "f": det.FEMININE, "n": det.NEUTER}
+_CASES = {"acc": det.ACCUSATIVE, "dat": det.DATIVE}
 _LIVING = frozenset({"person", "name", "baby", "animal"})
 """The groups of nouns for people and animals."""
 
 
-def _read_table(name: str, separator: str = "|") -> list[list[str]]:
+def read_table(name: str, separator: str = "|") -> list[list[str]]:
+    """Returns the cells of each row of a table beside this file."""
     text = files(__package__).joinpath(name).read_text(encoding="utf-8")
     lines = (line for line in text.splitlines() if line.strip() and not line.startswith("#"))
     return [[cell.strip() for cell in line.split(separator)] for line in lines]
@@ -69,7 +63,7 @@ class Noun:
 
     @property
     def lemma(self) -> str:
-        return self.german[0][NOMINATIVE]
+        return self.german[0][det.NOMINATIVE]
 
     @property
     def head(self) -> str:
@@ -86,7 +80,7 @@ def _make_adjective(spelling: str, english: str, kinds: str, position: str) -> A
     return Adjective(german, stem or german, english, frozenset(kinds.split()), int(position))
 
 
-_ADJECTIVES = tuple(_make_adjective(*row) for row in _read_table("adjectives.txt"))
+_ADJECTIVES = tuple(_make_adjective(*row) for row in read_table("adjectives.txt"))
 
 
 def _find_adjectives(*kinds: str) -> Adjectives:
@@ -132,7 +126,7 @@ def _make_noun(german: str, english: str, kinds_text: str) -> Noun:
     )
 
 
-NOUNS = tuple(_make_noun(*row) for row in _read_table("nouns.txt"))
+NOUNS = tuple(_make_noun(*row) for row in read_table("nouns.txt"))
 NAMES = tuple(
     replace(_make_noun(f"{name} {gender} {name}", f"{name}/{name}", "name person child"), adjectives=((), ()))
     for gender, names in (("m", "Ben Paul Max Jonas Felix Emil"), ("f", "Anna Lena Mia Clara Emma Lotte"))
@@ -165,7 +159,7 @@ def _group_places(column: int) -> dict[tuple[str, str], tuple[Noun, ...]]:
     """Returns the places for each preposition, German and English, in a column of places.txt."""
     nouns = {noun.lemma: noun for noun in NOUNS}
     uses: dict[tuple[str, str], tuple[Noun, ...]] = {}
-    for row in _read_table("places.txt"):
+    for row in read_table("places.txt"):
         german, _, english = row[column].partition(" = ")
         uses[german, english] = (*uses.get((german, english), ()), nouns[row[0]])
     return uses
@@ -173,21 +167,21 @@ def _group_places(column: int) -> dict[tuple[str, str], tuple[Noun, ...]]:
 
 def _read_prepositions() -> dict[str, tuple[Preposition, ...]]:
     uses: dict[str, tuple[Preposition, ...]] = {}
-    for use, german, case, english, kinds in _read_table("prepositions.txt"):
+    for use, german, case, english, kinds in read_table("prepositions.txt"):
         uses[use] = (*uses.get(use, ()), Preposition(german, _CASES[case], english, _find_nouns(kinds)))
     into = _group_places(2)
     uses["in"] = tuple(
-        Preposition(german, DATIVE if german == "zu" else ACCUSATIVE, english, nouns)
+        Preposition(german, det.DATIVE if german == "zu" else det.ACCUSATIVE, english, nouns)
         for (german, english), nouns in into.items()
     )
     enterable = tuple(noun for noun in into["in", "into"] if noun.kinds & {"room", "building"})
-    uses["aus"] = (Preposition("aus", DATIVE, "out of", enterable),)
+    uses["aus"] = (Preposition("aus", det.DATIVE, "out of", enterable),)
     return uses
 
 
 _PREPOSITIONS = _read_prepositions()
 _AT_PLACES = tuple(
-    Preposition(german, DATIVE, english, nouns) for (german, english), nouns in _group_places(1).items()
+    Preposition(german, det.DATIVE, english, nouns) for (german, english), nouns in _group_places(1).items()
 )
 LOCATIONS = (*_AT_PLACES * 2, *_PREPOSITIONS["outside"])
 """Places where anything can happen; the prepositions they have of their own are listed twice."""
@@ -244,7 +238,7 @@ def _add_ing(base: str) -> str:
     return base[:-1] + "ing" if base.endswith("e") and not base.endswith("ee") else base + "ing"
 
 
-_MANNER = dict(_read_table("manner.txt"))
+_MANNER = dict(read_table("manner.txt"))
 
 
 def _make_verb(
@@ -290,7 +284,7 @@ def _make_verb(
     )
 
 
-ALL_VERBS = tuple(_make_verb(*row) for row in _read_table("verbs.txt", ";"))
+ALL_VERBS = tuple(_make_verb(*row) for row in read_table("verbs.txt", ";"))
 
 
 def _without(*flags: str) -> tuple[Verb, ...]:
@@ -361,7 +355,7 @@ class Modal:
 
 
 WILL, *MODALS = (
-    Modal(*(cell.split(" / ") if cell else [] for cell in row)) for row in _read_table("modals.txt")
+    Modal(*(cell.split(" / ") if cell else [] for cell in row)) for row in read_table("modals.txt")
 )
 
 
@@ -390,7 +384,7 @@ def parse_expression(german: str, english: str, positions: str = "") -> Expressi
 
 def _read_expressions(name: str) -> dict[str, tuple[Expression, ...]]:
     by_form: dict[str, tuple[Expression, ...]] = {}
-    for form, *cells in _read_table(name):
+    for form, *cells in read_table(name):
         by_form[form] = (*by_form.get(form, ()), parse_expression(*cells))
     return by_form
 

@@ -13,16 +13,11 @@ from augenmerk.bitext.bilderbuch.lexicon import Adjective, Expression, Noun, Pre
 BITS = 8
 """The number of bits that a phrase may use, counted from its own first one, which is called `bit`."""
 
-CONTRACTIONS = {
-    ("in", "dem"): "im",
-    ("in", "das"): "ins",
-    ("an", "dem"): "am",
-    ("an", "das"): "ans",
-    ("von", "dem"): "vom",
-    ("zu", "dem"): "zum",
-    ("zu", "der"): "zur",
-    ("bei", "dem"): "beim",
-}
+_CONTRACTIONS = (
+    "in dem im, in das ins, an dem am, an das ans, von dem vom, zu dem zum, zu der zur, bei dem beim"
+)
+CONTRACTIONS = {text.rpartition(" ")[0]: text.rpartition(" ")[2] for text in _CONTRACTIONS.split(", ")}
+"""The contraction of a preposition with its article: im for "in dem"."""
 
 
 @dataclass(slots=True, eq=False)
@@ -189,7 +184,7 @@ class PrepositionalPhrase:
     """A preposition and the noun phrase after it, in the case that the preposition governs."""
 
     preposition: Preposition
-    phrase: NounPhrase | Coordination
+    phrase: Nominal
     bit: int
 
     def write_german(self, out: SentenceBuilder) -> None:
@@ -197,7 +192,7 @@ class PrepositionalPhrase:
         start = len(out.words)
         out.add(self.preposition.german, self.bit)
         self.phrase.write_german(out, self.preposition.case)
-        if contraction := CONTRACTIONS.get((out.words[start], out.words[start + 1])):
+        if contraction := CONTRACTIONS.get(" ".join(out.words[start : start + 2])):
             out.words[start : start + 2] = [contraction]
             out.links[start : start + 2] = [out.links[start] | out.links[start + 1]]
 

@@ -123,39 +123,30 @@ class Sampler:
         if "own" not in noun.kinds:
             return THE
         if owner is None or owner.noun is noun or not _can_own(owner.noun, noun):
-            self.tag("possessive")
-            return det.MY if self.bernoulli(0.6) else det.OUR
-        if not owner.plural and "nobody" in owner.noun.kinds:
-            if "kin" not in noun.kinds:
-                return THE
-            self.tag("possessive")
-            return det.OUR
+            possessive = det.MY if self.bernoulli(0.6) else det.OUR
+        elif owner.plural:
+            possessive = det.THEIR
+        elif "nobody" not in owner.noun.kinds:
+            possessive = det.HIS_HER_ITS[owner.noun.gender, english_pronoun(owner.noun)]
+        elif "kin" in noun.kinds:
+            possessive = det.OUR
+        else:
+            return THE
         self.tag("possessive")
-        if owner.plural:
-            return det.THEIR
-        return det.HIS_HER_ITS[owner.noun.gender, english_pronoun(owner.noun)]
+        return possessive
 
     def _draw_adjectives(self, noun: Noun, probability: float) -> tuple[Adjective, ...]:
-        first, second = noun.adjectives
-        drawn: tuple[Adjective, ...] = ()
-        if first and self.bernoulli(probability):
-            drawn = (self.choose(first),)
-        if second and self.bernoulli(probability / 2):
-            drawn += (self.choose(second),)
-        return drawn
+        likely = zip(noun.adjectives, (probability, probability / 2), strict=True)
+        return tuple(self.choose(options) for options, p in likely if options and self.bernoulli(p))
 
-    def draw_subject(
-        self, verb: Verb, determiners: Sequence[Determiner] = SUBJECTS
-    ) -> NounPhrase | Coordination:
+    def draw_subject(self, verb: Verb, determiners: Sequence[Determiner] = SUBJECTS) -> Nominal:
         """Draws a subject for the verb: a noun, sometimes a child's name or two coordinated nouns."""
         if verb in lexicon.CHILD_VERBS and self.bernoulli(0.08):
             name = self.draw_noun(lexicon.NAMES)
             return NounPhrase(name, plural=False, determiner=BARE, bit=self.new_bit())
         if self.may_coordinate and self.bernoulli(0.06):
-            determiner = THE if self.bernoulli(0.6) else A
-            first, second = (
-                self.draw_phrase(verb.subjects, (determiner,), adjectives=0.15) for _ in range(2)
-            )
+            determiners = (THE,) if self.bernoulli(0.6) else (A,)
+            first, second = (self.draw_phrase(verb.subjects, determiners, adjectives=0.15) for _ in range(2))
             if first.noun.head == second.noun.head:
                 return first
             self.tag("coordination")
@@ -175,11 +166,9 @@ class Sampler:
                 locations = lexicon.RESTING_PLACES
         return self.draw_location(locations)
 
-    def draw_location(
-        self, prepositions: Sequence[Preposition], owner: Nominal | None = None
-    ) -> PrepositionalPhrase:
-        """Draws one of the prepositions and a singular noun that goes with it."""
-        preposition = self.choose(prepositions)
+    def draw_location(self, uses: Sequence[Preposition], owner: Nominal | None = None) -> PrepositionalPhrase:
+        """Draws one of the uses of prepositions and a singular noun that goes with it."""
+        preposition = self.choose(uses)
         return PrepositionalPhrase(preposition, self._draw_singular(preposition.nouns, owner), self.new_bit())
 
     def _draw_singular(self, nouns: Sequence[Noun], owner: Nominal | None = None) -> NounPhrase:
@@ -221,16 +210,7 @@ class Sampler:
             objects = det.NEGATED
         if subject is None:
             subject = self.draw_subject(verb, KNOWN if negated or "swap" in verb.flags else SUBJECTS)
-        clause = Clause(
-            verb,
-            form,
-            subject,
-            self.new_bit(),
-            dative=dative,
-            accusative=accusative,
-            prepositional=prepositional,
-            place=place,
-        )
+        clause = Clause(verb, form, subject, self.new_bit(), dative, accusative, prepositional, place)
         if form == "modal":
             self._add_modal(clause, negated)
         self._add_objects(clause, objects, negated)
@@ -283,9 +263,7 @@ class Sampler:
             clause.negated = clause.negated or "nicht"
             self.tag("negation")
 
-    def _draw_accusative(
-        self, clause: Clause, determiners: Sequence[Determiner], negated: bool
-    ) -> NounPhrase | Coordination:
+    def _draw_accusative(self, clause: Clause, determiners: Sequence[Determiner], negated: bool) -> Nominal:
         verb, flags, subject = clause.verb, clause.verb.flags, clause.subject
         if "instrument" in flags:
             return self.draw_phrase(verb.accusative, (det.INSTRUMENT,), adjectives=0)
@@ -306,14 +284,9 @@ class Sampler:
             phrase.determiner = det.NO if phrase.noun.counted else det.NO_MASS
             phrase.negation = clause.bit << NEGATION
             clause.negated = "kein"
-        elif (
-            self.may_coordinate
-            and "each" not in flags
-            and not negated
-            and not phrase.plural
-            and phrase.determiner in (THE, A)
-            and self.bernoulli(0.12)
-        ):
+            return phrase
+        joinable = not negated and not phrase.plural and phrase.determiner in (THE, A) and "each" not in flags
+        if self.may_coordinate and joinable and self.bernoulli(0.12):
             second = self.draw_phrase(verb.accusative, (phrase.determiner,), adjectives=0.1)
             if second.noun.head != phrase.noun.head:
                 self.tag("coordination")

@@ -5,18 +5,9 @@ Each `draw_` function draws a sentence of one kind and returns its parts, which 
 
 from collections.abc import Callable, Sequence
 
+from augenmerk.bitext.bilderbuch import determiners as det
 from augenmerk.bitext.bilderbuch import lexicon
 from augenmerk.bitext.bilderbuch.clauses import Clause, CopulaClause, RelativeClause, ThereIsClause
-from augenmerk.bitext.bilderbuch.determiners import (
-    ACCUSATIVE,
-    KNOWN,
-    MASCULINE,
-    NEW,
-    NOMINATIVE,
-    RELATED,
-    SUBJECTS,
-    THE,
-)
 from augenmerk.bitext.bilderbuch.lexicon import ONGOING_VERBS, VERBS, VERBS_BY_SUBJECT, Noun, Verb
 from augenmerk.bitext.bilderbuch.phrases import (
     Comma,
@@ -44,7 +35,7 @@ _PLACEABLE = tuple(
 
 
 def _find_masculine_objects(verb: Verb) -> tuple[Noun, ...]:
-    return tuple(noun for noun in verb.accusative if noun.gender == MASCULINE and noun.counted)
+    return tuple(noun for noun in verb.accusative if noun.gender == det.MASCULINE and noun.counted)
 
 
 _ACCUSATIVE_FIRST = tuple(
@@ -103,13 +94,13 @@ def draw_object_first(sampler: Sampler) -> list[Part]:
     sampler.tag("object-first")
     if sampler.bernoulli(0.4):
         verb = sampler.choose(_DATIVE_FIRST)
-        phrase = sampler.draw_phrase(verb.dative, KNOWN, adjectives=0.2)
+        phrase = sampler.draw_phrase(verb.dative, det.KNOWN, adjectives=0.2)
         clause = sampler.draw_clause("now", verb=verb, extras=0.2, dative=phrase)
     else:
         verb, masculine = sampler.choose(_ACCUSATIVE_FIRST)
-        phrase = sampler.draw_phrase(masculine, (THE,), adjectives=0.4)
+        phrase = sampler.draw_phrase(masculine, (det.THE,), adjectives=0.4)
         phrase.plural = False
-        subject = sampler.draw_subject(verb, KNOWN)
+        subject = sampler.draw_subject(verb, det.KNOWN)
         clause = sampler.draw_clause("now", subject, verb, extras=0.2, accusative=phrase)
     clause.front = phrase
     return [clause]
@@ -150,18 +141,18 @@ def draw_question(sampler: Sampler) -> list[Part]:
     front = _NOTHING
     if kind < 0.2:
         verb = sampler.choose(_PLACEABLE)
-        clause = sampler.draw_clause("now", sampler.draw_subject(verb, KNOWN), verb, place=_NOTHING)
+        clause = sampler.draw_clause("now", sampler.draw_subject(verb, det.KNOWN), verb, place=_NOTHING)
         front = fix_words("wo", "where", sampler.new_bit())
     elif kind < 0.4:
         verb = sampler.choose(_WHAT_VERBS)
-        subject = sampler.draw_subject(verb, KNOWN)
+        subject = sampler.draw_subject(verb, det.KNOWN)
         gap = Nominal(subject.noun, subject.plural)
         clause = sampler.draw_clause("now", subject, verb, extras=0.2, accusative=gap)
         front = fix_words("was", "what", sampler.new_bit())
     else:
         form = sampler.choose(("now", "now", "habit", "past", "done"))
         verb = sampler.choose(VERBS[form])
-        clause = sampler.draw_clause(form, sampler.draw_subject(verb, KNOWN), verb, extras=0.2)
+        clause = sampler.draw_clause(form, sampler.draw_subject(verb, det.KNOWN), verb, extras=0.2)
         if form in ("habit", "past"):
             clause.time = sampler.draw_time(form)
     clause.front, clause.asks = front, True
@@ -169,7 +160,7 @@ def draw_question(sampler: Sampler) -> list[Part]:
 
 
 def draw_copula(sampler: Sampler) -> list[Part]:
-    subject = sampler.draw_phrase(lexicon.NOUNS, KNOWN, adjectives=0)
+    subject = sampler.draw_phrase(lexicon.NOUNS, det.KNOWN, adjectives=0)
     return [CopulaClause(subject, sampler.choose(subject.noun.predicates), sampler.new_bit())]
 
 
@@ -192,7 +183,7 @@ _THERE = (
 def draw_there_is(sampler: Sampler) -> list[Part]:
     """Draws: Im Garten steht ein Baum. There is a tree in the garden."""
     nouns, verb, anywhere = sampler.choose(_THERE)
-    thing = sampler.draw_phrase(nouns, NEW, adjectives=0.5)
+    thing = sampler.draw_phrase(nouns, det.NEW, adjectives=0.5)
     place = sampler.draw_place(resting=True) if anywhere else sampler.draw_location(lexicon.OUTDOORS)
     sampler.tag("there-is", "fronted")
     return [ThereIsClause(verb[thing.plural], thing, place, sampler.new_bit())]
@@ -329,10 +320,10 @@ def draw_because(sampler: Sampler) -> list[Part]:
 
 def draw_that(sampler: Sampler) -> list[Part]:
     german, english, forms = sampler.choose(_THAT_VERBS)
-    subject = sampler.draw_phrase(_PEOPLE, SUBJECTS, adjectives=0.2)
+    subject = sampler.draw_phrase(_PEOPLE, det.SUBJECTS, adjectives=0.2)
     clause: Clause | CopulaClause
     if sampler.bernoulli(0.15):
-        person = sampler.draw_phrase(_PEOPLE, KNOWN, adjectives=0)
+        person = sampler.draw_phrase(_PEOPLE, det.KNOWN, adjectives=0)
         clause = CopulaClause(person, sampler.choose(person.noun.predicates), sampler.new_bit())
     else:
         clause = sampler.draw_clause(sampler.choose(forms), extras=0.2, negated=sampler.bernoulli(0.1))
@@ -345,7 +336,7 @@ def draw_that(sampler: Sampler) -> list[Part]:
 
 def draw_purpose(sampler: Sampler) -> list[Part]:
     """Draws: Der Junge rennt in den Garten, um den Hund zu füttern. The subject is a person."""
-    subject = sampler.draw_phrase(_PEOPLE, SUBJECTS)
+    subject = sampler.draw_phrase(_PEOPLE, det.SUBJECTS)
     main = sampler.draw_clause("now", subject, sampler.choose(_WALKS), extras=0)
     gap = Nominal(subject.noun, subject.plural)
     errand = sampler.draw_clause("infinitive", gap, sampler.choose(_ERRANDS), extras=0)
@@ -374,9 +365,9 @@ _RELATIVE_VERBS = {
 def draw_subject_relative(sampler: Sampler) -> list[Part]:
     """Draws: Der Mann, der einen Hut trägt, füttert die Enten."""
     verb = sampler.choose(VERBS["now"])
-    main = sampler.draw_clause("now", sampler.draw_subject(verb, RELATED), verb, extras=0)
+    main = sampler.draw_clause("now", sampler.draw_subject(verb, det.RELATED), verb, extras=0)
     subject = main.subject
-    if isinstance(subject, NounPhrase) and subject.determiner in RELATED and subject.noun.living:
+    if isinstance(subject, NounPhrase) and subject.determiner in det.RELATED and subject.noun.living:
         _add_relative(sampler, subject, verb, ("subject",))
     return [main]
 
@@ -384,11 +375,11 @@ def draw_subject_relative(sampler: Sampler) -> list[Part]:
 def draw_object_relative(sampler: Sampler) -> list[Part]:
     """Draws: Die Frau sucht den Ball, den der Junge wirft."""
     verb = sampler.choose(_TRANSITIVE)
-    main = sampler.draw_clause("now", verb=verb, extras=0, objects=RELATED)
+    main = sampler.draw_clause("now", verb=verb, extras=0, objects=det.RELATED)
     phrase = main.accusative
     if isinstance(phrase, Coordination):
         phrase = phrase.second
-    if isinstance(phrase, NounPhrase) and phrase.determiner in RELATED:
+    if isinstance(phrase, NounPhrase) and phrase.determiner in det.RELATED:
         roles = [role for role, verbs in _RELATIVE_VERBS.items() if phrase.noun in verbs]
         if roles:
             _add_relative(sampler, phrase, verb, roles)
@@ -405,10 +396,10 @@ def _add_relative(sampler: Sampler, phrase: NounPhrase, main: Verb, roles: Seque
     verb = sampler.draw_other_verb(_RELATIVE_VERBS[role][phrase.noun], main)
     if verb is None:
         return
-    bit, case, preposition = sampler.new_bit(), ACCUSATIVE, None
+    bit, case, preposition = sampler.new_bit(), det.ACCUSATIVE, None
     gap = Nominal(phrase.noun, phrase.plural)
     if role == "subject":
-        case = NOMINATIVE
+        case = det.NOMINATIVE
         clause = sampler.draw_clause("now", gap, verb, extras=0.3)
     elif role == "object":
         clause = sampler.draw_clause("now", verb=verb, extras=0.1, accusative=gap)
