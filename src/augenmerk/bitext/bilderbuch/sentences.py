@@ -29,31 +29,29 @@ _NOTHING = fix_words("", "", 0)
 
 _TIMED = {**VERBS, "now": ONGOING_VERBS}
 """Verbs that go with an adverbial of time, by form; not with it goes: likes a picture this afternoon."""
-_PLACEABLE = tuple(
-    verb for verb in VERBS["now"] if not verb.directions and not verb.flags & {"noplace", "state"}
-)
+
+
+def _find_verbs(condition: Callable[[Verb], bool]) -> tuple[Verb, ...]:
+    return tuple(filter(condition, VERBS["now"]))
 
 
 def _find_masculine_objects(verb: Verb) -> tuple[Noun, ...]:
     return tuple(noun for noun in verb.accusative if noun.gender == det.MASCULINE and noun.counted)
 
 
+_TRANSITIVE = _find_verbs(lambda verb: bool(verb.accusative and not verb.dative))
+_PLACEABLE = _find_verbs(lambda verb: not verb.directions and not verb.flags & {"noplace", "state"})
 _ACCUSATIVE_FIRST = tuple(
     (verb, _find_masculine_objects(verb))
-    for verb in VERBS["now"]
-    if _find_masculine_objects(verb) and not verb.dative and not verb.flags & {"state", "each", "many"}
+    for verb in _TRANSITIVE
+    if _find_masculine_objects(verb) and not verb.flags & {"state", "each", "many"}
 )
 """Verbs with those of their objects whose article shows the case."""
-_DATIVE_FIRST = tuple(
-    verb for verb in VERBS["now"] if verb.dative and not verb.accusative and verb.base != "belong"
-)
+_DATIVE_FIRST = _find_verbs(lambda verb: bool(verb.dative) and not verb.accusative and verb.base != "belong")
 _WHAT_VERBS = tuple(
     verb
-    for verb in VERBS["now"]
-    if verb.accusative
-    and not verb.dative
-    and not any(noun.living for noun in verb.accusative)
-    and verb.flags.isdisjoint({"state", "instrument", "each"})
+    for verb in _TRANSITIVE
+    if not any(noun.living for noun in verb.accusative) and not verb.flags & {"state", "instrument", "each"}
 )
 
 
@@ -164,20 +162,13 @@ def draw_copula(sampler: Sampler) -> list[Part]:
     return [CopulaClause(subject, sampler.choose(subject.noun.predicates), sampler.new_bit())]
 
 
-# What stands, lies or sits somewhere: the nouns, the verb, and whether it may be on or under things.
+_LARGE = tuple(noun for noun in lexicon.NOUNS if noun.group in ("plant", "vehicle", "building"))
 _THERE = (
-    (
-        tuple(
-            noun
-            for noun in lexicon.NOUNS
-            if noun.kinds & {"around", "road"} and noun.group in ("plant", "vehicle", "building")
-        ),
-        ("steht", "stehen"),
-        False,
-    ),
+    (tuple(noun for noun in _LARGE if noun.kinds & {"around", "road"}), ("steht", "stehen"), False),
     (tuple(noun for noun in lexicon.NOUNS if "liftable" in noun.kinds), ("liegt", "liegen"), True),
     (tuple(noun for noun in lexicon.NOUNS if noun.kinds & {"bird", "pet"}), ("sitzt", "sitzen"), True),
 )
+"""What stands, lies or sits somewhere: the nouns, the verb, and whether it may be on or under things."""
 
 
 def draw_there_is(sampler: Sampler) -> list[Part]:
@@ -192,11 +183,8 @@ def draw_there_is(sampler: Sampler) -> list[Part]:
 # Two clauses ------------------------------------------------------------------------------------------------
 
 _AWAY = frozenset({"schlafen", "einschlafen", "aufwachen", "aufstehen", "weglaufen", "wegfliegen"})
-_FIRST_OF_TWO = tuple(
-    verb
-    for verb in ONGOING_VERBS
-    if verb.infinitive not in _AWAY and all(noun.living for noun in verb.subjects)
-)
+_STAYING_VERBS = tuple(verb for verb in ONGOING_VERBS if verb.infinitive not in _AWAY)
+_FIRST_OF_TWO = tuple(verb for verb in _STAYING_VERBS if all(noun.living for noun in verb.subjects))
 _SECOND_OF_TWO = {
     noun: tuple(
         verb
@@ -277,22 +265,19 @@ def _draw_weather(sampler: Sampler, form: str) -> FixedPhrase:
     return FixedPhrase(sampler.choose(lexicon.WEATHER[form]), sampler.new_bit())
 
 
+def _draw_ongoing(sampler: Sampler, extras: float) -> Clause:
+    return sampler.draw_clause("now", verb=sampler.choose(ONGOING_VERBS), extras=extras)
+
+
 def draw_while(sampler: Sampler) -> list[Part]:
-    subordinate = (
-        _draw_weather(sampler, "now")
-        if sampler.bernoulli(0.1)
-        else sampler.draw_clause("now", verb=sampler.choose(ONGOING_VERBS), extras=0.2)
-    )
-    main = sampler.draw_clause("now", verb=sampler.choose(ONGOING_VERBS), extras=0.15)
-    return _join_clauses(sampler, main, ("während", "while"), subordinate, 0.5)
+    weather = sampler.bernoulli(0.1)
+    subordinate = _draw_weather(sampler, "now") if weather else _draw_ongoing(sampler, 0.2)
+    return _join_clauses(sampler, _draw_ongoing(sampler, 0.15), ("während", "while"), subordinate, 0.5)
 
 
 def draw_when(sampler: Sampler) -> list[Part]:
-    subordinate = (
-        _draw_weather(sampler, "habit")
-        if sampler.bernoulli(0.3)
-        else sampler.draw_clause("habit", extras=0.1)
-    )
+    weather = sampler.bernoulli(0.3)
+    subordinate = _draw_weather(sampler, "habit") if weather else sampler.draw_clause("habit", extras=0.1)
     main = sampler.draw_clause("habit", extras=0.2)
     return _join_clauses(sampler, main, ("wenn", "when"), subordinate, 0.7)
 
@@ -346,13 +331,11 @@ def draw_purpose(sampler: Sampler) -> list[Part]:
 
 # Relative clauses -------------------------------------------------------------------------------------------
 
-_TRANSITIVE = tuple(
-    verb
-    for verb in VERBS["now"]
-    if verb.accusative and not verb.dative and not verb.prefix and not verb.flags & {"instrument", "many"}
+_CLOSED_BY_OBJECT = tuple(
+    verb for verb in _TRANSITIVE if not verb.prefix and not verb.flags & {"instrument", "many"}
 )
 """Transitive verbs without a prefix, which would stand between the object and its relative clause."""
-_RESTING = tuple(verb for verb in VERBS["now"] if verb.infinitive in ("sitzen", "liegen", "schlafen"))
+_RESTING = _find_verbs(lambda verb: verb.infinitive in ("sitzen", "liegen", "schlafen"))
 _RELATIVE_VERBS = {
     "subject": VERBS_BY_SUBJECT["now"],
     "object": lexicon.VERBS_BY_OBJECT,
@@ -374,7 +357,7 @@ def draw_subject_relative(sampler: Sampler) -> list[Part]:
 
 def draw_object_relative(sampler: Sampler) -> list[Part]:
     """Draws: Die Frau sucht den Ball, den der Junge wirft."""
-    verb = sampler.choose(_TRANSITIVE)
+    verb = sampler.choose(_CLOSED_BY_OBJECT)
     main = sampler.draw_clause("now", verb=verb, extras=0, objects=det.RELATED)
     phrase = main.accusative
     if isinstance(phrase, Coordination):
