@@ -41,13 +41,10 @@ _ATTEMPTS = 4
 _CHUNK_BYTES = 1 << 16
 _PARTIAL_CONTENT, _REQUEST_TIMEOUT, _RANGE_NOT_SATISFIABLE, _TOO_MANY_REQUESTS = 206, 408, 416, 429
 
-OnFileProgress = Callable[[str, int, int | None], None]
-"""Called with a file's name, the bytes received so far, and their total (None if it is not known)."""
 OnProgress = Callable[[int, int | None], None]
-"""Called with the bytes received so far and their total (None if it is not known).
-
-The bytes received fall back to 0 when a transfer has to start again.
-"""
+"""Called with the bytes received so far (0 if a transfer starts again) and their total (None if unknown)."""
+OnFileProgress = Callable[[str, int, int | None], None]
+"""Called with a file's name, and then as OnProgress."""
 
 
 def find(folder: Path | None = None) -> Path:
@@ -80,12 +77,8 @@ def load(folder: Path | None = None) -> Bitext:
     for name in SPLITS:
         source, target = (found / f"{name}.{language}.gz" for language in LANGUAGES)
         if source.is_file() and target.is_file():
-            splits[name] = LazySplit(partial(_read, source, target))
+            splits[name] = LazySplit(partial(read_parallel, source, target))
     return Bitext("multi30k", *LANGUAGES, splits)
-
-
-def _read(source: Path, target: Path) -> Iterator[SentencePair]:
-    return (SentencePair(*sentences) for sentences in read_parallel(source, target))
 
 
 def fetch(
@@ -105,7 +98,7 @@ def fetch(
     missing: list[str] = []
     for name, sha256 in files.items():
         path = folder / name
-        if path.is_file() and _has_sha256(path, sha256):
+        if path.is_file() and _compute_sha256(path) == sha256:
             on_progress(name, path.stat().st_size, path.stat().st_size)
         else:
             missing.append(name)
@@ -134,16 +127,12 @@ def _join(names: list[str]) -> str:
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 
-def _has_sha256(path: Path, sha256: str) -> bool:
+def _compute_sha256(path: Path) -> str:
     try:
-        return _compute_sha256(path) == sha256
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
     except OSError as error:
         raise AugenmerkError(f"{path}: cannot be read ({error.strerror or error}).") from None
-
-
-def _compute_sha256(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 # Downloading ------------------------------------------------------------------------------------------------

@@ -5,8 +5,9 @@ The built-in bitext: of any size, free to use, the same on every machine, and wi
 
 import random
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import islice, repeat
 
 from augenmerk.bitext.bilderbuch.lexicon import read_table
 from augenmerk.bitext.bilderbuch.phrases import CONTRACTIONS, SentenceBuilder
@@ -22,14 +23,6 @@ TAGS: Mapping[str, str] = dict(read_table("tags.txt"))
 """What the tags of a pair mean."""
 
 _WEIGHTED_KINDS = tuple(kind for weight, kind in KINDS for _ in range(weight))
-
-_END_MARK_BIT = 1
-"""The first bit of every sentence links the marks at the ends."""
-_CONTRACTED = frozenset(word for joined in CONTRACTIONS.values() for word in (joined, joined.capitalize()))
-
-_BUCKETS = 16
-_SPLIT_OF_BUCKET = {0: "val", 1: "test"}
-"""The split of a sentence follows from its checksum, modulo `_BUCKETS`; all others are train."""
 
 
 @dataclass(frozen=True)
@@ -49,13 +42,9 @@ class GeneratedSplit:
 
     def __iter__(self) -> Iterator[SentencePair]:
         # Each split has random numbers of its own, so that val is not what train left out.
-        sampler = Sampler(random.Random(f"{self.split} {self.seed}").random)
-        count = 0
-        while count < self.pairs:
-            pair = _generate_pair(sampler)
-            if _SPLIT_OF_BUCKET.get(zlib.crc32(pair.source.encode()) % _BUCKETS, "train") == self.split:
-                count += 1
-                yield pair
+        rng = random.Random(f"{self.split} {self.seed}").random
+        pairs = (_generate_pair(rng) for _ in repeat(None))
+        return islice((pair for pair in pairs if _choose_split(pair.source) == self.split), self.pairs)
 
 
 def load(pairs: int | None = None, seed: int = 1) -> Bitext:
@@ -73,24 +62,21 @@ def load(pairs: int | None = None, seed: int = 1) -> Bitext:
     return Bitext("bilderbuch", "de", "en", splits)
 
 
-def _generate_pair(sampler: Sampler) -> SentencePair:
-    sampler.start_sentence()
+def _choose_split(sentence: str) -> str:
+    return {0: "val", 1: "test"}.get(zlib.crc32(sentence.encode()) % 16, "train")
+
+
+def _generate_pair(rng: Callable[[], float]) -> SentencePair:
+    sampler = Sampler(rng)
     german, english = SentenceBuilder(), SentenceBuilder()
     for part in sampler.choose(_WEIGHTED_KINDS)(sampler):
         part.write_german(german)
         part.write_english(english)
-    end_mark = "?" if "question" in sampler.tags else "."
-    german.finish(end_mark, _END_MARK_BIT)
-    english.finish(end_mark, _END_MARK_BIT)
-    if not _CONTRACTED.isdisjoint(german.words):
+    for out in (german, english):
+        out.finish("?" if "question" in sampler.tags else ".")
+    if not set(CONTRACTIONS.values()).isdisjoint(german.words):
         sampler.tag("contraction")
-    links = tuple(
-        (i, j)
-        for i, bits in enumerate(german.links)
-        if bits
-        for j, others in enumerate(english.links)
-        if bits & others
-    )
+    links = tuple((i, j) for i, a in enumerate(german.links) for j, b in enumerate(english.links) if a & b)
     return SentencePair(_join_words(german.words), _join_words(english.words), links, tuple(sampler.tags))
 
 

@@ -16,10 +16,13 @@ from augenmerk.bitext.bilderbuch.phrases import (
     Part,
     PrepositionalPhrase,
     SentenceBuilder,
+    fix_words,
 )
 
 _IS = ("is", "are")
-_HAS = ("has", "have")
+_WIRD = {"now": ("wird", "werden"), "past": ("wurde", "wurden"), "done": ("ist", "sind")}
+_IS_BEING = {"now": ("is being", "are being"), "past": ("was", "were"), "done": ("has been", "have been")}
+"""The auxiliaries of the passive by form."""
 
 _TENSE, _MEANING, NEGATION, MANNER, _BEEN = range(5)
 """The link bits of a clause, counted from its first; the last is for worden and been in the passive."""
@@ -85,20 +88,15 @@ class Clause:
 
     def _german_verb_forms(self) -> tuple[tuple[str, int], _Words]:
         """Returns the finite verb, or um, and the verb forms at the end of the clause."""
-        verb, plural, tense, meaning = (
-            self.verb,
-            self.subject.plural,
-            self.bit << _TENSE,
-            self.bit << _MEANING,
-        )
+        verb, plural = self.verb, self.subject.plural
+        tense, meaning = self.bit << _TENSE, self.bit << _MEANING
         if self.form == "infinitive":
             stem = verb.infinitive.removeprefix(verb.prefix)
             separable: _Words = [(f"{verb.prefix}zu{stem}", tense | meaning)]
             return ("um", tense), separable if verb.prefix else [("zu", tense), (stem, meaning)]
         if self.passive:
-            forms = {"now": ("wird", "werden"), "past": ("wurde", "wurden"), "done": ("ist", "sind")}
             worden = [("worden", self.bit << _BEEN)] if self.form == "done" else []
-            return (forms[self.form][plural], tense), [(verb.participle, meaning), *worden]
+            return (_WIRD[self.form][plural], tense), [(verb.participle, meaning), *worden]
         if self.modal:
             return (self.modal.german[plural], tense), [(verb.infinitive, meaning)]
         if self.form in ("past", "done"):
@@ -128,14 +126,12 @@ class Clause:
             place if place_first else None,
             accusative,
             time if time_late else None,
+            fix_words("nicht", "", self.bit << NEGATION) if self.negated == "nicht" else None,
+            None if place_first else place,
+            self.prepositional,
         ):
             if part and part is not self.front:
                 self._write_german_part(out, part)
-        if self.negated == "nicht":
-            out.add("nicht", self.bit << NEGATION)
-        for part in (None if place_first else place, self.prepositional):
-            if part and part is not self.front:
-                part.write_german(out)
 
     def write_english(self, out: SentenceBuilder) -> None:
         time, manner = self.time, self.manner
@@ -161,8 +157,7 @@ class Clause:
         if manner and manner_early:
             manner.write_english(out)
         out.add(word, link)
-        for particle in self.verb.particle:
-            out.add(particle, self.bit << _MEANING)
+        out.add(self.verb.particle, self.bit << _MEANING)
         if manner and not manner_early:
             manner.write_english(out)
         for part in (dative, accusative, self.prepositional, self.agent, self.place):
@@ -183,12 +178,10 @@ class Clause:
         if self.modal:
             forms = self.modal.english_not if self.negated and self.modal.english_not else self.modal.english
             return forms[plural].split(), verb.base
-        if self.passive and self.form != "done":
-            return [_IS[plural], "being"] if self.form == "now" else [
-                ("was", "were")[plural]
-            ], verb.past_participle
+        if self.passive:
+            return _IS_BEING[self.form][plural].split(), verb.past_participle
         if self.form == "done":
-            return [_HAS[plural], *(["been"] if self.passive else negation)], verb.past_participle
+            return [("has", "have")[plural], *negation], verb.past_participle
         if self.form == "now" and "state" not in verb.flags:
             return [_IS[plural], *negation], verb.ing
         if self.negated or self.asks:
@@ -234,8 +227,7 @@ class ThereIsClause:
         self.thing.write_german(out)
 
     def write_english(self, out: SentenceBuilder) -> None:
-        out.add("there", self.bit)
-        out.add(_IS[self.thing.plural], self.bit)
+        out.add(f"there {_IS[self.thing.plural]}", self.bit)
         self.thing.write_english(out)
         self.place.write_english(out)
 

@@ -216,7 +216,7 @@ class Verb:
     past: str
     past_participle: str
     ing: str
-    particle: tuple[str, ...]
+    particle: str
     subjects: tuple[Noun, ...]
     dative: tuple[Noun, ...]
     accusative: tuple[Noun, ...]
@@ -273,7 +273,7 @@ def _make_verb(
         past=past,
         past_participle=past_participle or past,
         ing=ing or _add_ing(base),
-        particle=tuple(word[1:] for word in english.split() if word.startswith("+")),
+        particle=" ".join(word[1:] for word in english.split() if word.startswith("+")),
         subjects=_find_nouns(subjects),
         dative=objects["dat"],
         accusative=objects["acc"],

@@ -27,21 +27,23 @@ class SentenceBuilder:
     words: list[str] = field(default_factory=list)
     links: list[int] = field(default_factory=list)
 
-    def add(self, word: str, link: int) -> None:
-        self.words.append(word)
-        self.links.append(link)
+    def add(self, text: str, link: int) -> None:
+        """Adds the words of a text, of which there may be none, with the same link."""
+        for word in text.split():
+            self.words.append(word)
+            self.links.append(link)
 
     def add_comma(self, link: int = 0) -> None:
         """Adds a comma, unless the last word is one."""
         if self.words[-1] != ",":
             self.add(",", link)
 
-    def finish(self, mark: str, link: int) -> None:
+    def finish(self, mark: str) -> None:
         """Adds the mark at the end, in place of a comma that ended the last clause."""
         if self.words[-1] == ",":
             self.words.pop()
             self.links.pop()
-        self.add(mark, link)
+        self.add(mark, 1)  # no phrase uses the first bit
 
 
 class Part(Protocol):
@@ -119,9 +121,7 @@ class NounPhrase(Nominal):
     relative: Part | None = None
 
     def write_german(self, out: SentenceBuilder, case: int = NOMINATIVE) -> None:
-        article = self.determiner.german[self.agreement][case]
-        if article:
-            out.add(article, self.bit | self.negation)
+        out.add(self.determiner.german[self.agreement][case], self.bit | self.negation)
         for number, adjective in enumerate(self.adjectives, 1):
             out.add(adjective.stem + self.determiner.endings[self.agreement][case], self.bit << number)
         out.add(self.noun.german[self.plural][case], self.bit << 3)
@@ -136,12 +136,10 @@ class NounPhrase(Nominal):
         article = self.determiner.plural if self.plural else self.determiner.singular
         if article == "a" and (*adjectives, *nouns)[0][0] in "aeiou":
             article = "an"
-        if article:
-            out.add(article, self.bit)
+        out.add(article, self.bit)
         for number, adjective in enumerate(adjectives, 1):
             out.add(adjective, self.bit << number)
-        for word in nouns:
-            out.add(word, self.bit << 3)
+        out.add(" ".join(nouns), self.bit << 3)
         if self.relative:
             self.relative.write_english(out)
 
@@ -197,8 +195,7 @@ class PrepositionalPhrase:
             out.links[start : start + 2] = [out.links[start] | out.links[start + 1]]
 
     def write_english(self, out: SentenceBuilder) -> None:
-        for word in self.preposition.english.split():
-            out.add(word, self.bit)
+        out.add(self.preposition.english, self.bit)
         self.phrase.write_english(out)
 
 

@@ -33,16 +33,11 @@ _BY = Preposition("von", DATIVE, "by", ())
 
 
 class Sampler:
-    """Draws the parts of one sentence after another; call `start_sentence` before each.
-
-    `rng` returns uniform random numbers from 0 to 1. `tags` are the phenomena in the sentence so far.
-    """
+    """Draws the parts of one sentence. `tags` are the phenomena in the sentence so far."""
 
     def __init__(self, rng: Callable[[], float]) -> None:
         self.rng = rng
-        self.start_sentence()
-
-    def start_sentence(self) -> None:
+        """Returns uniform random numbers from 0 to 1."""
         self.tags: dict[str, None] = {}  # a set that keeps its order
         self.may_coordinate = True
         """Whether phrases may be joined by "und"; not in sentences whose clauses are."""
