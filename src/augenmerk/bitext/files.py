@@ -62,9 +62,6 @@ def load(place: Path, source_language: str | None = None, target_language: str |
     return Bitext(str(place), source, target, splits)
 
 
-# Lines of text ----------------------------------------------------------------------------------------------
-
-
 def read_lines(path: Path) -> Iterator[str]:
     """Yields the lines of a UTF-8 file, plain or gzip, without their ends.
 
@@ -108,9 +105,6 @@ def read_parallel(source_path: Path, target_path: Path) -> Iterator[SentencePair
                 f"line n of one file must be the translation of line n of the other."
             )
         yield SentencePair(source, target)
-
-
-# Files and their names --------------------------------------------------------------------------------------
 
 
 def _find_files(place: Path) -> dict[str, _FilesBySuffix]:
@@ -181,9 +175,6 @@ def _only_file(paths: list[Path]) -> Path:
     if paths[0].stat().st_size == 0:
         raise AugenmerkError(f"{paths[0]}: the file is empty.")
     return paths[0]
-
-
-# Sentence pairs ---------------------------------------------------------------------------------------------
 
 
 def _open_split(name: str, suffixes: _FilesBySuffix, source: str, target: str) -> LazySplit | None:

@@ -93,12 +93,9 @@ def hold_out(pairs: Iterable[SentencePair], place: Path) -> dict[str, Iterable[S
     """Divides pairs that come without splits into train, val and test, by a hash of the source sentence.
 
     The twentieth of the sources with the lowest hashes (at most 1000 sentences) is val, the next as many
-    are test, the rest is train. A hash is used rather than the position in the file, so that
-
-    - a sentence that occurs twice is never both trained and tested on,
-    - the splits are the same on every machine and for any order of the lines, and appending to the file
-      moves few sentences from one split to another,
-    - two numbers describe the splits, however long the file is.
+    are test, the rest is train. So a sentence that occurs twice is never both trained and tested on, the
+    splits do not depend on the machine or the order of the lines, appending to the file moves few sentences
+    from one split to another, and two numbers describe the splits, however long the file is.
 
     Finding these two numbers takes one pass over the pairs, made when a split is first used. It raises
     AugenmerkError, which names `place`, if there are fewer than 3 different sources.

@@ -23,9 +23,6 @@ def read_table(name: str, separator: str = "|") -> list[list[str]]:
     return [[cell.strip() for cell in line.split(separator)] for line in lines]
 
 
-# Adjectives and nouns ---------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Adjective:
     """An adjective in both languages."""
@@ -142,9 +139,6 @@ def _find_nouns(kinds: str) -> tuple[Noun, ...]:
     return found
 
 
-# Prepositions -----------------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Preposition:
     """A preposition in one use: the case it governs, its translation, and the nouns it goes with."""
@@ -196,9 +190,6 @@ OUTDOORS = tuple(
     for use in _AT_PLACES
 )
 """Places where a tree or a bus can be found."""
-
-
-# Verbs ------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -337,9 +328,6 @@ VERBS_BY_PREPOSITIONAL_OBJECT = _group_by_noun(
     "now", lambda verb: verb.prepositional.nouns if verb.prepositional else ()
 )
 """The verbs with a preposition of their own for each noun that can follow it."""
-
-
-# Modal verbs and expressions --------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -28,15 +28,11 @@ class SentenceBuilder:
     links: list[int] = field(default_factory=list)
 
     def add(self, text: str, link: int) -> None:
-        """Adds the words of a text, of which there may be none, with the same link."""
+        """Adds the words of a text, if it has any, with the same link; but no comma after a comma."""
         for word in text.split():
-            self.words.append(word)
-            self.links.append(link)
-
-    def add_comma(self, link: int = 0) -> None:
-        """Adds a comma, unless the last word is one."""
-        if self.words[-1] != ",":
-            self.add(",", link)
+            if word != "," or self.words[-1] != ",":
+                self.words.append(word)
+                self.links.append(link)
 
     def finish(self, mark: str) -> None:
         """Adds the mark at the end, in place of a comma that ended the last clause."""
@@ -76,20 +72,6 @@ def fix_words(german: str, english: str, bit: int) -> FixedPhrase:
 
 
 @dataclass(slots=True, eq=False)
-class Comma:
-    """A comma in both languages or, if it has no link, in German alone."""
-
-    link: int = 0
-
-    def write_german(self, out: SentenceBuilder) -> None:
-        out.add_comma(self.link)
-
-    def write_english(self, out: SentenceBuilder) -> None:
-        if self.link:
-            out.add_comma(self.link)
-
-
-@dataclass(slots=True, eq=False)
 class Nominal:
     """A subject or an object. This base class is a gap: it writes nothing, as it was named before."""
 
@@ -126,9 +108,9 @@ class NounPhrase(Nominal):
             out.add(adjective.stem + self.determiner.endings[self.agreement][case], self.bit << number)
         out.add(self.noun.german[self.plural][case], self.bit << 3)
         if self.relative:
-            out.add_comma()
+            out.add(",", 0)
             self.relative.write_german(out)
-            out.add_comma()
+            out.add(",", 0)
 
     def write_english(self, out: SentenceBuilder) -> None:
         nouns = self.noun.english[self.plural]

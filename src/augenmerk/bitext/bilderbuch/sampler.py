@@ -59,8 +59,6 @@ class Sampler:
     def choose(self, options: Sequence[_T]) -> _T:
         return options[int(self.rng() * len(options))]
 
-    # Phrases ------------------------------------------------------------------------------------------------
-
     def draw_other_verb(self, verbs: Sequence[Verb], verb: Verb) -> Verb | None:
         """Draws one of the verbs that differs from `verb` in both languages, or None after 8 attempts."""
         for _ in range(8):
@@ -173,12 +171,8 @@ class Sampler:
 
     def draw_time(self, when: str, position: str = "") -> FixedPhrase:
         """Draws an adverbial for the tense, one that may stand in `position` if that is given."""
-        adverbials = lexicon.ADVERBIALS[when]
-        if position:
-            adverbials = tuple(adverbial for adverbial in adverbials if position in adverbial.positions)
-        return FixedPhrase(self.choose(adverbials), self.new_bit())
-
-    # Clauses ------------------------------------------------------------------------------------------------
+        fitting = [time for time in lexicon.ADVERBIALS[when] if not position or position in time.positions]
+        return FixedPhrase(self.choose(fitting), self.new_bit())
 
     def draw_clause(
         self,

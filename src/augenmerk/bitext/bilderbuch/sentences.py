@@ -10,7 +10,6 @@ from augenmerk.bitext.bilderbuch import lexicon
 from augenmerk.bitext.bilderbuch.clauses import Clause, CopulaClause, RelativeClause, ThereIsClause
 from augenmerk.bitext.bilderbuch.lexicon import ONGOING_VERBS, VERBS, VERBS_BY_SUBJECT, Noun, Verb
 from augenmerk.bitext.bilderbuch.phrases import (
-    Comma,
     Coordination,
     FixedPhrase,
     Nominal,
@@ -23,10 +22,7 @@ from augenmerk.bitext.bilderbuch.sampler import Sampler
 
 _NOTHING = fix_words("", "", 0)
 """Stands first in a clause that begins with its verb, or for the place in a clause that asks where."""
-
-
-# Simple sentences -------------------------------------------------------------------------------------------
-
+_GERMAN_COMMA = fix_words(",", "", 0)
 _TIMED = {**VERBS, "now": ONGOING_VERBS}
 """Verbs that go with an adverbial of time, by form; not with it goes: likes a picture this afternoon."""
 
@@ -180,8 +176,6 @@ def draw_there_is(sampler: Sampler) -> list[Part]:
     return [ThereIsClause(verb[thing.plural], thing, place, sampler.new_bit())]
 
 
-# Two clauses ------------------------------------------------------------------------------------------------
-
 _AWAY = frozenset({"schlafen", "einschlafen", "aufwachen", "aufstehen", "weglaufen", "wegfliegen"})
 _STAYING_VERBS = tuple(verb for verb in ONGOING_VERBS if verb.infinitive not in _AWAY)
 _FIRST_OF_TWO = tuple(verb for verb in _STAYING_VERBS if all(noun.living for noun in verb.subjects))
@@ -224,7 +218,7 @@ def draw_two_subjects(sampler: Sampler) -> list[Part]:
     negated = word == "aber" and sampler.bernoulli(0.5)
     second = sampler.draw_clause("now", extras=0.1, negated=negated)
     sampler.tag("coordination")
-    comma = [Comma(bit << 1)] if word == "aber" else []
+    comma = [fix_words(",", ",", bit << 1)] if word == "aber" else []
     return [first, *comma, fix_words(word, translation, bit), second]
 
 
@@ -257,8 +251,8 @@ def _join_clauses(
     word = fix_words(*conjunction, bit)
     if sampler.bernoulli(first):
         main.front = _NOTHING
-        return [word, subordinate, Comma(bit << 1), main]
-    return [main, Comma(), word, subordinate]
+        return [word, subordinate, fix_words(",", ",", bit << 1), main]
+    return [main, _GERMAN_COMMA, word, subordinate]
 
 
 def _draw_weather(sampler: Sampler, form: str) -> FixedPhrase:
@@ -316,7 +310,7 @@ def draw_that(sampler: Sampler) -> list[Part]:
     bit = sampler.new_bit()
     verb = fix_words(german[subject.plural], english[subject.plural], bit)
     sampler.tag("subordinate", "dass")
-    return [subject, verb, Comma(), fix_words("dass", "that", bit << 1), clause]
+    return [subject, verb, _GERMAN_COMMA, fix_words("dass", "that", bit << 1), clause]
 
 
 def draw_purpose(sampler: Sampler) -> list[Part]:
@@ -326,10 +320,8 @@ def draw_purpose(sampler: Sampler) -> list[Part]:
     gap = Nominal(subject.noun, subject.plural)
     errand = sampler.draw_clause("infinitive", gap, sampler.choose(_ERRANDS), extras=0)
     sampler.tag("purpose")
-    return [main, Comma(), errand]
+    return [main, _GERMAN_COMMA, errand]
 
-
-# Relative clauses -------------------------------------------------------------------------------------------
 
 _CLOSED_BY_OBJECT = tuple(
     verb for verb in _TRANSITIVE if not verb.prefix and not verb.flags & {"instrument", "many"}
