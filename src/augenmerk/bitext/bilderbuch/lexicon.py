@@ -71,6 +71,13 @@ class Noun:
     def living(self) -> bool:
         return self.group in _LIVING
 
+    @property
+    def pronoun(self) -> str:
+        """The English he, she or it, by natural gender, where German goes by grammatical gender."""
+        if self.group not in ("person", "name") and "she" not in self.kinds:
+            return "it"
+        return "he" if self.gender == det.MASCULINE and "she" not in self.kinds else "she"
+
 
 def _make_adjective(spelling: str, english: str, kinds: str, position: str) -> Adjective:
     german, _, stem = spelling.partition(":")

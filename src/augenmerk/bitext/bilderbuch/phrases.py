@@ -7,7 +7,7 @@ can be written in any order, independently of each other, and still give the gol
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from augenmerk.bitext.bilderbuch.determiners import MASCULINE, NOMINATIVE, PLURAL, Determiner
+from augenmerk.bitext.bilderbuch.determiners import NOMINATIVE, PLURAL, Determiner
 from augenmerk.bitext.bilderbuch.lexicon import Adjective, Expression, Noun, Preposition, parse_expression
 
 BITS = 8
@@ -156,7 +156,7 @@ class Pronoun(Nominal):
         out.add(("er", "sie", "es", "sie")[self.agreement], self.bit)
 
     def write_english(self, out: SentenceBuilder) -> None:
-        out.add("they" if self.plural else english_pronoun(self.noun), self.bit)
+        out.add("they" if self.plural else self.noun.pronoun, self.bit)
 
 
 @dataclass(slots=True, eq=False)
@@ -179,12 +179,3 @@ class PrepositionalPhrase:
     def write_english(self, out: SentenceBuilder) -> None:
         out.add(self.preposition.english, self.bit)
         self.phrase.write_english(out)
-
-
-def english_pronoun(noun: Noun) -> str:
-    """Returns he, she or it, by natural gender, where German goes by grammatical gender."""
-    if "she" in noun.kinds:
-        return "she"
-    if noun.group in ("person", "name"):
-        return "he" if noun.gender == MASCULINE else "she"
-    return "it"

@@ -20,7 +20,6 @@ from augenmerk.bitext.bilderbuch.phrases import (
     NounPhrase,
     Part,
     PrepositionalPhrase,
-    english_pronoun,
     fix_words,
 )
 
@@ -120,7 +119,7 @@ class Sampler:
         elif owner.plural:
             possessive = det.THEIR
         elif "nobody" not in owner.noun.kinds:
-            possessive = det.HIS_HER_ITS[owner.noun.gender, english_pronoun(owner.noun)]
+            possessive = det.HIS_HER_ITS[owner.noun.gender, owner.noun.pronoun]
         elif "kin" in noun.kinds:
             possessive = det.OUR
         else:
