@@ -10,7 +10,8 @@ from dataclasses import dataclass, field, replace
 from importlib.resources import files
 from itertools import permutations
 
-from augenmerk.bitext.bilderbuch.lexicon import LEXICON, Verb
+from augenmerk.bitext.bilderbuch import lexicon
+from augenmerk.bitext.bilderbuch.lexicon import Verb
 from tests.german_forms import (
     ALL,
     AUXILIARIES,
@@ -42,14 +43,14 @@ class Ungrammatical(Exception):  # noqa: N818 - a verdict on a sentence, not a f
 
 def _noun_slots() -> dict[str, Slots]:
     slots: dict[str, set[str]] = {}
-    for noun in LEXICON.nouns:
+    for noun in lexicon.NOUNS:
         gender, singular, plural = "mfn"[noun.gender], noun.german[0][0], noun.german[1][0]
         oblique = plural if is_weak(gender, singular, plural) else singular
         forms = ((singular, gender + "n"), (oblique, gender + "a"), (oblique, gender + "d"))
         plurals = ((plural, "pn"), (plural, "pa"), (dative_plural(plural), "pd")) if noun.counted else ()
         for form, slot in forms + plurals:
             slots.setdefault(form, set()).add(slot)
-    for name in LEXICON.names:
+    for name in lexicon.NAMES:
         slots[name.lemma] = {"mfn"[name.gender] + case for case in "nad"}
     return {form: frozenset(found) for form, found in slots.items()}
 
@@ -60,11 +61,11 @@ ADJECTIVES = set(re.findall(r"^(\w+)(?::\w+)? *\| ([\w-]+) *\|", _ADJECTIVES, re
 """German and English, uninflected."""
 _PLAIN = {word for word, _ in ADJECTIVES}
 _ENDED = {adjective_stem(word) + end: end for word in _PLAIN for end in STRONG}
-_MANNER = {german for verb in LEXICON.verbs for german, _ in verb.manner}
-_TIMES = {tuple(word for word, _ in time.german) for times in LEXICON.adverbials.values() for time in times}
-_INSTRUMENTS = {noun.lemma for noun in LEXICON.nouns if "instrument" in noun.kinds}
-_WITHOUT_ARTICLE = {name.lemma for name in LEXICON.names}
-_WITHOUT_ARTICLE |= {noun.lemma for noun in LEXICON.nouns if not noun.counted}
+_MANNER = {german for verb in lexicon.ALL_VERBS for german, _ in verb.manner}
+_TIMES = {tuple(word for word, _ in time.german) for times in lexicon.ADVERBIALS.values() for time in times}
+_INSTRUMENTS = {noun.lemma for noun in lexicon.NOUNS if "instrument" in noun.kinds}
+_WITHOUT_ARTICLE = {name.lemma for name in lexicon.NAMES}
+_WITHOUT_ARTICLE |= {noun.lemma for noun in lexicon.NOUNS if not noun.counted}
 
 
 @dataclass(frozen=True)
@@ -106,7 +107,7 @@ def frame(verb: Verb) -> Frame:
     )
 
 
-_FRAMES = [frame(verb) for verb in LEXICON.verbs]
+_FRAMES = [frame(verb) for verb in lexicon.ALL_VERBS]
 _FRAMES += [Frame("", stem, auxiliary="hat") for stem in (*CLAUSE_TAKING, *WEATHER)]
 _PREFIXES = {found.prefix for found in _FRAMES} - {""}
 _FINITE = {*MODALS, *MODALS.values(), *AUXILIARIES, *AUXILIARIES.values()}

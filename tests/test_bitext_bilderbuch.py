@@ -15,8 +15,8 @@ from pathlib import Path
 
 import pytest
 
-from augenmerk.bitext.bilderbuch import SIZES, TAGS, load
-from augenmerk.bitext.bilderbuch.lexicon import LEXICON, Noun
+from augenmerk.bitext.bilderbuch import SIZES, TAGS, lexicon, load
+from augenmerk.bitext.bilderbuch.lexicon import Noun
 from augenmerk.bitext.pairs import Links, SentencePair
 from augenmerk.words import split_words
 from tests import german_forms
@@ -123,7 +123,7 @@ DETERMINERS = {
 def dictionary() -> dict[str, set[tuple[str, ...]]]:
     """German noun and adjective forms, and what they may be in English."""
     found: dict[str, set[tuple[str, ...]]] = {}
-    for noun in LEXICON.nouns:
+    for noun in lexicon.NOUNS:
         for forms, english in zip(noun.german, noun.english, strict=True):
             for form in forms:
                 found.setdefault(form, set()).add(english)
@@ -257,13 +257,13 @@ def test_a_and_an(reads: list[Read]) -> None:
 
 def test_english_determiners_agree_with_their_nouns(reads: list[Read]) -> None:
     adjectives = {english for _, english in ADJECTIVES}
-    singular = {noun.english[0] for noun in LEXICON.nouns} | {
+    singular = {noun.english[0] for noun in lexicon.NOUNS} | {
         ("hour",),
         ("morning",),
         ("afternoon",),
         ("evening",),
     }
-    plural = {noun.english[1] for noun in LEXICON.nouns if noun.counted} | {("days",)}
+    plural = {noun.english[1] for noun in lexicon.NOUNS if noun.counted} | {("days",)}
     wanted = dict.fromkeys(("a", "an", "this"), singular)
     wanted |= dict.fromkeys("these many two three four five six seven eight nine ten".split(), plural)
     for read in reads:
@@ -284,7 +284,7 @@ def with_s(word: str) -> str:
 
 HELPERS = {"is": "s", "has": "s", "was": "s", "does": "s", "wants": "s"}
 HELPERS |= {"are": "p", "have": "p", "were": "p", "do": "p", "want": "p"}
-TOLD_SIMPLY = {verb.base for verb in LEXICON.verbs}
+TOLD_SIMPLY = {verb.base for verb in lexicon.ALL_VERBS}
 TOLD_SIMPLY |= set("know say notice hope believe see rain snow thunder".split())
 THIRD_PERSONS = {with_s(base) for base in TOLD_SIMPLY}
 
@@ -323,7 +323,7 @@ def test_english_verbs_agree_with_their_subjects(understood: list[Read]) -> None
 
 def test_english_adverbs_stand_after_the_first_auxiliary(reads: list[Read]) -> None:
     """has already been brushed, not: has been already brushed."""
-    times = (time for times in LEXICON.adverbials.values() for time in times if "mid" in time.positions)
+    times = (time for times in lexicon.ADVERBIALS.values() for time in times if "mid" in time.positions)
     late = re.compile(rf"\b(been|being) ({'|'.join(time.english[0][0] for time in times)})\b")
     complain(read.pair.target for read in reads if late.search(read.pair.target))
 
@@ -377,17 +377,17 @@ def test_a_third_of_the_pairs_is_not_monotone(reads: list[Read]) -> None:
 
 
 def test_the_lexicon_is_large_enough() -> None:
-    prepositions = {use.german for use in (*LEXICON.locations, *LEXICON.between, LEXICON.surfaces)}
-    prepositions |= {use.german for verb in LEXICON.verbs for use in verb.directions}
-    prepositions |= {verb.prepositional.german for verb in LEXICON.verbs if verb.prepositional} | {"von"}
-    assert len({noun.lemma for noun in LEXICON.nouns}) == len(LEXICON.nouns) >= 150
-    assert len({verb.infinitive for verb in LEXICON.verbs}) >= 60
-    assert len({verb.infinitive for verb in LEXICON.verbs if verb.prefix}) >= 12
+    prepositions = {use.german for use in (*lexicon.LOCATIONS, *lexicon.BETWEEN, lexicon.SURFACES)}
+    prepositions |= {use.german for verb in lexicon.ALL_VERBS for use in verb.directions}
+    prepositions |= {verb.prepositional.german for verb in lexicon.ALL_VERBS if verb.prepositional} | {"von"}
+    assert len({noun.lemma for noun in lexicon.NOUNS}) == len(lexicon.NOUNS) >= 150
+    assert len({verb.infinitive for verb in lexicon.ALL_VERBS}) >= 60
+    assert len({verb.infinitive for verb in lexicon.ALL_VERBS if verb.prefix}) >= 12
     assert len({adjective for adjective, _ in ADJECTIVES}) >= 40
-    assert sum(map(len, LEXICON.adverbials.values())) >= 15
+    assert sum(map(len, lexicon.ADVERBIALS.values())) >= 15
     assert len(prepositions) >= 12
     assert prepositions <= set(german_forms.PREPOSITIONS)
-    assert any(len(noun.english[0]) > 1 for noun in LEXICON.nouns)
+    assert any(len(noun.english[0]) > 1 for noun in lexicon.NOUNS)
 
 
 ENGLISH_PLURALS = {"man": "men", "woman": "women", "child": "children", "mouse": "mice", "goose": "geese"}
@@ -411,7 +411,7 @@ def english_plural(words: tuple[str, ...]) -> tuple[str, ...]:
 
 def test_forms_of_nouns() -> None:
     without_umlaut = str.maketrans("äöü", "aou")
-    for noun in LEXICON.nouns:
+    for noun in lexicon.NOUNS:
         gender, (singular, *oblique), (plural, *plural_oblique) = "mfn"[noun.gender], *noun.german
         weak = german_forms.is_weak(gender, singular, plural)
         assert oblique == [plural if weak else singular] * 2, singular
@@ -432,7 +432,7 @@ def test_forms_of_nouns() -> None:
 
 
 def test_forms_of_verbs() -> None:
-    for verb in LEXICON.verbs:
+    for verb in lexicon.ALL_VERBS:
         stem = verb.infinitive.removeprefix(verb.prefix)
         assert verb.present == (german_forms.er_form(stem), stem)
         assert verb.participle == german_forms.participle(verb.prefix, stem)
@@ -493,8 +493,8 @@ def test_there_are_more_than_a_billion_pairs(understood: list[Read]) -> None:
     def described(nouns: Iterable[Noun]) -> int:
         return sum(len(row) for noun in nouns for row in noun.adjectives)
 
-    placed = [verb for verb in LEXICON.verbs if verb.accusative and not verb.dative and not verb.flags]
-    places = {(use.german, noun.lemma) for use in LEXICON.locations for noun in use.nouns}
+    placed = [verb for verb in lexicon.ALL_VERBS if verb.accusative and not verb.dative and not verb.flags]
+    places = {(use.german, noun.lemma) for use in lexicon.LOCATIONS for noun in use.nouns}
     assert sum(described(verb.subjects) * described(verb.accusative) for verb in placed) * len(places) > 10**9
 
     def is_of_the_pattern(clause: Clause) -> bool:

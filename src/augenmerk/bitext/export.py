@@ -51,11 +51,9 @@ def export(
         with ExitStack() as stack:
             streams = [stack.enter_context(path.open("wb")) for path in temp_paths]
             number = 0
-            for number, pair in enumerate(pairs, 1):
+            for number, pair in enumerate(map(_tokenize, pairs) if tokenized else pairs, 1):
                 try:
-                    lines = _format_lines(
-                        _tokenize(pair) if tokenized else pair, format, align, first=number == 1
-                    )
+                    lines = _format_lines(pair, format, align, first=number == 1)
                 except ValueError as error:
                     raise AugenmerkError(f"Pair {number} of '{split}' cannot be exported: {error}.") from None
                 for stream, line in zip(streams, lines, strict=True):

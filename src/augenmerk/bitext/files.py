@@ -62,9 +62,6 @@ def load(place: Path, source_language: str | None = None, target_language: str |
     return Bitext(str(place), source, target, splits)
 
 
-# Lines of text ----------------------------------------------------------------------------------------------
-
-
 def read_lines(path: Path) -> Iterator[str]:
     """Yields the lines of a UTF-8 file, plain or gzip, without their ends.
 
@@ -97,8 +94,8 @@ def decode_lines(stream: Iterable[bytes], name: str) -> Iterator[str]:
             ) from None
 
 
-def read_parallel(source_path: Path, target_path: Path) -> Iterator[tuple[str, str]]:
-    """Yields the lines of two files side by side. Raises AugenmerkError if one has fewer than the other."""
+def read_parallel(source_path: Path, target_path: Path) -> Iterator[SentencePair]:
+    """Yields the lines of two files as pairs. Raises AugenmerkError if one has fewer than the other."""
     lines = zip_longest(read_lines(source_path), read_lines(target_path))
     for number, (source, target) in enumerate(lines, 1):
         if source is None or target is None:
@@ -107,10 +104,7 @@ def read_parallel(source_path: Path, target_path: Path) -> Iterator[tuple[str, s
                 f"{short} ends after line {number - 1}, but {long} goes on: "
                 f"line n of one file must be the translation of line n of the other."
             )
-        yield source, target
-
-
-# Files and their names --------------------------------------------------------------------------------------
+        yield SentencePair(source, target)
 
 
 def _find_files(place: Path) -> dict[str, _FilesBySuffix]:
@@ -183,9 +177,6 @@ def _only_file(paths: list[Path]) -> Path:
     return paths[0]
 
 
-# Sentence pairs ---------------------------------------------------------------------------------------------
-
-
 def _open_split(name: str, suffixes: _FilesBySuffix, source: str, target: str) -> LazySplit | None:
     sides = [suffixes[side] for side in (source, target) if side in suffixes and side not in _NOT_LANGUAGES]
     formats = [*sides[:1], *(suffixes[table] for table in _TABLES if table in suffixes)]
@@ -210,11 +201,11 @@ def _open_split(name: str, suffixes: _FilesBySuffix, source: str, target: str) -
 
 
 def _read_text(source_path: Path, target_path: Path) -> Iterator[SentencePair]:
-    for number, (source, target) in enumerate(read_parallel(source_path, target_path), 1):
-        for path, sentence in ((source_path, source), (target_path, target)):
+    for number, pair in enumerate(read_parallel(source_path, target_path), 1):
+        for path, sentence in ((source_path, pair.source), (target_path, pair.target)):
             if is_blank(sentence):
                 raise AugenmerkError(f"{path}, line {number}: the line is empty; remove it from both files.")
-        yield SentencePair(source, target)
+        yield pair
 
 
 def _read_table(path: Path, parse: Callable[[str], SentencePair]) -> Iterator[SentencePair]:
@@ -297,11 +288,11 @@ def _get_sentence(entry: dict[str, Any], language: str, role: str) -> str:
 def _get_links(value: object) -> Links | None:
     if value is None:
         return None
-    if isinstance(value, list):
-        links = tuple((link[0], link[1]) for link in value if isinstance(link, list) and len(link) == 2)
-        # `type(...) is int`, because True is an instance of int
-        if len(links) == len(value) and all(type(i) is int and type(j) is int for i, j in links):
-            return links
+    # `type(...) is int`, because True is an instance of int
+    if isinstance(value, list) and all(
+        isinstance(link, list) and [type(position) for position in link] == [int, int] for link in value
+    ):
+        return tuple((i, j) for i, j in value)
     raise ValueError("'alignment' must be a list of links such as [[0, 0], [1, 2]]")
 
 

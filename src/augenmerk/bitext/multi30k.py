@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from http.client import HTTPException, HTTPResponse
+from importlib import resources
 from pathlib import Path
 from urllib.error import HTTPError, URLError
 from urllib.request import Request, urlopen
@@ -30,20 +31,8 @@ LANGUAGES = ("de", "en")
 
 SPLITS = ("train", "val", "test_2016_flickr", "test_2017_flickr", "test_2017_mscoco", "test_2018_flickr")
 
-SHA256 = {
-    "train.de.gz": "726e39b2fa9eb9ffb6dc763fb35a179f80fae06ffc5d28b6ace5faa883de28a6",
-    "train.en.gz": "d79cfa999dd4c51d2cb42499b6796d5a882c3a8a961923c25a898c90f8bbd56f",
-    "val.de.gz": "f0cba2f995189cf5770f29a8a9a537a3ad3f51657ad873405082ff6863a5e75a",
-    "val.en.gz": "14f7d25ddd868909a9213e361768460edcacdd6ab9d1e77b92560dc10c10dc28",
-    "test_2016_flickr.de.gz": "9204244e408ccb38d2a55cfcd344df15005fc42a07a6e55ca6c52b6ababb8cc8",
-    "test_2016_flickr.en.gz": "611d361c6334bc7246101d48097c13cf5c4413c5befc793cc629934359d532d9",
-    "test_2017_flickr.de.gz": "a2c89666db00c495cd8513b9d708d5a3acc205d7de312ef2bf5fb7ebc1540aee",
-    "test_2017_flickr.en.gz": "76a444ee25172e72695cddb13ae4a3bda59430617be88e0bb46b60504f054074",
-    "test_2017_mscoco.de.gz": "799e4854c25d601cb6cb6be29eabe5667734c61ace2f495e03e429031a0bc338",
-    "test_2017_mscoco.en.gz": "aab300bfb4427697987e02cd0aacd44bfe8aa50456231b6474c08038bbed2b58",
-    "test_2018_flickr.de.gz": "ddd0130c7d97482dc5197a02141dae8dd79f20f03586c480d675c09a32daf608",
-    "test_2018_flickr.en.gz": "ef4f4844037d4c5dea75c9a8ed5fd78905967a26f67c255e230cc9780032654d",
-}
+_SUMS = resources.files(__package__).joinpath("multi30k.sha256").read_text(encoding="ascii")
+SHA256 = {name: sha256 for sha256, name in (line.split() for line in _SUMS.splitlines())}
 """The SHA-256 of every file."""
 
 _REQUIRED = tuple(name for name in SHA256 if name.startswith(("train.", "val.")))
@@ -52,13 +41,10 @@ _ATTEMPTS = 4
 _CHUNK_BYTES = 1 << 16
 _PARTIAL_CONTENT, _REQUEST_TIMEOUT, _RANGE_NOT_SATISFIABLE, _TOO_MANY_REQUESTS = 206, 408, 416, 429
 
-OnFileProgress = Callable[[str, int, int | None], None]
-"""Called with a file's name, the bytes received so far, and their total (None if it is not known)."""
 OnProgress = Callable[[int, int | None], None]
-"""Called with the bytes received so far and their total (None if it is not known).
-
-The bytes received fall back to 0 when a transfer has to start again.
-"""
+"""Called with the bytes received so far (0 if a transfer starts again) and their total (None if unknown)."""
+OnFileProgress = Callable[[str, int, int | None], None]
+"""Called with a file's name, and then as OnProgress."""
 
 
 def find(folder: Path | None = None) -> Path:
@@ -91,12 +77,8 @@ def load(folder: Path | None = None) -> Bitext:
     for name in SPLITS:
         source, target = (found / f"{name}.{language}.gz" for language in LANGUAGES)
         if source.is_file() and target.is_file():
-            splits[name] = LazySplit(partial(_read, source, target))
+            splits[name] = LazySplit(partial(read_parallel, source, target))
     return Bitext("multi30k", *LANGUAGES, splits)
-
-
-def _read(source: Path, target: Path) -> Iterator[SentencePair]:
-    return (SentencePair(*sentences) for sentences in read_parallel(source, target))
 
 
 def fetch(
@@ -116,7 +98,7 @@ def fetch(
     missing: list[str] = []
     for name, sha256 in files.items():
         path = folder / name
-        if path.is_file() and _has_sha256(path, sha256):
+        if path.is_file() and _compute_sha256(path) == sha256:
             on_progress(name, path.stat().st_size, path.stat().st_size)
         else:
             missing.append(name)
@@ -145,16 +127,12 @@ def _join(names: list[str]) -> str:
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 
-def _has_sha256(path: Path, sha256: str) -> bool:
+def _compute_sha256(path: Path) -> str:
     try:
-        return _compute_sha256(path) == sha256
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
     except OSError as error:
         raise AugenmerkError(f"{path}: cannot be read ({error.strerror or error}).") from None
-
-
-def _compute_sha256(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 # Downloading ------------------------------------------------------------------------------------------------

@@ -3,7 +3,7 @@
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cache, partial
 from pathlib import Path
 
 from augenmerk.errors import AugenmerkError
@@ -93,54 +93,46 @@ def hold_out(pairs: Iterable[SentencePair], place: Path) -> dict[str, Iterable[S
     """Divides pairs that come without splits into train, val and test, by a hash of the source sentence.
 
     The twentieth of the sources with the lowest hashes (at most 1000 sentences) is val, the next as many
-    are test, the rest is train. A hash is used rather than the position in the file, so that
-
-    - a sentence that occurs twice is never both trained and tested on,
-    - the splits are the same on every machine and for any order of the lines, and appending to the file
-      moves few sentences from one split to another,
-    - two numbers describe the splits, however long the file is.
+    are test, the rest is train. So a sentence that occurs twice is never both trained and tested on, the
+    splits do not depend on the machine or the order of the lines, appending to the file moves few sentences
+    from one split to another, and two numbers describe the splits, however long the file is.
 
     Finding these two numbers takes one pass over the pairs, made when a split is first used. It raises
     AugenmerkError, which names `place`, if there are fewer than 3 different sources.
     """
-    held_out = _HashedSplits(place, pairs)
-    return {name: LazySplit(partial(held_out.read, name)) for name in ("train", "val", "test")}
+    find_bounds = cache(partial(_find_bounds, pairs, place))
 
-
-@dataclass(frozen=True)
-class _HashedSplits:
-    place: Path
-    pairs: Iterable[SentencePair]
-
-    def read(self, split: str) -> Iterator[SentencePair]:
-        last_val, last_test = self._bounds
-        for pair in self.pairs:
+    def read(split: str) -> Iterator[SentencePair]:
+        last_val, last_test = find_bounds()
+        for pair in pairs:
             value = _hash(pair.source)
             if split == ("train" if value > last_test else "test" if value > last_val else "val"):
                 yield pair
 
-    @cached_property
-    def _bounds(self) -> tuple[int, int]:
-        """The highest hash in val, and the highest in test."""
-        # Once this many distinct sentences were seen, the number that is held out no longer grows.
-        enough = _ONE_IN * _MAX_HELD_OUT
-        lowest: set[int] = set()
-        bound = 2**64
-        for pair in self.pairs:
-            value = _hash(pair.source)
-            if value < bound:
-                lowest.add(value)
-                if len(lowest) == 2 * enough:
-                    lowest = set(sorted(lowest)[:enough])
-                    bound = max(lowest)
-        if len(lowest) < 3:
-            raise AugenmerkError(
-                f"{self.place}: too little to divide into train, val and test; "
-                f"expected at least 3 different source sentences, but found {len(lowest)}."
-            )
-        held_out = min(_MAX_HELD_OUT, max(1, len(lowest) // _ONE_IN))
-        ranked = sorted(lowest)
-        return ranked[held_out - 1], ranked[2 * held_out - 1]
+    return {name: LazySplit(partial(read, name)) for name in ("train", "val", "test")}
+
+
+def _find_bounds(pairs: Iterable[SentencePair], place: Path) -> tuple[int, int]:
+    """Returns the highest hash in val, and the highest in test."""
+    # Once this many distinct sentences were seen, the number that is held out no longer grows.
+    enough = _ONE_IN * _MAX_HELD_OUT
+    lowest: set[int] = set()
+    bound = 2**64
+    for pair in pairs:
+        value = _hash(pair.source)
+        if value < bound:
+            lowest.add(value)
+            if len(lowest) == 2 * enough:
+                lowest = set(sorted(lowest)[:enough])
+                bound = max(lowest)
+    if len(lowest) < 3:
+        raise AugenmerkError(
+            f"{place}: too little to divide into train, val and test; "
+            f"expected at least 3 different source sentences, but found {len(lowest)}."
+        )
+    held_out = min(_MAX_HELD_OUT, max(1, len(lowest) // _ONE_IN))
+    ranked = sorted(lowest)
+    return ranked[held_out - 1], ranked[2 * held_out - 1]
 
 
 def _hash(sentence: str) -> int:

@@ -7,80 +7,22 @@ import random
 import zlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import islice, repeat
 
-from augenmerk.bitext.bilderbuch import complex_sentences, simple_sentences
-from augenmerk.bitext.bilderbuch.inflection import CONTRACTIONS
-from augenmerk.bitext.bilderbuch.phrases import SentenceBuilder
+from augenmerk.bitext.bilderbuch.lexicon import read_table
+from augenmerk.bitext.bilderbuch.phrases import CONTRACTIONS, SentenceBuilder
 from augenmerk.bitext.bilderbuch.sampler import Sampler
+from augenmerk.bitext.bilderbuch.sentences import KINDS
 from augenmerk.bitext.pairs import Bitext, SentencePair
 from augenmerk.errors import AugenmerkError
 
 SIZES: Mapping[str, int] = {"train": 20_000, "val": 1_000, "test": 1_000}
 """The number of pairs in each split, unless another number is asked for."""
 
-TAGS: Mapping[str, str] = {
-    "fronted": "a time or a place opens the German sentence, and the subject follows the verb",
-    "object-first": "an object opens the German sentence",
-    "question": "verb or question word first, and in English an auxiliary before the subject",
-    "there-is": "im Garten steht ein Baum, there is a tree in the garden",
-    "separable": "a verb with a separable prefix, whether it stands apart (macht ... auf) or not (aufmachen)",
-    "reflexive": "a German verb with sich that has none in English",
-    "dative": "a verb that governs the dative, alone or beside an accusative",
-    "prepositional": "a verb with its own preposition: warten auf, wait for",
-    "swap": "the German subject is the English object: das Bild gefällt dem Kind",
-    "perfect": "the German perfect, participle last",
-    "modal": "a modal verb, infinitive last",
-    "future": "werden, infinitive last",
-    "passive": "the passive, in the present, past or perfect",
-    "negation": "nicht or kein",
-    "coordination": "phrases or clauses joined by und, aber",
-    "subordinate": "a subordinate clause, verb last; its conjunction is a tag too",
-    "während": "while",
-    "weil": "because",
-    "wenn": "when",
-    "dass": "that",
-    "purpose": "um ... zu",
-    "relative": "a relative clause, verb last",
-    "possessive": "mein, unser, sein, ihr before a noun",
-    "number": "zwei to zehn before a noun",
-    "compound": "one German word for several English ones: Apfelbaum, apple tree",
-    "contraction": "a preposition contracted with its article: im, zum",
-}
+TAGS: Mapping[str, str] = dict(read_table("tags.txt"))
 """What the tags of a pair mean."""
 
-_KINDS: tuple[tuple[int, Callable[[Sampler, SentenceBuilder, SentenceBuilder], None]], ...] = (
-    (13, simple_sentences.write_plain),
-    (11, simple_sentences.write_time_first),
-    (9, simple_sentences.write_place_first),
-    (4, simple_sentences.write_object_first),
-    (10, simple_sentences.write_perfect),
-    (12, simple_sentences.write_modal),
-    (6, simple_sentences.write_negated),
-    (6, simple_sentences.write_habit),
-    (6, simple_sentences.write_passive),
-    (5, simple_sentences.write_question),
-    (3, simple_sentences.write_there_is),
-    (2, simple_sentences.write_copula),
-    (7, complex_sentences.write_while),
-    (6, complex_sentences.write_because),
-    (4, complex_sentences.write_when),
-    (6, complex_sentences.write_that),
-    (4, complex_sentences.write_purpose),
-    (3, complex_sentences.write_two_subjects),
-    (3, complex_sentences.write_two_verbs),
-    (6, complex_sentences.write_subject_relative),
-    (7, complex_sentences.write_object_relative),
-)
-"""The kinds of sentence with their weights: how often each is written, relative to their sum."""
-_WEIGHTED_KINDS = tuple(kind for weight, kind in _KINDS for _ in range(weight))
-
-_END_MARK_BIT = 1
-"""The first bit of every sentence links the marks at the ends."""
-_CONTRACTED = frozenset(word for joined in CONTRACTIONS.values() for word in (joined, joined.capitalize()))
-
-_BUCKETS = 16
-_SPLIT_OF_BUCKET = {0: "val", 1: "test"}
-"""The split of a sentence follows from its checksum, modulo `_BUCKETS`; all others are train."""
+_WEIGHTED_KINDS = tuple(kind for weight, kind in KINDS for _ in range(weight))
 
 
 @dataclass(frozen=True)
@@ -100,13 +42,9 @@ class GeneratedSplit:
 
     def __iter__(self) -> Iterator[SentencePair]:
         # Each split has random numbers of its own, so that val is not what train left out.
-        sampler = Sampler(random.Random(f"{self.split} {self.seed}").random)
-        count = 0
-        while count < self.pairs:
-            pair = _generate_pair(sampler)
-            if _SPLIT_OF_BUCKET.get(zlib.crc32(pair.source.encode()) % _BUCKETS, "train") == self.split:
-                count += 1
-                yield pair
+        rng = random.Random(f"{self.split} {self.seed}").random
+        pairs = (_generate_pair(rng) for _ in repeat(None))
+        return islice((pair for pair in pairs if _choose_split(pair.source) == self.split), self.pairs)
 
 
 def load(pairs: int | None = None, seed: int = 1) -> Bitext:
@@ -124,21 +62,21 @@ def load(pairs: int | None = None, seed: int = 1) -> Bitext:
     return Bitext("bilderbuch", "de", "en", splits)
 
 
-def _generate_pair(sampler: Sampler) -> SentencePair:
-    sampler.start_sentence()
+def _choose_split(sentence: str) -> str:
+    return {0: "val", 1: "test"}.get(zlib.crc32(sentence.encode()) % 16, "train")
+
+
+def _generate_pair(rng: Callable[[], float]) -> SentencePair:
+    sampler = Sampler(rng)
     german, english = SentenceBuilder(), SentenceBuilder()
-    sampler.choose(_WEIGHTED_KINDS)(sampler, german, english)
-    german.finish(_END_MARK_BIT)
-    english.finish(_END_MARK_BIT)
-    if not _CONTRACTED.isdisjoint(german.words):
+    for part in sampler.choose(_WEIGHTED_KINDS)(sampler):
+        part.write_german(german)
+        part.write_english(english)
+    for out in (german, english):
+        out.finish("?" if "question" in sampler.tags else ".")
+    if not set(CONTRACTIONS.values()).isdisjoint(german.words):
         sampler.tag("contraction")
-    links = tuple(
-        (i, j)
-        for i, bits in enumerate(german.links)
-        if bits
-        for j, others in enumerate(english.links)
-        if bits & others
-    )
+    links = tuple((i, j) for i, a in enumerate(german.links) for j, b in enumerate(english.links) if a & b)
     return SentencePair(_join_words(german.words), _join_words(english.words), links, tuple(sampler.tags))
 
 

@@ -7,92 +7,36 @@ The order of the calls is therefore part of what a seed means.
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
-from augenmerk.bitext.bilderbuch.clauses import MODALS, NEGATION, WILL, Clause
-from augenmerk.bitext.bilderbuch.inflection import (
-    BARE,
-    DATIVE,
-    FEMININE,
-    HER,
-    HIS,
-    IHR_ITS,
-    INSTRUMENT,
-    ITS,
-    MANY,
-    MASCULINE,
-    MY,
-    NO,
-    NO_MASS,
-    NUMBERS,
-    OUR,
-    SEIN_HER,
-    SOME,
-    STRONG,
-    THE,
-    THEIR,
-    THIS,
-    A,
-    Determiner,
-)
-from augenmerk.bitext.bilderbuch.lexicon import (
-    CHILD_VERBS,
-    LEXICON,
-    NEVER_NEGATED,
-    PASSIVE_VERBS,
-    VERBS,
-    Adjective,
-    Noun,
-    Preposition,
-    Verb,
-)
+from augenmerk.bitext.bilderbuch import determiners as det
+from augenmerk.bitext.bilderbuch import lexicon
+from augenmerk.bitext.bilderbuch.clauses import MANNER, NEGATION, Clause
+from augenmerk.bitext.bilderbuch.determiners import BARE, DATIVE, KNOWN, OBJECTS, SUBJECTS, THE, A, Determiner
+from augenmerk.bitext.bilderbuch.lexicon import Adjective, Noun, Preposition, Verb
 from augenmerk.bitext.bilderbuch.phrases import (
     BITS,
     Coordination,
+    FixedPhrase,
     Nominal,
     NounPhrase,
+    Part,
     PrepositionalPhrase,
-    StrandedPreposition,
-    Time,
-    english_pronoun,
+    fix_words,
 )
 
 _T = TypeVar("_T")
 
-# Placeholders: a possessive, or a number, is drawn in their place.
-_POSSESSIVE = Determiner((), "", "", STRONG)
-_NUMBER = Determiner((), "", "", STRONG, definite=False)
-
-# Determiners to choose from, each as often as it is listed.
-SUBJECTS = (*[THE] * 12, *[A] * 5, _POSSESSIVE, *[_NUMBER] * 2, THIS, MANY, SOME)
-OBJECTS = (*[THE] * 8, *[A] * 8, *[_POSSESSIVE] * 2, _NUMBER, THIS, SOME, BARE)
-GIVEN = (*[THE] * 4, *[A] * 4, _POSSESSIVE, _NUMBER)
-WORN = (*[THE] * 3, *[A] * 4, *[_POSSESSIVE] * 3)
-MADE = (*[THE] * 2, *[A] * 4, _NUMBER)
-PLACES = (*[THE] * 12, *[A] * 2, _POSSESSIVE)
-KNOWN = (*[THE] * 4, _POSSESSIVE)
-RELATED = (*[THE] * 2, A)
-NEW = (*[A] * 5, *[_NUMBER] * 2, SOME)
-NEGATED = (THE, A, A, _POSSESSIVE)
-SEVERAL = (*[BARE] * 2, SOME, _NUMBER)
-_ALWAYS_PLURAL = frozenset({_NUMBER, MANY, SOME, BARE})
-_SOMETIMES_PLURAL = frozenset({THE, THIS, _POSSESSIVE})
-
 _ONE_PER_OWNER = frozenset({"thing", "clothing", "food", "fruit", "berry", "vegetable"})
 """Groups of nouns that several owners have several of: die Kinder suchen ihre Bälle, but: ihren Hund."""
 
-_VON = Preposition("von", DATIVE, ("by",), ())
+_BY = Preposition("von", DATIVE, "by", ())
 
 
 class Sampler:
-    """Draws the parts of one sentence after another; call `start_sentence` before each.
-
-    `rng` returns uniform random numbers from 0 to 1. `tags` are the phenomena in the sentence so far.
-    """
+    """Draws the parts of one sentence. `tags` are the phenomena in the sentence so far."""
 
     def __init__(self, rng: Callable[[], float]) -> None:
         self.rng = rng
-        self.start_sentence()
-
-    def start_sentence(self) -> None:
+        """Returns uniform random numbers from 0 to 1."""
         self.tags: dict[str, None] = {}  # a set that keeps its order
         self.may_coordinate = True
         """Whether phrases may be joined by "und"; not in sentences whose clauses are."""
@@ -113,8 +57,6 @@ class Sampler:
 
     def choose(self, options: Sequence[_T]) -> _T:
         return options[int(self.rng() * len(options))]
-
-    # Phrases ------------------------------------------------------------------------------------------------
 
     def draw_other_verb(self, verbs: Sequence[Verb], verb: Verb) -> Verb | None:
         """Draws one of the verbs that differs from `verb` in both languages, or None after 8 attempts."""
@@ -148,67 +90,55 @@ class Sampler:
         noun = self.draw_noun(nouns)
         kinds = noun.kinds
         determiner = self.choose(determiners)
-        plural = determiner in _ALWAYS_PLURAL or (determiner in _SOMETIMES_PLURAL and self.bernoulli(0.2))
+        plural = determiner in det.ALWAYS_PLURAL or (
+            determiner in det.SOMETIMES_PLURAL and self.bernoulli(0.2)
+        )
         if not noun.counted:
             determiner, plural = (THE if determiner.definite else BARE), False
-        elif determiner is _POSSESSIVE or "kin" in kinds:
+        elif determiner is det.POSSESSIVE or "kin" in kinds:
             determiner = self._draw_possessive(noun, owner)
-            if determiner is THEIR and noun.group in _ONE_PER_OWNER:
+            if determiner is det.THEIR and noun.group in _ONE_PER_OWNER:
                 plural = True
             elif "single" in kinds:
                 plural = False
-        elif determiner is _NUMBER:
-            determiner = self.choose(NUMBERS)
+        elif determiner is det.NUMBER:
+            determiner = self.choose(det.NUMBERS)
             self.tag("number")
         elif determiner is BARE and noun.group == "person":
-            determiner = SOME
+            determiner = det.SOME
         if len(noun.english[0]) > 1:
             self.tag("compound")
-        return NounPhrase(noun, determiner, plural, self._draw_adjectives(noun, adjectives), self.new_bit())
+        drawn = self._draw_adjectives(noun, adjectives)
+        return NounPhrase(noun, plural, determiner.definite, drawn, determiner=determiner, bit=self.new_bit())
 
     def _draw_possessive(self, noun: Noun, owner: Nominal | None) -> Determiner:
         if "own" not in noun.kinds:
             return THE
         if owner is None or owner.noun is noun or not _can_own(owner.noun, noun):
-            self.tag("possessive")
-            return MY if self.bernoulli(0.6) else OUR
-        if not owner.plural and "nobody" in owner.noun.kinds:
-            if "kin" not in noun.kinds:
-                return THE
-            self.tag("possessive")
-            return OUR
+            possessive = det.MY if self.bernoulli(0.6) else det.OUR
+        elif owner.plural:
+            possessive = det.THEIR
+        elif "nobody" not in owner.noun.kinds:
+            possessive = det.HIS_HER_ITS[owner.noun.gender, owner.noun.pronoun]
+        elif "kin" in noun.kinds:
+            possessive = det.OUR
+        else:
+            return THE
         self.tag("possessive")
-        if owner.plural:
-            return THEIR
-        english = english_pronoun(owner.noun)
-        if owner.noun.gender == FEMININE:
-            return HER if english == "she" else IHR_ITS
-        if owner.noun.gender == MASCULINE:
-            return HIS if english == "he" else ITS
-        return SEIN_HER if english == "she" else ITS
+        return possessive
 
     def _draw_adjectives(self, noun: Noun, probability: float) -> tuple[Adjective, ...]:
-        first, second = noun.adjectives
-        drawn: tuple[Adjective, ...] = ()
-        if first and self.bernoulli(probability):
-            drawn = (self.choose(first),)
-        if second and self.bernoulli(probability / 2):
-            drawn += (self.choose(second),)
-        return drawn
+        likely = zip(noun.adjectives, (probability, probability / 2), strict=True)
+        return tuple(self.choose(options) for options, p in likely if options and self.bernoulli(p))
 
-    def draw_subject(
-        self, verb: Verb, determiners: Sequence[Determiner] = SUBJECTS
-    ) -> NounPhrase | Coordination:
+    def draw_subject(self, verb: Verb, determiners: Sequence[Determiner] = SUBJECTS) -> Nominal:
         """Draws a subject for the verb: a noun, sometimes a child's name or two coordinated nouns."""
-        if verb in CHILD_VERBS and self.bernoulli(0.08):
-            phrase = NounPhrase(self.draw_noun(LEXICON.names), BARE, False, (), self.new_bit())
-            phrase.definite = True
-            return phrase
+        if verb in lexicon.CHILD_VERBS and self.bernoulli(0.08):
+            name = self.draw_noun(lexicon.NAMES)
+            return NounPhrase(name, plural=False, determiner=BARE, bit=self.new_bit())
         if self.may_coordinate and self.bernoulli(0.06):
-            determiner = THE if self.bernoulli(0.6) else A
-            first, second = (
-                self.draw_phrase(verb.subjects, (determiner,), adjectives=0.15) for _ in range(2)
-            )
+            determiners = (THE,) if self.bernoulli(0.6) else (A,)
+            first, second = (self.draw_phrase(verb.subjects, determiners, adjectives=0.15) for _ in range(2))
             if first.noun.head == second.noun.head:
                 return first
             self.tag("coordination")
@@ -217,38 +147,31 @@ class Sampler:
 
     def draw_place(self, resting: bool = False) -> PrepositionalPhrase:
         """Draws where something happens; if somebody is `resting` there, also on, under or between things."""
-        locations = LEXICON.locations
+        locations = lexicon.LOCATIONS
         if resting:
             if self.bernoulli(0.08):
-                between = self.choose(LEXICON.between)
+                between = self.choose(lexicon.BETWEEN)
                 first, second = (self._draw_singular(between.nouns) for _ in range(2))
-                return PrepositionalPhrase(
-                    between, Coordination(first, second, self.new_bit()), self.new_bit()
-                )
+                both = Coordination(first, second, self.new_bit())
+                return PrepositionalPhrase(between, both, self.new_bit())
             if self.bernoulli(0.4):
-                locations = LEXICON.resting_places
+                locations = lexicon.RESTING_PLACES
         return self.draw_location(locations)
 
-    def draw_location(
-        self, prepositions: Sequence[Preposition], owner: Nominal | None = None
-    ) -> PrepositionalPhrase:
-        """Draws one of the prepositions and a singular noun that goes with it."""
-        preposition = self.choose(prepositions)
+    def draw_location(self, uses: Sequence[Preposition], owner: Nominal | None = None) -> PrepositionalPhrase:
+        """Draws one of the uses of prepositions and a singular noun that goes with it."""
+        preposition = self.choose(uses)
         return PrepositionalPhrase(preposition, self._draw_singular(preposition.nouns, owner), self.new_bit())
 
     def _draw_singular(self, nouns: Sequence[Noun], owner: Nominal | None = None) -> NounPhrase:
-        phrase = self.draw_phrase(nouns, PLACES, owner, adjectives=0.2)
+        phrase = self.draw_phrase(nouns, det.PLACES, owner, adjectives=0.2)
         phrase.plural = False
         return phrase
 
-    def draw_time(self, when: str, position: str = "") -> Time:
+    def draw_time(self, when: str, position: str = "") -> FixedPhrase:
         """Draws an adverbial for the tense, one that may stand in `position` if that is given."""
-        adverbials = LEXICON.adverbials[when]
-        if position:
-            adverbials = tuple(adverbial for adverbial in adverbials if position in adverbial.positions)
-        return Time(self.choose(adverbials), self.new_bit())
-
-    # Clauses ------------------------------------------------------------------------------------------------
+        fitting = [time for time in lexicon.ADVERBIALS[when] if not position or position in time.positions]
+        return FixedPhrase(self.choose(fitting), self.new_bit())
 
     def draw_clause(
         self,
@@ -261,30 +184,21 @@ class Sampler:
         objects: Sequence[Determiner] = OBJECTS,
         dative: Nominal | None = None,
         accusative: Nominal | None = None,
-        prepositional: StrandedPreposition | None = None,
-        place: PrepositionalPhrase | StrandedPreposition | None = None,
+        prepositional: Part | None = None,
+        place: Part | None = None,
     ) -> Clause:
         """Draws the parts of a clause that are not given: the verb, the subject and the objects.
 
         Objects get one of the determiners in `objects`. `extras` is the probability of a place or a manner.
         """
-        verb = verb or self.choose(VERBS[form])
+        verb = verb or self.choose(lexicon.VERBS[form])
         if negated:
-            while verb.flags & NEVER_NEGATED or (verb.dative and verb.accusative):
-                verb = self.choose(VERBS[form])
-            objects = NEGATED
+            while verb.flags & {"alone", "instrument"} or (verb.dative and verb.accusative):
+                verb = self.choose(lexicon.VERBS[form])
+            objects = det.NEGATED
         if subject is None:
             subject = self.draw_subject(verb, KNOWN if negated or "swap" in verb.flags else SUBJECTS)
-        clause = Clause(
-            verb,
-            form,
-            subject,
-            self.new_bit(),
-            dative=dative,
-            accusative=accusative,
-            prepositional=prepositional,
-            place=place,
-        )
+        clause = Clause(verb, form, subject, self.new_bit(), dative, accusative, prepositional, place)
         if form == "modal":
             self._add_modal(clause, negated)
         self._add_objects(clause, objects, negated)
@@ -295,14 +209,14 @@ class Sampler:
 
     def draw_passive(self, form: str) -> Clause:
         """Draws a passive clause, in half of the cases with an agent."""
-        verb = self.choose(PASSIVE_VERBS[form])
+        verb = self.choose(lexicon.PASSIVE_VERBS[form])
         subject = self.draw_phrase(verb.accusative, SUBJECTS)
         if "new" in verb.flags:
             _remove_used(subject)
         clause = Clause(verb, form, subject, self.new_bit(), passive=True)
         if self.bernoulli(0.5):
             agent = self.draw_phrase(verb.subjects, OBJECTS, adjectives=0.2)
-            clause.agent = PrepositionalPhrase(_VON, agent, self.new_bit())
+            clause.agent = PrepositionalPhrase(_BY, agent, self.new_bit())
         elif "noplace" not in verb.flags and self.bernoulli(0.5):
             clause.place = self.draw_place()
         self._tag_clause(clause)
@@ -311,13 +225,12 @@ class Sampler:
 
     def _add_modal(self, clause: Clause, negated: bool) -> None:
         if self.bernoulli(0.3):
-            clause.modal = WILL
+            clause.modal = lexicon.WILL
             self.tag("future")
             return
-        modal = self.choose(MODALS)
-        while negated and modal.english_not is None:
-            modal = self.choose(MODALS)
-        clause.modal = modal
+        clause.modal = self.choose(lexicon.MODALS)
+        while negated and not clause.modal.english_not:
+            clause.modal = self.choose(lexicon.MODALS)
         self.tag("modal")
 
     def _add_objects(self, clause: Clause, determiners: Sequence[Determiner], negated: bool) -> None:
@@ -328,7 +241,7 @@ class Sampler:
             clause.accusative = self._draw_accusative(clause, determiners, negated)
         elif verb.prepositional and clause.prepositional is None:
             each = "each" in verb.flags
-            phrase = self.draw_phrase(verb.prepositional.nouns, WORN if each else determiners, subject)
+            phrase = self.draw_phrase(verb.prepositional.nouns, det.WORN if each else determiners, subject)
             if each:
                 _distribute(phrase, subject)
             clause.prepositional = PrepositionalPhrase(verb.prepositional, phrase, self.new_bit())
@@ -338,37 +251,30 @@ class Sampler:
             clause.negated = clause.negated or "nicht"
             self.tag("negation")
 
-    def _draw_accusative(
-        self, clause: Clause, determiners: Sequence[Determiner], negated: bool
-    ) -> NounPhrase | Coordination:
+    def _draw_accusative(self, clause: Clause, determiners: Sequence[Determiner], negated: bool) -> Nominal:
         verb, flags, subject = clause.verb, clause.verb.flags, clause.subject
         if "instrument" in flags:
-            return self.draw_phrase(verb.accusative, (INSTRUMENT,), adjectives=0)
+            return self.draw_phrase(verb.accusative, (det.INSTRUMENT,), adjectives=0)
         if "each" in flags:
-            determiners = WORN
+            determiners = det.WORN
         elif "many" in flags:
-            determiners = (BARE,) if negated else SEVERAL
+            determiners = (BARE,) if negated else det.SEVERAL
         elif verb.dative:
-            determiners = GIVEN
+            determiners = det.GIVEN
         elif "new" in flags and not negated:
-            determiners = MADE
+            determiners = det.MADE
         phrase = self.draw_phrase(verb.accusative, determiners, subject)
         if "each" in flags:
             _distribute(phrase, subject)
         elif "new" in flags:
             _remove_used(phrase)
         if negated and not phrase.definite:
-            phrase.determiner = NO if phrase.noun.counted else NO_MASS
+            phrase.determiner = det.NO if phrase.noun.counted else det.NO_MASS
             phrase.negation = clause.bit << NEGATION
             clause.negated = "kein"
-        elif (
-            self.may_coordinate
-            and "each" not in flags
-            and not negated
-            and not phrase.plural
-            and phrase.determiner in (THE, A)
-            and self.bernoulli(0.12)
-        ):
+            return phrase
+        joinable = not negated and not phrase.plural and phrase.determiner in (THE, A) and "each" not in flags
+        if self.may_coordinate and joinable and self.bernoulli(0.12):
             second = self.draw_phrase(verb.accusative, (phrase.determiner,), adjectives=0.1)
             if second.noun.head != phrase.noun.head:
                 self.tag("coordination")
@@ -381,24 +287,21 @@ class Sampler:
             clause.place = self.draw_place(resting=True)
         elif self.bernoulli(probability):
             if verb.manner and clause.form != "modal" and not negated and self.bernoulli(0.5):
-                clause.manner = self.choose(verb.manner)
+                clause.manner = fix_words(*self.choose(verb.manner), clause.bit << MANNER)
             elif "noplace" not in verb.flags and not verb.directions:
                 clause.place = self.draw_place()
 
     def _tag_clause(self, clause: Clause) -> None:
         verb = clause.verb
-        if verb.prefix:
-            self.tag("separable")
-        if clause.dative:
-            self.tag("dative")
-        if verb.prepositional:
-            self.tag("prepositional")
-        if "sich" in verb.flags:
-            self.tag("reflexive")
-        if "swap" in verb.flags:
-            self.tag("swap")
-        if clause.form in ("past", "done") and not clause.passive:
-            self.tag("perfect")
+        phenomena = {
+            "separable": verb.prefix,
+            "dative": clause.dative,
+            "prepositional": verb.prepositional,
+            "reflexive": "sich" in verb.flags,
+            "swap": "swap" in verb.flags,
+            "perfect": clause.form in ("past", "done") and not clause.passive,
+        }
+        self.tag(*(tag for tag, present in phenomena.items() if present))
 
 
 def _can_own(owner: Noun, noun: Noun) -> bool:
@@ -415,4 +318,4 @@ def _distribute(phrase: NounPhrase, subject: Nominal) -> None:
 
 def _remove_used(phrase: NounPhrase) -> None:
     """Removes adjectives that something new cannot have, such as old."""
-    phrase.adjectives = tuple(adjective for adjective in phrase.adjectives if not adjective.used)
+    phrase.adjectives = tuple(adjective for adjective in phrase.adjectives if "used" not in adjective.kinds)
