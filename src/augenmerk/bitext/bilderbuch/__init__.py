@@ -62,6 +62,9 @@ def load(pairs: int | None = None, seed: int = 1) -> Bitext:
     return Bitext("bilderbuch", "de", "en", splits)
 
 
+_CONTRACTED = frozenset(CONTRACTIONS.values())
+
+
 def _choose_split(sentence: str) -> str:
     return {0: "val", 1: "test"}.get(zlib.crc32(sentence.encode()) % 16, "train")
 
@@ -74,9 +77,12 @@ def _generate_pair(rng: Callable[[], float]) -> SentencePair:
         part.write_english(english)
     for out in (german, english):
         out.finish("?" if "question" in sampler.tags else ".")
-    if not set(CONTRACTIONS.values()).isdisjoint(german.words):
+    if not _CONTRACTED.isdisjoint(german.words):
         sampler.tag("contraction")
-    links = tuple((i, j) for i, a in enumerate(german.links) for j, b in enumerate(english.links) if a & b)
+    others = list(enumerate(english.links))
+    links = tuple(
+        (i, j) for i, bits in enumerate(german.links) if bits for j, other in others if bits & other
+    )
     return SentencePair(_join_words(german.words), _join_words(english.words), links, tuple(sampler.tags))
 
 

@@ -29,6 +29,10 @@ class SentenceBuilder:
 
     def add(self, text: str, link: int) -> None:
         """Adds the words of a text, if it has any, with the same link; but no comma after a comma."""
+        if text.isalpha():  # one word, as nearly always
+            self.words.append(text)
+            self.links.append(link)
+            return
         for word in text.split():
             if word != "," or self.words[-1] != ",":
                 self.words.append(word)

@@ -128,8 +128,12 @@ class Sampler:
         return possessive
 
     def _draw_adjectives(self, noun: Noun, probability: float) -> tuple[Adjective, ...]:
-        likely = zip(noun.adjectives, (probability, probability / 2), strict=True)
-        return tuple(self.choose(options) for options, p in likely if options and self.bernoulli(p))
+        drawn = []
+        for options in noun.adjectives:
+            if options and self.rng() < probability:
+                drawn.append(self.choose(options))
+            probability /= 2
+        return tuple(drawn)
 
     def draw_subject(self, verb: Verb, determiners: Sequence[Determiner] = SUBJECTS) -> Nominal:
         """Draws a subject for the verb: a noun, sometimes a child's name or two coordinated nouns."""
