@@ -5,10 +5,10 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.table import Table
+from typer import Option
 
 from augenmerk.cli.options import Device, Json
-from augenmerk.cli.terminal import err, out, print_json
+from augenmerk.cli.terminal import err, make_table, out, print_json
 from augenmerk.cli.train import TrainingDisplay
 
 app = typer.Typer()
@@ -16,7 +16,7 @@ app = typer.Typer()
 
 @app.command(epilog="Example:  augenmerk demo")
 def demo(
-    out: Annotated[Path, typer.Option(help="Folder for the runs.")] = Path("runs/demo"),
+    out: Annotated[Path, Option(help="Folder for the runs.")] = Path("runs/demo"),
     device: Device = "auto",
     json: Json = False,
 ) -> None:
@@ -38,38 +38,36 @@ def demo(
     if json:
         print_json({"rows": rows, "translations": {"source": sources, **translations}})
         return
-    _print_rows(rows)
-    _print_translations(sources, translations)
-    _print_next_steps(out, rows)
+    _print_result(out, rows, sources, translations)
 
 
-def _print_rows(rows: Sequence[Mapping[str, Any]]) -> None:
-    table = Table(box=None, pad_edge=False)
-    for heading in ("attention", "loss", "perplexity", "BLEU greedy", "BLEU beam 5", "alignment error"):
-        table.add_column(heading, justify="left" if heading == "attention" else "right")
-    for row in rows:
-        error = row["alignment_error"]
-        table.add_row(
+def _print_result(
+    folder: Path,
+    rows: Sequence[Mapping[str, Any]],
+    sources: Sequence[str],
+    translations: Mapping[str, Sequence[str]],
+) -> None:
+    figures = {
+        "loss": ("loss", ".3f"),
+        "perplexity": ("perplexity", ".2f"),
+        "BLEU greedy": ("bleu_greedy", ".1f"),
+        "BLEU beam 5": ("bleu_beam_5", ".1f"),
+        "alignment error": ("alignment_error", ".3f"),
+    }
+    cells = (
+        [
             row["attention"],
-            f"{row['loss']:.3f}",
-            f"{row['perplexity']:.2f}",
-            f"{row['bleu_greedy']:.1f}",
-            f"{row['bleu_beam_5']:.1f}",
-            "-" if error is None else f"{error:.3f}",
-        )
+            *("-" if row[key] is None else format(row[key], spec) for key, spec in figures.values()),
+        ]
+        for row in rows
+    )
     out().print()
-    out().print(table)
-    out().print(f"[dim]on 1,000 test sentences; {rows[0]['bleu_signature']}[/]", soft_wrap=True)
-
-
-def _print_translations(sources: Sequence[str], translations: Mapping[str, Sequence[str]]) -> None:
-    for number, source in enumerate(sources):
+    out().print(make_table(("attention", *figures), cells))
+    out().print(f"[dim]on 1,000 test sentences; {rows[0]['bleu_signature']}[/]")
+    for source, *texts in zip(sources, *translations.values(), strict=True):
         out().print(f"\n[bold]{source}[/]")
-        for attention, texts in translations.items():
-            out().print(f"  {attention:>10}  {texts[number]}")
-
-
-def _print_next_steps(folder: Path, rows: Sequence[Mapping[str, Any]]) -> None:
+        for attention, text in zip(translations, texts, strict=True):
+            out().print(f"  {attention:>10}  {text}")
     best = rows[-1]["run"]
     out().print(
         f"\nThe runs are in {folder}. Next:\n"
@@ -78,6 +76,5 @@ def _print_next_steps(folder: Path, rows: Sequence[Mapping[str, Any]]) -> None:
         f"  augenmerk patterns {best} --split test --kind inversion --top 12 --out patterns\n"
         f"  augenmerk evaluate {best} --split test --baseline {rows[1]['run']}\n"
         f"  augenmerk train quick --data bilderbuch --attention additive",
-        soft_wrap=True,
         markup=False,
     )
