@@ -23,10 +23,7 @@ def train(
     ] = "auto",
     data: Data = None,
     steps: Annotated[int, Option(help="Number of batches to time.", min=1)] = 5,
-    bucketed: Annotated[
-        bool,
-        Option("--bucketed", help="Make batches of sentences of similar length, not in the data's order."),
-    ] = False,
+    bucketed: Annotated[bool, Option("--bucketed", help="Batch sentences of similar length.")] = False,
     device: Device = "auto",
     json: Json = False,
 ) -> None:
@@ -62,10 +59,8 @@ def train(
 
 @app.command(epilog="Example:  augenmerk bench decode --model runs/mine --beam 1 --beam 5")
 def decode(
-    model: Annotated[
-        Path | None, Option(help="Run directory. Default: random weights of quick's sizes.")
-    ] = None,
-    beam: Annotated[list[int] | None, Option(help="Repeatable. Default: 1, 5, 10, 20 and 50.")] = None,
+    model: Annotated[Path | None, Option(help="Run directory. Default: random weights, like quick.")] = None,
+    beam: Annotated[list[int] | None, Option(help="Beam width; repeatable. Default: 1 5 10 20 50.")] = None,
     sentences: Annotated[int, Option(help="Number of sentences to translate.", min=1)] = 1000,
     device: Device = "auto",
     json: Json = False,

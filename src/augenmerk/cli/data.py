@@ -18,6 +18,7 @@ app = typer.Typer(help="Sentence pairs: list, show, fetch, export.", no_args_is_
 
 Name = Annotated[str, Argument(help="bilderbuch, multi30k, or the folder or file of your own pairs.")]
 Seed = Annotated[int, Option(help="bilderbuch: the seed of its sentences.", min=0)]
+Format = Literal["text", "tsv", "jsonl"]
 Folder = Annotated[Path | None, Option(help="multi30k: the folder of its files, if it is not found.")]
 
 
@@ -113,9 +114,7 @@ def export(
     split: Annotated[list[str] | None, Option(help="Only this split; repeatable.")] = None,
     pairs: Annotated[int | None, Option(help="bilderbuch: how many training pairs.", min=1)] = None,
     seed: Seed = 1,
-    format: Annotated[  # noqa: A002 (the flag is called --format)
-        Literal["text", "tsv", "jsonl"], Option(help="Parallel text, TSV or JSON lines.")
-    ] = "text",
+    format: Annotated[Format, Option(help="Parallel text, TSV or JSON lines.")] = "text",  # noqa: A002
     align: Annotated[bool, Option("--align", help="Also write gold links as SPLIT.align (0-0 1-2).")] = False,
     tokenized: Annotated[bool, Option("--tokenized", help="Words as the links count them.")] = False,
     overwrite: Annotated[bool, Option("--overwrite", help="Replace files that are there.")] = False,

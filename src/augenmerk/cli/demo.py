@@ -26,7 +26,7 @@ def demo(
     from augenmerk.translate import load
 
     err().print(
-        "A picture book of 20,000 sentence pairs, three small translators that differ in one thing: "
+        "A picture book of 20,000 sentence pairs, three small translators that differ in one thing:\n"
         "what they attend to."
     )
     rows = run_demo(out, choose_device(device), lambda step: err().print(f"[dim]{step}[/]"), TrainingDisplay)
@@ -37,8 +37,8 @@ def demo(
     }
     if json:
         print_json({"rows": rows, "translations": {"source": sources, **translations}})
-        return
-    _print_result(out, rows, sources, translations)
+    else:
+        _print_result(out, rows, sources, translations)
 
 
 def _print_result(
@@ -47,22 +47,15 @@ def _print_result(
     sources: Sequence[str],
     translations: Mapping[str, Sequence[str]],
 ) -> None:
-    figures = {
-        "loss": ("loss", ".3f"),
-        "perplexity": ("perplexity", ".2f"),
-        "BLEU greedy": ("bleu_greedy", ".1f"),
-        "BLEU beam 5": ("bleu_beam_5", ".1f"),
-        "alignment error": ("alignment_error", ".3f"),
-    }
-    cells = (
-        [
-            row["attention"],
-            *("-" if row[key] is None else format(row[key], spec) for key, spec in figures.values()),
-        ]
-        for row in rows
-    )
+    figures = {"loss": ".3f", "perplexity": ".2f", "bleu_greedy": ".1f", "bleu_beam_5": ".1f"}
+    figures["alignment_error"] = ".3f"
+    headings = (name.replace("_", " ").replace("bleu", "BLEU") for name in figures)
+    lines = []
+    for row in rows:
+        values = ("-" if row[name] is None else format(row[name], spec) for name, spec in figures.items())
+        lines.append([row["attention"], *values])
     out().print()
-    out().print(make_table(("attention", *figures), cells))
+    out().print(make_table(("attention", *headings), lines))
     out().print(f"[dim]on 1,000 test sentences; {rows[0]['bleu_signature']}[/]")
     for source, *texts in zip(sources, *translations.values(), strict=True):
         out().print(f"\n[bold]{source}[/]")

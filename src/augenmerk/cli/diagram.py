@@ -10,16 +10,7 @@ import typer
 from rich.markup import escape
 from typer import Argument, Option
 
-from augenmerk.cli.options import (
-    Beam,
-    Device,
-    Json,
-    Mechanisms,
-    Models,
-    check_index,
-    load_mechanisms,
-    write_pictures,
-)
+from augenmerk.cli import options
 from augenmerk.cli.terminal import out, print_json, print_written
 from augenmerk.errors import AugenmerkError
 
@@ -75,20 +66,20 @@ def diagram(
     text: Annotated[
         str | None, Argument(help="Sentence to draw; or give --split.", show_default=False)
     ] = None,
-    model: Models = None,
+    model: options.Models = None,
     split: Annotated[str | None, Option(help="Split of the run's data to take sentences from.")] = None,
     index: Annotated[int | None, Option(help="Index of the sentence in the split, counted from 0.")] = None,
     count: Annotated[int | None, Option(help="Number of sentences to choose from it at random.")] = None,
     seed: Annotated[int, Option(help="Random seed for --count.")] = 1,
-    beam: Beam = None,
-    out: Annotated[Path | None, Option(help="Picture or, with --count, folder to write.")] = None,
+    beam: options.Beam = None,
+    out: Annotated[Path | None, Option(help="Picture or, with --count, folder. Default: terminal.")] = None,
     format: Annotated[str, Option(help="With --count: png, svg or pdf.")] = "png",  # noqa: A002
     view: Annotated[str, Option(help="heat for a heat map, lines for lines between the words.")] = "heat",
     theme: Annotated[str, Option(help="Colours: dark, or light for print.")] = "dark",
     subwords: Annotated[bool, Option("--subwords", help="Draw subwords instead of words.")] = False,
-    attention: Mechanisms = None,
-    device: Device = "auto",
-    json: Json = False,
+    attention: options.Mechanisms = None,
+    device: options.Device = "auto",
+    json: options.Json = False,
 ) -> None:
     """Draw the attention of models: in the terminal, as a picture, or as a page of pictures."""
     from augenmerk.checkpoint import SHIPPED
@@ -98,7 +89,7 @@ def diagram(
     from augenmerk.storage import atomic_write, make_folder
     from augenmerk.translate import load
 
-    load_mechanisms(attention)
+    options.load_mechanisms(attention)
     _check_choice(text, split, index, count)
     _check_drawing(view, format, out, many=count is not None)
     colours = get_theme(theme)
@@ -114,7 +105,7 @@ def diagram(
     if out is not None and count is not None:
         make_folder(out)
         names = [f"{split}-{drawn.sentence.index}.{format}" for drawn in diagrams]
-        pictures = write_pictures(out, names, (drawn.draw(view, colours) for drawn in diagrams))
+        pictures = options.write_pictures(out, names, (drawn.draw(view, colours) for drawn in diagrams))
         files = [out / picture for picture in pictures]
         cards = [
             _make_card(drawn, heading=f"{number} · {split} {drawn.sentence.index}", file=picture, view=view)
@@ -186,7 +177,7 @@ def _choose_sentences(
 
     pairs = list(open_data(data)[split])
     if index is not None:
-        check_index(split, index, pairs)
+        options.check_index(split, index, pairs)
         indices = [index]
     else:
         assert count is not None

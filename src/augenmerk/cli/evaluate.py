@@ -18,8 +18,9 @@ from augenmerk.errors import AugenmerkError
 if TYPE_CHECKING:
     import torch
 
-    from augenmerk.agreement import Agreement
+    from augenmerk.bitext import Bitext
     from augenmerk.checkpoint import RunDirectory
+    from augenmerk.translate import Translator
 
 Row = Mapping[str, Any]
 
@@ -50,10 +51,12 @@ def evaluate(
         Path | None,
         Argument(help="Run directory. Default: the model that ships, copied to runs.", show_default=False),
     ] = None,
-    split: Annotated[list[str] | None, Option(help="Default: the validation split; repeatable.")] = None,
-    beam: Annotated[list[int] | None, Option(help="Default: the run's own setting; repeatable.")] = None,
+    split: Annotated[
+        list[str] | None, Option(help="Split of the data; repeatable. Default: validation.")
+    ] = None,
+    beam: Annotated[list[int] | None, Option(help="Beam width; repeatable. Default: the run's own.")] = None,
     data: Annotated[str | None, Option(help="Where the data of all runs is now, if it was moved.")] = None,
-    ensemble: Annotated[list[Path] | None, Option(help="Another run of an ensemble; repeatable.")] = None,
+    ensemble: Annotated[list[Path] | None, Option(help="Another run to translate with; repeatable.")] = None,
     mbr: Mbr = False,
     baseline: Annotated[Path | None, Option(help="Run to compare with, with tests of significance.")] = None,
     ter: Annotated[bool, Option("--ter", help="Also compute the translation edit rate.")] = False,
@@ -74,6 +77,8 @@ def evaluate(
     json: Json = False,
 ) -> None:
     """Measure a trained run: BLEU, chrF, loss and perplexity."""
+    from augenmerk.agreement import Agreement
+    from augenmerk.bitext import open_data
     from augenmerk.checkpoint import RunDirectory
     from augenmerk.device import choose_device
     from augenmerk.evaluate import evaluate_run
@@ -95,8 +100,11 @@ def evaluate(
     measure = evaluate_run if baseline is None else partial(compare_runs, baseline=_open_run(baseline, data))
     agreement = None
     if alignment:
-        reverse = None if reverse_run is None else _open_run(reverse_run, data)
-        agreement = _make_agreement(directory, gold, reverse, threshold, chosen_device)
+        bitext = open_data(directory.config.data)
+        reverse = None
+        if reverse_run is not None:
+            reverse = _load_reverse(_open_run(reverse_run, data), bitext, chosen_device)
+        agreement = Agreement(bitext, gold, reverse, threshold)
     with show_progress(MofNCompleteColumn()) as on_progress:
         rows = measure(
             run=directory,
@@ -133,9 +141,8 @@ def _open_run(path: Path, data: str | None) -> "RunDirectory":
     except AugenmerkError as error:
         if data is not None:
             raise
-        raise AugenmerkError(
-            f"{error} If the data of {path} was moved, say where it is now: --data PLACE."
-        ) from None
+        where = f"If the data of {path} was moved, say where it is now: --data PLACE."
+        raise AugenmerkError(f"{error} {where}") from None
     return run
 
 
@@ -153,31 +160,18 @@ def _copy_shipped(splits: Sequence[str], data: str | None) -> "RunDirectory":
     return _open_run(copy_shipped(Path("runs")).path, data)
 
 
-def _make_agreement(
-    run: "RunDirectory",
-    gold: Path | None,
-    reverse: "RunDirectory | None",
-    threshold: float | None,
-    device: "torch.device",
-) -> "Agreement":
-    """Returns what measures the alignment of `run`.
-
-    Raises AugenmerkError if `reverse` does not translate in the other direction.
-    """
-    from augenmerk.agreement import Agreement
+def _load_reverse(run: "RunDirectory", bitext: "Bitext", device: "torch.device") -> "Translator":
+    """Loads a run; raises AugenmerkError if it does not translate in the other direction than `bitext`."""
     from augenmerk.bitext import open_data
     from augenmerk.translate import load
 
-    bitext = open_data(run.config.data)
-    if reverse is None:
-        return Agreement(bitext, gold, threshold=threshold)
-    other = open_data(reverse.config.data)
+    other = open_data(run.config.data)
     if (other.source_language, other.target_language) != (bitext.target_language, bitext.source_language):
         raise AugenmerkError(
-            f"{reverse.path} translates from {other.source_language} to {other.target_language}; "
+            f"{run.path} translates from {other.source_language} to {other.target_language}; "
             f"--reverse-run takes a run from {bitext.target_language} to {bitext.source_language}."
         )
-    return Agreement(bitext, gold, load(reverse.path, device), threshold)
+    return load(run.path, device)
 
 
 def _print_rows(run: "RunDirectory", rows: Sequence[Row]) -> None:

@@ -9,18 +9,7 @@ import typer
 from rich.markup import escape
 from typer import Option
 
-from augenmerk.cli.options import (
-    Beam,
-    Device,
-    Json,
-    Mechanisms,
-    Reference,
-    Run,
-    Split,
-    load_mechanisms,
-    translate_split,
-    write_pictures,
-)
+from augenmerk.cli import options
 from augenmerk.cli.terminal import err, make_table, out, print_json, print_written
 from augenmerk.errors import AugenmerkError
 
@@ -38,29 +27,29 @@ app = typer.Typer()
     "augenmerk faithfulness runs/mine --split test --index 3 --out faithful"
 )
 def faithfulness(
-    run: Run = None,
-    split: Split = None,
+    run: options.Run = None,
+    split: options.Split = None,
     index: Annotated[list[int] | None, Option(help="Show this sentence, counted from 0; repeatable.")] = None,
     top: Annotated[int, Option(help="Without --index: how many to show, the largest mean drop first.")] = 3,
     out: Annotated[Path | None, Option(help="Folder for pictures and a page.")] = None,
-    beam: Beam = None,
-    reference: Reference = False,
-    attention: Mechanisms = None,
-    device: Device = "auto",
-    json: Json = False,
+    beam: options.Beam = None,
+    reference: options.Reference = False,
+    attention: options.Mechanisms = None,
+    device: options.Device = "auto",
+    json: options.Json = False,
 ) -> None:
     """Replace the attention at each word and measure how much its log-probability drops."""
     from augenmerk.checkpoint import SHIPPED
     from augenmerk.faithfulness import measure_faithfulness, summarise
     from augenmerk.storage import make_folder
 
-    load_mechanisms(attention)
+    options.load_mechanisms(attention)
     if top < 0:
         raise AugenmerkError(f"--top {top} is impossible: it must be 0 or more.")
     if out is not None:
         make_folder(out)
     path, indices = run or SHIPPED, index or []
-    read = translate_split(path, split, beam=beam, reference=reference, device=device, indices=indices)
+    read = options.translate_split(path, split, beam, reference, device, indices)
     with err().status("measuring"):
         measured = measure_faithfulness(read.translator, read.translations)
     by_drop = sorted(range(len(measured)), key=lambda i: -measured[i].mean_drop)
@@ -104,7 +93,7 @@ def _write_page(
     split, uniform, permuted = summary["split"], summary["uniform"], summary["permuted"]
     maps = [_make_map(one) for one in chosen.values()]
     figures = (draw_heat_map([attention], DARK) for attention in maps)
-    files = write_pictures(folder, [f"{split}-{index}.svg" for index in chosen], figures)
+    files = options.write_pictures(folder, [f"{split}-{index}.svg" for index in chosen], figures)
     cards = [
         Card(
             heading=f"{number} · {split} {index}",
@@ -152,13 +141,10 @@ def _print_summary(summary: Mapping[str, Any]) -> None:
 def _print_words(index: int, one: "Faithfulness") -> None:
     """Prints a line for each word: the source word with the most attention, and the drops."""
     translation = one.translation
+    columns = (one.word_log_probabilities, *one.drops.values())
     rows = []
-    for word, weights, *figures in zip(
-        translation.target_words,
-        translation.attention,
-        one.word_log_probabilities,
-        *one.drops.values(),
-        strict=True,
+    for word, weights, figures in zip(
+        translation.target_words, translation.attention, zip(*columns, strict=True), strict=True
     ):
         looks_at = translation.source_words[int(weights.argmax())]
         shown = (f"{_round(figure):.2f}" for figure in (float(weights.max()), *figures))

@@ -73,13 +73,7 @@ class TranslatedSplit(NamedTuple):
 
 
 def translate_split(
-    run: Path,
-    split: str | None,
-    *,
-    beam: int | None,
-    reference: bool,
-    device: str,
-    indices: Iterable[int] = (),
+    run: Path, split: str | None, beam: int | None, reference: bool, device: str, indices: Iterable[int] = ()
 ) -> TranslatedSplit:
     """Translates a split of the run's data or, with `reference`, feeds its references to the model.
 

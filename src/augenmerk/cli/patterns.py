@@ -9,18 +9,7 @@ import typer
 from rich.markup import escape
 from typer import Option
 
-from augenmerk.cli.options import (
-    Beam,
-    Device,
-    Json,
-    Mechanisms,
-    Reference,
-    Run,
-    Split,
-    load_mechanisms,
-    translate_split,
-    write_pictures,
-)
+from augenmerk.cli import options
 from augenmerk.cli.terminal import err, make_table, out, print_json, print_written
 from augenmerk.errors import AugenmerkError
 
@@ -37,23 +26,23 @@ app = typer.Typer()
     "augenmerk patterns runs/mine --split test --kind inversion --top 12 --out patterns"
 )
 def patterns(
-    run: Run = None,
-    split: Split = None,
+    run: options.Run = None,
+    split: options.Split = None,
     kind: Annotated[str | None, Option(help="Show only this kind. Default: all kinds.")] = None,
     top: Annotated[int, Option(help="How many sentences to show, the clearest examples first.")] = 12,
     out: Annotated[Path | None, Option(help="Folder for pictures, a page and JSON files.")] = None,
-    beam: Beam = None,
-    reference: Reference = False,
-    attention: Mechanisms = None,
-    device: Device = "auto",
-    json: Json = False,
+    beam: options.Beam = None,
+    reference: options.Reference = False,
+    attention: options.Mechanisms = None,
+    device: options.Device = "auto",
+    json: options.Json = False,
 ) -> None:
     """Search a split for patterns of attention: monotone, inversion, spread, stuck or shifted."""
     from augenmerk.checkpoint import SHIPPED
     from augenmerk.patterns import KINDS, find_patterns, select_strongest, summarise_patterns
     from augenmerk.storage import make_folder
 
-    load_mechanisms(attention)
+    options.load_mechanisms(attention)
     if kind is not None and kind not in KINDS:
         raise AugenmerkError(f"There is no kind '{kind}'; the kinds are {', '.join(KINDS)}.")
     if top < 1:
@@ -61,7 +50,7 @@ def patterns(
     if out is not None:
         make_folder(out)
     path = run or SHIPPED
-    read = translate_split(path, split, beam=beam, reference=reference, device=device)
+    read = options.translate_split(path, split, beam, reference, device)
     matches = find_patterns(read.pairs, read.translations, read.source_language)
     summary = {**read.described, **summarise_patterns(read.pairs, matches, of_references=reference)}
     chosen = select_strongest(matches, kind, top)
@@ -98,7 +87,7 @@ def _write_page(
         return draw_heat_map([AttentionMap.from_translation(match.translation, reference=reference)], DARK)
 
     names = [f"{match.pattern.kind}-{match.index}.svg" for match in chosen]
-    files = write_pictures(folder, names, map(draw, chosen))
+    files = options.write_pictures(folder, names, map(draw, chosen))
     intro = _make_intro(summary, kind=kind, count=len(chosen))
     page = render_patterns_page(title, intro, chosen, matches, summary, files)
     atomic_write(folder / "index.html", [page.encode()])

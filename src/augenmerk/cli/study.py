@@ -4,6 +4,7 @@ import shlex
 import sys
 import time
 from collections.abc import Sequence
+from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -93,7 +94,7 @@ def _print_result(result: "StudyResult") -> None:
     for variant in result.variants:
         finished = sum(run.state == "finished" for run in variant.runs)
         summaries = {each.measure: each for each in variant.summaries if result.asked_first(each)}
-        cells = [_format_summary(summaries.get(measure)) for measure in measures]
+        cells = [_format_summary(summaries[name]) if name in summaries else "-" for name in measures]
         rows.append([escape(variant.name), f"{finished}/{len(variant.runs)}", *cells])
     headings = (MEASURES[measure].heading.replace(" ", "\n") for measure in measures)
     table = make_table(("variant", "runs", *headings), rows, gap=1)
@@ -109,11 +110,9 @@ def _print_result(result: "StudyResult") -> None:
         out().print(f"[dim]{escape(remark)}[/]")
 
 
-def _format_summary(summary: "Summary | None") -> str:
+def _format_summary(summary: "Summary") -> str:
     from augenmerk.study.result import MEASURES
 
-    if summary is None:
-        return "-"
     digits = MEASURES[summary.measure].digits
     deviation = "" if summary.variance is None else f" ± {summary.variance**0.5:.{digits}f}"
     return f"{summary.mean:.{digits}f}{deviation}"
@@ -157,20 +156,19 @@ class StudyDisplay:
             err().print(f"{escape(name)}: {status.state}{loss if status.state == 'finished' else ''}")
 
     def _make_table(self, statuses: "Sequence[RunStatus]") -> Table:
-        rows: list[list[RenderableType]] = []
+        rows = []
         for status in statuses:
             running = status.state == "running"
-            rows.append(
-                [
-                    escape(status.planned.name),
-                    status.phase if running else status.state,
-                    ProgressBar(completed=100 * status.progress, width=20) if running else "",
-                    f"{status.epoch}/{status.planned.config.train.epochs}" if status.epoch else "",
-                    f"{status.loss:.3f}" if status.loss is not None else "",
-                    f"{status.bleu:.1f}" if status.bleu is not None else "",
-                    _format_seconds(status.seconds_left) if running else "",
-                ]
-            )
+            row: list[RenderableType] = [
+                escape(status.planned.name),
+                status.phase if running else status.state,
+                ProgressBar(completed=100 * status.progress, width=20) if running else "",
+                f"{status.epoch}/{status.planned.config.train.epochs}" if status.epoch else "",
+                f"{status.loss:.3f}" if status.loss is not None else "",
+                f"{status.bleu:.1f}" if status.bleu is not None else "",
+                _format_seconds(status.seconds_left) if running and status.seconds_left is not None else "",
+            ]
+            rows.append(row)
         table = make_table(("run", "", "", "epoch", "loss", "BLEU", "left"), rows, left=3)
         table.caption = self._summarise(statuses)
         return table
@@ -191,8 +189,5 @@ class StudyDisplay:
         return text
 
 
-def _format_seconds(seconds: float | None) -> str:
-    if seconds is None:
-        return ""
-    hours, rest = divmod(round(seconds), 3600)
-    return f"{hours}:{rest // 60:02}:{rest % 60:02}" if hours else f"{rest // 60}:{rest % 60:02}"
+def _format_seconds(seconds: float) -> str:
+    return str(timedelta(seconds=round(seconds)))

@@ -17,8 +17,8 @@ from rich.text import Text
 if TYPE_CHECKING:
     from augenmerk.bitext import SentencePair
 
-_LINK = "■"
-_NO_LINK = "·"
+LINK = "■"
+NO_LINK = "·"
 
 
 @cache
@@ -82,28 +82,22 @@ def draw_links(pair: "SentencePair", width: int) -> Text:
 
     source, target = split_words(pair.source), split_words(pair.target)
     links = frozenset(pair.alignment or ())
-    margin = max((len(word) for word in target), default=0)
+    margin = max(map(len, target), default=0)
+    text = Text()
     if margin + sum(len(word) + 2 for word in source) > width:
-        return _list_links(source, target, links)
-    text = Text(" " * margin)
-    for word in source:
-        text.append(f"  {word}", style="bold")
+        margin = max(map(len, source), default=0)
+        for i, word in enumerate(source):
+            words = " ".join(target[j] for j in range(len(target)) if (i, j) in links)
+            text.append(f"{word:>{margin}}", style="bold")
+            text.append(f"  {words or NO_LINK}\n", style="yellow" if words else "dim")
+        text.rstrip()
+        return text
+    text.append(" " * margin + "".join(f"  {word}" for word in source), style="bold")
     for j, target_word in enumerate(target):
         text.append(f"\n{target_word:>{margin}}", style="bold")
         for i, source_word in enumerate(source):
             linked = (i, j) in links
             # A cell of even width has no middle: the mark is put just left of it.
-            cell = (_LINK if linked else _NO_LINK).center(len(source_word) + (len(source_word) + 1) % 2)
+            cell = (LINK if linked else NO_LINK).center(len(source_word) + (len(source_word) + 1) % 2)
             text.append(f"  {cell[: len(source_word)]}", style="yellow" if linked else "dim")
-    return text
-
-
-def _list_links(source: list[str], target: list[str], links: frozenset[tuple[int, int]]) -> Text:
-    margin = max((len(word) for word in source), default=0)
-    text = Text()
-    for i, word in enumerate(source):
-        linked = [target[j] for j in range(len(target)) if (i, j) in links]
-        text.append("\n" if i else "")
-        text.append(f"{word:>{margin}}", style="bold")
-        text.append(f"  {' '.join(linked) or _NO_LINK}", style="yellow" if linked else "dim")
     return text

@@ -73,9 +73,7 @@ def train(
     writer = _import_tensorboard_writer() if tensorboard else None
     run = _open_unfinished(preset, overrides, out) if resume else _start(preset, overrides, out)
     config = run.config
-    err().print(
-        f"{run.path}: {config.model.attention} on {config.data.bitext}, {chosen_device}", soft_wrap=True
-    )
+    err().print(f"{run.path}: {config.model.attention} on {config.data.bitext}, {chosen_device}")
     try:
         with TrainingDisplay(config, writer and writer(str(run.path / "tensorboard"))) as display:
             result = train_run(run, chosen_device, display)
@@ -147,18 +145,13 @@ class TrainingDisplay:
     """Shows a progress bar over all epochs on a terminal, and prints a line after each epoch everywhere."""
 
     def __init__(self, config: "RunConfig", writer: Any = None) -> None:
-        self._epochs = config.train.epochs
         self._writer = writer
-        columns = (
-            TextColumn("epoch {task.fields[epoch]:>3}/" + str(self._epochs)),
-            BarColumn(),
-            TextColumn("loss {task.fields[loss]:.3f}  {task.fields[speed]:,.0f} tokens/s"),
-            TimeElapsedColumn(),
-            TextColumn("left"),
-            TimeRemainingColumn(),
-        )
-        self._bar = Progress(*columns, console=err(), transient=True)
-        self._task = self._bar.add_task("", total=self._epochs, epoch=1, loss=float("nan"), speed=0.0)
+        epochs = config.train.epochs
+        epoch = TextColumn("epoch {task.fields[epoch]:>3}/" + str(epochs))
+        speed = TextColumn("loss {task.fields[loss]:.3f}  {task.fields[speed]:,.0f} tokens/s")
+        times = TimeElapsedColumn(), TextColumn("left"), TimeRemainingColumn()
+        self._bar = Progress(epoch, BarColumn(), speed, *times, console=err(), transient=True)
+        self._task = self._bar.add_task("", total=epochs, epoch=1, loss=float("nan"), speed=0.0)
 
     def __enter__(self) -> "TrainingDisplay":
         self._bar.start()

@@ -126,15 +126,8 @@ class Canvas:
 
     def draw_image(self, weights: ArrayLike, left: float, top: float, width: float, height: float) -> None:
         """Draws weights in the theme's colour map, as one image."""
-        self.axes.imshow(
-            weights,
-            cmap=self.theme.heat,
-            vmin=0,
-            vmax=1,
-            extent=(left, left + width, top + height, top),
-            aspect="auto",
-            interpolation="nearest",
-        )
+        image = self.axes.imshow(weights, cmap=self.theme.heat, vmin=0, vmax=1, aspect="auto")
+        image.set(extent=(left, left + width, top + height, top), interpolation="nearest")
 
 
 def choose_fonts(texts: Iterable[str]) -> tuple[list[str], dict[int, str | None]]:
