@@ -37,8 +37,13 @@ class TextMeasurer:
         from matplotlib.backends.backend_agg import FigureCanvasAgg
         from matplotlib.figure import Figure
 
-        texts = [text for one in maps for text in _list_texts(one)]
-        self.families, self._replacements = choose_fonts([*texts, END_SIGN, NO_GLYPH])
+        texts = [END_SIGN, NO_GLYPH]
+        for one in maps:
+            texts += map(shorten_word, (*one.source_words, *one.target_words))
+            texts += map(
+                clean_text, (one.title or "", one.reference or "", one.note or "", *one.extra_columns)
+            )
+        self.families, self._replacements = choose_fonts(texts)
         canvas: Any = FigureCanvasAgg(Figure(dpi=DOTS_PER_INCH))
         self._renderer = canvas.get_renderer()
         self._widths: dict[tuple[str, float, str], float] = {}
@@ -88,11 +93,6 @@ class TextMeasurer:
                 used = used + width if lines[-1] else width
                 lines[-1] += part
         return lines
-
-
-def _list_texts(one: AttentionMap) -> Iterable[str]:
-    yield from map(shorten_word, (*one.source_words, *one.target_words))
-    yield from map(clean_text, (one.title or "", one.reference or "", one.note or "", *one.extra_columns))
 
 
 class Canvas:

@@ -101,7 +101,7 @@ def _check_maps(maps: Sequence[AttentionMap]) -> None:
 
 def _draw_rows(rows: Sequence[Sequence[_Panel]], theme: Theme, text: TextMeasurer, *, scale: bool) -> Figure:
     width = max(sum(panel.width for panel in row) + GAP * (len(row) - 1) for row in rows)
-    footer = _Footer([panel.one for row in rows for panel in row], width, text, scale=scale)
+    footer = _Footer([panel.one for row in rows for panel in row], width, text, scale)
     parts = [tuple(map(max, zip(*(panel.heights for panel in row), strict=True))) for row in rows]
     height = 2 * MARGIN + sum(map(sum, parts)) + GAP * (len(rows) - 1) + footer.height
     canvas = Canvas(width + 2 * MARGIN, height, theme, text.families)
@@ -167,10 +167,9 @@ class _HeatPanel(_Panel):
         super().__init__(one, text, max(width, MIN_MAP_WIDTH), head, body)
 
     def draw_map(self, canvas: Canvas, x: float, top: float) -> None:
-        left = x + self.left
-        self._draw_labels(canvas, left, top)
-        self._draw_cells(canvas, left, top)
-        self._draw_extra_columns(canvas, left + self.cell * len(self.columns), top)
+        self._draw_labels(canvas, x + self.left, top)
+        self._draw_cells(canvas, x + self.left, top)
+        self._draw_extra_columns(canvas, x + self.left + self.cell * len(self.columns), top)
 
     def _draw_labels(self, canvas: Canvas, left: float, top: float) -> None:
         size = self.column_size
@@ -203,11 +202,10 @@ class _HeatPanel(_Panel):
             return
         colours = get_heat_colours(canvas.theme, 256)
         for row, column in zip(*(weights >= MIN_SHOWN_WEIGHT).nonzero(), strict=True):
-            weight = float(weights[row, column])
             x, y = left + (column + 0.5) * cell, top + (row + 0.5) * cell
-            ink = choose_ink(colours[quantise(weight, 256)])
-            size = cell * 72 * 0.27
-            canvas.draw_text(x, y, format_weight(weight), size, ink, ha="center", va="center_baseline")
+            weight = float(weights[row, column])
+            look = cell * 72 * 0.27, choose_ink(colours[quantise(weight, 256)])
+            canvas.draw_text(x, y, format_weight(weight), *look, ha="center", va="center_baseline")
 
     def _draw_extra_columns(self, canvas: Canvas, left: float, top: float) -> None:
         size, muted = min(self.row_size, TEXT_SIZE), canvas.theme.muted
@@ -285,9 +283,7 @@ class _LinePanel(_Panel):
 class _Footer:
     """What is below all maps: the reference, if all have the same, the colour scale, and remarks."""
 
-    def __init__(
-        self, maps: Sequence[AttentionMap], width: float, text: TextMeasurer, *, scale: bool
-    ) -> None:
+    def __init__(self, maps: Sequence[AttentionMap], width: float, text: TextMeasurer, scale: bool) -> None:
         self.scale = scale
         shared = maps[0].reference if len({one.reference for one in maps}) == 1 else None
         self.reference = text.wrap(shared, TEXT_SIZE, width - REFERENCE_INDENT)
