@@ -23,31 +23,19 @@ SENTENCES = (
     "Den roten Ball wirft der Junge.",
     "Das Mädchen macht das Fenster auf, weil es müde ist.",
 )
-"""In the manner of the book, and each with something that moves on the way to English."""
+"""Sentences like those of the data, each with a word that moves on the way to English."""
 
 
 def demo_config(attention: AttentionName) -> RunConfig:
-    """Small enough for a minute on two CPU cores, large enough to show the difference."""
+    """Returns settings for a run of a minute on two CPU cores that still shows the difference."""
+    sizes = {"embedding": 64, "hidden": 128, "key": 64, "embedding_dropout": 0.1}
+    steps = {"epochs": 3, "batch_size": 64, "lr": 0.005, "schedule": "cosine", "warmup": 100, "clip": 1.0}
     return RunConfig.model_validate(
         {
             "data": {"bitext": "bilderbuch"},
             "text": {"unit": "word", "joint": False},
-            "model": {
-                "attention": attention,
-                "embedding": 64,
-                "hidden": 128,
-                "key": 64,
-                "embedding_dropout": 0.1,
-            },
-            "train": {
-                "epochs": 3,
-                "batch_size": 64,
-                "lr": 0.005,
-                "schedule": "cosine",
-                "warmup": 100,
-                "clip": 1.0,
-                "bleu": False,
-            },
+            "model": {"attention": attention, **sizes},
+            "train": {**steps, "bleu": False},
         }
     )
 
@@ -58,7 +46,7 @@ def run_demo(
     announce: Callable[[str], None],
     reporter: Callable[[RunConfig], AbstractContextManager[Reporter]],
 ) -> list[dict[str, Any]]:
-    """Trains what is not there yet under `place`; a row of figures for each mechanism, on the test split."""
+    """Trains the runs that `place` does not have yet, and returns a row of test scores for each mechanism."""
     rows = []
     for attention in MECHANISMS:
         config = demo_config(attention)
@@ -69,17 +57,14 @@ def run_demo(
                 train(run, device, shown)
         announce(f"evaluating '{attention}'")
         greedy, beam = evaluate_run(Evaluator(run, device), ["test"], [1, 5])
-        pairs = list(open_data(config.data)["test"])
-        alignment = measure_alignment(load(run.path, device), pairs)
+        alignment = measure_alignment(load(run.path, device), list(open_data(config.data)["test"]))
         assert run.result is not None
         rows.append(
             {
                 "attention": attention,
                 "run": str(run.path),
-                "parameters": run.result["parameters"],
-                "seconds": run.result["seconds"],
-                "loss": greedy["loss"],
-                "perplexity": greedy["perplexity"],
+                **{name: run.result[name] for name in ("parameters", "seconds")},
+                **{name: greedy[name] for name in ("loss", "perplexity")},
                 "bleu_greedy": greedy["bleu"],
                 "bleu_beam_5": beam["bleu"],
                 "bleu_signature": greedy["bleu_signature"],
@@ -90,7 +75,7 @@ def run_demo(
 
 
 def _run(place: Path, config: RunConfig) -> RunDirectory:
-    """The run that is there, if it is the same; otherwise a new one."""
+    """Returns the run in `place` if it has the same settings, or else starts a new one."""
     if (place / "config.toml").exists():
         run = RunDirectory.open(place)
         if run.config == config:

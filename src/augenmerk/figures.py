@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cache
 from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from augenmerk.errors import AugenmerkError
 from augenmerk.storage import atomic_write
@@ -111,29 +111,20 @@ def use_theme(theme: Theme, *, formulas: bool = False) -> Iterator[None]:
     import matplotlib
     from cycler import cycler
 
-    with matplotlib.rc_context():
-        matplotlib.rcParams.update(
-            {
-                "figure.facecolor": theme.paper,
-                "axes.facecolor": theme.paper,
-                "axes.edgecolor": theme.faint,
-                "axes.labelcolor": theme.ink,
-                "axes.titlecolor": theme.ink,
-                "axes.prop_cycle": cycler(color=theme.series),
-                "axes.spines.top": False,
-                "axes.spines.right": False,
-                "text.color": theme.ink,
-                "text.parse_math": formulas,
-                "xtick.color": theme.ink,
-                "ytick.color": theme.ink,
-                "grid.color": theme.faint,
-                "grid.linewidth": 0.5,
-                "legend.frameon": False,
-                "font.family": ["DejaVu Sans"],  # comes with matplotlib: a picture looks the same everywhere
-                "font.size": 10.0,
-                "mathtext.fontset": "dejavusans",
-            }
-        )
+    inked = ("text.color", "axes.labelcolor", "axes.titlecolor", "xtick.color", "ytick.color")
+    settings: dict[Any, Any] = {
+        **dict.fromkeys(("figure.facecolor", "axes.facecolor"), theme.paper),
+        **dict.fromkeys(inked, theme.ink),
+        **dict.fromkeys(("axes.edgecolor", "grid.color"), theme.faint),
+        **dict.fromkeys(("axes.spines.top", "axes.spines.right", "legend.frameon"), False),
+        "axes.prop_cycle": cycler(color=theme.series),
+        "grid.linewidth": 0.5,
+        "text.parse_math": formulas,
+        "font.family": ["DejaVu Sans"],  # comes with matplotlib: a picture looks the same everywhere
+        "font.size": 10.0,
+        "mathtext.fontset": "dejavusans",
+    }
+    with matplotlib.rc_context(settings):
         yield
 
 

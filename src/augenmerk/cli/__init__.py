@@ -8,6 +8,7 @@ import sys
 from typing import Annotated
 
 import typer
+from typer import Option
 
 from augenmerk import __version__
 from augenmerk.cli import (
@@ -51,8 +52,7 @@ def _print_version(requested: bool) -> None:
 @app.callback()
 def _root(
     version: Annotated[
-        bool,
-        typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit."),
+        bool, Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit.")
     ] = False,
 ) -> None:
     pass

@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
+from typer import Option
 
 from augenmerk.cli.options import Data, Device, Json
 from augenmerk.cli.terminal import err, out, print_json
@@ -16,21 +17,13 @@ app = typer.Typer(
 
 @app.command(epilog="Example:  augenmerk bench train --preset classic --precision fp32")
 def train(
-    preset: Annotated[
-        str, typer.Option(help="Preset (classic, quick or strong) or a TOML file.")
-    ] = "classic",
+    preset: Annotated[str, Option(help="Preset (classic, quick or strong) or a TOML file.")] = "classic",
     precision: Annotated[
-        Literal["auto", "fp32", "bf16"],
-        typer.Option(help="Precision of augenmerk's training; the plain loop is always in fp32."),
+        Literal["auto", "fp32", "bf16"], Option(help="Precision of ours; the plain loop is always in fp32.")
     ] = "auto",
     data: Data = None,
-    steps: Annotated[int, typer.Option(help="Number of batches to time.", min=1)] = 5,
-    bucketed: Annotated[
-        bool,
-        typer.Option(
-            "--bucketed", help="Make batches of sentences of similar length, not in the order of the data."
-        ),
-    ] = False,
+    steps: Annotated[int, Option(help="Number of batches to time.", min=1)] = 5,
+    bucketed: Annotated[bool, Option("--bucketed", help="Batch sentences of similar length.")] = False,
     device: Device = "auto",
     json: Json = False,
 ) -> None:
@@ -55,27 +48,20 @@ def train(
             f"{name:>9}  {row['seconds_per_step'] * 1e3:8.1f} ms/step  "
             f"{row['target_tokens_per_second']:9,.0f} target tokens/s  peak {row['peak_mib']:6,.0f} MiB  "
             f"{row['times_floor']:5.1f} x floor",
-            soft_wrap=True,
         )
     out().print(
         f"    ratio  [bold]{result['ratio']:.1f}[/]   ours in {result['precision']} on {result['device']}, "
         f"the loop in fp32; floor {result['floor']['seconds_per_step'] * 1e3:.1f} ms at "
         f"{result['floor']['gflops_per_second']:,.0f} GFLOP/s; losses differ by "
         f"{result['loss_difference']:.1e}; batches {result['batches']}",
-        soft_wrap=True,
     )
 
 
 @app.command(epilog="Example:  augenmerk bench decode --model runs/mine --beam 1 --beam 5")
 def decode(
-    model: Annotated[
-        Path | None,
-        typer.Option(help="Run directory. Default: random weights, with the sizes of the preset quick."),
-    ] = None,
-    beam: Annotated[
-        list[int] | None, typer.Option(help="Beam width; repeatable. Default: 1, 5, 10, 20 and 50.")
-    ] = None,
-    sentences: Annotated[int, typer.Option(help="Number of sentences to translate.", min=1)] = 1000,
+    model: Annotated[Path | None, Option(help="Run directory. Default: random weights, like quick.")] = None,
+    beam: Annotated[list[int] | None, Option(help="Beam width; repeatable. Default: 1 5 10 20 50.")] = None,
+    sentences: Annotated[int, Option(help="Number of sentences to translate.", min=1)] = 1000,
     device: Device = "auto",
     json: Json = False,
 ) -> None:
@@ -83,8 +69,8 @@ def decode(
     from augenmerk.bench.decoding import bench_decoding, random_translator, trained_translator
     from augenmerk.device import choose_device
 
+    chosen_device = choose_device(device)
     with err().status("") as status:
-        chosen_device = choose_device(device)
         if model is None:
             translator, sources = random_translator(sentences, chosen_device)
         else:
@@ -98,6 +84,5 @@ def decode(
             f"beam {row['beam']:>3}  {row['sentences_per_second']:8,.0f} sentences/s  "
             f"one at a time {row['reference_sentences_per_second']:7,.1f}/s  ratio {row['ratio']:6.1f}  "
             f"peak {row['peak_mib']:6,.0f} MiB",
-            soft_wrap=True,
         )
     out().print(f"one sentence alone, greedy: {result['latency_ms']:.1f} ms")

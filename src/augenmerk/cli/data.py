@@ -1,42 +1,31 @@
 """`augenmerk data`: lists, shows, fetches and exports sentence pairs."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import asdict
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 import typer
+from rich.markup import escape
+from rich.progress import DownloadColumn, Progress
+from typer import Argument, Option
 
-from augenmerk.cli.options import Json
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
+from augenmerk.cli.options import Json, SourceLanguage, TargetLanguage
+from augenmerk.cli.terminal import draw_links, err, out, print_json, show_progress
+from augenmerk.errors import AugenmerkError
 
 app = typer.Typer(help="Sentence pairs: list, show, fetch, export.", no_args_is_help=True)
 
-Name = Annotated[str, typer.Argument(help="bilderbuch, multi30k, or the folder or file of your own pairs.")]
-Seed = Annotated[int, typer.Option(help="bilderbuch: the seed of its sentences.", min=0)]
-Folder = Annotated[
-    Path | None,
-    typer.Option(help="multi30k: the folder of its files, if not $AUGENMERK_DATA/multi30k or the cache."),
-]
-Source = Annotated[
-    str | None, typer.Option("--source-language", help="Translate from this language, e.g. de.")
-]
-Target = Annotated[
-    str | None, typer.Option("--target-language", help="Translate into this language, e.g. en.")
-]
+Name = Annotated[str, Argument(help="bilderbuch, multi30k, or the folder or file of your own pairs.")]
+Seed = Annotated[int, Option(help="bilderbuch: the seed of its sentences.", min=0)]
+Format = Literal["text", "tsv", "jsonl"]
+Folder = Annotated[Path | None, Option(help="multi30k: the folder of its files, if it is not found.")]
 
 
 @app.command("list", epilog="Example:  augenmerk data list")
 def list_(json: Json = False) -> None:
     """List the datasets that are known by name, and whether they are on this machine."""
     from augenmerk.bitext import NAMES, open_bitext
-    from augenmerk.cli.terminal import out, print_json
-    from augenmerk.errors import AugenmerkError
 
     rows: list[dict[str, Any]] = []
     for name in NAMES:
@@ -45,10 +34,8 @@ def list_(json: Json = False) -> None:
         except AugenmerkError as error:
             rows.append({"name": name, "available": False, "why": str(error)})
         else:
-            languages = [bitext.source_language, bitext.target_language]
-            rows.append(
-                {"name": name, "available": True, "languages": languages, "splits": list(bitext.splits)}
-            )
+            languages, splits = [bitext.source_language, bitext.target_language], list(bitext.splits)
+            rows.append({"name": name, "available": True, "languages": languages, "splits": splits})
     if json:
         print_json(rows)
         return
@@ -56,31 +43,25 @@ def list_(json: Json = False) -> None:
         if row["available"]:
             out().print(f"[bold]{row['name']}[/]  {'-'.join(row['languages'])}  {', '.join(row['splits'])}")
         else:
-            out().print(f"[bold]{row['name']}[/]  not on this machine: [dim]{row['why']}[/]", soft_wrap=True)
+            out().print(f"[bold]{row['name']}[/]  not on this machine: [dim]{row['why']}[/]")
     out().print("[dim]Your own pairs: a folder with train.de and train.en, or a .tsv or .jsonl file.[/]")
 
 
-@app.command(
-    epilog="Example:  augenmerk data show bilderbuch --pairs 3 --tag passive",
-)
+@app.command(epilog="Example:  augenmerk data show bilderbuch --pairs 3 --tag passive")
 def show(
     name: Name = "bilderbuch",
-    split: Annotated[str, typer.Option(help="Which split to read from.")] = "train",
-    pairs: Annotated[int, typer.Option(help="How many pairs to show.", min=1)] = 5,
-    tag: Annotated[list[str] | None, typer.Option(help="Only pairs with this tag; repeatable.")] = None,
+    split: Annotated[str, Option(help="Which split to read from.")] = "train",
+    pairs: Annotated[int, Option(help="How many pairs to show.", min=1)] = 5,
+    tag: Annotated[list[str] | None, Option(help="Only pairs with this tag; repeatable.")] = None,
     seed: Seed = 1,
     folder: Folder = None,
-    source_language: Source = None,
-    target_language: Target = None,
+    source_language: SourceLanguage = None,
+    target_language: TargetLanguage = None,
     json: Json = False,
 ) -> None:
     """Print sentence pairs, with their tags and, where they are known, the links between their words."""
-    from rich.markup import escape
-
     from augenmerk.bitext import open_bitext
     from augenmerk.bitext.bilderbuch import TAGS
-    from augenmerk.cli.terminal import draw_links, out, print_json
-    from augenmerk.errors import AugenmerkError
 
     bitext = open_bitext(
         name, seed=seed, folder=folder, source_language=source_language, target_language=target_language
@@ -102,64 +83,49 @@ def show(
         if pair.tags:
             out().print(f"{indent}  [cyan]{escape(' · '.join(pair.tags))}[/]")
         if pair.alignment is not None:
-            out().print(draw_links(pair, out().width), soft_wrap=True)
+            out().print(draw_links(pair, out().width))
         out().print()
 
 
 @app.command(epilog="Example:  augenmerk data fetch multi30k")
 def fetch(
-    name: Annotated[str, typer.Argument(help="multi30k, the only dataset that has to be fetched.")],
-    out: Annotated[
-        Path | None, typer.Option(help="Where to put the files, if not in the user's cache.")
-    ] = None,
-    url: Annotated[str | None, typer.Option(help="Another address to fetch from, a mirror of yours.")] = None,
+    name: Annotated[str, Argument(help="multi30k, the only dataset that has to be fetched.")],
+    out: Annotated[Path | None, Option(help="Where to put the files, if not in the user's cache.")] = None,
+    url: Annotated[str | None, Option(help="Another address to fetch from, a mirror of yours.")] = None,
     json: Json = False,
 ) -> None:
     """Download a dataset, verify it, and keep it where every command finds it."""
     from augenmerk.bitext import multi30k
-    from augenmerk.cli.terminal import err, print_json
-    from augenmerk.errors import AugenmerkError
 
     if name != "multi30k":
         raise AugenmerkError(f"Only multi30k can be fetched, not '{name}'; bilderbuch is built in.")
-    with _show_downloads() as on_progress:
+    with show_progress(DownloadColumn()) as on_progress:
         place = multi30k.fetch(out, url or multi30k.BASE_URL, on_progress)
     if json:
         print_json({"name": name, "folder": str(place), "files": sorted(multi30k.SHA256)})
     else:
-        err().print(f"Multi30k is complete and verified in {place}", soft_wrap=True)
+        err().print(f"Multi30k is complete and verified in {place}")
 
 
 @app.command(epilog="Example:  augenmerk data export bilderbuch --pairs 1000 --align --out pairs")
 def export(
     name: Name,
-    out: Annotated[Path, typer.Option(help="The folder to write to.")],
-    split: Annotated[list[str] | None, typer.Option(help="Only this split; repeatable.")] = None,
-    pairs: Annotated[
-        int | None, typer.Option(help="bilderbuch: how many training pairs to write.", min=1)
-    ] = None,
+    out: Annotated[Path, Option(help="The folder to write to.")],
+    split: Annotated[list[str] | None, Option(help="Only this split; repeatable.")] = None,
+    pairs: Annotated[int | None, Option(help="bilderbuch: how many training pairs.", min=1)] = None,
     seed: Seed = 1,
-    format: Annotated[  # noqa: A002 (the flag is called --format)
-        Literal["text", "tsv", "jsonl"], typer.Option(help="Parallel text, TSV or JSON lines.")
-    ] = "text",
-    align: Annotated[
-        bool, typer.Option("--align", help="Also write gold links as SPLIT.align (Pharaoh: 0-0 1-2).")
-    ] = False,
-    tokenized: Annotated[
-        bool, typer.Option("--tokenized", help="Words separated by spaces, as the links count them.")
-    ] = False,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace files that are there.")] = False,
+    format: Annotated[Format, Option(help="Parallel text, TSV or JSON lines.")] = "text",  # noqa: A002
+    align: Annotated[bool, Option("--align", help="Also write gold links as SPLIT.align (0-0 1-2).")] = False,
+    tokenized: Annotated[bool, Option("--tokenized", help="Words as the links count them.")] = False,
+    overwrite: Annotated[bool, Option("--overwrite", help="Replace files that are there.")] = False,
     folder: Folder = None,
-    source_language: Source = None,
-    target_language: Target = None,
+    source_language: SourceLanguage = None,
+    target_language: TargetLanguage = None,
     json: Json = False,
 ) -> None:
     """Write sentence pairs to files that other tools read, with gold links where there are any."""
-    from rich.progress import Progress
-
     from augenmerk.bitext import open_bitext
     from augenmerk.bitext.export import export as write_split
-    from augenmerk.cli.terminal import err, print_json
 
     bitext = open_bitext(
         name,
@@ -170,10 +136,10 @@ def export(
         target_language=target_language,
     )
     written: list[Path] = []
-    with Progress(console=err(), transient=True) as progress:
+    with Progress(console=err(), transient=True) as bar:
         for each in split or bitext.splits:
             written += write_split(
-                progress.track(bitext[each], description=each),
+                bar.track(bitext[each], description=each),
                 out,
                 each,
                 bitext.source_language,
@@ -187,23 +153,4 @@ def export(
         print_json({"name": bitext.name, "files": [str(path) for path in written]})
     else:
         for path in written:
-            err().print(f"wrote {path}", soft_wrap=True)
-
-
-@contextmanager
-def _show_downloads() -> "Iterator[Callable[[str, int, int | None], None]]":
-    """Shows a progress bar for each file that is downloaded."""
-    from rich.progress import BarColumn, DownloadColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
-
-    from augenmerk.cli.terminal import err
-
-    columns = (TextColumn("{task.description:>22}"), BarColumn(), DownloadColumn(), TimeRemainingColumn())
-    tasks: dict[str, TaskID] = {}
-    with Progress(*columns, console=err()) as bars:
-
-        def report(name: str, received: int, total: int | None) -> None:
-            if name not in tasks:
-                tasks[name] = bars.add_task(name)
-            bars.update(tasks[name], completed=received, total=total)
-
-        yield report
+            err().print(f"wrote {path}")

@@ -5,10 +5,10 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.table import Table
+from typer import Option
 
 from augenmerk.cli.options import Device, Json
-from augenmerk.cli.terminal import err, out, print_json
+from augenmerk.cli.terminal import err, make_table, out, print_json
 from augenmerk.cli.train import TrainingDisplay
 
 app = typer.Typer()
@@ -16,7 +16,7 @@ app = typer.Typer()
 
 @app.command(epilog="Example:  augenmerk demo")
 def demo(
-    out: Annotated[Path, typer.Option(help="Folder for the runs.")] = Path("runs/demo"),
+    out: Annotated[Path, Option(help="Folder for the runs.")] = Path("runs/demo"),
     device: Device = "auto",
     json: Json = False,
 ) -> None:
@@ -26,7 +26,7 @@ def demo(
     from augenmerk.translate import load
 
     err().print(
-        "A picture book of 20,000 sentence pairs, three small translators that differ in one thing: "
+        "A picture book of 20,000 sentence pairs, three small translators that differ in one thing:\n"
         "what they attend to."
     )
     rows = run_demo(out, choose_device(device), lambda step: err().print(f"[dim]{step}[/]"), TrainingDisplay)
@@ -37,39 +37,30 @@ def demo(
     }
     if json:
         print_json({"rows": rows, "translations": {"source": sources, **translations}})
-        return
-    _print_rows(rows)
-    _print_translations(sources, translations)
-    _print_next_steps(out, rows)
+    else:
+        _print_result(out, rows, sources, translations)
 
 
-def _print_rows(rows: Sequence[Mapping[str, Any]]) -> None:
-    table = Table(box=None, pad_edge=False)
-    for heading in ("attention", "loss", "perplexity", "BLEU greedy", "BLEU beam 5", "alignment error"):
-        table.add_column(heading, justify="left" if heading == "attention" else "right")
+def _print_result(
+    folder: Path,
+    rows: Sequence[Mapping[str, Any]],
+    sources: Sequence[str],
+    translations: Mapping[str, Sequence[str]],
+) -> None:
+    figures = {"loss": ".3f", "perplexity": ".2f", "bleu_greedy": ".1f", "bleu_beam_5": ".1f"}
+    figures["alignment_error"] = ".3f"
+    headings = (name.replace("_", " ").replace("bleu", "BLEU") for name in figures)
+    lines = []
     for row in rows:
-        error = row["alignment_error"]
-        table.add_row(
-            row["attention"],
-            f"{row['loss']:.3f}",
-            f"{row['perplexity']:.2f}",
-            f"{row['bleu_greedy']:.1f}",
-            f"{row['bleu_beam_5']:.1f}",
-            "-" if error is None else f"{error:.3f}",
-        )
+        values = ("-" if row[name] is None else format(row[name], spec) for name, spec in figures.items())
+        lines.append([row["attention"], *values])
     out().print()
-    out().print(table)
-    out().print(f"[dim]on 1,000 test sentences; {rows[0]['bleu_signature']}[/]", soft_wrap=True)
-
-
-def _print_translations(sources: Sequence[str], translations: Mapping[str, Sequence[str]]) -> None:
-    for number, source in enumerate(sources):
+    out().print(make_table(("attention", *headings), lines))
+    out().print(f"[dim]on 1,000 test sentences; {rows[0]['bleu_signature']}[/]")
+    for source, *texts in zip(sources, *translations.values(), strict=True):
         out().print(f"\n[bold]{source}[/]")
-        for attention, texts in translations.items():
-            out().print(f"  {attention:>10}  {texts[number]}")
-
-
-def _print_next_steps(folder: Path, rows: Sequence[Mapping[str, Any]]) -> None:
+        for attention, text in zip(translations, texts, strict=True):
+            out().print(f"  {attention:>10}  {text}")
     best = rows[-1]["run"]
     out().print(
         f"\nThe runs are in {folder}. Next:\n"
@@ -78,6 +69,5 @@ def _print_next_steps(folder: Path, rows: Sequence[Mapping[str, Any]]) -> None:
         f"  augenmerk patterns {best} --split test --kind inversion --top 12 --out patterns\n"
         f"  augenmerk evaluate {best} --split test --baseline {rows[1]['run']}\n"
         f"  augenmerk train quick --data bilderbuch --attention additive",
-        soft_wrap=True,
         markup=False,
     )

@@ -1,15 +1,16 @@
 """`augenmerk diagram`: draws attention as pictures, as a page of pictures, or in the terminal."""
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.markup import escape
+from typer import Argument, Option
 
-from augenmerk.cli.options import Beam, Device, Json, Mechanisms, load_mechanisms
+from augenmerk.cli import options
 from augenmerk.cli.terminal import out, print_json, print_written
 from augenmerk.errors import AugenmerkError
 
@@ -51,6 +52,11 @@ class Diagram:
     translations: "Sequence[Translation]"
     maps: "Sequence[AttentionMap]"
 
+    def draw(self, view: str, theme: "Theme") -> "Figure":
+        from augenmerk.diagrams import draw_heat_map, draw_line_diagram
+
+        return draw_heat_map(self.maps, theme) if view == "heat" else draw_line_diagram(self.maps, theme)
+
 
 @app.command(
     epilog="Examples:  augenmerk diagram --model runs/mine 'Der kleine Hund schläft.' --out dog.png    "
@@ -58,77 +64,63 @@ class Diagram:
 )
 def diagram(
     text: Annotated[
-        str | None,
-        typer.Argument(help="Sentence to translate and draw; or give --split.", show_default=False),
+        str | None, Argument(help="Sentence to draw; or give --split.", show_default=False)
     ] = None,
-    model: Annotated[
-        list[Path] | None,
-        typer.Option(
-            help="Run directory; several are drawn side by side. "
-            "Default: the model that ships with augenmerk."
-        ),
-    ] = None,
-    split: Annotated[str | None, typer.Option(help="Split of the run's data to take sentences from.")] = None,
-    index: Annotated[
-        int | None, typer.Option(help="Index of the sentence in the split, counted from 0.")
-    ] = None,
-    count: Annotated[
-        int | None, typer.Option(help="Number of sentences to choose from the split at random.")
-    ] = None,
-    seed: Annotated[int, typer.Option(help="Random seed for --count.")] = 1,
-    beam: Beam = None,
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            help="File (.png, .svg or .pdf) to write or, with --count, a folder. Default: the terminal."
-        ),
-    ] = None,
-    format: Annotated[  # noqa: A002 (the flag is called --format)
-        str, typer.Option(help="Format of the pictures with --count: png, svg or pdf.")
-    ] = "png",
-    view: Annotated[
-        str, typer.Option(help="heat for a heat map, lines for lines between the words.")
-    ] = "heat",
-    theme: Annotated[str, typer.Option(help="Colours: dark, or light for print.")] = "dark",
-    subwords: Annotated[bool, typer.Option("--subwords", help="Draw subwords instead of words.")] = False,
-    attention: Mechanisms = None,
-    device: Device = "auto",
-    json: Json = False,
+    model: options.Models = None,
+    split: Annotated[str | None, Option(help="Split of the run's data to take sentences from.")] = None,
+    index: Annotated[int | None, Option(help="Index of the sentence in the split, counted from 0.")] = None,
+    count: Annotated[int | None, Option(help="Number of sentences to choose from it at random.")] = None,
+    seed: Annotated[int, Option(help="Random seed for --count.")] = 1,
+    beam: options.Beam = None,
+    out: Annotated[Path | None, Option(help="Picture or, with --count, folder. Default: terminal.")] = None,
+    format: Annotated[str, Option(help="With --count: png, svg or pdf.")] = "png",  # noqa: A002
+    view: Annotated[str, Option(help="heat for a heat map, lines for lines between the words.")] = "heat",
+    theme: Annotated[str, Option(help="Colours: dark, or light for print.")] = "dark",
+    subwords: Annotated[bool, Option("--subwords", help="Draw subwords instead of words.")] = False,
+    attention: options.Mechanisms = None,
+    device: options.Device = "auto",
+    json: options.Json = False,
 ) -> None:
     """Draw the attention of models: in the terminal, as a picture, or as a page of pictures."""
     from augenmerk.checkpoint import SHIPPED
     from augenmerk.device import choose_device
+    from augenmerk.diagrams import render_index_page
     from augenmerk.figures import get_theme, save_figure
+    from augenmerk.storage import atomic_write, make_folder
     from augenmerk.translate import load
 
-    load_mechanisms(attention)
-    _check_choice(text=text, split=split, index=index, count=count)
-    _check_drawing(view=view, format=format, out=out, many=count is not None)
+    options.load_mechanisms(attention)
+    _check_choice(text, split, index, count)
+    _check_drawing(view, format, out, many=count is not None)
     colours = get_theme(theme)
     models = model or [SHIPPED]
     chosen_device = choose_device(device)
     translators = [load(path, chosen_device) for path in models]
+    sentences = [Sentence(text or "")]
     if split is not None:
-        data = translators[0].config.data
-        sentences = _choose_sentences(data, split, index=index, count=count, seed=seed)
-    else:
-        sentences = [Sentence(text or "")]
-    diagrams = _translate(sentences, translators, titles=_make_titles(models), beam=beam, subwords=subwords)
+        sentences = _choose_sentences(translators[0].config.data, split, index, count, seed)
+    diagrams = _translate(sentences, translators, _make_titles(models), beam=beam, subwords=subwords)
     files: list[Path] = []
     page = None
-    if out is not None and split is not None and count is not None:
-        names = ", ".join(path.resolve().name for path in models)
-        origin = f"{len(diagrams)} sentences of {split}, chosen at random (seed {seed})"
-        intro = f"{origin}, as translated by {names}. {HOW_TO_READ[view]}"
-        files = _write_pictures(diagrams, out, split=split, format=format, view=view, theme=colours)
+    if out is not None and count is not None:
+        make_folder(out)
+        names = [f"{split}-{drawn.sentence.index}.{format}" for drawn in diagrams]
+        pictures = options.write_pictures(out, names, (drawn.draw(view, colours) for drawn in diagrams))
+        files = [out / picture for picture in pictures]
+        cards = [
+            _make_card(drawn, heading=f"{number} · {split} {drawn.sentence.index}", file=picture, view=view)
+            for number, (drawn, picture) in enumerate(zip(diagrams, pictures, strict=True), 1)
+        ]
+        runs = ", ".join(path.resolve().name for path in models)
+        origin = f"{count} sentences of {split}, chosen at random (seed {seed})"
+        intro = f"{origin}, as translated by {runs}. {HOW_TO_READ[view]}"
         page = out / "index.html"
-        _write_page(
-            diagrams, page, title=f"Attention of {names}", intro=intro, split=split, files=files, view=view
-        )
+        # The page shows the diagrams itself: it links to the files, but does not need them.
+        atomic_write(page, [render_index_page(f"Attention of {runs}", intro, cards).encode()])
         print_written(page)
     elif out is not None:
         files = [out]
-        save_figure(_draw(diagrams[0].maps, view, colours), out)
+        save_figure(diagrams[0].draw(view, colours), out)
         print_written(out)
     elif not json:
         _print_diagrams(diagrams, colours)
@@ -142,7 +134,7 @@ def diagram(
         print_json({**described, "diagrams": _describe(diagrams, models, files, subwords=subwords)})
 
 
-def _check_choice(*, text: str | None, split: str | None, index: int | None, count: int | None) -> None:
+def _check_choice(text: str | None, split: str | None, index: int | None, count: int | None) -> None:
     """Raises AugenmerkError unless the options choose one sentence, or sentences of a split."""
     if (text is None) == (split is None):
         raise AugenmerkError("Say what to draw: either a sentence, or --split with --index or --count.")
@@ -160,7 +152,7 @@ def _check_choice(*, text: str | None, split: str | None, index: int | None, cou
         raise AugenmerkError("The sentence is empty: there is nothing to draw.")
 
 
-def _check_drawing(*, view: str, format: str, out: Path | None, many: bool) -> None:  # noqa: A002
+def _check_drawing(view: str, format: str, out: Path | None, *, many: bool) -> None:  # noqa: A002
     """Raises AugenmerkError if the pictures cannot be drawn or written in this way."""
     from augenmerk.figures import FORMATS, get_picture_format
 
@@ -178,17 +170,14 @@ def _check_drawing(*, view: str, format: str, out: Path | None, many: bool) -> N
 
 
 def _choose_sentences(
-    data: "DataConfig", split: str, *, index: int | None, count: int | None, seed: int
+    data: "DataConfig", split: str, index: int | None, count: int | None, seed: int
 ) -> list[Sentence]:
     """Returns the sentence with this index, or `count` sentences chosen at random, in the split's order."""
     from augenmerk.bitext import open_data
 
     pairs = list(open_data(data)[split])
     if index is not None:
-        if not 0 <= index < len(pairs):
-            raise AugenmerkError(
-                f"'{split}' has no sentence {index}: its {len(pairs):,} sentences count from 0."
-            )
+        options.check_index(split, index, pairs)
         indices = [index]
     else:
         assert count is not None
@@ -209,8 +198,8 @@ def _make_titles(models: Sequence[Path]) -> list[str | None]:
 def _translate(
     sentences: Sequence[Sentence],
     translators: "Sequence[Translator]",
-    *,
     titles: Sequence[str | None],
+    *,
     beam: int | None,
     subwords: bool,
 ) -> list[Diagram]:
@@ -221,85 +210,31 @@ def _translate(
     diagrams = []
     for sentence, *translations in zip(sentences, *by_model, strict=True):
         maps = [
-            AttentionMap.from_translation(
-                translation, subwords=subwords, title=title, reference=sentence.reference
-            )
-            for translation, title in zip(translations, titles, strict=True)
+            AttentionMap.from_translation(one, subwords=subwords, title=title, reference=sentence.reference)
+            for one, title in zip(translations, titles, strict=True)
         ]
         diagrams.append(Diagram(sentence, translations, maps))
     return diagrams
 
 
-def _draw(maps: "Sequence[AttentionMap]", view: str, theme: "Theme") -> "Figure":
-    from augenmerk.diagrams import draw_heat_map, draw_line_diagram
-
-    return draw_heat_map(maps, theme) if view == "heat" else draw_line_diagram(maps, theme)
-
-
-def _write_pictures(
-    diagrams: Sequence[Diagram],
-    folder: Path,
-    *,
-    split: str,
-    format: str,  # noqa: A002
-    view: str,
-    theme: "Theme",
-) -> list[Path]:
-    """Writes a numbered picture of each sentence, and returns their paths."""
-    from augenmerk.figures import save_figure
-    from augenmerk.storage import make_folder
-
-    make_folder(folder)
-    digits = len(str(len(diagrams)))
-    files = []
-    for number, drawn in enumerate(diagrams, 1):
-        file = folder / f"{number:0{digits}}-{split}-{drawn.sentence.index}.{format}"
-        save_figure(_draw(drawn.maps, view, theme), file)
-        files.append(file)
-    return files
-
-
-def _write_page(
-    diagrams: Sequence[Diagram],
-    page: Path,
-    *,
-    title: str,
-    intro: str,
-    split: str,
-    files: Sequence[Path],
-    view: str,
-) -> None:
-    """Writes an HTML page that shows all diagrams, and links to the files without needing them."""
-    from augenmerk.diagrams import render_index_page
-    from augenmerk.storage import atomic_write
-
-    cards = [
-        _make_card(drawn, number=number, split=split, file=file, view=view)
-        for number, (drawn, file) in enumerate(zip(diagrams, files, strict=True), 1)
-    ]
-    atomic_write(page, [render_index_page(title, intro, cards).encode()])
-
-
-def _make_card(drawn: Diagram, *, number: int, split: str, file: Path, view: str) -> "Card":
+def _make_card(drawn: Diagram, *, heading: str, file: str, view: str) -> "Card":
     from augenmerk.diagrams import Card, Chart
 
     # The page shows the sentences above the pictures, so the pictures need not repeat the reference.
-    maps = [replace(one, reference=None) for one in drawn.maps]
-    charts = []
-    if view == "lines":
-        charts = [Chart.draw(lambda theme: _draw(maps, view, theme), "Which words attend to which")]
-    names = [one.title or "translation" for one in maps]
+    drawn = replace(drawn, maps=[replace(one, reference=None) for one in drawn.maps])
+    lines = view == "lines"
+    charts = (
+        [Chart.draw(lambda theme: drawn.draw(view, theme), "Which words attend to which")] if lines else []
+    )
+    names = [one.title or "translation" for one in drawn.maps]
     texts = {name: translation.text for name, translation in zip(names, drawn.translations, strict=True)}
-    sentences = {"source": drawn.sentence.source, **texts, "reference": drawn.sentence.reference or ""}
-    heading = f"{number} · {split} {drawn.sentence.index}"
-    wide = any(len(one.source_words) > WIDE for one in maps)
     return Card(
         heading=heading,
-        maps=() if charts else maps,
+        maps=() if charts else drawn.maps,
         charts=charts,
-        sentences=sentences,
-        wide=wide,
-        file=file.name,
+        sentences={"source": drawn.sentence.source, **texts, "reference": drawn.sentence.reference or ""},
+        wide=any(len(one.source_words) > WIDE for one in drawn.maps),
+        file=file,
     )
 
 
@@ -311,28 +246,26 @@ def _print_diagrams(diagrams: Sequence[Diagram], theme: "Theme") -> None:
             out().print()
         sentence = drawn.sentence
         heading = "" if sentence.index is None else f"[dim]{sentence.index}[/]  "
-        out().print(f"{heading}[bold]{escape(sentence.source)}[/]", soft_wrap=True)
+        out().print(f"{heading}[bold]{escape(sentence.source)}[/]")
         for translation, one in zip(drawn.translations, drawn.maps, strict=True):
             title = f"[dim]{escape(one.title)}:[/] " if one.title else ""
-            out().print(f"\n{title}{escape(translation.text)}", soft_wrap=True)
-            out().print(render_terminal_map(one, out().width, theme), soft_wrap=True)
+            out().print(f"\n{title}{escape(translation.text)}")
+            out().print(render_terminal_map(one, out().width, theme))
             if one.note:
-                out().print(f"[dim]{escape(one.note)}[/]", soft_wrap=True)
+                out().print(f"[dim]{escape(one.note)}[/]")
         if sentence.reference is not None:
-            out().print(f"\n[dim]Reference:[/] {escape(sentence.reference)}", soft_wrap=True)
+            out().print(f"\n[dim]Reference:[/] {escape(sentence.reference)}")
 
 
 def _describe(
     diagrams: Sequence[Diagram], models: Sequence[Path], files: Sequence[Path], *, subwords: bool
 ) -> list[dict[str, Any]]:
     """Returns the diagrams as plain data for JSON; `files` is empty if no pictures were written."""
-    paths: Iterable[Path | None] = files or [None] * len(diagrams)
+    paths: list[str | None] = [str(file) for file in files] or [None] * len(diagrams)
     return [
         {
-            "index": drawn.sentence.index,
-            "source": drawn.sentence.source,
-            "reference": drawn.sentence.reference,
-            "file": None if path is None else str(path),
+            **asdict(drawn.sentence),
+            "file": path,
             "translations": [
                 {"model": str(model), **translation.to_dict(subwords=subwords)}
                 for model, translation in zip(models, drawn.translations, strict=True)

@@ -7,22 +7,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.markup import escape
-from rich.table import Table
+from typer import Option
 
-from augenmerk.cli.options import (
-    Beam,
-    Device,
-    Json,
-    Mechanisms,
-    Reference,
-    Run,
-    Split,
-    load_mechanisms,
-    read_split,
-    refuse_beam_with_reference,
-    translate_split,
-)
-from augenmerk.cli.terminal import err, out, print_json, print_written
+from augenmerk.cli import options
+from augenmerk.cli.terminal import err, make_table, out, print_json, print_written
 from augenmerk.errors import AugenmerkError
 
 if TYPE_CHECKING:
@@ -39,56 +27,34 @@ app = typer.Typer()
     "augenmerk faithfulness runs/mine --split test --index 3 --out faithful"
 )
 def faithfulness(
-    run: Run = None,
-    split: Split = None,
-    index: Annotated[
-        list[int] | None,
-        typer.Option(help="Index of a sentence to show, counted from 0; repeatable."),
-    ] = None,
-    top: Annotated[
-        int,
-        typer.Option(help="Without --index: number of sentences to show, the largest mean drop first."),
-    ] = 3,
-    out: Annotated[Path | None, typer.Option(help="Folder for pictures and a page.")] = None,
-    beam: Beam = None,
-    reference: Reference = False,
-    attention: Mechanisms = None,
-    device: Device = "auto",
-    json: Json = False,
+    run: options.Run = None,
+    split: options.Split = None,
+    index: Annotated[list[int] | None, Option(help="Show this sentence, counted from 0; repeatable.")] = None,
+    top: Annotated[int, Option(help="Without --index: how many to show, the largest mean drop first.")] = 3,
+    out: Annotated[Path | None, Option(help="Folder for pictures and a page.")] = None,
+    beam: options.Beam = None,
+    reference: options.Reference = False,
+    attention: options.Mechanisms = None,
+    device: options.Device = "auto",
+    json: options.Json = False,
 ) -> None:
     """Replace the attention at each word and measure how much its log-probability drops."""
     from augenmerk.checkpoint import SHIPPED
-    from augenmerk.device import choose_device
     from augenmerk.faithfulness import measure_faithfulness, summarise
     from augenmerk.storage import make_folder
-    from augenmerk.translate import load
 
-    load_mechanisms(attention)
+    options.load_mechanisms(attention)
     if top < 0:
         raise AugenmerkError(f"--top {top} is impossible: it must be 0 or more.")
-    refuse_beam_with_reference(beam=beam, reference=reference)
     if out is not None:
         make_folder(out)
-    chosen_device = choose_device(device)
-    path = run or SHIPPED
-    read = read_split(path, split)
-    for each in index or []:
-        if not 0 <= each < len(read.pairs):
-            raise AugenmerkError(
-                f"'{read.name}' has no sentence {each}: its {len(read.pairs):,} sentences count from 0."
-            )
-    translator = load(path, chosen_device)
-    translations = translate_split(translator, read, beam=beam, reference=reference)
+    path, indices = run or SHIPPED, index or []
+    read = options.translate_split(path, split, beam, reference, device, indices)
     with err().status("measuring"):
-        measured = measure_faithfulness(translator, translations)
+        measured = measure_faithfulness(read.translator, read.translations)
     by_drop = sorted(range(len(measured)), key=lambda i: -measured[i].mean_drop)
-    chosen = {i: measured[i] for i in index or by_drop[:top]}
-    summary = {
-        "run": str(path),
-        "split": read.name,
-        "of": "references" if reference else "translations",
-        **summarise(measured),
-    }
+    chosen = {i: measured[i] for i in indices or by_drop[:top]}
+    summary = {**read.described, **summarise(measured)}
     if out is not None:
         _write_page(out, chosen, summary, title=f"Does {path.resolve().name} use what it shows?")
         print_written(out / "index.html")
@@ -121,29 +87,29 @@ def _write_page(
 ) -> None:
     """Writes a numbered picture of each sentence, and a page that shows all of them."""
     from augenmerk.diagrams import Card, draw_heat_map, render_index_page
-    from augenmerk.figures import DARK, save_figure
+    from augenmerk.figures import DARK
     from augenmerk.storage import atomic_write
 
-    cards = []
-    digits = len(str(len(chosen)))
-    for number, (index, one) in enumerate(chosen.items(), 1):
-        name = f"{number:0{digits}}-{summary['split']}-{index}.svg"
-        attention = _make_map(one)
-        save_figure(draw_heat_map([attention], DARK), folder / name)
-        cards.append(
-            Card(
-                heading=f"{number} · {summary['split']} {index}",
-                maps=[attention],
-                sentences={"source": one.translation.source, "translation": one.translation.text},
-                file=name,
-            )
+    split, uniform, permuted = summary["split"], summary["uniform"], summary["permuted"]
+    maps = [_make_map(one) for one in chosen.values()]
+    figures = (draw_heat_map([attention], DARK) for attention in maps)
+    files = options.write_pictures(folder, [f"{split}-{index}.svg" for index in chosen], figures)
+    cards = [
+        Card(
+            heading=f"{number} · {split} {index}",
+            maps=[attention],
+            sentences={"source": one.translation.source, "translation": one.translation.text},
+            file=file,
         )
-    uniform, permuted = summary["uniform"], summary["permuted"]
+        for number, ((index, one), attention, file) in enumerate(
+            zip(chosen.items(), maps, files, strict=True), 1
+        )
+    ]
     intro = (
         f"Beside each attention map: the log-probability (in nats) of each word, and how much it drops when "
         f"the attention at this word is replaced by uniform weights, or by a permutation of its own weights. "
         f"A word that loses nothing would have been predicted without this attention."
-        f"\n\nOver {summary['sentences']:,} sentences of {summary['split']}, a word loses "
+        f"\n\nOver {summary['sentences']:,} sentences of {split}, a word loses "
         f"{uniform['mean_drop']:.2f} on average under uniform weights and {permuted['mean_drop']:.2f} under "
         f"permuted ones; the perplexity rises from {summary['perplexity']:.2f} to "
         f"{uniform['perplexity']:.2f} and {permuted['perplexity']:.2f}."
@@ -152,12 +118,8 @@ def _write_page(
 
 
 def _describe(index: int, one: "Faithfulness") -> dict[str, Any]:
-    return {
-        "index": index,
-        **one.translation.to_dict(),
-        "word_log_probabilities": list(one.word_log_probabilities),
-        "drops": {name: list(drops) for name, drops in one.drops.items()},
-    }
+    words = {"word_log_probabilities": one.word_log_probabilities, "drops": one.drops}
+    return {"index": index, **one.translation.to_dict(), **words}
 
 
 def _print_summary(summary: Mapping[str, Any]) -> None:
@@ -167,39 +129,26 @@ def _print_summary(summary: Mapping[str, Any]) -> None:
         f"[bold]{escape(summary['split'])}[/]: {summary['words']:,} words of {summary['of']}, "
         f"ends of sentences included"
     )
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    table.add_column("attention")
-    for heading in ("loss", "perplexity", "mean drop of a word", "words that drop"):
-        table.add_column(heading, justify="right")
-    table.add_row("unchanged", f"{summary['loss']:.3f}", f"{summary['perplexity']:.2f}")
+    rows = [["unchanged", f"{summary['loss']:.3f}", f"{summary['perplexity']:.2f}"]]
     for name in REPLACEMENTS:
         replaced = summary[name]
-        table.add_row(
-            name,
-            f"{replaced['loss']:.3f}",
-            f"{replaced['perplexity']:.2f}",
-            f"{replaced['mean_drop']:.3f}",
-            f"{replaced['share_that_falls']:.0%}",
-        )
-    out().print(table)
+        drops = [f"{replaced['mean_drop']:.3f}", f"{replaced['share_that_falls']:.0%}"]
+        rows.append([name, f"{replaced['loss']:.3f}", f"{replaced['perplexity']:.2f}", *drops])
+    headings = ("attention", "loss", "perplexity", "mean drop of a word", "words that drop")
+    out().print(make_table(headings, rows))
 
 
 def _print_words(index: int, one: "Faithfulness") -> None:
     """Prints a line for each word: the source word with the most attention, and the drops."""
-    from augenmerk.faithfulness import REPLACEMENTS
-
     translation = one.translation
-    out().print(f"\n[dim]{index}[/]  [bold]{escape(translation.source)}[/]", soft_wrap=True)
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    for heading in ("word", "looks at", "weight", "log p", *(f"drop, {name}" for name in REPLACEMENTS)):
-        table.add_column(heading, justify="left" if heading in ("word", "looks at") else "right")
-    for j, word in enumerate(translation.target_words):
-        weight, position = translation.attention[j].max(dim=0)
-        figures = (one.word_log_probabilities[j], *(one.drops[name][j] for name in REPLACEMENTS))
-        table.add_row(
-            escape(word),
-            escape(translation.source_words[int(position)]),
-            f"{float(weight):.2f}",
-            *(f"{_round(figure):.2f}" for figure in figures),
-        )
-    out().print(table)
+    columns = (one.word_log_probabilities, *one.drops.values())
+    rows = []
+    for word, weights, figures in zip(
+        translation.target_words, translation.attention, zip(*columns, strict=True), strict=True
+    ):
+        looks_at = translation.source_words[int(weights.argmax())]
+        shown = (f"{_round(figure):.2f}" for figure in (float(weights.max()), *figures))
+        rows.append([escape(word), escape(looks_at), *shown])
+    headings = ("word", "looks at", "weight", "log p", *(f"drop, {name}" for name in one.drops))
+    out().print(f"\n[dim]{index}[/]  [bold]{escape(translation.source)}[/]")
+    out().print(make_table(headings, rows, left=2))

@@ -1,41 +1,43 @@
 """Options that several commands share, and the functions that carry them out."""
 
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NamedTuple
 
-import typer
+from typer import Argument, Option
 
 from augenmerk.cli.terminal import err
 from augenmerk.errors import AugenmerkError
 
 if TYPE_CHECKING:
-    from augenmerk.bitext import Bitext, SentencePair
+    from matplotlib.figure import Figure
+
+    from augenmerk.bitext import SentencePair
     from augenmerk.translate import Translation, Translator
 
-Json = Annotated[bool, typer.Option("--json", help="Print the result as one JSON document.")]
-Device = Annotated[str, typer.Option(help="Device to compute on: auto, cpu or cuda.")]
-Beam = Annotated[
-    int | None, typer.Option(help="Beam width; 1 is greedy search. Default: the run's own setting.")
-]
+Json = Annotated[bool, Option("--json", help="Print the result as one JSON document.")]
+Device = Annotated[str, Option(help="Device to compute on: auto, cpu or cuda.")]
+Beam = Annotated[int | None, Option(help="Beam width; 1 is greedy search. Default: the run's own setting.")]
 Data = Annotated[
     str | None,
-    typer.Option(
-        help="Data set: bilderbuch, multi30k, or a folder or file with your own sentence pairs. "
-        "Default: the preset's own setting."
-    ),
+    Option(help="bilderbuch, multi30k, or a folder or file of your own pairs. Default: the preset's data."),
 ]
+SourceLanguage = Annotated[str | None, Option(help="Language to translate from, e.g. de.")]
+TargetLanguage = Annotated[str | None, Option(help="Language to translate into, e.g. en.")]
+Mbr = Annotated[bool, Option("--mbr", help="Minimum Bayes risk: choose the candidate most like the others.")]
 Run = Annotated[
-    Path | None,
-    typer.Argument(help="Run directory. Default: the model that ships with augenmerk.", show_default=False),
+    Path | None, Argument(help="Run directory. Default: the model that ships.", show_default=False)
 ]
-Split = Annotated[str | None, typer.Option(help="Split of the run's data. Default: the validation split.")]
+Models = Annotated[
+    list[Path] | None, Option(help="Run directory; repeatable. Default: the model that ships with augenmerk.")
+]
+Split = Annotated[str | None, Option(help="Split of the run's data. Default: the validation split.")]
 Reference = Annotated[
-    bool,
-    typer.Option("--reference", help="Feed the reference translations to the model instead of translating."),
+    bool, Option("--reference", help="Feed the reference translations to the model instead of translating.")
 ]
 Mechanisms = Annotated[
     list[str] | None,
-    typer.Option(
+    Option(
         "--attention",
         metavar="FILE.py:CLASS",
         help="Attention mechanism in a file of your own, which a run was trained with; repeatable. The file "
@@ -53,41 +55,62 @@ def load_mechanisms(places: list[str] | None) -> None:
             load_mechanism(place)
 
 
-class SplitPairs(NamedTuple):
-    """The sentence pairs of one split of a run's data."""
-
-    bitext: "Bitext"
-    name: str
-    pairs: list["SentencePair"]
+def check_index(split: str, index: int, pairs: "Sequence[SentencePair]") -> None:
+    """Raises AugenmerkError if the split has no sentence with this index."""
+    if not 0 <= index < len(pairs):
+        raise AugenmerkError(f"'{split}' has no sentence {index}: its {len(pairs):,} sentences count from 0.")
 
 
-def read_split(run: Path, split: str | None) -> SplitPairs:
-    """Reads a split of a run's data, by default the validation split.
+class TranslatedSplit(NamedTuple):
+    """A split of a run's data, as the run translated or, with --reference, read it."""
 
-    Raises AugenmerkError if it has no sentence pairs.
-    """
-    from augenmerk.bitext import open_data
-    from augenmerk.checkpoint import RunDirectory
-
-    config = RunDirectory.open(run).config
-    bitext = open_data(config.data)
-    name = split or config.data.validation
-    pairs = list(bitext[name])
-    if not pairs:
-        raise AugenmerkError(f"{bitext.name} has no sentence pairs in '{name}'.")
-    return SplitPairs(bitext, name, pairs)
-
-
-def refuse_beam_with_reference(*, beam: int | None, reference: bool) -> None:
-    if reference and beam is not None:
-        raise AugenmerkError("References are read, not searched for; give --reference or --beam.")
+    translator: "Translator"
+    source_language: str
+    pairs: "list[SentencePair]"
+    translations: "list[Translation]"
+    described: dict[str, str]
+    """The run, the split, and whether the translations are those of the model, for JSON."""
 
 
 def translate_split(
-    translator: "Translator", split: SplitPairs, *, beam: int | None, reference: bool
-) -> "list[Translation]":
-    """Translates every source sentence of a split or, with `reference`, feeds the references to the model."""
-    with err().status(f"{split.name}: {len(split.pairs):,} sentences"):
+    run: Path, split: str | None, beam: int | None, reference: bool, device: str, indices: Iterable[int] = ()
+) -> TranslatedSplit:
+    """Translates a split of the run's data or, with `reference`, feeds its references to the model.
+
+    Raises AugenmerkError if the split has no sentence pairs, or not those with the indices.
+    """
+    from augenmerk.bitext import open_data
+    from augenmerk.checkpoint import RunDirectory
+    from augenmerk.device import choose_device
+    from augenmerk.translate import load
+
+    if reference and beam is not None:
+        raise AugenmerkError("References are read, not searched for; give --reference or --beam.")
+    chosen_device = choose_device(device)
+    data = RunDirectory.open(run).config.data
+    bitext = open_data(data)
+    name = split or data.validation
+    pairs = list(bitext[name])
+    if not pairs:
+        raise AugenmerkError(f"{bitext.name} has no sentence pairs in '{name}'.")
+    for index in indices:
+        check_index(name, index, pairs)
+    translator = load(run, chosen_device)
+    with err().status(f"{name}: {len(pairs):,} sentences"):
         if reference:
-            return translator.score_all([(pair.source, pair.target) for pair in split.pairs])
-        return translator.translate([pair.source for pair in split.pairs], beam=beam)
+            translations = translator.score_all([(pair.source, pair.target) for pair in pairs])
+        else:
+            translations = translator.translate([pair.source for pair in pairs], beam=beam)
+    described = {"run": str(run), "split": name, "of": "references" if reference else "translations"}
+    return TranslatedSplit(translator, bitext.source_language, pairs, translations, described)
+
+
+def write_pictures(folder: Path, names: Sequence[str], figures: "Iterable[Figure]") -> list[str]:
+    """Writes figures with numbered names, such as 01-test-7.svg, and returns the names."""
+    from augenmerk.figures import save_figure
+
+    digits = len(str(len(names)))
+    files = [f"{number:0{digits}}-{name}" for number, name in enumerate(names, 1)]
+    for file, figure in zip(files, figures, strict=True):
+        save_figure(figure, folder / file)
+    return files

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from typer import Argument, Option
 
 from augenmerk.cli.options import Json
 from augenmerk.cli.terminal import print_json, print_written
@@ -18,14 +19,9 @@ app = typer.Typer()
     "augenmerk report runs/study-small --format latex --out table.tex"
 )
 def report(
-    study: Annotated[Path, typer.Argument(help="Folder of the study, or its study.json.")],
-    format: Annotated[  # noqa: A002 (the flag is called --format)
-        str, typer.Option(help="html for a page; markdown, latex or csv for its table.")
-    ] = "html",
-    out: Annotated[
-        Path | None,
-        typer.Option(help="File to write. Default: report.html in the study's folder; stdout for tables."),
-    ] = None,
+    study: Annotated[Path, Argument(help="Folder of the study, or its study.json.")],
+    format: Annotated[str, Option(help="html for a page; markdown, latex or csv.")] = "html",  # noqa: A002
+    out: Annotated[Path | None, Option(help="File. Default: report.html in the folder; stdout.")] = None,
     json: Json = False,
 ) -> None:
     """Write the result of a study: a self-contained page, or a table for a paper."""

@@ -4,17 +4,20 @@ import shlex
 import sys
 import time
 from collections.abc import Sequence
+from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from rich.console import RenderableType
 from rich.live import Live
 from rich.markup import escape
 from rich.progress_bar import ProgressBar
 from rich.table import Table
+from typer import Argument, Option
 
 from augenmerk.cli.options import Device, Json, Mechanisms, load_mechanisms
-from augenmerk.cli.terminal import err, out, print_json
+from augenmerk.cli.terminal import err, make_table, out, print_json
 from augenmerk.errors import AugenmerkError
 
 if TYPE_CHECKING:
@@ -36,14 +39,9 @@ app = typer.Typer()
     "are finished; run the same command again to continue."
 )
 def study(
-    file: Annotated[Path, typer.Argument(help="TOML file that declares the study.")],
-    jobs: Annotated[
-        int | None,
-        typer.Option(help="Number of runs at a time. Default: the number of CPU cores, at most 4."),
-    ] = None,
-    out: Annotated[
-        Path | None, typer.Option(help="Folder for runs and results. Default: runs/study-NAME.")
-    ] = None,
+    file: Annotated[Path, Argument(help="TOML file that declares the study.")],
+    jobs: Annotated[int | None, Option(help="Runs at a time. Default: one for each core, at most 4.")] = None,
+    out: Annotated[Path | None, Option(help="Folder of the study. Default: runs/study-NAME.")] = None,
     attention: Mechanisms = None,
     device: Device = "auto",
     json: Json = False,
@@ -63,7 +61,6 @@ def study(
     err().print(
         f"{escape(str(folder))}: {len(plan.variants)} variants x {len(plan.seeds)} seeds on {chosen_device}, "
         f"{workers} at a time with {threads_each(min(workers, len(plan.runs)))} CPU threads each",
-        soft_wrap=True,
     )
     display = StudyDisplay()
     try:
@@ -74,14 +71,14 @@ def study(
         given = [part for flag, value in flags.items() if value is not None for part in (flag, str(value))]
         given += [part for place in attention or () for part in ("--attention", place)]
         command = shlex.join(["augenmerk", "study", str(file), *given])
-        err().print(f"Saved. Continue with:  [bold]{escape(command)}[/]", soft_wrap=True)
+        err().print(f"Saved. Continue with:  [bold]{escape(command)}[/]")
         sys.exit(INTERRUPTED)
     if json:
         print_json(result.to_dict())
     else:
         _print_result(result)
         command = shlex.join(["augenmerk", "report", str(folder)])
-        err().print(f"[dim]The same as a page:  {escape(command)}[/]", soft_wrap=True)
+        err().print(f"[dim]The same as a page:  {escape(command)}[/]")
     if not result.complete:
         failed = sum(run.state == "failed" for variant in result.variants for run in variant.runs)
         err().print(f"[bold]{failed} of {len(plan.runs)} runs failed[/], see above; the others are finished.")
@@ -91,33 +88,31 @@ def study(
 def _print_result(result: "StudyResult") -> None:
     from augenmerk.study.result import MEASURES
 
-    table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0))
-    table.add_column("variant", no_wrap=True)
-    table.add_column("runs", justify="right")
     found = {summary.measure for variant in result.variants for summary in variant.summaries}
     measures = [measure for measure in MEASURES_SHOWN if measure in found]
-    for measure in measures:
-        table.add_column(MEASURES[measure].heading.replace(" ", "\n"), justify="right", no_wrap=True)
+    rows = []
     for variant in result.variants:
         finished = sum(run.state == "finished" for run in variant.runs)
         summaries = {each.measure: each for each in variant.summaries if result.asked_first(each)}
-        cells = [_format_summary(summaries.get(measure)) for measure in measures]
-        table.add_row(escape(variant.name), f"{finished}/{len(variant.runs)}", *cells)
+        cells = [_format_summary(summaries[name]) if name in summaries else "-" for name in measures]
+        rows.append([escape(variant.name), f"{finished}/{len(variant.runs)}", *cells])
+    headings = (MEASURES[measure].heading.replace(" ", "\n") for measure in measures)
+    table = make_table(("variant", "runs", *headings), rows, gap=1)
+    for column in table.columns:
+        column.no_wrap = True
     out().print(table)
     out().print("[dim]mean ± standard deviation over the runs[/]")
     for comparison in result.comparisons:
-        out().print(escape(comparison.in_words), soft_wrap=True)
+        out().print(escape(comparison.in_words))
     for repair in result.beam_repairs:
-        out().print(escape(repair.in_words), soft_wrap=True)
+        out().print(escape(repair.in_words))
     for remark in result.remarks:
-        out().print(f"[dim]{escape(remark)}[/]", soft_wrap=True)
+        out().print(f"[dim]{escape(remark)}[/]")
 
 
-def _format_summary(summary: "Summary | None") -> str:
+def _format_summary(summary: "Summary") -> str:
     from augenmerk.study.result import MEASURES
 
-    if summary is None:
-        return "-"
     digits = MEASURES[summary.measure].digits
     deviation = "" if summary.variance is None else f" ± {summary.variance**0.5:.{digits}f}"
     return f"{summary.mean:.{digits}f}{deviation}"
@@ -155,27 +150,27 @@ class StudyDisplay:
         if status.already_finished:
             err().print(f"[dim]{escape(name)}: already finished[/]")
         elif status.state == "failed":
-            err().print(f"{escape(name)}: [bold]failed[/]: {escape(status.problem or '')}", soft_wrap=True)
+            err().print(f"{escape(name)}: [bold]failed[/]: {escape(status.problem or '')}")
         elif status.state == "finished" or not err().is_terminal:
             loss = f", loss {status.loss:.3f}" if status.loss is not None else ""
             err().print(f"{escape(name)}: {status.state}{loss if status.state == 'finished' else ''}")
 
     def _make_table(self, statuses: "Sequence[RunStatus]") -> Table:
-        table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), caption=self._summarise(statuses))
-        for heading in ("run", "", "", "epoch", "loss", "BLEU", "left"):
-            numbers = heading in ("epoch", "loss", "BLEU", "left")
-            table.add_column(heading, justify="right" if numbers else "left")
+        rows = []
         for status in statuses:
             running = status.state == "running"
-            table.add_row(
+            row: list[RenderableType] = [
                 escape(status.planned.name),
                 status.phase if running else status.state,
                 ProgressBar(completed=100 * status.progress, width=20) if running else "",
                 f"{status.epoch}/{status.planned.config.train.epochs}" if status.epoch else "",
                 f"{status.loss:.3f}" if status.loss is not None else "",
                 f"{status.bleu:.1f}" if status.bleu is not None else "",
-                _format_seconds(status.seconds_left) if running else "",
-            )
+                _format_seconds(status.seconds_left) if running and status.seconds_left is not None else "",
+            ]
+            rows.append(row)
+        table = make_table(("run", "", "", "epoch", "loss", "BLEU", "left"), rows, left=3)
+        table.caption = self._summarise(statuses)
         return table
 
     def _summarise(self, statuses: "Sequence[RunStatus]") -> str:
@@ -194,8 +189,5 @@ class StudyDisplay:
         return text
 
 
-def _format_seconds(seconds: float | None) -> str:
-    if seconds is None:
-        return ""
-    hours, rest = divmod(round(seconds), 3600)
-    return f"{hours}:{rest // 60:02}:{rest % 60:02}" if hours else f"{rest // 60}:{rest % 60:02}"
+def _format_seconds(seconds: float) -> str:
+    return str(timedelta(seconds=round(seconds)))

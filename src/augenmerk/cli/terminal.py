@@ -2,31 +2,35 @@
 
 import json
 import sys
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rich.console import Console
+from rich.console import Console, RenderableType
 from rich.markup import escape
+from rich.progress import BarColumn, Progress, ProgressColumn, TaskID, TextColumn, TimeRemainingColumn
+from rich.table import Table
 from rich.text import Text
 
 if TYPE_CHECKING:
     from augenmerk.bitext import SentencePair
 
-_LINK = "■"
-_NO_LINK = "·"
+LINK = "■"
+NO_LINK = "·"
 
 
 @cache
 def out() -> Console:
     """Returns the console for results. Numbers and quotation marks in sentences are not highlighted."""
-    return Console(highlight=False)
+    return Console(highlight=False, soft_wrap=True)
 
 
 @cache
 def err() -> Console:
     """Returns the console for progress and remarks, which keep stdout free for pipes."""
-    return Console(stderr=True, highlight=False)
+    return Console(stderr=True, highlight=False, soft_wrap=True)
 
 
 def print_json(document: Any) -> None:
@@ -36,7 +40,37 @@ def print_json(document: Any) -> None:
 
 def print_written(path: Path) -> None:
     """Prints the path of a file that was written, on stderr."""
-    err().print(f"[dim]Written:[/] {escape(str(path))}", soft_wrap=True)
+    err().print(f"[dim]Written:[/] {escape(str(path))}")
+
+
+def make_table(
+    headings: Iterable[str], rows: Iterable[Iterable[RenderableType]], *, left: int = 1, gap: int = 2
+) -> Table:
+    """Returns a table without lines; its columns are right-aligned except for the first `left` ones."""
+    table = Table(box=None, pad_edge=False, padding=(0, gap, 0, 0))
+    for place, heading in enumerate(headings):
+        table.add_column(heading, justify="left" if place < left else "right")
+    for row in rows:
+        table.add_row(*row)
+    return table
+
+
+@contextmanager
+def show_progress(amount: ProgressColumn) -> Iterator[Callable[[str, int, int | None], None]]:
+    """Yields a function that shows a progress bar for each description, on a terminal only.
+
+    Its arguments are the description, how much is done, and how much there is to do if that is known.
+    """
+    columns = (TextColumn("{task.description}"), BarColumn(), amount, TimeRemainingColumn())
+    tasks: dict[str, TaskID] = {}
+    with Progress(*columns, console=err(), transient=True, disable=not err().is_terminal) as bars:
+
+        def update(description: str, completed: int, total: int | None) -> None:
+            if description not in tasks:
+                tasks[description] = bars.add_task(escape(description), total=None)
+            bars.update(tasks[description], completed=completed, total=total)
+
+        yield update
 
 
 def draw_links(pair: "SentencePair", width: int) -> Text:
@@ -48,28 +82,22 @@ def draw_links(pair: "SentencePair", width: int) -> Text:
 
     source, target = split_words(pair.source), split_words(pair.target)
     links = frozenset(pair.alignment or ())
-    margin = max((len(word) for word in target), default=0)
+    margin = max(map(len, target), default=0)
+    text = Text()
     if margin + sum(len(word) + 2 for word in source) > width:
-        return _list_links(source, target, links)
-    text = Text(" " * margin)
-    for word in source:
-        text.append(f"  {word}", style="bold")
+        margin = max(map(len, source), default=0)
+        for i, word in enumerate(source):
+            words = " ".join(target[j] for j in range(len(target)) if (i, j) in links)
+            text.append(f"{word:>{margin}}", style="bold")
+            text.append(f"  {words or NO_LINK}\n", style="yellow" if words else "dim")
+        text.rstrip()
+        return text
+    text.append(" " * margin + "".join(f"  {word}" for word in source), style="bold")
     for j, target_word in enumerate(target):
         text.append(f"\n{target_word:>{margin}}", style="bold")
         for i, source_word in enumerate(source):
             linked = (i, j) in links
             # A cell of even width has no middle: the mark is put just left of it.
-            cell = (_LINK if linked else _NO_LINK).center(len(source_word) + (len(source_word) + 1) % 2)
+            cell = (LINK if linked else NO_LINK).center(len(source_word) + (len(source_word) + 1) % 2)
             text.append(f"  {cell[: len(source_word)]}", style="yellow" if linked else "dim")
-    return text
-
-
-def _list_links(source: list[str], target: list[str], links: frozenset[tuple[int, int]]) -> Text:
-    margin = max((len(word) for word in source), default=0)
-    text = Text()
-    for i, word in enumerate(source):
-        linked = [target[j] for j in range(len(target)) if (i, j) in links]
-        text.append("\n" if i else "")
-        text.append(f"{word:>{margin}}", style="bold")
-        text.append(f"  {' '.join(linked) or _NO_LINK}", style="yellow" if linked else "dim")
     return text

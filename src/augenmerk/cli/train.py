@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from typer import Argument, Option
 
-from augenmerk.cli.options import Data, Device, Json
+from augenmerk.cli.options import Data, Device, Json, SourceLanguage, TargetLanguage
 from augenmerk.cli.terminal import err, out, print_json
 from augenmerk.errors import AugenmerkError
 
@@ -28,83 +29,62 @@ app = typer.Typer()
 )
 def train(
     preset: Annotated[
-        str | None,
-        typer.Argument(help="Preset (classic, quick or strong) or a TOML file.", show_default=False),
+        str | None, Argument(help="Preset (classic, quick or strong) or a TOML file.", show_default=False)
     ] = None,
     data: Data = None,
-    source_language: Annotated[str | None, typer.Option(help="Language to translate from, e.g. de.")] = None,
-    target_language: Annotated[str | None, typer.Option(help="Language to translate into, e.g. en.")] = None,
+    source_language: SourceLanguage = None,
+    target_language: TargetLanguage = None,
     attention: Annotated[
-        str | None,
-        typer.Option(
-            help="Attention mechanism, e.g. scaled-dot, or FILE.py:Class for one of your own; an unknown "
-            "name lists all of them."
-        ),
+        str | None, Option(help="Mechanism, or FILE.py:Class of your own; an unknown name lists them all.")
     ] = None,
-    seed: Annotated[
-        int | None, typer.Option(help="Seed of the initial weights, the order of the data and dropout.")
-    ] = None,
-    epochs: Annotated[int | None, typer.Option(help="Number of passes over the training data.")] = None,
-    out: Annotated[
-        Path | None, typer.Option(help="Run directory to create. Default: a new one under runs.")
-    ] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Continue the unfinished run in --out.")] = False,
+    seed: Annotated[int | None, Option(help="Seed of initial weights, order of data and dropout.")] = None,
+    epochs: Annotated[int | None, Option(help="Number of passes over the training data.")] = None,
+    out: Annotated[Path | None, Option(help="Run directory. Default: a new one under runs.")] = None,
+    resume: Annotated[bool, Option("--resume", help="Continue the unfinished run in --out.")] = False,
     device: Device = "auto",
     settings: Annotated[
-        list[str] | None,
-        typer.Option("--set", help="Any setting of the run, e.g. train.lr=0.002; repeatable."),
+        list[str] | None, Option("--set", help="Any setting of the run, e.g. train.lr=0.002; repeatable.")
     ] = None,
-    tensorboard: Annotated[
-        bool, typer.Option("--tensorboard", help="Also write TensorBoard events to the run directory.")
-    ] = False,
+    tensorboard: Annotated[bool, Option("--tensorboard", help="Also write TensorBoard events.")] = False,
     json: Json = False,
 ) -> None:
     """Train a translator."""
+    from augenmerk.config import CUSTOM_ATTENTION
     from augenmerk.device import choose_device
+    from augenmerk.model import load_mechanism
     from augenmerk.train import TrainingInterrupted
     from augenmerk.train import train as train_run
 
+    mechanism, own_file = attention, []
+    if attention is not None and CUSTOM_ATTENTION.fullmatch(attention):
+        mechanism, own_file = load_mechanism(attention), ["--attention", attention]
+        if resume and preset is None:
+            mechanism = None  # a file that is named only allows that it is executed
     named = {
         "data.bitext": data,
         "data.source_language": source_language,
         "data.target_language": target_language,
-        "model.attention": _load_own_mechanism(attention),
+        "model.attention": mechanism,
         "train.seed": seed,
         "train.epochs": epochs,
     }
-    if resume and attention is not None and named["model.attention"] != attention:
-        named["model.attention"] = None  # a file that is named only allows that it is executed
     overrides = [f"{key}={value}" for key, value in named.items() if value is not None] + (settings or [])
     chosen_device = choose_device(device)
     writer = _import_tensorboard_writer() if tensorboard else None
     run = _open_unfinished(preset, overrides, out) if resume else _start(preset, overrides, out)
     config = run.config
-    err().print(
-        f"{run.path}: {config.model.attention} on {config.data.bitext}, {chosen_device}", soft_wrap=True
-    )
+    err().print(f"{run.path}: {config.model.attention} on {config.data.bitext}, {chosen_device}")
     try:
         with TrainingDisplay(config, writer and writer(str(run.path / "tensorboard"))) as display:
             result = train_run(run, chosen_device, display)
     except TrainingInterrupted:
-        own = [] if attention is None or ":" not in attention else ["--attention", attention]
-        command = shlex.join(["augenmerk", "train", "--resume", "--out", str(run.path), *own])
-        err().print(f"Saved. Continue with:  [bold]{command}[/]", soft_wrap=True)
+        command = shlex.join(["augenmerk", "train", "--resume", "--out", str(run.path), *own_file])
+        err().print(f"Saved. Continue with:  [bold]{command}[/]")
         sys.exit(INTERRUPTED)
     if json:
         print_json(result)
     else:
         _print_result(result)
-
-
-def _load_own_mechanism(attention: str | None) -> str | None:
-    """Loads a mechanism that is named FILE.py:Class, and returns its name in the settings."""
-    from augenmerk.config import CUSTOM_ATTENTION
-
-    if attention is None or CUSTOM_ATTENTION.fullmatch(attention) is None:
-        return attention
-    from augenmerk.model import load_mechanism
-
-    return load_mechanism(attention)
 
 
 def _start(preset: str | None, overrides: list[str], out: Path | None) -> "RunDirectory":
@@ -114,12 +94,10 @@ def _start(preset: str | None, overrides: list[str], out: Path | None) -> "RunDi
     if preset is None:
         raise AugenmerkError("Say what to train: a preset (classic, quick, strong) or a TOML file.")
     config = load_config(preset, overrides)
-    if out is None:
-        data = Path(config.data.bitext).name
-        attention = config.model.attention.replace(":", "-")  # a colon is not allowed in every file system
-        name = f"{Path(preset).stem}-{data}-{attention}-{config.train.seed}"
-        out = Path("runs") / name
-    return start(config, out)
+    data = Path(config.data.bitext).name
+    attention = config.model.attention.replace(":", "-")  # a colon is not allowed in every file system
+    name = f"{Path(preset).stem}-{data}-{attention}-{config.train.seed}"
+    return start(config, out or Path("runs") / name)
 
 
 def _open_unfinished(preset: str | None, overrides: list[str], out: Path | None) -> "RunDirectory":
@@ -160,7 +138,6 @@ def _print_result(result: Mapping[str, Any]) -> None:
         f"{result['validation_loss']:.3f}, perplexity {result['validation_perplexity']:.2f}{bleu}; "
         f"{result['parameters']:,} parameters, {result['seconds']:.0f} s, "
         f"{result['target_tokens_per_second']:,.0f} target tokens/s",
-        soft_wrap=True,
     )
 
 
@@ -168,18 +145,13 @@ class TrainingDisplay:
     """Shows a progress bar over all epochs on a terminal, and prints a line after each epoch everywhere."""
 
     def __init__(self, config: "RunConfig", writer: Any = None) -> None:
-        self._epochs = config.train.epochs
         self._writer = writer
-        columns = (
-            TextColumn("epoch {task.fields[epoch]:>3}/" + str(self._epochs)),
-            BarColumn(),
-            TextColumn("loss {task.fields[loss]:.3f}  {task.fields[speed]:,.0f} tokens/s"),
-            TimeElapsedColumn(),
-            TextColumn("left"),
-            TimeRemainingColumn(),
-        )
-        self._bar = Progress(*columns, console=err(), transient=True)
-        self._task = self._bar.add_task("", total=self._epochs, epoch=1, loss=float("nan"), speed=0.0)
+        epochs = config.train.epochs
+        epoch = TextColumn("epoch {task.fields[epoch]:>3}/" + str(epochs))
+        speed = TextColumn("loss {task.fields[loss]:.3f}  {task.fields[speed]:,.0f} tokens/s")
+        times = TimeElapsedColumn(), TextColumn("left"), TimeRemainingColumn()
+        self._bar = Progress(epoch, BarColumn(), speed, *times, console=err(), transient=True)
+        self._task = self._bar.add_task("", total=epochs, epoch=1, loss=float("nan"), speed=0.0)
 
     def __enter__(self) -> "TrainingDisplay":
         self._bar.start()
@@ -201,7 +173,6 @@ class TrainingDisplay:
             f"validation loss {metrics['validation_loss']:.3f}  "
             f"perplexity {metrics['validation_perplexity']:7.2f}{bleu}  "
             f"[dim]{metrics['target_tokens_per_second']:,.0f} tokens/s  {metrics['seconds']:.0f} s[/]",
-            soft_wrap=True,
         )
         if self._writer is not None:
             for name, value in metrics.items():

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from typer import Argument, Option
 
-from augenmerk.cli.options import Beam, Device, Mechanisms, load_mechanisms
+from augenmerk.cli.options import Beam, Device, Mbr, Mechanisms, Models, load_mechanisms
 from augenmerk.cli.terminal import err
 from augenmerk.errors import AugenmerkError
 
@@ -28,61 +29,28 @@ app = typer.Typer()
 def translate(
     text: Annotated[
         list[str] | None,
-        typer.Argument(help="Sentences to translate. Default: lines on stdin.", show_default=False),
+        Argument(help="Sentences to translate. Default: stdin's lines.", show_default=False),
     ] = None,
-    model: Annotated[
-        list[Path] | None,
-        typer.Option(
-            help="Run directory; several translate as an ensemble. "
-            "Default: the model that ships with augenmerk."
-        ),
-    ] = None,
+    model: Models = None,
     beam: Beam = None,
-    n_best: Annotated[
-        int | None, typer.Option(help="Number of translations of each sentence. Default: 1.")
-    ] = None,
-    input: Annotated[  # noqa: A002 (the flag is called --input)
-        Path | None, typer.Option(help="File to translate, one sentence on each line.")
-    ] = None,
-    output: Annotated[Path | None, typer.Option(help="File to write to instead of stdout.")] = None,
+    n_best: Annotated[int | None, Option(help="Translations of each sentence. Default: 1.")] = None,
+    input: Annotated[Path | None, Option(help="File with a sentence on each line.")] = None,  # noqa: A002
+    output: Annotated[Path | None, Option(help="File to write to instead of stdout.")] = None,
     replace_unknown: Annotated[
-        bool,
-        typer.Option(
-            "--replace-unknown", help="Replace each unknown word by the source word with the most attention."
-        ),
+        bool, Option("--replace-unknown", help="Replace unknown words by the source words they attend to.")
     ] = False,
-    sample: Annotated[
-        bool, typer.Option("--sample", help="Sample translations at random instead of searching.")
-    ] = False,
-    temperature: Annotated[
-        float | None,
-        typer.Option(help="Sampling temperature; lower values give less random translations. Default: 1."),
-    ] = None,
-    top_k: Annotated[
-        int | None, typer.Option(help="Sample from this many most probable tokens only; 0 for all.")
-    ] = None,
-    seed: Annotated[int | None, typer.Option(help="Random seed for --sample. Default: 1.")] = None,
-    mbr: Annotated[
-        bool,
-        typer.Option(
-            "--mbr",
-            help="Minimum Bayes risk: of all candidates, choose the one most similar to the others by chrF.",
-        ),
-    ] = False,
+    sample: Annotated[bool, Option("--sample", help="Sample at random instead of searching.")] = False,
+    temperature: Annotated[float | None, Option(help="Of --sample; lower is less random.")] = None,
+    top_k: Annotated[int | None, Option(help="Sample from the k most probable tokens; 0 for all.")] = None,
+    seed: Annotated[int | None, Option(help="Random seed for --sample. Default: 1.")] = None,
+    mbr: Mbr = False,
     candidates: Annotated[
-        int | None,
-        typer.Option(
-            help="Candidates of each model for --mbr. Default: the beam width, or 50 with --sample."
-        ),
+        int | None, Option(help="Of each model for --mbr. Default: the beam width, or 50 with --sample.")
     ] = None,
     attention: Mechanisms = None,
     device: Device = "auto",
-    subwords: Annotated[
-        bool, typer.Option("--subwords", help="With --json: include the attention over subwords.")
-    ] = False,
-    json: Annotated[
-        bool, typer.Option("--json", help="Print a JSON document for each sentence, one on each line.")
-    ] = False,
+    subwords: Annotated[bool, Option("--subwords", help="With --json: include subwords.")] = False,
+    json: Annotated[bool, Option("--json", help="Print a line of JSON for each sentence.")] = False,
 ) -> None:
     """Translate sentences, lines on stdin, or a file."""
     from augenmerk.checkpoint import SHIPPED
@@ -114,14 +82,11 @@ def translate(
         "candidates": candidates,
     }
     translator = load(model or SHIPPED, choose_device(device))
-    translations = _warn_of_truncation(
-        _translate(translator, sentences, input, options),
-        unit="sentence" if sentences else "line",
-        longest=translator.max_source_length,
-    )
+    translations = _translate(translator, sentences, input, options)
     lines: Iterator[str]
     if json:
-        lines = (_format_json(translation, subwords=subwords) for translation in translations)
+        trees = (translation.to_dict(subwords=subwords) for translation in translations)
+        lines = (f"{json_module.dumps(tree, ensure_ascii=False)}\n" for tree in trees)
     elif translator.search_settings(**options).n_best == 1:
         lines = (f"{translation.text}\n" for translation in translations)
     else:
@@ -132,19 +97,30 @@ def translate(
 def _translate(
     translator: "Translator", sentences: list[str], file: Path | None, options: Mapping[str, Any]
 ) -> "Iterator[Translation]":
-    """Translates the sentences, or the lines of the file, or the lines on stdin."""
+    """Translates the sentences, or the lines of the file or on stdin, and warns where one was too long."""
     from augenmerk.bitext.files import decode_lines, read_lines
 
     if sentences:
-        return translator.stream(sentences, **options)
-    if file is not None:
-        return translator.stream(read_lines(file), **options)
-    lines = decode_lines(sys.stdin.buffer, "stdin")
-    if not sys.stdin.isatty():
-        return translator.stream(lines, **options)
-    err().print("[dim]Type one sentence on each line; Ctrl-D ends.[/]")
-    # One by one: a person wants to see each translation before typing the next sentence.
-    return (translator.translate(line, **options) for line in lines)
+        translations = translator.stream(sentences, **options)
+    elif file is not None:
+        translations = translator.stream(read_lines(file), **options)
+    else:
+        lines = decode_lines(sys.stdin.buffer, "stdin")
+        if sys.stdin.isatty():
+            err().print("[dim]Type one sentence on each line; Ctrl-D ends.[/]")
+            # One by one: a person wants to see each translation before typing the next sentence.
+            translations = (translator.translate(line, **options) for line in lines)
+        else:
+            translations = translator.stream(lines, **options)
+    for number, translation in enumerate(translations, 1):
+        if translation.truncated:
+            typer.echo(
+                f"augenmerk: {'sentence' if sentences else 'line'} {number} has more than "
+                f"{translator.max_source_length} tokens, the most this model reads: only its beginning was "
+                f"translated.",
+                err=True,
+            )
+        yield translation
 
 
 def _check_sentences(sentences: list[str]) -> None:
@@ -154,23 +130,6 @@ def _check_sentences(sentences: list[str]) -> None:
         # Python decodes bytes of an argument that are not UTF-8 to surrogates.
         if not sentence.isascii() and any("\ud800" <= character <= "\udfff" for character in sentence):
             raise AugenmerkError(f"Sentence {number} is not UTF-8; convert it to UTF-8.")
-
-
-def _warn_of_truncation(
-    translations: "Iterable[Translation]", *, unit: str, longest: int
-) -> "Iterator[Translation]":
-    for number, translation in enumerate(translations, 1):
-        if translation.truncated:
-            typer.echo(
-                f"augenmerk: {unit} {number} has more than {longest} tokens, the most this model reads: "
-                f"only its beginning was translated.",
-                err=True,
-            )
-        yield translation
-
-
-def _format_json(translation: "Translation", *, subwords: bool) -> str:
-    return json_module.dumps(translation.to_dict(subwords=subwords), ensure_ascii=False) + "\n"
 
 
 def _format_n_best(translations: "Iterable[Translation]") -> Iterator[str]:

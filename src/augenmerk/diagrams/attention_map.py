@@ -71,20 +71,20 @@ class AttentionMap:
         if matrix.shape != (rows, columns):
             shape = " x ".join(map(str, matrix.shape))
             raise AugenmerkError(
-                f"{self._name()}: {rows} target words and {columns} source words need {rows} rows of "
+                f"{self._name}: {rows} target words and {columns} source words need {rows} rows of "
                 f"{columns} weights, not {shape}."
             )
         wrong = np.argwhere(~(np.isfinite(matrix) & (matrix >= -ROUNDING) & (matrix <= 1 + ROUNDING)))
         if len(wrong):
             row, column = wrong[0]
             raise AugenmerkError(
-                f"{self._name()}: the weight of target word {row + 1} on source word {column + 1} is "
+                f"{self._name}: the weight of target word {row + 1} on source word {column + 1} is "
                 f"{matrix[row, column]:g}; attention lies between 0 and 1."
             )
         for heading, values in self.extra_columns.items():
             if len(values) != rows:
                 raise AugenmerkError(
-                    f"{self._name()}: '{heading}' has {len(values)} values for {rows} target words."
+                    f"{self._name}: '{heading}' has {len(values)} values for {rows} target words."
                 )
 
     @classmethod
@@ -102,17 +102,13 @@ class AttentionMap:
             notes.append("The sentence was longer than the model reads: only its beginning was translated.")
         if not translation.finished:
             notes.append("The translation was cut off at its maximum length.")
-        weights = translation.subword_attention if subwords else translation.attention
-        if translation.target_words and not weights.any():
+        source, target, weights = translation.source_words, translation.target_words, translation.attention
+        if target and not weights.any():
             notes.append("This model attends to nothing.")
-        return cls(
-            source_words=translation.source_subwords if subwords else translation.source_words,
-            target_words=translation.target_subwords if subwords else translation.target_words,
-            weights=weights.tolist(),
-            title=title,
-            reference=reference,
-            note=" ".join(notes) or None,
-        )
+        if subwords:
+            source, target = translation.source_subwords, translation.target_subwords
+            weights = translation.subword_attention
+        return cls(source, target, weights.tolist(), title, reference, " ".join(notes) or None)
 
     @cached_property
     def matrix(self) -> NDArray[np.float64]:
@@ -121,7 +117,7 @@ class AttentionMap:
             matrix = np.asarray(self.weights, dtype=np.float64).copy()
         except (TypeError, ValueError) as error:
             raise AugenmerkError(
-                f"{self._name()}: the weights are not rows of equally many numbers ({error})."
+                f"{self._name}: the weights are not rows of equally many numbers ({error})."
             ) from error
         shape = len(self.target_words), len(self.source_words)
         # Without any rows, nested sequences cannot say how many columns they would have.
@@ -137,9 +133,10 @@ class AttentionMap:
         for side, words in (("source", self.source_words), ("target", self.target_words)):
             if len(words) > MAX_WORDS:
                 raise AugenmerkError(
-                    f"{self._name()} has {len(words):,} {side} words; up to {MAX_WORDS} can be drawn."
+                    f"{self._name} has {len(words):,} {side} words; up to {MAX_WORDS} can be drawn."
                 )
 
+    @property
     def _name(self) -> str:
         return f"The attention map '{self.title}'" if self.title else "The attention map"
 

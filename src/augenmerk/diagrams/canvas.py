@@ -37,8 +37,13 @@ class TextMeasurer:
         from matplotlib.backends.backend_agg import FigureCanvasAgg
         from matplotlib.figure import Figure
 
-        texts = [text for one in maps for text in _list_texts(one)]
-        self.families, self._replacements = choose_fonts([*texts, END_SIGN, NO_GLYPH])
+        texts = [END_SIGN, NO_GLYPH]
+        for one in maps:
+            texts += map(shorten_word, (*one.source_words, *one.target_words))
+            texts += map(
+                clean_text, (one.title or "", one.reference or "", one.note or "", *one.extra_columns)
+            )
+        self.families, self._replacements = choose_fonts(texts)
         canvas: Any = FigureCanvasAgg(Figure(dpi=DOTS_PER_INCH))
         self._renderer = canvas.get_renderer()
         self._widths: dict[tuple[str, float, str], float] = {}
@@ -90,11 +95,6 @@ class TextMeasurer:
         return lines
 
 
-def _list_texts(one: AttentionMap) -> Iterable[str]:
-    yield from map(shorten_word, (*one.source_words, *one.target_words))
-    yield from map(clean_text, (one.title or "", one.reference or "", one.note or "", *one.extra_columns))
-
-
 class Canvas:
     """A figure whose coordinates are inches from its top left corner."""
 
@@ -126,15 +126,8 @@ class Canvas:
 
     def draw_image(self, weights: ArrayLike, left: float, top: float, width: float, height: float) -> None:
         """Draws weights in the theme's colour map, as one image."""
-        self.axes.imshow(
-            weights,
-            cmap=self.theme.heat,
-            vmin=0,
-            vmax=1,
-            extent=(left, left + width, top + height, top),
-            aspect="auto",
-            interpolation="nearest",
-        )
+        image = self.axes.imshow(weights, cmap=self.theme.heat, vmin=0, vmax=1, aspect="auto")
+        image.set(extent=(left, left + width, top + height, top), interpolation="nearest")
 
 
 def choose_fonts(texts: Iterable[str]) -> tuple[list[str], dict[int, str | None]]:

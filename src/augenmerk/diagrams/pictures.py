@@ -76,7 +76,7 @@ def draw_heat_map(maps: Sequence[AttentionMap], theme: Theme) -> Figure:
         cell = max(MIN_CELL, min(MAX_CELL, MAX_MAP / longest, shared))
         panels = [_HeatPanel(one, cell, text) for one in maps]
         rows = [panels[i : i + in_a_row] for i in range(0, len(panels), in_a_row)]
-        return _draw_rows(maps, rows, theme, text, scale=True)
+        return _draw_rows(rows, theme, text, scale=True)
 
 
 def draw_line_diagram(maps: Sequence[AttentionMap], theme: Theme) -> Figure:
@@ -89,7 +89,7 @@ def draw_line_diagram(maps: Sequence[AttentionMap], theme: Theme) -> Figure:
         if max(_WordRow(words, text, None).width for words in sentences) > MAX_SENTENCE:
             pitch = max(MIN_PITCH, min(MAX_PITCH, MAX_SENTENCE / max(map(len, sentences))))
         rows = [[_LinePanel(one, pitch, text)] for one in maps]
-        return _draw_rows(maps, rows, theme, text, scale=False)
+        return _draw_rows(rows, theme, text, scale=False)
 
 
 def _check_maps(maps: Sequence[AttentionMap]) -> None:
@@ -99,19 +99,10 @@ def _check_maps(maps: Sequence[AttentionMap]) -> None:
         one.check_size()
 
 
-def _draw_rows(
-    maps: Sequence[AttentionMap],
-    rows: Sequence[Sequence[_Panel]],
-    theme: Theme,
-    text: TextMeasurer,
-    *,
-    scale: bool,
-) -> Figure:
+def _draw_rows(rows: Sequence[Sequence[_Panel]], theme: Theme, text: TextMeasurer, *, scale: bool) -> Figure:
     width = max(sum(panel.width for panel in row) + GAP * (len(row) - 1) for row in rows)
-    footer = _Footer(maps, width, text, scale=scale)
-    parts = [
-        tuple(max(heights) for heights in zip(*(panel.heights for panel in row), strict=True)) for row in rows
-    ]
+    footer = _Footer([panel.one for row in rows for panel in row], width, text, scale)
+    parts = [tuple(map(max, zip(*(panel.heights for panel in row), strict=True))) for row in rows]
     height = 2 * MARGIN + sum(map(sum, parts)) + GAP * (len(rows) - 1) + footer.height
     canvas = Canvas(width + 2 * MARGIN, height, theme, text.families)
     y = MARGIN
@@ -128,12 +119,8 @@ def _draw_rows(
 class _Panel:
     """One map of a figure, measured before it is drawn: title, head (source words), body and note."""
 
-    def __init__(
-        self, one: AttentionMap, text: TextMeasurer, *, width: float, head: float, body: float
-    ) -> None:
-        self.one = one
-        self.width = width
-        self.body = body
+    def __init__(self, one: AttentionMap, text: TextMeasurer, width: float, head: float, body: float) -> None:
+        self.one, self.width, self.body = one, width, body
         self._title_weight = text.title_weight
         self.title = text.wrap(one.title, TITLE_SIZE, width, text.title_weight)
         self.note = text.wrap(one.note, SMALL_SIZE, width)
@@ -174,19 +161,15 @@ class _HeatPanel(_Panel):
             widths = [text.compute_width(word, self.column_size) for word in self.columns]
             ends = ((place + 0.5) * cell + width * across for place, width in enumerate(widths))
             overhang = max(0.0, max(ends) + self.column_size / 72 * up - grid)
-        super().__init__(
-            one,
-            text,
-            width=max(self.left + grid + max(overhang, EXTRA_COLUMN * len(one.extra_columns)), MIN_MAP_WIDTH),
-            head=max(widths, default=0) * up + self.column_size / 72 * (0.5 + across),
-            body=max(cell * len(self.rows), SMALL_SIZE * LINE_HEIGHT / 72),
-        )
+        width = self.left + grid + max(overhang, EXTRA_COLUMN * len(one.extra_columns))
+        head = max(widths, default=0) * up + self.column_size / 72 * (0.5 + across)
+        body = max(cell * len(self.rows), SMALL_SIZE * LINE_HEIGHT / 72)
+        super().__init__(one, text, max(width, MIN_MAP_WIDTH), head, body)
 
     def draw_map(self, canvas: Canvas, x: float, top: float) -> None:
-        left = x + self.left
-        self._draw_labels(canvas, left, top)
-        self._draw_cells(canvas, left, top)
-        self._draw_extra_columns(canvas, left + self.cell * len(self.columns), top)
+        self._draw_labels(canvas, x + self.left, top)
+        self._draw_cells(canvas, x + self.left, top)
+        self._draw_extra_columns(canvas, x + self.left + self.cell * len(self.columns), top)
 
     def _draw_labels(self, canvas: Canvas, left: float, top: float) -> None:
         size = self.column_size
@@ -212,25 +195,17 @@ class _HeatPanel(_Panel):
         if weights.size > MAX_DRAWN_CELLS:
             canvas.draw_image(weights, left, top, columns * cell, rows * cell)
             return
-        canvas.axes.pcolormesh(
-            left + np.arange(columns + 1) * cell,
-            top + np.arange(rows + 1) * cell,
-            weights,
-            cmap=canvas.theme.heat,
-            vmin=0,
-            vmax=1,
-            edgecolors=canvas.theme.paper,
-            linewidth=1.2 if cell >= NUMBER_CELL else 0.4,
-        )
+        edges = left + np.arange(columns + 1) * cell, top + np.arange(rows + 1) * cell
+        cells = canvas.axes.pcolormesh(*edges, weights, cmap=canvas.theme.heat, vmin=0, vmax=1)
+        cells.set(edgecolor=canvas.theme.paper, linewidth=1.2 if cell >= NUMBER_CELL else 0.4)
         if cell < NUMBER_CELL:
             return
         colours = get_heat_colours(canvas.theme, 256)
         for row, column in zip(*(weights >= MIN_SHOWN_WEIGHT).nonzero(), strict=True):
-            weight = float(weights[row, column])
             x, y = left + (column + 0.5) * cell, top + (row + 0.5) * cell
-            ink = choose_ink(colours[quantise(weight, 256)])
-            size = cell * 72 * 0.27
-            canvas.draw_text(x, y, format_weight(weight), size, ink, ha="center", va="center_baseline")
+            weight = float(weights[row, column])
+            look = cell * 72 * 0.27, choose_ink(colours[quantise(weight, 256)])
+            canvas.draw_text(x, y, format_weight(weight), *look, ha="center", va="center_baseline")
 
     def _draw_extra_columns(self, canvas: Canvas, left: float, top: float) -> None:
         size, muted = min(self.row_size, TEXT_SIZE), canvas.theme.muted
@@ -253,11 +228,9 @@ class _WordRow:
         self.size = WORD_SIZE if pitch is None else min(WORD_SIZE, pitch * 72 * 0.75)
         widths = [text.compute_width(word, self.size) for word in self.shown]
         if pitch is None:
-            ends = np.cumsum([width + WORD_SPACE for width in widths])
-            self.middles = [
-                float(end) - WORD_SPACE - width / 2 for end, width in zip(ends, widths, strict=True)
-            ]
-            self.width = float(ends[-1]) - WORD_SPACE if widths else 0.0
+            ends = np.cumsum([width + WORD_SPACE for width in widths]) - WORD_SPACE
+            self.middles = (ends - np.array(widths) / 2).tolist()
+            self.width = float(ends[-1]) if widths else 0.0
             self.height = self.size * LINE_HEIGHT / 72
         else:
             self.middles = [(place + 0.5) * pitch for place in range(len(words))]
@@ -276,13 +249,8 @@ class _LinePanel(_Panel):
         self.source = _WordRow(one.source_words, text, pitch)
         self.target = _WordRow(one.target_words, text, pitch)
         self.links = LINK_HEIGHT if pitch is None else LINK_HEIGHT * 1.5
-        super().__init__(
-            one,
-            text,
-            width=max(MIN_DIAGRAM_WIDTH, self.source.width, self.target.width),
-            head=self.source.height,
-            body=self.links + 0.12 + self.target.height,
-        )
+        width = max(MIN_DIAGRAM_WIDTH, self.source.width, self.target.width)
+        super().__init__(one, text, width, self.source.height, self.links + 0.12 + self.target.height)
 
     def draw_map(self, canvas: Canvas, x: float, top: float) -> None:
         bottom = top + self.links + 0.12
@@ -315,9 +283,7 @@ class _LinePanel(_Panel):
 class _Footer:
     """What is below all maps: the reference, if all have the same, the colour scale, and remarks."""
 
-    def __init__(
-        self, maps: Sequence[AttentionMap], width: float, text: TextMeasurer, *, scale: bool
-    ) -> None:
+    def __init__(self, maps: Sequence[AttentionMap], width: float, text: TextMeasurer, scale: bool) -> None:
         self.scale = scale
         shared = maps[0].reference if len({one.reference for one in maps}) == 1 else None
         self.reference = text.wrap(shared, TEXT_SIZE, width - REFERENCE_INDENT)
@@ -332,11 +298,8 @@ class _Footer:
 
     @property
     def height(self) -> float:
-        reference, legend = (
-            0.16 + compute_text_height(lines, size) if lines else 0
-            for lines, size in ((self.reference, TEXT_SIZE), (self.legend, SMALL_SIZE))
-        )
-        return reference + legend
+        parts = ((self.reference, TEXT_SIZE), (self.legend, SMALL_SIZE))
+        return sum(0.16 + compute_text_height(lines, size) for lines, size in parts if lines)
 
     def draw(self, canvas: Canvas, x: float, y: float) -> None:
         muted = canvas.theme.muted

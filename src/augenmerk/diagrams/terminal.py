@@ -52,13 +52,13 @@ def _render_grid(
     one: AttentionMap, margin: int, columns: list[list[str]], widths: list[int], theme: Theme
 ) -> Text:
     """Renders the map below its column headings, whose last lines are just above the cells."""
-    text = Text()
     height = max(map(len, columns))
-    for line in range(height):
+    padded = [[""] * (height - len(column)) + column for column in columns]
+    text = Text()
+    for line, letters in enumerate(zip(*padded, strict=True)):
         text.append(("\n" if line else "") + " " * (margin + 1))
-        for word, column, width in zip(one.source_words, columns, widths, strict=True):
-            place = line - (height - len(column))
-            text.append(_centre(column[place] if place >= 0 else "", width), style=_choose_style(word))
+        for word, letter, width in zip(one.source_words, letters, widths, strict=True):
+            text.append(_centre(letter, width), style=_choose_style(word))
     colours = get_heat_colours(theme, LEVELS)
     for target, weights in zip(one.target_words, one.matrix.tolist(), strict=True):
         text.append("\n")

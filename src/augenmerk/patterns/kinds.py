@@ -75,12 +75,13 @@ class PatternMatch:
     def to_dict(self) -> dict[str, Any]:
         """Returns plain data for JSON."""
         attention = WordAttention.from_translation(self.translation)
+        pattern = self.pattern
         return {
             "index": self.index,
-            "kind": self.pattern.kind,
-            "verdict": self.pattern.verdict,
-            "strength": self.pattern.strength,
-            "measures": asdict(self.pattern.measures),
+            "kind": pattern.kind,
+            "verdict": pattern.verdict,
+            "strength": pattern.strength,
+            "measures": asdict(pattern.measures),
             "moved": [
                 {
                     "source": [attention.source[t] for t in moved.source],
@@ -90,7 +91,7 @@ class PatternMatch:
                     "weight": moved.weight,
                     "links": [list(link) for link in moved.links],
                 }
-                for moved in self.pattern.moved
+                for moved in pattern.moved
             ],
             "source": self.translation.source,
             "translation": self.translation.text,
@@ -237,23 +238,21 @@ def has_inversion(links: Links) -> bool:
 def _compare_with_gold(matches: Sequence[PatternMatch]) -> dict[str, Any]:
     """Compares inversions with crossing gold links, and the links of moved words with gold links."""
     gold = [match.pair.alignment or () for match in matches]
-    found = [match.pattern.kind == "inversion" for match in matches]
-    true = [has_inversion(links) for links in gold]
-    both = sum(ours and theirs for ours, theirs in zip(found, true, strict=True))
+    inversions = [match.pattern.kind == "inversion" for match in matches]
+    both = list(zip(inversions, map(has_inversion, gold), strict=True))
     moved_links = [
         link in links
-        for match, links in zip(matches, map(set, gold), strict=True)
-        if match.pattern.kind == "inversion"
+        for match, links, found in zip(matches, map(set, gold), inversions, strict=True)
         for moved in match.pattern.moved
-        if moved.places >= MIN_PLACES
+        if found and moved.places >= MIN_PLACES
         for link in moved.links
     ]
     return {
         "sentences": len(matches),
-        "gold_inversions": sum(true),
-        "found": sum(found),
-        "precision": both / sum(found) if any(found) else None,
-        "recall": both / sum(true) if any(true) else None,
-        "accuracy": _compute_share([ours == theirs for ours, theirs in zip(found, true, strict=True)]),
+        "gold_inversions": sum(true for _, true in both),
+        "found": sum(inversions),
+        "precision": _compute_share([true for found, true in both if found]),
+        "recall": _compute_share([found for found, true in both if true]),
+        "accuracy": _compute_share([found == true for found, true in both]),
         "moved_links_in_gold": _compute_share(moved_links),
     }

@@ -8,6 +8,7 @@ measures for diagonal, anti-diagonal and uniform attention.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import groupby
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,13 +52,11 @@ class WordAttention:
         """
         if not self.source or not self.target:
             return []
-        marks = [is_mark(word) for word in self.source]
-        best = self.words.argmax(axis=1).tolist()
-        weights = self.words.max(axis=1).tolist()
+        links = zip(self.words.argmax(axis=1).tolist(), self.words.max(axis=1).tolist(), strict=True)
         return [
             (t, j, weight)
-            for j, (t, weight) in enumerate(zip(best, weights, strict=True))
-            if weight >= THRESHOLD and not marks[t] and not is_mark(self.target[j])
+            for j, (t, weight) in enumerate(links)
+            if weight >= THRESHOLD and not is_mark(self.source[t]) and not is_mark(self.target[j])
         ]
 
 
@@ -117,7 +116,7 @@ def compute_measures(attention: WordAttention) -> AttentionMeasures:
         coverage=float(np.minimum(1.0, words.sum(axis=0)).mean()),
         monotonicity=compute_kendall_tau(compute_expected_positions(words)),
         crossing_rate=_compute_crossing_rate([t for t, _, _ in attention.find_clear_links()]),
-        diagonal=_compute_diagonal(words),
+        diagonal=float((words * (_compute_distances(words, 0) <= 1)).sum(axis=1).mean()),
         end_mass=float(weights[spoken, -1].mean()),
         punctuation_mass=float(words[spoken][:, marks].sum(axis=1).mean()),
         longest_run=len(find_longest_run(attention)),
@@ -150,57 +149,38 @@ def compute_kendall_tau(positions: Floats) -> float:
 
 
 def _compute_crossing_rate(sources: Sequence[int]) -> float:
-    if len(sources) < 2:
-        return 0.0
     places = np.array(sources)
     later, earlier = np.triu_indices(len(places), 1)[::-1]
-    return float((places[later] < places[earlier]).mean())
+    return float((places[later] < places[earlier]).mean()) if len(places) > 1 else 0.0
 
 
-def _find_diagonal(words: Floats, offset: int) -> Floats:
+def _compute_distances(words: Floats, offset: int) -> Floats:
+    """Returns the distance of each cell (T, S) from the diagonal that is shifted by the offset."""
     rows, columns = words.shape
-    return np.asarray((np.arange(rows) + offset + 0.5) * columns / rows - 0.5)
-
-
-def _compute_diagonal(words: Floats) -> float:
-    distance = np.abs(np.arange(words.shape[1]) - _find_diagonal(words, 0)[:, None])
-    return float((words * (distance <= 1.0)).sum(axis=1).mean())
+    diagonal = (np.arange(rows) + offset + 0.5) * columns / rows - 0.5
+    return np.asarray(np.abs(np.arange(columns) - diagonal[:, None]))
 
 
 def _compute_gain(words: Floats, offset: int) -> float:
-    """Returns by how much more weight is on the diagonal than at offset 0, in the third with the least."""
-    if offset == 0:
-        return 0.0
+    """Returns by how much more weight is on the diagonal than at offset 0, in the third with the least.
+
+    Where the diagonal runs between two words, their weights are interpolated.
+    """
     there = np.arange(len(words)) + offset
     inside = (there >= 0) & (there < len(words))
-    gains = (_sum_diagonal(words, offset) - _sum_diagonal(words, 0))[inside]
-    if len(gains) < 3:
-        return 0.0
-    return min(float(third.mean()) for third in np.array_split(gains, 3))
-
-
-def _sum_diagonal(words: Floats, offset: int) -> Floats:
-    """Returns the weight of each row on the diagonal, interpolated where it runs between two words."""
-    distance = np.abs(np.arange(words.shape[1]) - _find_diagonal(words, offset)[:, None])
-    return np.asarray((words * np.maximum(0.0, 1.0 - distance)).sum(axis=1))
+    shifted, straight = (
+        (words * np.maximum(0.0, 1.0 - _compute_distances(words, each))).sum(axis=1) for each in (offset, 0)
+    )
+    gains = (shifted - straight)[inside]
+    return min(float(third.mean()) for third in np.array_split(gains, 3)) if len(gains) >= 3 else 0.0
 
 
 def find_longest_run(attention: WordAttention) -> list[int]:
     """Returns the target words of the longest run that attends to one source word."""
     words = attention.words
-    longest: list[int] = []
-    run: list[int] = []
-    previous = None
-    for j, row in enumerate(words):
-        best = int(row.argmax())
-        if row[best] < THRESHOLD:
-            run, previous = [], None
-            continue
-        run = [*run, j] if best == previous else [j]
-        previous = best
-        if len(run) > len(longest):
-            longest = run
-    return longest
+    best = np.where(words.max(axis=1) >= THRESHOLD, words.argmax(axis=1), -1).tolist()
+    runs = [list(run) for source, run in groupby(range(len(best)), key=best.__getitem__) if source >= 0]
+    return max(runs, key=len, default=[])
 
 
 @dataclass(frozen=True)
@@ -236,9 +216,11 @@ def find_moved_words(attention: WordAttention) -> list[MovedWords]:
     """
     links = attention.find_clear_links()
     stayed = _find_longest_rising([t for t, _, _ in links])
-    kept = [link for number, link in enumerate(links) if number in stayed]
+    kept = [links[number] for number in sorted(stayed)]
     blocks: list[list[Link]] = []
-    for link in (link for number, link in enumerate(links) if number not in stayed):
+    for number, link in enumerate(links):
+        if number in stayed:
+            continue
         if blocks and link[1] == blocks[-1][-1][1] + 1 and 0 <= link[0] - blocks[-1][-1][0] <= 1:
             blocks[-1].append(link)
         else:
@@ -253,8 +235,7 @@ def _find_longest_rising(places: Sequence[int]) -> set[int]:
     Of equally long ones it takes the latest, so that where two words change places, the one that was brought
     forward counts as moved.
     """
-    length = [1] * len(places)
-    before = [-1] * len(places)
+    length, before = [1] * len(places), [-1] * len(places)
     for here, place in enumerate(places):
         for there in range(here):
             if places[there] <= place and length[there] + 1 >= length[here]:

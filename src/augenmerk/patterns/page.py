@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
+from itertools import count
 from typing import TYPE_CHECKING, Any
 
 from augenmerk.diagrams import AttentionMap, Card, Chart
@@ -42,15 +44,10 @@ def render_patterns_page(
     context = {
         "title": title,
         "intro": intro,
-        "cards": [
-            _make_card(number, match, file)
-            for number, (match, file) in enumerate(zip(chosen, files, strict=True), 1)
-        ],
+        "cards": list(map(_make_card, count(1), chosen, files)),
         "charts": [
-            Chart.draw(
-                lambda theme: draw_kinds(summary["kinds"], theme), "How many sentences are of each kind"
-            ),
-            Chart.draw(lambda theme: draw_measures(matches, theme), "How the measures are distributed"),
+            Chart.draw(partial(draw_kinds, summary["kinds"]), "How many sentences are of each kind"),
+            Chart.draw(partial(draw_measures, matches), "How the measures are distributed"),
         ],
         "tags": sorted(tags, key=lambda tag: -(tag[1]["inversion"] or 0)),
     }

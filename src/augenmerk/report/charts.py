@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from statistics import fmean
 from typing import TYPE_CHECKING
 
 from augenmerk.diagrams.attention_map import shorten_text
@@ -66,16 +67,13 @@ def draw_lengths(result: StudyResult, theme: Theme) -> Figure:
             places, means = range(len(bins)), [each.bleu for each in bins]
             # The mean of equal figures may be a rounding error outside of them.
             below, above = [each.bleu - each.low for each in bins], [each.high - each.bleu for each in bins]
-            whiskers = [[max(0.0, length) for length in lengths] for lengths in (below, above)]
+            whiskers = [[max(0.0, length) for length in whisker] for whisker in (below, above)]
             axes.errorbar(
                 places, means, whiskers, color=colour, linestyle=style, linewidth=2, marker="o", capsize=3
             )
             ends.append((places[-1], means[-1], variant.name, colour))
-            labels = [
-                f"{each.shortest}–{each.longest}" if each.shortest != each.longest else f"{each.shortest}"
-                for each in bins
-            ]
-            axes.set_xticks(places, labels)
+            lengths = (dict.fromkeys((each.shortest, each.longest)) for each in bins)
+            axes.set_xticks(places, ["–".join(map(str, each)) for each in lengths])
         axes.set_xlabel("words of the source sentence")
         _label_ends(axes, ends)
         return figure
@@ -171,16 +169,10 @@ def _label_ends(axes: Axes, ends: Sequence[tuple[float, float, str, str]]) -> No
     ordered = sorted(ends, key=lambda end: end[1])
     places = move_apart([y for _, y, _, _ in ordered], (high - low) * 0.065)
     for (x, _, name, colour), y in zip(ordered, places, strict=True):
-        axes.annotate(
-            shorten_text(name),
-            (x, y),
-            xytext=(8, 0),
-            textcoords="offset points",
-            color=colour,
-            va="center",
-            fontweight="bold",
-            annotation_clip=False,
+        text = axes.annotate(
+            shorten_text(name), (x, y), (8, 0), textcoords="offset points", annotation_clip=False
         )
+        text.set(color=colour, va="center", fontweight="bold")
 
 
 def move_apart(places: Sequence[float], room: float) -> list[float]:
@@ -188,15 +180,11 @@ def move_apart(places: Sequence[float], room: float) -> list[float]:
     groups: list[list[float]] = []
     for place in places:
         group = [place]
-        while groups and _mean(groups[-1]) + (len(groups[-1]) + len(group)) / 2 * room > _mean(group):
+        while groups and fmean(groups[-1]) + (len(groups[-1]) + len(group)) / 2 * room > fmean(group):
             group = groups.pop() + group
         groups.append(group)
     return [
-        _mean(group) + (number - (len(group) - 1) / 2) * room
+        fmean(group) + (number - (len(group) - 1) / 2) * room
         for group in groups
         for number in range(len(group))
     ]
-
-
-def _mean(values: Sequence[float]) -> float:
-    return sum(values) / len(values)

@@ -24,18 +24,16 @@ def render_report(result: StudyResult) -> str:
         "answers": [*answers, *(each.in_words for each in leading)],
         "columns": build_columns(result),
         "table_note": describe_table(result),
-        "effects": Chart.draw(partial(charts.draw_effects, result), "Differences in BLEU with 95% intervals")
-        if result.comparisons
-        else None,
+        "effects": result.comparisons
+        and Chart.draw(partial(charts.draw_effects, result), "Differences in BLEU with 95% intervals"),
         "curves": [
             Chart.draw(partial(charts.draw_curves, result, measure), f"{heading} by epoch and variant")
             for measure, heading in charts.CURVES.items()
             if measure in curves
         ],
         "bins": bins,
-        "lengths": Chart.draw(partial(charts.draw_lengths, result), "BLEU by length of the source sentence")
-        if bins
-        else None,
+        "lengths": bins
+        and Chart.draw(partial(charts.draw_lengths, result), "BLEU by length of the source sentence"),
         "beams": {
             split: Chart.draw(
                 partial(charts.draw_beams, result, split),

@@ -4,7 +4,7 @@ import csv
 import io
 from dataclasses import dataclass
 
-from augenmerk.study.result import MEASURES, StudyResult, Summary, VariantResult
+from augenmerk.study.result import MEASURES, StudyResult, Summary
 
 COLUMNS = ("bleu", "chrf", "validation_loss", "loss", "perplexity", "alignment_error", "seconds")
 """The measures that a table shows of the study's first split and first beam, if they were measured."""
@@ -39,34 +39,34 @@ def build_columns(result: StudyResult) -> list[Column]:
     """Returns the columns of the table that have any figures in them."""
     columns = []
     for measure in COLUMNS:
-        summaries = [_find_summary(result, variant, measure) for variant in result.variants]
         heading = MEASURES[measure].heading
         if measure in ("loss", "perplexity"):
             heading += f" on {result.splits[0]}"  # there is also that on the validation split
-        if any(summaries):
-            columns.append(Column(measure, heading, False, tuple(map(_format_summary, summaries))))
-        published = {each.variant: each for each in result.published if each.measure == measure}
-        if published:
-            cells = []
-            for variant in result.variants:
-                figure = published.get(variant.name)
-                if figure is None:
-                    cells.append(Cell())
-                else:
-                    variance = "" if figure.variance is None else f"{figure.variance:g}"
-                    cells.append(Cell(f"{figure.mean:.{MEASURES[measure].digits}f}", variance))
-            columns.append(Column(measure, f"{heading}, published", True, tuple(cells)))
+        measured = {
+            variant.name: _format_summary(each)
+            for variant in result.variants
+            for each in variant.summaries
+            if each.measure == measure and result.asked_first(each)
+        }
+        published = {
+            each.variant: Cell(
+                f"{each.mean:.{MEASURES[measure].digits}f}",
+                "" if each.variance is None else f"{each.variance:g}",
+            )
+            for each in result.published
+            if each.measure == measure
+        }
+        for title, is_published, known in (
+            (heading, False, measured),
+            (f"{heading}, published", True, published),
+        ):
+            if known:
+                cells = tuple(known.get(variant.name, Cell()) for variant in result.variants)
+                columns.append(Column(measure, title, is_published, cells))
     return columns
 
 
-def _find_summary(result: StudyResult, variant: VariantResult, measure: str) -> Summary | None:
-    found = (each for each in variant.summaries if each.measure == measure and result.asked_first(each))
-    return next(found, None)
-
-
-def _format_summary(summary: Summary | None) -> Cell:
-    if summary is None:
-        return Cell()
+def _format_summary(summary: Summary) -> Cell:
     digits = MEASURES[summary.measure].digits
     mean = f"{summary.mean:z.{digits}f}"
     if summary.variance is None or summary.interval is None:
@@ -160,23 +160,10 @@ def format_csv(result: StudyResult) -> str:
     published = {(each.variant, each.measure): each for each in result.published}
     for variant in result.variants:
         for summary in variant.summaries:
-            low, high = summary.interval or ("", "")
-            other = published.get((variant.name, summary.measure))
-            known = other is not None and result.asked_first(summary)
-            writer.writerow(
-                [
-                    variant.name,
-                    summary.measure,
-                    summary.split or "",
-                    "" if summary.beam is None else summary.beam,
-                    len(summary.values),
-                    summary.mean,
-                    "" if summary.variance is None else summary.variance,
-                    low,
-                    high,
-                    other.mean if other and known else "",
-                    other.variance if other and known and other.variance is not None else "",
-                    *(summary.values.get(seed, "") for seed in result.seeds),
-                ]
-            )
+            other = published.get((variant.name, summary.measure)) if result.asked_first(summary) else None
+            row: list[object] = [variant.name, summary.measure, summary.split, summary.beam]
+            row += [len(summary.values), summary.mean, summary.variance, *(summary.interval or (None, None))]
+            row += [other.mean, other.variance] if other else [None, None]
+            row += [summary.values.get(seed) for seed in result.seeds]
+            writer.writerow(row)  # None is written as nothing
     return text.getvalue()
