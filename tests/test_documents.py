@@ -45,8 +45,8 @@ def test_the_python_in_the_readme_runs(
 
 
 def test_the_pair_in_the_readme_is_the_one_the_command_shows() -> None:
-    from tests.test_cli import run
+    from tests.command import run_command
 
     [shown] = [block for block in blocks("README.md", "console") if "data show bilderbuch" in block]
     command, expected = shown.split("\n", 1)
-    assert run(*command.removeprefix("$ augenmerk ").split()).stdout.strip() == expected.strip()
+    assert run_command(*command.removeprefix("$ augenmerk ").split()).out.strip() == expected.strip()
