@@ -42,9 +42,9 @@ def run_command(
         err.cache_clear()
         with pytest.raises(SystemExit) as end:
             cli.main()
-    code = end.value.code
-    assert code is None or isinstance(code, int)
-    return Answer(code or 0, printed.getvalue().decode(), complained.getvalue().decode())
+        code = end.value.code
+        assert code is None or isinstance(code, int)
+        return Answer(code or 0, printed.getvalue().decode(), complained.getvalue().decode())
 
 
 def run_json(*arguments: object) -> Any:

@@ -20,7 +20,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 # same, so that a change is judged and not chance; elsewhere every run tries new ones.
 settings.register_profile("augenmerk", deadline=None, derandomize="CI" in os.environ)
 settings.register_profile("soak", deadline=None, max_examples=1000, suppress_health_check=list(HealthCheck))
-settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "augenmerk"))
+settings.load_profile("augenmerk")  # unless pytest is given --hypothesis-profile
 
 
 @pytest.fixture(scope="session")

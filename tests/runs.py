@@ -25,6 +25,20 @@ class Silent:
     def epoch(self, metrics: Mapping[str, Any]) -> None: ...
 
 
+def tiny(**changes: object) -> RunConfig:
+    """Settings of a run that trains in about a second; `train__lr=0.1` changes `train.lr`."""
+    tree: dict[str, dict[str, object]] = {
+        "data": {"bilderbuch": {"pairs": 300}},
+        "text": {"unit": "word", "lowercase": True, "joint": False},
+        "model": {"embedding": 24, "hidden": 24, "key": 24, "embedding_dropout": 0.1},
+        "train": {"epochs": 2, "batch_size": 16, "lr": 0.01, "precision": "fp32", "bleu": False},
+    }
+    for key, value in changes.items():
+        group, _, name = key.partition("__")
+        tree.setdefault(group, {})[name] = value
+    return RunConfig.model_validate(tree)
+
+
 class SharedRuns:
     """A folder of trained runs. Tests get copies, so that they may write into them."""
 

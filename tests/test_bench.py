@@ -9,9 +9,10 @@ from augenmerk.config import ModelConfig, SearchConfig
 from augenmerk.model.translator import GRUTranslator
 from tests.command import run_command, run_json
 from tests.decoding import decode
+from tests.runs import SharedRuns, tiny
 
 
-def test_decoding_is_measured_against_the_plain_way() -> None:
+def test_decoding_is_measured_against_the_plain_way(shared_runs: SharedRuns, tmp_path: Path) -> None:
     document = run_json("bench", "decode", "--sentences", 24, "--beam", 1, "--beam", 3)
     assert [row["beam"] for row in document["beams"]] == [1, 3]
     for row in document["beams"]:
@@ -19,8 +20,8 @@ def test_decoding_is_measured_against_the_plain_way() -> None:
         assert all(value > 0 for value in row.values())
     assert document["latency_ms"] > 0
     assert document["sentences"] == 24
-    shown = run_command("bench", "decode", "--sentences", 2, "--beam", 1).out
-    assert "beam" in shown
+    trained = shared_runs.copy(tiny(), tmp_path / "run").path
+    assert "beam" in run_command("bench", "decode", "--model", trained, "--sentences", 2, "--beam", 1).out
 
 
 def test_training_is_measured_against_the_loop(tmp_path: Path) -> None:

@@ -8,7 +8,8 @@ import torch
 from augenmerk.bench.loop import StepByStep
 from augenmerk.config import ATTENTIONS, AttentionName
 from augenmerk.train import start, train
-from tests.test_train import Silent, tiny
+from tests.runs import tiny
+from tests.test_train import Silent
 from tests.test_translator import data, translator
 
 pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no GPU here")

@@ -16,13 +16,13 @@ from safetensors.torch import load_file
 
 from augenmerk import AugenmerkError
 from augenmerk.checkpoint import RunDirectory
-from augenmerk.config import RunConfig, TrainConfig
+from augenmerk.config import TrainConfig
 from augenmerk.evaluate import evaluate_run
 from augenmerk.train import TrainingInterrupted, learning_rate, start, train
 from augenmerk.translate import load_model
 from tests.command import COMMAND, run_command
 from tests.processes import Forker
-from tests.runs import CPU, SharedRuns
+from tests.runs import CPU, SharedRuns, tiny
 
 
 class Silent:
@@ -39,20 +39,6 @@ class Silent:
 
     def epoch(self, metrics: Mapping[str, Any]) -> None:
         self.epochs.append(dict(metrics))
-
-
-def tiny(**changes: object) -> RunConfig:
-    """Trains in about a second."""
-    tree: dict[str, dict[str, object]] = {
-        "data": {"bilderbuch": {"pairs": 300}},
-        "text": {"unit": "word", "lowercase": True, "joint": False},
-        "model": {"embedding": 24, "hidden": 24, "key": 24, "embedding_dropout": 0.1},
-        "train": {"epochs": 2, "batch_size": 16, "lr": 0.01, "precision": "fp32", "bleu": False},
-    }
-    for key, value in changes.items():
-        group, _, name = key.partition("__")
-        tree.setdefault(group, {})[name] = value
-    return RunConfig.model_validate(tree)
 
 
 def run_tiny(place: Path, **changes: object) -> RunDirectory:
