@@ -5,10 +5,17 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: test check format demo clean
+.PHONY: test soak check format demo clean
+
+# A process for each core, and the one that is done first takes over tests from another.
+PYTEST := $(BIN)/python -m pytest -n auto --dist worksteal
 
 test: check
-	$(BIN)/python -m pytest
+	$(PYTEST)
+
+# The long campaigns as well: hundreds of kills, ten times as many examples. It takes hours.
+soak: $(READY)
+	$(PYTEST) -m "" --hypothesis-profile soak --timeout 7200
 
 check: $(READY)
 	$(BIN)/ruff format --check

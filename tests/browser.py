@@ -12,7 +12,7 @@ from types import TracebackType
 from typing import Any
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-PATIENCE = 60.0
+PATIENCE = 240.0
 """Seconds to wait for an answer on a machine that has other things to do."""
 
 

@@ -1,10 +1,16 @@
-"""What several test files need: the real data, where it is to be had."""
+"""What several test files need: the real data, where it is to be had, and trained runs."""
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
+
+if TYPE_CHECKING:
+    from tests.processes import Forker
+    from tests.runs import SharedRuns
 
 # The models of the tests are tiny: sharing their work among cores takes longer than doing it, and where
 # something else runs too, far longer. Set before torch is there, and for all processes that tests start.
@@ -13,7 +19,8 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 # How long an example takes says more about what else the machine does. In CI the examples are always the
 # same, so that a change is judged and not chance; elsewhere every run tries new ones.
 settings.register_profile("augenmerk", deadline=None, derandomize="CI" in os.environ)
-settings.load_profile("augenmerk")
+settings.register_profile("soak", deadline=None, max_examples=1000, suppress_health_check=list(HealthCheck))
+settings.load_profile("augenmerk")  # unless pytest is given --hypothesis-profile
 
 
 @pytest.fixture(scope="session")
@@ -24,6 +31,34 @@ def multi30k_folder() -> Path:
         if place and (Path(place) / "multi30k" / "train.de.gz").is_file():
             return Path(place) / "multi30k"
     pytest.skip("Multi30k is not on this machine: set AUGENMERK_DATA to the folder that holds multi30k/")
+
+
+@pytest.fixture(scope="session")
+def shared_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder that all processes have in common that share the tests of this session."""
+    folder = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        folder = folder.parent
+    (folder / "shared").mkdir(exist_ok=True)
+    return folder / "shared"
+
+
+@pytest.fixture(scope="session")
+def shared_runs(shared_folder: Path) -> "SharedRuns":
+    """Runs that are trained once in a session."""
+    from tests.runs import SharedRuns
+
+    return SharedRuns(shared_folder)
+
+
+@pytest.fixture(scope="session")
+def forker(tmp_path_factory: pytest.TempPathFactory) -> "Iterator[Forker]":
+    """Starts processes that have imported torch already."""
+    from tests.processes import Forker
+
+    forker = Forker(tmp_path_factory.mktemp("forker"))
+    yield forker
+    forker.close()
 
 
 @pytest.fixture(autouse=True)

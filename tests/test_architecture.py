@@ -3,6 +3,7 @@
 import ast
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import augenmerk
@@ -36,6 +37,7 @@ ONLY = {
 }
 
 
+@cache
 def parts() -> dict[str, set[str]]:
     """Each part (a module or package directly below augenmerk) with the other parts it imports anywhere."""
     imported: dict[str, set[str]] = {}

@@ -1,6 +1,5 @@
 """The benchmarks run, and both sides of each do the same work. How fast they are is no matter for a test."""
 
-import json
 from pathlib import Path
 
 import torch
@@ -8,20 +7,21 @@ import torch
 from augenmerk.bench.decoding import plain_search
 from augenmerk.config import ModelConfig, SearchConfig
 from augenmerk.model.translator import GRUTranslator
+from tests.command import run_command, run_json
 from tests.decoding import decode
-from tests.test_cli import run
+from tests.runs import SharedRuns, tiny
 
 
-def test_decoding_is_measured_against_the_plain_way() -> None:
-    arguments = ("bench", "decode", "--sentences", "24", "--beam", "1", "--beam", "3")
-    document = json.loads(run(*arguments, "--json").stdout)
+def test_decoding_is_measured_against_the_plain_way(shared_runs: SharedRuns, tmp_path: Path) -> None:
+    document = run_json("bench", "decode", "--sentences", 24, "--beam", 1, "--beam", 3)
     assert [row["beam"] for row in document["beams"]] == [1, 3]
     for row in document["beams"]:
         assert row.keys() >= {"sentences_per_second", "reference_sentences_per_second", "ratio", "peak_mib"}
         assert all(value > 0 for value in row.values())
     assert document["latency_ms"] > 0
     assert document["sentences"] == 24
-    assert "beam" in run(*arguments).stdout
+    trained = shared_runs.copy(tiny(), tmp_path / "run").path
+    assert "beam" in run_command("bench", "decode", "--model", trained, "--sentences", 2, "--beam", 1).out
 
 
 def test_training_is_measured_against_the_loop(tmp_path: Path) -> None:
@@ -31,8 +31,7 @@ def test_training_is_measured_against_the_loop(tmp_path: Path) -> None:
         "[model]\nembedding = 8\nhidden = 8\nkey = 8\n[train]\nbatch_size = 8\n",
         encoding="utf-8",
     )
-    arguments = ("bench", "train", "--preset", str(preset), "--steps", "2", "--precision", "fp32", "--json")
-    document = json.loads(run(*arguments).stdout)
+    document = run_json("bench", "train", "--preset", preset, "--steps", 2, "--precision", "fp32")
     for side in ("ours", "reference"):
         assert document[side]["seconds_per_step"] > 0
         assert document[side]["target_tokens_per_second"] > 0

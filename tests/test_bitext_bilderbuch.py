@@ -249,10 +249,14 @@ def starts_with_vowel_sound(word: str) -> bool:
 
 
 def test_a_and_an(reads: list[Read]) -> None:
+    seen = Counter[str]()
     for read in reads:
         for word, following in zip(read.target, read.target[1:], strict=False):
             if word.lower() in ("a", "an"):
                 assert (word.lower() == "an") == starts_with_vowel_sound(following), read.pair
+                seen[word.lower()] += 1
+    assert seen["a"] > 100
+    assert seen["an"] > 10
 
 
 def test_english_determiners_agree_with_their_nouns(reads: list[Read]) -> None:
@@ -458,7 +462,7 @@ def test_the_same_seed_gives_the_same_pairs_everywhere() -> None:
         )
         return answer.stdout.decode().strip()
 
-    assert [checksum(), elsewhere("1"), elsewhere("2")] == [CHECKSUM] * 3
+    assert [checksum(), elsewhere("1")] == [CHECKSUM] * 2
 
 
 def test_splits_share_no_sentence_whatever_seed_and_size() -> None:

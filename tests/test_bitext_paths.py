@@ -1,8 +1,6 @@
 """A run finds its data again, from whichever folder it is asked for."""
 
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -10,6 +8,7 @@ import pytest
 from augenmerk.bitext import open_bitext, resolve_data_name
 from augenmerk.bitext.export import export
 from augenmerk.checkpoint import RunDirectory
+from tests.command import run_command
 
 TINY = """
 [text]
@@ -27,12 +26,6 @@ bleu = false
 """
 
 
-def augenmerk(folder: Path, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
-    """Runs a command in that folder."""
-    command = [sys.executable, "-m", "augenmerk", *map(str, arguments)]
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
-
-
 @pytest.fixture
 def home(tmp_path: Path) -> Path:
     """A folder with sentence pairs in `pairs` and settings in `tiny.toml`; `elsewhere` lies beside it."""
@@ -48,26 +41,28 @@ def home(tmp_path: Path) -> Path:
 def test_a_run_on_relative_data_is_resumed_and_evaluated_from_another_folder(home: Path) -> None:
     elsewhere, run = home.parent / "elsewhere", home / "run"
     training = ("train", "tiny.toml", "--data", "pairs", "--out", "run", "--device", "cpu")
-    first = augenmerk(home, *training)
-    assert first.returncode == 0, first.stderr
+    first = run_command(*training, cwd=home)
+    assert first.code == 0, first.err
     assert RunDirectory.open(run).config.data.bitext == str(home / "pairs")
-    evaluated = augenmerk(elsewhere, "evaluate", run, "--device", "cpu")
-    assert evaluated.returncode == 0, evaluated.stderr
+    evaluated = run_command("evaluate", run, "--device", "cpu", cwd=elsewhere)
+    assert evaluated.code == 0, evaluated.err
 
     (run / "result.json").unlink()
     (run / "state.safetensors").unlink()
-    resumed = augenmerk(elsewhere, "train", "--resume", "--out", run, "--device", "cpu")
-    assert resumed.returncode == 0, resumed.stderr
+    resumed = run_command("train", "--resume", "--out", run, "--device", "cpu", cwd=elsewhere)
+    assert resumed.code == 0, resumed.err
 
     (run / "result.json").unlink()
-    again = augenmerk(home, *training, "--resume")  # the same settings, said again, are no other settings
-    assert again.returncode == 0, again.stderr
+    again = run_command(
+        *training, "--resume", cwd=home
+    )  # the same settings, said again, are no other settings
+    assert again.code == 0, again.err
 
     (home / "pairs").rename(home / "moved")
-    lost = augenmerk(elsewhere, "evaluate", run, "--device", "cpu")
-    assert lost.returncode == 2
-    assert f"{home / 'pairs'}: there is no such file or folder; " in lost.stderr
-    assert "set data.bitext in the run's config.toml" in lost.stderr.replace("\n", " ")
+    lost = run_command("evaluate", run, "--device", "cpu", cwd=elsewhere)
+    assert lost.code == 2
+    assert f"{home / 'pairs'}: there is no such file or folder; " in lost.err
+    assert "set data.bitext in the run's config.toml" in lost.err.replace("\n", " ")
 
 
 def test_names_of_datasets_stay_names(tmp_path: Path) -> None:

@@ -7,7 +7,6 @@ import random
 import re
 import stat
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +23,7 @@ from augenmerk.config import RunConfig, TextConfig
 from augenmerk.errors import AugenmerkError
 from augenmerk.tensorfile import checksum, load_checked
 from augenmerk.text import TokenizerPair
-from tests.checkpoint_processes import Forker, tensors
+from tests.processes import Forker, tensors
 
 CONFIG = RunConfig.from_toml('[text]\nunit = "word"\n[train]\nepochs = 3\n', "test")
 PAIRS = [SentencePair("Der Hund schläft.", "The dog sleeps."), SentencePair("Ein Ball.", "A ball.")]
@@ -442,17 +441,18 @@ def test_a_full_disk_is_a_sentence_and_the_last_result_stays(run: RunDirectory) 
 needs_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
 
 
-@pytest.fixture(scope="module")
-def forker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Forker]:
-    forker = Forker(tmp_path_factory.mktemp("forker"))
-    yield forker
-    forker.close()
+def rounds(usual: int, long: int) -> pytest.MarkDecorator:
+    """How often something is killed: in `make test`, and in `make soak`."""
+    return pytest.mark.parametrize("rounds", [usual, pytest.param(long, marks=pytest.mark.soak)])
 
 
 @needs_fork
-def test_killed_at_any_moment_a_run_holds_its_last_state(run: RunDirectory, forker: Forker) -> None:
-    rng = random.Random(1)
-    for _ in range(15):
+@rounds(15, 500)
+def test_killed_at_any_moment_a_run_holds_its_last_state(
+    run: RunDirectory, forker: Forker, rounds: int
+) -> None:
+    rng = random.Random(rounds)
+    for _ in range(rounds):
         process = forker.start("save_for_ever", run.path)
         process.wait_until_it_spoke()
         time.sleep(rng.uniform(0, 0.03))
@@ -475,15 +475,18 @@ def test_killed_at_any_moment_a_run_holds_its_last_state(run: RunDirectory, fork
 
 
 @needs_fork
-def test_killed_at_any_moment_a_new_run_is_whole_or_absent(run: RunDirectory, forker: Forker) -> None:
-    rng = random.Random(2)
-    for _ in range(10):
+@rounds(10, 500)
+def test_killed_at_any_moment_a_new_run_is_whole_or_absent(
+    run: RunDirectory, forker: Forker, rounds: int
+) -> None:
+    rng = random.Random(rounds)
+    for _ in range(rounds):
         process = forker.start("create_for_ever", run.path)
         process.wait_until_it_spoke()
         time.sleep(rng.uniform(0, 0.01))
         process.kill()
     created = [path for path in (run.path.parent / "many").iterdir() if not path.name.startswith(".")]
-    assert len(created) >= 10
+    assert len(created) >= rounds
     for path in created:
         assert RunDirectory.open(path).tokenizers.source.to_json() == JOINT.source.to_json()
 

@@ -1,7 +1,6 @@
-"""The command line as a person meets it: real processes, real files."""
+"""The command line as a person meets it."""
 
 import json
-import os
 import re
 import subprocess
 import sys
@@ -11,32 +10,7 @@ import pytest
 
 import augenmerk
 from augenmerk.config import ATTENTIONS
-
-
-def run(
-    *arguments: str, env: dict[str, str] | None = None, cwd: Path | None = None
-) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "augenmerk", *arguments],
-        capture_output=True,
-        text=True,
-        encoding="utf-8",
-        env={**os.environ, "COLUMNS": "100", "NO_COLOR": "1", **(env or {})},
-        cwd=cwd,
-        check=False,
-    )
-
-
-def fails_with_a_sentence(*arguments: str, env: dict[str, str] | None = None) -> str:
-    result = run(*arguments, env=env)
-    assert result.returncode == 2
-    assert result.stdout == ""
-    assert "Traceback" not in result.stderr
-    lines = result.stderr.strip().splitlines()
-    assert len(lines) == 1, result.stderr
-    assert lines[0].startswith("augenmerk: ")
-    assert lines[0].endswith(".")
-    return lines[0]
+from tests.command import COMMAND, fails_with_a_sentence, run_command
 
 
 def test_help_answers_without_torch() -> None:
@@ -73,16 +47,16 @@ def test_the_command_is_installed_and_knows_its_version() -> None:
     ],
 )
 def test_every_command_explains_itself(command: list[str]) -> None:
-    result = run(*command, "--help")
-    assert result.returncode == 0
-    assert "Usage:" in result.stdout
+    result = run_command(*command, "--help")
+    assert result.code == 0
+    assert "Usage:" in result.out
     if command not in ([], ["data"], ["bench"], ["theory"]):
-        assert "Example" in result.stdout
-        assert "--json" in result.stdout
+        assert "Example" in result.out
+        assert "--json" in result.out
 
 
 def test_commands_are_listed_in_the_order_of_the_work() -> None:
-    shown = run("--help").stdout
+    shown = run_command("--help").out
     commands = re.findall(r"^│ ([a-z]+) +[A-Z]", shown, flags=re.MULTILINE)
     assert commands == [
         *("demo", "train", "evaluate", "translate", "study", "report", "diagram", "patterns", "faithfulness"),
@@ -97,19 +71,19 @@ def test_an_unknown_mechanism_lists_all() -> None:
 
 
 def test_wrong_usage_has_exit_code_2() -> None:
-    assert run("data", "show", "--no-such-flag").returncode == 2
-    assert run("data", "show", "--pairs", "none").returncode == 2
-    assert run("no-such-command").returncode == 2
+    assert run_command("data", "show", "--no-such-flag").code == 2
+    assert run_command("data", "show", "--pairs", "none").code == 2
+    assert run_command("no-such-command").code == 2
 
 
 def test_list_says_what_is_there_and_what_is_not(tmp_path: Path) -> None:
     empty = {"AUGENMERK_DATA": str(tmp_path), "HOME": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path)}
-    rows = {row["name"]: row for row in json.loads(run("data", "list", "--json", env=empty).stdout)}
+    rows = {row["name"]: row for row in json.loads(run_command("data", "list", "--json", env=empty).out)}
     assert rows["bilderbuch"]["splits"] == ["train", "val", "test"]
     assert rows["bilderbuch"]["languages"] == ["de", "en"]
     assert not rows["multi30k"]["available"]
     assert "augenmerk data fetch multi30k" in rows["multi30k"]["why"]
-    assert "not on this machine" in run("data", "list", env=empty).stdout
+    assert "not on this machine" in run_command("data", "list", env=empty).out
 
 
 def test_show_prints_pairs_tags_and_links() -> None:
@@ -126,26 +100,26 @@ def test_show_prints_pairs_tags_and_links() -> None:
         "--tag",
         "perfect",
     )
-    pairs = json.loads(run(*asked, "--json").stdout)
+    pairs = json.loads(run_command(*asked, "--json").out)
     assert len(pairs) == 4
     assert all("perfect" in pair["tags"] and pair["alignment"] for pair in pairs)
-    shown = run(*asked).stdout
+    shown = run_command(*asked).out
     assert all(pair["source"] in shown and pair["target"] in shown for pair in pairs)
     assert " · ".join(pairs[0]["tags"]) in shown
-    wide = run(*asked, env={"COLUMNS": "400"}).stdout
+    wide = run_command(*asked, env={"COLUMNS": "400"}).out
     assert wide.count("■") == sum(len(pair["alignment"]) for pair in pairs)
 
 
 def test_show_other_direction_turns_the_links() -> None:
-    there = json.loads(run("data", "show", "--pairs", "1", "--json").stdout)[0]
-    back = json.loads(run("data", "show", "--pairs", "1", "--source-language", "en", "--json").stdout)[0]
+    there = json.loads(run_command("data", "show", "--pairs", "1", "--json").out)[0]
+    back = json.loads(run_command("data", "show", "--pairs", "1", "--source-language", "en", "--json").out)[0]
     assert (back["source"], back["target"]) == (there["target"], there["source"])
     assert sorted(back["alignment"]) == sorted([j, i] for i, j in there["alignment"])
 
 
 def test_square_brackets_in_a_sentence_are_no_markup(tmp_path: Path) -> None:
     (tmp_path / "test.tsv").write_text("[bold]Ein Hund[/]\tA [red]dog\n", encoding="utf-8")
-    shown = run("data", "show", str(tmp_path), "--split", "test").stdout
+    shown = run_command("data", "show", str(tmp_path), "--split", "test").out
     assert "[bold]Ein Hund[/]" in shown
     assert "A [red]dog" in shown
 
@@ -153,15 +127,15 @@ def test_square_brackets_in_a_sentence_are_no_markup(tmp_path: Path) -> None:
 def test_export_and_read_back(tmp_path: Path) -> None:
     folder = tmp_path / "book"
     asked = ("data", "export", "bilderbuch", "--pairs", "50", "--align", "--out", str(folder))
-    result = run(*asked, "--json")
-    assert result.returncode == 0, result.stderr
-    files = [Path(name).name for name in json.loads(result.stdout)["files"]]
+    result = run_command(*asked, "--json")
+    assert result.code == 0, result.err
+    files = [Path(name).name for name in json.loads(result.out)["files"]]
     assert files == [f"{split}.{end}" for split in ("train", "val", "test") for end in ("de", "en", "align")]
     lines = {name: (folder / name).read_text(encoding="utf-8").splitlines() for name in files}
     assert len(lines["train.de"]) == len(lines["train.en"]) == len(lines["train.align"]) == 50
-    first = json.loads(run("data", "show", str(folder), "--pairs", "1", "--json").stdout)[0]
+    first = json.loads(run_command("data", "show", str(folder), "--pairs", "1", "--json").out)[0]
     assert (first["source"], first["target"]) == (lines["train.de"][0], lines["train.en"][0])
-    original = json.loads(run("data", "show", "bilderbuch", "--pairs", "1", "--json").stdout)[0]
+    original = json.loads(run_command("data", "show", "bilderbuch", "--pairs", "1", "--json").out)[0]
     assert lines["train.align"][0] == " ".join(f"{i}-{j}" for i, j in original["alignment"])
     assert "is already there" in fails_with_a_sentence(*asked)
 
@@ -169,8 +143,10 @@ def test_export_and_read_back(tmp_path: Path) -> None:
 def test_multi30k_is_exported_byte_for_byte(multi30k_folder: Path, tmp_path: Path) -> None:
     import gzip
 
-    result = run("data", "export", "multi30k", "--folder", str(multi30k_folder), "--out", str(tmp_path))
-    assert result.returncode == 0, result.stderr
+    result = run_command(
+        "data", "export", "multi30k", "--folder", str(multi30k_folder), "--out", str(tmp_path)
+    )
+    assert result.code == 0, result.err
     for packed in multi30k_folder.glob("*.gz"):
         assert (tmp_path / packed.stem).read_bytes() == gzip.decompress(packed.read_bytes()), packed
 
@@ -196,16 +172,16 @@ def test_bad_input_gets_one_sentence(tmp_path: Path) -> None:
 
 def test_fetch_without_a_network_says_what_to_do(tmp_path: Path) -> None:
     env = {"XDG_CACHE_HOME": str(tmp_path), "HOME": str(tmp_path), "no_proxy": "*"}
-    result = run("data", "fetch", "multi30k", "--url", "http://127.0.0.1:9/raw", env=env)
-    assert result.returncode == 2
-    assert "AUGENMERK_DATA" in result.stderr
-    assert "train.de.gz" in result.stderr
-    assert "Traceback" not in result.stderr
+    result = run_command("data", "fetch", "multi30k", "--url", "http://127.0.0.1:9/raw", env=env)
+    assert result.code == 2
+    assert "AUGENMERK_DATA" in result.err
+    assert "train.de.gz" in result.err
+    assert "Traceback" not in result.err
 
 
 def test_a_reader_that_stops_reading_is_no_error() -> None:
     process = subprocess.Popen(
-        [sys.executable, "-m", "augenmerk", "data", "show", "--pairs", "3000", "--json"],
+        [*COMMAND, "data", "show", "--pairs", "3000", "--json"],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
     )
@@ -215,4 +191,4 @@ def test_a_reader_that_stops_reading_is_no_error() -> None:
     process.stdout.close()
     assert process.stderr.read() == b""
     process.stderr.close()
-    process.wait(timeout=60)
+    assert process.wait() == 0

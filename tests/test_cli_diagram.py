@@ -15,7 +15,7 @@ from augenmerk.config import RunConfig
 from augenmerk.diagrams import END, AttentionMap
 from augenmerk.errors import AugenmerkError
 from augenmerk.train import start, train
-from tests.silent import Silent
+from tests.runs import Silent
 from tests.test_diagrams import Structure
 
 PAIRS = [*open_bitext("bilderbuch", pairs=300)["test"]]

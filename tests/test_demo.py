@@ -1,17 +1,15 @@
 """The main job, in miniature: the same code on a small book."""
 
-import json
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
 import pytest
-import torch
 
 from augenmerk import demo
 from augenmerk.config import AttentionName, BilderbuchConfig, RunConfig
 from augenmerk.train import Reporter
-from tests.test_cli import run
-from tests.test_train import Silent
+from tests.command import run_json
+from tests.runs import CPU, Silent
 
 
 def small(attention: AttentionName) -> RunConfig:
@@ -36,17 +34,17 @@ def test_three_mechanisms_are_trained_compared_and_kept(
 ) -> None:
     monkeypatch.setattr(demo, "demo_config", small)
     said: list[str] = []
-    rows = demo.run_demo(tmp_path, torch.device("cpu"), said.append, quiet)
+    rows = demo.run_demo(tmp_path, CPU, said.append, quiet)
     assert [row["attention"] for row in rows] == ["none", "mean", "scaled-dot"]
     assert rows[0]["alignment_error"] is None  # it attends to nothing
     assert all(0 < row["alignment_error"] < 1 for row in rows[1:])
     assert all(row["perplexity"] > 1 and 0 <= row["bleu_greedy"] <= 100 for row in rows)
     assert sum("training" in what for what in said) == 3
-    again = demo.run_demo(tmp_path, torch.device("cpu"), said.append, quiet)
+    again = demo.run_demo(tmp_path, CPU, said.append, quiet)
     assert sum("training" in what for what in said) == 3  # what is there is not trained again
     assert [row["loss"] for row in again] == [row["loss"] for row in rows]
-    result = run("translate", "--model", str(tmp_path / "mean"), demo.SENTENCES[0], "--json")
-    assert json.loads(result.stdout)["source"] == demo.SENTENCES[0]
+    translated = run_json("translate", "--model", tmp_path / "mean", demo.SENTENCES[0])
+    assert translated["source"] == demo.SENTENCES[0]
 
 
 def test_every_word_of_the_sentences_is_in_the_book() -> None:

@@ -19,18 +19,18 @@ from augenmerk import AugenmerkError, Translation
 from augenmerk.batching import ParallelTokens
 from augenmerk.bitext import open_bitext
 from augenmerk.checkpoint import RunDirectory
-from augenmerk.config import ATTENTIONS, ModelConfig, RunConfig, SearchConfig
+from augenmerk.config import ATTENTIONS, ModelConfig, SearchConfig
 from augenmerk.evaluate import Evaluator, evaluate_run, hypothesis_path, measure_loss
 from augenmerk.model.translator import GRUTranslator
 from augenmerk.search import EnsembleDecoder, Hypothesis, force, sample, search, trace
 from augenmerk.significance import compare_runs
 from augenmerk.text import BOS, EOS
-from augenmerk.train import start, train
+from augenmerk.train import start
 from augenmerk.translate import Translator
+from tests.command import fails_with_a_sentence, run_command
 from tests.decoding import decode, score
-from tests.silent import Silent
-from tests.test_evaluate import CPU, KEYS, copied, lines_of, sacrebleu_prints
-from tests.test_evaluate import augenmerk as command
+from tests.runs import CPU, SharedRuns
+from tests.test_evaluate import KEYS, copied, lines_of, sacrebleu_prints
 from tests.test_search import TableDecoder
 
 SENTENCES = [pair.source for pair in open_bitext("bilderbuch")["test"]][:12]
@@ -189,8 +189,8 @@ def test_the_loss_of_an_ensemble(members: list[GRUTranslator], seed: int) -> Non
 # Runs
 
 
-def trained(place: Path, seed: int, attention: str, **search: object) -> RunDirectory:
-    config = {
+def settings_of(seed: int, attention: str, **search: object) -> dict[str, Any]:
+    return {
         "data": {"bilderbuch": {"pairs": 120}, "validation": "train"},
         "text": {"vocabulary_size": 500},
         "model": {"embedding": 40, "hidden": 40, "key": 40, "attention": attention},
@@ -200,9 +200,6 @@ def trained(place: Path, seed: int, attention: str, **search: object) -> RunDire
         },
         "search": {"beam": 4, "max_length": 40, **search},
     }
-    run = start(RunConfig.model_validate(config), place)
-    train(run, CPU, Silent())
-    return run
 
 
 @pytest.fixture(scope="module")
@@ -211,13 +208,13 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def first(folder: Path) -> RunDirectory:
-    return trained(folder / "first", 1, "scaled-dot")
+def first(shared_runs: SharedRuns, folder: Path) -> RunDirectory:
+    return shared_runs.copy(settings_of(1, "scaled-dot"), folder / "first")
 
 
 @pytest.fixture(scope="module")
-def second(folder: Path) -> RunDirectory:
-    return trained(folder / "second", 2, "additive", beam=2)
+def second(shared_runs: SharedRuns, folder: Path) -> RunDirectory:
+    return shared_runs.copy(settings_of(2, "additive", beam=2), folder / "second")
 
 
 @pytest.fixture(scope="module")
@@ -465,29 +462,21 @@ def test_an_ensemble_is_tested_against_a_run_of_its_own(first: RunDirectory, sec
 
 
 def test_the_commands(
-    first: RunDirectory,
-    second: RunDirectory,
-    strange: RunDirectory,
-    both: Translator,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    first: RunDirectory, second: RunDirectory, strange: RunDirectory, both: Translator
 ) -> None:
     asked = ("evaluate", first.path, "--ensemble", second.path, "--mbr", "--split", "val", "--beam", 2)
-    answer = command(monkeypatch, capsys, *asked)
+    answer = run_command(*asked)
     assert answer.out.startswith(f"{first.path} with {second.path} by MBR\n\nsplit")
     assert ".mbr.txt" in answer.err
-    [row] = json.loads(command(monkeypatch, capsys, *asked, "--json").out)
+    [row] = json.loads(run_command(*asked, "--json").out)
     assert (row["ensemble"], row["mbr"]) == ([str(second.path)], True)
     for arguments, complaint in (
         (("--ensemble", strange.path), f"{first.path} and {strange.path} cannot translate together"),
         (("--ensemble", "nowhere"), "nowhere: there is no such run directory"),
         (("--mbr", "--beam", 1), "MBR cannot choose from one hypothesis: use a beam of 10"),
     ):
-        answer = command(monkeypatch, capsys, "evaluate", first.path, *arguments)
-        assert (answer.code, answer.out) == (2, "")
-        [sentence] = answer.err.splitlines()
-        assert complaint in sentence
-    ask = partial(command, monkeypatch, capsys, "translate", "--model", first.path, "--model", second.path)
+        assert complaint in fails_with_a_sentence("evaluate", first.path, *arguments)
+    ask = partial(run_command, "translate", "--model", first.path, "--model", second.path)
     assert ask(SENTENCES[0], "--beam", 2).out == both.translate(SENTENCES[0], beam=2).text + "\n"
     best = everything(both.translate(SENTENCES[0], mbr=True, n_best=2))
     lines = [f"1\t{each.expected_chrf:.4f}\t{each.text}\n" for each in best]

@@ -16,12 +16,12 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from augenmerk import AugenmerkError, cli
+from augenmerk import AugenmerkError
 from augenmerk.batching import ParallelTokens, encode_pairs
 from augenmerk.bitext import SentencePair, open_bitext, open_data
 from augenmerk.bitext.export import export
 from augenmerk.checkpoint import RunDirectory
-from augenmerk.config import BilderbuchConfig, ModelConfig, RunConfig
+from augenmerk.config import BilderbuchConfig, ModelConfig
 from augenmerk.evaluate import (
     Evaluator,
     Loss,
@@ -37,11 +37,11 @@ from augenmerk.scores import score_texts
 from augenmerk.significance import compare_runs
 from augenmerk.storage import write_lines
 from augenmerk.text import BOS, EOS, normalise
-from augenmerk.train import Validation, start, train
+from augenmerk.train import Validation, start
 from augenmerk.translate import load, load_model
-from tests.silent import Silent
+from tests.command import fails_with_a_sentence, run_command, run_json
+from tests.runs import CPU, SharedRuns
 
-CPU = torch.device("cpu")
 KEYS = (
     *("split", "beam", "bleu", "bleu_signature", "bleu_cased", "bleu_cased_signature", "chrf"),
     *("chrf_signature", "chrf_cased", "chrf_cased_signature", "length_ratio", "model_score", "loss"),
@@ -49,19 +49,16 @@ KEYS = (
 )
 
 
-def trained(place: Path, unit: str, epochs: int) -> RunDirectory:
+def settings_of(unit: str, epochs: int) -> dict[str, Any]:
     """On so few pairs that much of them is learnt by heart: their scores are neither 0 nor 100."""
     subwords = unit == "bpe"
-    config = {
+    return {
         "data": {"bilderbuch": {"pairs": 120}, "validation": "train"},
         "text": {"unit": unit, "lowercase": subwords, "joint": subwords, "vocabulary_size": 500},
         "model": {"embedding": 48, "hidden": 48, "key": 48},
         "train": {"epochs": epochs, "batch_size": 8, "lr": 0.01, "precision": "fp32", "bleu": False},
         "search": {"beam": 2},
     }
-    run = start(RunConfig.model_validate(config), place)
-    train(run, CPU, Silent())
-    return run
 
 
 @pytest.fixture(scope="module")
@@ -70,14 +67,14 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def words(folder: Path) -> RunDirectory:
-    return trained(folder / "words", "word", 6)
+def words(shared_runs: SharedRuns, folder: Path) -> RunDirectory:
+    return shared_runs.copy(settings_of("word", 6), folder / "words")
 
 
 @pytest.fixture(scope="module")
-def subwords(folder: Path) -> RunDirectory:
+def subwords(shared_runs: SharedRuns, folder: Path) -> RunDirectory:
     """Another vocabulary, and in lower case."""
-    return trained(folder / "subwords", "bpe", 9)
+    return shared_runs.copy(settings_of("bpe", 9), folder / "subwords")
 
 
 @pytest.fixture(scope="module")
@@ -360,26 +357,9 @@ def test_only_the_same_sentences_are_compared(words: RunDirectory, tmp_path: Pat
 # The command line
 
 
-class Answer:
-    def __init__(self, code: int, out: str, err: str) -> None:
-        self.code, self.out, self.err = code, out, err
-
-
-def augenmerk(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *arguments: object
-) -> Answer:
-    monkeypatch.setenv("COLUMNS", "80")
-    monkeypatch.setattr(sys, "argv", ["augenmerk", *map(str, arguments)])
-    with pytest.raises(SystemExit) as end:
-        cli.main()
-    return Answer(int(end.value.code or 0), *capsys.readouterr())
-
-
-def test_evaluate_prints_a_table_and_a_command_that_can_be_run(
-    words: RunDirectory, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_evaluate_prints_a_table_and_a_command_that_can_be_run(words: RunDirectory) -> None:
     flags = ("--split", "train", "--split", "val", "--beam", 1, "--beam", 2, "--ter")
-    answer = augenmerk(monkeypatch, capsys, "evaluate", words.path, *flags)
+    answer = run_command("evaluate", words.path, *flags)
     assert answer.code == 0
     head, *table = answer.out.splitlines()
     assert head.split() == "split beam BLEU cased chrF TER length loss ppl ppl/word sent/s".split()
@@ -401,18 +381,12 @@ def test_evaluate_prints_a_table_and_a_command_that_can_be_run(
             assert row[name] == pytest.approx(float(value), abs=1e-8)
 
 
-def test_json_is_a_list_of_rows_and_nothing_else(
-    words: RunDirectory,
-    subwords: RunDirectory,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    answer = augenmerk(monkeypatch, capsys, "evaluate", subwords.path, "--split", "val", "--json")
-    [row] = json.loads(answer.out)
+def test_json_is_a_list_of_rows_and_nothing_else(words: RunDirectory, subwords: RunDirectory) -> None:
+    [row] = run_json("evaluate", subwords.path, "--split", "val")
     assert row.keys() == {*KEYS}
     arguments = ("evaluate", words.path, "--baseline", subwords.path, "--beam", 1)
-    [row] = json.loads(augenmerk(monkeypatch, capsys, *arguments, "--json").out)
-    answer = augenmerk(monkeypatch, capsys, *arguments)
+    [row] = run_json(*arguments)
+    answer = run_command(*arguments)
     for metric in ("bleu", "chrf"):
         assert row["baseline"][metric]["in_words"] in answer.out
         low, high = row["baseline"][metric]["baseline_interval"]
@@ -421,15 +395,11 @@ def test_json_is_a_list_of_rows_and_nothing_else(
     assert "baseline" not in words.read_scores()[-1]
 
 
-def test_lower_case_models_have_no_column_for_cased_scores(
-    subwords: RunDirectory, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert "cased" not in augenmerk(monkeypatch, capsys, "evaluate", subwords.path).out
+def test_lower_case_models_have_no_column_for_cased_scores(subwords: RunDirectory) -> None:
+    assert "cased" not in run_command("evaluate", subwords.path).out
 
 
-def test_bad_input_gets_one_sentence(
-    words: RunDirectory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_bad_input_gets_one_sentence(words: RunDirectory, tmp_path: Path) -> None:
     (tmp_path / "data").mkdir()
     for name, content in (("train", "Ein Hund.\tA dog.\n"), ("val", "")):
         with gzip.open(tmp_path / "data" / f"{name}.tsv.gz", "wt") as file:
@@ -446,10 +416,4 @@ def test_bad_input_gets_one_sentence(
         ((empty.path, "--split", "val"), "no sentence pairs in 'val'"),
         ((words.path, "--beam", 0), "Search settings: 'beam': input should be greater than or equal to 1"),
     ):
-        answer = augenmerk(monkeypatch, capsys, "evaluate", *arguments)
-        assert answer.code == 2, arguments
-        assert answer.out == ""
-        [sentence] = answer.err.splitlines()
-        assert sentence.startswith("augenmerk: ")
-        assert sentence.endswith(".")
-        assert expected in sentence
+        assert expected in fails_with_a_sentence("evaluate", *arguments)

@@ -11,7 +11,8 @@ from augenmerk.bitext import open_bitext
 from augenmerk.config import ATTENTIONS, AttentionName
 from augenmerk.train import start, train
 from augenmerk.translate import load
-from tests.test_train import Silent, tiny
+from tests.runs import tiny
+from tests.test_train import Silent
 from tests.test_translator import data, translator
 
 pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no GPU here")

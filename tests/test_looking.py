@@ -3,14 +3,11 @@
 import json
 import shutil
 import subprocess
-import sys
 from pathlib import Path
-from typing import Any, NamedTuple
 
 import pytest
-import torch
 
-from augenmerk import SentencePair, cli
+from augenmerk import SentencePair
 from augenmerk.agreement import measure_alignment
 from augenmerk.bitext import open_bitext, open_data
 from augenmerk.bitext.export import export
@@ -22,7 +19,8 @@ from augenmerk.patterns.page import render_patterns_page
 from augenmerk.train import start, train
 from augenmerk.translate import load
 from augenmerk.words import split_words
-from tests.test_train import Silent
+from tests.command import fails_with_a_sentence, run_command, run_json
+from tests.runs import CPU, Silent
 
 KINDS = ["monotone", "inversion", "spread", "stuck", "shifted"]
 
@@ -39,7 +37,7 @@ def train_small(
         }
     )
     directory = start(config, place)
-    train(directory, torch.device("cpu"), Silent())
+    train(directory, CPU, Silent())
     return directory
 
 
@@ -65,71 +63,30 @@ def back(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return train_small(place / "run", book(place / "pairs", turned=True)).path
 
 
-class Answer(NamedTuple):
-    code: int
-    out: str
-    err: str
-
-
-class Command:
-    """The command line in this process: starting Python and torch each time would take most of the time."""
-
-    def __init__(self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-        self._monkeypatch = monkeypatch
-        self._capsys = capsys
-
-    def run(self, *arguments: object) -> Answer:
-        self._monkeypatch.setattr(sys, "argv", ["augenmerk", *map(str, arguments)])
-        with pytest.raises(SystemExit) as end:
-            cli.main()
-        return Answer(int(end.value.code or 0), *self._capsys.readouterr())
-
-    def parsed(self, *arguments: object) -> Any:
-        answer = self.run(*arguments, "--json")
-        assert answer.code == 0, answer.err
-        return json.loads(answer.out)
-
-    def refusal(self, *arguments: object) -> str:
-        answer = self.run(*arguments)
-        assert (answer.code, answer.out) == (2, "")
-        assert answer.err.startswith("augenmerk: ")
-        assert answer.err.count("\n") == 1
-        assert answer.err.endswith(".\n")
-        return answer.err
-
-
-@pytest.fixture
-def augenmerk(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
-    monkeypatch.setenv("COLUMNS", "100")
-    return Command(monkeypatch, capsys)
-
-
 # evaluate --data
 
 
-def test_data_that_was_moved_is_found_with_a_flag(
-    augenmerk: Command, there: Path, back: Path, tmp_path: Path
-) -> None:
+def test_data_that_was_moved_is_found_with_a_flag(there: Path, back: Path, tmp_path: Path) -> None:
     run, pairs, old = tmp_path / "run", there.parent / "pairs", tmp_path / "old"
     shutil.copytree(there, run)
     config = run / "config.toml"
     moved = config.read_text(encoding="utf-8").replace(str(pairs), str(old))
     config.write_text(moved, encoding="utf-8")
-    lost = augenmerk.refusal("evaluate", run)
+    lost = fails_with_a_sentence("evaluate", run)
     assert f"{old}: there is no such file or folder" in lost
     assert "--data PLACE" in lost
-    [expected] = augenmerk.parsed("evaluate", there, "--beam", 1)
-    [found] = augenmerk.parsed("evaluate", run, "--beam", 1, "--data", pairs)
+    [expected] = run_json("evaluate", there, "--beam", 1)
+    [found] = run_json("evaluate", run, "--beam", 1, "--data", pairs)
     for row in (expected, found):
         del row["sentences_per_second"]
     assert found == expected
     assert config.read_text(encoding="utf-8") == moved
-    [row] = augenmerk.parsed("evaluate", there, "--beam", 1, "--baseline", run, "--data", pairs)
+    [row] = run_json("evaluate", there, "--beam", 1, "--baseline", run, "--data", pairs)
     assert row["baseline"]["bleu"]["difference"] == 0
-    assert "--data PLACE" in augenmerk.refusal("evaluate", there, "--baseline", run)
+    assert "--data PLACE" in fails_with_a_sentence("evaluate", there, "--baseline", run)
     both = ("--beam", 1, "--data", pairs, "--alignment", "--reverse-run", back)
-    assert augenmerk.parsed("evaluate", run, *both)[0]["alignment"]["recall"] > 0
-    wrong = augenmerk.refusal("evaluate", run, "--data", tmp_path / "nowhere")
+    assert run_json("evaluate", run, *both)[0]["alignment"]["recall"] > 0
+    wrong = fails_with_a_sentence("evaluate", run, "--data", tmp_path / "nowhere")
     assert f"{tmp_path / 'nowhere'}: there is no such file or folder" in wrong
     assert "--data PLACE" not in wrong
 
@@ -137,8 +94,8 @@ def test_data_that_was_moved_is_found_with_a_flag(
 # evaluate --alignment
 
 
-def test_alignment_against_gold_links(augenmerk: Command, there: Path, tmp_path: Path) -> None:
-    [row] = augenmerk.parsed("evaluate", str(there), "--split", "val", "--beam", "1", "--alignment")
+def test_alignment_against_gold_links(there: Path, tmp_path: Path) -> None:
+    [row] = run_json("evaluate", str(there), "--split", "val", "--beam", "1", "--alignment")
     pairs = list(open_data(RunDirectory.open(there).config.data)["val"])
     score = measure_alignment(load(there), pairs)
     found = row["alignment"]
@@ -165,70 +122,68 @@ def test_alignment_against_gold_links(augenmerk: Command, there: Path, tmp_path:
     # The attention itself as gold: no error at offset 0.
     copy = tmp_path / "gold.align"
     shutil.copy(there / "alignments" / "val.attention.align", copy)
-    [perfect] = augenmerk.parsed(
+    [perfect] = run_json(
         "evaluate", str(there), "--split", "val", "--beam", "1", "--alignment", "--gold", str(copy)
     )
     assert perfect["aer"] == 0
     assert perfect["alignment"]["best_offset"] == 0
 
 
-def test_links_of_both_directions(augenmerk: Command, there: Path, back: Path) -> None:
+def test_links_of_both_directions(there: Path, back: Path) -> None:
     arguments = ("evaluate", str(there), "--split", "val", "--beam", "1", "--alignment")
-    [alone] = augenmerk.parsed(*arguments)
-    [both] = augenmerk.parsed(*arguments, "--reverse-run", str(back))
+    [alone] = run_json(*arguments)
+    [both] = run_json(*arguments, "--reverse-run", str(back))
     assert both["alignment"]["precision"] > alone["alignment"]["precision"]
     assert both["alignment"]["recall"] < alone["alignment"]["recall"]
-    assert "takes a run from en to de" in augenmerk.refusal(*arguments, "--reverse-run", str(there))
+    assert "takes a run from en to de" in fails_with_a_sentence(*arguments, "--reverse-run", str(there))
 
 
-def test_silver_links_where_there_are_no_gold_ones(
-    augenmerk: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_silver_links_where_there_are_no_gold_ones(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("thot", reason="the optional extra 'align' is not installed")
     directory = train_small(tmp_path / "run", book(tmp_path / "pairs", gold=False), epochs=1)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    [row] = augenmerk.parsed("evaluate", str(directory.path), "--beam", "1", "--alignment")
+    [row] = run_json("evaluate", str(directory.path), "--beam", "1", "--alignment")
     assert row["alignment"]["against"] == "silver"
     assert 0 < row["aer"] < 1
     assert len(list((tmp_path / "cache").rglob("*.json"))) == 1
     assert (directory.path / "alignments" / "val.silver.align").exists()
 
 
-def test_a_threshold_links_what_reaches_it(augenmerk: Command, there: Path) -> None:
+def test_a_threshold_links_what_reaches_it(there: Path) -> None:
     arguments = ("evaluate", str(there), "--split", "val", "--beam", "1", "--alignment")
     recalls = []
     for threshold in ("0.05", "0.5", "0.95"):
-        [row] = augenmerk.parsed(*arguments, "--threshold", threshold)
+        [row] = run_json(*arguments, "--threshold", threshold)
         recalls.append(row["alignment"]["recall"])
     assert recalls == sorted(recalls, reverse=True)
     assert recalls[0] > recalls[-1]
 
 
-def test_what_alignment_cannot_mean_is_refused(augenmerk: Command, there: Path, tmp_path: Path) -> None:
+def test_what_alignment_cannot_mean_is_refused(there: Path, tmp_path: Path) -> None:
     evaluate = ("evaluate", str(there))
-    assert "add --alignment" in augenmerk.refusal(*evaluate, "--gold", "x")
-    missing = augenmerk.refusal(*evaluate, "--alignment", "--gold", str(tmp_path / "none"))
+    assert "add --alignment" in fails_with_a_sentence(*evaluate, "--gold", "x")
+    missing = fails_with_a_sentence(*evaluate, "--alignment", "--gold", str(tmp_path / "none"))
     assert "there is no such file" in missing
-    two = augenmerk.refusal(*evaluate, "--alignment", "--gold", "x", "--split", "val", "--split", "test")
+    two = fails_with_a_sentence(*evaluate, "--alignment", "--gold", "x", "--split", "val", "--split", "test")
     assert "one --split" in two
 
 
-def test_a_model_that_attends_to_nothing_has_no_alignment(augenmerk: Command, tmp_path: Path) -> None:
+def test_a_model_that_attends_to_nothing_has_no_alignment(tmp_path: Path) -> None:
     directory = train_small(tmp_path / "run", book(tmp_path / "pairs"), "none", epochs=1)
-    [row] = augenmerk.parsed("evaluate", str(directory.path), "--beam", "1", "--alignment")
+    [row] = run_json("evaluate", str(directory.path), "--beam", "1", "--alignment")
     assert row["aer"] is None
-    shown = augenmerk.run("evaluate", str(directory.path), "--beam", "1", "--alignment")
+    shown = run_command("evaluate", str(directory.path), "--beam", "1", "--alignment")
     assert "against" in shown.out
     for command in ("patterns", "faithfulness"):
-        assert "attends to nothing" in augenmerk.refusal(command, str(directory.path))
+        assert "attends to nothing" in fails_with_a_sentence(command, str(directory.path))
 
 
 # patterns
 
 
-def test_patterns_of_a_split(augenmerk: Command, there: Path, tmp_path: Path) -> None:
+def test_patterns_of_a_split(there: Path, tmp_path: Path) -> None:
     out = tmp_path / "patterns"
-    found = augenmerk.parsed("patterns", there, "--top", 4, "--out", out, "--beam", 1)
+    found = run_json("patterns", there, "--top", 4, "--out", out, "--beam", 1)
     assert len(found) == 4
     for one in found:
         assert {"index", "kind", "measures", "source", "translation", "verdict", "moved"} <= one.keys()
@@ -243,17 +198,17 @@ def test_patterns_of_a_split(augenmerk: Command, there: Path, tmp_path: Path) ->
     assert "<script" not in page
 
     for kind, count in summary["kinds"].items():
-        of_kind = augenmerk.parsed("patterns", there, "--top", 99, "--kind", kind, "--beam", 1)
+        of_kind = run_json("patterns", there, "--top", 99, "--kind", kind, "--beam", 1)
         assert len(of_kind) == count
         assert {one["kind"] for one in of_kind} <= {kind}
         strengths = [one["strength"] for one in of_kind]
         assert strengths == sorted(strengths, reverse=True)
     none = next(kind for kind, count in summary["kinds"].items() if not count)
-    assert f"is of the kind '{none}'" in augenmerk.run("patterns", there, "--kind", none).err
+    assert f"is of the kind '{none}'" in run_command("patterns", there, "--kind", none).err
 
 
-def test_patterns_are_held_against_gold(augenmerk: Command, there: Path) -> None:
-    shown = augenmerk.run("patterns", str(there), "--split", "test", "--reference", "--top", "2")
+def test_patterns_are_held_against_gold(there: Path) -> None:
+    shown = run_command("patterns", str(there), "--split", "test", "--reference", "--top", "2")
     assert shown.code == 0
     assert "Compared with gold links" in shown.out
     assert "true inversions" in shown.out
@@ -269,15 +224,15 @@ def test_patterns_are_held_against_gold(augenmerk: Command, there: Path) -> None
     ],
 )
 def test_patterns_that_cannot_be_meant_are_refused(
-    augenmerk: Command, there: Path, arguments: tuple[str, ...], complaint: str
+    there: Path, arguments: tuple[str, ...], complaint: str
 ) -> None:
-    assert complaint in augenmerk.refusal("patterns", str(there), *arguments)
+    assert complaint in fails_with_a_sentence("patterns", str(there), *arguments)
 
 
-def test_a_file_is_no_folder_for_pictures(augenmerk: Command, there: Path, tmp_path: Path) -> None:
+def test_a_file_is_no_folder_for_pictures(there: Path, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     for command in ("patterns", "faithfulness"):
-        complaint = augenmerk.refusal(command, str(there), "--out", str(tmp_path / "file"))
+        complaint = fails_with_a_sentence(command, str(there), "--out", str(tmp_path / "file"))
         assert "is a file" in complaint
 
 
@@ -301,33 +256,33 @@ def test_strange_sentences_are_shown_or_have_no_pattern(there: Path) -> None:
 # faithfulness
 
 
-def test_faithfulness_of_a_split_and_of_a_sentence(augenmerk: Command, there: Path, tmp_path: Path) -> None:
+def test_faithfulness_of_a_split_and_of_a_sentence(there: Path, tmp_path: Path) -> None:
     out = tmp_path / "faithful"
     arguments = ("--split", "test", "--reference", "--index", "3", "--out", str(out))
-    found = augenmerk.parsed("faithfulness", str(there), *arguments)
+    found = run_json("faithfulness", str(there), *arguments)
     [chosen] = found["chosen"]
     assert chosen["index"] == 3
     assert len(chosen["drops"]["uniform"]) == len(chosen["target_words"])
-    [row] = augenmerk.parsed("evaluate", str(there), "--split", "test", "--beam", "1")
+    [row] = run_json("evaluate", str(there), "--split", "test", "--beam", "1")
     assert found["loss"] == pytest.approx(row["loss"], rel=1e-5)
     assert found["tokens"] == row["tokens"]
     assert found["uniform"]["perplexity"] > found["perplexity"]
     page = (out / "index.html").read_text()
     assert "permuted" in page
     assert len(list(out.glob("*.svg"))) == 1
-    shown = augenmerk.run("faithfulness", str(there), "--split", "test", "--index", "0")
+    shown = run_command("faithfulness", str(there), "--split", "test", "--index", "0")
     assert "looks at" in shown.out
 
 
-def test_a_sentence_that_is_not_there_is_named(augenmerk: Command, there: Path) -> None:
-    complaint = augenmerk.refusal("faithfulness", str(there), "--index", "100000")
+def test_a_sentence_that_is_not_there_is_named(there: Path) -> None:
+    complaint = fails_with_a_sentence("faithfulness", str(there), "--index", "100000")
     assert "has no sentence 100000" in complaint
 
 
 @pytest.mark.skipif(shutil.which("chromium") is None, reason="Chromium is not installed")
-def test_a_browser_shows_the_page_without_a_network(augenmerk: Command, there: Path, tmp_path: Path) -> None:
+def test_a_browser_shows_the_page_without_a_network(there: Path, tmp_path: Path) -> None:
     out = tmp_path / "patterns"
-    assert augenmerk.run("patterns", str(there), "--top", "3", "--out", str(out)).code == 0
+    assert run_command("patterns", str(there), "--top", "3", "--out", str(out)).code == 0
     browser = [
         "chromium",
         "--headless",

@@ -12,8 +12,7 @@ from augenmerk import AugenmerkError, load, load_mechanism
 from augenmerk.config import ModelConfig
 from augenmerk.model import build_model
 from augenmerk.model.attention import MECHANISM_FILES, MECHANISMS, Attention
-from tests.test_cli import run
-from tests.test_evaluate import augenmerk
+from tests.command import fails_with_a_sentence, run_command
 
 SPARSEMAX = '''
 """Sparsemax attention (Martins and Astudillo 2016): weights that can be exactly 0."""
@@ -79,9 +78,11 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def trained(file: Path) -> Path:
     """A run that was trained with the mechanism, through the command line."""
     place = file.parent / "run"
-    answer = run("train", "quick", *TINY, "--attention", f"{file}:Sparsemax", "--out", str(place), "--json")
-    assert answer.returncode == 0, answer.stderr
-    assert answer.stdout.startswith("executed\n")
+    answer = run_command(
+        "train", "quick", *TINY, "--attention", f"{file}:Sparsemax", "--out", str(place), "--json"
+    )
+    assert answer.code == 0, answer.err
+    assert answer.out.startswith("executed\n")
     return place
 
 
@@ -97,9 +98,7 @@ def test_the_run_records_the_mechanism_and_keeps_its_code(trained: Path, file: P
     assert (trained / "mine.py").read_bytes() == file.read_bytes()
 
 
-def test_it_is_executed_only_if_it_is_named(
-    trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_it_is_executed_only_if_it_is_named(trained: Path, tmp_path: Path) -> None:
     for command in (
         ("translate", "--model", trained, SENTENCE),
         ("evaluate", trained, "--split", "val"),
@@ -107,14 +106,13 @@ def test_it_is_executed_only_if_it_is_named(
         ("patterns", trained),
         ("faithfulness", trained),
     ):
-        answer = augenmerk(monkeypatch, capsys, *command)
-        assert (answer.code, answer.out) == (2, "")
-        assert "--attention" in answer.err
-        assert "mine.py:Sparsemax" in answer.err
+        sentence = fails_with_a_sentence(*command)
+        assert "--attention" in sentence
+        assert "mine.py:Sparsemax" in sentence
     moved = tmp_path / "mine.py"
     shutil.copy(trained / "mine.py", moved)
     named = ("--attention", f"{moved}:Sparsemax")
-    out = augenmerk(monkeypatch, capsys, "translate", "--model", trained, *named, "--json", SENTENCE).out
+    out = run_command("translate", "--model", trained, *named, "--json", SENTENCE).out
     assert out.startswith("executed\n")
     weights = json.loads(out.removeprefix("executed\n"))["attention"]
     assert all(sum(row) == pytest.approx(1.0, abs=1e-4) for row in weights)
@@ -129,17 +127,15 @@ def test_in_python(trained: Path) -> None:
     torch.testing.assert_close(translation.attention.sum(1), torch.ones(len(translation.target_words)))
 
 
-def test_training_can_be_resumed_with_the_same_flag(
-    trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_training_can_be_resumed_with_the_same_flag(trained: Path, tmp_path: Path) -> None:
     place = tmp_path / "run"
     shutil.copytree(trained, place)
     (place / "result.json").unlink()
     resume = ("train", "--resume", "--out", place)
-    answer = augenmerk(monkeypatch, capsys, *resume)
+    answer = run_command(*resume)
     assert answer.code == 2
     assert "--attention" in answer.err
-    assert augenmerk(monkeypatch, capsys, *resume, "--attention", f"{place / 'mine.py'}:Sparsemax").code == 0
+    assert run_command(*resume, "--attention", f"{place / 'mine.py'}:Sparsemax").code == 0
     assert (place / "result.json").exists()
 
 

@@ -25,7 +25,7 @@ from augenmerk.theory.reach import reach
 from augenmerk.theory.results import Setup
 from augenmerk.train import start, train
 from augenmerk.translate import Translator
-from tests.silent import Silent
+from tests.runs import Silent
 from tests.test_theory_cli import in_process
 
 SENTENCE = "Den roten Ball wirft der Junge."

@@ -354,7 +354,9 @@ ODD: st.SearchStrategy[Any] = st.sampled_from(
 )
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=settings().max_examples // 5, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(data=st.data())
 def test_whatever_stands_in_a_file_there_is_a_page_or_a_sentence(
     result: StudyResult, tmp_path: Path, data: st.DataObject

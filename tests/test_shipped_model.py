@@ -1,8 +1,6 @@
 """The model that comes with the package: small enough, whole, and good enough to be a newcomer's first."""
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -15,6 +13,7 @@ from augenmerk.checkpoint import SHIPPED, RunDirectory, copy_shipped
 from augenmerk.cli import app
 from augenmerk.errors import AugenmerkError
 from augenmerk.translate import Translator
+from tests.command import run_command, run_json
 
 SENTENCES = {
     "Ein Mann fährt mit dem Fahrrad durch den Park.": {"man", "riding", "through", "the", "park"},
@@ -49,13 +48,10 @@ def test_it_translates(translator: Translator, sentence: str) -> None:
 
 def test_it_is_what_commands_use_that_are_told_no_other(tmp_path: Path) -> None:
     sentence = next(iter(SENTENCES))
-    base = [sys.executable, "-m", "augenmerk"]
-    translate = [*base, "translate", "--json", "--device", "cpu", sentence]
-    done = subprocess.run(translate, check=True, capture_output=True, text=True)
-    assert json.loads(done.stdout)["translation"] == augenmerk.load().translate(sentence).text
+    translated = run_json("translate", "--device", "cpu", sentence)
+    assert translated["translation"] == augenmerk.load().translate(sentence).text
     picture = tmp_path / "bicycle.svg"
-    draw = [*base, "diagram", sentence, "--device", "cpu", "--out", str(picture)]
-    subprocess.run(draw, check=True, capture_output=True)
+    assert run_command("diagram", sentence, "--device", "cpu", "--out", picture).code == 0
     assert picture.stat().st_size > 0
 
 

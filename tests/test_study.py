@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from filelock import FileLock
 from safetensors.torch import load_file
 from typer.testing import CliRunner
 
@@ -44,9 +45,9 @@ from augenmerk.study.running import (
 )
 from augenmerk.study.worker import INTERRUPTED, Event, Job, execute
 from augenmerk.train import TrainingData, start, train
-from tests.silent import Silent
+from tests.command import COMMAND
+from tests.runs import CPU, Silent
 
-CPU = torch.device("cpu")
 TINY = """
 question = "Does it matter?"
 seeds = [1, 2]
@@ -77,12 +78,8 @@ lr = 0.01
 """
 
 
-def command(*arguments: object) -> list[str]:
-    return [sys.executable, "-m", "augenmerk", *map(str, arguments)]
-
-
 def wait_for(what: str, condition: Any) -> None:
-    until = time.monotonic() + 120
+    until = time.monotonic() + 240
     while not condition():
         assert time.monotonic() < until, f"waited in vain for {what}"
         time.sleep(0.02)
@@ -101,17 +98,24 @@ def workers_are_gone(out: Path) -> bool:
 
 
 @pytest.fixture(scope="module")
-def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("study")
+def file(shared_folder: Path) -> Path:
+    """The file of the study, beside its data. It is written once, for all processes of pytest."""
+    folder = shared_folder / "study"
+    path = folder / "tiny.toml"
+    with FileLock(shared_folder / "study-file.lock"):
+        if not path.exists():
+            write_study(folder)
+    return path
+
+
+def write_study(folder: Path) -> None:
     book = open_bitext("bilderbuch", pairs=300, seed=3)
     for split, count in (("train", 300), ("val", 40), ("test", 60)):
         pairs = [pair for pair, _ in zip(book[split], range(count), strict=False)]
         lines = (f"{pair.source}\t{pair.target}\n" for pair in pairs)
-        (folder / "pairs").mkdir(exist_ok=True)
+        (folder / "pairs").mkdir(parents=True, exist_ok=True)
         (folder / "pairs" / f"{split}.tsv").write_text("".join(lines), encoding="utf-8")
-    path = folder / "tiny.toml"
-    path.write_text(TINY.format(data=folder / "pairs"), encoding="utf-8")
-    return path
+    (folder / "tiny.toml").write_text(TINY.format(data=folder / "pairs"), encoding="utf-8")
 
 
 @pytest.fixture(scope="module")
@@ -120,24 +124,33 @@ def study(file: Path) -> Study:
 
 
 @pytest.fixture(scope="module")
-def finished(file: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any]]:
+def finished(
+    file: Path, shared_folder: Path, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[Path, dict[str, Any]]:
     """Killed outright in the middle, then started again: where it is, and what it printed."""
+    shared, printed = shared_folder / "finished", shared_folder / "finished.json"
+    with FileLock(shared_folder / "finished.lock"):
+        if not printed.exists():
+            printed.write_text(kill_and_finish(file, shared), encoding="utf-8")
     out = tmp_path_factory.mktemp("finished") / "out"
-    arguments = ("study", file, "--out", out, "--jobs", 2, "--device", "cpu", "--json")
-    first = subprocess.Popen(command(*arguments), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    metrics = out / "runs" / "mean" / "seed-1" / "metrics.jsonl"
-    wait_for("the first epoch", metrics.exists)
+    shutil.copytree(shared, out)
+    return out, json.loads(printed.read_text(encoding="utf-8"))
+
+
+def kill_and_finish(file: Path, out: Path) -> str:
+    command = [*COMMAND, "study", str(file), "--out", str(out), "--jobs", "2", "--device", "cpu", "--json"]
+    first = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    wait_for("the first epoch", (out / "runs" / "mean" / "seed-1" / "metrics.jsonl").exists)
     first.send_signal(signal.SIGKILL)
     first.wait()
     wait_for("the workers to notice", lambda: workers_are_gone(out))
     with pytest.raises(
-        AugenmerkError, match=r"has not come to its end: `augenmerk study FILE --out .*out` goes"
+        AugenmerkError, match=r"has not come to its end: `augenmerk study FILE --out .*finished` goes"
     ):
         StudyResult.load(out)
-    assert not all(path.exists() for path in (metrics.parent / "result.json", out / "runs/mean/seed-2"))
-    again = subprocess.run(command(*arguments), capture_output=True, text=True, check=False)
+    again = subprocess.run(command, capture_output=True, text=True, check=False)
     assert again.returncode == 0, again.stderr
-    return out, json.loads(again.stdout)
+    return again.stdout
 
 
 def test_a_study_that_was_killed_finds_what_one_that_was_not_finds(
@@ -428,7 +441,7 @@ def test_a_worker_that_nobody_listens_to_saves_and_stops(study: Study, tmp_path:
         pass
     worker.stdout.close()  # nobody reads any more ...
     worker.stdin.close()  # ... nor speaks
-    assert worker.wait(60) == INTERRUPTED
+    assert worker.wait() == INTERRUPTED
     saved = RunDirectory.open(tmp_path / "run").load_state()
     assert saved is not None
     assert saved[1]["epoch"] >= 1

@@ -207,7 +207,6 @@ def run_python(code: str, **environment: str) -> subprocess.CompletedProcess[str
         capture_output=True,
         text=True,
         check=True,
-        timeout=60,
     )
 
 

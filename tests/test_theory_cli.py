@@ -19,7 +19,7 @@ from augenmerk.figures import DARK, LIGHT, save_figure
 from augenmerk.theory import EXPERIMENTS, Setup
 from augenmerk.theory.drawing import draw
 from augenmerk.theory.results import Measurement, Result
-from tests.test_cli import fails_with_a_sentence, run
+from tests.command import fails_with_a_sentence, run_command
 
 SETUPS = {
     **{task: Setup() for task in ("1.2", "1.3", "1.4", "1.5", "scaling")},
@@ -29,7 +29,7 @@ REQUIRED = {"task", "holds", "weights", "output", "error", "bound"}
 
 
 def in_process(*arguments: str) -> Any:
-    """Quicker than a process of its own; test_cli.py and the tests below show that those do the same."""
+    """Quicker than a process of its own; the tests below show that `augenmerk` does the same."""
     return CliRunner().invoke(app, ["theory", *arguments])
 
 
@@ -124,16 +124,16 @@ def test_a_claim_that_is_false_would_be_seen() -> None:
     assert not doctored.holds
 
 
-def test_commands_as_processes(tmp_path: Path) -> None:
+def test_commands_from_their_arguments_to_their_files(tmp_path: Path) -> None:
     picture = tmp_path / "hull.svg"
-    result = run("theory", "1.1", "--json", "--figure", str(picture), "--theme", "dark")
-    assert result.returncode == 0, result.stderr
-    assert json.loads(result.stdout)["holds"]
-    assert "hull.svg" in result.stderr
+    result = run_command("theory", "1.1", "--json", "--figure", str(picture), "--theme", "dark")
+    assert result.code == 0, result.err
+    assert json.loads(result.out)["holds"]
+    assert "hull.svg" in result.err
     assert picture.read_text("utf-8").startswith("<?xml")
-    graded = run("theory", "check", "1.2", "--query", "k_a + k_b", "--samples", "10", "--json")
-    assert graded.returncode == 0, graded.stderr
-    grade = json.loads(graded.stdout)
+    graded = run_command("theory", "check", "1.2", "--query", "k_a + k_b", "--samples", "10", "--json")
+    assert graded.code == 0, graded.err
+    grade = json.loads(graded.out)
     assert grade.keys() >= {"task", "holds", "why", "error"}
     assert grade["holds"] is False
     shown = in_process("check", "1.2", "--query", "k_a + k_b", "--samples", "10").stdout

@@ -6,8 +6,6 @@ import os
 import random
 import signal
 import subprocess
-import sys
-import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -18,12 +16,13 @@ from safetensors.torch import load_file
 
 from augenmerk import AugenmerkError
 from augenmerk.checkpoint import RunDirectory
-from augenmerk.config import RunConfig, TrainConfig
+from augenmerk.config import TrainConfig
 from augenmerk.evaluate import Evaluator, evaluate_run
-from augenmerk.train import learning_rate, start, train
+from augenmerk.train import TrainingInterrupted, learning_rate, start, train
 from augenmerk.translate import load_model
-
-CPU = torch.device("cpu")
+from tests.command import COMMAND, run_command
+from tests.processes import Forker
+from tests.runs import CPU, SharedRuns, tiny
 
 
 class Silent:
@@ -40,20 +39,6 @@ class Silent:
 
     def epoch(self, metrics: Mapping[str, Any]) -> None:
         self.epochs.append(dict(metrics))
-
-
-def tiny(**changes: object) -> RunConfig:
-    """Trains in about a second."""
-    tree: dict[str, dict[str, object]] = {
-        "data": {"bilderbuch": {"pairs": 300}},
-        "text": {"unit": "word", "lowercase": True, "joint": False},
-        "model": {"embedding": 24, "hidden": 24, "key": 24, "embedding_dropout": 0.1},
-        "train": {"epochs": 2, "batch_size": 16, "lr": 0.01, "precision": "fp32", "bleu": False},
-    }
-    for key, value in changes.items():
-        group, _, name = key.partition("__")
-        tree.setdefault(group, {})[name] = value
-    return RunConfig.model_validate(tree)
 
 
 def run_tiny(place: Path, **changes: object) -> RunDirectory:
@@ -89,9 +74,10 @@ def test_a_run_learns_and_leaves_what_it_promises(tmp_path: Path) -> None:
     assert result["parameters"] == sum(p.numel() for p in load_model(directory).parameters())
 
 
-def test_the_kept_weights_are_those_that_were_validated(tmp_path: Path) -> None:
-    for changes in ({}, {"train__ema": 0.9}, {"model__tie": "target", "model__layers": 2}):
-        directory = run_tiny(tmp_path / str(len(changes)) / "-".join(changes), **changes)
+def test_the_kept_weights_are_those_that_were_validated(shared_runs: SharedRuns, tmp_path: Path) -> None:
+    kinds: list[dict[str, object]] = [{}, {"train__ema": 0.9}, {"model__tie": "target", "model__layers": 2}]
+    for changes in kinds:
+        directory = shared_runs.copy(tiny(**changes), tmp_path / "-".join(["run", *changes]))
         [row] = evaluate_run(Evaluator(directory, CPU), ["val"])
         assert directory.result is not None
         assert row["loss"] == pytest.approx(directory.result["validation_loss"], abs=1e-9)
@@ -99,8 +85,9 @@ def test_the_kept_weights_are_those_that_were_validated(tmp_path: Path) -> None:
         assert directory.read_scores() == [row]
 
 
-def test_an_average_is_not_the_last_weights(tmp_path: Path) -> None:
-    plain, averaged = run_tiny(tmp_path / "plain"), run_tiny(tmp_path / "averaged", train__ema=0.9)
+def test_an_average_is_not_the_last_weights(shared_runs: SharedRuns, tmp_path: Path) -> None:
+    plain = shared_runs.copy(tiny(), tmp_path / "plain")
+    averaged = shared_runs.copy(tiny(train__ema=0.9), tmp_path / "averaged")
     state = load_file(averaged.path / "state.safetensors")
     assert torch.equal(
         state["weight.W_o.bias"], load_file(plain.path / "state.safetensors")["weight.W_o.bias"]
@@ -125,11 +112,13 @@ def test_an_average_is_not_the_last_weights(tmp_path: Path) -> None:
     ],
     ids=str,
 )
-def test_settings_do_something_and_still_learn(tmp_path: Path, changes: dict[str, object]) -> None:
+def test_settings_do_something_and_still_learn(
+    shared_runs: SharedRuns, tmp_path: Path, changes: dict[str, object]
+) -> None:
     directory = run_tiny(tmp_path / "run", **changes)
     history = directory.read_metrics()
     assert history[-1]["train_loss"] < history[0]["train_loss"]
-    plain = run_tiny(tmp_path / "plain")
+    plain = shared_runs.copy(tiny(), tmp_path / "plain")
     assert history[-1]["train_loss"] != plain.read_metrics()[-1]["train_loss"]
 
 
@@ -140,9 +129,8 @@ def test_patience_ends_a_run_that_gets_no_better(tmp_path: Path) -> None:
     assert directory.result["epochs"] < 50
 
 
-def test_a_diverging_run_says_so(tmp_path: Path) -> None:
-    run_tiny(tmp_path / "run")
-    directory = RunDirectory.open(tmp_path / "run")
+def test_a_diverging_run_says_so(shared_runs: SharedRuns, tmp_path: Path) -> None:
+    directory = shared_runs.copy(tiny(), tmp_path / "run")
     saved = directory.load_state()
     assert saved is not None
     tensors, progress = saved
@@ -162,125 +150,127 @@ def test_learning_rate() -> None:
     assert [learning_rate(cosine, 50, done) for done in (0.0, 0.5, 1.0)] == pytest.approx([0.1, 0.05, 0.0])
 
 
-# Processes: the same seed, and what is killed
-
-
-def command(place: Path, *more: str, epochs: int = 4) -> list[str]:
-    settings = ["data.bilderbuch.pairs=600", "train.batch_size=8", "train.precision=fp32", "train.bleu=false"]
-    settings += ["train.select_by=loss"]
-    settings += ["text.vocabulary_size=400", "model.embedding=16", "model.hidden=16", "model.key=16"]
-    flags = [flag for setting in settings for flag in ("--set", setting)]
-    return [
-        *(sys.executable, "-m", "augenmerk", "train", "quick", "--data", "bilderbuch"),
-        *("--epochs", str(epochs), "--device", "cpu", *flags, "--out", str(place), *more),
-    ]
-
-
-def resume(place: Path) -> list[str]:
-    return [sys.executable, "-m", "augenmerk", "train", "--resume", "--device", "cpu", "--out", str(place)]
-
-
-@pytest.fixture(scope="module")
-def uninterrupted(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    place = tmp_path_factory.mktemp("uninterrupted") / "run"
-    subprocess.run(command(place), check=True, capture_output=True, env={**os.environ, "PYTHONHASHSEED": "1"})
-    return place
+# The same seed in another process, and what is killed or interrupted
 
 
 def states(place: Path) -> dict[str, torch.Tensor]:
     return {**weights(place), **load_file(place / "state.safetensors")}
 
 
-def test_same_seed_same_weights_in_another_process(uninterrupted: Path, tmp_path: Path) -> None:
+def losses(run: RunDirectory) -> list[tuple[float, float]]:
+    return [(metrics["train_loss"], metrics["validation_loss"]) for metrics in run.read_metrics()]
+
+
+def flags(**changes: object) -> list[str]:
+    """The settings of `tiny` for the command line."""
+    tree = tiny(**changes).model_dump(exclude_none=True)
+    values = {
+        f"{group}.{key}": tree[group][key] for group in ("text", "model", "train") for key in tree[group]
+    }
+    values["data.bilderbuch.pairs"] = tree["data"]["bilderbuch"]["pairs"]
+    settings = [f"{key}={json.dumps(value)}" for key, value in values.items()]
+    return [*("--data", "bilderbuch", "--device", "cpu"), *(f"--set={setting}" for setting in settings)]
+
+
+@pytest.fixture
+def uninterrupted(shared_runs: SharedRuns, tmp_path: Path) -> RunDirectory:
+    return shared_runs.copy(tiny(), tmp_path / "uninterrupted")
+
+
+def test_same_seed_same_weights_in_another_process(
+    uninterrupted: RunDirectory, shared_runs: SharedRuns, tmp_path: Path
+) -> None:
     again = tmp_path / "again"
-    subprocess.run(command(again), check=True, capture_output=True, env={**os.environ, "PYTHONHASHSEED": "2"})
-    assert same(states(again), states(uninterrupted))
-    other = tmp_path / "other"
-    subprocess.run(command(other, "--seed", "2"), check=True, capture_output=True)
-    assert not same(states(other), states(uninterrupted))
+    train_it = [*COMMAND, "train", "quick", *flags(), "--out", str(again)]
+    subprocess.run(train_it, check=True, capture_output=True, env={**os.environ, "PYTHONHASHSEED": "2"})
+    assert same(states(again), states(uninterrupted.path))
+    other = shared_runs.copy(tiny(train__seed=2), tmp_path / "other")
+    assert not same(states(other.path), states(uninterrupted.path))
 
 
-def test_killed_at_any_moment_and_resumed_it_is_the_same(uninterrupted: Path, tmp_path: Path) -> None:
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
+@pytest.mark.parametrize("kills", [5, pytest.param(200, marks=pytest.mark.soak)])
+def test_killed_at_any_moment_and_resumed_it_is_the_same(forker: Forker, tmp_path: Path, kills: int) -> None:
+    few = {"data__bilderbuch": {"pairs": 120}, "train__batch_size": 8, "train__epochs": 2 + kills // 5}
+    config = tiny(**few, train__save_seconds=1e-9)  # saves after every batch
+    whole, killed = start(config, tmp_path / "whole"), start(config, tmp_path / "killed")
+    process = forker.start("train_until", whole.path)
+    process.wait()
+    [calls] = map(int, process.said())
+    rng = random.Random(kills)
+    for _ in range(kills):
+        process = forker.start("train_until", killed.path, rng.randrange(1, calls // kills))
+        process.wait()
+        assert process.said() == []
+        assert not killed.finished
+    assert killed.load_state() is not None
+    train(killed, CPU, Silent())
+    assert same(states(killed.path), states(whole.path))
+    assert losses(killed) == losses(whole)
+
+
+def test_interrupted_and_resumed_it_is_the_same(uninterrupted: RunDirectory, tmp_path: Path) -> None:
+    class Interrupting(Silent):
+        def epoch(self, metrics: Mapping[str, Any]) -> None:
+            super().epoch(metrics)
+            signal.raise_signal(signal.SIGINT)
+
+    run = start(tiny(), tmp_path / "run")
+    with pytest.raises(TrainingInterrupted):
+        train(run, CPU, Interrupting())
+    assert len(run.read_metrics()) == 1
+    assert not run.finished
+    train(run, CPU, Silent())
+    assert same(states(run.path), states(uninterrupted.path))
+    assert losses(run) == losses(uninterrupted)
+
+
+def test_ctrl_c_saves_and_says_how_to_go_on(tmp_path: Path) -> None:
     place = tmp_path / "run"
-    rng = random.Random(7)
-    kills = 0
-    while not (place / "result.json").exists():
-        process = subprocess.Popen(
-            resume(place) if place.exists() else command(place, "--set", "train.save_seconds=0.05"),
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-        )
-        if kills < 5:
-            began = time.monotonic()
-            wait = rng.uniform(1.5, 6.0)
-            while time.monotonic() - began < wait and process.poll() is None:
-                time.sleep(0.02)
-            if process.poll() is None:
-                process.kill()
-                kills += 1
-        _, errors = process.communicate(timeout=120)
-        assert process.returncode in (0, -signal.SIGKILL), errors.decode()
-    assert kills >= 2
-    assert same(states(place), states(uninterrupted))
-    metrics = [json.loads(line) for line in (place / "metrics.jsonl").read_text().splitlines()]
-    expected = [json.loads(line) for line in (uninterrupted / "metrics.jsonl").read_text().splitlines()]
-    for ours, theirs in zip(metrics, expected, strict=True):
-        assert ours["train_loss"] == theirs["train_loss"]
-        assert ours["validation_loss"] == theirs["validation_loss"]
-
-
-def test_ctrl_c_saves_and_says_how_to_go_on(uninterrupted: Path, tmp_path: Path) -> None:
-    place = tmp_path / "run"
-    process = subprocess.Popen(command(place), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    assert process.stderr is not None
-    for line in process.stderr:
-        if line.startswith("epoch   1"):
-            process.send_signal(signal.SIGINT)
-            break
-    _, errors = process.communicate(timeout=60)
-    assert process.returncode == 130, errors
+    endless = [*COMMAND, "train", "quick", *flags(train__epochs=100_000), "--out", str(place)]
+    with subprocess.Popen(endless, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
+        assert any(line.startswith("epoch   1") for line in process.stderr)
+        process.send_signal(signal.SIGINT)
+        printed, errors = process.communicate()
+    assert (process.returncode, printed) == (130, ""), errors
     assert f"augenmerk train --resume --out {place}" in errors
     assert "Traceback" not in errors
-    assert not (place / "result.json").exists()
-    subprocess.run(resume(place), check=True, capture_output=True)
-    assert same(states(place), states(uninterrupted))
+    run = RunDirectory.open(place)
+    assert not run.finished
+    assert run.load_state() is not None
 
 
-def complaint(arguments: list[str]) -> str:
-    result = subprocess.run(arguments, capture_output=True, text=True, check=False)
-    assert result.returncode == 2, result.stderr
-    assert result.stdout == ""
-    assert "Traceback" not in result.stderr
-    return result.stderr.strip().splitlines()[-1]
+def complaint(*arguments: object) -> str:
+    answer = run_command("train", *arguments)
+    assert (answer.code, answer.out) == (2, ""), answer.err
+    return answer.err.strip().splitlines()[-1]
 
 
-def test_runs_are_not_overwritten_or_mixed_up(uninterrupted: Path, tmp_path: Path) -> None:
-    assert "is a finished run" in complaint(command(uninterrupted))
-    assert "nothing to resume" in complaint(resume(uninterrupted))
-    assert "no such run" in complaint(resume(tmp_path / "nowhere"))
+def test_runs_are_not_overwritten_or_mixed_up(uninterrupted: RunDirectory, tmp_path: Path) -> None:
+    assert "is a finished run" in complaint("quick", *flags(), "--out", uninterrupted.path)
+    assert "nothing to resume" in complaint("--resume", "--out", uninterrupted.path)
+    assert "no such run" in complaint("--resume", "--out", tmp_path / "nowhere")
     unfinished = tmp_path / "unfinished"
     start(tiny(), unfinished)
-    assert "--resume" in complaint(command(unfinished))
-    assert "other settings" in complaint(command(unfinished, "--resume"))
-    assert "keeps its settings" in complaint([*resume(unfinished), "--epochs", "9"])
+    assert "--resume" in complaint("quick", *flags(), "--out", unfinished)
+    assert "other settings" in complaint("quick", *flags(train__lr=0.5), "--resume", "--out", unfinished)
+    assert "keeps its settings" in complaint("--resume", "--out", unfinished, "--epochs", 9)
 
 
 def test_bad_settings_get_one_sentence(tmp_path: Path) -> None:
-    base = [sys.executable, "-m", "augenmerk", "train"]
-    assert "There is no preset called 'qick'" in complaint([*base, "qick"])
-    assert "unknown key 'train.rate'" in complaint([*base, "quick", "--set", "train.rate=1"])
-    assert "model.attention" in complaint([*base, "quick", "--attention", "magic"])
-    assert "a preset" in complaint(base)
-    assert "not a device" in complaint(
-        [*base, "quick", "--data", "bilderbuch", "--device", "tpux", "--out", str(tmp_path / "x")]
-    )
+    book = ("quick", "--data", "bilderbuch")
+    assert "There is no preset called 'qick'" in complaint("qick")
+    assert "unknown key 'train.rate'" in complaint("quick", "--set", "train.rate=1")
+    assert "model.attention" in complaint("quick", "--attention", "magic")
+    assert "a preset" in complaint()
+    assert "not a device" in complaint(*book, "--device", "tpux", "--out", tmp_path / "x")
     if importlib.util.find_spec("tensorboard") is None:
         place = tmp_path / "board"
-        board = [*base, "quick", "--data", "bilderbuch", "--tensorboard", "--out", str(place)]
-        assert "pip install 'augenmerk[tensorboard]'" in complaint(board)
+        assert "pip install 'augenmerk[tensorboard]'" in complaint(*book, "--tensorboard", "--out", place)
         assert not place.exists()
     (tmp_path / "mine.toml").write_text("[train]\nepochs = 0\n", encoding="utf-8")
-    assert "mine.toml: 'train.epochs'" in complaint([*base, str(tmp_path / "mine.toml")])
+    assert "mine.toml: 'train.epochs'" in complaint(tmp_path / "mine.toml")
 
 
 def test_a_resumed_state_of_another_model_is_refused(tmp_path: Path) -> None:

@@ -1,9 +1,8 @@
-"""Translations of really trained tiny models: in Python, and through real processes."""
+"""Translations of really trained tiny models: in Python, and through the command."""
 
 import json
 import os
 import subprocess
-import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import pairwise
@@ -14,50 +13,45 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from typer.testing import CliRunner
 
 import augenmerk
 from augenmerk import AugenmerkError, Translation
 from augenmerk.bitext import open_bitext
-from augenmerk.cli import app
 from augenmerk.config import ATTENTIONS, RunConfig
 from augenmerk.model.translator import GRUTranslator
 from augenmerk.search import Hypothesis
 from augenmerk.text import UNK, UNKNOWN
-from augenmerk.train import start, train
 from augenmerk.translate import Translator
 from augenmerk.translate import translator as translator_module
-from tests.silent import Silent
+from tests.command import COMMAND, fails_with_a_sentence, run_command
+from tests.runs import SharedRuns
 
 SENTENCES = [pair.source for pair in open_bitext("bilderbuch")["test"]][:40]
 KEYS = {"source", "translation", "score", "source_words", "target_words", "attention"}
 
 
-def train_tiny(place: Path, text: dict[str, object], attention: str, search: dict[str, object]) -> Path:
-    config = RunConfig.model_validate(
-        {
-            "data": {"bilderbuch": {"pairs": 600}},
-            "text": text,
-            "model": {"embedding": 32, "hidden": 48, "key": 32, "attention": attention},
-            "train": {"epochs": 4, "batch_size": 16, "lr": 0.008, "precision": "fp32", "bleu": False},
-            "search": search,
-        }
-    )
-    train(start(config, place), torch.device("cpu"), Silent())
-    return place
+def settings_of(text: dict[str, object], attention: str, search: dict[str, object]) -> dict[str, Any]:
+    return {
+        "data": {"bilderbuch": {"pairs": 600}},
+        "text": text,
+        "model": {"embedding": 32, "hidden": 48, "key": 32, "attention": attention},
+        "train": {"epochs": 4, "batch_size": 16, "lr": 0.008, "precision": "fp32", "bleu": False},
+        "search": search,
+    }
 
 
 @pytest.fixture(scope="module")
-def bpe_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    text: dict[str, object] = {"vocabulary_size": 500}
+def bpe_run(shared_runs: SharedRuns, tmp_path_factory: pytest.TempPathFactory) -> Path:
     search: dict[str, object] = {"beam": 3, "length_penalty": 1.0, "max_length": 40}
-    return train_tiny(tmp_path_factory.mktemp("bpe") / "run", text, "scaled-dot", search)
+    config = settings_of({"vocabulary_size": 500}, "scaled-dot", search)
+    return shared_runs.copy(config, tmp_path_factory.mktemp("bpe") / "run").path
 
 
 @pytest.fixture(scope="module")
-def word_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def word_run(shared_runs: SharedRuns, tmp_path_factory: pytest.TempPathFactory) -> Path:
     text: dict[str, object] = {"unit": "word", "lowercase": True, "joint": False, "minimum_frequency": 12}
-    return train_tiny(tmp_path_factory.mktemp("word") / "run", text, "additive", {"max_length": 30})
+    config = settings_of(text, "additive", {"max_length": 30})
+    return shared_runs.copy(config, tmp_path_factory.mktemp("word") / "run").path
 
 
 @pytest.fixture(scope="module")
@@ -111,12 +105,12 @@ def test_attention_is_over_the_words_that_are_shown(bpe: Translator, attention: 
         total = torch.full((len(translation.target_words),), 0.0 if attention == "none" else 1.0)
         torch.testing.assert_close(translation.attention.sum(1), total)
         assert len(translation.word_log_probabilities) == len(translation.target_words)
-        if not translation.finished:
-            assert translation.target_words[-1:] != ("</s>",)
+        assert translation.finished == (translation.target_words[-1:] == ("</s>",))
 
 
 def test_the_attention_belongs_to_the_hypothesis(bpe: Translator) -> None:
     """Under a beam, for every alternative: forcing its ids looks at the same places."""
+    compared = 0
     for translation in bpe.translate(SENTENCES[:8], beam=5, n_best=5):
         for each in (translation, *translation.alternatives):
             assert each.hypothesis is not None
@@ -127,6 +121,8 @@ def test_the_attention_belongs_to_the_hypothesis(bpe: Translator) -> None:
             torch.testing.assert_close(each.subword_attention, forced.weights, atol=1e-5, rtol=0)
             assert each.log_probability == pytest.approx(forced.log_probability, abs=1e-3)
             assert sum(each.word_log_probabilities) == pytest.approx(each.log_probability, abs=1e-5)
+            compared += 1
+    assert compared >= 20
 
 
 def test_subwords_are_merged_into_words(bpe: Translator) -> None:
@@ -341,30 +337,14 @@ def test_load(bpe_run: Path) -> None:
         augenmerk.load(bpe_run / "nowhere")
 
 
-def command(*arguments: str | Path, stdin: bytes = b"") -> subprocess.CompletedProcess[bytes]:
-    return subprocess.run(
-        [sys.executable, "-m", "augenmerk", "translate", *map(str, arguments)],
-        input=stdin,
-        capture_output=True,
-        env={**os.environ, "COLUMNS": "100", "NO_COLOR": "1"},
-        check=False,
-    )
-
-
-def refused(*arguments: str | Path, stdin: bytes = b"") -> str:
-    result = command(*arguments, stdin=stdin)
-    assert result.returncode == 2
-    assert result.stdout == b""
-    [line] = result.stderr.decode().strip().splitlines()
-    assert line.startswith("augenmerk: ")
-    assert line.endswith(".")
-    return line
+def refused(*arguments: object, stdin: bytes = b"") -> str:
+    return fails_with_a_sentence("translate", *arguments, stdin=stdin)
 
 
 def test_command_with_sentences(bpe_run: Path, bpe: Translator) -> None:
-    result = command("--model", bpe_run, "--beam", "4", "--json", "--subwords", *SENTENCES[:2])
-    assert result.stderr == b""
-    lines = [json.loads(line) for line in result.stdout.decode().splitlines()]
+    result = run_command("translate", "--model", bpe_run, "--beam", 4, "--json", "--subwords", *SENTENCES[:2])
+    assert result.err == ""
+    lines = [json.loads(line) for line in result.out.splitlines()]
     for sentence, line in zip(SENTENCES, lines, strict=False):
         assert line.keys() >= KEYS | {"source_subwords", "target_subwords", "subword_attention"}
         assert "alternatives" not in line
@@ -377,7 +357,8 @@ def test_command_with_sentences(bpe_run: Path, bpe: Translator) -> None:
 
 def test_command_with_lines_on_stdin(bpe_run: Path, bpe: Translator) -> None:
     stdin = f"{SENTENCES[0]}\r\n\n{'Hund ' * 400}\n{SENTENCES[1]}".encode()
-    result = command("--model", bpe_run, "--n-best", "2", stdin=stdin)
+    piped = [*COMMAND, "translate", "--model", str(bpe_run), "--n-best", "2"]
+    result = subprocess.run(piped, input=stdin, capture_output=True, check=True)
     rows = [line.split("\t") for line in result.stdout.decode().splitlines()]
     assert [row[0] for row in rows] == ["1", "1", "2", "3", "3", "4", "4"]
     best = bpe.translate(SENTENCES[1], n_best=2)
@@ -394,8 +375,8 @@ def test_command_with_files(word_run: Path, word: Translator, tmp_path: Path) ->
     source.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
     target.write_text("what was there before", encoding="utf-8")
     asked = ("--model", word_run, "--input", source, "--output", target, "--replace-unknown")
-    result = command(*asked)
-    assert (result.returncode, result.stdout) == (0, b"")
+    result = run_command("translate", *asked)
+    assert (result.code, result.out) == (0, "")
     written = target.read_text(encoding="utf-8")
     assert written.splitlines() == [each.text for each in word.translate(lines, replace_unknown=True)]
     source.write_bytes("Der Hund\nDer B\xe4r\n".encode("latin-1"))
@@ -417,9 +398,7 @@ def test_what_cannot_be_translated(bpe_run: Path, tmp_path: Path) -> None:
         ([*hello, "--candidates", 3], "add --mbr"),
         ([*hello, "Der B\udce4r"], "Sentence 2 is not UTF-8"),
     ):
-        result = CliRunner().invoke(app, ["translate", *map(str, arguments)])
-        assert isinstance(result.exception, AugenmerkError), arguments
-        assert complaint in str(result.exception)
+        assert complaint in refused(*arguments)
 
 
 def test_half_a_surrogate_pair_is_no_surprise(bpe: Translator) -> None:

@@ -149,9 +149,14 @@ def test_mechanisms_begin_with_the_same_weights_elsewhere() -> None:
     """Under one seed, so that studies compare pairs of runs."""
     first = dict(translator("none").named_parameters())
     for attention in ATTENTIONS:
-        for name, parameter in translator(attention).named_parameters():
-            if not name.startswith("attention."):
-                assert torch.equal(parameter, first[name]), name
+        elsewhere = {
+            name: parameter
+            for name, parameter in translator(attention).named_parameters()
+            if not name.startswith("attention.")
+        }
+        assert elsewhere.keys() == first.keys()
+        for name, parameter in elsewhere.items():
+            assert torch.equal(parameter, first[name]), name
 
 
 def test_orthogonal_beginnings() -> None:

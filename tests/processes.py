@@ -1,4 +1,4 @@
-"""Processes for test_checkpoint.py to kill, to starve and to compete with.
+"""Processes for tests to kill, to starve and to compete with.
 
 Importing torch takes longer than the tests do. So this file is also a program that imports it once, and
 forks for each task that it is given on its standard input.
@@ -12,6 +12,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from types import FrameType
 from typing import NoReturn
 
 import torch
@@ -19,6 +20,13 @@ from torch import Tensor
 
 from augenmerk.checkpoint import RunDirectory
 from augenmerk.errors import AugenmerkError
+from augenmerk.train import train
+from tests.runs import CPU, Silent
+
+ROOT = Path(__file__).resolve().parents[1]
+MOMENTS = {f"augenmerk.{name}" for name in ("train", "engine", "checkpoint", "storage", "tensorfile")}
+PATIENCE = 240
+"""Seconds after which a process is given up. Nothing takes nearly as long; no test waits for it to pass."""
 
 
 class Forker:
@@ -28,14 +36,18 @@ class Forker:
         self._folder = folder
         self._started = 0
         self._program = subprocess.Popen(
-            [sys.executable, __file__], stdin=subprocess.PIPE, text=True, start_new_session=True
+            [sys.executable, "-m", "tests.processes"],
+            cwd=ROOT,
+            stdin=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
         )
 
-    def start(self, task: str, run: Path) -> "Process":
+    def start(self, task: str, run: Path, number: int = 0) -> "Process":
         output = self._folder / f"said-{self._started}"
         self._started += 1
         assert self._program.stdin is not None
-        self._program.stdin.write(f"{task}\t{run}\t{output}\n")
+        self._program.stdin.write(f"{task}\t{run}\t{number}\t{output}\n")
         self._program.stdin.flush()
         return Process(output)
 
@@ -63,11 +75,13 @@ class Process:
     def wait(self) -> None:
         """Waits for its end."""
         number = self._wait(1)
+        deadline = time.monotonic() + PATIENCE
         while True:
             try:
                 os.kill(number, 0)
             except ProcessLookupError:
                 return
+            assert time.monotonic() < deadline, "the process does not end"
             time.sleep(0.001)
 
     def kill(self) -> None:
@@ -80,7 +94,7 @@ class Process:
 
     def _wait(self, lines: int) -> int:
         """Waits for so many lines; returns the process's number."""
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + PATIENCE
         while len(self._lines()) < lines:
             assert time.monotonic() < deadline, "the process says nothing"
             time.sleep(0.001)
@@ -102,7 +116,7 @@ def tensors(step: int) -> dict[str, Tensor]:
     }
 
 
-def save_for_ever(folder: Path) -> NoReturn:
+def save_for_ever(folder: Path, _number: int) -> NoReturn:
     run = RunDirectory.open(folder)
     with run.training():
         state = run.load_state()
@@ -115,7 +129,7 @@ def save_for_ever(folder: Path) -> NoReturn:
             say(step)
 
 
-def create_for_ever(folder: Path) -> NoReturn:
+def create_for_ever(folder: Path, _number: int) -> NoReturn:
     like = RunDirectory.open(folder)
     tokenizers, n = like.tokenizers, 0
     while True:
@@ -124,13 +138,13 @@ def create_for_ever(folder: Path) -> NoReturn:
         say(n)
 
 
-def create_contested(folder: Path) -> None:
+def create_contested(folder: Path, _number: int) -> None:
     like = RunDirectory.open(folder)
     RunDirectory.create(folder.parent / "contested", like.config, like.tokenizers)
     say("created")
 
 
-def create_without_permission(folder: Path) -> None:
+def create_without_permission(folder: Path, _number: int) -> None:
     like = RunDirectory.open(folder)
     tokenizers = like.tokenizers
     if os.geteuid() == 0:  # whom permissions do not hinder
@@ -138,23 +152,45 @@ def create_without_permission(folder: Path) -> None:
     RunDirectory.create(folder.parent / "closed" / "run", like.config, tokenizers)
 
 
-def save_too_much(folder: Path) -> None:
+def save_too_much(folder: Path, _number: int) -> None:
     run = RunDirectory.open(folder)
     with run.training(), limited_file_size(50_000):
         run.save_state(tensors(2), {"step": 2})
 
 
-def create_too_much(folder: Path) -> None:
+def create_too_much(folder: Path, _number: int) -> None:
     like = RunDirectory.open(folder)
     tokenizers = like.tokenizers
     with limited_file_size(100):
         RunDirectory.create(folder.parent / "large", like.config, tokenizers)
 
 
-def hold(folder: Path) -> None:
+def hold(folder: Path, _number: int) -> None:
     with RunDirectory.open(folder).training():
         say("held")
         signal.pause()
+
+
+def train_until(folder: Path, number: int) -> None:
+    """Trains a run, and is killed at the call with this number in the modules `MOMENTS`; 0 is never.
+
+    So a moment is the same on every machine. It may lie anywhere: before the first batch, between two steps,
+    or between writing a file and giving it its name.
+    """
+    calls = 0
+
+    def count(frame: FrameType, event: str, _argument: object) -> None:
+        nonlocal calls
+        if event in ("call", "c_call") and frame.f_globals.get("__name__") in MOMENTS:
+            calls += 1
+            if calls == number:
+                os.kill(os.getpid(), signal.SIGKILL)
+
+    run = RunDirectory.open(folder)
+    sys.setprofile(count)
+    train(run, CPU, Silent())
+    sys.setprofile(None)
+    say(calls)
 
 
 @contextmanager
@@ -175,7 +211,7 @@ TASKS = {
     task.__name__: task
     for task in (
         *(save_for_ever, create_for_ever, create_contested, create_without_permission),
-        *(save_too_much, create_too_much, hold),
+        *(save_too_much, create_too_much, hold, train_until),
     )
 }
 
@@ -183,12 +219,12 @@ TASKS = {
 def main() -> None:
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for the dead: let them go at once
     for line in sys.stdin:
-        task, folder, output = line.rstrip("\n").split("\t")
+        task, folder, number, output = line.rstrip("\n").split("\t")
         if os.fork() == 0:
             try:
                 os.dup2(os.open(output, os.O_WRONLY | os.O_CREAT | os.O_APPEND), 1)
                 say(os.getpid())
-                TASKS[task](Path(folder))
+                TASKS[task](Path(folder), int(number))
             except AugenmerkError as error:
                 say(error)
             finally:
