@@ -13,7 +13,7 @@ PYTEST := $(BIN)/python -m pytest -n auto --dist worksteal
 test: check
 	$(PYTEST)
 
-# The long campaigns as well: hundreds of kills, ten times as many examples. It takes hours.
+# The long campaigns as well: hundreds of kills, a thousand examples of each property. It takes hours.
 soak: $(READY)
 	$(PYTEST) -m "" --hypothesis-profile soak --timeout 7200
 

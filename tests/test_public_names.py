@@ -16,8 +16,10 @@ def test_the_public_names() -> None:
         "SentencePair",
         "SingleQueryScaledDotProductAttention",
         "Translation",
+        "Translator",
         "__version__",
         "load",
+        "load_mechanism",
         "open_bitext",
     ]
     assert dir(augenmerk) == sorted(augenmerk.__all__)
