@@ -225,15 +225,16 @@ def test_interrupted_and_resumed_it_is_the_same(uninterrupted: RunDirectory, tmp
     assert losses(run) == losses(uninterrupted)
 
 
-def test_ctrl_c_saves_and_says_how_to_go_on(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("signum", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_stop_signal_saves_and_says_how_to_go_on(tmp_path: Path, signum: int, code: int) -> None:
     place = tmp_path / "run"
     endless = [*COMMAND, "train", "quick", *flags(train__epochs=100_000), "--out", str(place)]
     with subprocess.Popen(endless, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         assert process.stderr is not None
         assert any(line.startswith("epoch   1") for line in process.stderr)
-        process.send_signal(signal.SIGINT)
+        process.send_signal(signum)
         printed, errors = process.communicate()
-    assert (process.returncode, printed) == (130, ""), errors
+    assert (process.returncode, printed) == (code, ""), errors
     assert f"augenmerk train --resume --out {place}" in errors
     assert "Traceback" not in errors
     run = RunDirectory.open(place)

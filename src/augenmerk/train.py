@@ -45,7 +45,11 @@ GREEDY = {"beam": 1, "n_best": 1, "sample": False, "mbr": False, "candidates": N
 
 
 class TrainingInterrupted(Exception):  # noqa: N818 (nothing went wrong)
-    """Raised when Ctrl-C stopped training, after everything was saved."""
+    """Raised when Ctrl-C or SIGTERM stopped training, after everything was saved."""
+
+    def __init__(self, signum: int) -> None:
+        super().__init__(signum)
+        self.signum = signum
 
 
 class Reporter(Protocol):
@@ -194,12 +198,12 @@ def estimate_logits_bytes(run: RunDirectory) -> int:
 def train(run: RunDirectory, device: torch.device, reporter: Reporter) -> dict[str, Any]:
     """Trains a run to its end, from wherever it is; returns what is then in its result.json."""
     limit_malloc_caching(estimate_logits_bytes(run))
-    with run.training(), stop_on_interrupt() as stopped:
-        return _train(run, device, reporter, stopped)
+    with run.training(), catch_stop_signals() as stop_signal:
+        return _train(run, device, reporter, stop_signal)
 
 
 def _train(
-    run: RunDirectory, device: torch.device, reporter: Reporter, stopped: Callable[[], bool]
+    run: RunDirectory, device: torch.device, reporter: Reporter, stop_signal: Callable[[], int | None]
 ) -> dict[str, Any]:
     config, tokenizers, settings = run.config, run.tokenizers, run.config.train
     torch.manual_seed(settings.seed)
@@ -236,12 +240,12 @@ def _train(
             if clock.report_is_due():
                 loss = float(engine.loss_sum) / progress.tokens
                 reporter.batch(progress.epoch + 1, progress.batch, len(plan), loss, clock.speed())
-            if stopped() or clock.save_is_due():
+            if stop_signal() or clock.save_is_due():
                 progress.loss_sum = float(engine.loss_sum)
                 clock.stop()
                 run.save_state(engine.state(), asdict(progress))
-                if stopped():
-                    raise TrainingInterrupted
+                if signum := stop_signal():
+                    raise TrainingInterrupted(signum)
                 clock.start()
 
         metrics: dict[str, Any] = {
@@ -351,23 +355,25 @@ class Clock:
 
 
 @contextmanager
-def stop_on_interrupt() -> Iterator[Callable[[], bool]]:
-    """Yields a function that says whether Ctrl-C was pressed, so that a step is never interrupted halfway.
+def catch_stop_signals() -> Iterator[Callable[[], int | None]]:
+    """Yields a function that returns the signal that asked training to stop, SIGINT (Ctrl-C) or SIGTERM.
 
-    A second Ctrl-C raises KeyboardInterrupt.
+    So a step is never interrupted halfway. A second Ctrl-C raises KeyboardInterrupt. A second SIGTERM changes
+    nothing, because supervisors and `timeout` may send it twice.
     """
-    asked = False
+    received: int | None = None
 
-    def ask(_signal: int, _frame: object) -> None:
-        nonlocal asked
-        asked = True
+    def receive(signum: int, _frame: object) -> None:
+        nonlocal received
+        received = received or signum
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
     if threading.current_thread() is not threading.main_thread():
-        yield lambda: False  # signals reach the main thread only
+        yield lambda: None  # signals reach the main thread only
         return
-    before = signal.signal(signal.SIGINT, ask)
+    before = {signum: signal.signal(signum, receive) for signum in (signal.SIGINT, signal.SIGTERM)}
     try:
-        yield lambda: asked
+        yield lambda: received
     finally:
-        signal.signal(signal.SIGINT, before)
+        for signum, handler in before.items():
+            signal.signal(signum, handler)

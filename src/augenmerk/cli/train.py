@@ -18,14 +18,13 @@ if TYPE_CHECKING:
     from augenmerk.checkpoint import RunDirectory
     from augenmerk.config import RunConfig
 
-INTERRUPTED = 130
-
 app = typer.Typer()
 
 
 @app.command(
     epilog="Examples:  augenmerk train quick --data bilderbuch --epochs 3    "
-    "augenmerk train classic --attention mean --seed 2 --set train.lr=0.002"
+    "augenmerk train classic --attention mean --seed 2 --set train.lr=0.002    "
+    "Ctrl-C and SIGTERM save the run and exit with 130 and 143; --resume continues it."
 )
 def train(
     preset: Annotated[
@@ -77,10 +76,10 @@ def train(
     try:
         with TrainingDisplay(config, writer and writer(str(run.path / "tensorboard"))) as display:
             result = train_run(run, chosen_device, display)
-    except TrainingInterrupted:
+    except TrainingInterrupted as interrupted:
         command = shlex.join(["augenmerk", "train", "--resume", "--out", str(run.path), *own_file])
         err().print(f"Saved. Continue with:  [bold]{command}[/]")
-        sys.exit(INTERRUPTED)
+        sys.exit(128 + interrupted.signum)  # 130 after Ctrl-C, 143 after SIGTERM, as shells report them
     if json:
         print_json(result)
     else:
