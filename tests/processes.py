@@ -20,6 +20,7 @@ from torch import Tensor
 
 from augenmerk.checkpoint import RunDirectory
 from augenmerk.errors import AugenmerkError
+from augenmerk.evaluate import keep_row
 from augenmerk.train import train
 from tests.runs import CPU, Silent
 
@@ -171,6 +172,15 @@ def hold(folder: Path, _number: int) -> None:
         signal.pause()
 
 
+def keep_rows(folder: Path, number: int) -> None:
+    """Writes 30 rows of scores, and as many of an ensemble, for beams from `number` on."""
+    run = RunDirectory.open(folder)
+    say("ready")
+    for beam in range(number, number + 30):
+        for others in ({}, {"ensemble": ["other"]}):
+            keep_row(run, {"split": "val", "beam": beam, **others}, [f"beam {beam}"], [0.5])
+
+
 def train_until(folder: Path, number: int) -> None:
     """Trains a run, and is killed at the call with this number in the modules `MOMENTS`; 0 is never.
 
@@ -211,7 +221,7 @@ TASKS = {
     task.__name__: task
     for task in (
         *(save_for_ever, create_for_ever, create_contested, create_without_permission),
-        *(save_too_much, create_too_much, hold, train_until),
+        *(save_too_much, create_too_much, hold, keep_rows, train_until),
     )
 }
 

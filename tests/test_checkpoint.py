@@ -503,8 +503,12 @@ def test_leftovers_of_the_killed_are_never_data_and_are_removed(run: RunDirector
     reopened = RunDirectory.open(run.path)
     assert same(reopened.load_model(), WEIGHTS)
     assert (reopened.load_state(), reopened.result, reopened.read_scores()) == (None, None, [])
-    with reopened.training():
-        assert names(run.path) == {"config.toml", "tokenizer.json", "model.safetensors", ".lock"}
+    (run.path / "hypotheses").mkdir()
+    (run.path / "hypotheses" / ".val.beam5.txt.12345.part").touch()
+    with reopened.training(), reopened.scoring():
+        locks = {".lock", ".scores.lock"}
+        assert names(run.path) == {"config.toml", "tokenizer.json", "model.safetensors", "hypotheses"} | locks
+        assert not names(run.path / "hypotheses")
 
     RunDirectory.create(run.path.parent / "next", CONFIG, JOINT)
     assert names(run.path.parent) == {"run", "next"}
@@ -554,6 +558,38 @@ def test_a_disk_that_fills_up_half_way(run: RunDirectory, forker: Forker) -> Non
     (said,) = process.said()
     assert "large: the run cannot be created there (File too large)" in said
     assert names(run.path.parent) == {"run"}
+
+
+@needs_fork
+def test_processes_that_score_a_run_at_once_lose_no_row(run: RunDirectory, forker: Forker) -> None:
+    processes = [forker.start("keep_rows", run.path, 1 + 30 * number) for number in range(2)]
+    for process in processes:
+        process.wait()
+    assert [process.said() for process in processes] == [["ready"]] * 2
+    for other in (False, True):
+        assert sorted(row["beam"] for row in run.read_scores(other=other)) == list(range(1, 61))
+    assert len(names(run.path / "hypotheses")) == 4 * 60
+
+
+@needs_fork
+def test_what_a_process_killed_while_it_scored_leaves_is_removed(run: RunDirectory, forker: Forker) -> None:
+    rng = random.Random(1)
+    for number in range(10):
+        process = forker.start("keep_rows", run.path, 1 + 30 * number)
+        process.wait_until_it_spoke()
+        time.sleep(rng.uniform(0, 0.02))
+        process.kill()
+        run.read_scores()
+    with run.scoring():
+        left = [path.name for path in run.path.rglob("*.part")]
+    assert not left
+
+
+def test_training_leaves_alone_what_is_being_scored(run: RunDirectory) -> None:
+    written = run.path / ".scores.json.12345.part"
+    written.touch()
+    with run.training():
+        assert written.exists()
 
 
 @needs_fork

@@ -8,6 +8,7 @@
     result.json        the summary; a run that has it is finished
     scores.json        the scores of `augenmerk evaluate`
     other_scores.json  its scores by MBR, or in an ensemble with other runs
+    hypotheses         the translations that the scores are about
 
 Whenever the process dies, each file is the old one or the new one, never half of either (see
 `augenmerk.storage`). To keep the files consistent, save the state last, after the model and the metrics: a
@@ -47,7 +48,10 @@ from augenmerk.text import TokenizerPair
 _CONFIG, _MODEL, _STATE = "config.toml", "model.safetensors", "state.safetensors"
 _METRICS, _RESULT, _SCORES = "metrics.jsonl", "result.json", "scores.json"
 _OTHER_SCORES = "other_scores.json"
-_LOCK = ".lock"
+_LOCK, _SCORES_LOCK = ".lock", ".scores.lock"
+_LOCK_TIMEOUT = 60.0  # seconds; the scores are locked for milliseconds at a time
+HYPOTHESES = "hypotheses"
+"""The folder of the translations in a run."""
 _TOKENIZERS = (("tokenizer.json",), ("tokenizer.source.json", "tokenizer.target.json"))
 
 
@@ -174,18 +178,36 @@ class RunDirectory:
         Raises AugenmerkError if the run is already being trained by another process. The lock ends with the
         process, however that ends.
         """
-        lock = FileLock(self.path / _LOCK, timeout=0)
+        busy = f"{self.path} is being trained by another process; wait until it is done or stop it."
+        with self._locked(_LOCK, 0, busy):
+            remove_stale_temp_files(self.path, _MODEL, _STATE, _METRICS, _RESULT)
+            yield
+
+    @contextmanager
+    def scoring(self) -> Iterator[None]:
+        """Holds the lock of the scores, inside of which scores and translations may be read and written.
+
+        Waits for another process that holds it. The lock ends with the process, however that ends.
+        """
+        busy = f"{self.path}: another process has been writing scores for a minute; wait for it or stop it."
+        with self._locked(_SCORES_LOCK, _LOCK_TIMEOUT, busy):
+            remove_stale_temp_files(self.path, _SCORES, _OTHER_SCORES)
+            remove_stale_temp_files(self.path / HYPOTHESES)
+            yield
+
+    @contextmanager
+    def _locked(self, name: str, timeout: float, busy: str) -> Iterator[None]:
+        lock = FileLock(self.path / name, timeout=timeout)
         try:
             lock.acquire()
         except Timeout:
-            raise AugenmerkError(
-                f"{self.path} is being trained by another process; wait until it is done or stop it."
-            ) from None
+            raise AugenmerkError(busy) from None
         except OSError as error:
             raise AugenmerkError(f"{self.path}: cannot be written to ({error_reason(error)}).") from None
-        with lock:
-            remove_stale_temp_files(self.path)
+        try:
             yield
+        finally:
+            lock.release()
 
     def save_model(self, tensors: Mapping[str, Tensor], about: Mapping[str, Any]) -> None:
         """Saves the best weights and their description."""
@@ -240,6 +262,7 @@ class RunDirectory:
             return parse_object(read_text(path))
 
     def write_scores(self, scores: Sequence[Mapping[str, Any]], *, other: bool = False) -> None:
+        """Writes all scores. To change some of them, read and write inside of `scoring`."""
         self._write(_OTHER_SCORES if other else _SCORES, _strict_json(scores, indent=2) + "\n")
 
     def read_scores(self, *, other: bool = False) -> list[dict[str, Any]]:

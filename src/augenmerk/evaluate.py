@@ -26,7 +26,7 @@ from torch import Tensor, nn
 from augenmerk.agreement import Agreement
 from augenmerk.batching import ParallelTokens, encode_pairs
 from augenmerk.bitext import Bitext, SentencePair, open_data
-from augenmerk.checkpoint import RunDirectory
+from augenmerk.checkpoint import HYPOTHESES, RunDirectory
 from augenmerk.errors import AugenmerkError
 from augenmerk.model import TranslationModel
 from augenmerk.scores import score_texts
@@ -186,7 +186,8 @@ class Evaluator:
         found = []
         for split, pairs in splits.items():
             references = [pair.target.replace("\n", " ") for pair in pairs]  # a line each, as in the file
-            write_lines(reference_path(self.run, split), references)
+            with self.run.scoring():
+                write_lines(reference_path(self.run, split), references)
             sums, tokens = self.sentence_losses(split, pairs)
             loss = Loss(float(sums.sum()), int(tokens.sum()))
             alignment = self._measure_alignment(split, pairs)
@@ -217,11 +218,7 @@ class Evaluator:
                     "sentences_per_second": len(pairs) / seconds,
                     **alignment,
                 }
-                path = path_of_row(self.run, row)
-                write_lines(path, hypotheses)
-                if model_scores:
-                    write_lines(path.with_suffix(".scores"), map(repr, model_scores))
-                _keep_row(self.run, row)
+                keep_row(self.run, row, hypotheses, model_scores)
                 found.append(Evaluation(row, hypotheses, references))
         return found
 
@@ -257,7 +254,7 @@ def hypothesis_path(
         places = sorted(os.fsencode(Path(other).resolve()) for other in ensemble)
         digest = hashlib.sha256(b"\0".join(places)).hexdigest()[:8]
         name += f".ensemble-of-{len(ensemble) + 1}-{digest}"
-    return run.path / "hypotheses" / f"{name}{'.mbr' if mbr else ''}.txt"
+    return run.path / HYPOTHESES / f"{name}{'.mbr' if mbr else ''}.txt"
 
 
 def model_score_path(run: RunDirectory, split: str, beam: int) -> Path:
@@ -267,17 +264,24 @@ def model_score_path(run: RunDirectory, split: str, beam: int) -> Path:
 
 def reference_path(run: RunDirectory, split: str) -> Path:
     """Returns the file of references, which the `sacrebleu` command needs."""
-    return run.path / "hypotheses" / f"{split}.reference.txt"
+    return run.path / HYPOTHESES / f"{split}.reference.txt"
 
 
-def _keep_row(run: RunDirectory, row: Mapping[str, Any]) -> None:
+def keep_row(
+    run: RunDirectory, row: Mapping[str, Any], hypotheses: Sequence[str], model_scores: Sequence[float]
+) -> None:
     """Writes a row into the run's scores, in place of an earlier one of the same split, beam and ensemble.
 
-    Rows of an ensemble or of MBR go into a file of their own.
+    The translations that it is about are written with it, so that they belong together also if two processes
+    evaluate the run at once. Rows of an ensemble or of MBR go into a file of their own.
     """
-    other = "ensemble" in row or "mbr" in row
-    kept = [each for each in run.read_scores(other=other) if path_of_row(run, each) != path_of_row(run, row)]
-    run.write_scores([*kept, row], other=other)
+    other, path = "ensemble" in row or "mbr" in row, path_of_row(run, row)
+    with run.scoring():
+        write_lines(path, hypotheses)
+        if model_scores:
+            write_lines(path.with_suffix(".scores"), map(repr, model_scores))
+        kept = [each for each in run.read_scores(other=other) if path_of_row(run, each) != path]
+        run.write_scores([*kept, row], other=other)
 
 
 def describe_row(run: RunDirectory, row: Mapping[str, Any]) -> str:

@@ -85,15 +85,16 @@ def temp_path(path: Path) -> Path:
     return path.with_name(f".{path.name}.{os.getpid()}{_TEMP_SUFFIX}")
 
 
-def remove_stale_temp_files(folder: Path, name: str = "") -> None:
-    """Removes temporary files and folders that a killed process left behind, for `name` only if it is given.
+def remove_stale_temp_files(folder: Path, *names: str) -> None:
+    """Removes temporary files and folders of killed processes, those of `names` only if any are given.
 
-    It would also remove what a living process is writing, so the caller has to hold the lock of the folder.
+    It would also remove what a living process is writing, so the caller has to hold the lock under which
+    these files are written.
     """
-    prefix = f".{name}." if name else "."
+    prefixes = tuple(f".{name}." for name in names) or "."
     with suppress(OSError):
         for entry in folder.iterdir():
-            if entry.name.startswith(prefix) and entry.name.endswith(_TEMP_SUFFIX):
+            if entry.name.startswith(prefixes) and entry.name.endswith(_TEMP_SUFFIX):
                 _remove(entry)
 
 
