@@ -7,6 +7,7 @@ import random
 import re
 import stat
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -296,14 +297,86 @@ def test_weights_for_another_vocabulary_are_refused(run: RunDirectory) -> None:
     TokenizerPair.train([*PAIRS, SentencePair("Der Ball.", "The ball and the dog.")], CONFIG.text).save(
         run.path
     )
-    with pytest.raises(AugenmerkError, match="it or the tokenizer beside it was changed"):
+    with pytest.raises(AugenmerkError, match=r"it, the tokenizer beside it, or .* was changed"):
         run.load_model()
 
 
-@pytest.mark.parametrize("about", ["{", "[1, 2]", "[" * 100_000, ""])
+def edit(run: RunDirectory, old: str, new: str, *, on_purpose: bool) -> RunDirectory:
+    """Changes config.toml; who does so on purpose removes its first line."""
+    path = run.path / "config.toml"
+    text = path.read_text(encoding="utf-8")
+    assert old in text
+    path.write_text(text.replace(old, new)[text.index("\n") + 1 if on_purpose else 0 :], encoding="utf-8")
+    return RunDirectory.open(run.path)
+
+
+def test_settings_that_were_changed_are_refused_unless_on_purpose(run: RunDirectory) -> None:
+    run.save_model(WEIGHTS, {"epoch": 3})
+    run.save_state(WEIGHTS, {"epoch": 3})
+    with pytest.raises(
+        AugenmerkError, match=r"config\.toml: its settings .*on purpose, remove the first line"
+    ):
+        edit(run, "max_length = 50", "max_length = 40", on_purpose=False)
+    edited = edit(run, "max_length = 40", "max_length = 30", on_purpose=True)
+    assert edited.config.search.max_length == 30
+    assert same(edited.load_model(), WEIGHTS)
+    assert edited.load_state() is not None
+    for old, new in (("hidden = 512", "hidden = 64"), ('unit = "word"', 'unit = "bpe"')):
+        edited = edit(run, old, new, on_purpose=False)
+        for load in (edited.load_model, edited.load_state):
+            with pytest.raises(
+                AugenmerkError, match=r"or \[text\], \[model\] or train.seed in config.toml was"
+            ):
+                load()
+        edit(run, new, old, on_purpose=False)
+
+
+@pytest.mark.parametrize(
+    ("setting", "words"),
+    [("train.seed=2", "train.seed in config.toml was changed"), ("train.lr=0.5", "run with other settings")],
+)
+@pytest.mark.parametrize("name", ["state.safetensors", "model.safetensors"])
+def test_files_of_a_run_with_other_settings_are_refused(
+    run: RunDirectory, setting: str, words: str, name: str
+) -> None:
+    config = RunConfig.from_toml(CONFIG.to_toml(), "test", [setting])
+    other = RunDirectory.create(run.path.parent / "other", config, JOINT)
+    other.save_model(WEIGHTS, {"epoch": 3})
+    other.save_state(WEIGHTS, {"epoch": 3})
+    (other.path / name).rename(run.path / name)
+    with pytest.raises(AugenmerkError, match=words) as caught:
+        _ = run.load_state() if name.startswith("state") else run.load_model()
+    assert str(run.path / name) in str(caught.value)
+
+
+def test_settings_that_were_cut_short_anywhere_are_noticed(run: RunDirectory) -> None:
+    content = (run.path / "config.toml").read_bytes()
+    for length in (content.index(b"[search]"), *range(0, len(content), 5)):
+        (run.path / "config.toml").write_bytes(content[:length])
+        with pytest.raises(AugenmerkError, match=r"config\.toml: "):
+            RunDirectory.open(run.path)
+
+
+def test_any_flipped_bit_of_the_settings_is_noticed(run: RunDirectory) -> None:
+    content, rng = (run.path / "config.toml").read_bytes(), random.Random(1)
+    for place in rng.sample(range(8 * len(content)), 200) + list(range(8 * (content.index(b"\n") + 2))):
+        flipped = bytearray(content)
+        flipped[place // 8] ^= 1 << place % 8
+        (run.path / "config.toml").write_bytes(flipped)
+        with suppress(AugenmerkError):
+            assert RunDirectory.open(run.path).config == CONFIG
+
+
+def test_other_line_ends_are_no_change_of_the_settings(run: RunDirectory) -> None:
+    content = (run.path / "config.toml").read_bytes()
+    (run.path / "config.toml").write_bytes(b"\xef\xbb\xbf" + content.replace(b"\n", b"\r\n"))
+    assert RunDirectory.open(run.path).config == CONFIG
+
+
+@pytest.mark.parametrize("about", ["{", "{}", "[1, 2]", "[" * 100_000, ""])
 def test_a_header_that_is_not_json_is_refused_whatever_its_checksum(run: RunDirectory, about: str) -> None:
     metadata = {"augenmerk": "model", "about": about, "tied": "{}"}
-    metadata["sha256"] = checksum(metadata, WEIGHTS, (run.path / "tokenizer.json").read_bytes())
+    metadata["sha256"] = checksum(metadata, WEIGHTS, run.companion())
     safetensors.torch.save_file(WEIGHTS, run.model_path, metadata)
     assert not loads_the_same_or_complains(run)
 

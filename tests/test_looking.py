@@ -70,7 +70,8 @@ def test_data_that_was_moved_is_found_with_a_flag(there: Path, back: Path, tmp_p
     run, pairs, old = tmp_path / "run", there.parent / "pairs", tmp_path / "old"
     shutil.copytree(there, run)
     config = run / "config.toml"
-    moved = config.read_text(encoding="utf-8").replace(str(pairs), str(old))
+    _digest, _, settings = config.read_text(encoding="utf-8").partition("\n")
+    moved = settings.replace(str(pairs), str(old))
     config.write_text(moved, encoding="utf-8")
     lost = fails_with_a_sentence("evaluate", run)
     assert f"{old}: there is no such file or folder" in lost

@@ -1,6 +1,6 @@
 """A run directory: all that is needed to translate and to go on training.
 
-    config.toml        the settings
+    config.toml        the settings, with their SHA-256 in the first line
     tokenizer.json     the vocabulary; tokenizer.source.json and tokenizer.target.json where there are two
     model.safetensors  the best weights so far
     metrics.jsonl      a line per epoch
@@ -14,9 +14,14 @@ Whenever the process dies, each file is the old one or the new one, never half o
 `augenmerk.storage`). To keep the files consistent, save the state last, after the model and the metrics: a
 run that is resumed from the state before writes the same files again.
 
+Settings, vocabulary, weights and state are bound to each other by checksums, so that a damaged file or one of
+another run is noticed. Whoever edits config.toml on purpose removes its first line; then only the settings
+without which the weights mean nothing must still be the same: [text], [model] and train.seed.
+
 Loading executes no code: there is only TOML, JSON and safetensors.
 """
 
+import hashlib
 import json
 import math
 import shutil
@@ -30,7 +35,7 @@ import torch
 from filelock import FileLock, Timeout
 from torch import Tensor
 
-from augenmerk.config import RunConfig
+from augenmerk.config import RunConfig, parse_toml
 from augenmerk.errors import AugenmerkError
 from augenmerk.storage import (
     atomic_write,
@@ -42,7 +47,7 @@ from augenmerk.storage import (
     remove_stale_temp_files,
     temp_path,
 )
-from augenmerk.tensorfile import load_tensors, read_about, save_tensors
+from augenmerk.tensorfile import Kind, load_tensors, read_about, save_tensors
 from augenmerk.text import TokenizerPair
 
 _CONFIG, _MODEL, _STATE = "config.toml", "model.safetensors", "state.safetensors"
@@ -52,6 +57,7 @@ _LOCK, _SCORES_LOCK = ".lock", ".scores.lock"
 _LOCK_TIMEOUT = 60.0  # seconds; the scores are locked for milliseconds at a time
 HYPOTHESES = "hypotheses"
 """The folder of the translations in a run."""
+_DIGEST = "# sha256: "  # how the first line of config.toml begins
 _TOKENIZERS = (("tokenizer.json",), ("tokenizer.source.json", "tokenizer.target.json"))
 
 
@@ -86,9 +92,15 @@ def copy_shipped(folder: Path) -> "RunDirectory":
 class RunDirectory:
     """One run on the disk, made by `create` or `open`."""
 
-    def __init__(self, path: Path, config: RunConfig) -> None:
+    def __init__(self, path: Path) -> None:
         self.path = path
-        self.config = config
+        text, self._edited = _read_settings(path / _CONFIG)
+        self.config = RunConfig.from_toml(text, str(path / _CONFIG))
+        # As they stand in the file, for the checksums: a later version may have further settings.
+        self._settings = parse_toml(text, str(path / _CONFIG))
+        self._settings_digest = _sha256(text)
+        if missing := RunConfig.model_fields.keys() - self._settings.keys():
+            raise AugenmerkError(f"{path / _CONFIG}: damaged, for it has no [{min(missing)}].")
 
     @staticmethod
     def refuse_used(path: Path) -> None:
@@ -124,7 +136,11 @@ class RunDirectory:
             shutil.rmtree(new, ignore_errors=True)  # of a killed process that had the same number
             new.mkdir(parents=True)
             tokenizers.save(new)
-            (new / _CONFIG).write_text(config.to_toml(), encoding="utf-8", newline="\n")
+            settings = config.to_toml()
+            digest = (
+                f"{_DIGEST}{_sha256(settings)} of the rest; remove this line if you change it on purpose\n"
+            )
+            (new / _CONFIG).write_text(digest + settings, encoding="utf-8", newline="\n")
             for name, content in (extra_files or {}).items():
                 (new / name).write_bytes(content)
             for file in new.iterdir():
@@ -144,7 +160,7 @@ class RunDirectory:
             ) from None
         finally:
             shutil.rmtree(new, ignore_errors=True)
-        return cls(path, config)
+        return cls(path)
 
     @classmethod
     def open(cls, path: Path) -> Self:
@@ -156,7 +172,7 @@ class RunDirectory:
                 raise AugenmerkError(f"{path} is a file; expected a run directory.")
             if missing := _missing(path):
                 raise AugenmerkError(f"{path} is not a run directory: it has no {missing}.")
-        return cls(path, RunConfig.from_toml(read_text(path / _CONFIG), str(path / _CONFIG)))
+        return cls(path)
 
     @cached_property
     def tokenizers(self) -> TokenizerPair:
@@ -211,7 +227,7 @@ class RunDirectory:
 
     def save_model(self, tensors: Mapping[str, Tensor], about: Mapping[str, Any]) -> None:
         """Saves the best weights and their description."""
-        save_tensors(self.model_path, "model", tensors, about, self._vocabulary())
+        self._save(self.model_path, "model", tensors, about)
 
     def load_model(self, device: torch.device | str = "cpu") -> dict[str, Tensor]:
         """Loads the best weights; raises AugenmerkError if there are none yet."""
@@ -219,22 +235,38 @@ class RunDirectory:
             raise AugenmerkError(
                 f"{self.path} has no {_MODEL} yet: its training has not come to the end of an epoch."
             )
-        tensors, _ = load_tensors(self.model_path, "model", self._vocabulary())
+        tensors, _ = self._load(self.model_path, "model")
         return {name: tensor.to(device) for name, tensor in tensors.items()}
 
     @property
     def about_model(self) -> dict[str, Any]:
         """The description of the best weights, which are not read."""
-        return read_about(self.model_path, "model")
+        with explain_read_errors(self.model_path):
+            return dict(read_about(self.model_path, "model")["about"])
 
     def save_state(self, tensors: Mapping[str, Tensor], progress: Mapping[str, Any]) -> None:
         """Saves what is needed to resume. `progress` comes back as from JSON, with lists for tuples."""
-        save_tensors(self.path / _STATE, "state", tensors, progress, self._vocabulary())
+        self._save(self.path / _STATE, "state", tensors, progress)
 
     def load_state(self) -> tuple[dict[str, Tensor], dict[str, Any]] | None:
         """Loads what is needed to resume, in memory of its own; None if training has not begun."""
         path = self.path / _STATE
-        return load_tensors(path, "state", self._vocabulary()) if path.exists() else None
+        return self._load(path, "state") if path.exists() else None
+
+    def _save(self, path: Path, kind: Kind, tensors: Mapping[str, Tensor], about: Mapping[str, Any]) -> None:
+        bound = {"settings": self._settings_digest, "about": dict(about)}
+        save_tensors(path, kind, tensors, bound, self.companion())
+
+    def _load(self, path: Path, kind: Kind) -> tuple[dict[str, Tensor], dict[str, Any]]:
+        tensors, bound = load_tensors(path, kind, self.companion())
+        with explain_read_errors(path):
+            settings, about = bound["settings"], dict(bound["about"])
+        if settings != self._settings_digest and not self._edited:
+            raise AugenmerkError(
+                f"{path} belongs to a run with other settings than {_CONFIG} has; "
+                f"put back the file of this run, or train it anew under another --out."
+            )
+        return tensors, about
 
     def write_metrics(self, history: Sequence[Mapping[str, Any]]) -> None:
         """Writes the metrics of all epochs so far. Numbers that JSON does not have (NaN) become null."""
@@ -277,10 +309,33 @@ class RunDirectory:
         # Half a surrogate pair, as in a folder's name that is not UTF-8, is written as a JSON escape.
         atomic_write(self.path / name, [content.encode("utf-8", "backslashreplace")])
 
-    def _vocabulary(self) -> bytes:
-        """Returns the tokenizer files, to which weights are bound by a checksum."""
+    def companion(self) -> bytes:
+        """Returns the tokenizer files and the settings without which the weights mean nothing."""
+        settings = [self._settings["text"], self._settings["model"], self._settings["train"].get("seed")]
         with explain_read_errors(self.path):
-            return b"".join((self.path / name).read_bytes() for name in _tokenizers(self.path))
+            vocabulary = b"".join((self.path / name).read_bytes() for name in _tokenizers(self.path))
+        return vocabulary + json.dumps(settings, sort_keys=True).encode()
+
+
+def _read_settings(path: Path) -> tuple[str, bool]:
+    """Reads config.toml without its checksum, and returns whether it was edited on purpose.
+
+    Raises AugenmerkError if it was changed by accident, which is if its checksum is still there.
+    """
+    text = read_text(path).removeprefix("\ufeff")  # as some editors begin their files
+    first, _, rest = text.partition("\n")
+    if not first.startswith(_DIGEST):
+        return text, True
+    if first.removeprefix(_DIGEST).partition(" ")[0] != _sha256(rest):
+        raise AugenmerkError(
+            f"{path}: its settings were changed after the run was created, or are damaged; "
+            f"if you changed them on purpose, remove the first line, which holds their checksum."
+        )
+    return rest, False
+
+
+def _sha256(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _tokenizers(folder: Path) -> tuple[str, ...]:

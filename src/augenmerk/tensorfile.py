@@ -52,7 +52,10 @@ def load_tensors(path: Path, kind: Kind, companion: bytes) -> tuple[dict[str, Te
         # differs from that in a run that was never interrupted.
         tensors: dict[str, Tensor] = {name: file.get_tensor(name).clone() for name in file.keys()}  # noqa: SIM118
         if checksum(metadata, tensors, companion) != metadata["sha256"]:
-            raise ValueError("it or the tokenizer beside it was changed after they were written")
+            raise ValueError(
+                "it, the tokenizer beside it, or [text], [model] or train.seed in config.toml was changed "
+                "after it was written"
+            )
         for name, first in parse_object(metadata["tied"]).items():
             tensors[name] = tensors[first]
         return tensors, parse_object(metadata["about"])

@@ -60,7 +60,8 @@ def open_data(config: DataConfig) -> Bitext:
     if Path(config.bitext).is_absolute() and not _exists(Path(config.bitext)):
         raise AugenmerkError(
             f"{config.bitext}: there is no such file or folder; "
-            f"if the data of a run was moved, set data.bitext in the run's config.toml to its new path."
+            f"if the data of a run was moved, set data.bitext in the run's config.toml to its new path "
+            f"and remove the first line there."
         )
     return open_bitext(
         config.bitext,
