@@ -306,6 +306,7 @@ class Translator:
             n_best=settings.n_best,
             length_penalty=settings.length_penalty,
             max_lengths=length_limits(settings, batch.src_lengths.tolist()),
+            allow_unknown=settings.allow_unknown,
         )
         tree = beam.to_json()
         for node in tree["nodes"]:
