@@ -40,12 +40,14 @@ def translate(
         bool, Option("--replace-unknown", help="Replace unknown words by the source words they attend to.")
     ] = False,
     sample: Annotated[bool, Option("--sample", help="Sample at random instead of searching.")] = False,
-    temperature: Annotated[float | None, Option(help="Of --sample; lower is less random.")] = None,
+    temperature: Annotated[
+        float | None, Option(help="Temperature of --sample; lower is less random.")
+    ] = None,
     top_k: Annotated[int | None, Option(help="Sample from the k most probable tokens; 0 for all.")] = None,
     seed: Annotated[int | None, Option(help="Random seed for --sample. Default: 1.")] = None,
     mbr: Mbr = False,
     candidates: Annotated[
-        int | None, Option(help="Of each model for --mbr. Default: the beam width, or 50 with --sample.")
+        int | None, Option(help="Candidates of each model for --mbr. Default: the beam, or 50 samples.")
     ] = None,
     attention: Mechanisms = None,
     device: Device = "auto",

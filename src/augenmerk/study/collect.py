@@ -313,7 +313,7 @@ def _remarks(study: Study, finished: Mapping[str, Sequence[FinishedRun]]) -> lis
 
 
 def _provenance(runs: Sequence[FinishedRun]) -> Provenance:
-    """Returns where the figures come from, and remarks on what is not the same in all runs."""
+    """Returns the provenance of the figures, with remarks on differences between the runs."""
     first, probes = runs[0], [run.probes for run in runs]
     remarks = []
     if any(probe["data"] != first.probes["data"] for probe in probes):

@@ -79,7 +79,7 @@ NAMES: Mapping[str, frozenset[str]] = {
 def check(
     task: str, answers: Sequence[str], *, samples: int = 100, seed: int = 1, scale: float | None = None
 ) -> Grade:
-    """Grades the answers to a task, each of which may be given as `q = ...`; `scale` is as in `attend`."""
+    """Grades the answers to a task; each may be written as `q = ...`, and `scale` is as in `attend`."""
     if task not in TASKS:
         raise AugenmerkError(f"there is no task '{task}' to check; there are {', '.join(TASKS)}.")
     if samples < MIN_SAMPLES:
@@ -165,7 +165,7 @@ def _draw_instances(task: str, condition: Condition, count: int, rng: np.random.
 
 
 def _draw_copying(condition: Condition, rng: np.random.Generator) -> _Instance:
-    """Draws keys of which the first can be copied."""
+    """Draws keys such that the value of the first can be copied."""
     if condition.sort == "orthonormal":
         keys = orthonormal(condition.keys, condition.dim, rng)
     else:

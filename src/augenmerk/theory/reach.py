@@ -179,7 +179,7 @@ def tied_weight(keys: int, subset: int, strength: float) -> float:
 
 
 def run_copying(setup: Setup) -> Result:
-    """Runs 1.1 on sets of random keys, of which the first is shown."""
+    """Runs 1.1 on sets of random keys; the first set is shown."""
     setup.check(least=(2, 1, 1), most=(200, 200, 1000), most_numbers=100_000)
     keys, dim, c, eps, scale = setup.keys, setup.dim, setup.c, setup.eps, setup.scale
     values, rng = plane_values(keys), np.random.default_rng(setup.seed)

@@ -58,7 +58,7 @@ def self_attend(inputs: Array, K: Array, Q: Array, V: Array, scale: float = 1.0)
 
 
 def with_bystanders(inputs: Array, count: int) -> Array:
-    """Adds inputs up to `count`, each of which is a part that no other input contains."""
+    """Adds inputs until there are `count`; each new one is a part that no other input contains."""
     beside = count - len(inputs)
     if beside < 0:
         raise AugenmerkError(f"this task has {len(inputs)} inputs of its own: --keys {len(inputs)} or more.")
