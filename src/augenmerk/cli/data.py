@@ -140,7 +140,7 @@ def export(
         target_language=target_language,
     )
     written: list[Path] = []
-    with Progress(console=err(), transient=True) as bar:
+    with Progress(console=err(), transient=True, disable=not err().is_terminal) as bar:
         for each in split or bitext.splits:
             written += write_split(
                 bar.track(bitext[each], description=each),

@@ -153,5 +153,5 @@ def _write(lines: Iterable[str], output: Path | None) -> None:
             sys.stdout.flush()  # a reader of a pipe need not wait until a buffer is full
         return
     columns = (SpinnerColumn(), TextColumn("{task.completed:,} lines"), TimeElapsedColumn())
-    with Progress(*columns, console=err(), transient=True) as bar:
+    with Progress(*columns, console=err(), transient=True, disable=not err().is_terminal) as bar:
         atomic_write(output.resolve(), (line.encode() for line in bar.track(lines, total=None)))

@@ -81,7 +81,7 @@ def check(
 ) -> Grade:
     """Grades the answers to a task; each may be written as `q = ...`, and `scale` is as in `attend`."""
     if task not in TASKS:
-        raise AugenmerkError(f"there is no task '{task}' to check; there are {', '.join(TASKS)}.")
+        raise AugenmerkError(f"There is no task '{task}' to check; there are {', '.join(TASKS)}.")
     if samples < MIN_SAMPLES:
         raise AugenmerkError(f"--samples {samples} is too few to judge by; take {MIN_SAMPLES} or more.")
     if samples > MAX_SAMPLES:
@@ -102,7 +102,7 @@ def _parse_answers(
     if len(answers) != len(expected):
         shown = " ".join(f'--query "{name} = ..."' for name in expected)
         raise AugenmerkError(
-            f"task {task} asks for {' and '.join(expected)}: {len(expected)} of --query, not {len(answers)} "
+            f"Task {task} asks for {' and '.join(expected)}: {len(expected)} of --query, not {len(answers)} "
             f"({shown})."
         )
     found: dict[str, Expression] = {}
