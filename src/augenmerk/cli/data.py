@@ -11,7 +11,7 @@ from rich.progress import DownloadColumn, Progress
 from typer import Argument, Option
 
 from augenmerk.cli.options import Json, SourceLanguage, TargetLanguage
-from augenmerk.cli.terminal import draw_links, err, out, print_json, show_progress
+from augenmerk.cli.terminal import draw_links, err, out, print_json, print_written, show_progress
 from augenmerk.errors import AugenmerkError
 
 app = typer.Typer(help="Sentence pairs: list, show, fetch, export.", no_args_is_help=True)
@@ -157,4 +157,4 @@ def export(
         print_json({"name": bitext.name, "files": [str(path) for path in written]})
     else:
         for path in written:
-            err().print(f"wrote {path}")
+            print_written(path)

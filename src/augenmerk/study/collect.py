@@ -307,7 +307,7 @@ def _remarks(study: Study, finished: Mapping[str, Sequence[FinishedRun]]) -> lis
     if counts and max(counts) < FEW_SEEDS:
         remarks.append(
             f"At most {count_runs(max(counts))} of each variant: a small sample. Intervals of means over "
-            f"so few seeds are wide, and rightly so."
+            f"so few seeds are wide."
         )
     return remarks
 
