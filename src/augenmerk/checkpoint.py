@@ -1,4 +1,4 @@
-"""A run directory: all that is needed to translate and to go on training.
+"""A run directory holds all that is needed to translate and to continue training.
 
     config.toml        the settings
     tokenizer.json     the vocabulary; tokenizer.source.json and tokenizer.target.json where there are two
@@ -9,9 +9,9 @@
     scores.json        the scores of `augenmerk evaluate`
     other_scores.json  its scores by MBR, or in an ensemble with other runs
 
-Whenever the process dies, each file is the old one or the new one, never half of either (see
+If the process dies, each file is still either the old one or the new one (see
 `augenmerk.storage`). To keep the files consistent, save the state last, after the model and the metrics: a
-run that is resumed from the state before writes the same files again.
+run that is resumed from the previous state writes the same files again.
 
 Loading executes no code: there is only TOML, JSON and safetensors.
 """
@@ -48,7 +48,7 @@ _CONFIG, _MODEL, _STATE = "config.toml", "model.safetensors", "state.safetensors
 _METRICS, _RESULT, _SCORES = "metrics.jsonl", "result.json", "scores.json"
 _OTHER_SCORES = "other_scores.json"
 _LOCK = ".lock"
-_TOKENIZERS = (("tokenizer.json",), ("tokenizer.source.json", "tokenizer.target.json"))
+_TOKENIZER_FILES = (("tokenizer.json",), ("tokenizer.source.json", "tokenizer.target.json"))
 
 
 SHIPPED = Path(__file__).parent / "models" / "multi30k-de-en"
@@ -75,7 +75,7 @@ def copy_shipped(folder: Path) -> "RunDirectory":
     run = RunDirectory.open(place)
     with explain_read_errors(run.model_path):
         if run.model_path.read_bytes() != (SHIPPED / _MODEL).read_bytes():
-            raise AugenmerkError(f"{place} is another run than the shipped model; move it away.")
+            raise AugenmerkError(f"{place} is not the shipped model but another run; move it away.")
     return run
 
 
@@ -87,11 +87,11 @@ class RunDirectory:
         self.config = config
 
     @staticmethod
-    def refuse_used(path: Path) -> None:
+    def check_unused(path: Path) -> None:
         """Raises AugenmerkError unless `path` is absent or an empty folder, where a run can be created."""
         with explain_read_errors(path):
             if path.is_dir():
-                if not _missing(path):
+                if not _find_missing_file(path):
                     if (path / _RESULT).exists():
                         raise AugenmerkError(f"{path} is a finished run; choose another --out.")
                     raise AugenmerkError(
@@ -116,8 +116,8 @@ class RunDirectory:
         place = path.resolve()
         new = temp_path(place)
         try:
-            cls.refuse_used(path)
-            shutil.rmtree(new, ignore_errors=True)  # of a killed process that had the same number
+            cls.check_unused(path)
+            shutil.rmtree(new, ignore_errors=True)  # left by a killed process with the same id
             new.mkdir(parents=True)
             tokenizers.save(new)
             (new / _CONFIG).write_text(config.to_toml(), encoding="utf-8", newline="\n")
@@ -133,7 +133,7 @@ class RunDirectory:
             # Only now is it certain that no other process is creating the same run.
             remove_stale_temp_files(place.parent, place.name)
         except OSError as error:
-            cls.refuse_used(path)  # another process was faster
+            cls.check_unused(path)  # another process was faster
             raise AugenmerkError(
                 f"{path}: the run cannot be created there ({error_reason(error)}); "
                 f"make room or choose another --out."
@@ -150,7 +150,7 @@ class RunDirectory:
                 raise AugenmerkError(f"{path}: there is no such run directory.")
             if not path.is_dir():
                 raise AugenmerkError(f"{path} is a file; expected a run directory.")
-            if missing := _missing(path):
+            if missing := _find_missing_file(path):
                 raise AugenmerkError(f"{path} is not a run directory: it has no {missing}.")
         return cls(path, RunConfig.from_toml(read_text(path / _CONFIG), str(path / _CONFIG)))
 
@@ -169,10 +169,10 @@ class RunDirectory:
 
     @contextmanager
     def training(self) -> Iterator[None]:
-        """Holds the lock of the run, inside of which files may be saved.
+        """Locks the run for training; its files may be saved while the lock is held.
 
-        Raises AugenmerkError if the run is already being trained by another process. The lock ends with the
-        process, however that ends.
+        Raises AugenmerkError if the run is already being trained by another process. The lock is
+        released when the process ends, even if it is killed.
         """
         lock = FileLock(self.path / _LOCK, timeout=0)
         try:
@@ -202,15 +202,15 @@ class RunDirectory:
 
     @property
     def about_model(self) -> dict[str, Any]:
-        """The description of the best weights, which are not read."""
+        """The description of the best weights, read without loading them."""
         return read_about(self.model_path, "model")
 
     def save_state(self, tensors: Mapping[str, Tensor], progress: Mapping[str, Any]) -> None:
-        """Saves what is needed to resume. `progress` comes back as from JSON, with lists for tuples."""
+        """Saves what is needed to resume. `progress` is stored as JSON, so tuples are loaded as lists."""
         save_tensors(self.path / _STATE, "state", tensors, progress, self._vocabulary())
 
     def load_state(self) -> tuple[dict[str, Tensor], dict[str, Any]] | None:
-        """Loads what is needed to resume, in memory of its own; None if training has not begun."""
+        """Loads what is needed to resume, or returns None if nothing was saved yet."""
         path = self.path / _STATE
         return load_tensors(path, "state", self._vocabulary()) if path.exists() else None
 
@@ -243,7 +243,7 @@ class RunDirectory:
         self._write(_OTHER_SCORES if other else _SCORES, _strict_json(scores, indent=2) + "\n")
 
     def read_scores(self, *, other: bool = False) -> list[dict[str, Any]]:
-        """Reads the scores of the run alone and by search, or the `other` scores (ensembles and MBR)."""
+        """Reads the scores of the run by itself, or its `other` scores (ensembles and MBR)."""
         path = self.path / (_OTHER_SCORES if other else _SCORES)
         if not path.exists():
             return []
@@ -255,24 +255,24 @@ class RunDirectory:
         atomic_write(self.path / name, [content.encode("utf-8", "backslashreplace")])
 
     def _vocabulary(self) -> bytes:
-        """Returns the tokenizer files, to which weights are bound by a checksum."""
+        """Returns the content of the tokenizer files, which goes into the checksum of the weights."""
         with explain_read_errors(self.path):
-            return b"".join((self.path / name).read_bytes() for name in _tokenizers(self.path))
+            return b"".join((self.path / name).read_bytes() for name in _find_tokenizer_files(self.path))
 
 
-def _tokenizers(folder: Path) -> tuple[str, ...]:
+def _find_tokenizer_files(folder: Path) -> tuple[str, ...]:
     """Returns the names of the tokenizer files in a folder, in the order of `TokenizerPair.load`."""
-    for names in reversed(_TOKENIZERS):
+    for names in reversed(_TOKENIZER_FILES):
         if all((folder / name).is_file() for name in names):
             return names
     return ()
 
 
-def _missing(folder: Path) -> str | None:
-    """Returns the name of a file that a folder lacks to be a run directory, or None."""
+def _find_missing_file(folder: Path) -> str | None:
+    """Returns the name of a file that a run directory needs and the folder lacks, or None."""
     if not (folder / _CONFIG).is_file():
         return _CONFIG
-    return None if _tokenizers(folder) else _TOKENIZERS[0][0]
+    return None if _find_tokenizer_files(folder) else _TOKENIZER_FILES[0][0]
 
 
 def _strict_json(value: object, indent: int | None = None) -> str:
