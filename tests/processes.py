@@ -20,7 +20,7 @@ from torch import Tensor
 
 from augenmerk.checkpoint import RunDirectory
 from augenmerk.errors import AugenmerkError
-from augenmerk.evaluate import keep_row
+from augenmerk.evaluate import save_row
 from augenmerk.train import train
 from tests.runs import CPU, Silent
 
@@ -178,7 +178,7 @@ def keep_rows(folder: Path, number: int) -> None:
     say("ready")
     for beam in range(number, number + 30):
         for others in ({}, {"ensemble": ["other"]}):
-            keep_row(run, {"split": "val", "beam": beam, **others}, [f"beam {beam}"], [0.5])
+            save_row(run, {"split": "val", "beam": beam, **others}, [f"beam {beam}"], [0.5])
 
 
 def train_until(folder: Path, number: int) -> None:

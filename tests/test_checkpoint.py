@@ -82,7 +82,7 @@ def test_nothing_is_ever_created_in_place_of_something(
         before = sorted(tmp_path.rglob("*"))
         for attempt in (
             lambda: RunDirectory.create(path, CONFIG, JOINT),
-            lambda: RunDirectory.refuse_used(path),
+            lambda: RunDirectory.check_unused(path),
         ):
             with pytest.raises(AugenmerkError, match=f"{re.escape(str(path))} .*{words}"):
                 attempt()

@@ -128,7 +128,7 @@ def test_export_and_read_back(tmp_path: Path) -> None:
     folder = tmp_path / "book"
     asked = ("data", "export", "bilderbuch", "--pairs", "50", "--align", "--out", str(folder))
     result = run_command(*asked, "--json")
-    assert result.code == 0, result.err
+    assert (result.code, result.err) == (0, "")
     files = [Path(name).name for name in json.loads(result.out)["files"]]
     assert files == [f"{split}.{end}" for split in ("train", "val", "test") for end in ("de", "en", "align")]
     lines = {name: (folder / name).read_text(encoding="utf-8").splitlines() for name in files}

@@ -156,7 +156,10 @@ def test_a_translation_draws_itself_in_a_notebook(runs: dict[str, Path]) -> None
         (["Hallo.", "--model", "RUN", "--view", "pie"], "the views are heat and lines"),
         (["Hallo.", "--model", "RUN", "--view", "lines"], "give --out FILE.svg"),
         (["Hallo.", "--model", "RUN", "--theme", "pink"], "the themes are dark and light"),
-        (["Hallo.", "--model", "RUN", "--out", "a.gif"], "a.gif: a picture ends in .png, .svg or .pdf"),
+        (
+            ["Hallo.", "--model", "RUN", "--out", "a.gif"],
+            "a.gif: the name of a picture ends in .png, .svg or .pdf",
+        ),
         (["--model", "RUN", "--split", "test", "--count", "1", "--out", "RUN/config.toml"], "need a folder"),
         (["--model", "RUN", "--split", "test", "--count", "1", "--format", "gif"], "png, svg, pdf"),
         (

@@ -38,7 +38,9 @@ def test_a_picture_is_what_its_ending_says_and_the_same_every_time(
 
 
 def test_another_ending_is_refused_by_name(tmp_path: Path) -> None:
-    with pytest.raises(AugenmerkError, match=r"picture\.gif: a picture ends in \.png, \.svg or \.pdf"):
+    with pytest.raises(
+        AugenmerkError, match=r"picture\.gif: the name of a picture ends in \.png, \.svg or \.pdf"
+    ):
         save_figure(drawn(THEMES["dark"]), tmp_path / "picture.gif")
     assert not list(tmp_path.iterdir())
 

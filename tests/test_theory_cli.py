@@ -198,7 +198,7 @@ def test_bad_input_gets_one_sentence() -> None:
         (("1.6", "--dim", "3"), "--dim 3 is too small: this task needs 4"),
         (("1.7", "--scale", "100"), "between 0 and 25"),
         (("scaling", "--keys", "1"), "--keys 1 is too small"),
-        (("1.1", "--figure", "hull.gif"), "a picture ends in"),
+        (("1.1", "--figure", "hull.gif"), "the name of a picture ends in"),
     ],
 )
 def test_sizes_that_cannot_be_get_a_sentence(arguments: tuple[str, ...], reason: str) -> None:

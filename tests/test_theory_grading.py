@@ -177,7 +177,7 @@ def test_the_unscaled_form_is_graded_too() -> None:
 @pytest.mark.parametrize(
     ("task", "answers", "reason"),
     [
-        ("1.8", ["c"], "there is no task '1.8'"),
+        ("1.8", ["c"], "There is no task '1.8'"),
         ("1.2", [], "1 of --query, not 0"),
         ("1.4", ["c*mu_a"], "2 of --query, not 1"),
         ("1.7", ["I"], "K and Q and V"),

@@ -183,7 +183,7 @@ def test_what_can_be_copied_does_not_depend_on_the_size_of_the_keys(size: float)
 def test_keys_that_are_no_numbers_get_a_sentence(wrong: float) -> None:
     keys = np.eye(3)
     keys[1, 2] = wrong
-    with pytest.raises(AugenmerkError, match="key 1 has an entry that is not a finite number"):
+    with pytest.raises(AugenmerkError, match="Key 1 has an entry that is not a finite number"):
         reach(keys, [0])
 
 

@@ -1,4 +1,4 @@
-"""A run directory: all that is needed to translate and to go on training.
+"""A run directory holds all that is needed to translate and to continue training.
 
     config.toml        the settings, with their SHA-256 in the first line
     tokenizer.json     the vocabulary; tokenizer.source.json and tokenizer.target.json where there are two
@@ -10,9 +10,9 @@
     other_scores.json  its scores by MBR, or in an ensemble with other runs
     hypotheses         the translations that the scores are about
 
-Whenever the process dies, each file is the old one or the new one, never half of either (see
+If the process dies, each file is still either the old one or the new one (see
 `augenmerk.storage`). To keep the files consistent, save the state last, after the model and the metrics: a
-run that is resumed from the state before writes the same files again.
+run that is resumed from the previous state writes the same files again.
 
 Settings, vocabulary, weights and state are bound to each other by checksums, so that a damaged file or one of
 another run is noticed. Whoever edits config.toml on purpose removes its first line; then only the settings
@@ -58,7 +58,7 @@ _LOCK_TIMEOUT = 60.0  # seconds; the scores are locked for milliseconds at a tim
 HYPOTHESES = "hypotheses"
 """The folder of the translations in a run."""
 _DIGEST = "# sha256: "  # how the first line of config.toml begins
-_TOKENIZERS = (("tokenizer.json",), ("tokenizer.source.json", "tokenizer.target.json"))
+_TOKENIZER_FILES = (("tokenizer.json",), ("tokenizer.source.json", "tokenizer.target.json"))
 
 
 SHIPPED = Path(__file__).parent / "models" / "multi30k-de-en"
@@ -85,7 +85,7 @@ def copy_shipped(folder: Path) -> "RunDirectory":
     run = RunDirectory.open(place)
     with explain_read_errors(run.model_path):
         if run.model_path.read_bytes() != (SHIPPED / _MODEL).read_bytes():
-            raise AugenmerkError(f"{place} is another run than the shipped model; move it away.")
+            raise AugenmerkError(f"{place} is not the shipped model but another run; move it away.")
     return run
 
 
@@ -103,11 +103,11 @@ class RunDirectory:
             raise AugenmerkError(f"{path / _CONFIG}: damaged, for it has no [{min(missing)}].")
 
     @staticmethod
-    def refuse_used(path: Path) -> None:
+    def check_unused(path: Path) -> None:
         """Raises AugenmerkError unless `path` is absent or an empty folder, where a run can be created."""
         with explain_read_errors(path):
             if path.is_dir():
-                if not _missing(path):
+                if not _find_missing_file(path):
                     if (path / _RESULT).exists():
                         raise AugenmerkError(f"{path} is a finished run; choose another --out.")
                     raise AugenmerkError(
@@ -132,8 +132,8 @@ class RunDirectory:
         place = path.resolve()
         new = temp_path(place)
         try:
-            cls.refuse_used(path)
-            shutil.rmtree(new, ignore_errors=True)  # of a killed process that had the same number
+            cls.check_unused(path)
+            shutil.rmtree(new, ignore_errors=True)  # left by a killed process with the same id
             new.mkdir(parents=True)
             tokenizers.save(new)
             settings = config.to_toml()
@@ -153,7 +153,7 @@ class RunDirectory:
             # Only now is it certain that no other process is creating the same run.
             remove_stale_temp_files(place.parent, place.name)
         except OSError as error:
-            cls.refuse_used(path)  # another process was faster
+            cls.check_unused(path)  # another process was faster
             raise AugenmerkError(
                 f"{path}: the run cannot be created there ({error_reason(error)}); "
                 f"make room or choose another --out."
@@ -170,7 +170,7 @@ class RunDirectory:
                 raise AugenmerkError(f"{path}: there is no such run directory.")
             if not path.is_dir():
                 raise AugenmerkError(f"{path} is a file; expected a run directory.")
-            if missing := _missing(path):
+            if missing := _find_missing_file(path):
                 raise AugenmerkError(f"{path} is not a run directory: it has no {missing}.")
         return cls(path)
 
@@ -189,10 +189,10 @@ class RunDirectory:
 
     @contextmanager
     def training(self) -> Iterator[None]:
-        """Holds the lock of the run, inside of which files may be saved.
+        """Locks the run for training; its files may be saved while the lock is held.
 
-        Raises AugenmerkError if the run is already being trained by another process. The lock ends with the
-        process, however that ends.
+        Raises AugenmerkError if the run is already being trained by another process. The lock is
+        released when the process ends, even if it is killed.
         """
         busy = f"{self.path} is being trained by another process; wait until it is done or stop it."
         with self._locked(_LOCK, 0, busy):
@@ -203,7 +203,8 @@ class RunDirectory:
     def scoring(self) -> Iterator[None]:
         """Holds the lock of the scores, inside of which scores and translations may be read and written.
 
-        Waits for another process that holds it. The lock ends with the process, however that ends.
+        Waits for another process that holds it. The lock is released when the process ends,
+        even if it is killed.
         """
         busy = f"{self.path}: another process has been writing scores for a minute; wait for it or stop it."
         with self._locked(_SCORES_LOCK, _LOCK_TIMEOUT, busy):
@@ -240,16 +241,16 @@ class RunDirectory:
 
     @property
     def about_model(self) -> dict[str, Any]:
-        """The description of the best weights, which are not read."""
+        """The description of the best weights, read without loading them."""
         with explain_read_errors(self.model_path):
             return dict(read_about(self.model_path, "model")["about"])
 
     def save_state(self, tensors: Mapping[str, Tensor], progress: Mapping[str, Any]) -> None:
-        """Saves what is needed to resume. `progress` comes back as from JSON, with lists for tuples."""
+        """Saves what is needed to resume. `progress` is stored as JSON, so tuples are loaded as lists."""
         self._save(self.path / _STATE, "state", tensors, progress)
 
     def load_state(self) -> tuple[dict[str, Tensor], dict[str, Any]] | None:
-        """Loads what is needed to resume, in memory of its own; None if training has not begun."""
+        """Loads what is needed to resume, or returns None if nothing was saved yet."""
         path = self.path / _STATE
         return self._load(path, "state") if path.exists() else None
 
@@ -298,7 +299,7 @@ class RunDirectory:
         self._write(_OTHER_SCORES if other else _SCORES, _strict_json(scores, indent=2) + "\n")
 
     def read_scores(self, *, other: bool = False) -> list[dict[str, Any]]:
-        """Reads the scores of the run alone and by search, or the `other` scores (ensembles and MBR)."""
+        """Reads the scores of the run by itself, or its `other` scores (ensembles and MBR)."""
         path = self.path / (_OTHER_SCORES if other else _SCORES)
         if not path.exists():
             return []
@@ -313,7 +314,9 @@ class RunDirectory:
         """Returns the tokenizer files and the settings without which the weights mean nothing."""
         settings = [self._settings["text"], self._settings["model"], self._settings["train"].get("seed")]
         with explain_read_errors(self.path):
-            vocabulary = b"".join((self.path / name).read_bytes() for name in _tokenizers(self.path))
+            vocabulary = b"".join(
+                (self.path / name).read_bytes() for name in _find_tokenizer_files(self.path)
+            )
         return vocabulary + json.dumps(settings, sort_keys=True).encode()
 
 
@@ -338,19 +341,19 @@ def _sha256(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def _tokenizers(folder: Path) -> tuple[str, ...]:
+def _find_tokenizer_files(folder: Path) -> tuple[str, ...]:
     """Returns the names of the tokenizer files in a folder, in the order of `TokenizerPair.load`."""
-    for names in reversed(_TOKENIZERS):
+    for names in reversed(_TOKENIZER_FILES):
         if all((folder / name).is_file() for name in names):
             return names
     return ()
 
 
-def _missing(folder: Path) -> str | None:
-    """Returns the name of a file that a folder lacks to be a run directory, or None."""
+def _find_missing_file(folder: Path) -> str | None:
+    """Returns the name of a file that a run directory needs and the folder lacks, or None."""
     if not (folder / _CONFIG).is_file():
         return _CONFIG
-    return None if _tokenizers(folder) else _TOKENIZERS[0][0]
+    return None if _find_tokenizer_files(folder) else _TOKENIZER_FILES[0][0]
 
 
 def _strict_json(value: object, indent: int | None = None) -> str:

@@ -1,13 +1,13 @@
-"""How good a model is: loss and perplexity on references, and scores of its translations.
+"""Measures how good a model is: loss and perplexity on references, and scores of its translations.
 
 Loss is the mean over all real target tokens of a split, end of sentence included, of the negative natural
-logarithm of their probability. It is summed over the whole split before it is divided, so batches of
-different size weigh what they should. Perplexity is its exponential.
+logarithm of their probability. It is summed over the whole split before it is divided, so every
+token has the same weight, however large its batch. Perplexity is its exponential.
 
 Both depend on what a token is: splitting text more finely makes each token easier. `word_perplexity`
 divides the same sum by the number of words (`augenmerk.words`) and sentence ends instead, so models
-with different vocabularies can be compared; only not where words were replaced by <unk>, which is
-cheaper to guess than they were.
+with different vocabularies can be compared. This does not hold if words were replaced by <unk>, which is
+easier to predict than the words themselves.
 """
 
 import hashlib
@@ -38,7 +38,7 @@ from augenmerk.words import split_words
 BATCH_SIZE = 128
 
 ProgressCallback = Callable[[str, int, int], None]
-"""Is called with what is being done, how many sentences are done, and how many there are."""
+"""A callback that receives a description of the work, the number of sentences done, and their total."""
 
 
 def ignore_progress(_what: str, _done: int, _total: int) -> None:
@@ -136,7 +136,7 @@ class Evaluator:
         self.run = run
         self.translator = Translator.from_runs([run, *ensemble], device)
         self._mbr = mbr
-        self.how = {  # what a row says if it is not about one run by search
+        self.row_labels = {  # mark the rows of an ensemble or of MBR
             **({"ensemble": [str(other.path) for other in ensemble]} if ensemble else {}),
             **({"mbr": True} if mbr else {}),
         }
@@ -147,14 +147,14 @@ class Evaluator:
 
     @property
     def name(self) -> str:
-        """What is evaluated, for people."""
-        return describe_row(self.run, self.how)
+        """A readable name of what is evaluated."""
+        return describe_row(self.run, self.row_labels)
 
     @cached_property
     def bitext(self) -> Bitext:
         return open_data(self.run.config.data)
 
-    def read(self, splits: Sequence[str]) -> dict[str, list[SentencePair]]:
+    def read_splits(self, splits: Sequence[str]) -> dict[str, list[SentencePair]]:
         """Reads splits (default: validation); raises AugenmerkError if one is absent or empty."""
         opened = {split: self.bitext[split] for split in splits or [self.run.config.data.validation]}
         pairs = {split: list(opened[split]) for split in opened}
@@ -176,7 +176,7 @@ class Evaluator:
     def evaluate(
         self, splits: Mapping[str, Sequence[SentencePair]], beams: Sequence[int]
     ) -> list[Evaluation]:
-        """Evaluates each split with each beam; each row is kept in the run as soon as it is there."""
+        """Evaluates each split with each beam; each row is saved in the run as soon as it is computed."""
         # All settings are checked before anything is translated.
         searches = [
             {"beam": beam, "mbr": self._mbr} for beam in dict.fromkeys(beams or [self.run.config.search.beam])
@@ -185,7 +185,7 @@ class Evaluator:
             self.translator.search_settings(**search)
         found = []
         for split, pairs in splits.items():
-            references = [pair.target.replace("\n", " ") for pair in pairs]  # a line each, as in the file
+            references = [pair.target.replace("\n", " ") for pair in pairs]  # one line each in the file
             with self.run.scoring():
                 write_lines(reference_path(self.run, split), references)
             sums, tokens = self.sentence_losses(split, pairs)
@@ -207,7 +207,7 @@ class Evaluator:
                 row = {
                     "split": split,
                     "beam": search["beam"],
-                    **self.how,
+                    **self.row_labels,
                     **score_texts(hypotheses, references, ter=self._ter),
                     **({"model_score": sum(model_scores) / len(model_scores)} if model_scores else {}),
                     "loss": loss.mean,
@@ -218,7 +218,7 @@ class Evaluator:
                     "sentences_per_second": len(pairs) / seconds,
                     **alignment,
                 }
-                keep_row(self.run, row, hypotheses, model_scores)
+                save_row(self.run, row, hypotheses, model_scores)
                 found.append(Evaluation(row, hypotheses, references))
         return found
 
@@ -241,7 +241,7 @@ def evaluate_run(
     they are asked for. The rows of an ensemble or of MBR say so, and are kept apart in other_scores.json.
     """
     with evaluator.translator:
-        return [evaluation.row for evaluation in evaluator.evaluate(evaluator.read(splits), beams)]
+        return [evaluation.row for evaluation in evaluator.evaluate(evaluator.read_splits(splits), beams)]
 
 
 def hypothesis_path(
@@ -250,7 +250,7 @@ def hypothesis_path(
     """Returns the file of translations, one on each line; an ensemble or MBR has a file of its own."""
     name = f"{split}.beam{beam}"
     if ensemble:
-        # A digest of their paths, because their names may be the same, or too long for a file.
+        # A digest of their paths, because their names may be equal or too long for a file name.
         places = sorted(os.fsencode(Path(other).resolve()) for other in ensemble)
         digest = hashlib.sha256(b"\0".join(places)).hexdigest()[:8]
         name += f".ensemble-of-{len(ensemble) + 1}-{digest}"
@@ -267,7 +267,7 @@ def reference_path(run: RunDirectory, split: str) -> Path:
     return run.path / HYPOTHESES / f"{split}.reference.txt"
 
 
-def keep_row(
+def save_row(
     run: RunDirectory, row: Mapping[str, Any], hypotheses: Sequence[str], model_scores: Sequence[float]
 ) -> None:
     """Writes a row into the run's scores, in place of an earlier one of the same split, beam and ensemble.
@@ -285,13 +285,13 @@ def keep_row(
 
 
 def describe_row(run: RunDirectory, row: Mapping[str, Any]) -> str:
-    """Returns what a row is about, for people."""
+    """Returns a readable name for what a row of scores describes: a run, an ensemble or MBR."""
     together = f" with {', '.join(row['ensemble'])}" if "ensemble" in row else ""
     return f"{run.path}{together}{' by MBR' if 'mbr' in row else ''}"
 
 
 def path_of_row(run: RunDirectory, row: Mapping[str, Any]) -> Path:
-    """Returns the file of the translations that a row is about."""
+    """Returns the file of the translations that a row of scores belongs to."""
     return hypothesis_path(
         run, row.get("split", ""), row.get("beam", 0), row.get("ensemble", ()), row.get("mbr", False)
     )

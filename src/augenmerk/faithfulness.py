@@ -6,9 +6,9 @@ measured:
     uniform    every source position gets the same weight
     permuted   the same weights at other positions, at random; the mean over several permutations
 
-A word whose probability does not fall would have been predicted without the attention, whatever the diagram
-looks like. Equation 10 does not depend on the attention, so everything else that the model knows stays the
-same: the words before, and the sentence representation that the decoder started from.
+A word whose probability does not fall would have been predicted without the attention, even if its diagram
+looks convincing. Equation 10 does not depend on the attention, so everything else that the model knows stays
+the same: the words before, and the sentence representation that the decoder started from.
 """
 
 from collections.abc import Mapping, Sequence

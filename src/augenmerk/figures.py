@@ -67,7 +67,7 @@ THEMES: Mapping[str, Theme] = {theme.name: theme for theme in (DARK, LIGHT)}
 def get_theme(name: str) -> Theme:
     """Returns the theme of this name, or raises AugenmerkError if there is none."""
     if name not in THEMES:
-        raise AugenmerkError(f"there is no theme {name!r}; the themes are {' and '.join(THEMES)}")
+        raise AugenmerkError(f"There is no theme '{name}'; the themes are {' and '.join(THEMES)}.")
     return THEMES[name]
 
 
@@ -132,7 +132,7 @@ def get_picture_format(path: Path) -> str:
     """Returns the format that a path's ending names; raises AugenmerkError if it is not in `FORMATS`."""
     ending = path.suffix.lower().removeprefix(".")
     if ending not in FORMATS:
-        raise AugenmerkError(f"{path}: a picture ends in .png, .svg or .pdf")
+        raise AugenmerkError(f"{path}: the name of a picture ends in .png, .svg or .pdf.")
     return ending
 
 

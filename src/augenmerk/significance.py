@@ -258,10 +258,10 @@ def compare_runs(
     same sentences; settings and training data may differ.
     """
     run, baseline = ours.run, theirs.run
-    if run.path.resolve() == baseline.path.resolve() and ours.how == theirs.how:
+    if run.path.resolve() == baseline.path.resolve() and ours.row_labels == theirs.row_labels:
         raise AugenmerkError(f"{run.path} cannot be compared with itself; name another run.")
-    pairs = ours.read(splits)
-    for split, their_pairs in theirs.read(list(pairs)).items():
+    pairs = ours.read_splits(splits)
+    for split, their_pairs in theirs.read_splits(list(pairs)).items():
         if problem := _describe_other_sentences(pairs[split], their_pairs):
             raise AugenmerkError(
                 f"{run.path} and {baseline.path} cannot be compared on '{split}': {problem}; "

@@ -1,7 +1,7 @@
 """Tensors in a safetensors file, with a checksum and a JSON description.
 
-Loading executes no code. The checksum reveals damaged and mixed-up files. It is no signature: whoever changes
-a file on purpose can compute it again.
+Loading executes no code. The checksum reveals damaged and mixed-up files. It is not a signature:
+somebody who changes a file on purpose can compute a new checksum.
 """
 
 import hashlib
@@ -45,7 +45,7 @@ def save_tensors(
 
 
 def load_tensors(path: Path, kind: Kind, companion: bytes) -> tuple[dict[str, Tensor], dict[str, Any]]:
-    """Reads tensors, each into memory of its own, and their description."""
+    """Reads tensors and their description."""
     with explain_read_errors(path), safe_open(path, framework="pt") as file:
         metadata = _metadata(file, kind)
         # Copies, because rounding may depend on the alignment of a tensor in memory, which in a mapped file

@@ -215,8 +215,8 @@ class Tokenizer:
         spans = word_spans(text)
         if not spans:
             return (), (None,) * len(ids)
-        # The ends of ids and of words are counted in bytes. What is between two words belongs to the second,
-        # like the space before it; what is after the last word belongs to the last.
+        # The ends of ids and of words are counted in bytes. Bytes between two words belong to the second,
+        # like the space before it; bytes after the last word belong to the last.
         id_ends = list(accumulate(len(self.bytes[i]) for i in ids))
         place = list(accumulate((len(_to_bytes(character)) for character in text), initial=0))
         possible = set(id_ends)

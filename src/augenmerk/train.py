@@ -41,7 +41,7 @@ TYPICAL_LENGTH = 16
 """Tokens of a typical sentence, for estimating memory."""
 
 GREEDY = {"beam": 1, "n_best": 1, "sample": False, "mbr": False, "candidates": None}
-"""Validation during training is by greedy search, whatever the run's settings for the search are."""
+"""Search settings of validation during training, which is greedy even if the run translates with a beam."""
 
 
 class TrainingInterrupted(Exception):  # noqa: N818 (nothing went wrong)
@@ -67,20 +67,20 @@ class TrainingProgress:
     epoch: int = 0
     """The number of finished epochs."""
     batch: int = 0
-    """The number of finished batches of the present epoch."""
+    """The number of finished batches of the current epoch."""
     step: int = 0
     """The number of updates of the weights."""
     loss_sum: float = 0.0
     tokens: int = 0
-    """Target tokens of the present epoch so far."""
+    """Target tokens of the current epoch so far."""
     seconds: float = 0.0
-    """Time spent so far, validation included, over all sessions."""
+    """Time spent so far, validation included; a resumed run adds to it."""
     all_tokens: int = 0
     training_seconds: float = 0.0
     """Time without validation and saving, for tokens per second."""
     best_epoch: int = 0
     best: float = math.inf
-    """The lowest value so far of what epochs are selected by: the validation loss, or negative BLEU."""
+    """The lowest validation loss so far; with `select_by = "bleu"`, the lowest negative BLEU."""
     history: list[dict[str, Any]] = field(default_factory=list)
     """The metrics of each epoch: the lines of metrics.jsonl."""
 
@@ -112,20 +112,20 @@ class TrainingData:
             )
         self._fixed: ParallelTokens | None = None
 
-    def epoch(self, epoch: int) -> ParallelTokens:
-        longest = self._config.data.max_length
+    def encode_epoch(self, epoch: int) -> ParallelTokens:
+        max_length = self._config.data.max_length
         if self._samplers is not None:
             source, target = self._samplers
             return encode_pairs(
                 self._pairs,
                 lambda texts: source.encode_ids(texts, epoch),
                 lambda texts: target.encode_ids(texts, epoch),
-                longest,
+                max_length,
             ).to(self._device)
         if self._fixed is None:
             tokenizers = self._tokenizers
             tokens = encode_pairs(
-                self._pairs, tokenizers.source.encode_ids, tokenizers.target.encode_ids, longest
+                self._pairs, tokenizers.source.encode_ids, tokenizers.target.encode_ids, max_length
             )
             self._fixed = tokens.to(self._device)
         return self._fixed
@@ -165,7 +165,7 @@ class Validation:
 
 
 def learning_rate(config: TrainConfig, step: int, done: float) -> float:
-    """Returns the learning rate at a step, counted from 0, when this share of all batches is done."""
+    """Returns the learning rate of a step (counted from 0) when this fraction of training is done."""
     rate = config.lr
     if config.warmup:
         rate *= min(1.0, (step + 1) / config.warmup)
@@ -179,11 +179,12 @@ def start(config: RunConfig, out: Path) -> RunDirectory:
 
     A relative data path becomes absolute, so that the run finds its data from any folder.
     """
-    RunDirectory.refuse_used(out)  # before minutes are spent on a large bitext
+    RunDirectory.check_unused(out)  # before minutes are spent on a large bitext
     config = resolve_data(config)
     bitext = open_data(config.data)
-    bitext[config.data.validation]  # a split that is absent is better said now
-    make_attention(config.model)  # an unknown mechanism is better reported before the vocabulary is learnt
+    # A missing split or an unknown mechanism is reported before the vocabulary is learnt.
+    bitext[config.data.validation]
+    make_attention(config.model)
     own = MECHANISM_FILES.get(config.model.attention)
     code = {} if own is None else {own.name: own.read_bytes()}  # for the record, and to translate elsewhere
     tokenizers = TokenizerPair.train(bitext[config.data.train], config.text)
@@ -196,7 +197,7 @@ def estimate_logits_bytes(run: RunDirectory) -> int:
 
 
 def train(run: RunDirectory, device: torch.device, reporter: Reporter) -> dict[str, Any]:
-    """Trains a run to its end, from wherever it is; returns what is then in its result.json."""
+    """Trains a run to its end, resuming it if it was begun; returns the content of its result.json."""
     limit_malloc_caching(estimate_logits_bytes(run))
     with run.training(), catch_stop_signals() as stop_signal:
         return _train(run, device, reporter, stop_signal)
@@ -209,7 +210,7 @@ def _train(
     torch.manual_seed(settings.seed)
     model = build_model(config.model, tokenizers.source.size, tokenizers.target.size).to(device)
     engine = Engine(model, settings, device)
-    kept = copy.deepcopy(model) if engine.average else model
+    eval_model = copy.deepcopy(model) if engine.average else model
     torch.manual_seed(settings.seed)  # again, so that dropout does not depend on the number of weights
     progress = TrainingProgress()
     if (saved := run.load_state()) is not None:
@@ -220,7 +221,7 @@ def _train(
     clock = Clock(progress, settings.save_seconds)
 
     while progress.epoch < settings.epochs and not patience_is_over(progress, settings):
-        tokens = data.epoch(progress.epoch)
+        tokens = data.encode_epoch(progress.epoch)
         plan = tokens.plan(
             settings.batch_size,
             seed=settings.seed,
@@ -255,13 +256,13 @@ def _train(
         }
         clock.stop()
         refuse_divergence(metrics)
-        engine.copy_averaged_weights(kept)
-        metrics |= validation.measure(kept.eval())
+        engine.copy_averaged_weights(eval_model)
+        metrics |= validation.measure(eval_model.eval())
         metrics["seconds"] = clock.total()
         progress.finish_epoch(metrics, settings.select_by)
-        # The state is saved last: a run resumed from the state before writes the same files again.
+        # The state is saved last: a run resumed from the previous state writes the same files again.
         if progress.best_epoch == progress.epoch:
-            run.save_model(kept.state_dict(), metrics)
+            run.save_model(eval_model.state_dict(), metrics)
         run.write_metrics(progress.history)
         run.save_state(engine.state(), asdict(progress))
         reporter.epoch(metrics)
@@ -292,7 +293,7 @@ def resume(
     except (KeyError, RuntimeError, TypeError) as error:
         raise AugenmerkError(
             f"{run.path}: the saved state does not belong to this run's settings ({error}); "
-            f"train it anew under another --out."
+            f"train it again under another --out."
         ) from None
 
 
@@ -309,7 +310,7 @@ def patience_is_over(progress: TrainingProgress, settings: TrainConfig) -> bool:
 
 
 class Clock:
-    """Measures the time over all sessions, and tells when to report and when to save."""
+    """Measures training time, also across resumptions, and says when to report and when to save."""
 
     REPORT_SECONDS = 0.25
 

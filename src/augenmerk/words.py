@@ -1,4 +1,4 @@
-"""Words: the unit that attention is shown over and that gold alignments count.
+"""Splits text into words, the unit in which attention is shown and gold alignments are counted.
 
 Letters, digits and marks belong together; so do parts joined inside a word by a hyphen, an apostrophe
 or, between digits, by a full stop, comma or colon (`T-Shirt`, `girl's`, `3.5`, `11:27`). A hyphen that
@@ -59,7 +59,7 @@ def split_words(text: str) -> list[str]:
 
 
 def word_spans(text: str) -> list[tuple[int, int]]:
-    """Returns the position in the text of each of `split_words`, as (start, end)."""
+    """Returns the (start, end) in the text of each word that `split_words` returns."""
     if not INVISIBLE.search(text):
         return [match.span() for match in _FIND_WORD.finditer(text)]
     visible = [position for position, character in enumerate(text) if not INVISIBLE.match(character)]

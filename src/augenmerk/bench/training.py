@@ -89,7 +89,7 @@ def bench_training(
 
 
 def as_they_come(data: ParallelTokens, size: int, count: int) -> list[PlannedBatch]:
-    """Plans batches of random pairs, whatever their lengths."""
+    """Plans batches of random pairs, regardless of their lengths."""
     order = np.random.default_rng(1).permutation(len(data))
     return [data.planned(order[i * size : (i + 1) * size]) for i in range(count)]
 

@@ -19,7 +19,8 @@ app = typer.Typer(
 def train(
     preset: Annotated[str, Option(help="Preset (classic, quick or strong) or a TOML file.")] = "classic",
     precision: Annotated[
-        Literal["auto", "fp32", "bf16"], Option(help="Precision of ours; the plain loop is always in fp32.")
+        Literal["auto", "fp32", "bf16"],
+        Option(help="Precision of training; the plain loop is always in fp32."),
     ] = "auto",
     data: Data = None,
     steps: Annotated[int, Option(help="Number of batches to time.", min=1)] = 5,

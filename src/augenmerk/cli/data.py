@@ -11,7 +11,7 @@ from rich.progress import DownloadColumn, Progress
 from typer import Argument, Option
 
 from augenmerk.cli.options import Json, SourceLanguage, TargetLanguage
-from augenmerk.cli.terminal import draw_links, err, out, print_json, show_progress
+from augenmerk.cli.terminal import draw_links, err, out, print_json, print_written, show_progress
 from augenmerk.errors import AugenmerkError
 
 app = typer.Typer(help="Sentence pairs: list, show, fetch, export.", no_args_is_help=True)
@@ -19,7 +19,9 @@ app = typer.Typer(help="Sentence pairs: list, show, fetch, export.", no_args_is_
 Name = Annotated[str, Argument(help="bilderbuch, multi30k, or the folder or file of your own pairs.")]
 Seed = Annotated[int, Option(help="bilderbuch: the seed of its sentences.", min=0)]
 Format = Literal["text", "tsv", "jsonl"]
-Folder = Annotated[Path | None, Option(help="multi30k: the folder of its files, if it is not found.")]
+Folder = Annotated[
+    Path | None, Option(help="multi30k: folder with its files. Default: where `data fetch` puts them.")
+]
 
 
 @app.command("list", epilog="Example:  augenmerk data list")
@@ -116,8 +118,10 @@ def export(
     seed: Seed = 1,
     format: Annotated[Format, Option(help="Parallel text, TSV or JSON lines.")] = "text",  # noqa: A002
     align: Annotated[bool, Option("--align", help="Also write gold links as SPLIT.align (0-0 1-2).")] = False,
-    tokenized: Annotated[bool, Option("--tokenized", help="Words as the links count them.")] = False,
-    overwrite: Annotated[bool, Option("--overwrite", help="Replace files that are there.")] = False,
+    tokenized: Annotated[
+        bool, Option("--tokenized", help="Put spaces between words, which the links count.")
+    ] = False,
+    overwrite: Annotated[bool, Option("--overwrite", help="Replace existing files.")] = False,
     folder: Folder = None,
     source_language: SourceLanguage = None,
     target_language: TargetLanguage = None,
@@ -136,7 +140,7 @@ def export(
         target_language=target_language,
     )
     written: list[Path] = []
-    with Progress(console=err(), transient=True) as bar:
+    with Progress(console=err(), transient=True, disable=not err().is_terminal) as bar:
         for each in split or bitext.splits:
             written += write_split(
                 bar.track(bitext[each], description=each),
@@ -153,4 +157,4 @@ def export(
         print_json({"name": bitext.name, "files": [str(path) for path in written]})
     else:
         for path in written:
-            err().print(f"wrote {path}")
+            print_written(path)

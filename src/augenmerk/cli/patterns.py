@@ -60,7 +60,7 @@ def patterns(
             _write_page(out, title, matches, chosen, summary, kind=kind)
         print_written(out / "index.html")
     if not chosen and kind is not None:
-        err().print(f"No sentence of {escape(summary['split'])} is of the kind '{kind}'.")
+        err().print(f"No sentence in {escape(summary['split'])} is of the kind '{kind}'.")
     if json:
         print_json([match.to_dict() for match in chosen])
     else:

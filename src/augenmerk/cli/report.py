@@ -21,7 +21,9 @@ app = typer.Typer()
 def report(
     study: Annotated[Path, Argument(help="Folder of the study, or its study.json.")],
     format: Annotated[str, Option(help="html for a page; markdown, latex or csv.")] = "html",  # noqa: A002
-    out: Annotated[Path | None, Option(help="File. Default: report.html in the folder; stdout.")] = None,
+    out: Annotated[
+        Path | None, Option(help="File to write. Default: report.html in the study; stdout for tables.")
+    ] = None,
     json: Json = False,
 ) -> None:
     """Write the result of a study: a self-contained page, or a table for a paper."""

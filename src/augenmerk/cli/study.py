@@ -58,9 +58,10 @@ def study(
     if workers < 1:
         raise AugenmerkError(f"--jobs {workers} is impossible: it must be 1 or more.")
     chosen_device = str(choose_device(device))
+    threads = threads_each(min(workers, len(plan.runs)))
     err().print(
         f"{escape(str(folder))}: {len(plan.variants)} variants x {len(plan.seeds)} seeds on {chosen_device}, "
-        f"{workers} at a time with {threads_each(min(workers, len(plan.runs)))} CPU threads each",
+        f"{workers} at a time with {threads} CPU thread{'' if threads == 1 else 's'} each",
     )
     display = StudyDisplay()
     try:

@@ -21,19 +21,19 @@ app = typer.Typer(
 )
 
 Keys = Annotated[int, typer.Option(help="How many keys (for 1.6 and 1.7: inputs).")]
-Dim = Annotated[int, typer.Option(help="Their dimension.")]
+Dim = Annotated[int, typer.Option(help="Dimension of the keys.")]
 Scale = Annotated[
     float | None,
-    typer.Option(help="c, the size of the query; what the bound asks for, or 10 to 20 sqrt(d), if left out."),
+    typer.Option(help="c, the size of the query. Default: what the bound asks for, or 10 to 20 sqrt(d)."),
 ]
-Length = Annotated[float | None, typer.Option("--scale", help="B, the length of the parts; 4 if left out.")]
+Length = Annotated[float | None, typer.Option("--scale", help="B, the length of the parts. Default: 4.")]
 Beta = Annotated[float, typer.Option(help="The variance of the length of a key.")]
-Eps = Annotated[float, typer.Option(help="The weight that may be elsewhere.")]
+Eps = Annotated[float, typer.Option(help="The weight that all other keys together may have.")]
 Samples = Annotated[int, typer.Option(help="How many random instances.", min=1)]
-Seed = Annotated[int, typer.Option(help="Of all that is random.", min=0)]
+Seed = Annotated[int, typer.Option(help="Random seed.", min=0)]
 Unscaled = Annotated[bool, typer.Option("--unscaled", help="Drop the 1/sqrt(d), as the course does.")]
 Figure = Annotated[Path | None, typer.Option(help="Draw it: a .png, .svg or .pdf file.")]
-ThemeName = Annotated[Literal["light", "dark"], typer.Option("--theme", help="Of the figure.")]
+ThemeName = Annotated[Literal["light", "dark"], typer.Option("--theme", help="Colours of the figure.")]
 
 
 @app.command("1.1", epilog="Example:  augenmerk theory 1.1 --keys 8 --figure hull.svg")
@@ -89,7 +89,7 @@ def noisy_average(
     theme: ThemeName = "light",
     json: Json = False,
 ) -> None:
-    """The same average when keys come out longer or shorter: every sample leans."""
+    """The same average of keys of random length: every sample leans to one side."""
     from augenmerk.theory import Setup
 
     setup = Setup(keys, dim, samples, seed, scale, unscaled, beta=beta)

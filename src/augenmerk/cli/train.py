@@ -149,7 +149,8 @@ class TrainingDisplay:
         epoch = TextColumn("epoch {task.fields[epoch]:>3}/" + str(epochs))
         speed = TextColumn("loss {task.fields[loss]:.3f}  {task.fields[speed]:,.0f} tokens/s")
         times = TimeElapsedColumn(), TextColumn("left"), TimeRemainingColumn()
-        self._bar = Progress(epoch, BarColumn(), speed, *times, console=err(), transient=True)
+        columns = epoch, BarColumn(), speed, *times
+        self._bar = Progress(*columns, console=err(), transient=True, disable=not err().is_terminal)
         self._task = self._bar.add_task("", total=epochs, epoch=1, loss=float("nan"), speed=0.0)
 
     def __enter__(self) -> "TrainingDisplay":

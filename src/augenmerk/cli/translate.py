@@ -40,12 +40,14 @@ def translate(
         bool, Option("--replace-unknown", help="Replace unknown words by the source words they attend to.")
     ] = False,
     sample: Annotated[bool, Option("--sample", help="Sample at random instead of searching.")] = False,
-    temperature: Annotated[float | None, Option(help="Of --sample; lower is less random.")] = None,
+    temperature: Annotated[
+        float | None, Option(help="Temperature of --sample; lower is less random.")
+    ] = None,
     top_k: Annotated[int | None, Option(help="Sample from the k most probable tokens; 0 for all.")] = None,
     seed: Annotated[int | None, Option(help="Random seed for --sample. Default: 1.")] = None,
     mbr: Mbr = False,
     candidates: Annotated[
-        int | None, Option(help="Of each model for --mbr. Default: the beam width, or 50 with --sample.")
+        int | None, Option(help="Candidates of each model for --mbr. Default: the beam, or 50 samples.")
     ] = None,
     attention: Mechanisms = None,
     device: Device = "auto",
@@ -151,5 +153,5 @@ def _write(lines: Iterable[str], output: Path | None) -> None:
             sys.stdout.flush()  # a reader of a pipe need not wait until a buffer is full
         return
     columns = (SpinnerColumn(), TextColumn("{task.completed:,} lines"), TimeElapsedColumn())
-    with Progress(*columns, console=err(), transient=True) as bar:
+    with Progress(*columns, console=err(), transient=True, disable=not err().is_terminal) as bar:
         atomic_write(output.resolve(), (line.encode() for line in bar.track(lines, total=None)))

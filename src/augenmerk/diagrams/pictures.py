@@ -37,11 +37,11 @@ MAX_CELL, MIN_CELL = 0.46, 0.09
 MAX_MAP = 9.0
 """Side of a heat map above which its cells become smaller."""
 MAX_ROW = 14.0
-"""Width that the cells of heat maps side by side may take up together."""
+"""Largest total width of the cells of heat maps side by side."""
 MAPS_IN_A_ROW = 4
 MIN_MAP_WIDTH = 2.4
 NUMBER_CELL = 0.3
-"""Side of a cell from which on there is room for a number in it."""
+"""Smallest side of a cell that has room for a number."""
 MAX_DRAWN_CELLS = 3000
 """More cells than this are drawn as one image, also in SVG and PDF: it looks the same in a smaller file."""
 SLANT = 45.0
@@ -101,7 +101,7 @@ def _check_maps(maps: Sequence[AttentionMap]) -> None:
 
 def _draw_rows(rows: Sequence[Sequence[_Panel]], theme: Theme, text: TextMeasurer, *, scale: bool) -> Figure:
     width = max(sum(panel.width for panel in row) + GAP * (len(row) - 1) for row in rows)
-    footer = _Footer([panel.one for row in rows for panel in row], width, text, scale)
+    footer = _Footer([panel.map for row in rows for panel in row], width, text, scale)
     parts = [tuple(map(max, zip(*(panel.heights for panel in row), strict=True))) for row in rows]
     height = 2 * MARGIN + sum(map(sum, parts)) + GAP * (len(rows) - 1) + footer.height
     canvas = Canvas(width + 2 * MARGIN, height, theme, text.families)
@@ -120,7 +120,7 @@ class _Panel:
     """One map of a figure, measured before it is drawn: title, head (source words), body and note."""
 
     def __init__(self, one: AttentionMap, text: TextMeasurer, width: float, head: float, body: float) -> None:
-        self.one, self.width, self.body = one, width, body
+        self.map, self.width, self.body = one, width, body
         self._title_weight = text.title_weight
         self.title = text.wrap(one.title, TITLE_SIZE, width, text.title_weight)
         self.note = text.wrap(one.note, SMALL_SIZE, width)
@@ -133,7 +133,7 @@ class _Panel:
     def draw(self, canvas: Canvas, x: float, y: float, top: float) -> None:
         """Draws the title at y and the body at `top`, so that the bodies of a row are aligned."""
         canvas.draw_lines_of_text(x, y, self.title, TITLE_SIZE, weight=self._title_weight)
-        if self.one.has_words:
+        if self.map.has_words:
             self.draw_map(canvas, x, top)
         else:
             canvas.draw_text(x, top, NO_WORDS, SMALL_SIZE, canvas.theme.muted)
@@ -173,7 +173,7 @@ class _HeatPanel(_Panel):
 
     def _draw_labels(self, canvas: Canvas, left: float, top: float) -> None:
         size = self.column_size
-        for place, (word, shown) in enumerate(zip(self.one.source_words, self.columns, strict=True)):
+        for place, (word, shown) in enumerate(zip(self.map.source_words, self.columns, strict=True)):
             middle = left + (place + 0.5) * self.cell
             if self.slant and word != END:
                 # The middle of a slanted word's first letter is above the middle of its column.
@@ -184,13 +184,13 @@ class _HeatPanel(_Panel):
             else:
                 colour = canvas.theme.muted if word == END else None
                 canvas.draw_text(middle, top - 0.06, shown, size, colour, ha="center", va="bottom")
-        for place, (word, shown) in enumerate(zip(self.one.target_words, self.rows, strict=True)):
+        for place, (word, shown) in enumerate(zip(self.map.target_words, self.rows, strict=True)):
             colour = canvas.theme.muted if word == END else None
             y = top + (place + 0.5) * self.cell
             canvas.draw_text(left - 0.08, y, shown, self.row_size, colour, ha="right", va="center_baseline")
 
     def _draw_cells(self, canvas: Canvas, left: float, top: float) -> None:
-        weights, cell = self.one.matrix, self.cell
+        weights, cell = self.map.matrix, self.cell
         rows, columns = weights.shape
         if weights.size > MAX_DRAWN_CELLS:
             canvas.draw_image(weights, left, top, columns * cell, rows * cell)
@@ -209,7 +209,7 @@ class _HeatPanel(_Panel):
 
     def _draw_extra_columns(self, canvas: Canvas, left: float, top: float) -> None:
         size, muted = min(self.row_size, TEXT_SIZE), canvas.theme.muted
-        for place, (heading, values) in enumerate(self.one.extra_columns.items(), 1):
+        for place, (heading, values) in enumerate(self.map.extra_columns.items(), 1):
             right = left + place * EXTRA_COLUMN
             canvas.draw_text(right, top - 0.06, heading, SMALL_SIZE, muted, ha="right", va="bottom")
             for row, value in enumerate(values):
@@ -263,7 +263,7 @@ class _LinePanel(_Panel):
         from matplotlib.colors import to_rgba
         from matplotlib.path import Path
 
-        weights = self.one.matrix
+        weights = self.map.matrix
         rows, columns = np.nonzero(weights >= MIN_SHOWN_WEIGHT)
         order = np.argsort(weights[rows, columns], kind="stable")  # strong lines over weak ones
         curve = [Path.MOVETO, Path.CURVE4, Path.CURVE4, Path.CURVE4]
@@ -281,7 +281,7 @@ class _LinePanel(_Panel):
 
 
 class _Footer:
-    """What is below all maps: the reference, if all have the same, the colour scale, and remarks."""
+    """The footer of a figure: the reference, if all maps have the same, the colour scale, and remarks."""
 
     def __init__(self, maps: Sequence[AttentionMap], width: float, text: TextMeasurer, scale: bool) -> None:
         self.scale = scale

@@ -23,9 +23,9 @@ MAX_TABLE_BYTES = 256 << 20
 
 
 class GRUInference:
-    """Encodes and steps with the weights that a translator has when this is made.
+    """Encodes sources and computes decoder steps with the weights of a translator, which must not change.
 
-    It only reads what it holds, so several threads may use it at once.
+    Neither method changes the object, so several threads may use it at once.
     """
 
     @torch.inference_mode()
@@ -95,8 +95,8 @@ def _gru_cell(gru: nn.Module, gates: Tensor, h: Tensor, layer: int = 0) -> Tenso
 
     r, z = sigmoid(gates + W_h h + b_h),  n = tanh(gates + r * (W_h h + b_h)),  h' = (1 - z) * n + z * h
     """
-    own = F.linear(h, getattr(gru, f"weight_hh_l{layer}"), getattr(gru, f"bias_hh_l{layer}"))
+    hidden = F.linear(h, getattr(gru, f"weight_hh_l{layer}"), getattr(gru, f"bias_hh_l{layer}"))
     split = 2 * h.shape[1]
-    r, z = (gates[:, :split] + own[:, :split]).sigmoid_().chunk(2, dim=1)
-    n = torch.addcmul(gates[:, split:], r, own[:, split:]).tanh_()
+    r, z = (gates[:, :split] + hidden[:, :split]).sigmoid_().chunk(2, dim=1)
+    n = torch.addcmul(gates[:, split:], r, hidden[:, split:]).tanh_()
     return torch.lerp(n, h, z)

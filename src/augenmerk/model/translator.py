@@ -136,7 +136,7 @@ class GRUTranslator(TranslationModel):
 
 
 class BidirectionalGRU(nn.Module):
-    """Two GRUs, one for each direction, neither of which reads padding before a word.
+    """Two GRUs, one for each direction; neither reads padding before a word.
 
     The backward GRU reads each sentence reversed by its own length, so that padding comes last for both.
     That is exact, and faster than packing.

@@ -13,7 +13,7 @@ ABSENT = "–"
 
 @dataclass(frozen=True)
 class Cell:
-    """A figure as text; what is not known is empty."""
+    """A figure as text; unknown parts are empty."""
 
     mean: str = ABSENT
     variance: str = ""

@@ -95,7 +95,7 @@ def _beam_search(
     limit = torch.tensor(limits, device=device)
     norms = torch.tensor([length**length_penalty for length in range(max(limits) + 1)], device=device).float()
     tokens = torch.full((len(limits), 1), BOS, device=device)
-    totals = torch.zeros((len(limits), 1), device=device)  # log-probabilities; -inf for what is not alive
+    totals = torch.zeros((len(limits), 1), device=device)  # log-probabilities; -inf for dead hypotheses
     best = torch.full((len(limits), n_best), -math.inf, device=device)  # scores of the best that finished
     ends = torch.full((len(limits), n_best), -1, device=device)  # and where they did: step * beam + slot
     all_ends = ends.clone()

@@ -20,7 +20,7 @@ BLOCK = 64
 
 @lru_cache(maxsize=8)
 def token_mask(vocabulary: int, allow_unknown: bool, device: torch.device) -> Tensor:
-    """Returns what is added to the log-probabilities of each block: -inf for ids that must not be chosen.
+    """Returns a mask to add to the log-probabilities of each block: -inf for ids that must not be chosen.
 
     The last block ends at the last id and may overlap the one before; ids in both are masked in the last.
     """

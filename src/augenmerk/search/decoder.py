@@ -14,7 +14,7 @@ State = tuple[Tensor, ...]
 """What a decoder remembers of the target words so far: at least one tensor, each (N, K, ...)."""
 
 SHRINK_AT = 4
-"""A batch shrinks when one in four of its sentences is done; sooner, copying costs more than it saves."""
+"""A batch shrinks when one in four of its sentences is done; earlier, copying costs more than it saves."""
 
 
 class Decoder(Protocol):

@@ -307,13 +307,13 @@ def _remarks(study: Study, finished: Mapping[str, Sequence[FinishedRun]]) -> lis
     if counts and max(counts) < FEW_SEEDS:
         remarks.append(
             f"At most {count_runs(max(counts))} of each variant: a small sample. Intervals of means over "
-            f"so few seeds are wide, and rightly so."
+            f"so few seeds are wide."
         )
     return remarks
 
 
 def _provenance(runs: Sequence[FinishedRun]) -> Provenance:
-    """Returns where the figures come from, and remarks on what is not the same in all runs."""
+    """Returns the provenance of the figures, with remarks on differences between the runs."""
     first, probes = runs[0], [run.probes for run in runs]
     remarks = []
     if any(probe["data"] != first.probes["data"] for probe in probes):

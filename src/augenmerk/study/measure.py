@@ -84,7 +84,7 @@ def measure_run(run: RunDirectory, job: Job, device: torch.device, on_progress: 
         run, device, on_progress=lambda _what, done, total: on_progress("translating", done / total)
     )
     with evaluator.translator:
-        pairs = evaluator.read(job.splits)
+        pairs = evaluator.read_splits(job.splits)
         for split in job.splits:
             if missing := [beam for beam in job.beams if not _is_scored(run, split, beam)]:
                 evaluator.evaluate({split: pairs[split]}, missing)

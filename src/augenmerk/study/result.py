@@ -300,7 +300,9 @@ class StudyResult(StudyHeader):
     beam_repairs: tuple[BeamRepair, ...]
     examples: tuple[Example, ...]
     provenance: Provenance | None  # None if no run is finished
-    remarks: tuple[str, ...] = ()  # sentences on what is missing and what must not be concluded
+    remarks: tuple[
+        str, ...
+    ] = ()  # sentences about missing results and about conclusions that the study does not allow
     format: int = FORMAT
 
     @property

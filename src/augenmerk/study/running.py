@@ -1,4 +1,4 @@
-"""Runs what a study lacks: several jobs at once, none of which outlives the study.
+"""Runs the missing jobs of a study, several at once; no job outlives the study.
 
 Stopping a study loses nothing, and neither does killing it: a worker saves and stops when its stdin closes,
 which the system does for a dead process. The study's directory stays locked until the last worker has saved,

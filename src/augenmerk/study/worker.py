@@ -23,7 +23,7 @@ from typing import Any, Protocol, Self
 from augenmerk.errors import AugenmerkError
 
 INTERRUPTED = 130  # exit code of a worker that was stopped
-FAILED = 2  # ... and of one that has written what is wrong
+FAILED = 2  # exit code of a worker that has reported an error
 
 Emit = Callable[..., None]  # is called with the fields of an `Event`
 

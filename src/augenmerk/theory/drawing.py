@@ -213,7 +213,7 @@ def _height(tokens: int) -> float:
 def spread_apart(positions: Array, gap: float) -> Array:
     """Moves ascending positions as little as needed to be at least a gap apart.
 
-    The mean of pushing them upwards only and downwards only, both of which keep the gap.
+    The result is the mean of pushing them only upwards and only downwards; each of these keeps the gap.
     """
     steps = gap * np.arange(len(positions))
     upwards = np.maximum.accumulate(positions - steps)

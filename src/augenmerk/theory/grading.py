@@ -79,9 +79,9 @@ NAMES: Mapping[str, frozenset[str]] = {
 def check(
     task: str, answers: Sequence[str], *, samples: int = 100, seed: int = 1, scale: float | None = None
 ) -> Grade:
-    """Grades the answers to a task, each of which may be given as `q = ...`; `scale` is as in `attend`."""
+    """Grades the answers to a task; each may be written as `q = ...`, and `scale` is as in `attend`."""
     if task not in TASKS:
-        raise AugenmerkError(f"there is no task '{task}' to check; there are {', '.join(TASKS)}.")
+        raise AugenmerkError(f"There is no task '{task}' to check; there are {', '.join(TASKS)}.")
     if samples < MIN_SAMPLES:
         raise AugenmerkError(f"--samples {samples} is too few to judge by; take {MIN_SAMPLES} or more.")
     if samples > MAX_SAMPLES:
@@ -102,7 +102,7 @@ def _parse_answers(
     if len(answers) != len(expected):
         shown = " ".join(f'--query "{name} = ..."' for name in expected)
         raise AugenmerkError(
-            f"task {task} asks for {' and '.join(expected)}: {len(expected)} of --query, not {len(answers)} "
+            f"Task {task} asks for {' and '.join(expected)}: {len(expected)} of --query, not {len(answers)} "
             f"({shown})."
         )
     found: dict[str, Expression] = {}
@@ -165,7 +165,7 @@ def _draw_instances(task: str, condition: Condition, count: int, rng: np.random.
 
 
 def _draw_copying(condition: Condition, rng: np.random.Generator) -> _Instance:
-    """Draws keys of which the first can be copied."""
+    """Draws keys such that the value of the first can be copied."""
     if condition.sort == "orthonormal":
         keys = orthonormal(condition.keys, condition.dim, rng)
     else:

@@ -144,7 +144,7 @@ def _best_resized_row(cases: Sequence[_Case]) -> dict[str, Any]:
 
 
 def _best_value_factor(case: _Case, factor: float) -> float:
-    """Returns the factor of V that comes nearest to what is wanted, or 1 if it would be negative."""
+    """Returns the factor of V that brings the outputs nearest to the wanted ones; 1 if that is negative."""
     instance, K, Q, V = case
     _, outputs = self_attend(instance.inputs, K, factor * Q, V)
     wanted = np.stack([u @ instance.parts for u in WANTED.values()])

@@ -1,4 +1,4 @@
-"""Tasks 1.3, 1.4 and 1.5 by simulation: keys that are drawn anew for each sample.
+"""Tasks 1.3, 1.4 and 1.5 by simulation, with new keys drawn for each sample.
 
     k_i = lambda_i mu_i + noise,  lambda_i ~ N(1, beta_i),  noise ~ N(0, alpha I),  mu orthonormal
 

@@ -64,11 +64,11 @@ def reach(keys: Array, subset: Sequence[int]) -> Reach:
     inside = tuple(subset)
     if not inside or len(set(inside)) < len(inside) or not all(0 <= i < len(keys) for i in inside):
         raise AugenmerkError(
-            f"a subset is one or more different positions from 0 to {len(keys) - 1}, not {list(inside)}."
+            f"A subset is one or more different positions from 0 to {len(keys) - 1}, not {list(inside)}."
         )
     if not np.all(np.isfinite(keys)):
         wrong = int(np.argmin(np.isfinite(keys).all(axis=1)))
-        raise AugenmerkError(f"key {wrong} has an entry that is not a finite number.")
+        raise AugenmerkError(f"Key {wrong} has an entry that is not a finite number.")
     keys, extent = _of_extent_one(keys)
     others = [i for i in range(len(keys)) if i not in inside]
     if not others:  # the query 0 averages all values
@@ -164,7 +164,7 @@ def leak_bound(keys: int, subset: int, strength: float) -> float:
 def strength_needed(keys: int, subset: int, leak: float) -> float:
     """Returns the least size of the query times margin for this leak: ln((m - n)(1 - eps) / (n eps))."""
     if not 0 < leak < 1:
-        raise AugenmerkError(f"an error of {leak:g} cannot be aimed at: choose one between 0 and 1.")
+        raise AugenmerkError(f"An error of {leak:g} cannot be aimed at: choose one between 0 and 1.")
     if keys == subset:
         return 0.0
     return max(0.0, math.log((keys - subset) * (1 - leak) / (subset * leak)))
@@ -179,7 +179,7 @@ def tied_weight(keys: int, subset: int, strength: float) -> float:
 
 
 def run_copying(setup: Setup) -> Result:
-    """Runs 1.1 on sets of random keys, of which the first is shown."""
+    """Runs 1.1 on sets of random keys; the first set is shown."""
     setup.check(least=(2, 1, 1), most=(200, 200, 1000), most_numbers=100_000)
     keys, dim, c, eps, scale = setup.keys, setup.dim, setup.c, setup.eps, setup.scale
     values, rng = plane_values(keys), np.random.default_rng(setup.seed)

@@ -58,10 +58,12 @@ def self_attend(inputs: Array, K: Array, Q: Array, V: Array, scale: float = 1.0)
 
 
 def with_bystanders(inputs: Array, count: int) -> Array:
-    """Adds inputs up to `count`, each of which is a part that no other input contains."""
+    """Adds inputs until there are `count`; each new one is a part that no other input contains."""
     beside = count - len(inputs)
     if beside < 0:
-        raise AugenmerkError(f"this task has {len(inputs)} inputs of its own: --keys {len(inputs)} or more.")
+        raise AugenmerkError(
+            f"This task has {len(inputs)} inputs of its own: give --keys {len(inputs)} or more."
+        )
     wide = np.zeros((count, inputs.shape[1] + beside))
     wide[: len(inputs), : inputs.shape[1]] = inputs
     wide[len(inputs) :, inputs.shape[1] :] = np.eye(beside)

@@ -1,4 +1,4 @@
-"""Between a model and a search: a model's steps as a `Decoder`, batch sizes, and a pool of CPU threads."""
+"""What connects a model with a search: a `Decoder` for a model, batch sizes, and a pool of CPU threads."""
 
 import math
 import threading

@@ -1,4 +1,4 @@
-"""Minimum Bayes risk: of many candidates, the one that is most like what the model expects.
+"""Minimum Bayes risk: chooses the candidate that is most like what the model expects.
 
 The most likely translation need not be a typical one. So the utility of a candidate is its expected chrF, as
 though the right translation were drawn from the candidates themselves, each with its probability. Where many
@@ -6,7 +6,7 @@ good candidates resemble each other, one of these is chosen, rather than one tha
 
 - For a beam's list, the probabilities are the model's own, normalised over the list.
 - Samples have equal probabilities, because likely ones were already drawn more often.
-- The lists of several models have equal weights, whatever their lengths.
+- The lists of several models have equal weights, even if their lengths differ.
 - Candidates with the same text are one candidate, and their probabilities are added.
 - A hypothesis that was cut off at the maximum length is a candidate only if there is no other.
 """
@@ -70,7 +70,7 @@ def pairwise_chrf(texts: Sequence[str]) -> Matrix:
     """Returns sentence chrF of all pairs of texts, from 0 to 100: rows are hypotheses, columns references.
 
     chrF compares n-grams of characters, n = 1 to 6, without white space. Two texts share an n-gram as often
-    as the smaller of its two counts, which is the number of k = 1, 2, ... that neither count is below. So the
+    as the smaller of its two counts, which is the number of k = 1, 2, ... that both counts reach. So the
     shared n-grams of all pairs are a sum of matrix products, one for each k. sacrebleu computes the same for
     one pair at a time, which takes 9 times as long for 10 candidates and 180 times for 50 (measured).
     """
@@ -87,31 +87,34 @@ def pairwise_chrf(texts: Sequence[str]) -> Matrix:
     for n in range(1, CHRF_ORDERS + 1):
         if n > 1:
             grams = grams[:, :-1] * len(alphabet) + characters[:, n - 1 :]
-        there = places[: grams.shape[1]] <= lengths[:, None] - n
-        if not there.any():
+        valid = places[: grams.shape[1]] <= lengths[:, None] - n
+        if not valid.any():
             break
-        distinct, numbers = np.unique(grams[there], return_inverse=True)
+        distinct, numbers = np.unique(grams[valid], return_inverse=True)
         grams = np.zeros_like(grams)
-        grams[there] = numbers  # small again, so that the next n finds room in 64 bits
-        cells = there.nonzero()[0] * len(distinct) + numbers
+        grams[valid] = numbers  # small again, so that the next n finds room in 64 bits
+        cells = valid.nonzero()[0] * len(distinct) + numbers
         counts = np.bincount(cells, minlength=len(texts) * len(distinct)).reshape(len(texts), -1)
-        common, total = _shared(counts), there.sum(1)
+        common, total = _count_shared(counts), valid.sum(1)
         both = (total[:, None] > 0) & (total > 0)
         precision += np.divide(common, total[:, None], out=np.zeros_like(common), where=both)
         recall += np.divide(common, total, out=np.zeros_like(common), where=both)
         orders += both
-    # Over the same orders, so that the F-score of the sums is that of the means, but for this factor.
-    weighed = (CHRF_BETA**2 * precision + recall) * orders
+    # Precision and recall are still sums over the orders; this factor turns them into means.
+    denominator = (CHRF_BETA**2 * precision + recall) * orders
     return np.divide(
-        100 * (1 + CHRF_BETA**2) * precision * recall, weighed, out=np.zeros_like(weighed), where=weighed > 0
+        100 * (1 + CHRF_BETA**2) * precision * recall,
+        denominator,
+        out=np.zeros_like(denominator),
+        where=denominator > 0,
     )
 
 
-def _shared(counts: Counts) -> Matrix:
-    """Returns the smaller of two counts summed over n-grams: (texts, n-grams) -> (texts, texts)."""
+def _count_shared(counts: Counts) -> Matrix:
+    """Returns the number of n-grams that each two texts share: (texts, n-grams) -> (texts, texts)."""
     total = np.zeros((len(counts), len(counts)))
     while counts.size:
-        had = (counts > 0).astype(np.float32)  # whole numbers below 2^24: the products are exact
-        total += had @ had.T
+        present = (counts > 0).astype(np.float32)  # whole numbers below 2^24: the products are exact
+        total += present @ present.T
         counts = counts[:, (counts > 1).any(0)] - 1
     return total

@@ -1,4 +1,4 @@
-"""Text to translations: the one way in which everything in Augenmerk decodes."""
+"""Translates text with trained models; everything in Augenmerk that decodes uses `Translator`."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -32,11 +32,11 @@ from augenmerk.words import detokenise
 
 CHUNK_LINES = 2000
 CHUNK_CHARACTERS = 200_000
-"""A stream is translated in chunks of so many lines or characters, whichever is reached first: enough to put
-sentences of similar length together, and all that is in memory at a time."""
+"""A stream is translated in chunks of at most about this many lines and characters. A chunk is large enough
+to batch sentences of similar length, and only one is in memory at a time."""
 
 OnProgress = Callable[[int], None]
-"""Is called with the number of sentences that are done."""
+"""A callback that receives the number of sentences done so far."""
 
 
 def load(
@@ -114,13 +114,13 @@ class Translator:
         """The only model; raises AugenmerkError if this is an ensemble."""
         if len(self.models) > 1:
             raise AugenmerkError(
-                f"This needs one model, and here are {len(self.models)} together: load a single run."
+                f"This needs one model, but {len(self.models)} are loaded as an ensemble: load a single run."
             )
         return self.models[0]
 
     @property
     def max_source_length(self) -> int:
-        """The number of source tokens that are read, since no model was trained on more; the rest is cut."""
+        """The number of source tokens that are read; the rest is cut, since no model was trained on more."""
         return self.config.data.max_length
 
     @overload
@@ -140,7 +140,7 @@ class Translator:
     ) -> Translation | list[Translation]:
         """Translates a sentence, or a list of sentences, which is faster than one by one.
 
-        The keywords are settings of `SearchConfig`, such as beam=5; all others are those of the run.
+        The keywords are settings of `SearchConfig`, such as beam=5, and replace those of the run.
         """
         if isinstance(text, str):
             return next(self.stream([text], on_progress=on_progress, **changes))
@@ -153,28 +153,28 @@ class Translator:
         settings = self.search_settings(**changes)
         hypotheses = settings.hypotheses * len(self.models)
         done = 0
-        for chunk in _chunks(lines, max(1, CHUNK_LINES // hypotheses)):
+        for chunk in _split_into_chunks(lines, max(1, CHUNK_LINES // hypotheses)):
             ids = self.tokenizers.source.encode_ids(chunk)
             # An empty line has no tokens, and stays an empty line.
-            places = [place for place in range(len(chunk)) if ids[place]]
+            indices = [index for index in range(len(chunk)) if ids[index]]
             found = self.decode(
-                [ids[place] for place in places],
+                [ids[index] for index in indices],
                 settings,
-                numbers=[done + place for place in places],
+                numbers=[done + index for index in indices],
                 on_progress=None if on_progress is None else partial(_add_progress, on_progress, done),
             )
             translations = [Translation(source=text, text="") for text in chunk]
-            for place, ranked in zip(places, found, strict=True):
+            for index, ranked in zip(indices, found, strict=True):
                 best, *others = (
-                    self._describe(chunk[place], len(ids[place]), hypothesis, settings)
+                    self._to_translation(chunk[index], len(ids[index]), hypothesis, settings)
                     for hypothesis in ranked
                 )
-                translations[place] = replace(best, alternatives=tuple(others)) if others else best
+                translations[index] = replace(best, alternatives=tuple(others)) if others else best
             yield from translations
             done += len(chunk)
 
     def search_settings(self, **changes: Any) -> SearchConfig:
-        """Returns the run's settings for the search with some changed; raises if they cannot be followed."""
+        """Returns the run's search settings with some changed; raises if the model cannot follow them."""
         settings = self.config.search.replaced(changes, "Search settings")
         for model in self.models:
             if settings.replace_unknown and not model.attention.selective:
@@ -197,9 +197,9 @@ class Translator:
     ) -> list[list[Hypothesis]]:
         """Finds the best hypotheses for each source, best first.
 
-        Sources are ids without EOS, of which the first `max_source_length` are read. If there are `targets`,
-        these are scored instead of searched for. `numbers` are the numbers of the sentences, which decide
-        what is sampled for each; if absent, they are counted from 0.
+        Sources are ids without EOS; only the first `max_source_length` of each are read. If `targets` are
+        given, they are scored, and nothing is searched for. Samples depend on the `numbers` of the sentences,
+        which are counted from 0 by default.
         """
         if not len(sources):
             return []
@@ -208,22 +208,22 @@ class Translator:
         if batch_size is None:
             width = 1 if targets else settings.hypotheses if settings.sample else settings.beam
             batch_size = choose_batch_size(len(sources), width, self._pool.threads, self.device)
-        # Sources of similar length together, because they are done at about the same time; the longest
-        # first, so that at the end no core waits long for another.
+        # Sources of similar length share a batch, because they are done at about the same time. The longest
+        # come first, so that no core waits long for another at the end.
         batches = list(data.batches(data.plan(batch_size, shuffle=False)[::-1]))
         run = self._pool.map if self.device.type == "cpu" else map
         results = run(partial(self._decode_batch, settings, targets, numbers), batches)
         found: list[list[Hypothesis]] = [[] for _ in sources]
         done = 0
         for batch, hypotheses in zip(batches, results, strict=True):
-            for place, each in zip(batch.indices.tolist(), hypotheses, strict=True):
-                found[place] = each
+            for index, each in zip(batch.indices.tolist(), hypotheses, strict=True):
+                found[index] = each
             done += len(hypotheses)
             if on_progress is not None:
                 on_progress(done)
         return found
 
-    @torch.inference_mode()  # again, because it is a setting of each thread
+    @torch.inference_mode()  # again, because each thread has its own setting
     def _decode_batch(
         self,
         settings: SearchConfig,
@@ -236,9 +236,9 @@ class Translator:
         ]
         if len(decoders) > 1 and not (settings.mbr and targets is None):
             decoders = [EnsembleDecoder(decoders)]
-        places = batch.indices.tolist()
+        indices = batch.indices.tolist()
         if targets is not None:
-            return [[each] for each in force(decoders[0], [targets[place] for place in places])]
+            return [[each] for each in force(decoders[0], [targets[index] for index in indices])]
         limits = length_limits(settings, batch.src_lengths.tolist())
         lists = []
         for decoder in decoders:  # several only for MBR, where each model has a list of its own
@@ -246,7 +246,7 @@ class Translator:
                 hypotheses = sample(
                     decoder,
                     seed=settings.seed,
-                    numbers=[numbers[place] for place in places] if numbers else places,
+                    numbers=[numbers[index] for index in indices] if numbers else indices,
                     n=settings.hypotheses,
                     temperature=settings.temperature,
                     top_k=settings.top_k,
@@ -286,7 +286,7 @@ class Translator:
             score = float(hypothesis.log_probability / length**settings.length_penalty)
             words = Words(target.words, target.word_of)
             translations.append(
-                self._translation(source, len(tokens), replace(hypothesis, score=score), text, words)
+                self._make_translation(source, len(tokens), replace(hypothesis, score=score), text, words)
             )
         return translations
 
@@ -306,6 +306,7 @@ class Translator:
             n_best=settings.n_best,
             length_penalty=settings.length_penalty,
             max_lengths=length_limits(settings, batch.src_lengths.tolist()),
+            allow_unknown=settings.allow_unknown,
         )
         tree = beam.to_json()
         for node in tree["nodes"]:
@@ -324,24 +325,24 @@ class Translator:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _describe(
+    def _to_translation(
         self, source: str, tokens: int, hypothesis: Hypothesis, settings: SearchConfig
     ) -> Translation:
         """Turns a hypothesis into a translation; unknown words are replaced if the settings say so."""
         target = self.tokenizers.target
         if not settings.replace_unknown or target.is_bpe or UNK not in hypothesis.ids:
-            return self._translation(source, tokens, hypothesis, target.decode(hypothesis.ids), None)
+            return self._make_translation(source, tokens, hypothesis, target.decode(hypothesis.ids), None)
         encoded = self.tokenizers.source.encode(source)
-        # The end of the sentence, which comes last, is no word to copy.
+        # EOS comes last in the source and must not be copied, so its weight is left out.
         attended = hypothesis.weights[:, : min(tokens, self.max_source_length)].argmax(1).tolist()
         words, word_of = target.words_of_ids(hypothesis.ids)
         words = tuple(
-            encoded.words[encoded.word_of[place]] if i == UNK else word
-            for i, word, place in zip(hypothesis.ids, words, attended, strict=False)
+            encoded.words[encoded.word_of[index]] if i == UNK else word
+            for i, word, index in zip(hypothesis.ids, words, attended, strict=False)
         )
-        return self._translation(source, tokens, hypothesis, detokenise(words), Words(words, word_of))
+        return self._make_translation(source, tokens, hypothesis, detokenise(words), Words(words, word_of))
 
-    def _translation(
+    def _make_translation(
         self, source: str, tokens: int, hypothesis: Hypothesis, text: str, words: Words | None
     ) -> Translation:
         # A copy, because the weights are a view of those of a whole batch, padding included.
@@ -364,13 +365,13 @@ def _add_progress(on_progress: OnProgress, before: int, done: int) -> None:
     on_progress(before + done)
 
 
-def _chunks(lines: Iterable[str], most: int) -> Iterator[list[str]]:
+def _split_into_chunks(lines: Iterable[str], max_lines: int) -> Iterator[list[str]]:
     chunk: list[str] = []
     characters = 0
     for line in lines:
         chunk.append(line)
         characters += len(line)
-        if len(chunk) >= most or characters >= CHUNK_CHARACTERS:
+        if len(chunk) >= max_lines or characters >= CHUNK_CHARACTERS:
             yield chunk
             chunk, characters = [], 0
     if chunk:

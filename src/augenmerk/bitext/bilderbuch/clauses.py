@@ -1,4 +1,4 @@
-"""Clauses, which write themselves with the word order of German and of English.
+"""Clauses, each of which can be written with the word order of German and with that of English.
 
 German puts the finite verb second in a main clause and last in a subordinate one. The rest of the verb stands
 at the end: the separable prefix, the participle, the infinitive. English keeps subject, verb, object. All
@@ -38,8 +38,7 @@ class Clause:
     """A clause with a full verb.
 
     `form` is its tense: now, habit, past or done; or modal, which needs a modal verb; or infinitive (um ...
-    zu), whose subject is a gap. In a passive clause the subject is what the verb has as its accusative
-    object otherwise.
+    zu), whose subject is a gap. The subject of a passive clause is the accusative object of the active one.
     """
 
     verb: Verb
@@ -60,11 +59,11 @@ class Clause:
     manner: FixedPhrase | None = None
     front: Part | None = None
     """What opens the German clause in place of the subject: one of its constituents, or a question word."""
-    asks: bool = False
+    is_question: bool = False
     verb_last: bool = False
-    """Whether it is a subordinate clause, after its conjunction or relative pronoun."""
+    """Whether the finite verb comes last, as in a subordinate clause."""
     shares_auxiliary: bool = False
-    """Whether the English auxiliary of the clause before is used: is sitting and reading."""
+    """Whether it shares the English auxiliary of the previous clause: is sitting and reading."""
 
     def write_german(self, out: SentenceBuilder) -> None:
         finite, rest = self._german_verb_forms()
@@ -87,7 +86,7 @@ class Clause:
             part.write_german(out)
 
     def _german_verb_forms(self) -> tuple[tuple[str, int], _Words]:
-        """Returns the finite verb, or um, and the verb forms at the end of the clause."""
+        """Returns the finite verb (or "um") and the verb forms at the end of the clause."""
         verb, plural = self.verb, self.subject.plural
         tense, meaning = self.bit << _TENSE, self.bit << _MEANING
         if self.form == "infinitive":
@@ -135,17 +134,17 @@ class Clause:
 
     def write_english(self, out: SentenceBuilder) -> None:
         time, manner = self.time, self.manner
-        if self.front and (self.asks or self.front is time):
+        if self.front and (self.is_question or self.front is time):
             self.front.write_english(out)
         subject, accusative, dative = self.subject, self.accusative, self.dative
         if dative and "swap" in self.verb.flags:
             subject, accusative, dative = dative, subject, None
         auxiliaries, word = self._english_verb_forms(subject.plural)
         link = self.bit << _MEANING | (0 if auxiliaries else self.bit << _TENSE)
-        if self.asks:
+        if self.is_question:
             self._write_auxiliaries(out, auxiliaries[:1])
         subject.write_english(out)
-        if self.asks or self.shares_auxiliary:
+        if self.is_question or self.shares_auxiliary:
             auxiliaries = auxiliaries[1:]
         # "has finally been cleaned"; "is slowly reading a book", but "is waiting patiently for the bus".
         early = len(auxiliaries) if self.modal else 1
@@ -171,7 +170,7 @@ class Clause:
             out.add(word, self.bit * _AUXILIARY_LINKS.get(word, 1 << _TENSE))
 
     def _english_verb_forms(self, plural: bool) -> tuple[list[str], str]:
-        """Returns the auxiliaries, with not, and the main verb."""
+        """Returns the auxiliaries, including "not", and the main verb."""
         verb, negation = self.verb, ["not"] if self.negated else []
         if self.form == "infinitive":
             return ["to"], verb.base
@@ -184,7 +183,7 @@ class Clause:
             return [("has", "have")[plural], *negation], verb.past_participle
         if self.form == "now" and "state" not in verb.flags:
             return [_IS[plural], *negation], verb.ing
-        if self.negated or self.asks:
+        if self.negated or self.is_question:
             return ["did" if self.form == "past" else ("does", "do")[plural], *negation], verb.base
         if self.form == "past":
             return [], verb.past
@@ -214,7 +213,7 @@ class CopulaClause:
 
 @dataclass(slots=True, eq=False)
 class ThereIsClause:
-    """A clause that opens with a place in German only: im Garten steht ein Baum."""
+    """A clause with "there is", which in German opens with the place: im Garten steht ein Baum."""
 
     verb: str
     thing: NounPhrase
@@ -234,7 +233,7 @@ class ThereIsClause:
 
 @dataclass(slots=True, eq=False)
 class RelativeClause:
-    """A relative clause: perhaps a preposition, then a pronoun in the given case, then the clause.
+    """A relative clause: a preposition, if there is one, then a pronoun in the given case, then the clause.
 
     English puts the preposition at the end of the clause: the bench that the cat is sleeping on.
     """

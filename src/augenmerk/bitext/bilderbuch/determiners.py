@@ -40,14 +40,14 @@ class Determiner:
     plural: str
     endings: Paradigm
     definite: bool = True
-    """Whether it refers to something known: objects and nicht stand elsewhere in the German clause then."""
+    """Whether it refers to something known; this decides where an object and "nicht" stand in German."""
 
 
 def _like_ein(stem: str, singular: str, plural: str, definite: bool = True) -> Determiner:
     return Determiner(_inflect(_LIKE_EIN, stem), singular, plural, MIXED, definite)
 
 
-def _unchanging(german: str, english: str) -> Determiner:
+def _uninflected(german: str, english: str) -> Determiner:
     return Determiner(((german,) * 3,) * 4, english, english, STRONG, definite=False)
 
 
@@ -58,12 +58,12 @@ MANY = Determiner(_inflect(_LIKE_DIESER, "viel"), "", "many", STRONG, definite=F
 SOME = Determiner(_inflect(_LIKE_DIESER, "einig"), "", "some", STRONG, definite=False)
 NO = _like_ein("kein", "a", "any", definite=False)
 NO_MASS = _like_ein("kein", "any", "any", definite=False)
-"""kein is "not" in English, which stands elsewhere: not a hat, not any hats, not any milk."""
-BARE = _unchanging("", "")
-INSTRUMENT = _unchanging("", "the")
+"""English has "not" for kein, at the verb, and keeps "a" or "any" here: not a hat, not any milk."""
+BARE = _uninflected("", "")
+INSTRUMENT = _uninflected("", "the")
 """spielt Gitarre, plays the guitar."""
 _NUMBERS = "zwei:two drei:three vier:four fünf:five sechs:six sieben:seven acht:eight neun:nine zehn:ten"
-NUMBERS = tuple(_unchanging(*number.split(":")) for number in _NUMBERS.split())
+NUMBERS = tuple(_uninflected(*number.split(":")) for number in _NUMBERS.split())
 MY = _like_ein("mein", "my", "my")
 OUR = _like_ein("unser", "our", "our")
 THEIR = _like_ein("ihr", "their", "their")

@@ -149,7 +149,7 @@ def draw_question(sampler: Sampler) -> list[Part]:
         clause = sampler.draw_clause(form, sampler.draw_subject(verb, det.KNOWN), verb, extras=0.2)
         if form in ("habit", "past"):
             clause.time = sampler.draw_time(form)
-    clause.front, clause.asks = front, True
+    clause.front, clause.is_question = front, True
     return [clause]
 
 
@@ -223,7 +223,7 @@ def draw_two_subjects(sampler: Sampler) -> list[Part]:
 
 
 def draw_two_verbs(sampler: Sampler) -> list[Part]:
-    """Draws two clauses of which the second has no subject and, in English, no auxiliary."""
+    """Draws two clauses; the second has no subject and, in English, no auxiliary."""
     sampler.may_coordinate = False
     first = sampler.draw_clause("now", verb=sampler.choose(_FIRST_OF_TWO), extras=0.1)
     subject = first.subject
