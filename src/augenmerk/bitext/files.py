@@ -20,6 +20,7 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
+from augenmerk.bitext.export import finish_interrupted_export
 from augenmerk.bitext.pairs import Bitext, LazySplit, Links, SentencePair, hold_out, is_blank
 from augenmerk.errors import AugenmerkError
 
@@ -125,6 +126,7 @@ def _find_files(place: Path) -> dict[str, _FilesBySuffix]:
 
 
 def _scan_folder(folder: Path) -> dict[str, _FilesBySuffix]:
+    finish_interrupted_export(folder)
     files: dict[str, _FilesBySuffix] = {}
     for path in sorted(folder.iterdir()):
         stem, _, suffix = path.name.removesuffix(".gz").rpartition(".")
