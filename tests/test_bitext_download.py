@@ -5,7 +5,7 @@ import socket
 import tempfile
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from augenmerk.bitext.multi30k import UnreachableError, download
+from augenmerk.bitext.multi30k import MAX_BYTES, UnreachableError, download
 from augenmerk.errors import AugenmerkError
 
 BODY = bytes(range(256)) * 1000
@@ -27,10 +27,11 @@ class Server(ThreadingHTTPServer):
     connection is closed), "stall" (half of the body, then silence) or "cut without length".
     """
 
-    def __init__(self, files: dict[str, bytes], ranges: bool) -> None:
+    def __init__(self, files: dict[str, bytes], ranges: bool, endless: bool) -> None:
         super().__init__(("127.0.0.1", 0), Handler)
         self.files = files
         self.ranges = ranges
+        self.endless = endless
         self.failures: list[int | str] = []
         self.requests: list[tuple[str, str | None]] = []
         self.closing = threading.Event()
@@ -68,10 +69,11 @@ class Handler(BaseHTTPRequestHandler):
         else:
             self.send_response(200)
         rest = body[start:]
-        if failure != "cut without length":
+        if failure != "cut without length" and not self.server.endless:
             self.send_header("Content-Length", str(len(rest)))
         self.end_headers()
-        self.wfile.write(rest[: len(rest) // 2] if failure else rest)
+        with suppress(ConnectionError):  # who has had enough hangs up
+            self.wfile.write(rest[: len(rest) // 2] if failure else rest)
         if failure == "stall":
             self.server.closing.wait()
 
@@ -80,8 +82,9 @@ class Handler(BaseHTTPRequestHandler):
 
 
 @contextmanager
-def serve(files: dict[str, bytes], *, ranges: bool = True) -> Iterator[Server]:
-    server = Server(files, ranges)
+def serve(files: dict[str, bytes], *, ranges: bool = True, endless: bool = False) -> Iterator[Server]:
+    """Serves the files; if `endless`, without saying how long they are."""
+    server = Server(files, ranges, endless)
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
     thread.start()
     try:
@@ -210,7 +213,20 @@ def test_a_wrong_file_is_not_kept(server: Server, tmp_path: Path) -> None:
     assert (tmp_path / "file").read_bytes() == b"what was there before"
 
 
-@pytest.mark.parametrize("stale", [b"of another file", b"of another file" * len(BODY)])
+@pytest.mark.parametrize("failure", [None, "announced"])
+def test_more_than_any_file_has_is_not_received(tmp_path: Path, failure: str | None) -> None:
+    received: list[int] = []
+    body = bytes(50 * MAX_BYTES)
+    with (
+        serve({"file": body}, endless=failure is None) as server,
+        pytest.raises(AugenmerkError, match=r"should be \(more than 1,048,576 bytes\), so it was not kept"),
+    ):
+        download(f"{server.url}/file", tmp_path / "file", sha256(body), lambda n, _: received.append(n))
+    assert max(received, default=0) <= MAX_BYTES
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("stale", [b"of another file", b"of another file" * 20_000])
 def test_a_stale_part_is_thrown_away(server: Server, tmp_path: Path, stale: bytes) -> None:
     (tmp_path / "file.part").write_bytes(stale)
     get(server, tmp_path / "file")

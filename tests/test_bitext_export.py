@@ -1,8 +1,14 @@
 """Whatever export writes, files reads back; what it cannot write it refuses, leaving nothing behind."""
 
 import gzip
-from collections.abc import Iterator
+import os
+import signal
+import sys
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
+from types import FrameType
+from typing import Any
 
 import pytest
 from hypothesis import example, given
@@ -58,7 +64,7 @@ def test_what_is_written_is_read_back(
 ) -> None:
     folder = tmp_path_factory.mktemp("export")
     pairs = [pair for pair in pairs if fits(pair, way)] or [SentencePair("a", "b")]
-    export(pairs, folder, "test", "de", "en", format=way)
+    export({"test": pairs}, folder, "de", "en", format=way)
     back = list(load(folder)["test"])
     assert bare(back) == bare(pairs)
     if way == "jsonl":
@@ -71,11 +77,11 @@ def test_what_does_not_fit_is_refused(
 ) -> None:
     folder = tmp_path_factory.mktemp("export")
     if fits(pair, way):
-        export([pair], folder, "test", "de", "en", format=way)
+        export({"test": [pair]}, folder, "de", "en", format=way)
         assert bare(list(load(folder)["test"])) == bare([pair])
     else:
         with pytest.raises(AugenmerkError, match="Pair 1 of 'test' cannot be exported: "):
-            export([pair], folder, "test", "de", "en", format=way)
+            export({"test": [pair]}, folder, "de", "en", format=way)
         assert list(folder.iterdir()) == []
 
 
@@ -84,7 +90,7 @@ def test_tokenized_words_are_white_space_tokens(
     tmp_path_factory: pytest.TempPathFactory, pairs: list[SentencePair], way: Format
 ) -> None:
     folder = tmp_path_factory.mktemp("export")
-    export(pairs, folder, "test", "de", "en", format=way, tokenized=True)
+    export({"test": pairs}, folder, "de", "en", format=way, tokenized=True)
     for pair, back in zip(pairs, load(folder)["test"], strict=True):
         assert back.source.split(" ") == split_words(back.source) == split_words(pair.source)
         assert back.target.split(" ") == split_words(back.target) == split_words(pair.target)
@@ -93,7 +99,7 @@ def test_tokenized_words_are_white_space_tokens(
 def test_multi30k_comes_out_byte_for_byte(multi30k_folder: Path, tmp_path: Path) -> None:
     bitext = load(multi30k_folder)
     for split in bitext.splits:
-        for path in export(bitext[split], tmp_path, split, "de", "en", format="text"):
+        for path in export({split: bitext[split]}, tmp_path, "de", "en", format="text"):
             assert path.read_bytes() == gzip.decompress((multi30k_folder / f"{path.name}.gz").read_bytes())
 
 
@@ -103,7 +109,7 @@ class TestLinks:
     def test_pharaoh(self, tmp_path: Path) -> None:
         free = SentencePair("Ach!", "Oh!", ())
         paths = export(
-            [self.pair, free], tmp_path, "test", "de", "en", format="text", align=True, tokenized=True
+            {"test": [self.pair, free]}, tmp_path, "de", "en", format="text", align=True, tokenized=True
         )
         assert [path.name for path in paths] == ["test.de", "test.en", "test.align"]
         assert (tmp_path / "test.align").read_bytes() == b"0-0 1-1 2-2 3-3\n\n"
@@ -113,22 +119,60 @@ class TestLinks:
     def test_pair_without_links(self, tmp_path: Path) -> None:
         pairs = [self.pair, SentencePair("a", "b")]
         with pytest.raises(AugenmerkError, match=r"Pair 2 of 'test' .* no word alignment"):
-            export(pairs, tmp_path, "test", "de", "en", format="tsv", align=True)
+            export({"test": pairs}, tmp_path, "de", "en", format="tsv", align=True)
         assert list(tmp_path.iterdir()) == []
 
     def test_link_past_the_end(self, tmp_path: Path) -> None:
         with pytest.raises(AugenmerkError, match=r"Pair 1 .* link 0-1 points outside"):
-            export([SentencePair("a", "b", ((0, 1),))], tmp_path, "test", "de", "en", format="jsonl")
+            export({"test": [SentencePair("a", "b", ((0, 1),))]}, tmp_path, "de", "en", format="jsonl")
+
+
+def fork(action: Callable[[], None]) -> int:
+    """Returns the number of a process that does this and exits with 0, or with 2 if it is refused."""
+    if child := os.fork():
+        return child
+    try:
+        action()
+        os._exit(0)
+    except AugenmerkError:
+        os._exit(2)
+    finally:
+        os._exit(3)
+
+
+def run_and_kill(action: Callable[[], None], lines: int) -> int:
+    """Returns the exit code of a process that is killed when it executes so many lines that touch files."""
+    left = lines
+
+    def count(frame: FrameType, event: str, _argument: object) -> Any:
+        nonlocal left
+        if frame.f_code.co_name not in ("_write_split", "_publish", "_move_ready_files", "_lock"):
+            return None
+        if event == "line":
+            left -= 1
+            if not left:
+                os.kill(os.getpid(), signal.SIGKILL)
+        return count
+
+    def traced() -> None:
+        sys.settrace(count)
+        action()
+
+    return os.waitstatus_to_exitcode(os.waitpid(fork(traced), 0)[1])
+
+
+def write_pairs(pairs: list[SentencePair], folder: Path, overwrite: bool) -> None:
+    export({"test": pairs}, folder, "de", "en", format="text", overwrite=overwrite)
 
 
 class TestWholeOrNotAtAll:
     def test_existing_files_stay(self, tmp_path: Path) -> None:
         (tmp_path / "train.en").write_text("mine\n")
         with pytest.raises(AugenmerkError, match=r"train\.en is already there; pass --overwrite"):
-            export([SentencePair("a", "b")], tmp_path, "train", "de", "en", format="text")
+            export({"train": [SentencePair("a", "b")]}, tmp_path, "de", "en", format="text")
         assert [path.name for path in tmp_path.iterdir()] == ["train.en"]
         assert (tmp_path / "train.en").read_text() == "mine\n"
-        export([SentencePair("a", "b")], tmp_path, "train", "de", "en", format="text", overwrite=True)
+        export({"train": [SentencePair("a", "b")]}, tmp_path, "de", "en", format="text", overwrite=True)
         assert (tmp_path / "train.en").read_text() == "b\n"
 
     @pytest.mark.parametrize("way", FORMATS)
@@ -137,22 +181,104 @@ class TestWholeOrNotAtAll:
             yield SentencePair("new", "new")
             raise KeyboardInterrupt
 
-        export([SentencePair("old", "old")], tmp_path, "test", "de", "en", format=way)
+        export({"test": [SentencePair("old", "old")]}, tmp_path, "de", "en", format=way)
         with pytest.raises(KeyboardInterrupt):
-            export(interrupted(), tmp_path, "test", "de", "en", format=way, overwrite=True)
+            export({"test": interrupted()}, tmp_path, "de", "en", format=way, overwrite=True)
         assert list(load(tmp_path)["test"]) == [SentencePair("old", "old")]
         assert not [path for path in tmp_path.iterdir() if path.name.startswith(".")]
 
     def test_a_folder_may_be_exported_onto_itself(self, tmp_path: Path) -> None:
         pairs = [SentencePair(f"a {i}", f"b {i}") for i in range(20_000)]
-        export(pairs, tmp_path, "test", "de", "en", format="text")
-        export(load(tmp_path)["test"], tmp_path, "test", "de", "en", format="text", overwrite=True)
+        export({"test": pairs}, tmp_path, "de", "en", format="text")
+        export({"test": load(tmp_path)["test"]}, tmp_path, "de", "en", format="text", overwrite=True)
         assert list(load(tmp_path)["test"]) == pairs
+
+    @pytest.mark.parametrize("before", ["no folder", "another split", "the same split"])
+    def test_a_kill_at_any_line_leaves_the_old_files_or_the_new(self, tmp_path: Path, before: str) -> None:
+        pairs = [SentencePair("new", "neu")]
+        for lines in range(1, 100):
+            folder = tmp_path / str(lines)
+            if before != "no folder":
+                other = "val" if before == "another split" else "test"
+                export({other: [SentencePair("old", "alt")]}, folder, "de", "en", format="text")
+            overwrite = before == "the same split"
+
+            def write(folder: Path = folder, overwrite: bool = overwrite) -> None:
+                export({"test": pairs}, folder, "de", "en", format="text", overwrite=overwrite)
+
+            code = run_and_kill(write, lines)
+            if folder.exists() and (folder / ".export.ready").exists():
+                assert list(load(folder)["test"]) == pairs, "what was ready is finished by who reads it"
+            names = {path.name for path in folder.glob("test.*")}
+            assert names in (set(), {"test.de", "test.en"})
+            if names:
+                source = (folder / "test.de").read_text()
+                assert (source, (folder / "test.en").read_text()) in (("old\n", "alt\n"), ("new\n", "neu\n"))
+            if code == 0:
+                break
+            assert code == -signal.SIGKILL
+        else:
+            pytest.fail("the export never ended")
+
+    def test_the_command_that_was_killed_needs_no_overwriting(self, tmp_path: Path) -> None:
+        interrupted = 0
+        for lines in range(1, 200):
+            folder = tmp_path / str(lines)
+            folder.mkdir()
+
+            def write(folder: Path = folder) -> None:
+                export({"test": [SentencePair("a", "b")]}, folder, "de", "en", format="text")
+
+            if run_and_kill(write, lines) == 0:
+                break
+            if (folder / "test.de").exists() != (folder / "test.en").exists():
+                interrupted += 1
+                write()
+                assert {path.name for path in folder.glob("*.*")} >= {"test.de", "test.en"}
+                assert not (folder / ".export.ready").exists()
+        assert interrupted
+
+    @pytest.mark.parametrize("overwrite", [True, False])
+    def test_exports_into_one_folder_at_once(self, tmp_path: Path, overwrite: bool) -> None:
+        for round_ in range(5):
+            folder = tmp_path / str(round_)
+            children = []
+            for number in range(4):
+                pairs = [SentencePair(f"{number} {line}", f"{number} {line}") for line in range(300)]
+                children.append(fork(partial(write_pairs, pairs, folder, overwrite)))
+            codes = [os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children]
+            assert sorted(codes) == ([0] * 4 if overwrite else [0, 2, 2, 2])
+            back = list(load(folder)["test"])
+            [writer] = {pair.source.split()[0] for pair in back} & {pair.target.split()[0] for pair in back}
+            assert len(back) == 300
+            assert codes[int(writer)] == 0
+            assert {path.name for path in folder.iterdir()} == {"test.de", "test.en"}
+
+    def test_an_old_temporary_folder_is_removed(self, tmp_path: Path) -> None:
+        old, young = tmp_path / ".export.1-a.part", tmp_path / ".export.2-b.part"
+        old.mkdir()
+        young.mkdir()
+        os.utime(old, (0, 0))
+        export({"test": [SentencePair("a", "b")]}, tmp_path, "de", "en", format="tsv")
+        assert not old.exists()
+        assert young.exists()
+
+    def test_a_prepared_list_of_names_reaches_no_other_folder(self, tmp_path: Path) -> None:
+        (tmp_path / "mine").write_text("mine")
+        ready = tmp_path / "pairs" / ".export.ready"
+        ready.mkdir(parents=True)
+        (ready / ".names.json").write_text('["../../mine"]')
+        export({"test": [SentencePair("a", "b")]}, tmp_path / "pairs", "de", "en", format="tsv")
+        assert (tmp_path / "mine").read_text() == "mine"
+        ready.mkdir()
+        (ready / ".names.json").write_text("1")
+        with pytest.raises(AugenmerkError, match=r"\.export\.ready: damaged"):
+            load(tmp_path / "pairs")
 
     def test_other_people_may_read_the_files(self, tmp_path: Path) -> None:
         (tmp_path / "plain").touch()
         [path] = export(
-            [SentencePair("a", "b")], tmp_path / "new" / "folder", "test", "de", "en", format="tsv"
+            {"test": [SentencePair("a", "b")]}, tmp_path / "new" / "folder", "de", "en", format="tsv"
         )
         assert path.stat().st_mode == (tmp_path / "plain").stat().st_mode
 
@@ -174,18 +300,18 @@ class TestRefusals:
         self, tmp_path: Path, pair: SentencePair, way: Format, sentence: str
     ) -> None:
         with pytest.raises(AugenmerkError, match=rf"Pair 1 of 'test' cannot be exported: .*{sentence}"):
-            export([pair], tmp_path, "test", "de", "en", format=way)
+            export({"test": [pair]}, tmp_path, "de", "en", format=way)
         assert list(tmp_path.iterdir()) == []
 
     def test_nothing_to_export(self, tmp_path: Path) -> None:
         with pytest.raises(AugenmerkError, match="no pairs in 'test'"):
-            export([], tmp_path, "test", "de", "en", format="tsv")
+            export({"test": []}, tmp_path, "de", "en", format="tsv")
 
     def test_a_language_to_itself(self, tmp_path: Path) -> None:
         with pytest.raises(AugenmerkError, match="'en' to itself needs --format tsv or jsonl"):
-            export([SentencePair("a", "b")], tmp_path, "test", "en", "en", format="text")
+            export({"test": [SentencePair("a", "b")]}, tmp_path, "en", "en", format="text")
 
     def test_a_file_where_the_folder_should_be(self, tmp_path: Path) -> None:
         (tmp_path / "file").touch()
         with pytest.raises(AugenmerkError, match="file: cannot be written to"):
-            export([SentencePair("a", "b")], tmp_path / "file", "test", "de", "en", format="tsv")
+            export({"test": [SentencePair("a", "b")]}, tmp_path / "file", "de", "en", format="tsv")

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from augenmerk.bitext import Bitext, SentencePair
-from augenmerk.bitext.files import load, read_lines, read_parallel
+from augenmerk.bitext.files import MAX_LINE_BYTES, load, read_lines, read_parallel
 from augenmerk.errors import AugenmerkError
 
 
@@ -388,3 +388,28 @@ def test_unequal_line_counts_name_the_shorter_file(
     (tmp_path / "target").write_text("b\n" * target)
     with pytest.raises(AugenmerkError, match=rf"{short} ends after line {min(source, target)}, but"):
         list(read_parallel(tmp_path / "source", tmp_path / "target"))
+
+
+class TestLongLines:
+    def test_a_line_up_to_the_limit_is_read(self, tmp_path: Path) -> None:
+        path = tmp_path / "lines"
+        path.write_bytes(b"a\n" + b"b" * (MAX_LINE_BYTES - 1) + b"\n" + b"c" * MAX_LINE_BYTES)
+        assert [len(line) for line in read_lines(path)] == [1, MAX_LINE_BYTES - 1, MAX_LINE_BYTES]
+        path.write_bytes(b"a\n" + b"b" * MAX_LINE_BYTES + b"\n")
+        with pytest.raises(AugenmerkError, match=r"lines, line 2: the line is longer than 1,000,000 bytes"):
+            list(read_lines(path))
+
+    @pytest.mark.parametrize(
+        "names", [("train.de.gz", "train.en.gz"), ("train.tsv.gz",), ("train.jsonl.gz",)]
+    )
+    def test_zeros_without_end_are_refused_in_little_memory(self, tmp_path: Path, names: tuple[str]) -> None:
+        # Members of gzip may follow one another, so this is a hundred megabytes in a tenth of one.
+        member = gzip.compress(bytes(10_000_000))
+        for name in names:
+            (tmp_path / name).write_bytes(member * 10)
+        tracemalloc.start()
+        try:
+            refuses(tmp_path, r"train\.\w+\.gz, line 1: the line is longer than 1,000,000 bytes")
+            assert tracemalloc.get_traced_memory()[1] < 10_000_000
+        finally:
+            tracemalloc.stop()

@@ -219,3 +219,35 @@ def test_the_real_sentences_are_the_bytes_of_the_files(multi30k_folder: Path, sp
     for language, sentences in (("de", [p.source for p in pairs]), ("en", [p.target for p in pairs])):
         raw = gzip.decompress((multi30k_folder / f"{split}.{language}.gz").read_bytes())
         assert "".join(f"{sentence}\n" for sentence in sentences).encode() == raw
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "",
+        "example.org",
+        "file:///etc/passwd",
+        "data:,x",
+        "ftp://example.org",
+        "http://",
+        "http://[::1",
+        "http://][",
+        "http://x:port",
+        "http://x:99999",
+        "http://ä.example",
+        "http://a b",
+        "http://x/\n",
+        "https:///x",
+    ],
+)
+def test_what_is_no_address_is_a_sentence(tmp_path: Path, url: str) -> None:
+    with pytest.raises(
+        AugenmerkError, match=r"^'.*' is not an address to fetch from; it should be like https"
+    ):
+        multi30k.fetch(tmp_path, url)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_address_that_the_library_refuses_is_a_sentence(tmp_path: Path) -> None:
+    with pytest.raises(AugenmerkError, match=r"could not be downloaded"):
+        multi30k.fetch(tmp_path, f"http://{'a' * 70}.example")

@@ -32,7 +32,7 @@ def home(tmp_path: Path) -> Path:
     home = tmp_path / "home"
     bitext = open_bitext("bilderbuch", pairs=40)
     for split in ("train", "val"):
-        export(bitext[split], home / "pairs", split, "de", "en", format="tsv")
+        export({split: bitext[split]}, home / "pairs", "de", "en", format="tsv")
     (home / "tiny.toml").write_text(TINY, encoding="utf-8")
     (tmp_path / "elsewhere").mkdir()
     return home

@@ -109,7 +109,7 @@ def sacrebleu_prints(*arguments: str | Path) -> Any:
 def test_the_sacrebleu_command_prints_the_same_figures(
     words: RunDirectory, rows: list[dict[str, Any]], tmp_path: Path
 ) -> None:
-    _, reference = export(pairs_of("train"), tmp_path, "train", "de", "en", format="text")
+    _, reference = export({"train": pairs_of("train")}, tmp_path, "de", "en", format="text")
     assert lines_of(reference) == lines_of(reference_path(words, "train"))
     row = rows[0]
     assert 5 < row["bleu"] < 95

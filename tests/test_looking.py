@@ -46,7 +46,7 @@ def book(folder: Path, *, turned: bool = False, gold: bool = True) -> dict[str, 
     pairs = open_bitext("bilderbuch", pairs=500)["train"]
     here = [pair.reversed() if turned else pair for pair in pairs]
     for split, part in (("train", here[:400]), ("val", here[400:440]), ("test", here[440:500])):
-        export(part, folder, split, "de", "en", format="jsonl" if gold else "tsv")
+        export({split: part}, folder, "de", "en", format="jsonl" if gold else "tsv")
     languages = ("en", "de") if turned else ("de", "en")
     return {"bitext": str(folder), "source_language": languages[0], "target_language": languages[1]}
 

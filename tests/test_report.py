@@ -5,6 +5,7 @@ import csv
 import io
 import itertools
 import json
+import os
 import re
 import subprocess
 import sys
@@ -42,6 +43,7 @@ from augenmerk.study.result import (
     Summary,
     VariantResult,
 )
+from tests.command import COMMAND
 from tests.test_study_compare import FOUND
 
 NASTY = "<b>&_lr=1e-3|x"
@@ -292,6 +294,13 @@ def test_csv_has_every_figure_in_full(result: StudyResult) -> None:
     assert rows[-1]["variance"] == ""
 
 
+@pytest.mark.parametrize("name", ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1"])
+def test_a_spreadsheet_sees_no_formula_in_csv(result: StudyResult, name: str) -> None:
+    first = replace(result.variants[0], name=name)
+    text = format_csv(replace(result, variants=(first,)))
+    assert next(csv.DictReader(io.StringIO(text, newline="")))["variant"] == "'" + name.replace("\r", " ")
+
+
 def command(*arguments: object) -> Any:
     return CliRunner().invoke(app, ["report", *map(str, arguments)])
 
@@ -313,6 +322,36 @@ def test_the_command_writes_pages_and_prints_tables(result: StudyResult, page: s
         assert command(tmp_path, "--format", name, "--out", tmp_path / name).stdout == ""
         assert (tmp_path / name).read_text(encoding="utf-8") == write(result)
     assert json.loads(command(tmp_path, "--format", "csv", "--json").stdout)["text"] == format_csv(result)
+
+
+def test_out_may_be_a_link_a_pipe_or_a_device(result: StudyResult, tmp_path: Path) -> None:
+    result.save(tmp_path)
+    csv_to = [tmp_path, "--format", "csv", "--out"]
+    (tmp_path / "link").symlink_to("table.csv")
+    for _ in range(2):  # first the table is not there, then it is
+        assert command(*csv_to, tmp_path / "link").exit_code == 0
+        assert (tmp_path / "link").is_symlink()
+        assert (tmp_path / "table.csv").read_text(encoding="utf-8") == format_csv(result)
+    os.mkfifo(tmp_path / "pipe")
+    reader = os.open(tmp_path / "pipe", os.O_RDONLY | os.O_NONBLOCK)
+    assert command(*csv_to, tmp_path / "pipe").exit_code == 0
+    assert os.read(reader, 1 << 16).decode() == format_csv(result)
+    os.close(reader)
+    assert (tmp_path / "pipe").is_fifo()
+    (tmp_path / "full").symlink_to("/dev/full")
+    assert "full: cannot be written (No space left" in str(command(*csv_to, tmp_path / "full").exception)
+    assert Path("/dev/full").is_char_device()
+    (tmp_path / "loop").symlink_to("loop")
+    assert "leads nowhere" in str(command(*csv_to, tmp_path / "loop").exception)
+
+
+def test_out_may_be_what_stdout_is_redirected_to(result: StudyResult, tmp_path: Path) -> None:
+    result.save(tmp_path)
+    (tmp_path / "table").write_text("before\n")
+    with (tmp_path / "table").open("a") as stdout:
+        arguments = ["report", str(tmp_path), "--format", "csv", "--out", "/dev/stdout"]
+        subprocess.run([*COMMAND, *arguments], stdout=stdout, check=True)
+    assert (tmp_path / "table").read_text(encoding="utf-8") == f"before\n{format_csv(result)}"
 
 
 @pytest.mark.parametrize(

@@ -106,6 +106,15 @@ def test_a_relative_data_path_is_that_of_the_current_folder(
             "published figures of 'blue', but measures are bleu",
         ),
         ("question = ", "not valid TOML"),
+        (
+            LEAST + "[factors]\n" + "".join(f"train.x{i} = {list(range(40))}\n" for i in range(5)),
+            "of the factors with all seeds are 102,400,000 runs; a study has at most 10,000.",
+        ),
+        (
+            LEAST + "[factors]\n" + "".join(f"train.x{i} = [1, 2]\n" for i in range(20_000)),
+            "are over a trillion runs",
+        ),
+        (LEAST + f"[factors]\ntrain.epochs = {list(range(100_000))}\n", "are 100,000 runs"),
     ],
 )
 def test_what_is_wrong_is_said_in_a_sentence(tmp_path: Path, text: str, complaint: str) -> None:

@@ -267,6 +267,18 @@ def foreign_files() -> dict[str, str]:
         "not byte-level": ours.replace('"!":4', '"漢":4'),
         "added tokens": added.to_str(),
         "another model": tokenizers.Tokenizer(tokenizers.models.Unigram()).to_str(),
+        "a normalizer that makes the library panic": ours.replace(
+            '"normalizer":null', '"normalizer":{"type":"Precompiled","precompiled_charsmap":"AAAA"}'
+        ),
+        "a prefix that makes the library panic": ours.replace(
+            '"continuing_subword_prefix":null', '"continuing_subword_prefix":"ÄÄÄÄÄÄÄÄÄÄÄÄ"'
+        ),
+        "dropout": ours.replace('"dropout":null', '"dropout":0.5'),
+        "a pre-tokenizer with a regular expression": ours.replace(
+            '"pre_tokenizer":{"type":"ByteLevel"', '"pre_tokenizer":{"type":"Split"'
+        ),
+        "a list": "[]",
+        "brackets without end": "[" * 100_000,
         "words without <unk>": WORD.to_json().replace('"unk_token":"<unk>"', '"unk_token":"?"'),
     }
 

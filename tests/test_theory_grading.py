@@ -210,3 +210,16 @@ def test_answers_that_cannot_be_graded_get_a_sentence(task: str, answers: list[s
 def test_the_same_seed_gives_the_same_grade() -> None:
     first, second = (check("1.3", ["c*(mu_a + mu_b)"], samples=10, seed=4) for _ in range(2))
     assert first == second
+
+
+@pytest.mark.parametrize(
+    ("task", "answers"),
+    [
+        ("1.2", ["c*(" + " ".join(["(k_a k_b^T)"] * 30) + ")*k_a"]),
+        ("1.2", ["c*(" + " + ".join(["outer(k_a, k_b)"] * 25) + ")*k_a"]),
+        ("1.4", ["c*mu_a", "(" + " ".join(["k_a k_b^T"] * 30) + ")k_a"]),
+    ],
+)
+def test_too_much_work_is_refused_before_it_is_done(task: str, answers: list[str]) -> None:
+    with pytest.raises(AugenmerkError, match=r"character \d+: up to here this is too much work for 500 eval"):
+        check(task, answers)

@@ -1,11 +1,23 @@
-"""Writes sentence pairs to files that other tools, and `augenmerk.bitext.files`, can read."""
+"""Writes sentence pairs to files that other tools, and `augenmerk.bitext.files`, can read.
+
+An export is written into a folder under a temporary name. If the folder that it is for is new, one renaming
+puts it there. If there is such a folder, the temporary one is first renamed to `.export.ready` inside it, and
+then the files are moved one by one: whoever finds `.export.ready` later, because the process was killed,
+finishes the moving.
+"""
 
 import json
-from collections.abc import Iterable
-from contextlib import ExitStack, suppress
+import os
+import shutil
+import time
+import uuid
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Literal
+
+from filelock import FileLock
 
 from augenmerk.bitext.pairs import SentencePair, is_blank
 from augenmerk.errors import AugenmerkError
@@ -13,11 +25,14 @@ from augenmerk.words import split_words
 
 Format = Literal["text", "tsv", "jsonl"]
 
+_READY, _NAMES, _LOCK = ".export.ready", ".names.json", ".export.lock"
+_STALE_SECONDS = 24 * 60 * 60
+"""The age at which the temporary folder of another export is taken for that of a killed one."""
+
 
 def export(
-    pairs: Iterable[SentencePair],
+    splits: Mapping[str, Iterable[SentencePair]],
     folder: Path,
-    split: str,
     source_language: str,
     target_language: str,
     *,
@@ -26,49 +41,138 @@ def export(
     tokenized: bool = False,
     overwrite: bool = False,
 ) -> list[Path]:
-    """Writes pairs to `split.de` and `split.en`, `split.tsv` or `split.jsonl`; returns the paths.
+    """Writes each split to `split.de` and `split.en`, `split.tsv` or `split.jsonl`; returns the paths.
 
     Sentences are written as they are or, with `tokenized`, as their words with single spaces between them,
     so that tools which split at white space count words as the links do. `align` adds `split.align` in
     Pharaoh format (`0-0 1-2`, a line for each pair). JSON lines always hold links and tags.
 
-    The files appear when the last pair is written, all of them or none. Raises AugenmerkError if a pair
-    could not be read back as it was (a tab in TSV, a line break in text).
+    The files appear when the last pair is written, all of them or none, also if several processes export
+    into one folder. Raises AugenmerkError if a pair could not be read back as it was (a tab in TSV, a line
+    break in text).
     """
     if format == "text" and source_language == target_language:
         raise AugenmerkError(
             f"'{source_language}' to itself needs --format tsv or jsonl: the two files have one name."
         )
     suffixes = {"text": [source_language, target_language], "tsv": ["tsv"], "jsonl": ["jsonl"]}[format]
-    paths = [folder / f"{split}.{suffix}" for suffix in [*suffixes, *(["align"] if align else [])]]
-    if not overwrite and (existing := [path for path in paths if path.exists()]):
-        raise AugenmerkError(f"{existing[0]} is already there; pass --overwrite, or choose another folder.")
-
-    # In the same folder, because renaming is atomic only within a file system.
-    temp_paths = [path.with_name(f".{path.name}.part") for path in paths]
+    suffixes += ["align"] if align else []
+    names = [f"{split}.{suffix}" for split in splits for suffix in suffixes]
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with ExitStack() as stack:
-            streams = [stack.enter_context(path.open("wb")) for path in temp_paths]
-            number = 0
-            for number, pair in enumerate(map(_tokenize, pairs) if tokenized else pairs, 1):
-                try:
-                    lines = _format_lines(pair, format, align, first=number == 1)
-                except ValueError as error:
-                    raise AugenmerkError(f"Pair {number} of '{split}' cannot be exported: {error}.") from None
-                for stream, line in zip(streams, lines, strict=True):
-                    stream.write(line)
-        if number == 0:
-            raise AugenmerkError(f"There are no pairs in '{split}' to export.")
-        for path, finished in zip(temp_paths, paths, strict=True):
-            path.replace(finished)
+        replaceable = {*names} if overwrite else finish_interrupted_export(folder)
+        _refuse_existing(folder, names, replaceable)
+        with _temporary_folder(folder) as temporary:
+            for split, pairs in splits.items():
+                paths = [temporary / f"{split}.{suffix}" for suffix in suffixes]
+                _write_split(map(_tokenize, pairs) if tokenized else pairs, paths, split, format, align)
+            _publish(temporary, folder, names, replaceable)
     except OSError as error:
         raise AugenmerkError(f"{folder}: cannot be written to ({error.strerror or error}).") from None
+    return [folder / name for name in names]
+
+
+def finish_interrupted_export(folder: Path) -> set[str]:
+    """Moves the files of an export that was killed to their places; returns all names of that export."""
+    if not (folder / _READY).is_dir():
+        return set()
+    with _lock(folder):
+        return _move_ready_files(folder)
+
+
+def _refuse_existing(folder: Path, names: Iterable[str], replaceable: Collection[str]) -> None:
+    for name in names:
+        if name not in replaceable and (folder / name).exists():
+            raise AugenmerkError(
+                f"{folder / name} is already there; pass --overwrite, or choose another folder."
+            )
+
+
+@contextmanager
+def _temporary_folder(folder: Path) -> Iterator[Path]:
+    """Yields a folder of this process alone, on the same file system as `folder`, and then removes it."""
+    parent = folder if folder.is_dir() else folder.parent
+    parent.mkdir(parents=True, exist_ok=True)
+    for other in parent.glob(".export.*.part"):
+        with suppress(OSError):
+            if other.stat().st_mtime < time.time() - _STALE_SECONDS:
+                shutil.rmtree(other)
+    # The number of the process is not enough: two containers may share the folder.
+    temporary = parent / f".export.{os.getpid()}-{uuid.uuid4().hex[:8]}.part"
+    temporary.mkdir()
+    try:
+        yield temporary
     finally:
-        for path in temp_paths:
-            with suppress(OSError):
-                path.unlink()
-    return paths
+        shutil.rmtree(temporary, ignore_errors=True)
+
+
+def _write_split(
+    pairs: Iterable[SentencePair],
+    paths: list[Path],
+    split: str,
+    format: Format,  # noqa: A002
+    align: bool,
+) -> None:
+    with ExitStack() as stack:
+        streams = [stack.enter_context(path.open("wb")) for path in paths]
+        number = 0
+        for number, pair in enumerate(pairs, 1):
+            try:
+                lines = _format_lines(pair, format, align, first=number == 1)
+            except ValueError as error:
+                raise AugenmerkError(f"Pair {number} of '{split}' cannot be exported: {error}.") from None
+            for stream, line in zip(streams, lines, strict=True):
+                stream.write(line)
+        if number == 0:
+            raise AugenmerkError(f"There are no pairs in '{split}' to export.")
+        for stream in streams:
+            stream.flush()
+            os.fsync(stream.fileno())
+
+
+def _publish(temporary: Path, folder: Path, names: list[str], replaceable: Collection[str]) -> None:
+    """Gives the finished files their names in `folder`."""
+    if temporary.parent != folder:
+        try:
+            temporary.rename(folder)
+            return
+        except OSError:
+            if not folder.is_dir():  # otherwise another export has just created it
+                raise
+    with _lock(folder):
+        finished = _move_ready_files(folder)
+        _refuse_existing(folder, names, {*replaceable, *finished})
+        (temporary / _NAMES).write_text(json.dumps(names), encoding="utf-8")
+        temporary.rename(folder / _READY)
+        _move_ready_files(folder)
+
+
+@contextmanager
+def _lock(folder: Path) -> Iterator[None]:
+    with FileLock(folder / _LOCK, timeout=60):
+        try:
+            yield
+        finally:
+            with suppress(OSError):  # Windows removes it itself
+                (folder / _LOCK).unlink()
+
+
+def _move_ready_files(folder: Path) -> set[str]:
+    """Moves the files in `.export.ready` to their places and returns their names; needs the lock."""
+    ready = folder / _READY
+    names: set[str] = set()
+    if (ready / _NAMES).is_file():
+        try:
+            listed = [str(name) for name in json.loads((ready / _NAMES).read_text(encoding="utf-8"))]
+        except (ValueError, TypeError, RecursionError):
+            raise AugenmerkError(f"{ready}: damaged; move what you need out of it and remove it.") from None
+        # Only the last part of each name, so that a prepared list cannot reach another folder.
+        names = {Path(name).name for name in listed}
+    for name in names:
+        with suppress(FileNotFoundError):  # it was moved before
+            (ready / name).replace(folder / name)
+    if ready.is_dir():
+        shutil.rmtree(ready)
+    return names
 
 
 def _tokenize(pair: SentencePair) -> SentencePair:

@@ -6,8 +6,9 @@
                          a list of [source word, target word] counted over `split_words`, and "tags"
 
 The part of a file's name before the last dot is its split. Pairs are read again each time a split is
-iterated and are never kept, so a file may be larger than memory. Links in a `train.align` beside the files
-are not read: other tools count white-space tokens, we count words, and the file does not tell which.
+iterated and are never kept, so a file may be larger than memory; a line has at most a million bytes. Links
+in a `train.align` beside the files are not read: other tools count white-space tokens, we count words, and
+the file does not tell which.
 """
 
 import gzip
@@ -16,12 +17,17 @@ import re
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
+from io import BufferedIOBase
 from itertools import zip_longest
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
+from augenmerk.bitext.export import finish_interrupted_export
 from augenmerk.bitext.pairs import Bitext, LazySplit, Links, SentencePair, hold_out, is_blank
 from augenmerk.errors import AugenmerkError
+
+MAX_LINE_BYTES = 1_000_000
+"""The length of the longest line that is read, with its end."""
 
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _TABLES = ("tsv", "jsonl")
@@ -81,9 +87,15 @@ def read_lines(path: Path) -> Iterator[str]:
         raise AugenmerkError(f"{path}: cannot be read ({error.strerror or error}).") from None
 
 
-def decode_lines(stream: Iterable[bytes], name: str) -> Iterator[str]:
+def decode_lines(stream: BinaryIO | BufferedIOBase, name: str) -> Iterator[str]:
     """Yields the lines of a binary stream, without their ends; error messages call the stream `name`."""
-    for number, raw in enumerate(stream, 1):
+    # Never more than one line is held, so a file of zeros that was compressed a thousandfold does no harm.
+    for number, raw in enumerate(iter(lambda: stream.readline(MAX_LINE_BYTES + 1), b""), 1):
+        if len(raw) > MAX_LINE_BYTES:
+            raise AugenmerkError(
+                f"{name}, line {number}: the line is longer than {MAX_LINE_BYTES:,} bytes; "
+                f"a line should be one sentence."
+            )
         line = raw.removeprefix(_BYTE_ORDER_MARK) if number == 1 else raw
         try:
             yield line.decode("utf-8").removesuffix("\n").removesuffix("\r")
@@ -125,6 +137,7 @@ def _find_files(place: Path) -> dict[str, _FilesBySuffix]:
 
 
 def _scan_folder(folder: Path) -> dict[str, _FilesBySuffix]:
+    finish_interrupted_export(folder)
     files: dict[str, _FilesBySuffix] = {}
     for path in sorted(folder.iterdir()):
         stem, _, suffix = path.name.removesuffix(".gz").rpartition(".")

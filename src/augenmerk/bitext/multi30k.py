@@ -13,10 +13,11 @@ import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
-from http.client import HTTPException, HTTPResponse
+from http.client import HTTPException, HTTPResponse, InvalidURL
 from importlib import resources
 from pathlib import Path
 from urllib.error import HTTPError, URLError
+from urllib.parse import urlsplit
 from urllib.request import Request, urlopen
 
 from platformdirs import user_cache_path
@@ -36,6 +37,9 @@ SHA256 = {name: sha256 for sha256, name in (line.split() for line in _SUMS.split
 """The SHA-256 of every file."""
 
 _REQUIRED = tuple(name for name in SHA256 if name.startswith(("train.", "val.")))
+
+MAX_BYTES = 1 << 20
+"""No file is as large as this: the largest, train.de.gz, has 637,044 bytes."""
 
 _ATTEMPTS = 4
 _CHUNK_BYTES = 1 << 16
@@ -95,6 +99,7 @@ def fetch(
     """
     folder = _cache_folder() if folder is None else folder
     base_url = base_url.rstrip("/")
+    _check_address(base_url)
     missing: list[str] = []
     for name, sha256 in files.items():
         path = folder / name
@@ -113,6 +118,19 @@ def fetch(
                 f"or set AUGENMERK_DATA to a folder that holds a complete multi30k/."
             ) from None
     return folder
+
+
+def _check_address(url: str) -> None:
+    """Raises AugenmerkError if this is no address of a server."""
+    try:
+        parts = urlsplit(url)
+        valid = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
+    except ValueError:  # brackets of an IPv6 address that are not closed, a port that is not a number
+        valid = False
+    if not valid or not url.isascii() or not url.isprintable() or " " in url:
+        raise AugenmerkError(
+            f"{url[:100]!r} is not an address to fetch from; it should be like https://example.org/multi30k."
+        )
 
 
 def _cache_folder() -> Path:
@@ -151,6 +169,10 @@ class _TransferError(Exception):
     """Raised if a transfer failed in a way that another attempt may put right."""
 
 
+class _TooLargeError(Exception):
+    """Raised if more bytes arrive, or are announced, than any of the files has."""
+
+
 def download(
     url: str, path: Path, sha256: str, on_progress: OnProgress, *, timeout: float = 20.0, pause: float = 0.5
 ) -> None:
@@ -163,18 +185,22 @@ def download(
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         for _ in range(2):  # the part of an earlier download may be outdated: then once more from scratch
-            _receive_all(url, part, on_progress, timeout, pause)
-            found = _compute_sha256(part)
-            if found == sha256:
-                part.replace(path)
-                return
-            part.unlink()
+            try:
+                _receive_all(url, part, on_progress, timeout, pause)
+                found = _compute_sha256(part)
+                if found == sha256:
+                    part.replace(path)
+                    return
+                difference = f"SHA-256 {found} instead of {sha256}"
+            except _TooLargeError:
+                difference = f"more than {MAX_BYTES:,} bytes"
+            part.unlink(missing_ok=True)
     except OSError as error:  # errors of the network were turned into AugenmerkError below
         raise AugenmerkError(
             f"{path}: cannot be written ({error.strerror or error}); make room or choose another folder."
         ) from None
     raise AugenmerkError(
-        f"{url} is not the file it should be (SHA-256 {found} instead of {sha256}), so it was not kept; "
+        f"{url} is not the file it should be ({difference}), so it was not kept; "
         f"look at the address in a browser, as a network's login page may have come in its place."
     )
 
@@ -201,11 +227,13 @@ def _receive(url: str, part: Path, on_progress: OnProgress, timeout: float) -> N
         if response.status != _PARTIAL_CONTENT:
             received = 0  # the server does not support ranges and sends the whole file
         total = None if response.length is None else received + response.length
+        _check_size(total or 0)
         with part.open("ab" if received else "wb") as file:
             on_progress(received, total)
             for chunk in _read_chunks(response, timeout):
-                file.write(chunk)
                 received += len(chunk)
+                _check_size(received)
+                file.write(chunk)
                 on_progress(received, total)
             file.flush()
             os.fsync(file.fileno())  # or a power cut after the renaming may leave a file of zeros
@@ -213,12 +241,22 @@ def _receive(url: str, part: Path, on_progress: OnProgress, timeout: float) -> N
         raise _TransferError(f"the connection was closed after {received:,} of {total:,} bytes")
 
 
+def _check_size(size: int) -> None:
+    if size > MAX_BYTES:
+        raise _TooLargeError
+
+
 def _open(url: str, start: int, timeout: float) -> HTTPResponse | None:
     """Returns the response to a request for the bytes from `start` on, or None if there are none."""
     headers = {"User-Agent": "augenmerk"} | ({"Range": f"bytes={start}-"} if start else {})
     try:
-        response: HTTPResponse = urlopen(Request(url, headers=headers), timeout=timeout)
+        response = urlopen(Request(url, headers=headers), timeout=timeout)
+        if not isinstance(response, HTTPResponse):
+            response.close()
+            raise AugenmerkError(f"{url} could not be downloaded: the server leads to another protocol.")
         return response
+    except (ValueError, InvalidURL) as error:
+        raise AugenmerkError(f"{url[:100]} could not be downloaded: bad address ({error}).") from None
     except HTTPError as error:
         error.close()
         if error.code == _RANGE_NOT_SATISFIABLE and start:

@@ -129,7 +129,7 @@ def export(
 ) -> None:
     """Write sentence pairs to files that other tools read, with gold links where there are any."""
     from augenmerk.bitext import open_bitext
-    from augenmerk.bitext.export import export as write_split
+    from augenmerk.bitext.export import export as write_splits
 
     bitext = open_bitext(
         name,
@@ -139,20 +139,17 @@ def export(
         source_language=source_language,
         target_language=target_language,
     )
-    written: list[Path] = []
     with Progress(console=err(), transient=True, disable=not err().is_terminal) as bar:
-        for each in split or bitext.splits:
-            written += write_split(
-                bar.track(bitext[each], description=each),
-                out,
-                each,
-                bitext.source_language,
-                bitext.target_language,
-                format=format,
-                align=align,
-                tokenized=tokenized,
-                overwrite=overwrite,
-            )
+        written = write_splits(
+            {each: bar.track(bitext[each], description=each) for each in split or bitext.splits},
+            out,
+            bitext.source_language,
+            bitext.target_language,
+            format=format,
+            align=align,
+            tokenized=tokenized,
+            overwrite=overwrite,
+        )
     if json:
         print_json({"name": bitext.name, "files": [str(path) for path in written]})
     else:

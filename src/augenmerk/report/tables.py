@@ -161,9 +161,16 @@ def format_csv(result: StudyResult) -> str:
     for variant in result.variants:
         for summary in variant.summaries:
             other = published.get((variant.name, summary.measure)) if result.asked_first(summary) else None
-            row: list[object] = [variant.name, summary.measure, summary.split, summary.beam]
+            texts = map(_escape_csv, (variant.name, summary.measure, summary.split or ""))
+            row: list[object] = [*texts, summary.beam]
             row += [len(summary.values), summary.mean, summary.variance, *(summary.interval or (None, None))]
             row += [other.mean, other.variance] if other else [None, None]
             row += [summary.values.get(seed) for seed in result.seeds]
             writer.writerow(row)  # None is written as nothing
     return text.getvalue()
+
+
+def _escape_csv(text: str) -> str:
+    """Puts an apostrophe before what a spreadsheet would take for a formula."""
+    text = text.replace("\r", " ")  # the csv module would not quote it, and it would begin another row
+    return f"'{text}" if text.lstrip(" ").startswith(("=", "+", "-", "@", "\t")) else text

@@ -2,9 +2,11 @@
 
 import copy
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import product
+from math import prod
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -16,6 +18,7 @@ from augenmerk.errors import AugenmerkError
 from augenmerk.study.result import MEASURES, Published, StudyHeader
 
 SHORT_NAMES = {"attention": "model.attention"}
+MAX_RUNS = 10_000
 NOT_FACTORS = {
     "train.seed": "name the seeds as seeds = [1, 2, 3]",
     "search.beam": "name the beams as beams = [1, 5]; the same runs are measured with each",
@@ -100,6 +103,13 @@ def read_study(path: Path) -> Study:
         if len(set(getattr(declared, key))) != len(getattr(declared, key)):
             raise AugenmerkError(f"{path}: {key} names something twice.")
     factors = _factors(declared.factors, str(path))
+    count = prod(map(len, factors.values())) * len(declared.seeds)
+    if count > MAX_RUNS:
+        shown = f"{count:,}" if count < 10**12 else "over a trillion"
+        raise AugenmerkError(
+            f"{path}: all combinations of the factors with all seeds are {shown} runs; "
+            f"a study has at most {MAX_RUNS:,}."
+        )
     base = _base(declared, path)
     variants = _variants(factors)
     runs = tuple(
@@ -109,8 +119,8 @@ def read_study(path: Path) -> Study:
         for seed in declared.seeds
         for variant in variants
     )
-    folders = [variant.folder for variant in variants]
-    if twice := next((folder for folder in folders if folders.count(folder) > 1), None):
+    folders = Counter(variant.folder for variant in variants)
+    if twice := next((folder for folder, number in folders.items() if number > 1), None):
         raise AugenmerkError(f"{path}: two variants would both be kept in a folder called '{twice}'.")
     first, published = runs[0].config, declared.published
     if published:
@@ -168,7 +178,7 @@ def _factors(declared: Mapping[str, Any], place: str) -> dict[str, list[Any]]:
             raise AugenmerkError(f"{place}: '{key}' is not a factor; {NOT_FACTORS[key]}.")
         if not isinstance(values, list) or not values:
             raise AugenmerkError(f"{place}: the factor '{key}' needs a list of values.")
-        if any(value in values[:number] for number, value in enumerate(values)):
+        if len(values) <= MAX_RUNS and any(value in values[:i] for i, value in enumerate(values)):
             raise AugenmerkError(f"{place}: the factor '{key}' has a value twice.")
     return factors
 

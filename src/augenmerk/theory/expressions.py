@@ -19,6 +19,9 @@ from augenmerk.theory.attention import Array
 
 MAX_LENGTH = 500
 MAX_DEPTH = 40  # the most brackets inside one another, and the most signs in a row
+MAX_WORK = 1e9  # the most operations on numbers in all evaluations; about ten seconds
+_STEP = 3000  # the time to begin an operation of numpy, in operations on numbers
+_MATMUL = 16  # how much faster numpy does the multiplications in a product of matrices
 
 _TOKEN = re.compile(
     r"(?P<number>(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)|(?P<name>[A-Za-zλμαβ_][A-Za-z0-9λμαβ_]*)"
@@ -34,11 +37,14 @@ class Expression:
     """A formula that is parsed once and computed for many instances of a task.
 
     `start` is where the formula begins in the text, for example behind `q =`; error messages count characters
-    from the beginning of the text.
+    from the beginning of the text. A formula that would take too long for so many `evaluations` is refused
+    during the first of them.
     """
 
-    def __init__(self, text: str, start: int = 0) -> None:
+    def __init__(self, text: str, start: int = 0, evaluations: int = 1) -> None:
         self.text = text
+        self._evaluations = evaluations
+        self._work = 0.0
         if len(text) > MAX_LENGTH:
             reason = f"an expression has at most {MAX_LENGTH} characters, this one {len(text)}"
             _refuse(text, MAX_LENGTH, reason)
@@ -61,6 +67,7 @@ class Expression:
     def value(self, names: Mapping[str, Array | float]) -> Array:
         """Returns the value of the formula where its names stand for these."""
         self.check_names(names)
+        self._work = 0.0
         with np.errstate(all="ignore"):  # _apply refuses a result that is not finite
             return self._compute(self._tree, names)
 
@@ -110,6 +117,10 @@ class Expression:
         _refuse(self.text, place, "this has no place in an expression")
 
     def _apply(self, name: str, parts: Sequence[Array], place: int) -> Array:
+        self._work += _STEP + _count_work(name, parts)
+        if self._work * self._evaluations > MAX_WORK:
+            reason = f"up to here this is too much work for {self._evaluations:,} evaluations; shorten it"
+            _refuse(self.text, place, f"{reason}, or take fewer --samples")
         try:
             result = np.asarray((_call if name in _FUNCTIONS else _operate)(name, *parts), np.float64)
         except _OperandError as reason:
@@ -273,6 +284,19 @@ def _call(name: str, *parts: Array) -> Array:
     elif name != "norm" and parts[0].ndim:
         raise _OperandError(f"this takes a number, not {shown}")
     return np.asarray(_FUNCTIONS[name](*parts))
+
+
+def _count_work(name: str, parts: Sequence[Array]) -> float:
+    """Returns how many operations on numbers this takes, as far as its operands fit one another."""
+    sizes = [float(part.size) for part in parts]
+    if name == "outer":
+        return sizes[0] * sizes[-1]
+    if name == "*" and all(part.ndim for part in parts):
+        left, right = parts
+        rows, columns = left.shape[0], right.shape[-1] if right.ndim > 1 else 1
+        inner = left.shape[1] if left.ndim > 1 else 1
+        return float(rows * columns + rows * inner * columns / _MATMUL)
+    return max(sizes)
 
 
 def _why_not_finite(name: str, parts: Sequence[Array], result: Array) -> str:

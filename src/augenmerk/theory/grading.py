@@ -87,16 +87,16 @@ def check(
     if samples > MAX_SAMPLES:
         raise AugenmerkError(f"--samples {samples} is too many; take up to {MAX_SAMPLES:,}.")
     if task == "1.6":
-        expressions = _parse_answers(task, answers, ("c_2",), grading_self.NAMES)
+        expressions = _parse_answers(task, answers, ("c_2",), grading_self.NAMES, samples)
         return grading_self.check_output(answers, expressions, samples, seed)
     if task == "1.7":
-        expressions = _parse_answers(task, answers, ("K", "Q", "V"), grading_self.NAMES)
+        expressions = _parse_answers(task, answers, ("K", "Q", "V"), grading_self.NAMES, samples)
         return grading_self.check_projections(answers, expressions, samples, seed)
     return _check_queries(task, answers, samples, seed, scale)
 
 
 def _parse_answers(
-    task: str, answers: Sequence[str], expected: Sequence[str], names: frozenset[str]
+    task: str, answers: Sequence[str], expected: Sequence[str], names: frozenset[str], evaluations: int
 ) -> list[Expression]:
     """Returns the expressions in the order of `expected`; answers with a name may come in any order."""
     if len(answers) != len(expected):
@@ -111,7 +111,7 @@ def _parse_answers(
         name = named[1] if named else expected[number]
         if name not in expected or name in found:
             raise AugenmerkError(f"'{answer}': task {task} asks for {', '.join(expected)}, each once.")
-        found[name] = Expression(answer, named.end() if named else 0)
+        found[name] = Expression(answer, named.end() if named else 0, evaluations)
         found[name].check_names(names)
     return [found[name] for name in expected]
 
@@ -119,13 +119,15 @@ def _parse_answers(
 def _check_queries(task: str, answers: Sequence[str], samples: int, seed: int, scale: float | None) -> Grade:
     heads = len(answers) if len(answers) in HEADS[task] else HEADS[task][0]
     expected = ("q",) if heads == 1 else tuple(f"q_{head + 1}" for head in range(heads))
-    queries = _parse_answers(task, answers, expected, NAMES[task])
+    queries = _parse_answers(task, answers, expected, NAMES[task], samples * len(STRENGTHS))
+    for condition in CONDITIONS[task]:  # what cannot be computed is refused before anything is tried
+        [instance] = _draw_instances(task, condition, 1, np.random.default_rng(seed))
+        names = {**instance.names, **condition.names(c=1.0)}
+        for query in queries:
+            query.value_of_shape(names, (condition.dim,), "a query is a vector like the keys")
     trials, scaled = [], []
     for number, condition in enumerate(CONDITIONS[task]):
         drawn = _draw_instances(task, condition, samples, np.random.default_rng([seed, number]))
-        names = {**drawn[0].names, **condition.names(c=1.0)}
-        for query in queries:
-            query.value_of_shape(names, (condition.dim,), "a query is a vector like the keys")
         own = _try_answer(task, condition, queries, drawn, scale)
         _refuse_rounding(answers, own)
         trials.append(own)
