@@ -83,12 +83,17 @@ def trained(file: Path) -> Path:
     )
     assert answer.code == 0, answer.err
     assert answer.out.startswith("executed\n")
+    forget_loaded_mechanisms()
     return place
 
 
 @pytest.fixture(autouse=True)
-def _forget_loaded_mechanisms() -> Iterator[None]:
+def _every_test_starts_without_own_mechanisms() -> Iterator[None]:
     yield
+    forget_loaded_mechanisms()
+
+
+def forget_loaded_mechanisms() -> None:
     for name in [name for name in MECHANISMS if ":" in name]:
         del MECHANISMS[name], MECHANISM_FILES[name]
 
