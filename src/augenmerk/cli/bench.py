@@ -60,7 +60,9 @@ def train(
 @app.command(epilog="Example:  augenmerk bench decode --model runs/mine --beam 1 --beam 5")
 def decode(
     model: Annotated[Path | None, Option(help="Run directory. Default: random weights, like quick.")] = None,
-    beam: Annotated[list[int] | None, Option(help="Beam width; repeatable. Default: 1 5 10 20 50.")] = None,
+    beam: Annotated[
+        list[int] | None, Option(help="Beam width; repeatable. Default: 1 5 10 20 50.", min=1, max=1000)
+    ] = None,
     sentences: Annotated[int, Option(help="Number of sentences to translate.", min=1)] = 1000,
     device: Device = "auto",
     json: Json = False,
