@@ -22,7 +22,7 @@ def train(
         Literal["auto", "fp32", "bf16"], Option(help="Precision of ours; the plain loop is always in fp32.")
     ] = "auto",
     data: Data = None,
-    steps: Annotated[int, Option(help="Number of batches to time.", min=1)] = 5,
+    steps: Annotated[int, Option(help="Number of batches to time.", min=1, max=100_000)] = 5,
     bucketed: Annotated[bool, Option("--bucketed", help="Batch sentences of similar length.")] = False,
     device: Device = "auto",
     json: Json = False,
@@ -63,7 +63,7 @@ def decode(
     beam: Annotated[
         list[int] | None, Option(help="Beam width; repeatable. Default: 1 5 10 20 50.", min=1, max=1000)
     ] = None,
-    sentences: Annotated[int, Option(help="Number of sentences to translate.", min=1)] = 1000,
+    sentences: Annotated[int, Option(help="Number of sentences to translate.", min=1, max=1_000_000)] = 1000,
     device: Device = "auto",
     json: Json = False,
 ) -> None:
