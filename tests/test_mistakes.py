@@ -191,6 +191,11 @@ def test_the_coldest_and_the_hottest_sample_are_possible() -> None:
     assert SearchConfig(max_ratio=1000.0).max_ratio == 1000.0
 
 
+def test_a_sentence_of_one_endless_word_is_examined() -> None:
+    """Its 200 keys are nearly equal, which the simplex method does not solve."""
+    assert run_command("theory", "from-run", "d" * 5000, "--samples", "10").code == 0
+
+
 # -- what is printed ---------------------------------------------------------------------------------------
 
 
