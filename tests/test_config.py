@@ -58,7 +58,7 @@ def values(field: FieldInfo) -> st.SearchStrategy[Any]:
     if bool in kinds:
         return st.booleans()
     if str in kinds:
-        return nothing | st.text(st.characters(exclude_categories=["Cs"]), **bounds)
+        return nothing | st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), **bounds)
     if int in kinds:
         top = bounds.get("max_value", 2**62) - bounds.pop("exclude_max", False)
         return nothing | st.integers(bounds["min_value"], top)

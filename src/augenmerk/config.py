@@ -1,8 +1,9 @@
 """The settings of a run: frozen, documented field by field, with unknown keys refused."""
 
+import os
 import re
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, Literal, Self, get_args
@@ -10,7 +11,7 @@ from typing import Any, Literal, Self, get_args
 import tomli_w
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
-from augenmerk.errors import AugenmerkError
+from augenmerk.errors import AugenmerkError, shorten
 
 Architecture = Literal["gru"]
 AttentionName = Literal["none", "mean", "scaled-dot", "dot", "bilinear", "additive", "multi-head"]
@@ -37,6 +38,11 @@ class Settings(BaseModel):
     @classmethod
     def checked(cls, tree: dict[str, Any], place: str) -> Self:
         """Validates settings; raises AugenmerkError, which names `place`, if something is wrong."""
+        for text in _texts(tree):
+            if "\0" in text or any("\ud800" <= character <= "\udfff" for character in text):
+                raise AugenmerkError(
+                    f"{place}: {shorten(ascii(text))} is not text: it must be UTF-8 without NUL."
+                )
         try:
             return cls.model_validate(tree)
         except ValidationError as error:
@@ -46,9 +52,9 @@ class Settings(BaseModel):
 class BilderbuchConfig(Settings):
     """What the built-in dataset generates."""
 
-    pairs: int | None = Field(default=None, ge=1)
+    pairs: int | None = Field(default=None, ge=1, lt=2**31)
     """The number of training pairs; 20,000 if absent."""
-    seed: int = Field(default=1, ge=0)
+    seed: int = Field(default=1, ge=0, lt=2**63)
     """The seed of the sentences. It is not the seed of the run: all runs of a study read the same data."""
 
 
@@ -82,7 +88,7 @@ class TextConfig(Settings):
     """Whether both languages share one vocabulary. Whole words are best kept separate."""
     vocabulary_size: int = Field(default=8000, ge=300, le=1_000_000)
     """How many entries a vocabulary may have, special ones included."""
-    minimum_frequency: int = Field(default=1, ge=1)
+    minimum_frequency: int = Field(default=1, ge=1, lt=2**31)
     """Words seen less often in training become unknown; with BPE, pairs seen less often are not merged."""
     bpe_dropout: float = Field(default=0.0, ge=0.0, lt=1.0)
     """Probability that a merge is skipped when a training sentence is split into subwords."""
@@ -153,22 +159,22 @@ class TrainConfig(Settings):
     """Learning rate, at its highest."""
     schedule: Literal["constant", "cosine"] = "constant"
     """Whether the rate stays constant after the warm-up or falls to 0 along a cosine."""
-    warmup: int = Field(default=0, ge=0)
+    warmup: int = Field(default=0, ge=0, lt=2**31)
     """Steps over which the rate rises from 0."""
     beta2: float = Field(default=0.999, gt=0.0, lt=1.0)
-    weight_decay: float = Field(default=0.0, ge=0.0)
+    weight_decay: float = Field(default=0.0, ge=0.0, le=1e6)
     label_smoothing: float = Field(default=0.0, ge=0.0, lt=1.0)
-    clip: float = Field(default=0.0, ge=0.0)
+    clip: float = Field(default=0.0, ge=0.0, le=1e6)
     """Maximum norm of the gradient; 0 for no clipping."""
     ema: float = Field(default=0.0, ge=0.0, lt=1.0)
     """Decay of the moving average of the weights, which is evaluated and kept; 0 for none."""
-    patience: int = Field(default=0, ge=0)
+    patience: int = Field(default=0, ge=0, lt=2**31)
     """Stop after this many epochs without improvement; 0 for never."""
     select_by: Literal["loss", "bleu"] = "loss"
     """Which epoch's weights are kept: lowest validation loss, or highest validation BLEU."""
     bleu: bool = True
     """Whether validation BLEU is measured after each epoch (greedy, the whole split)."""
-    save_seconds: float = Field(default=120.0, gt=0.0)
+    save_seconds: float = Field(default=120.0, gt=0.0, le=1e9)
     """How often the state is saved within an epoch, besides at its end."""
     precision: Literal["auto", "fp32", "bf16"] = "auto"
     """Numbers to compute in; auto takes bf16 if the hardware has it."""
@@ -189,7 +195,7 @@ class SearchConfig(Settings):
     """Finished hypotheses are ranked by log-probability / length**length_penalty."""
     max_length: int = Field(default=50, ge=1, le=10_000)
     """Maximum length of a translation, in tokens."""
-    max_ratio: float = Field(default=0.0, ge=0.0)
+    max_ratio: float = Field(default=0.0, ge=0.0, le=1000.0)
     """A translation also has at most this many tokens per source token, plus ten; 0 for no such limit."""
     n_best: int = Field(default=1, ge=1, le=1000)
     """How many translations of each sentence to return."""
@@ -199,9 +205,9 @@ class SearchConfig(Settings):
     """Whether each unknown word is replaced by the source word attended to most."""
     sample: bool = False
     """Whether translations are sampled from the model instead of searched for."""
-    temperature: float = Field(default=1.0, gt=0.0)
+    temperature: float = Field(default=1.0, ge=1e-4, le=1e4)
     """Sampling temperature: lower values give less random translations."""
-    top_k: int = Field(default=0, ge=0)
+    top_k: int = Field(default=0, ge=0, lt=2**31)
     """Sampling considers only this many most likely tokens at each step; 0 for all."""
     seed: int = Field(default=1, ge=0, lt=2**63)
     """Seed of sampling. A sentence's samples depend on the seed and on the sentence's number alone."""
@@ -276,9 +282,9 @@ def load_config(preset_or_file: str, settings: Iterable[str] = ()) -> RunConfig:
         text = files("augenmerk").joinpath("presets", f"{preset_or_file}.toml").read_text(encoding="utf-8")
         return RunConfig.from_toml(text, preset_or_file, settings)
     path = Path(preset_or_file)
-    if path.suffix != ".toml" and not path.exists():
+    if path.suffix != ".toml" and not os.path.exists(path):  # noqa: PTH110 (no error for a name that is too long)
         raise AugenmerkError(
-            f"There is no preset called '{preset_or_file}': there are {', '.join(PRESETS)}; "
+            f"There is no preset called '{shorten(preset_or_file)}': there are {', '.join(PRESETS)}; "
             f"or give a file that ends in .toml."
         )
     return RunConfig.from_toml(read_settings(path), preset_or_file, settings)
@@ -299,7 +305,7 @@ def read_settings(path: Path) -> str:
 def parse_toml(text: str, place: str) -> dict[str, Any]:
     try:
         return tomllib.loads(text.removeprefix("\ufeff"))  # as some editors begin their files
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:  # a number of over 4,300 digits is a ValueError
         raise AugenmerkError(f"{place}: not valid TOML ({error}).") from None
 
 
@@ -307,17 +313,19 @@ def _override(tree: dict[str, Any], setting: str) -> None:
     key, equals, value = setting.partition("=")
     parts = [part.strip() for part in key.split(".")]
     if not (equals and len(parts) > 1 and all(parts)):
-        raise AugenmerkError(f"'{setting}' is not a setting: expected something like train.lr=0.002.")
+        raise AugenmerkError(
+            f"'{shorten(setting)}' is not a setting: expected something like train.lr=0.002."
+        )
     value = value.strip()
     try:
         parsed = tomllib.loads(f"value = {value}")
-    except (tomllib.TOMLDecodeError, RecursionError):
+    except (ValueError, RecursionError):
         parsed = {}
     try:
         # What is not one TOML value is a bare word, such as model.attention=mean.
         set_key(tree, ".".join(parts), parsed["value"] if parsed.keys() == {"value"} else value)
     except ValueError as error:
-        raise AugenmerkError(f"'{setting}': {error}.") from None
+        raise AugenmerkError(f"'{shorten(setting)}': {error}.") from None
 
 
 def set_key(tree: dict[str, Any], key: str, value: Any) -> None:
@@ -335,10 +343,22 @@ def set_key(tree: dict[str, Any], key: str, value: Any) -> None:
     tree[name] = value
 
 
+def _texts(tree: Any) -> Iterator[str]:
+    """Yields every text in nested tables and lists, the keys of tables included."""
+    if isinstance(tree, str):
+        yield tree
+    elif isinstance(tree, dict):
+        yield from tree
+        yield from _texts(list(tree.values()))
+    elif isinstance(tree, list):
+        for each in tree:
+            yield from _texts(each)
+
+
 def _complaint(model: type[BaseModel], error: ValidationError) -> str:
     """Returns a sentence about the first error that names the key and says what would be right."""
     first = error.errors(include_url=False)[0]
-    key = ".".join(str(part) for part in first["loc"])
+    key = shorten(".".join(str(part) for part in first["loc"]))
     if first["type"] == "extra_forbidden":
         group = model
         for part in first["loc"][:-1]:
@@ -349,7 +369,7 @@ def _complaint(model: type[BaseModel], error: ValidationError) -> str:
         return f"'{key}' is a group of settings; write [{key}] and its settings below"
     message = first["msg"].removeprefix("Value error, ")
     message = message[0].lower() + message[1:] if not first["type"].startswith("value_error") else message
-    given = "" if isinstance(first["input"], dict) else f" (it is {first['input']!r})"
+    given = "" if isinstance(first["input"], dict) else f" (it is {shorten(repr(first['input']))})"
     return f"'{key}': {message}{given}" if key else message
 
 

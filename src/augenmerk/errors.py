@@ -1,10 +1,28 @@
-"""The one exception that is meant for people rather than for programmers."""
+"""The one exception that is meant for people rather than for programmers, and how its text is shown."""
+
+import re
 
 
 class AugenmerkError(Exception):
     """Something the user can put right.
 
     Its text is one sentence that says what was wrong, where (file, line, key) and what would be right.
-    The command line prints it as it stands and exits with code 2; nothing else is caught there, so
-    that a mistake of ours shows its traceback.
+    The command line prints it and exits with code 2. Of other exceptions, only those of the operating system
+    about a file or a stream are caught there, so that a mistake of ours shows its traceback.
     """
+
+
+def shorten(value: str, limit: int = 60) -> str:
+    """Returns a value for a message: its beginning and its end if it is longer than `limit`."""
+    return value if len(value) <= limit else f"{value[: limit - 20]}…{value[-19:]}"
+
+
+def remove_control_characters(text: str) -> str:
+    """Removes control characters other than tabs and line breaks: they would command the terminal."""
+    return re.sub(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]", "", text)
+
+
+def format_message(text: str) -> str:
+    """Returns the text of an error for the terminal: one line, with overlong names and values shortened."""
+    line = " ".join(remove_control_characters(text).split("\n"))
+    return re.sub(r"\S{200,}|'[^']{200,}'", lambda found: shorten(found[0]), line)

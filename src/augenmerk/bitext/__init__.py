@@ -1,5 +1,6 @@
 """Where sentence pairs come from: built-in datasets by name, or a person's own files by their path."""
 
+from glob import escape
 from pathlib import Path
 
 from augenmerk.bitext.pairs import Bitext, Links, SentencePair
@@ -92,7 +93,7 @@ def resolve_data_name(name: str, folder: Path) -> str:
 
 def _exists(path: Path) -> bool:
     """Returns whether the path is a folder or file, or the common stem of two files of parallel text."""
-    return path.exists() or any(path.parent.glob(f"{path.name}.*"))
+    return path.exists() or any(path.parent.glob(f"{escape(path.name)}.*"))
 
 
 def _in_direction(bitext: Bitext, source_language: str | None, target_language: str | None) -> Bitext:

@@ -4,11 +4,16 @@ Every command is declared in the file that is named after it. Commands import to
 when they run, so that `augenmerk --help` answers at once.
 """
 
+import errno
+import os
 import sys
-from typing import Annotated
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import Annotated, Any, NoReturn
 
 import typer
 from typer import Option
+from typer.core import TyperGroup
 
 from augenmerk import __version__
 from augenmerk.cli import (
@@ -25,9 +30,35 @@ from augenmerk.cli import (
     train,
     translate,
 )
-from augenmerk.errors import AugenmerkError
+from augenmerk.cli.terminal import discard_output, prepare_streams
+from augenmerk.errors import AugenmerkError, format_message
+
+
+@contextmanager
+def _readable_usage_errors() -> Iterator[None]:
+    """Shortens the values that typer quotes in its own errors, and removes their control characters."""
+    try:
+        yield
+    except Exception as error:
+        if hasattr(error, "format_message") and isinstance(getattr(error, "message", None), str):
+            error.message = format_message(error.message)  # type: ignore[attr-defined]
+        raise
+
+
+class Commands(TyperGroup):
+    """All commands, with errors of usage that are safe to print."""
+
+    def make_context(self, *arguments: Any, **options: Any) -> Any:
+        with _readable_usage_errors():
+            return super().make_context(*arguments, **options)
+
+    def invoke(self, ctx: Any) -> Any:
+        with _readable_usage_errors():
+            return super().invoke(ctx)
+
 
 app = typer.Typer(
+    cls=Commands,
     name="augenmerk",
     help="Attention in sequence-to-sequence models: to learn, to teach and to research.",
     no_args_is_help=True,
@@ -59,14 +90,52 @@ def _root(
 
 
 def main() -> None:
-    """Runs the command line; an error that the user can correct is one sentence on stderr and exit code 2."""
+    """Runs the command line; an error that the user can correct is one sentence on stderr and exit code 2.
+
+    Ctrl-C is exit code 130. If the reader of a pipe, for example `head`, has closed it, nothing is said and
+    the exit code is 0.
+    """
+    prepare_streams()
     try:
-        app()
+        try:
+            app()
+        except SystemExit as end:
+            # typer and rich catch these two themselves, and exit with a code of their own.
+            for cause in _causes(end):
+                if isinstance(cause, BrokenPipeError | KeyboardInterrupt):
+                    raise cause from None
+            sys.stdout.flush()  # now, while an error can still be reported
+            raise
     except AugenmerkError as error:
-        typer.echo(f"augenmerk: {error}", err=True)
-        sys.exit(2)
+        _exit(2, str(error))
     except BrokenPipeError:
-        # The reader, for example `head`, has closed the pipe. Closing stderr keeps Python from complaining
-        # about stdout when it exits.
-        sys.stderr.close()
-        sys.exit(0)
+        _exit(0)
+    except KeyboardInterrupt:
+        _exit(130, "Interrupted.")
+    except UnicodeEncodeError as error:
+        # Python decodes the bytes of a path that are not UTF-8 to surrogates, which cannot be written.
+        if error.reason != "surrogates not allowed":
+            raise
+        _exit(2, f"{error.object!r} is not UTF-8; rename the file or folder.")
+    except OSError as error:
+        if error.filename is not None:
+            _exit(2, f"{os.fsdecode(error.filename)}: cannot be used ({error.strerror}).")
+        if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO):
+            raise
+        _exit(2, f"The output cannot be written ({error.strerror}).")
+
+
+def _causes(error: BaseException | None) -> Iterator[BaseException]:
+    """Yields the exceptions that led to this one, the latest first."""
+    while error is not None:
+        error = error.__cause__ or error.__context__
+        if error is not None:
+            yield error
+
+
+def _exit(code: int, message: str = "") -> NoReturn:
+    with suppress(OSError):  # stderr may be full or closed too
+        if message:
+            typer.echo(f"augenmerk: {format_message(message)}", err=True)
+    discard_output()
+    sys.exit(code)

@@ -23,7 +23,7 @@ def train(
         Option(help="Precision of training; the plain loop is always in fp32."),
     ] = "auto",
     data: Data = None,
-    steps: Annotated[int, Option(help="Number of batches to time.", min=1)] = 5,
+    steps: Annotated[int, Option(help="Number of batches to time.", min=1, max=100_000)] = 5,
     bucketed: Annotated[bool, Option("--bucketed", help="Batch sentences of similar length.")] = False,
     device: Device = "auto",
     json: Json = False,
@@ -61,8 +61,10 @@ def train(
 @app.command(epilog="Example:  augenmerk bench decode --model runs/mine --beam 1 --beam 5")
 def decode(
     model: Annotated[Path | None, Option(help="Run directory. Default: random weights, like quick.")] = None,
-    beam: Annotated[list[int] | None, Option(help="Beam width; repeatable. Default: 1 5 10 20 50.")] = None,
-    sentences: Annotated[int, Option(help="Number of sentences to translate.", min=1)] = 1000,
+    beam: Annotated[
+        list[int] | None, Option(help="Beam width; repeatable. Default: 1 5 10 20 50.", min=1, max=1000)
+    ] = None,
+    sentences: Annotated[int, Option(help="Number of sentences to translate.", min=1, max=1_000_000)] = 1000,
     device: Device = "auto",
     json: Json = False,
 ) -> None:

@@ -1,15 +1,18 @@
 """`augenmerk demo`: trains, compares and uses three mechanisms."""
 
+import shlex
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from rich.markup import escape
 from typer import Option
 
 from augenmerk.cli.options import Device, Json
 from augenmerk.cli.terminal import err, make_table, out, print_json
-from augenmerk.cli.train import TrainingDisplay
+from augenmerk.cli.train import INTERRUPTED, TrainingDisplay
 
 app = typer.Typer()
 
@@ -23,13 +26,21 @@ def demo(
     """Train three attention mechanisms on built-in data, compare them, and translate."""
     from augenmerk.demo import SENTENCES, run_demo
     from augenmerk.device import choose_device
+    from augenmerk.train import TrainingInterrupted
     from augenmerk.translate import load
 
     err().print(
         "A picture book of 20,000 sentence pairs, three small translators that differ in one thing:\n"
         "what they attend to."
     )
-    rows = run_demo(out, choose_device(device), lambda step: err().print(f"[dim]{step}[/]"), TrainingDisplay)
+    try:
+        rows = run_demo(
+            out, choose_device(device), lambda step: err().print(f"[dim]{step}[/]"), TrainingDisplay
+        )
+    except TrainingInterrupted:
+        command = shlex.join(["augenmerk", "demo", "--out", str(out)])
+        err().print(f"Saved. Continue with:  [bold]{escape(command)}[/]")
+        sys.exit(INTERRUPTED)
     sources = list(SENTENCES)
     translations = {
         row["attention"]: [translation.text for translation in load(row["run"]).translate(sources, beam=5)]
@@ -60,7 +71,7 @@ def _print_result(
     for source, *texts in zip(sources, *translations.values(), strict=True):
         out().print(f"\n[bold]{source}[/]")
         for attention, text in zip(translations, texts, strict=True):
-            out().print(f"  {attention:>10}  {text}")
+            out().print(f"  {attention:>10}  {text}", markup=False)
     best = rows[-1]["run"]
     out().print(
         f"\nThe runs are in {folder}. Next:\n"

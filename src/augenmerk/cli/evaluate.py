@@ -201,7 +201,7 @@ def _print_alignment(rows: Iterable[Row]) -> None:
     lines = []
     for split, row in {row["split"]: row for row in rows}.items():
         scores = row["alignment"]
-        line = [escape(split), scores["against"], "-"]
+        line = [escape(split), escape(scores["against"]), "-"]
         if row["aer"] is not None:  # the model attends to something
             by_offset = scores["aer_by_offset"]
             figures = [row["aer"], *(scores[name] for name in ("precision", "recall", "f1"))]

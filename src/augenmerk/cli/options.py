@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NamedTuple
 
+from rich.markup import escape
 from typer import Argument, Option
 
 from augenmerk.cli.terminal import err
@@ -96,7 +97,7 @@ def translate_split(
     for index in indices:
         check_index(name, index, pairs)
     translator = load(run, chosen_device)
-    with err().status(f"{name}: {len(pairs):,} sentences"):
+    with err().status(f"{escape(name)}: {len(pairs):,} sentences"):
         if reference:
             translations = translator.score_all([(pair.source, pair.target) for pair in pairs])
         else:

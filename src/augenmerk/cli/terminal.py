@@ -1,18 +1,23 @@
 """Printing: results go to stdout, everything else to stderr."""
 
+import io
 import json
+import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rich.console import Console, RenderableType
+from rich.console import Console, ConsoleOptions, RenderableType
 from rich.markup import escape
 from rich.progress import BarColumn, Progress, ProgressColumn, TaskID, TextColumn, TimeRemainingColumn
+from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
+
+from augenmerk.errors import remove_control_characters
 
 if TYPE_CHECKING:
     from augenmerk.bitext import SentencePair
@@ -21,21 +26,59 @@ LINK = "■"
 NO_LINK = "·"
 
 
+class SafeConsole(Console):
+    """A console that prints no control characters of sentences, names and paths, only its own."""
+
+    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
+        for text, style, control in super().render(renderable, options):
+            yield Segment(text if control else remove_control_characters(text), style, control)
+
+
 @cache
 def out() -> Console:
     """Returns the console for results. Numbers and quotation marks in sentences are not highlighted."""
-    return Console(highlight=False, soft_wrap=True)
+    return SafeConsole(highlight=False, soft_wrap=True)
 
 
 @cache
 def err() -> Console:
     """Returns the console for progress and remarks, which keep stdout free for pipes."""
-    return Console(stderr=True, highlight=False, soft_wrap=True)
+    return SafeConsole(stderr=True, highlight=False, soft_wrap=True)
+
+
+def prepare_streams() -> None:
+    """Makes sure that every text can be printed, and that no stream is absent.
+
+    What the encoding of a stream lacks is printed as an escape such as \\xe4. A stream that was closed is
+    empty, or takes all output and loses it.
+    """
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        stream = getattr(sys, name)
+        if stream is None:
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: PTH123, SIM115
+        elif mode == "w" and isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def discard_output() -> None:
+    """Discards what stdout and stderr cannot write, so that Python does not complain when it exits."""
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except (OSError, ValueError):
+            with suppress(OSError, ValueError):
+                os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+
+
+def format_json(document: Any, indent: int | None = None) -> str:
+    """Returns a document as JSON, with escapes if stdout cannot encode every character."""
+    utf8 = (sys.stdout.encoding or "").lower().replace("-", "").startswith("utf")
+    return json.dumps(document, ensure_ascii=not utf8, indent=indent)
 
 
 def print_json(document: Any) -> None:
     """Prints one indented JSON document to stdout, the same to a pipe as to a terminal."""
-    sys.stdout.write(json.dumps(document, ensure_ascii=False, indent=2) + "\n")
+    sys.stdout.write(format_json(document, indent=2) + "\n")
 
 
 def print_written(path: Path) -> None:

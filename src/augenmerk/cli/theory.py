@@ -287,10 +287,11 @@ def from_run(
     if step > len(found.target):
         reason = f"the translation has {len(found.target)} tokens, its end included"
         raise AugenmerkError(f"--step {step}: {reason}.")
-    if beta < 0 or not 0 < eps < 1:
-        raise AugenmerkError(f"--beta {beta:g} --eps {eps:g}: beta is 0 or more, eps between 0 and 1.")
+    if not 0 < eps < 1:
+        raise AugenmerkError(f"--eps {eps:g} is impossible: it must be between 0 and 1.")
     query, produced = found.queries[step - 1], found.target[step - 1]
     setup = Setup(samples=samples, seed=seed, eps=eps, beta=beta)
+    setup.check(least=(0, 0, 1), most=(1000, 4096, 100_000))
     report = examine_step(query, found.keys, found.scale, setup)
     if figure is not None:
         from augenmerk.theory.drawing import draw_step

@@ -7,12 +7,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from rich.markup import escape
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from typer import Argument, Option
 
 from augenmerk.cli.options import Data, Device, Json, SourceLanguage, TargetLanguage
 from augenmerk.cli.terminal import err, out, print_json
-from augenmerk.errors import AugenmerkError
+from augenmerk.errors import AugenmerkError, shorten
 
 if TYPE_CHECKING:
     from augenmerk.checkpoint import RunDirectory
@@ -72,13 +73,15 @@ def train(
     writer = _import_tensorboard_writer() if tensorboard else None
     run = _open_unfinished(preset, overrides, out) if resume else _start(preset, overrides, out)
     config = run.config
-    err().print(f"{run.path}: {config.model.attention} on {config.data.bitext}, {chosen_device}")
+    err().print(
+        f"{run.path}: {config.model.attention} on {config.data.bitext}, {chosen_device}", markup=False
+    )
     try:
         with TrainingDisplay(config, writer and writer(str(run.path / "tensorboard"))) as display:
             result = train_run(run, chosen_device, display)
     except TrainingInterrupted as interrupted:
         command = shlex.join(["augenmerk", "train", "--resume", "--out", str(run.path), *own_file])
-        err().print(f"Saved. Continue with:  [bold]{command}[/]")
+        err().print(f"Saved. Continue with:  [bold]{escape(command)}[/]")
         sys.exit(128 + interrupted.signum)  # 130 after Ctrl-C, 143 after SIGTERM, as shells report them
     if json:
         print_json(result)
@@ -96,7 +99,7 @@ def _start(preset: str | None, overrides: list[str], out: Path | None) -> "RunDi
     data = Path(config.data.bitext).name
     attention = config.model.attention.replace(":", "-")  # a colon is not allowed in every file system
     name = f"{Path(preset).stem}-{data}-{attention}-{config.train.seed}"
-    return start(config, out or Path("runs") / name)
+    return start(config, out or Path("runs") / shorten(name, 200))
 
 
 def _open_unfinished(preset: str | None, overrides: list[str], out: Path | None) -> "RunDirectory":
@@ -133,7 +136,7 @@ def _import_tensorboard_writer() -> Any:
 def _print_result(result: Mapping[str, Any]) -> None:
     bleu = f", BLEU {result['validation_bleu']:.1f}" if "validation_bleu" in result else ""
     out().print(
-        f"[bold]{result['run']}[/]: best epoch {result['best_epoch']}, validation loss "
+        f"[bold]{escape(result['run'])}[/]: best epoch {result['best_epoch']}, validation loss "
         f"{result['validation_loss']:.3f}, perplexity {result['validation_perplexity']:.2f}{bleu}; "
         f"{result['parameters']:,} parameters, {result['seconds']:.0f} s, "
         f"{result['target_tokens_per_second']:,.0f} target tokens/s",

@@ -1,6 +1,5 @@
 """`augenmerk translate`: translates sentences, lines on stdin or a file with a trained run."""
 
-import json as json_module
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -11,8 +10,8 @@ from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from typer import Argument, Option
 
 from augenmerk.cli.options import Beam, Device, Mbr, Mechanisms, Models, load_mechanisms
-from augenmerk.cli.terminal import err
-from augenmerk.errors import AugenmerkError
+from augenmerk.cli.terminal import err, format_json
+from augenmerk.errors import AugenmerkError, remove_control_characters
 
 if TYPE_CHECKING:
     from augenmerk.translate import Translation, Translator
@@ -88,7 +87,7 @@ def translate(
     lines: Iterator[str]
     if json:
         trees = (translation.to_dict(subwords=subwords) for translation in translations)
-        lines = (f"{json_module.dumps(tree, ensure_ascii=False)}\n" for tree in trees)
+        lines = (f"{format_json(tree)}\n" for tree in trees)
     elif translator.search_settings(**options).n_best == 1:
         lines = (f"{translation.text}\n" for translation in translations)
     else:
@@ -149,7 +148,7 @@ def _write(lines: Iterable[str], output: Path | None) -> None:
 
     if output is None:
         for line in lines:
-            sys.stdout.write(line)
+            sys.stdout.write(remove_control_characters(line) if sys.stdout.isatty() else line)
             sys.stdout.flush()  # a reader of a pipe need not wait until a buffer is full
         return
     columns = (SpinnerColumn(), TextColumn("{task.completed:,} lines"), TimeElapsedColumn())

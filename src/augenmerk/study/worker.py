@@ -17,10 +17,12 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
+from hashlib import sha256
 from pathlib import Path
 from typing import Any, Protocol, Self
 
 from augenmerk.errors import AugenmerkError
+from augenmerk.storage import error_reason
 
 INTERRUPTED = 130  # exit code of a worker that was stopped
 FAILED = 2  # exit code of a worker that has reported an error
@@ -72,6 +74,14 @@ class Executor(Protocol):
         """Asks a job to save and stop; its last event says that it has."""
 
 
+def log_name(run: Path) -> str:
+    """Returns the name of the log of a run; a long one, of a study with many factors, ends in a digest."""
+    name = f"{run.parent.name}.{run.name}"
+    if len(name.encode()) > 200:
+        name = f"{name.encode()[:180].decode(errors='ignore')}-{sha256(name.encode()).hexdigest()[:16]}"
+    return f"{name}.txt"
+
+
 class LocalExecutor:
     """Runs each job in a process on this machine. What still runs when its context is left is killed."""
 
@@ -94,9 +104,13 @@ class LocalExecutor:
 
     def submit(self, job: Job) -> None:
         run = Path(job.run)
-        log = self._logs / f"{run.parent.name}.{run.name}.txt"
-        self._logs.mkdir(parents=True, exist_ok=True)
-        with log.open("wb") as errors:
+        log = self._logs / log_name(run)
+        try:
+            self._logs.mkdir(parents=True, exist_ok=True)
+            errors = log.open("wb")
+        except OSError as error:
+            raise AugenmerkError(f"{log}: cannot be written ({error_reason(error)}).") from None
+        with errors:
             process = subprocess.Popen(
                 [sys.executable, "-m", "augenmerk.study.worker", json.dumps(asdict(job))],
                 stdin=subprocess.PIPE,

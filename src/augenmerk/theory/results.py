@@ -15,6 +15,7 @@ from augenmerk.theory.closed_form import Moments
 STANDARD_ERRORS = 4
 """A measurement fits if it is within so many standard errors: by chance alone it nearly always is."""
 MIN_DEVIATION = 1e-10  # samples that deviate less than this differ only by rounding
+MAX_VARIANCE = 1e6
 MAX_SCALE = 1e9  # beyond this size of the query the rounding of the logits may decide
 
 Relation = Literal["equal", "at most", "at least"]
@@ -204,5 +205,6 @@ class Setup:
         if (c := self.c) is not None and not 0 < c <= MAX_SCALE:
             raise AugenmerkError(f"--scale {c:g} is impossible: choose one above 0, up to {MAX_SCALE:g}.")
         for flag, variance in (("--beta", self.beta), ("--alpha", self.alpha)):
-            if not 0 <= variance < math.inf:
-                raise AugenmerkError(f"{flag} {variance:g} is no variance: it must be 0 or more.")
+            if not 0 <= variance <= MAX_VARIANCE:
+                limit = f"it must be 0 or more, up to {MAX_VARIANCE:g}"
+                raise AugenmerkError(f"{flag} {variance:g} is no variance: {limit}.")

@@ -1,0 +1,307 @@
+"""Ordinary mistakes get one sentence: impossible names and numbers, full and closed streams, Ctrl-C."""
+
+import json
+import os
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from augenmerk.cli.terminal import SafeConsole
+from augenmerk.config import RunConfig, SearchConfig, load_config
+from augenmerk.errors import AugenmerkError, format_message, shorten
+from augenmerk.study.worker import Job, LocalExecutor, log_name
+from tests.command import COMMAND, fails_with_a_sentence, run_command
+from tests.runs import SharedRuns, tiny
+
+LONG = "x" * 300
+MANY_DIGITS = "9" * 4301
+
+
+# -- names -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["train", LONG],
+        ["train", f"{LONG}.toml"],
+        ["train", "quick", "--data", LONG],
+        ["train", "quick", "--attention", f"{LONG}.py:Mine"],
+        ["train", "--resume", "--out", LONG],
+        ["evaluate", LONG],
+        ["translate", "--model", LONG, "Hund"],
+        ["translate", "--input", LONG],
+        ["translate", "Ein Hund.", "--output", LONG],
+        ["study", LONG],
+        ["report", LONG],
+        ["diagram", "Ein Hund.", "--out", f"{LONG}.svg"],
+        ["diagram", "--split", "val", "--count", "1", "--out", LONG],
+        ["data", "show", LONG],
+        ["bench", "train", "--preset", LONG],
+        ["bench", "decode", "--model", LONG],
+        ["theory", "1.1", "--figure", f"{LONG}.svg"],
+    ],
+)
+def test_a_name_that_is_too_long(command: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    sentence = fails_with_a_sentence(*command)
+    assert len(sentence) < 300  # the name is shortened
+
+
+@pytest.mark.parametrize("name", ["**x", "[/x]", "loop", "", " ", "a\x1b[31mb"])
+@pytest.mark.parametrize(
+    "command", [["train", "quick", "--data"], ["data", "show"], ["evaluate"], ["study"], ["report"]]
+)
+def test_names_of_nothing(
+    command: list[str], name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("loop").symlink_to("loop")
+    assert "\x1b" not in fails_with_a_sentence(*command, name)
+
+
+def test_a_folder_that_is_not_utf8(tmp_path: Path) -> None:
+    folder = os.fsdecode(os.fsencode(tmp_path) + b"/\xff")
+    Path(folder).mkdir()
+    for split in ("train", "val"):
+        Path(folder, f"{split}.tsv").write_text("Ein Hund\tA dog\n", encoding="utf-8")
+    assert "UTF-8" in fails_with_a_sentence("train", "quick", "--data", folder, "--out", tmp_path / "run")
+    assert "\\udcff" in run_command("data", "show", folder, "--json", "--split", "nope").err
+
+
+def test_names_with_markup_are_printed_as_they_are(shared_runs: SharedRuns, tmp_path: Path) -> None:
+    (tmp_path / "[").mkdir()
+    run = shared_runs.copy(tiny(), tmp_path / "[/x]")
+    answer = run_command("evaluate", run.path, "--split", "val")
+    assert answer.code == 0, answer.err
+    assert "[/x]" in answer.err
+    trained = run_command("train", "--resume", "--out", run.path)
+    assert "[/x] is finished" in trained.err
+
+
+def test_a_default_run_name_is_not_too_long(tmp_path: Path) -> None:
+    folder = tmp_path / ("d" * 250)
+    folder.mkdir()
+    for split in ("train", "val"):
+        (folder / f"{split}.tsv").write_text("Ein Hund\tA dog\n" * 4, encoding="utf-8")
+    small = ["--set", "model.hidden=8", "--set", "model.embedding=8", "--set", "model.key=8", "--epochs", "1"]
+    answer = run_command("train", "classic", "--data", folder, *small, cwd=tmp_path)
+    assert answer.code == 0, answer.err
+    [run] = (tmp_path / "runs").iterdir()
+    assert len(run.name) <= 200
+
+
+def test_logs_of_runs_with_long_names_differ() -> None:
+    names = {log_name(Path("study", "é" * 120 + f"{number}", "seed-1")) for number in range(3)}
+    assert len(names) == 3
+    assert all(len(name.encode()) < 255 for name in names)
+    assert log_name(Path("study/mean/seed-1")) == "mean.seed-1.txt"
+
+
+def test_logs_that_cannot_be_written(tmp_path: Path) -> None:
+    (tmp_path / "logs").write_text("a file", encoding="utf-8")
+    job = Job(str(tmp_path / "mean" / "1"), {}, [], [], [], "cpu")
+    with (
+        LocalExecutor(tmp_path / "logs", 1) as executor,
+        pytest.raises(AugenmerkError, match="cannot be written"),
+    ):
+        executor.submit(job)
+
+
+# -- numbers -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "setting",
+    [
+        "search.max_ratio=1e308",
+        "search.temperature=inf",
+        "search.temperature=1e-320",
+        f"search.top_k={2**64}",
+        f"train.warmup={2**64}",
+        f"train.patience={'9' * 400}",
+        f"train.seed={MANY_DIGITS}",
+        f"data.bilderbuch.pairs={2**64}",
+        f"text.minimum_frequency={2**64}",
+        "train.clip=1e308",
+        'data.bitext="a\\u0000b"',
+    ],
+)
+def test_settings_beyond_what_can_be_computed(setting: str) -> None:
+    with pytest.raises(AugenmerkError) as caught:
+        load_config("quick", [setting])
+    assert len(str(caught.value)) < 200
+
+
+def test_numbers_of_many_digits_and_nul_in_toml() -> None:
+    with pytest.raises(AugenmerkError, match="not valid TOML"):
+        RunConfig.from_toml(f"[train]\nseed = {MANY_DIGITS}", "x.toml")
+    with pytest.raises(AugenmerkError, match="not valid TOML"):
+        RunConfig.from_toml("[train]\nseed = 1\0", "x.toml")
+    with pytest.raises(AugenmerkError, match="without NUL"):
+        RunConfig.from_toml('[data]\nbitext = "a\\u0000b"', "x.toml")
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["translate", "Ein Hund.", "--sample", "--temperature", "inf"],
+        ["translate", "Ein Hund.", "--sample", "--temperature", "1e-320"],
+        ["translate", "Ein Hund.", "--sample", "--top-k", "9" * 400],
+        ["translate", "Ein Hund.", "--sample", "--seed", "9" * 400],
+        ["theory", "1.3", "--beta", "1e308"],
+        ["theory", "1.2", "--dim", "0"],
+        ["theory", "1.2", "--dim", "9" * 400],
+        ["theory", "from-run", "Ein Hund.", "--samples", "9" * 20],
+        ["train", "quick", "--seed", "9" * 400],
+    ],
+)
+def test_flags_beyond_what_can_be_computed(command: list[str]) -> None:
+    assert len(fails_with_a_sentence(*command)) < 300
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["bench", "decode", "--beam", "0"],
+        ["bench", "decode", "--beam", "5000"],
+        ["bench", "decode", "--sentences", "9" * 400],
+        ["diagram", "--split", "val", "--index", MANY_DIGITS],
+        ["translate", "--no\x1b[31mred"],
+        ["\x1b[31mred"],
+        ["--\x1b[31mred"],
+        ["[/x]"],
+    ],
+)
+def test_errors_of_usage_are_short_and_safe(command: list[str]) -> None:
+    answer = run_command(*command)
+    assert answer.code == 2
+    assert answer.out == ""
+    assert "\x1b" not in answer.err
+    assert len(answer.err) < 1500
+
+
+def test_the_coldest_and_the_hottest_sample_are_possible() -> None:
+    for temperature in ("1e-4", "1e4"):
+        sampled = run_command("translate", "Ein Hund.", "--sample", "--temperature", temperature)
+        assert sampled.code == 0, sampled.err
+    assert SearchConfig(max_ratio=1000.0).max_ratio == 1000.0
+
+
+def test_a_sentence_of_one_endless_word_is_examined() -> None:
+    """Its 200 keys are nearly equal, which the simplex method does not solve."""
+    assert run_command("theory", "from-run", "d" * 5000, "--samples", "10").code == 0
+
+
+# -- what is printed ---------------------------------------------------------------------------------------
+
+
+def test_values_in_messages_are_shortened() -> None:
+    assert shorten("short") == "short"
+    assert len(shorten("x" * 1000)) == 60
+    assert format_message("two\nlines \x1b]0;title\x07 \x9b31m") == "two lines ]0;title 31m"
+    assert len(format_message(f"There is no kind '{'two words ' * 500}'.")) < 100
+
+
+def test_a_terminal_gets_no_escapes_of_others() -> None:
+    console = SafeConsole(force_terminal=True, highlight=False, color_system="standard", width=80)
+    with console.capture() as capture:
+        console.print("[red]ours[/]", "theirs \x1b[31m\x9b31m\x07", markup=True)
+    assert capture.get() == "\x1b[31mours\x1b[0m theirs [31m31m\n"
+
+
+def test_escapes_in_data_reach_json_only(tmp_path: Path) -> None:
+    (tmp_path / "test.tsv").write_text("Ein \x1b[31mHund\x07\tA dog [/x]\n", encoding="utf-8")
+    asked = ("data", "show", tmp_path, "--split", "test")
+    shown = run_command(*asked).out
+    assert "\x1b" not in shown
+    assert "A dog [/x]" in shown
+    assert json.loads(run_command(*asked, "--json").out)[0]["source"] == "Ein \x1b[31mHund\x07"
+
+
+# -- streams -----------------------------------------------------------------------------------------------
+
+
+def in_shell(command: str, **env: str) -> subprocess.CompletedProcess[str]:
+    """Runs a command line of bash in which $A is `augenmerk`."""
+    environment = {**os.environ, "A": " ".join(COMMAND), **env}
+    arguments = ["bash", "-o", "pipefail", "-c", command]
+    return subprocess.run(
+        arguments, env=environment, capture_output=True, text=True, timeout=120, check=False
+    )
+
+
+needs_full = pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full here")
+
+
+@needs_full
+@pytest.mark.parametrize("arguments", ["--help", "data list", "data list --json"])
+def test_stdout_that_is_full(arguments: str) -> None:
+    answer = in_shell(f"$A {arguments} >/dev/full")
+    assert answer.returncode == 2
+    assert answer.stderr == "augenmerk: The output cannot be written (No space left on device).\n"
+
+
+@needs_full
+def test_stderr_that_is_full() -> None:
+    assert in_shell("$A data show nowhere 2>/dev/full").returncode == 2
+
+
+@pytest.mark.parametrize("redirection", [">&-", "2>&-", "<&-"])
+def test_streams_that_are_closed(redirection: str) -> None:
+    answer = in_shell(f"$A data list --json {redirection}")
+    assert (answer.returncode, answer.stderr) == (0, "")
+    assert in_shell(f"$A data show nowhere {redirection}").returncode == 2
+
+
+def test_nothing_to_translate_on_a_closed_stdin() -> None:
+    answer = in_shell("$A translate <&-")
+    assert (answer.returncode, answer.stdout, answer.stderr) == (0, "", "")
+
+
+def test_ascii_only() -> None:
+    shown = in_shell("$A data show --pairs 1", PYTHONIOENCODING="ascii")
+    assert (shown.returncode, shown.stderr) == (0, "")
+    assert "\\xe4" in shown.stdout
+    document = in_shell("$A data show --pairs 1 --json", PYTHONIOENCODING="ascii")
+    assert json.loads(document.stdout) == json.loads(
+        run_command("data", "show", "--pairs", "1", "--json").out
+    )
+
+
+@pytest.mark.parametrize("arguments", ["--help", "data list", "data list --json", "data show --pairs 500"])
+def test_a_broken_pipe_is_silent(arguments: str) -> None:
+    answer = in_shell(f"{{ sleep 0.2; $A {arguments}; }} | true")
+    assert (answer.returncode, answer.stdout, answer.stderr) == (0, "", "")
+
+
+# -- Ctrl-C ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("arguments", "ready"),
+    [(["data", "show", "--pairs", "1000000000"], "stdout"), (["demo", "--out"], "stderr")],
+)
+def test_ctrl_c_is_one_line(arguments: list[str], ready: str, tmp_path: Path) -> None:
+    if arguments[0] == "demo":
+        arguments = [*arguments, str(tmp_path / "demo")]
+    errors = tmp_path / "errors"
+    with errors.open("wb") as stderr:
+        process = subprocess.Popen([*COMMAND, *arguments], stdout=subprocess.PIPE, stderr=stderr)
+    assert process.stdout is not None
+    if ready == "stdout":
+        process.stdout.read(1)
+    deadline = time.monotonic() + 120
+    while ready == "stderr" and "training with" not in errors.read_text(encoding="utf-8"):
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    said_before = errors.read_text(encoding="utf-8")
+    process.send_signal(signal.SIGINT)
+    process.stdout.read()
+    assert process.wait(120) == 130
+    [line] = errors.read_text(encoding="utf-8").removeprefix(said_before).strip().splitlines()
+    assert line.startswith(("augenmerk: Interrupted.", "Saved. Continue with:"))
+    process.stdout.close()
