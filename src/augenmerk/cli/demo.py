@@ -12,7 +12,7 @@ from typer import Option
 
 from augenmerk.cli.options import Device, Json
 from augenmerk.cli.terminal import err, make_table, out, print_json
-from augenmerk.cli.train import INTERRUPTED, TrainingDisplay
+from augenmerk.cli.train import TrainingDisplay
 
 app = typer.Typer()
 
@@ -37,10 +37,10 @@ def demo(
         rows = run_demo(
             out, choose_device(device), lambda step: err().print(f"[dim]{step}[/]"), TrainingDisplay
         )
-    except TrainingInterrupted:
+    except TrainingInterrupted as interrupted:
         command = shlex.join(["augenmerk", "demo", "--out", str(out)])
         err().print(f"Saved. Continue with:  [bold]{escape(command)}[/]")
-        sys.exit(INTERRUPTED)
+        sys.exit(128 + interrupted.signum)
     sources = list(SENTENCES)
     translations = {
         row["attention"]: [translation.text for translation in load(row["run"]).translate(sources, beam=5)]
