@@ -97,7 +97,7 @@ def test_another_run_in_the_place_of_the_copy_is_refused(tmp_path: Path) -> None
     assert run.path == tmp_path / SHIPPED.name
     weights = {name: tensor + 1 for name, tensor in load_file(run.model_path).items()}
     save_file(weights, run.model_path)
-    with pytest.raises(AugenmerkError, match="another run than the shipped model"):
+    with pytest.raises(AugenmerkError, match="is not the shipped model but another run"):
         copy_shipped(tmp_path)
 
 
