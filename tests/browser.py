@@ -12,7 +12,7 @@ from types import TracebackType
 from typing import Any
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-PATIENCE = 240.0
+TIMEOUT = 240.0
 """Seconds to wait for an answer on a machine that has other things to do."""
 
 
@@ -100,7 +100,7 @@ class Browser:
         path.write_bytes(b64decode(shot["data"]))
 
     def _next(self) -> dict[str, Any]:
-        until = time.monotonic() + PATIENCE
+        until = time.monotonic() + TIMEOUT
         while b"\0" not in self._unread:
             ready, _, _ = select.select([self._answers], [], [], max(0.0, until - time.monotonic()))
             more = os.read(self._answers, 1 << 16) if ready else b""

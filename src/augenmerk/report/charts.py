@@ -97,6 +97,7 @@ def draw_effects(result: StudyResult, theme: Theme) -> Figure:
         axes.set_ylim(len(compared) - 0.45, -0.6)
         axes.tick_params(axis="y", length=0)
         axes.spines["left"].set_visible(False)
+        axes.locator_params(axis="x", nbins=5)  # few, because the labels of tiny differences are long
         axes.set_xlabel("difference in BLEU")
         return figure
 
