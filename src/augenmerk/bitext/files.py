@@ -15,7 +15,8 @@ import gzip
 import json
 import re
 import zlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
+from contextlib import closing
 from functools import partial
 from io import BufferedIOBase
 from itertools import zip_longest
@@ -68,7 +69,7 @@ def load(place: Path, source_language: str | None = None, target_language: str |
     return Bitext(str(place), source, target, splits)
 
 
-def read_lines(path: Path) -> Iterator[str]:
+def read_lines(path: Path) -> Generator[str, None, None]:
     """Yields the lines of a UTF-8 file, plain or gzip, without their ends.
 
     Only a line feed ends a line (a carriage return before it is dropped), so that a rare character such as
@@ -106,17 +107,18 @@ def decode_lines(stream: BinaryIO | BufferedIOBase, name: str) -> Iterator[str]:
             ) from None
 
 
-def read_parallel(source_path: Path, target_path: Path) -> Iterator[SentencePair]:
+def read_parallel(source_path: Path, target_path: Path) -> Generator[SentencePair, None, None]:
     """Yields the lines of two files as pairs. Raises AugenmerkError if one has fewer than the other."""
-    lines = zip_longest(read_lines(source_path), read_lines(target_path))
-    for number, (source, target) in enumerate(lines, 1):
-        if source is None or target is None:
-            short, long = (source_path, target_path) if source is None else (target_path, source_path)
-            raise AugenmerkError(
-                f"{short} ends after line {number - 1}, but {long} goes on: "
-                f"line n of one file must be the translation of line n of the other."
-            )
-        yield SentencePair(source, target)
+    # Closed here, because a file that an error leaves open would stay open until garbage is collected.
+    with closing(read_lines(source_path)) as sources, closing(read_lines(target_path)) as targets:
+        for number, (source, target) in enumerate(zip_longest(sources, targets), 1):
+            if source is None or target is None:
+                short, long = (source_path, target_path) if source is None else (target_path, source_path)
+                raise AugenmerkError(
+                    f"{short} ends after line {number - 1}, but {long} goes on: "
+                    f"line n of one file must be the translation of line n of the other."
+                )
+            yield SentencePair(source, target)
 
 
 def _find_files(place: Path) -> dict[str, _FilesBySuffix]:
@@ -214,20 +216,23 @@ def _open_split(name: str, suffixes: _FilesBySuffix, source: str, target: str) -
 
 
 def _read_text(source_path: Path, target_path: Path) -> Iterator[SentencePair]:
-    for number, pair in enumerate(read_parallel(source_path, target_path), 1):
-        for path, sentence in ((source_path, pair.source), (target_path, pair.target)):
-            if is_blank(sentence):
-                raise AugenmerkError(f"{path}, line {number}: the line is empty; remove it from both files.")
-        yield pair
+    with closing(read_parallel(source_path, target_path)) as pairs:
+        for number, pair in enumerate(pairs, 1):
+            for path, sentence in ((source_path, pair.source), (target_path, pair.target)):
+                if is_blank(sentence):
+                    reason = "the line is empty; remove it from both files"
+                    raise AugenmerkError(f"{path}, line {number}: {reason}.")
+            yield pair
 
 
 def _read_table(path: Path, parse: Callable[[str], SentencePair]) -> Iterator[SentencePair]:
-    for number, line in enumerate(read_lines(path), 1):
-        try:
-            pair = parse(line)
-        except ValueError as error:
-            raise AugenmerkError(f"{path}, line {number}: {error}.") from None
-        yield pair
+    with closing(read_lines(path)) as lines:
+        for number, line in enumerate(lines, 1):
+            try:
+                pair = parse(line)
+            except ValueError as error:
+                raise AugenmerkError(f"{path}, line {number}: {error}.") from None
+            yield pair
 
 
 def _parse_tsv(line: str) -> SentencePair:
