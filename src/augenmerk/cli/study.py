@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from augenmerk.study.running import RunStatus
 
 FAILED = 1
-INTERRUPTED = 130
 MAX_JOBS = 4
 """The default of --jobs is the number of cores, but not more than this."""
 MEASURES_SHOWN = ("bleu", "chrf", "validation_loss", "alignment_error", "seconds")
@@ -67,13 +66,13 @@ def study(
     try:
         with display:
             result = run_study(plan, folder, jobs=workers, device=chosen_device, on_progress=display.show)
-    except StudyInterrupted:
+    except StudyInterrupted as interrupted:
         flags = {"--jobs": jobs, "--out": out, "--device": None if device == "auto" else device}
         given = [part for flag, value in flags.items() if value is not None for part in (flag, str(value))]
         given += [part for place in attention or () for part in ("--attention", place)]
         command = shlex.join(["augenmerk", "study", str(file), *given])
         err().print(f"Saved. Continue with:  [bold]{escape(command)}[/]")
-        sys.exit(INTERRUPTED)
+        sys.exit(interrupted.code)
     if json:
         print_json(result.to_dict())
     else:

@@ -143,8 +143,11 @@ def _format_n_best(translations: "Iterable[Translation]") -> Iterator[str]:
 
 
 def _write(lines: Iterable[str], output: Path | None) -> None:
-    """Writes the lines to stdout, each at once, or to a file that appears when all are written."""
-    from augenmerk.storage import atomic_write
+    """Writes the lines to stdout, each at once, or to a file that appears when all are written.
+
+    If that is interrupted, the lines that there are already are kept beside the file, in FILE.partial.
+    """
+    from augenmerk.storage import replacing
 
     if output is None:
         for line in lines:
@@ -152,5 +155,19 @@ def _write(lines: Iterable[str], output: Path | None) -> None:
             sys.stdout.flush()  # a reader of a pipe need not wait until a buffer is full
         return
     columns = (SpinnerColumn(), TextColumn("{task.completed:,} lines"), TimeElapsedColumn())
-    with Progress(*columns, console=err(), transient=True, disable=not err().is_terminal) as bar:
-        atomic_write(output.resolve(), (line.encode() for line in bar.track(lines, total=None)))
+    path, count = output.resolve(), 0
+    partial = path.with_name(f"{path.name}.partial")
+    with replacing(path) as temporary:
+        try:
+            with (
+                temporary.open("wb") as file,
+                Progress(*columns, console=err(), transient=True, disable=not err().is_terminal) as bar,
+            ):
+                for line in bar.track(lines, total=None):
+                    file.write(line.encode())
+                    count += 1
+        except KeyboardInterrupt as interrupt:
+            if count:
+                temporary.replace(partial)
+                interrupt.args = (f"{partial} has the first {count:,} lines.",)
+            raise
