@@ -14,6 +14,9 @@ from augenmerk.errors import format_message
 WIDTH = 78
 """The columns that a terminal of 80 has for examples."""
 
+MAX_SHOWN = 10_000
+"""Help does not name larger limits: nobody meets them unless by mistake, and an error names them then."""
+
 TYPES = {int: "a number", float: "a number", str: "text", Path: "a path"}
 
 
@@ -71,8 +74,10 @@ def describe_type(annotation: Any, param: Any) -> str:
     if typing.get_origin(annotation) is Literal:
         return " | ".join(kinds)
     least, most = getattr(param, "min", None), getattr(param, "max", None)
+    if least is not None and most is not None and most <= MAX_SHOWN:
+        return f"{least:,} to {most:,}"
     if least is not None:
-        return f"{least:,} to {most:,}" if most is not None else f"{least:,} or more"
+        return f"{least:,} or more"
     return TYPES.get(annotation, "")
 
 

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.markup import escape
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.progress import BarColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from typer import Argument, Option
 
 from augenmerk.cli.options import Data, Device, Json, SourceLanguage, TargetLanguage
-from augenmerk.cli.terminal import err, out, print_json
+from augenmerk.cli.terminal import FittingProgress, err, out, print_json
 from augenmerk.errors import AugenmerkError, shorten
 
 if TYPE_CHECKING:
@@ -151,9 +151,9 @@ class TrainingDisplay:
         epochs = config.train.epochs
         epoch = TextColumn("epoch {task.fields[epoch]:>3}/" + str(epochs))
         speed = TextColumn("loss {task.fields[loss]:.3f}  {task.fields[speed]:,.0f} tokens/s")
-        times = TimeElapsedColumn(), TextColumn("left"), TimeRemainingColumn()
+        times = TimeElapsedColumn(), TimeRemainingColumn(), TextColumn("left")
         columns = epoch, BarColumn(), speed, *times
-        self._bar = Progress(*columns, console=err(), transient=True, disable=not err().is_terminal)
+        self._bar = FittingProgress(*columns)
         self._task = self._bar.add_task("", total=epochs, epoch=1, loss=float("nan"), speed=0.0)
 
     def __enter__(self) -> "TrainingDisplay":

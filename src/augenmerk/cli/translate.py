@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.progress import SpinnerColumn, TextColumn, TimeElapsedColumn
 from typer import Argument, Option
 
 from augenmerk.cli.options import Beam, Device, Mbr, Mechanisms, Models, load_mechanisms
-from augenmerk.cli.terminal import err, format_json
+from augenmerk.cli.terminal import FittingProgress, err, format_json
 from augenmerk.errors import AugenmerkError, remove_control_characters
 
 if TYPE_CHECKING:
@@ -159,10 +159,7 @@ def _write(lines: Iterable[str], output: Path | None) -> None:
     partial = path.with_name(f"{path.name}.partial")
     with replacing(path) as temporary:
         try:
-            with (
-                temporary.open("wb") as file,
-                Progress(*columns, console=err(), transient=True, disable=not err().is_terminal) as bar,
-            ):
+            with temporary.open("wb") as file, FittingProgress(*columns) as bar:
                 for line in bar.track(lines, total=None):
                     file.write(line.encode())
                     count += 1
