@@ -17,6 +17,7 @@ from typer import Option
 from augenmerk import __version__
 from augenmerk.cli import (
     bench,
+    config,
     data,
     demo,
     diagram,
@@ -38,6 +39,10 @@ app = typer.Typer(
     cls=Commands,
     name="augenmerk",
     help="Attention in sequence-to-sequence models: to learn, to teach and to research.",
+    epilog="To begin with:\n"
+    "augenmerk demo\n"
+    "augenmerk translate 'Ein Mann fährt mit dem Fahrrad durch den Park.'\n"
+    "augenmerk COMMAND --help shows the options of a command, and examples.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
@@ -47,6 +52,7 @@ app = typer.Typer(
 for command in (demo, train, evaluate, translate, study, report, diagram, patterns, faithfulness):
     app.add_typer(command.app)
 app.add_typer(data.app, name="data", cls=Commands)
+app.add_typer(config.app, name="config", cls=Commands)
 app.add_typer(bench.app, name="bench", cls=Commands)
 app.add_typer(theory.app, name="theory", cls=Commands)
 
