@@ -15,7 +15,7 @@ app = typer.Typer(
 )
 
 
-@app.command(epilog="Example:  augenmerk bench train --preset classic --precision fp32")
+@app.command(epilog="Example:  augenmerk bench train --data bilderbuch --precision fp32")
 def train(
     preset: Annotated[str, Option(help="Preset (classic, quick or strong) or a TOML file.")] = "classic",
     precision: Annotated[
@@ -57,7 +57,9 @@ def train(
     )
 
 
-@app.command(epilog="Example:  augenmerk bench decode --model runs/mine --beam 1 --beam 5")
+@app.command(
+    epilog="Examples:  augenmerk bench decode    augenmerk bench decode --model runs/mine --beam 1 --beam 5"
+)
 def decode(
     model: Annotated[Path | None, Option(help="Run directory. Default: random weights, like quick.")] = None,
     beam: Annotated[

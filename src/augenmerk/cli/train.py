@@ -24,7 +24,8 @@ app = typer.Typer()
 
 @app.command(
     epilog="Examples:  augenmerk train quick --data bilderbuch --epochs 3    "
-    "augenmerk train classic --attention mean --seed 2 --set train.lr=0.002    "
+    "augenmerk train classic --data bilderbuch --attention mean --seed 2    "
+    "augenmerk train quick --data bilderbuch --set train.lr=0.002 --out runs/slower    "
     "Ctrl-C and SIGTERM save the run and exit with 130 and 143; --resume continues it."
 )
 def train(
