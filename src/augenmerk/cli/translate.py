@@ -1,5 +1,6 @@
 """`augenmerk translate`: translates sentences, lines on stdin or a file with a trained run."""
 
+import os
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -11,7 +12,7 @@ from typer import Argument, Option
 
 from augenmerk.cli.options import Beam, Device, Mbr, Mechanisms, Models, load_mechanisms
 from augenmerk.cli.terminal import FittingProgress, err, format_json
-from augenmerk.errors import AugenmerkError, remove_control_characters
+from augenmerk.errors import AugenmerkError, format_message, remove_control_characters
 
 if TYPE_CHECKING:
     from augenmerk.translate import Translation, Translator
@@ -28,7 +29,9 @@ app = typer.Typer()
 def translate(
     text: Annotated[
         list[str] | None,
-        Argument(help="Sentences to translate. Default: stdin's lines.", show_default=False),
+        Argument(
+            help="Sentences, or one file with a sentence on each line. Default: stdin.", show_default=False
+        ),
     ] = None,
     model: Models = None,
     beam: Beam = None,
@@ -60,6 +63,11 @@ def translate(
 
     load_mechanisms(attention)
     sentences = text or []
+    if len(sentences) == 1 and input is None and os.path.isfile(sentences[0]):  # noqa: PTH113 (any length)
+        typer.echo(
+            f"augenmerk: {format_message(sentences[0])} is a file, whose lines are translated.", err=True
+        )
+        input, sentences = Path(sentences[0]), []  # noqa: A001
     if sentences and input is not None:
         raise AugenmerkError("There are sentences and an --input file; give one or the other.")
     if subwords and not json:
