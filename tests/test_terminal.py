@@ -3,6 +3,7 @@
 import io
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -109,7 +110,7 @@ def test_a_progress_bar_fits(width: int, monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(terminal, "err", lambda: console)
     columns = [TextColumn(f"{{task.fields[n{n}]}}") for n in range(6)]
     bar = FittingProgress(columns[0], BarColumn(), *columns[1:])
-    fields = {f"n{n}": f"{n}2345.678" for n in range(6)}
+    fields: dict[str, Any] = {f"n{n}": f"{n}2345.678" for n in range(6)}
     bar.add_task("", **fields)
     console.print(bar.make_tasks_table(bar.tasks))
     shown = NUMBER.findall(printed.getvalue())
