@@ -20,8 +20,10 @@ from tests.runs import SharedRuns, tiny
 from tests.test_demo import small
 from tests.test_report import make_result
 
-SMALL = ("data.bilderbuch.pairs=200", "train.epochs=1", "train.batch_size=16", "train.precision=fp32")
-SMALL += ("model.embedding=8", "model.hidden=8", "model.key=8", "text.vocabulary_size=400")
+SMALL = (
+    *("data.bilderbuch.pairs=200", "train.epochs=1", "train.batch_size=16", "train.precision=fp32"),
+    *("model.embedding=8", "model.hidden=8", "model.key=8", "text.vocabulary_size=400"),
+)
 PAIRS = 40
 """As many pairs of each split are read."""
 

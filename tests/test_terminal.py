@@ -49,7 +49,7 @@ def test_no_figure_is_cut_and_no_line_is_too_long(
     if not hidden:
         assert shown == columns
     elif rows:  # one more column would not have fitted
-        wide = [max(len(h), *(len(row[n + 1]) for row in table.rows)) for n, h in enumerate(headings[1:])]
+        wide = [max(len(h), *(len(row[n]) for row in figures)) for n, h in enumerate(headings[1:])]
         assert len("variant-0") + sum(gap + size for size in wide[: shown + 1]) > width
 
 
