@@ -134,6 +134,16 @@ def test_help_says_types_in_words_and_keeps_examples_whole(name: str) -> None:
         assert re.search(r"--json +(One|Print)", shown)
 
 
+@pytest.mark.parametrize("name", ["", "data", "train", "data export", "evaluate"])
+def test_help_for_a_narrow_terminal_cuts_no_word(name: str) -> None:
+    shown = run_command(*name.split(), "--help", env={"COLUMNS": "40"}).out
+    assert "…" not in shown
+    examples = {line.strip() for line in (COMMANDS[name].epilog if name in COMMANDS else "").splitlines()}
+    assert examples <= {line.strip() for line in shown.splitlines()}
+    for param in COMMANDS[name].params if name in COMMANDS else ():
+        assert param.opts[0] in shown or param.param_type_name == "argument"
+
+
 def test_every_option_is_explained() -> None:
     for name, command in COMMANDS.items():
         for param in command.params:
