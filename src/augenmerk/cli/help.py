@@ -21,6 +21,16 @@ MAX_SHOWN = 10_000
 """Help does not name larger limits: nobody meets them unless by mistake, and an error names them then."""
 
 TYPES = {int: "a number", float: "a number", str: "text", Path: "a path"}
+NAMES = (
+    *("attention", "device", "format", "kind", "name", "source_language", "split", "tag"),
+    *("target_language", "task", "theme", "view"),
+)
+"""Parameters whose text is a name out of several."""
+TEXTS = {
+    **dict.fromkeys(NAMES, "a name"),
+    **dict.fromkeys(("data", "file", "preset"), "a name or path"),
+    "settings": "KEY=VALUE",
+}
 
 
 class Commands(TyperGroup):
@@ -94,7 +104,7 @@ def describe_type(annotation: Any, param: Any) -> str:
         return f"{least:,} to {most:,}"
     if least is not None:
         return f"{least:,} or more"
-    return TYPES.get(annotation, "")
+    return TEXTS.get(param.name, TYPES[str]) if annotation is str else TYPES.get(annotation, "")
 
 
 def lay_out_examples(epilog: str) -> str:
