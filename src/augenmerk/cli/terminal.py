@@ -112,11 +112,7 @@ class FittingTable:
         limited = console.is_terminal or "COLUMNS" in os.environ
         width = options.max_width if limited else sys.maxsize
         widths = [self._measure(console, options, column) for column in range(len(self.headings))]
-        for column in range(self._left):
-            widths[column] = min(widths[column], max(MIN_NAME_WIDTH, width // 2 // self._left))
-        shown = len(widths)
-        while shown > self._left + 1 and sum(widths[:shown]) + self._gap * (shown - 1) > width:
-            shown -= 1
+        shown = self._fit(widths, width)
         table = Table(box=None, pad_edge=False, padding=(0, self._gap, 0, 0), caption=self.caption or None)
         for column, heading in enumerate(self.headings[:shown]):
             name = column < self._left
@@ -133,6 +129,20 @@ class FittingTable:
         if shown < len(widths):
             hidden = ", ".join(" ".join(heading.split()) for heading in self.headings[shown:])
             yield Text(f"not shown here: {hidden}", style="dim", no_wrap=False)
+
+    def _fit(self, widths: list[int], width: int) -> int:
+        """Returns how many columns fit, and narrows the names among `widths` as far as that is needed."""
+        shown = len(widths)
+
+        def excess() -> int:
+            return sum(widths[:shown]) + self._gap * (shown - 1) - width
+
+        for least in (max(MIN_NAME_WIDTH, width // 2 // max(1, self._left)), MIN_NAME_WIDTH // 2):
+            for column in sorted(range(self._left), key=lambda column: -widths[column]):
+                widths[column] -= min(max(0, excess()), max(0, widths[column] - least))
+            while shown > self._left + 1 and excess() > 0:
+                shown -= 1
+        return shown
 
     def _measure(self, console: Console, options: ConsoleOptions, column: int) -> int:
         """Returns the width that a column needs."""
