@@ -11,7 +11,7 @@ from rich.markup import escape
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from typer import Argument, Option
 
-from augenmerk.cli.options import Data, Device, Json, SourceLanguage, TargetLanguage
+from augenmerk.cli.options import MAX_SEED, Data, Device, Json, SourceLanguage, TargetLanguage
 from augenmerk.cli.terminal import err, out, print_json
 from augenmerk.errors import AugenmerkError, shorten
 
@@ -37,8 +37,12 @@ def train(
     attention: Annotated[
         str | None, Option(help="Mechanism, or FILE.py:Class of your own; an unknown name lists them all.")
     ] = None,
-    seed: Annotated[int | None, Option(help="Seed of initial weights, order of data and dropout.")] = None,
-    epochs: Annotated[int | None, Option(help="Number of passes over the training data.")] = None,
+    seed: Annotated[
+        int | None, Option(help="Seed of initial weights, order of data and dropout.", min=0, max=MAX_SEED)
+    ] = None,
+    epochs: Annotated[
+        int | None, Option(help="Number of passes over the training data.", min=1, max=100_000)
+    ] = None,
     out: Annotated[Path | None, Option(help="Run directory. Default: a new one under runs.")] = None,
     resume: Annotated[bool, Option("--resume", help="Continue the unfinished run in --out.")] = False,
     device: Device = "auto",

@@ -9,7 +9,7 @@ import typer
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from typer import Argument, Option
 
-from augenmerk.cli.options import Beam, Device, Mbr, Mechanisms, Models, load_mechanisms
+from augenmerk.cli.options import MAX_SEED, Beam, Device, Mbr, Mechanisms, Models, load_mechanisms
 from augenmerk.cli.terminal import err, format_json
 from augenmerk.errors import AugenmerkError, remove_control_characters
 
@@ -32,7 +32,9 @@ def translate(
     ] = None,
     model: Models = None,
     beam: Beam = None,
-    n_best: Annotated[int | None, Option(help="Translations of each sentence. Default: 1.")] = None,
+    n_best: Annotated[
+        int | None, Option(help="Translations of each sentence. Default: 1.", min=1, max=1000)
+    ] = None,
     input: Annotated[Path | None, Option(help="File with a sentence on each line.")] = None,  # noqa: A002
     output: Annotated[Path | None, Option(help="File to write to instead of stdout.")] = None,
     replace_unknown: Annotated[
@@ -42,11 +44,16 @@ def translate(
     temperature: Annotated[
         float | None, Option(help="Temperature of --sample; lower is less random.")
     ] = None,
-    top_k: Annotated[int | None, Option(help="Sample from the k most probable tokens; 0 for all.")] = None,
-    seed: Annotated[int | None, Option(help="Random seed for --sample. Default: 1.")] = None,
+    top_k: Annotated[
+        int | None, Option(help="Sample from the k most probable tokens; 0 for all.", min=0, max=1_000_000)
+    ] = None,
+    seed: Annotated[
+        int | None, Option(help="Random seed for --sample. Default: 1.", min=0, max=MAX_SEED)
+    ] = None,
     mbr: Mbr = False,
     candidates: Annotated[
-        int | None, Option(help="Candidates of each model for --mbr. Default: the beam, or 50 samples.")
+        int | None,
+        Option(help="Candidates of each model for --mbr. Default: the beam, or 50 samples.", min=2, max=1000),
     ] = None,
     attention: Mechanisms = None,
     device: Device = "auto",
