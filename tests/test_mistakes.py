@@ -13,6 +13,7 @@ import pytest
 import typer
 
 from augenmerk import cli
+from augenmerk.checkpoint import RunDirectory
 from augenmerk.cli.terminal import SafeConsole
 from augenmerk.config import RunConfig, SearchConfig, load_config
 from augenmerk.errors import AugenmerkError, format_message, shorten
@@ -217,6 +218,49 @@ def test_the_coldest_and_the_hottest_sample_are_possible() -> None:
 def test_a_sentence_of_one_endless_word_is_examined() -> None:
     """Its 200 keys are nearly equal, which the simplex method does not solve."""
     assert run_command("theory", "from-run", "d" * 5000, "--samples", "10").code == 0
+
+
+# -- sizes -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.skipif(not Path("/dev/zero").exists(), reason="there is no /dev/zero here")
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["translate", "--input", "/dev/zero"],
+        ["train", "/dev/zero"],
+        ["study", "/dev/zero"],
+        ["bench", "train", "--preset", "/dev/zero"],
+    ],
+)
+def test_a_device_without_end(command: list[str]) -> None:
+    assert "1,000,000 bytes" in fails_with_a_sentence(*command)
+
+
+def test_a_stdin_without_end() -> None:
+    assert "stdin, line 1: the line is longer" in fails_with_a_sentence("translate", stdin=bytes(1_000_001))
+
+
+def read_all(place: Path) -> None:
+    run = RunDirectory.open(place)
+    run.read_scores()
+    run.read_metrics()
+    run.load_model()
+
+
+@pytest.mark.parametrize("file", ["config.toml", "tokenizer.source.json", "scores.json", "metrics.jsonl"])
+def test_files_of_a_run_of_absurd_size(shared_runs: SharedRuns, tmp_path: Path, file: str) -> None:
+    run = shared_runs.copy(tiny(), tmp_path / "run")
+    with (run.path / file).open("ab") as stream:
+        stream.truncate(3 * 10**9)  # takes no room on the disk
+    with pytest.raises(AugenmerkError, match=f"{file} is too large"):
+        read_all(run.path)
+
+
+def test_a_study_of_absurd_size(tmp_path: Path) -> None:
+    with (tmp_path / "study.json").open("wb") as stream:
+        stream.truncate(3 * 10**9)
+    assert "study.json is too large" in fails_with_a_sentence("report", tmp_path)
 
 
 # -- what is printed ---------------------------------------------------------------------------------------

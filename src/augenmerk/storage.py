@@ -16,6 +16,9 @@ from safetensors import SafetensorError
 
 from augenmerk.errors import AugenmerkError
 
+MAX_FILE_BYTES = 2**28
+"""The size of the largest file of text or JSON that is read into memory."""
+
 _TEMP_SUFFIX = ".part"
 
 
@@ -109,10 +112,25 @@ def fsync_path(path: Path) -> None:
         os.close(handle)
 
 
-def read_text(path: Path) -> str:
-    """Reads a file that Augenmerk wrote; raises AugenmerkError if it cannot be read."""
-    with explain_read_errors(path):
-        return path.read_text(encoding="utf-8")
+def read_text(path: Path, most: int = MAX_FILE_BYTES) -> str:
+    """Reads a file that Augenmerk wrote; raises AugenmerkError if it cannot be read or is too large."""
+    with explain_read_errors(path), path.open(encoding="utf-8") as file:
+        _check_size(path.stat().st_size, path, most)
+        text = file.read(most + 1)  # not all of it: it may be a device without end
+    _check_size(len(text), path, most)
+    return text
+
+
+def read_bytes(path: Path) -> bytes:
+    """Reads a file that Augenmerk wrote as bytes; raises AugenmerkError as `read_text` does."""
+    with explain_read_errors(path), path.open("rb") as file:
+        _check_size(path.stat().st_size, path, MAX_FILE_BYTES)
+        return file.read(MAX_FILE_BYTES)
+
+
+def _check_size(size: int, path: Path, most: int) -> None:
+    if size > most:
+        raise AugenmerkError(f"{path} is too large: the most that is read are {most:,} bytes.")
 
 
 @contextmanager
