@@ -95,8 +95,11 @@ def test_a_default_run_name_is_not_too_long(tmp_path: Path) -> None:
     small = ["--set", "model.hidden=8", "--set", "model.embedding=8", "--set", "model.key=8", "--epochs", "1"]
     answer = run_command("train", "classic", "--data", folder, *small, cwd=tmp_path)
     assert answer.code == 0, answer.err
-    [run] = (tmp_path / "runs").iterdir()
-    assert len(run.name) <= 200
+    again = run_command("train", "classic", "--data", folder, *small, "--seed", "2", cwd=tmp_path)
+    assert again.code == 0, again.err  # its name has another seed, in the part that is cut
+    names = [run.name for run in (tmp_path / "runs").iterdir()]
+    assert len(names) == 2
+    assert all(len(name.encode()) <= 200 for name in names)
 
 
 def test_logs_of_runs_with_long_names_differ() -> None:

@@ -4,6 +4,7 @@ A file is written under a temporary name beside its place, flushed to the disk, 
 process or the machine dies, there is the old file or the new one, never half of either.
 """
 
+import hashlib
 import json
 import os
 import shutil
@@ -18,6 +19,9 @@ from augenmerk.errors import AugenmerkError
 
 MAX_FILE_BYTES = 2**28
 """The size of the largest file of text or JSON that is read into memory."""
+
+MAX_NAME_BYTES = 200
+"""The length of the longest name of a run; systems take 255, and names of temporary files are longer."""
 
 _TEMP_SUFFIX = ".part"
 
@@ -81,6 +85,14 @@ def write_lines(path: Path, lines: Iterable[str]) -> None:
     except OSError as error:
         raise AugenmerkError(f"{path.parent}: cannot be created ({error_reason(error)}).") from None
     atomic_write(path, [f"{line}\n".encode() for line in lines])
+
+
+def limit_file_name(name: str) -> str:
+    """Returns the name, or its beginning and a digest of it if it has over `MAX_NAME_BYTES`."""
+    if len(name.encode()) <= MAX_NAME_BYTES:
+        return name
+    digest = hashlib.sha256(name.encode()).hexdigest()[:16]
+    return f"{name.encode()[: MAX_NAME_BYTES - 20].decode(errors='ignore')}-{digest}"
 
 
 def temp_path(path: Path) -> Path:

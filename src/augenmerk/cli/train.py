@@ -13,7 +13,7 @@ from typer import Argument, Option
 
 from augenmerk.cli.options import MAX_SEED, Data, Device, Json, SourceLanguage, TargetLanguage
 from augenmerk.cli.terminal import err, out, print_json
-from augenmerk.errors import AugenmerkError, shorten
+from augenmerk.errors import AugenmerkError
 
 if TYPE_CHECKING:
     from augenmerk.checkpoint import RunDirectory
@@ -95,6 +95,7 @@ def train(
 
 def _start(preset: str | None, overrides: list[str], out: Path | None) -> "RunDirectory":
     from augenmerk.config import load_config
+    from augenmerk.storage import limit_file_name
     from augenmerk.train import start
 
     if preset is None:
@@ -103,7 +104,7 @@ def _start(preset: str | None, overrides: list[str], out: Path | None) -> "RunDi
     data = Path(config.data.bitext).name
     attention = config.model.attention.replace(":", "-")  # a colon is not allowed in every file system
     name = f"{Path(preset).stem}-{data}-{attention}-{config.train.seed}"
-    return start(config, out or Path("runs") / shorten(name, 200))
+    return start(config, out or Path("runs") / limit_file_name(name))
 
 
 def _open_unfinished(preset: str | None, overrides: list[str], out: Path | None) -> "RunDirectory":
