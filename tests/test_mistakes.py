@@ -1,5 +1,6 @@
 """Ordinary mistakes get one sentence: impossible names and numbers, full and closed streams, Ctrl-C."""
 
+import fcntl
 import json
 import os
 import signal
@@ -264,6 +265,35 @@ def test_a_study_of_absurd_size(tmp_path: Path) -> None:
     with (tmp_path / "study.json").open("wb") as stream:
         stream.truncate(3 * 10**9)
     assert "study.json is too large" in fails_with_a_sentence("report", tmp_path)
+
+
+# -- where output goes -------------------------------------------------------------------------------------
+
+WRITERS = {
+    ".txt": ["translate", "Ein Hund.", "--output"],
+    ".svg": ["theory", "1.1", "--samples", "1", "--figure"],
+    ".png": ["diagram", "Ein Hund.", "--out"],
+}
+
+
+@pytest.mark.parametrize("ending", WRITERS)
+def test_output_may_be_a_link_a_pipe_or_a_device(tmp_path: Path, ending: str) -> None:
+    link, pipe, device = (tmp_path / f"{name}{ending}" for name in ("link", "pipe", "device"))
+    link.symlink_to("file")
+    os.mkfifo(pipe)
+    device.symlink_to(os.devnull)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    fcntl.fcntl(reader, fcntl.F_SETPIPE_SZ, 2**20)  # nobody reads until the command is done
+    for place in (link, pipe, device):
+        answer = run_command(*WRITERS[ending], place)
+        assert answer.code == 0, answer.err
+    assert link.is_symlink()
+    assert pipe.is_fifo()
+    assert device.is_symlink()
+    assert device.is_char_device()
+    assert os.read(reader, 2**20) == (tmp_path / "file").read_bytes() != b""
+    os.close(reader)
+    assert len(list(tmp_path.iterdir())) == 4
 
 
 # -- what is printed ---------------------------------------------------------------------------------------

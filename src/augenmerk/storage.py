@@ -8,6 +8,7 @@ import hashlib
 import json
 import os
 import shutil
+import stat
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -27,9 +28,46 @@ _TEMP_SUFFIX = ".part"
 
 
 def atomic_write(path: Path, pieces: Iterable[bytes | memoryview]) -> None:
-    """Writes a file in place of what was there; raises AugenmerkError if that is impossible."""
+    """Writes a file in place of what was there; raises AugenmerkError if that is impossible.
+
+    A symbolic link stays, and the file that it leads to is replaced. A device, a pipe, or the file to which
+    stdout or stderr is redirected is written to as it is.
+    """
+    if _is_stream(path):
+        _append(path, pieces)
+        return
+    if os.path.islink(path):  # noqa: PTH114 (no error for a name that is too long)
+        link, path = path, Path(os.path.realpath(path))  # Path.resolve fails if links lead in a circle
+        if path.is_symlink():
+            raise AugenmerkError(f"{link}: cannot be written, for it is a symbolic link that leads nowhere.")
     with replacing(path) as temporary, temporary.open("wb") as file:
         file.writelines(pieces)
+
+
+def _append(path: Path, pieces: Iterable[bytes | memoryview]) -> None:
+    try:
+        with path.open("ab") as stream:  # stdout may be a file to which others have written
+            for piece in pieces:
+                stream.write(piece)
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise AugenmerkError(f"{path}: cannot be written ({error_reason(error)}).") from None
+
+
+def _is_stream(path: Path) -> bool:
+    """Returns whether the path is a device, a pipe, or the file to which stdout or stderr is redirected."""
+    try:
+        found = path.stat()
+    except OSError:
+        return False
+    if not stat.S_ISREG(found.st_mode):
+        return not stat.S_ISDIR(found.st_mode)
+    for number in (1, 2):
+        with suppress(OSError):  # it is closed
+            if os.path.samestat(found, os.fstat(number)):
+                return True
+    return False
 
 
 @contextmanager

@@ -75,8 +75,8 @@ def translate(
         raise AugenmerkError("A sample is drawn without a beam; give --sample or --beam.")
     if candidates is not None and not mbr:
         raise AugenmerkError("--candidates are what --mbr chooses from: add --mbr, or say --n-best.")
-    if output is not None and output.exists() and not output.is_file():
-        raise AugenmerkError(f"{output} is not a file that could be replaced; give --output another name.")
+    if output is not None and output.is_dir():
+        raise AugenmerkError(f"{output} is a folder; give --output the name of a file.")
     _check_sentences(sentences)
     options = {  # None leaves a setting as it is in the run
         "beam": beam,
@@ -160,4 +160,4 @@ def _write(lines: Iterable[str], output: Path | None) -> None:
         return
     columns = (SpinnerColumn(), TextColumn("{task.completed:,} lines"), TimeElapsedColumn())
     with Progress(*columns, console=err(), transient=True, disable=not err().is_terminal) as bar:
-        atomic_write(output.resolve(), (line.encode() for line in bar.track(lines, total=None)))
+        atomic_write(output, (line.encode() for line in bar.track(lines, total=None)))
