@@ -1,7 +1,6 @@
 """Translations of really trained tiny models: in Python, and through the command."""
 
 import json
-import os
 import subprocess
 from collections.abc import Iterator
 from dataclasses import replace

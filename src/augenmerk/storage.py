@@ -7,10 +7,15 @@ process or the machine dies, there is the old file or the new one, never half of
 import hashlib
 import json
 import os
+import platform
+import re
 import shutil
 import stat
+import time
+import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +29,12 @@ MAX_FILE_BYTES = 2**28
 MAX_NAME_BYTES = 200
 """The length of the longest name of a run; systems take 255, and names of temporary files are longer."""
 
+STALE_SECONDS = 24 * 60 * 60
+"""The age at which the temporary file of another computer is taken for that of a killed process."""
+
 _TEMP_SUFFIX = ".part"
+# Two computers, or two containers, may share a folder and have processes with the same number.
+_COMPUTER = f"{zlib.crc32(platform.node().encode(errors='replace')):08x}"
 
 
 def atomic_write(path: Path, pieces: Iterable[bytes | memoryview]) -> None:
@@ -77,6 +87,7 @@ def replacing(path: Path, *, in_folder: bool = False) -> Iterator[Path]:
     With `in_folder` the temporary path is in a temporary folder, for a library that creates further files
     beside what it writes. Raises AugenmerkError if the file cannot be written.
     """
+    _remove_abandoned(path.parent)
     temporary = temp_path(path)
     file = temporary / path.name if in_folder else temporary
     try:
@@ -135,7 +146,34 @@ def limit_file_name(name: str) -> str:
 
 def temp_path(path: Path) -> Path:
     """Returns a temporary path beside `path` that belongs to this process alone."""
-    return path.with_name(f".{path.name}.{os.getpid()}{_TEMP_SUFFIX}")
+    return path.with_name(f".{path.name}.{_COMPUTER}-{os.getpid()}{_TEMP_SUFFIX}")
+
+
+@cache
+def _remove_abandoned(folder: Path) -> None:
+    """Removes temporary files in a folder whose process has ended, once in the life of this process.
+
+    Whether a process of another computer lives cannot be seen; its files are left for a day. On Windows those
+    of this computer are too, for there is no harmless way to ask.
+    """
+    with suppress(OSError):
+        for entry in folder.iterdir():
+            found = re.fullmatch(rf"\..+\.([0-9a-f]{{8}})-(\d{{1,9}}){re.escape(_TEMP_SUFFIX)}", entry.name)
+            if found is None:
+                continue
+            here = os.name == "posix" and found[1] == _COMPUTER
+            if not _is_alive(int(found[2])) if here else entry.lstat().st_mtime < time.time() - STALE_SECONDS:
+                _remove(entry)
+
+
+def _is_alive(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:  # it belongs to somebody else
+        pass
+    return True
 
 
 def remove_stale_temp_files(folder: Path, *names: str) -> None:
