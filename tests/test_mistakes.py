@@ -350,6 +350,16 @@ def test_stderr_that_is_full() -> None:
     assert in_shell("$A data show nowhere 2>/dev/full").returncode == 2
 
 
+@needs_full
+@pytest.mark.parametrize("redirection", ["2>/dev/full", "2>&-", "2> >(true)"])
+def test_work_is_done_whatever_becomes_of_stderr(redirection: str, tmp_path: Path) -> None:
+    command = f"$A data export bilderbuch --pairs 2 --out {tmp_path}/pairs"
+    answer = in_shell(f"sleep 0.1; {command} {redirection}")
+    assert (answer.returncode, answer.stdout) == (0, "")
+    assert (tmp_path / "pairs" / "train.de").exists()
+    assert in_shell(f"{command} {redirection}").returncode == 2  # it is already there
+
+
 @pytest.mark.parametrize("redirection", [">&-", "2>&-", "<&-"])
 def test_streams_that_are_closed(redirection: str) -> None:
     answer = in_shell(f"$A data list --json {redirection}")
@@ -379,6 +389,16 @@ def test_a_broken_pipe_is_silent(arguments: str) -> None:
 
 
 # -- Ctrl-C ------------------------------------------------------------------------------------------------
+
+
+def test_ctrl_c_while_modules_are_imported(tmp_path: Path) -> None:
+    """A module that interrupts the process takes the place of the first that the command line imports."""
+    (tmp_path / "typer.py").write_text(
+        "import signal\nsignal.raise_signal(signal.SIGINT)\n", encoding="utf-8"
+    )
+    path = os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])
+    answer = in_shell("$A data list", PYTHONPATH=path)
+    assert (answer.returncode, answer.stdout, answer.stderr) == (130, "", "augenmerk: Interrupted.\n")
 
 
 @pytest.mark.parametrize(
