@@ -354,7 +354,7 @@ def test_stderr_that_is_full() -> None:
 @pytest.mark.parametrize("redirection", ["2>/dev/full", "2>&-", "2> >(true)"])
 def test_work_is_done_whatever_becomes_of_stderr(redirection: str, tmp_path: Path) -> None:
     command = f"$A data export bilderbuch --pairs 2 --out {tmp_path}/pairs"
-    answer = in_shell(f"sleep 0.1; {command} {redirection}")
+    answer = in_shell(f"{{ sleep 0.2; {command}; }} {redirection}")
     assert (answer.returncode, answer.stdout) == (0, "")
     assert (tmp_path / "pairs" / "train.de").exists()
     assert in_shell(f"{command} {redirection}").returncode == 2  # it is already there
