@@ -715,8 +715,7 @@ def test_under_one_seed_variants_share_weights_and_order(file: Path, tmp_path: P
 def test_two_studies_in_one_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, with_flock: bool) -> None:
     """Without flock, as on Windows, another lock takes its place."""
     monkeypatch.setattr(running, "LOCK_TIMEOUT", 0.0)
-    if not with_flock:
-        monkeypatch.setattr(running, "fcntl", None)
+    monkeypatch.setattr(running, "HAS_FLOCK", with_flock)
     folder = tmp_path / "study"
     with running._lock(folder) as handle:
         assert (handle is not None) == with_flock

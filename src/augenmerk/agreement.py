@@ -116,9 +116,9 @@ def read_gold(path: Path, split: str, pairs: Sequence[SentencePair]) -> list[Gol
     with closing(read_lines(path)) as read:
         lines = list(islice(read, len(pairs) + 1))  # not all of them: it may be a pipe without end
     if len(lines) != len(pairs):
-        number = f"more than {len(pairs):,}" if len(lines) > len(pairs) else f"{len(lines):,}"
+        found = f"more than {len(pairs):,}" if len(lines) > len(pairs) else f"{len(lines):,}"
         raise AugenmerkError(
-            f"{path} has {number} lines of links, and '{split}' has {len(pairs):,} sentence pairs; "
+            f"{path} has {found} lines of links, and '{split}' has {len(pairs):,} sentence pairs; "
             f"there must be a line for each."
         )
     gold = []

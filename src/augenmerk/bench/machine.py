@@ -11,8 +11,10 @@ import torch
 
 try:
     import resource
+
+    HAS_RESOURCE = True
 except ImportError:  # Windows
-    resource = None  # type: ignore[assignment]
+    HAS_RESOURCE = False
 
 
 def matrix_rate(bf16: bool, device: torch.device, size: int = 2048) -> float:
@@ -54,7 +56,7 @@ class PeakMemory:
         status = Path("/proc/self/status")
         if status.exists() and (found := re.search(r"VmHWM:\s*(\d+)", status.read_text())):
             return int(found[1]) / 1024
-        if resource is None:
+        if not HAS_RESOURCE:
             return None
         unit = 2**20 if sys.platform == "darwin" else 2**10  # macOS counts bytes, others KiB
         return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit

@@ -12,9 +12,8 @@ import hashlib
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from email.message import Message
 from functools import partial
-from http.client import HTTPException, HTTPResponse, InvalidURL
+from http.client import HTTPException, HTTPMessage, HTTPResponse, InvalidURL
 from importlib import resources
 from pathlib import Path
 from typing import IO
@@ -252,7 +251,7 @@ class _Redirects(HTTPRedirectHandler):
     """Follows a redirect to HTTP only: the library would also go to FTP."""
 
     def redirect_request(
-        self, req: Request, fp: IO[bytes], code: int, msg: str, headers: Message, newurl: str
+        self, req: Request, fp: IO[bytes], code: int, msg: str, headers: HTTPMessage, newurl: str
     ) -> Request | None:
         if urlsplit(newurl).scheme not in ("http", "https"):
             reason = "the server leads to another protocol"

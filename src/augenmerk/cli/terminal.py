@@ -81,7 +81,7 @@ def prepare_streams() -> None:
             setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: PTH123, SIM115
         elif mode == "w" and isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
-    sys.stderr = _Remarks(sys.stderr)  # type: ignore[assignment]
+    sys.stderr = _Remarks(sys.stderr)
 
 
 def discard_output() -> None:

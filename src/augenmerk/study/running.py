@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import IO
 
 import torch
 from filelock import BaseFileLock, FileLock, Timeout
@@ -29,8 +30,10 @@ from augenmerk.study.worker import Event, Executor, Job, LocalExecutor
 
 try:
     import fcntl
+
+    HAS_FLOCK = True
 except ImportError:  # Windows
-    fcntl = None  # type: ignore[assignment]
+    HAS_FLOCK = False
 
 LOCK_TIMEOUT = 30.0  # seconds to wait for workers of a study that was killed: they are saving
 REFRESH_SECONDS = 0.2
@@ -219,7 +222,7 @@ def _lock(out: Path) -> Iterator[int | None]:
     busy = f"Another study is at work in {out}; wait until it is done, or stop it."
     try:
         out.mkdir(parents=True, exist_ok=True)
-        lock = FileLock(out / LOCK) if fcntl is None else (out / LOCK).open("ab")
+        lock: BaseFileLock | IO[bytes] = (out / LOCK).open("ab") if HAS_FLOCK else FileLock(out / LOCK)
         if isinstance(lock, BaseFileLock):
             lock.acquire(timeout=LOCK_TIMEOUT)
     except Timeout:
