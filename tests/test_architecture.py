@@ -81,3 +81,13 @@ def test_a_translation_knows_nothing_of_plotting() -> None:
     modules = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert "augenmerk.translate.translation" in modules.split()
     assert not {"matplotlib", "augenmerk.diagrams", "augenmerk.figures"} & set(modules.split())
+
+
+def test_modules_that_windows_lacks_are_not_needed() -> None:
+    code = (
+        "import sacrebleu, sys, torch\n"
+        "sys.modules['fcntl'] = sys.modules['resource'] = None\n"
+        "import augenmerk.study.running, augenmerk.bench.machine\n"
+        "assert not augenmerk.study.running.HAS_FLOCK and not augenmerk.bench.machine.HAS_RESOURCE\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)

@@ -14,7 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from augenmerk.bitext import Bitext, SentencePair
-from augenmerk.bitext.files import MAX_LINE_BYTES, load, read_lines, read_parallel
+from augenmerk.bitext.files import load, read_lines, read_parallel
+from augenmerk.bitext.pairs import MAX_LINE_BYTES
 from augenmerk.errors import AugenmerkError
 
 

@@ -21,6 +21,9 @@ CUSTOM_ATTENTION = re.compile(r"(?P<path>.+\.py):(?P<name>[A-Za-z_]\w*)")
 
 PRESETS = ("classic", "quick", "strong")
 
+MAX_SETTINGS_BYTES = 1_000_000
+"""The size of the largest file of settings, or of a study, that is read."""
+
 DEFAULT_SAMPLES = 50
 """Candidates of MBR when they are sampled and no number is given."""
 
@@ -293,13 +296,17 @@ def load_config(preset_or_file: str, settings: Iterable[str] = ()) -> RunConfig:
 def read_settings(path: Path) -> str:
     """Reads a settings file; raises AugenmerkError if it cannot be read."""
     try:
-        return path.read_text(encoding="utf-8")
+        with path.open(encoding="utf-8") as file:
+            text = file.read(MAX_SETTINGS_BYTES + 1)  # not all of it: it may be a device without end
     except FileNotFoundError:
         raise AugenmerkError(f"{path}: there is no such file.") from None
     except UnicodeDecodeError:
         raise AugenmerkError(f"{path}: not UTF-8; convert the file to UTF-8.") from None
     except OSError as error:
         raise AugenmerkError(f"{path}: cannot be read ({error.strerror or error}).") from None
+    if len(text) > MAX_SETTINGS_BYTES:
+        raise AugenmerkError(f"{path} is too large for settings: the most are {MAX_SETTINGS_BYTES:,} bytes.")
+    return text
 
 
 def parse_toml(text: str, place: str) -> dict[str, Any]:

@@ -24,11 +24,16 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from augenmerk.bitext.export import finish_interrupted_export
-from augenmerk.bitext.pairs import Bitext, LazySplit, Links, SentencePair, hold_out, is_blank
+from augenmerk.bitext.pairs import (
+    MAX_LINE_BYTES,
+    Bitext,
+    LazySplit,
+    Links,
+    SentencePair,
+    hold_out,
+    is_blank,
+)
 from augenmerk.errors import AugenmerkError
-
-MAX_LINE_BYTES = 1_000_000
-"""The length of the longest line that is read, with its end."""
 
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _TABLES = ("tsv", "jsonl")

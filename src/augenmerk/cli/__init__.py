@@ -95,9 +95,9 @@ def main() -> None:
     Ctrl-C is exit code 130. If the reader of a pipe, for example `head`, has closed it, nothing is said and
     the exit code is 0.
     """
-    prepare_streams()
     try:
         try:
+            prepare_streams()
             app()
         except SystemExit as end:
             # typer and rich catch these two themselves, and exit with a code of their own.

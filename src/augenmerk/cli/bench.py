@@ -47,7 +47,7 @@ def train(
         row = result[name]
         out().print(
             f"{name:>9}  {row['seconds_per_step'] * 1e3:8.1f} ms/step  "
-            f"{row['target_tokens_per_second']:9,.0f} target tokens/s  peak {row['peak_mib']:6,.0f} MiB  "
+            f"{row['target_tokens_per_second']:9,.0f} target tokens/s  peak {_format_mib(row['peak_mib'])}  "
             f"{row['times_floor']:5.1f} x floor",
         )
     out().print(
@@ -86,6 +86,10 @@ def decode(
         out().print(
             f"beam {row['beam']:>3}  {row['sentences_per_second']:8,.0f} sentences/s  "
             f"one at a time {row['reference_sentences_per_second']:7,.1f}/s  ratio {row['ratio']:6.1f}  "
-            f"peak {row['peak_mib']:6,.0f} MiB",
+            f"peak {_format_mib(row['peak_mib'])}",
         )
     out().print(f"one sentence alone, greedy: {result['latency_ms']:.1f} ms")
+
+
+def _format_mib(peak: float | None) -> str:
+    return "not measured" if peak is None else f"{peak:6,.0f} MiB"

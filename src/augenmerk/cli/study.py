@@ -18,7 +18,6 @@ from typer import Argument, Option
 
 from augenmerk.cli.options import Device, Json, Mechanisms, load_mechanisms
 from augenmerk.cli.terminal import err, make_table, out, print_json
-from augenmerk.errors import AugenmerkError
 
 if TYPE_CHECKING:
     from augenmerk.study.result import StudyResult, Summary
@@ -40,7 +39,9 @@ app = typer.Typer()
 )
 def study(
     file: Annotated[Path, Argument(help="TOML file that declares the study.")],
-    jobs: Annotated[int | None, Option(help="Runs at a time. Default: one for each core, at most 4.")] = None,
+    jobs: Annotated[
+        int | None, Option(help="Runs at a time. Default: one for each core, at most 4.", min=1, max=1000)
+    ] = None,
     out: Annotated[Path | None, Option(help="Folder of the study. Default: runs/study-NAME.")] = None,
     attention: Mechanisms = None,
     device: Device = "auto",
@@ -55,8 +56,6 @@ def study(
     plan = read_study(file)
     folder = out or Path("runs") / f"study-{plan.name}"
     workers = min(cores(), MAX_JOBS) if jobs is None else jobs
-    if workers < 1:
-        raise AugenmerkError(f"--jobs {workers} is impossible: it must be 1 or more.")
     chosen_device = str(choose_device(device))
     threads = threads_each(min(workers, len(plan.runs)))
     err().print(

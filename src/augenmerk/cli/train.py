@@ -11,9 +11,9 @@ from rich.markup import escape
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from typer import Argument, Option
 
-from augenmerk.cli.options import Data, Device, Json, SourceLanguage, TargetLanguage
+from augenmerk.cli.options import MAX_SEED, Data, Device, Json, SourceLanguage, TargetLanguage
 from augenmerk.cli.terminal import err, out, print_json
-from augenmerk.errors import AugenmerkError, shorten
+from augenmerk.errors import AugenmerkError
 
 if TYPE_CHECKING:
     from augenmerk.checkpoint import RunDirectory
@@ -37,8 +37,12 @@ def train(
     attention: Annotated[
         str | None, Option(help="Mechanism, or FILE.py:Class of your own; an unknown name lists them all.")
     ] = None,
-    seed: Annotated[int | None, Option(help="Seed of initial weights, order of data and dropout.")] = None,
-    epochs: Annotated[int | None, Option(help="Number of passes over the training data.")] = None,
+    seed: Annotated[
+        int | None, Option(help="Seed of initial weights, order of data and dropout.", min=0, max=MAX_SEED)
+    ] = None,
+    epochs: Annotated[
+        int | None, Option(help="Number of passes over the training data.", min=1, max=100_000)
+    ] = None,
     out: Annotated[Path | None, Option(help="Run directory. Default: a new one under runs.")] = None,
     resume: Annotated[bool, Option("--resume", help="Continue the unfinished run in --out.")] = False,
     device: Device = "auto",
@@ -91,6 +95,7 @@ def train(
 
 def _start(preset: str | None, overrides: list[str], out: Path | None) -> "RunDirectory":
     from augenmerk.config import load_config
+    from augenmerk.storage import limit_file_name
     from augenmerk.train import start
 
     if preset is None:
@@ -99,7 +104,7 @@ def _start(preset: str | None, overrides: list[str], out: Path | None) -> "RunDi
     data = Path(config.data.bitext).name
     attention = config.model.attention.replace(":", "-")  # a colon is not allowed in every file system
     name = f"{Path(preset).stem}-{data}-{attention}-{config.train.seed}"
-    return start(config, out or Path("runs") / shorten(name, 200))
+    return start(config, out or Path("runs") / limit_file_name(name))
 
 
 def _open_unfinished(preset: str | None, overrides: list[str], out: Path | None) -> "RunDirectory":

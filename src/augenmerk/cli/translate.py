@@ -9,7 +9,7 @@ import typer
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from typer import Argument, Option
 
-from augenmerk.cli.options import Beam, Device, Mbr, Mechanisms, Models, load_mechanisms
+from augenmerk.cli.options import MAX_SEED, Beam, Device, Mbr, Mechanisms, Models, load_mechanisms
 from augenmerk.cli.terminal import err, format_json
 from augenmerk.errors import AugenmerkError, remove_control_characters
 
@@ -32,7 +32,9 @@ def translate(
     ] = None,
     model: Models = None,
     beam: Beam = None,
-    n_best: Annotated[int | None, Option(help="Translations of each sentence. Default: 1.")] = None,
+    n_best: Annotated[
+        int | None, Option(help="Translations of each sentence. Default: 1.", min=1, max=1000)
+    ] = None,
     input: Annotated[Path | None, Option(help="File with a sentence on each line.")] = None,  # noqa: A002
     output: Annotated[Path | None, Option(help="File to write to instead of stdout.")] = None,
     replace_unknown: Annotated[
@@ -42,11 +44,16 @@ def translate(
     temperature: Annotated[
         float | None, Option(help="Temperature of --sample; lower is less random.")
     ] = None,
-    top_k: Annotated[int | None, Option(help="Sample from the k most probable tokens; 0 for all.")] = None,
-    seed: Annotated[int | None, Option(help="Random seed for --sample. Default: 1.")] = None,
+    top_k: Annotated[
+        int | None, Option(help="Sample from the k most probable tokens; 0 for all.", min=0, max=1_000_000)
+    ] = None,
+    seed: Annotated[
+        int | None, Option(help="Random seed for --sample. Default: 1.", min=0, max=MAX_SEED)
+    ] = None,
     mbr: Mbr = False,
     candidates: Annotated[
-        int | None, Option(help="Candidates of each model for --mbr. Default: the beam, or 50 samples.")
+        int | None,
+        Option(help="Candidates of each model for --mbr. Default: the beam, or 50 samples.", min=2, max=1000),
     ] = None,
     attention: Mechanisms = None,
     device: Device = "auto",
@@ -68,8 +75,8 @@ def translate(
         raise AugenmerkError("A sample is drawn without a beam; give --sample or --beam.")
     if candidates is not None and not mbr:
         raise AugenmerkError("--candidates are what --mbr chooses from: add --mbr, or say --n-best.")
-    if output is not None and output.exists() and not output.is_file():
-        raise AugenmerkError(f"{output} is not a file that could be replaced; give --output another name.")
+    if output is not None and output.is_dir():
+        raise AugenmerkError(f"{output} is a folder; give --output the name of a file.")
     _check_sentences(sentences)
     options = {  # None leaves a setting as it is in the run
         "beam": beam,
@@ -153,4 +160,4 @@ def _write(lines: Iterable[str], output: Path | None) -> None:
         return
     columns = (SpinnerColumn(), TextColumn("{task.completed:,} lines"), TimeElapsedColumn())
     with Progress(*columns, console=err(), transient=True, disable=not err().is_terminal) as bar:
-        atomic_write(output.resolve(), (line.encode() for line in bar.track(lines, total=None)))
+        atomic_write(output, (line.encode() for line in bar.track(lines, total=None)))

@@ -15,6 +15,7 @@ from pydantic import Field
 from augenmerk.bitext import resolve_data
 from augenmerk.config import PRESETS, RunConfig, Settings, load_config, parse_toml, read_settings, set_key
 from augenmerk.errors import AugenmerkError
+from augenmerk.storage import limit_file_name
 from augenmerk.study.result import MEASURES, Published, StudyHeader
 
 SHORT_NAMES = {"attention": "model.attention"}
@@ -59,7 +60,7 @@ class Variant:
 
     @property
     def folder(self) -> str:
-        return re.sub(r"[^\w.=-]+", "-", self.name)
+        return limit_file_name(re.sub(r"[^\w.=-]+", "-", self.name))
 
 
 @dataclass(frozen=True)

@@ -17,12 +17,11 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
-from hashlib import sha256
 from pathlib import Path
 from typing import Any, Protocol, Self
 
 from augenmerk.errors import AugenmerkError
-from augenmerk.storage import error_reason
+from augenmerk.storage import error_reason, limit_file_name
 
 INTERRUPTED = 130  # exit code of a worker that was stopped
 FAILED = 2  # exit code of a worker that has reported an error
@@ -76,10 +75,7 @@ class Executor(Protocol):
 
 def log_name(run: Path) -> str:
     """Returns the name of the log of a run; a long one, of a study with many factors, ends in a digest."""
-    name = f"{run.parent.name}.{run.name}"
-    if len(name.encode()) > 200:
-        name = f"{name.encode()[:180].decode(errors='ignore')}-{sha256(name.encode()).hexdigest()[:16]}"
-    return f"{name}.txt"
+    return f"{limit_file_name(f'{run.parent.name}.{run.name}')}.txt"
 
 
 class LocalExecutor:
