@@ -12,8 +12,8 @@ PACKAGE = Path(augenmerk.__file__).parent
 
 # From the ground up. A part may import what stands before it; nothing that stands after it.
 LAYERS = (
-    *("errors", "storage", "words", "config", "figures", "theory", "bitext", "text", "subword_dropout"),
-    *("batching", "device", "malloc", "model", "search"),
+    *("errors", "signals", "storage", "words", "config", "settings", "figures", "theory", "bitext", "text"),
+    *("subword_dropout", "batching", "device", "malloc", "model", "search"),
     *("alignment", "tensorfile", "checkpoint", "scores", "diagrams", "translate", "probe"),
     *("silver", "agreement", "patterns", "evaluate", "faithfulness"),
     *("significance", "engine", "train", "study", "report", "demo", "bench", "cli"),
@@ -25,6 +25,8 @@ ONLY = {
     "storage": {"errors"},
     "tensorfile": {"storage", "errors"},
     "config": {"errors"},
+    "settings": {"config"},
+    "signals": set[str](),
     "figures": {"storage", "errors"},
     "diagrams": {"errors", "figures", "words"},
     "theory": {"errors", "figures"},

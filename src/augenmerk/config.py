@@ -108,7 +108,7 @@ class ModelConfig(Settings):
 
     architecture: Architecture = "gru"
     """The kind of encoder and decoder."""
-    attention: str = "scaled-dot"
+    attention: str = Field(default="scaled-dot", examples=list(ATTENTIONS))
     """The attention mechanism: none, mean, scaled-dot, dot, bilinear, additive, multi-head, or FILE.py:Class
     for one in a file of your own."""
     embedding: int = Field(default=256, ge=1, le=8192)
@@ -158,6 +158,7 @@ class TrainConfig(Settings):
     accumulate: int = Field(default=1, ge=1, le=4096)
     """Batches whose gradients are added up for one update of the weights."""
     optimizer: Literal["adam", "adamw"] = "adam"
+    """The optimiser; adamw keeps weight decay apart from the moments of the gradient."""
     lr: float = Field(default=1e-3, gt=0.0, le=10.0)
     """Learning rate, at its highest."""
     schedule: Literal["constant", "cosine"] = "constant"
@@ -165,8 +166,11 @@ class TrainConfig(Settings):
     warmup: int = Field(default=0, ge=0, lt=2**31)
     """Steps over which the rate rises from 0."""
     beta2: float = Field(default=0.999, gt=0.0, lt=1.0)
+    """Decay of the optimiser's average of squared gradients."""
     weight_decay: float = Field(default=0.0, ge=0.0, le=1e6)
+    """How strongly weights are pulled towards 0."""
     label_smoothing: float = Field(default=0.0, ge=0.0, lt=1.0)
+    """Share of the target's probability that is spread over the whole vocabulary in the training loss."""
     clip: float = Field(default=0.0, ge=0.0, le=1e6)
     """Maximum norm of the gradient; 0 for no clipping."""
     ema: float = Field(default=0.0, ge=0.0, lt=1.0)

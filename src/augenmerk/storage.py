@@ -43,7 +43,7 @@ def atomic_write(path: Path, pieces: Iterable[bytes | memoryview]) -> None:
     A symbolic link stays, and the file that it leads to is replaced. A device, a pipe, or the file to which
     stdout or stderr is redirected is written to as it is.
     """
-    if _is_stream(path):
+    if is_stream(path):
         _append(path, pieces)
         return
     if os.path.islink(path):  # noqa: PTH114 (no error for a name that is too long)
@@ -65,7 +65,7 @@ def _append(path: Path, pieces: Iterable[bytes | memoryview]) -> None:
         raise AugenmerkError(f"{path}: cannot be written ({error_reason(error)}).") from None
 
 
-def _is_stream(path: Path) -> bool:
+def is_stream(path: Path) -> bool:
     """Returns whether the path is a device, a pipe, or the file to which stdout or stderr is redirected."""
     try:
         found = path.stat()

@@ -57,7 +57,7 @@ def load(place: Path, source_language: str | None = None, target_language: str |
         raise AugenmerkError(f"{place}: cannot be read ({error.strerror or error}).") from None
     source, target = _choose_languages(place, files, source_language, target_language)
     splits: dict[str, Iterable[SentencePair]] = {}
-    for name in sorted(files, key=lambda name: (not name.startswith("train"), name)):
+    for name in sorted(files, key=_split_order):
         if (split := _open_split(name, files[name], source, target)) is not None:
             splits[name] = split
     if not splits:
@@ -72,6 +72,11 @@ def load(place: Path, source_language: str | None = None, target_language: str |
         if not _HELD_OUT_NAME.fullmatch(name):
             splits = hold_out(pairs, place)
     return Bitext(str(place), source, target, splits)
+
+
+def _split_order(name: str) -> tuple[bool, bool, str]:
+    """Orders the names of splits as they are used: train, then validation, then the others."""
+    return not name.startswith("train"), not name.startswith(("val", "dev")), name
 
 
 def read_lines(path: Path) -> Generator[str, None, None]:

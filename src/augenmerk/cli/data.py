@@ -7,11 +7,19 @@ from typing import Annotated, Any, Literal
 
 import typer
 from rich.markup import escape
-from rich.progress import DownloadColumn, Progress
+from rich.progress import DownloadColumn
 from typer import Argument, Option
 
 from augenmerk.cli.options import MAX_SEED, Json, SourceLanguage, TargetLanguage
-from augenmerk.cli.terminal import draw_links, err, out, print_json, print_written, show_progress
+from augenmerk.cli.terminal import (
+    FittingProgress,
+    draw_links,
+    err,
+    out,
+    print_json,
+    print_written,
+    show_progress,
+)
 from augenmerk.errors import AugenmerkError
 
 app = typer.Typer(help="Sentence pairs: list, show, fetch, export.", no_args_is_help=True)
@@ -141,7 +149,7 @@ def export(
         source_language=source_language,
         target_language=target_language,
     )
-    with Progress(console=err(), transient=True, disable=not err().is_terminal) as bar:
+    with FittingProgress() as bar:
         written = write_splits(
             {each: bar.track(bitext[each], description=each) for each in split or bitext.splits},
             out,

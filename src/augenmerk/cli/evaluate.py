@@ -41,9 +41,8 @@ app = typer.Typer()
 
 
 @app.command(
-    epilog="Examples:  augenmerk evaluate --split test_2016_flickr    "
-    "augenmerk evaluate runs/quick-multi30k-scaled-dot-1 --split test_2016_flickr --beam 1 "
-    "--beam 5    augenmerk evaluate runs/a --baseline runs/b    augenmerk evaluate runs/a --alignment    "
+    epilog="Examples:  augenmerk evaluate runs/mine --split test --beam 1 --beam 5    "
+    "augenmerk evaluate runs/a --baseline runs/b    augenmerk evaluate runs/a --alignment    "
     "augenmerk evaluate runs/a --ensemble runs/b --ensemble runs/c --beam 10 --mbr"
 )
 def evaluate(

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.markup import escape
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.progress import BarColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from typer import Argument, Option
 
 from augenmerk.cli.options import MAX_SEED, Data, Device, Json, SourceLanguage, TargetLanguage
-from augenmerk.cli.terminal import err, out, print_json
+from augenmerk.cli.terminal import FittingProgress, err, out, print_json
 from augenmerk.errors import AugenmerkError
 
 if TYPE_CHECKING:
@@ -24,7 +24,8 @@ app = typer.Typer()
 
 @app.command(
     epilog="Examples:  augenmerk train quick --data bilderbuch --epochs 3    "
-    "augenmerk train classic --attention mean --seed 2 --set train.lr=0.002    "
+    "augenmerk train classic --data bilderbuch --attention mean --seed 2    "
+    "augenmerk train quick --data bilderbuch --set train.lr=0.002 --out runs/slower    "
     "Ctrl-C and SIGTERM save the run and exit with 130 and 143; --resume continues it."
 )
 def train(
@@ -156,9 +157,9 @@ class TrainingDisplay:
         epochs = config.train.epochs
         epoch = TextColumn("epoch {task.fields[epoch]:>3}/" + str(epochs))
         speed = TextColumn("loss {task.fields[loss]:.3f}  {task.fields[speed]:,.0f} tokens/s")
-        times = TimeElapsedColumn(), TextColumn("left"), TimeRemainingColumn()
+        times = TimeElapsedColumn(), TimeRemainingColumn(), TextColumn("left")
         columns = epoch, BarColumn(), speed, *times
-        self._bar = Progress(*columns, console=err(), transient=True, disable=not err().is_terminal)
+        self._bar = FittingProgress(*columns)
         self._task = self._bar.add_task("", total=epochs, epoch=1, loss=float("nan"), speed=0.0)
 
     def __enter__(self) -> "TrainingDisplay":

@@ -1,17 +1,18 @@
 """`augenmerk translate`: translates sentences, lines on stdin or a file with a trained run."""
 
+import os
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.progress import SpinnerColumn, TextColumn, TimeElapsedColumn
 from typer import Argument, Option
 
 from augenmerk.cli.options import MAX_SEED, Beam, Device, Mbr, Mechanisms, Models, load_mechanisms
-from augenmerk.cli.terminal import err, format_json
-from augenmerk.errors import AugenmerkError, remove_control_characters
+from augenmerk.cli.terminal import FittingProgress, err, format_json
+from augenmerk.errors import AugenmerkError, format_message, remove_control_characters
 
 if TYPE_CHECKING:
     from augenmerk.translate import Translation, Translator
@@ -28,7 +29,9 @@ app = typer.Typer()
 def translate(
     text: Annotated[
         list[str] | None,
-        Argument(help="Sentences to translate. Default: stdin's lines.", show_default=False),
+        Argument(
+            help="Sentences, or one file with a sentence on each line. Default: stdin.", show_default=False
+        ),
     ] = None,
     model: Models = None,
     beam: Beam = None,
@@ -67,6 +70,11 @@ def translate(
 
     load_mechanisms(attention)
     sentences = text or []
+    if len(sentences) == 1 and input is None and os.path.isfile(sentences[0]):  # noqa: PTH113 (any length)
+        typer.echo(
+            f"augenmerk: {format_message(sentences[0])} is a file, whose lines are translated.", err=True
+        )
+        input, sentences = Path(sentences[0]), []  # noqa: A001
     if sentences and input is not None:
         raise AugenmerkError("There are sentences and an --input file; give one or the other.")
     if subwords and not json:
@@ -150,8 +158,11 @@ def _format_n_best(translations: "Iterable[Translation]") -> Iterator[str]:
 
 
 def _write(lines: Iterable[str], output: Path | None) -> None:
-    """Writes the lines to stdout, each at once, or to a file that appears when all are written."""
-    from augenmerk.storage import atomic_write
+    """Writes the lines to stdout, each at once, or to a file that appears when all are written.
+
+    If that is interrupted, the lines that there are already are kept beside the file, in FILE.partial.
+    """
+    from augenmerk.storage import atomic_write, is_stream, replacing
 
     if output is None:
         for line in lines:
@@ -159,5 +170,19 @@ def _write(lines: Iterable[str], output: Path | None) -> None:
             sys.stdout.flush()  # a reader of a pipe need not wait until a buffer is full
         return
     columns = (SpinnerColumn(), TextColumn("{task.completed:,} lines"), TimeElapsedColumn())
-    with Progress(*columns, console=err(), transient=True, disable=not err().is_terminal) as bar:
-        atomic_write(output, (line.encode() for line in bar.track(lines, total=None)))
+    if is_stream(output):
+        atomic_write(output, (line.encode() for line in lines))
+        return
+    path, count = Path(os.path.realpath(output)), 0
+    partial = path.with_name(f"{path.name}.partial")
+    with replacing(path) as temporary:
+        try:
+            with temporary.open("wb") as file, FittingProgress(*columns) as bar:
+                for line in bar.track(lines, total=None):
+                    file.write(line.encode())
+                    count += 1
+        except KeyboardInterrupt as interrupt:
+            if count:
+                temporary.replace(partial)
+                interrupt.args = (f"{partial} has the first {count:,} lines.",)
+            raise

@@ -6,8 +6,6 @@ because each of them holds the lock too; a study that is started again meanwhile
 """
 
 import os
-import signal
-import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -21,6 +19,7 @@ from filelock import BaseFileLock, FileLock, Timeout
 from augenmerk.checkpoint import RunDirectory
 from augenmerk.errors import AugenmerkError
 from augenmerk.model.attention import MECHANISM_FILES
+from augenmerk.signals import exit_code, interrupt_on_sigterm
 from augenmerk.storage import error_reason
 from augenmerk.study.collect import FinishedRun, collect, read_finished
 from augenmerk.study.measure import check_splits
@@ -40,7 +39,12 @@ REFRESH_SECONDS = 0.2
 
 
 class StudyInterrupted(Exception):  # noqa: N818 (nothing went wrong)
-    """Is raised after Ctrl-C, when every run has saved."""
+    """Raised after Ctrl-C or SIGTERM, when every run has saved."""
+
+    def __init__(self, code: int) -> None:
+        super().__init__(code)
+        self.code = code
+        """The exit code that shells expect."""
 
 
 @dataclass
@@ -106,7 +110,7 @@ def run_study(study: Study, out: Path, *, jobs: int, device: str, on_progress: O
                 )
         threads = threads_each(min(jobs, max(1, len(waiting))))
         try:
-            with _interrupt_on_sigterm(), LocalExecutor(out / "logs", threads, lock) as executor:
+            with interrupt_on_sigterm(), LocalExecutor(out / "logs", threads, lock) as executor:
                 devices = list_devices(device, torch.cuda.device_count())
                 run_jobs(executor, waiting, jobs, devices, statuses, on_progress)
         finally:
@@ -126,7 +130,8 @@ def run_jobs(
 ) -> None:
     """Runs the jobs, at most so many at once, each on the device that is used least.
 
-    On Ctrl-C or an error all running jobs are asked to stop and are waited for; a second Ctrl-C ends that.
+    On Ctrl-C, SIGTERM or an error all running jobs are asked to stop and are waited for; a second Ctrl-C ends
+    that.
     """
     queue, running = list(waiting), dict[str, Job]()
 
@@ -146,8 +151,8 @@ def run_jobs(
                 running[job.run] = job
                 statuses[job.run].state, statuses[job.run].phase = "running", "starting"
             receive_events()
-    except KeyboardInterrupt:
-        raise StudyInterrupted from None
+    except KeyboardInterrupt as interrupt:
+        raise StudyInterrupted(exit_code(interrupt)) from None
     finally:
         for job in running.values():
             executor.stop(job)
@@ -248,16 +253,3 @@ def _lock(out: Path) -> Iterator[int | None]:
             except OSError:
                 break  # a file system without locks, as on some networks
         yield lock.fileno()
-
-
-@contextmanager
-def _interrupt_on_sigterm() -> Iterator[None]:
-    """Makes SIGTERM do what Ctrl-C does."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any, Protocol, Self
 
 from augenmerk.errors import AugenmerkError
+from augenmerk.signals import raise_terminated
 from augenmerk.storage import error_reason, limit_file_name
 
 INTERRUPTED = 130  # exit code of a worker that was stopped
@@ -202,9 +203,10 @@ def _emit_line(**fields: Any) -> None:
 
 
 def _interrupt_when_stdin_closes() -> None:
-    """Raises SIGINT at the end of stdin: training then saves and stops."""
+    """Raises SIGINT at the end of stdin: training then saves and stops. SIGTERM does the same."""
     # A process that was started in the background ignores SIGINT otherwise.
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGTERM, raise_terminated)  # which Slurm sends to all processes of a job
 
     def wait() -> None:
         while os.read(0, 1024):  # not sys.stdin, whose lock would still be held when the process ends
