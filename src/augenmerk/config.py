@@ -73,6 +73,8 @@ class DataConfig(Settings):
     """The split that is trained on."""
     validation: str = "val"
     """The split that decides which epoch's weights are kept."""
+    skip_bad: bool = False
+    """Whether lines of a person's own files that hold no usable pair are skipped instead of refused."""
     max_length: int = Field(default=200, ge=1, le=10_000)
     """Training pairs with more tokens than this on a side are left out, and longer sources are cut."""
 
