@@ -13,6 +13,7 @@ __all__ = [
     "Bitext",
     "Links",
     "SentencePair",
+    "check_own",
     "open_bitext",
     "open_data",
     "resolve_data",
@@ -48,13 +49,13 @@ def open_bitext(
         from augenmerk.bitext import multi30k
 
         return _in_direction(multi30k.load(folder), source_language, target_language)
-    _check_own(place)
+    check_own(place)
     from augenmerk.bitext import files
 
     return files.load(Path(place), source_language, target_language, skip_bad=skip_bad)
 
 
-def _check_own(place: str) -> None:
+def check_own(place: str) -> None:
     """Raises AugenmerkError if there is nothing that could be a person's own pairs at this place."""
     if Path(place).name == place and place.endswith((".tsv", ".jsonl", ".gz")) and not Path(place).exists():
         raise AugenmerkError(f"{place}: there is no such file.")
