@@ -29,7 +29,11 @@ class Silent:
     """A reporter that only remembers."""
 
     def __init__(self) -> None:
+        self.data: dict[str, Any] = {}
         self.epochs: list[dict[str, Any]] = []
+
+    def begin(self, data: Mapping[str, Any]) -> None:
+        self.data = dict(data)
 
     def batch(self, epoch: int, batch: int, batches: int, loss: float, tokens_per_second: float) -> None:
         assert 0 < batch <= batches

@@ -3,13 +3,14 @@
 from glob import escape
 from pathlib import Path
 
-from augenmerk.bitext.pairs import BadLine, Bitext, Links, SentencePair
-from augenmerk.config import DataConfig, RunConfig
+from augenmerk.bitext.pairs import BadLine, BadLineError, Bitext, Links, SentencePair
+from augenmerk.config import DATASETS, DataConfig, RunConfig
 from augenmerk.errors import AugenmerkError
 
 __all__ = [
     "NAMES",
     "BadLine",
+    "BadLineError",
     "Bitext",
     "Links",
     "SentencePair",
@@ -20,7 +21,7 @@ __all__ = [
     "resolve_data_name",
 ]
 
-NAMES = ("bilderbuch", "multi30k")
+NAMES = DATASETS
 """The datasets that are known by name; anything else is the path of a folder or file."""
 
 

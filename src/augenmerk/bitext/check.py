@@ -238,16 +238,14 @@ class _SplitChecker:
     def report_overlap(self, train: Mapping[int, int], name: str) -> None:
         """Reports the sentences that were also in the first split."""
         lines = [line for source, line in self.first_line_of_source.items() if source in train]
-        self._add(
-            "overlap", lines, f"the source sentence is also in '{name}', so scores on it say less", "lines"
-        )
+        self._add("overlap", lines, f"the source sentence is also in '{name}', so scores on it say less")
 
     def _problem(self, kind: str, reason: str, file: str | None = None, line: int | None = None) -> None:
         self._result.problems.append(Problem(self._split, kind, reason, file, line))
 
-    def _add(self, kind: str, lines: Sequence[int], message: str, what: str = "lines") -> None:
+    def _add(self, kind: str, lines: Sequence[int], message: str) -> None:
         if lines:
-            count = f"{len(lines):,} {what if len(lines) != 1 else what.removesuffix('s')}"
+            count = f"{len(lines):,} line{'s' if len(lines) != 1 else ''}"
             self._result.findings.append(Finding(self._split, kind, f"{count}: {message}", tuple(lines)))
 
     # Reading

@@ -28,7 +28,16 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from augenmerk.bitext.export import finish_interrupted_export
-from augenmerk.bitext.pairs import BadLine, Bitext, LazySplit, Links, SentencePair, hold_out, is_blank
+from augenmerk.bitext.pairs import (
+    BadLine,
+    BadLineError,
+    Bitext,
+    LazySplit,
+    Links,
+    SentencePair,
+    hold_out,
+    is_blank,
+)
 from augenmerk.errors import AugenmerkError
 
 MAX_LINE_BYTES = 1_000_000
@@ -144,7 +153,7 @@ def _read_pairs(
             if isinstance(entry, SentencePair):
                 yield entry
             elif skipped is None:
-                raise AugenmerkError(str(entry[0]))
+                raise BadLineError(str(entry[0]))
             else:
                 skipped.add(entry[0])
 

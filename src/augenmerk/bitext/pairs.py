@@ -62,6 +62,10 @@ class BadLine:
         return f"{self.file}, line {self.line}: {self.reason}."
 
 
+class BadLineError(AugenmerkError):
+    """Raised when a bad line is read and bad lines are not to be skipped."""
+
+
 def is_blank(sentence: str) -> bool:
     """Returns whether a sentence has no word: it is empty, white space or invisible characters only."""
     # A printable sentence has a word unless it is all spaces; this check is quick.

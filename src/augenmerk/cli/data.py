@@ -2,7 +2,6 @@
 
 import sys
 from collections import Counter
-from collections.abc import Iterable
 from dataclasses import asdict
 from itertools import groupby, islice
 from pathlib import Path
@@ -26,7 +25,6 @@ from augenmerk.cli.terminal import (
 from augenmerk.errors import AugenmerkError
 
 if TYPE_CHECKING:
-    from augenmerk.bitext import BadLine
     from augenmerk.bitext.check import CheckResult
 
 app = typer.Typer(help="Sentence pairs: list, show, check, fetch, export.", no_args_is_help=True)
@@ -183,13 +181,6 @@ def _print_check(result: "CheckResult") -> None:
             out().print(f"  {' ' * len(finding.split)}  [dim]line {numbers}{more}[/]")
 
 
-def describe_skipped(skipped: "Iterable[BadLine]") -> str:
-    """Returns how many bad lines were skipped and why: "3 bad lines skipped (2 empty, 1 not UTF-8)"."""
-    kinds = Counter(bad.kind for bad in skipped)
-    reasons = ", ".join(f"{count:,} {kind}" for kind, count in kinds.most_common())
-    return f"{kinds.total():,} bad line{'s' if kinds.total() != 1 else ''} skipped ({reasons})"
-
-
 @app.command(epilog="Example:  augenmerk data fetch multi30k")
 def fetch(
     name: Annotated[str, Argument(help="multi30k, the only dataset that has to be fetched.")],
@@ -258,6 +249,8 @@ def export(
         print_json({"name": bitext.name, "files": [str(path) for path in written], "skipped": skipped})
     else:
         if bitext.skipped:
-            err().print(describe_skipped(bitext.skipped), markup=False)
+            kinds = sorted(Counter(bad.kind for bad in bitext.skipped).items())
+            reasons = ", ".join(f"{count:,} {kind}" for kind, count in kinds)
+            err().print(f"{len(bitext.skipped):,} bad lines skipped: {reasons}")
         for path in written:
             print_written(path)
