@@ -260,7 +260,7 @@ def test_runs_are_not_overwritten_or_mixed_up(uninterrupted: RunDirectory, tmp_p
     start(tiny(), unfinished)
     assert "--resume" in complaint("quick", *flags(), "--out", unfinished)
     assert "other settings" in complaint("quick", *flags(train__lr=0.5), "--resume", "--out", unfinished)
-    assert "keeps its settings" in complaint("--resume", "--out", unfinished, "--epochs", 9)
+    assert "keeps its settings" in complaint("--resume", "--out", unfinished, "--seed", 9)
 
 
 def test_bad_settings_get_one_sentence(tmp_path: Path) -> None:

@@ -129,14 +129,7 @@ class TrainingData:
         """Returns the pairs of an epoch; raises AugenmerkError if all are too long."""
         version = epoch if self._samplers is not None else 0
         if self._encoded is None or self._encoded[0] != version:
-            tokens = self._encode(epoch).to(self._device)
-            if not len(tokens.source):
-                data = self._config.data
-                raise AugenmerkError(
-                    f"{data.bitext}: nothing to train on, for of {self.pairs:,} pairs in '{data.train}' none "
-                    f"has at most {data.max_length} tokens on each side (data.max_length)."
-                )
-            self._encoded = (version, tokens)
+            self._encoded = (version, self._encode(epoch).to(self._device))
         return self._encoded[1]
 
     def _encode(self, epoch: int) -> ParallelTokens:
