@@ -15,6 +15,7 @@ from augenmerk.bitext import open_bitext
 from augenmerk.checkpoint import SHIPPED, RunDirectory
 from augenmerk.config import RunConfig, load_config
 from augenmerk.evaluate import Evaluator, evaluate_run
+from augenmerk.model import build_model
 from augenmerk.study.plan import read_study
 from augenmerk.train import change_epochs, start, train
 from tests.command import Answer, fails_with_a_sentence, run_command
@@ -258,6 +259,19 @@ class TestFineTuning:
         assert "text.unit = word" in fails_with_a_sentence(*tune[:1], "quick", *tune[1:])
         assert "one of them" in fails_with_a_sentence(*tune, "--resume")
         assert not (tmp_path / "tuned").exists()
+
+    def test_a_preset_keeps_the_vocabulary(self, own: Path, tmp_path: Path) -> None:
+        own.write_text("".join(own.read_text(encoding="utf-8").splitlines(True)[:20]), encoding="utf-8")
+        config = load_config("classic", ["data.bitext=bilderbuch", "data.bilderbuch.pairs=60"])
+        parent = start(config, tmp_path / "parent")
+        sizes = parent.tokenizers.source.size, parent.tokenizers.target.size
+        parent.save_model(build_model(config.model, *sizes).state_dict(), {})
+        answer = train_command(
+            *("classic", "--from", parent.path, "--data", own, "--out", tmp_path / "tuned", "--epochs", 1)
+        )
+        assert answer.code == 0, answer.err
+        assert RunDirectory.open(tmp_path / "tuned").config.text == config.text
+        assert "lowercased; unknown: " in answer.err
 
     def test_a_damaged_run_is_refused(self, shared_runs: SharedRuns, own: Path, tmp_path: Path) -> None:
         parent = shared_runs.copy(tiny(), tmp_path / "parent")

@@ -2,10 +2,10 @@
 
     config.toml        the settings, with their SHA-256 in the first line
     tokenizer.json     the vocabulary; tokenizer.source.json and tokenizer.target.json where there are two
-    initial.safetensors  the weights of another run that this one began with, if it did
     model.safetensors  the best weights so far
     metrics.jsonl      a line per epoch
     state.safetensors  what is needed to resume: weights, moments, averages, random state, progress
+    initial.safetensors  only in a run that began with the weights of another one: these, and which run it was
     result.json        the summary; a run that has it is finished
     scores.json        the scores of `augenmerk evaluate`
     other_scores.json  its scores by MBR, or in an ensemble with other runs

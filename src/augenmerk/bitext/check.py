@@ -123,7 +123,7 @@ def check_bitext(bitext: Bitext) -> CheckResult:
     def reader(pairs: Iterable[SentencePair]) -> Callable[[], Iterator[Entry]]:
         return lambda: iter(pairs)
 
-    readers = {split: reader(pairs) for split, pairs in bitext.splits.items()}
+    readers = {split: reader(bitext[split]) for split in bitext.splits}
     return _check(bitext.name, (bitext.source_language, bitext.target_language), readers)
 
 

@@ -26,8 +26,8 @@ app = typer.Typer()
 @app.command(
     epilog="Examples:  augenmerk train quick --data bilderbuch --epochs 3    "
     "augenmerk train classic --attention mean --seed 2 --set train.lr=0.002    "
-    "augenmerk train --resume --out runs/mine --epochs 10    "
-    "augenmerk train --from runs/mine --data pairs.tsv --set train.lr=0.001    "
+    "augenmerk train --resume --out runs/mine --epochs 8    "
+    "augenmerk train --from runs/mine --data bilderbuch --set data.bilderbuch.seed=2    "
     "Ctrl-C and SIGTERM save the run and exit with 130 and 143; --resume continues it. With more --epochs it "
     "continues a finished run, too: on a CPU, bit for bit as if it had been longer from the start, unless "
     "train.schedule is cosine."
@@ -148,7 +148,8 @@ def _start_from(
         base["data"]["skip_bad"] = False
         config = RunConfig.from_toml(tomli_w.dumps(base), str(initial_run), overrides)
     else:
-        config = load_config(preset, overrides)
+        lowercase = str(parent.config.text.lowercase).lower()  # for the vocabulary stays the same
+        config = load_config(preset, [f"text.lowercase={lowercase}", *overrides])
     train = config.train.model_copy(update={"initial_run": str(initial_run.resolve())})
     config = config.model_copy(update={"train": train})
     return start(config, out or _default_place(initial_run.name, config))
