@@ -29,6 +29,7 @@ from typing import Any, BinaryIO
 
 from augenmerk.bitext.export import finish_interrupted_export
 from augenmerk.bitext.pairs import (
+    MAX_LINE_BYTES,
     BadLine,
     BadLineError,
     Bitext,
@@ -39,9 +40,6 @@ from augenmerk.bitext.pairs import (
     is_blank,
 )
 from augenmerk.errors import AugenmerkError
-
-MAX_LINE_BYTES = 1_000_000
-"""The length of the longest line that is read, with its end."""
 
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _TABLES = ("tsv", "jsonl")
@@ -103,7 +101,7 @@ def find(place: Path, source_language: str | None = None, target_language: str |
         raise AugenmerkError(f"{place}: cannot be read ({error.strerror or error}).") from None
     source, target = _choose_languages(place, files, source_language, target_language)
     readers = {}
-    for name in sorted(files, key=lambda name: (not name.startswith("train"), name)):
+    for name in sorted(files, key=_split_order):
         if (reader := _find_reader(name, files[name], source, target)) is not None:
             readers[name] = reader
     if not readers:
@@ -114,6 +112,11 @@ def find(place: Path, source_language: str | None = None, target_language: str |
             f"train.{target_language or 'en'}, train.tsv or train.jsonl (also .gz), but found {found}."
         )
     return Found(source, target, readers)
+
+
+def _split_order(name: str) -> tuple[bool, bool, str]:
+    """Orders the names of splits as they are used: train, then validation, then the others."""
+    return not name.startswith("train"), not name.startswith(("val", "dev")), name
 
 
 def read_lines(path: Path) -> Generator[str, None, None]:

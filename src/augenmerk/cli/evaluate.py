@@ -11,7 +11,7 @@ from rich.markup import escape
 from rich.progress import MofNCompleteColumn
 from typer import Argument, Option
 
-from augenmerk.cli.options import Device, Json, Mbr, Mechanisms, load_mechanisms
+from augenmerk.cli.options import MAX_BEAM, Device, Json, Mbr, Mechanisms, load_mechanisms
 from augenmerk.cli.terminal import err, make_table, out, print_json, show_progress
 from augenmerk.errors import AugenmerkError
 
@@ -41,9 +41,8 @@ app = typer.Typer()
 
 
 @app.command(
-    epilog="Examples:  augenmerk evaluate --split test_2016_flickr    "
-    "augenmerk evaluate runs/quick-multi30k-scaled-dot-1 --split test_2016_flickr --beam 1 "
-    "--beam 5    augenmerk evaluate runs/a --baseline runs/b    augenmerk evaluate runs/a --alignment    "
+    epilog="Examples:  augenmerk evaluate runs/mine --split test --beam 1 --beam 5    "
+    "augenmerk evaluate runs/a --baseline runs/b    augenmerk evaluate runs/a --alignment    "
     "augenmerk evaluate runs/a --ensemble runs/b --ensemble runs/c --beam 10 --mbr"
 )
 def evaluate(
@@ -54,7 +53,9 @@ def evaluate(
     split: Annotated[
         list[str] | None, Option(help="Split of the data; repeatable. Default: validation.")
     ] = None,
-    beam: Annotated[list[int] | None, Option(help="Beam width; repeatable. Default: the run's own.")] = None,
+    beam: Annotated[
+        list[int] | None, Option(help="Beam width; repeatable. Default: the run's own.", min=1, max=MAX_BEAM)
+    ] = None,
     data: Annotated[str | None, Option(help="Where the data of all runs is now, if it was moved.")] = None,
     ensemble: Annotated[list[Path] | None, Option(help="Another run to translate with; repeatable.")] = None,
     mbr: Mbr = False,

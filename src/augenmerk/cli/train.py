@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import tomli_w
 import typer
 from rich.markup import escape
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.progress import BarColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from typer import Argument, Option
 
-from augenmerk.cli.options import Data, Device, Json, SkipBad, SourceLanguage, TargetLanguage
-from augenmerk.cli.terminal import err, out, print_json
-from augenmerk.errors import AugenmerkError, shorten
+from augenmerk.cli.options import MAX_SEED, Data, Device, Json, SkipBad, SourceLanguage, TargetLanguage
+from augenmerk.cli.terminal import FittingProgress, err, out, print_json
+from augenmerk.errors import AugenmerkError
 
 if TYPE_CHECKING:
     from augenmerk.checkpoint import RunDirectory
@@ -25,7 +25,8 @@ app = typer.Typer()
 
 @app.command(
     epilog="Examples:  augenmerk train quick --data bilderbuch --epochs 3    "
-    "augenmerk train classic --attention mean --seed 2 --set train.lr=0.002    "
+    "augenmerk train classic --data bilderbuch --attention mean --seed 2    "
+    "augenmerk train quick --data bilderbuch --set train.lr=0.002 --out runs/slower    "
     "augenmerk train --resume --out runs/mine --epochs 8    "
     "augenmerk train --from runs/mine --data bilderbuch --set data.bilderbuch.seed=2    "
     "Ctrl-C and SIGTERM save the run and exit with 130 and 143; --resume continues it. With more --epochs it "
@@ -42,9 +43,16 @@ def train(
     attention: Annotated[
         str | None, Option(help="Mechanism, or FILE.py:Class of your own; an unknown name lists them all.")
     ] = None,
-    seed: Annotated[int | None, Option(help="Seed of initial weights, order of data and dropout.")] = None,
+    seed: Annotated[
+        int | None, Option(help="Seed of initial weights, order of data and dropout.", min=0, max=MAX_SEED)
+    ] = None,
     epochs: Annotated[
-        int | None, Option(help="Number of passes over the training data; with --resume, their new total.")
+        int | None,
+        Option(
+            help="Number of passes over the training data; with --resume, their new total.",
+            min=1,
+            max=100_000,
+        ),
     ] = None,
     out: Annotated[Path | None, Option(help="Run directory. Default: a new one under runs.")] = None,
     resume: Annotated[
@@ -156,9 +164,11 @@ def _start_from(
 
 
 def _default_place(name: str, config: "RunConfig") -> Path:
+    from augenmerk.storage import limit_file_name
+
     data = Path(config.data.bitext).name
     attention = config.model.attention.replace(":", "-")  # a colon is not allowed in every file system
-    return Path("runs") / shorten(f"{name}-{data}-{attention}-{config.train.seed}", 200)
+    return Path("runs") / limit_file_name(f"{name}-{data}-{attention}-{config.train.seed}")
 
 
 def _open_to_resume(
@@ -255,9 +265,9 @@ class TrainingDisplay:
         epochs = config.train.epochs
         epoch = TextColumn("epoch {task.fields[epoch]:>3}/" + str(epochs))
         speed = TextColumn("loss {task.fields[loss]:.3f}  {task.fields[speed]:,.0f} tokens/s")
-        times = TimeElapsedColumn(), TextColumn("left"), TimeRemainingColumn()
+        times = TimeElapsedColumn(), TimeRemainingColumn(), TextColumn("left")
         columns = epoch, BarColumn(), speed, *times
-        self._bar = Progress(*columns, console=err(), transient=True, disable=not err().is_terminal)
+        self._bar = FittingProgress(*columns)
         self._task = self._bar.add_task("", total=epochs, epoch=1, loss=float("nan"), speed=0.0)
 
     def __enter__(self) -> "TrainingDisplay":
