@@ -3,22 +3,25 @@
 from glob import escape
 from pathlib import Path
 
-from augenmerk.bitext.pairs import Bitext, Links, SentencePair
-from augenmerk.config import DataConfig, RunConfig
+from augenmerk.bitext.pairs import BadLine, BadLineError, Bitext, Links, SentencePair
+from augenmerk.config import DATASETS, DataConfig, RunConfig
 from augenmerk.errors import AugenmerkError
 
 __all__ = [
     "NAMES",
+    "BadLine",
+    "BadLineError",
     "Bitext",
     "Links",
     "SentencePair",
+    "check_own",
     "open_bitext",
     "open_data",
     "resolve_data",
     "resolve_data_name",
 ]
 
-NAMES = ("bilderbuch", "multi30k")
+NAMES = DATASETS
 """The datasets that are known by name; anything else is the path of a folder or file."""
 
 
@@ -30,11 +33,14 @@ def open_bitext(
     folder: Path | None = None,
     source_language: str | None = None,
     target_language: str | None = None,
+    skip_bad: bool = False,
 ) -> Bitext:
     """Opens a dataset by its name, or a person's own sentence pairs by their path.
 
     `pairs` (the number of training pairs) and `seed` are used by bilderbuch, which is generated; `folder`
     is where the files of multi30k are. A folder that has the name of a dataset is opened as `./multi30k`.
+    With `skip_bad`, lines of a person's own files that hold no usable pair are left out, see
+    `Bitext.skipped`; otherwise reading ends at the first of them with an error.
     """
     if place == "bilderbuch":
         from augenmerk.bitext import bilderbuch
@@ -44,6 +50,14 @@ def open_bitext(
         from augenmerk.bitext import multi30k
 
         return _in_direction(multi30k.load(folder), source_language, target_language)
+    check_own(place)
+    from augenmerk.bitext import files
+
+    return files.load(Path(place), source_language, target_language, skip_bad=skip_bad)
+
+
+def check_own(place: str) -> None:
+    """Raises AugenmerkError if there is nothing that could be a person's own pairs at this place."""
     if Path(place).name == place and place.endswith((".tsv", ".jsonl", ".gz")) and not Path(place).exists():
         raise AugenmerkError(f"{place}: there is no such file.")
     if not place.strip() or (Path(place).name == place and not _exists(Path(place))):
@@ -51,9 +65,6 @@ def open_bitext(
             f"There is no bitext called '{place}': known by name are {' and '.join(NAMES)}; "
             f"for sentence pairs of your own, give their folder or file."
         )
-    from augenmerk.bitext import files
-
-    return files.load(Path(place), source_language, target_language)
 
 
 def open_data(config: DataConfig) -> Bitext:
@@ -70,6 +81,7 @@ def open_data(config: DataConfig) -> Bitext:
         seed=config.bilderbuch.seed,
         source_language=config.source_language,
         target_language=config.target_language,
+        skip_bad=config.skip_bad,
     )
 
 

@@ -31,6 +31,9 @@ Data = Annotated[
 ]
 SourceLanguage = Annotated[str | None, Option(help="Language to translate from, e.g. de.")]
 TargetLanguage = Annotated[str | None, Option(help="Language to translate into, e.g. en.")]
+SkipBad = Annotated[
+    bool, Option("--skip-bad", help="Leave out bad lines of your own files (empty, not UTF-8, ...).")
+]
 Mbr = Annotated[bool, Option("--mbr", help="Minimum Bayes risk: choose the candidate most like the others.")]
 Run = Annotated[
     Path | None, Argument(help="Run directory. Default: the model that ships.", show_default=False)

@@ -166,6 +166,8 @@ class _Reporter:
         self._epochs = epochs
         self._emit = emit
 
+    def begin(self, data: Mapping[str, Any]) -> None: ...
+
     def batch(self, epoch: int, batch: int, batches: int, loss: float, _tokens_per_second: float) -> None:
         progress = (epoch - 1 + batch / batches) / self._epochs
         self._emit(phase="training", progress=progress, epoch=epoch, loss=loss)
