@@ -7,7 +7,7 @@
     state.safetensors  what is needed to resume: weights, moments, averages, random state, progress
     result.json        the summary; a run that has it is finished
     scores.json        the scores of `augenmerk evaluate`
-    other_scores.json  its scores by MBR, or in an ensemble with other runs
+    other_scores.json  its scores by MBR, in an ensemble with other runs, on other data, and of other systems
     hypotheses         the translations that the scores are about
 
 If the process dies, each file is still either the old one or the new one (see
@@ -299,7 +299,7 @@ class RunDirectory:
         self._write(_OTHER_SCORES if other else _SCORES, _strict_json(scores, indent=2) + "\n")
 
     def read_scores(self, *, other: bool = False) -> list[dict[str, Any]]:
-        """Reads the scores of the run by itself, or its `other` scores (ensembles and MBR)."""
+        """Reads the scores of the run by itself, or its `other` scores (see above)."""
         path = self.path / (_OTHER_SCORES if other else _SCORES)
         if not path.exists():
             return []

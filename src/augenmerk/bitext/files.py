@@ -40,11 +40,17 @@ _FilesBySuffix = dict[str, list[Path]]
 """The files of one split, by what follows the last dot: {"de": [train.de.gz], "en": [train.en.gz]}."""
 
 
-def load(place: Path, source_language: str | None = None, target_language: str | None = None) -> Bitext:
+def load(
+    place: Path,
+    source_language: str | None = None,
+    target_language: str | None = None,
+    *,
+    divide: bool = True,
+) -> Bitext:
     """Opens the pairs in a folder, in one TSV or JSON lines file, or in `place.de` and `place.en`.
 
     If there is one split only, it is divided into train, val and test (see `hold_out`), unless its name
-    says that it is a validation or test set.
+    says that it is a validation or test set, or `divide` is False.
     """
     try:
         files = _find_files(place)
@@ -62,7 +68,7 @@ def load(place: Path, source_language: str | None = None, target_language: str |
             f"{place}: no sentence pairs here; expected files such as train.{source_language or 'de'} with "
             f"train.{target_language or 'en'}, train.tsv or train.jsonl (also .gz), but found {found}."
         )
-    if len(splits) == 1:
+    if len(splits) == 1 and divide:
         [(name, pairs)] = splits.items()
         if not _HELD_OUT_NAME.fullmatch(name):
             splits = hold_out(pairs, place)

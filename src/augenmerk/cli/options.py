@@ -13,7 +13,8 @@ from augenmerk.errors import AugenmerkError
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from augenmerk.bitext import SentencePair
+    from augenmerk.bitext import Bitext, SentencePair
+    from augenmerk.config import DataConfig
     from augenmerk.translate import Translation, Translator
 
 Json = Annotated[bool, Option("--json", help="Print the result as one JSON document.")]
@@ -54,6 +55,44 @@ def load_mechanisms(places: list[str] | None) -> None:
 
         for place in places:
             load_mechanism(place)
+
+
+class OtherData:
+    """The sentence pairs that --data names, for a run that was trained on others or on the same."""
+
+    def __init__(
+        self, name: str, divided: bool, source_language: str | None = None, target_language: str | None = None
+    ) -> None:
+        """A file of one's own is one split with all of its pairs, unless `divided`."""
+        from augenmerk.bitext import resolve_data_name
+
+        self.place = resolve_data_name(name, Path.cwd())
+        self._divided = divided
+        self._languages = source_language, target_language
+
+    def is_place_of(self, own: str) -> bool:
+        """Returns whether the data of a run is here: the same, or what is left of data that was moved.
+
+        What was a file must have kept its name: another file is more likely to be another test set.
+        """
+        from augenmerk.bitext import NAMES, place_exists
+
+        moved = own not in NAMES and not place_exists(Path(own)) and self.place not in NAMES
+        return self.place == own or (
+            moved and (Path(self.place).is_dir() or Path(self.place).name == Path(own).name)
+        )
+
+    def open(self, own: "DataConfig") -> "Bitext":
+        """Opens the pairs; they are in the languages of the run's own, unless others were given."""
+        from augenmerk.bitext import open_bitext
+
+        source, target = self._languages
+        return open_bitext(
+            self.place,
+            source_language=source or own.source_language,
+            target_language=target or own.target_language,
+            divide=self._divided,
+        )
 
 
 def check_index(split: str, index: int, pairs: "Sequence[SentencePair]") -> None:
