@@ -20,7 +20,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from augenmerk.batching import Batch, ParallelTokens
+from augenmerk.batching import Batch
 from augenmerk.errors import AugenmerkError
 from augenmerk.evaluate import exp
 from augenmerk.model.translator import GRUTranslator
@@ -77,13 +77,7 @@ def measure_faithfulness(
         raise AugenmerkError(
             "This model attends to nothing (model.attention = 'none'): there is no attention to replace."
         )
-    spoken = [place for place, one in enumerate(translations) if one.hypothesis is not None]
-    sources = translator.tokenizers.source.encode_ids([translations[place].source for place in spoken])
-    targets = [one.hypothesis.ids for one in translations if one.hypothesis is not None]
-    data = ParallelTokens.of(
-        (source[: translator.max_source_length], target)
-        for source, target in zip(sources, targets, strict=True)
-    ).to(model.device)
+    spoken, data = translator.encode_translations(translations)
     measured = [Faithfulness(one, (), dict.fromkeys(REPLACEMENTS, ())) for one in translations]
     for batch in data.batches(data.plan(BATCH_SIZE, shuffle=False)) if spoken else ():
         figures = _log_probabilities(model, batch, seed)

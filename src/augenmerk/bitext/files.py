@@ -214,7 +214,7 @@ def _open_split(name: str, suffixes: _FilesBySuffix, source: str, target: str) -
     if sides:
         return LazySplit(partial(_read_text, _only_file(sides[0]), _only_file(sides[1])))
     if "tsv" in suffixes:
-        return LazySplit(partial(_read_table, _only_file(suffixes["tsv"]), _parse_tsv))
+        return LazySplit(partial(_read_table, _only_file(suffixes["tsv"]), parse_tsv))
     if "jsonl" in suffixes:
         parse = partial(_parse_json, source_language=source, target_language=target)
         return LazySplit(partial(_read_table, _only_file(suffixes["jsonl"]), parse))
@@ -241,7 +241,8 @@ def _read_table(path: Path, parse: Callable[[str], SentencePair]) -> Iterator[Se
             yield pair
 
 
-def _parse_tsv(line: str) -> SentencePair:
+def parse_tsv(line: str) -> SentencePair:
+    """Returns the pair of a line of TSV; raises ValueError, with a reason, if it is not one."""
     columns = line.split("\t")
     if len(columns) != 2:
         found = f"{len(columns)} column{'s' if len(columns) > 1 else ''}" if line.strip() else "an empty line"

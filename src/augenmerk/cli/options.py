@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 from rich.markup import escape
 from typer import Argument, Option
 
-from augenmerk.cli.terminal import err
+from augenmerk.cli.terminal import err, out
 from augenmerk.errors import AugenmerkError
 
 if TYPE_CHECKING:
@@ -93,6 +93,28 @@ class OtherData:
             target_language=target or own.target_language,
             divide=self._divided,
         )
+
+
+def check_sentences(sentences: "Sequence[str]") -> None:
+    """Raises AugenmerkError if a sentence of the command line is empty or not UTF-8."""
+    for number, sentence in enumerate(sentences, 1):
+        if not sentence.strip():  # empty lines of a file are kept, but an empty argument is a mistake
+            raise AugenmerkError(f"Sentence {number} is empty; give a sentence, in quotation marks.")
+        # Python decodes bytes of an argument that are not UTF-8 to surrogates.
+        if not sentence.isascii() and any("\ud800" <= character <= "\udfff" for character in sentence):
+            raise AugenmerkError(f"Sentence {number} is not UTF-8; convert it to UTF-8.")
+
+
+def print_attention(one: "Translation") -> None:
+    """Draws the attention over words in the terminal, and that of each head if there is more than one."""
+    from augenmerk.diagrams import AttentionMap, render_terminal_map, render_terminal_maps
+
+    out().print()
+    out().print(render_terminal_map(AttentionMap.from_translation(one), out().width))
+    if len(one.heads) > 1:
+        out().print()
+        maps = [AttentionMap.from_translation(one, head=head) for head in one.heads]
+        out().print(render_terminal_maps(maps, out().width))
 
 
 def check_index(split: str, index: int, pairs: "Sequence[SentencePair]") -> None:

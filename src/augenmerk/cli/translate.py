@@ -9,7 +9,8 @@ import typer
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from typer import Argument, Option
 
-from augenmerk.cli.options import Beam, Device, Mbr, Mechanisms, Models, load_mechanisms
+from augenmerk.cli.options import Beam, Device, Mbr, Mechanisms, Models, check_sentences, load_mechanisms
+from augenmerk.cli.stdin import read_stdin
 from augenmerk.cli.terminal import err, format_json
 from augenmerk.errors import AugenmerkError, remove_control_characters
 
@@ -51,6 +52,9 @@ def translate(
     attention: Mechanisms = None,
     device: Device = "auto",
     subwords: Annotated[bool, Option("--subwords", help="With --json: include subwords.")] = False,
+    heads: Annotated[
+        bool, Option("--heads", help="With --json: include the attention of each head.")
+    ] = False,
     json: Annotated[bool, Option("--json", help="Print a line of JSON for each sentence.")] = False,
 ) -> None:
     """Translate sentences, lines on stdin, or a file."""
@@ -64,13 +68,15 @@ def translate(
         raise AugenmerkError("There are sentences and an --input file; give one or the other.")
     if subwords and not json:
         raise AugenmerkError("--subwords adds to what --json prints: add --json.")
+    if heads and not json:
+        raise AugenmerkError("--heads adds to what --json prints: add --json.")
     if sample and beam is not None:
         raise AugenmerkError("A sample is drawn without a beam; give --sample or --beam.")
     if candidates is not None and not mbr:
         raise AugenmerkError("--candidates are what --mbr chooses from: add --mbr, or say --n-best.")
     if output is not None and output.exists() and not output.is_file():
         raise AugenmerkError(f"{output} is not a file that could be replaced; give --output another name.")
-    _check_sentences(sentences)
+    check_sentences(sentences)
     options = {  # None leaves a setting as it is in the run
         "beam": beam,
         "n_best": n_best,
@@ -83,7 +89,7 @@ def translate(
         "candidates": candidates,
     }
     translator = load(model or SHIPPED, choose_device(device))
-    translations = _translate(translator, sentences, input, options)
+    translations = _translate(translator, sentences, input, options, heads=heads)
     lines: Iterator[str]
     if json:
         trees = (translation.to_dict(subwords=subwords) for translation in translations)
@@ -96,24 +102,24 @@ def translate(
 
 
 def _translate(
-    translator: "Translator", sentences: list[str], file: Path | None, options: Mapping[str, Any]
+    translator: "Translator",
+    sentences: list[str],
+    file: Path | None,
+    options: Mapping[str, Any],
+    *,
+    heads: bool,
 ) -> "Iterator[Translation]":
     """Translates the sentences, or the lines of the file or on stdin, and warns where one was too long."""
-    from augenmerk.bitext.files import decode_lines, read_lines
+    from augenmerk.bitext.files import read_lines
 
-    if sentences:
-        translations = translator.stream(sentences, **options)
-    elif file is not None:
-        translations = translator.stream(read_lines(file), **options)
-    else:
-        lines = decode_lines(sys.stdin.buffer, "stdin")
+    lines: Iterable[str | None] = sentences
+    if file is not None:
+        lines = read_lines(file)
+    elif not sentences:
+        lines = read_stdin()
         if sys.stdin.isatty():
             err().print("[dim]Type one sentence on each line; Ctrl-D ends.[/]")
-            # One by one: a person wants to see each translation before typing the next sentence.
-            translations = (translator.translate(line, **options) for line in lines)
-        else:
-            translations = translator.stream(lines, **options)
-    for number, translation in enumerate(translations, 1):
+    for number, translation in enumerate(translator.stream(lines, heads=heads, **options), 1):
         if translation.truncated:
             typer.echo(
                 f"augenmerk: {'sentence' if sentences else 'line'} {number} has more than "
@@ -122,15 +128,6 @@ def _translate(
                 err=True,
             )
         yield translation
-
-
-def _check_sentences(sentences: list[str]) -> None:
-    for number, sentence in enumerate(sentences, 1):
-        if not sentence.strip():  # empty lines of a file are kept, but an empty argument is a mistake
-            raise AugenmerkError(f"Sentence {number} is empty; give a sentence, in quotation marks.")
-        # Python decodes bytes of an argument that are not UTF-8 to surrogates.
-        if not sentence.isascii() and any("\ud800" <= character <= "\udfff" for character in sentence):
-            raise AugenmerkError(f"Sentence {number} is not UTF-8; convert it to UTF-8.")
 
 
 def _format_n_best(translations: "Iterable[Translation]") -> Iterator[str]:

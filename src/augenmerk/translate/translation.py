@@ -1,7 +1,7 @@
 """A translation, with its attention over the words that a person sees."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -24,6 +24,21 @@ class Words(NamedTuple):
 
     def with_end(self) -> "Words":
         return Words((*self.words, END), (*self.word_of, len(self.words)))
+
+
+class HeadAttention(NamedTuple):
+    """The attention of one head."""
+
+    head: int
+    """Its number, counted from 1."""
+    attention: Tensor
+    """Weights (target words, source words), as in `Translation.attention`."""
+    subword_attention: Tensor
+    """Weights (target subwords, source subwords), as in `Translation.subword_attention`."""
+
+    @property
+    def name(self) -> str:
+        return f"head {self.head}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,6 +69,9 @@ class Translation:
     other_words: Words | None = field(default=None, repr=False)
     """The target words if they are not those of the tokens, because a target was given or unknown words were
     replaced."""
+    heads: tuple[HeadAttention, ...] = field(default=(), repr=False)
+    """The attention of each head, if it was asked for (`heads=True`); the mean over them is `attention`. A
+    mechanism without heads counts as one. Empty for an empty line."""
 
     @property
     def source_words(self) -> tuple[str, ...]:
@@ -68,10 +86,18 @@ class Translation:
     def attention(self) -> Tensor:
         """Weights (target words, source words): summed over the subwords of a source word, averaged over
         those of a target word."""
+        return self._over_words(self.subword_attention)
+
+    def with_heads(self, weights: Tensor) -> "Translation":
+        """Returns the translation with the weights (heads, target subwords, source subwords) of its heads."""
+        heads = (HeadAttention(number, self._over_words(one), one) for number, one in enumerate(weights, 1))
+        return replace(self, heads=tuple(heads))
+
+    def _over_words(self, weights: Tensor) -> Tensor:
         rows = [row for row, word in enumerate(self._target.word_of) if word is not None]
         if not rows:
             return torch.zeros(0, len(self.source_words))
-        return over_words(self.subword_attention[rows], _known(self._target), _known(self._source))
+        return over_words(weights[rows], _known(self._target), _known(self._source))
 
     @cached_property
     def word_log_probabilities(self) -> tuple[float, ...]:
@@ -107,7 +133,7 @@ class Translation:
         return torch.zeros(0, 0) if self.hypothesis is None else self.hypothesis.weights
 
     def to_dict(self, *, subwords: bool = False) -> dict[str, Any]:
-        """Returns plain data for JSON."""
+        """Returns plain data for JSON; `heads` is there only if they were asked for."""
         tree: dict[str, Any] = {
             "source": self.source,
             "translation": self.text,
@@ -126,6 +152,15 @@ class Translation:
             tree["source_subwords"] = list(self.source_subwords)
             tree["target_subwords"] = list(self.target_subwords)
             tree["subword_attention"] = _plain(self.subword_attention)
+        if self.heads:
+            tree["heads"] = [
+                {
+                    "head": one.head,
+                    "attention": _plain(one.attention),
+                    **({"subword_attention": _plain(one.subword_attention)} if subwords else {}),
+                }
+                for one in self.heads
+            ]
         if self.alternatives:
             tree["alternatives"] = [other.to_dict(subwords=subwords) for other in self.alternatives]
         return tree
