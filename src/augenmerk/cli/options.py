@@ -30,6 +30,15 @@ Mbr = Annotated[bool, Option("--mbr", help="Minimum Bayes risk: choose the candi
 Run = Annotated[
     Path | None, Argument(help="Run directory. Default: the model that ships.", show_default=False)
 ]
+RunAndSentences = Annotated[
+    list[str] | None,
+    Argument(
+        metavar="[RUN] [SENTENCE]...",
+        help="Run directory, by default the model that ships; and sentences of your own, in quotation marks, "
+        "instead of a split.",
+        show_default=False,
+    ),
+]
 Models = Annotated[
     list[Path] | None, Option(help="Run directory; repeatable. Default: the model that ships with augenmerk.")
 ]
@@ -55,6 +64,10 @@ def load_mechanisms(places: list[str] | None) -> None:
 
         for place in places:
             load_mechanism(place)
+
+
+COMMAND_LINE = "command line"
+"""What stands where a split is named, for sentences that the user gave."""
 
 
 class OtherData:
@@ -124,7 +137,7 @@ def check_index(split: str, index: int, pairs: "Sequence[SentencePair]") -> None
 
 
 class TranslatedSplit(NamedTuple):
-    """A split of a run's data, as the run translated or, with --reference, read it."""
+    """Sentences of a split or of the command line, as the run translated or, with --reference, read them."""
 
     translator: "Translator"
     source_language: str
@@ -134,37 +147,103 @@ class TranslatedSplit(NamedTuple):
     """The run, the split, and whether the translations are those of the model, for JSON."""
 
 
+def is_folder(text: str) -> bool:
+    try:
+        return Path(text).is_dir()
+    except OSError:  # a sentence may be longer than a name
+        return False
+
+
+def split_arguments(arguments: list[str] | None) -> tuple[Path, list[str]]:
+    """Returns the run directory, by default that of the model that ships, and the sentences after it.
+
+    The first argument is a run unless it has a space in it, as a sentence has. So a run whose name was
+    mistyped is not translated.
+    """
+    from augenmerk.checkpoint import SHIPPED
+
+    sentences = list(arguments or [])
+    run = SHIPPED
+    if sentences and (is_folder(sentences[0]) or not any(map(str.isspace, sentences[0].strip()))):
+        run = Path(sentences.pop(0))
+    check_sentences(sentences)
+    return run, sentences
+
+
 def translate_split(
-    run: Path, split: str | None, beam: int | None, reference: bool, device: str, indices: Iterable[int] = ()
+    run: Path,
+    split: str | None,
+    beam: int | None,
+    reference: bool,
+    device: str,
+    indices: Iterable[int] = (),
+    *,
+    sentences: Sequence[str] = (),
+    heads: bool = False,
 ) -> TranslatedSplit:
-    """Translates a split of the run's data or, with `reference`, feeds its references to the model.
+    """Translates sentences, or a split of the run's data, or feeds the split's references to the model.
 
     Raises AugenmerkError if the split has no sentence pairs, or not those with the indices.
     """
-    from augenmerk.bitext import open_data
+    from augenmerk.bitext import SentencePair
     from augenmerk.checkpoint import RunDirectory
     from augenmerk.device import choose_device
     from augenmerk.translate import load
 
     if reference and beam is not None:
         raise AugenmerkError("References are read, not searched for; give --reference or --beam.")
+    if sentences and (split is not None or reference or indices):
+        raise AugenmerkError(
+            "A sentence of your own is in no split; leave out --split, --index and --reference."
+        )
     chosen_device = choose_device(device)
     data = RunDirectory.open(run).config.data
-    bitext = open_data(data)
-    name = split or data.validation
-    pairs = list(bitext[name])
-    if not pairs:
-        raise AugenmerkError(f"{bitext.name} has no sentence pairs in '{name}'.")
+    if sentences:
+        name, language = COMMAND_LINE, _source_language(data)
+        pairs = [SentencePair(sentence, "") for sentence in sentences]
+    else:
+        bitext, name = _open_data_or_bilderbuch(data, split)
+        language, pairs = bitext.source_language, list(bitext[name])
+        if not pairs:
+            raise AugenmerkError(f"{bitext.name} has no sentence pairs in '{name}'.")
     for index in indices:
         check_index(name, index, pairs)
     translator = load(run, chosen_device)
     with err().status(f"{escape(name)}: {len(pairs):,} sentences"):
         if reference:
-            translations = translator.score_all([(pair.source, pair.target) for pair in pairs])
+            translations = translator.score_all([(pair.source, pair.target) for pair in pairs], heads=heads)
         else:
-            translations = translator.translate([pair.source for pair in pairs], beam=beam)
+            translations = translator.translate([pair.source for pair in pairs], heads=heads, beam=beam)
     described = {"run": str(run), "split": name, "of": "references" if reference else "translations"}
-    return TranslatedSplit(translator, bitext.source_language, pairs, translations, described)
+    return TranslatedSplit(translator, language, pairs, translations, described)
+
+
+def _open_data_or_bilderbuch(data: "DataConfig", split: str | None) -> "tuple[Bitext, str]":
+    """Opens the data of a run, or bilderbuch if that is not there and the run is a German-English one."""
+    from augenmerk.bitext import NAMES, open_bitext, open_data
+
+    try:
+        return open_data(data), split or data.validation
+    except AugenmerkError:
+        source, target = data.source_language, data.target_language
+        german = data.bitext in NAMES or {source, target} == {"de", "en"}
+        name = split or "val"
+        if not german or name not in ("train", "val", "test"):
+            raise
+        err().print(
+            f"The data of this run, {escape(data.bitext)}, is not here: these are sentences of bilderbuch "
+            f"({name}) instead."
+        )
+        return open_bitext("bilderbuch", source_language=source, target_language=target), name
+
+
+def _source_language(data: "DataConfig") -> str:
+    """Returns the code of the language that a run translates from, as far as its settings tell."""
+    from augenmerk.bitext import NAMES
+
+    if data.source_language is None and data.bitext in NAMES:
+        return "en" if data.target_language == "de" else "de"
+    return data.source_language or "source"
 
 
 def write_pictures(folder: Path, names: Sequence[str], figures: "Iterable[Figure]") -> list[str]:

@@ -66,7 +66,7 @@ def score(
     sentences, models = list(text or []), list(model or [])
     if len(sentences) % 2:  # pairs are even, so the first of an odd number is a run
         first = sentences.pop(0)
-        if not Path(first).is_dir():
+        if not options.is_folder(first):
             raise AugenmerkError(
                 f"'{first}' is not a run directory, and every sentence needs its translation: give source, "
                 f"target, source, target."

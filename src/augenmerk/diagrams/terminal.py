@@ -51,8 +51,10 @@ def render_terminal_maps(maps: Sequence[AttentionMap], width: int, theme: Theme 
     needed = max(map(_compute_narrow_width, maps))
     in_a_row = max(1, min(len(maps), (width + MAP_GAP) // (needed + MAP_GAP)))
     room = needed if in_a_row > 1 else width
-    table = Table.grid(padding=(0, MAP_GAP, 1, 0), pad_edge=False)
+    table = Table.grid(padding=(0, MAP_GAP, 0, 0), pad_edge=False)
     for start in range(0, len(maps), in_a_row):
+        if start:
+            table.add_row("")
         cells = []
         for one in maps[start : start + in_a_row]:
             title = clean_text(one.title or "")
