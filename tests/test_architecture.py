@@ -13,7 +13,7 @@ PACKAGE = Path(augenmerk.__file__).parent
 # From the ground up. A part may import what stands before it; nothing that stands after it.
 LAYERS = (
     *("errors", "storage", "words", "config", "figures", "theory", "bitext", "text", "subword_dropout"),
-    *("batching", "device", "malloc", "model", "search"),
+    *("familiarity", "batching", "device", "malloc", "model", "search"),
     *("alignment", "tensorfile", "checkpoint", "scores", "diagrams", "translate", "probe"),
     *("silver", "agreement", "patterns", "evaluate", "faithfulness"),
     *("significance", "engine", "train", "study", "report", "demo", "bench", "cli"),

@@ -5,6 +5,7 @@
     model.safetensors  the best weights so far
     metrics.jsonl      a line per epoch
     state.safetensors  what is needed to resume: weights, moments, averages, random state, progress
+    familiarity.json   how often each source token occurred, to tell text that is unlike the training data
     result.json        the summary; a run that has it is finished
     scores.json        the scores of `augenmerk evaluate`
     other_scores.json  its scores by MBR, in an ensemble with other runs, on other data, and of other systems
@@ -52,7 +53,7 @@ from augenmerk.text import TokenizerPair
 
 _CONFIG, _MODEL, _STATE = "config.toml", "model.safetensors", "state.safetensors"
 _METRICS, _RESULT, _SCORES = "metrics.jsonl", "result.json", "scores.json"
-_OTHER_SCORES = "other_scores.json"
+_OTHER_SCORES, _FAMILIARITY = "other_scores.json", "familiarity.json"
 _LOCK, _SCORES_LOCK = ".lock", ".scores.lock"
 _LOCK_TIMEOUT = 60.0  # seconds; the scores are locked for milliseconds at a time
 HYPOTHESES = "hypotheses"
@@ -289,6 +290,18 @@ class RunDirectory:
     def result(self) -> dict[str, Any] | None:
         """The summary; None if the run is not finished."""
         path = self.path / _RESULT
+        if not path.exists():
+            return None
+        with explain_read_errors(path):
+            return parse_object(read_text(path))
+
+    def write_familiarity(self, learnt: Mapping[str, Any]) -> None:
+        """Writes what `augenmerk.familiarity.learn` returned."""
+        self._write(_FAMILIARITY, _strict_json(learnt) + "\n")
+
+    def read_familiarity(self) -> dict[str, Any] | None:
+        """Reads what `write_familiarity` wrote; None for a run that has it not."""
+        path = self.path / _FAMILIARITY
         if not path.exists():
             return None
         with explain_read_errors(path):

@@ -21,6 +21,7 @@ from typing import Any, Protocol
 import torch
 from torch import Tensor
 
+from augenmerk import familiarity
 from augenmerk.batching import ParallelTokens, encode_pairs
 from augenmerk.bitext import Bitext, open_data, resolve_data
 from augenmerk.checkpoint import RunDirectory
@@ -279,6 +280,8 @@ def _train(
         "precision": "bf16" if engine.bf16 else "fp32",
         "device": describe_device(device),
     }
+    if learnt := familiarity.learn(tokenizers.source, (pair.source for pair in bitext[config.data.train])):
+        run.write_familiarity(learnt)
     run.finish(result)
     return result
 

@@ -176,7 +176,7 @@ def _describe(one: "Translation") -> dict[str, Any]:
         "word_perplexity": loss.word_perplexity(len(one.target_words)),
         "tokens": loss.tokens,
     }
-    left_out = {"source", "translation", "score", "finished"}
+    left_out = {"source", "translation", "score", "finished", "unfamiliar"}
     rest = {key: value for key, value in tree.items() if key not in left_out}
     return {"source": one.source, "target": one.text, **figures, **rest}
 

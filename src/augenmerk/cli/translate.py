@@ -1,6 +1,7 @@
 """`augenmerk translate`: translates sentences, lines on stdin or a file with a trained run."""
 
 import sys
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -15,6 +16,7 @@ from augenmerk.cli.terminal import err, format_json
 from augenmerk.errors import AugenmerkError, remove_control_characters
 
 if TYPE_CHECKING:
+    from augenmerk.familiarity import Reason
     from augenmerk.translate import Translation, Translator
 
 app = typer.Typer()
@@ -109,7 +111,10 @@ def _translate(
     *,
     heads: bool,
 ) -> "Iterator[Translation]":
-    """Translates the sentences, or the lines of the file or on stdin, and warns where one was too long."""
+    """Translates the sentences, or the lines of the file or on stdin.
+
+    Warns where one was too long and, at the end, of those that are unlike what the model learnt from.
+    """
     from augenmerk.bitext.files import read_lines
 
     lines: Iterable[str | None] = sentences
@@ -119,7 +124,10 @@ def _translate(
         lines = read_stdin()
         if sys.stdin.isatty():
             err().print("[dim]Type one sentence on each line; Ctrl-D ends.[/]")
+    number, unfamiliar = 0, Unfamiliar("sentence" if sentences else "line")
     for number, translation in enumerate(translator.stream(lines, heads=heads, **options), 1):
+        if translation.unfamiliar is not None:
+            unfamiliar.add(number, translation.unfamiliar)
         if translation.truncated:
             typer.echo(
                 f"augenmerk: {'sentence' if sentences else 'line'} {number} has more than "
@@ -128,6 +136,41 @@ def _translate(
                 err=True,
             )
         yield translation
+    if unfamiliar.reasons:
+        typer.echo(f"augenmerk: {unfamiliar.describe(number)}", err=True)
+
+
+class Unfamiliar:
+    """Counts the sentences that are unlike what the model learnt from, for one warning about all of them."""
+
+    def __init__(self, unit: str) -> None:
+        self._unit = unit
+        self._first = 0
+        self.reasons: Counter[Reason] = Counter()
+
+    def add(self, number: int, reason: "Reason") -> None:
+        self._first = self._first or number
+        self.reasons[reason] += 1
+
+    def describe(self, total: int) -> str:
+        from augenmerk.familiarity import REASONS
+
+        count = self.reasons.total()
+        if total == 1:
+            [reason] = self.reasons
+            return (
+                f"The {self._unit} is unlike the text that this model was trained on (it has "
+                f"{REASONS[reason]}), and its translation may be nonsense. Is it in the right language?"
+            )
+        reasons = "; ".join(
+            f"{many:,} {'has' if many == 1 else 'have'} {REASONS[reason]}"
+            for reason, many in self.reasons.most_common()
+        )
+        first = f", from {self._unit} {self._first:,} on," if count < total else ""
+        return (
+            f"{count:,} of {total:,} {self._unit}s{first} are unlike the text that this model was trained on "
+            f"({reasons}); their translations may be nonsense. Are they in the right language?"
+        )
 
 
 def _format_n_best(translations: "Iterable[Translation]") -> Iterator[str]:

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from augenmerk.alignment import over_words
+from augenmerk.familiarity import REASONS, Reason
 from augenmerk.search import Hypothesis
 from augenmerk.text import EOS, SPECIAL_TOKENS, TokenizerPair
 
@@ -61,6 +62,8 @@ class Translation:
     """Whether the translation ended by itself, rather than at its maximum length."""
     truncated: bool = False
     """Whether the source was too long, so that only its beginning was translated."""
+    unfamiliar: Reason | None = None
+    """Why the source is unlike anything the model learnt from, if it is: see `augenmerk.familiarity`."""
     alternatives: tuple["Translation", ...] = field(default=(), repr=False)
     """The next best translations, or the other samples, if they were asked for."""
     tokenizers: TokenizerPair | None = field(default=None, repr=False)
@@ -141,6 +144,8 @@ class Translation:
             "log_probability": self.log_probability,
             "finished": self.finished,
             "truncated": self.truncated,
+            "unfamiliar": self.unfamiliar
+            and {"reason": self.unfamiliar, "in_words": f"The sentence has {REASONS[self.unfamiliar]}."},
             "source_words": list(self.source_words),
             "target_words": list(self.target_words),
             "word_log_probabilities": list(self.word_log_probabilities),
@@ -163,6 +168,8 @@ class Translation:
             ]
         if self.alternatives:
             tree["alternatives"] = [other.to_dict(subwords=subwords) for other in self.alternatives]
+            for other in tree["alternatives"]:
+                del other["unfamiliar"]  # it is about the source, which they share
         return tree
 
     def _repr_html_(self) -> str:

@@ -13,6 +13,7 @@ from augenmerk.batching import Batch, ParallelTokens, TokenTable
 from augenmerk.checkpoint import SHIPPED, RunDirectory
 from augenmerk.config import RunConfig, SearchConfig
 from augenmerk.errors import AugenmerkError
+from augenmerk.familiarity import Familiarity
 from augenmerk.model import TranslationModel, build_model
 from augenmerk.search import (
     Decoder,
@@ -77,6 +78,7 @@ class Translator:
         tokenizers: TokenizerPair,
         config: RunConfig,
         *,
+        familiarity: Familiarity | None = None,
         threads: int | None = None,
     ) -> None:
         if any(model.training for model in models):
@@ -84,6 +86,7 @@ class Translator:
         self.models = tuple(models)
         self.tokenizers = tokenizers
         self.config = config
+        self._familiarity = familiarity or Familiarity(tokenizers.source)
         self.device = self.models[0].device
         if self.device.type == "cuda":
             # With TF32, GRUs would round to ten bits, and samples would differ from those of the CPU.
@@ -110,7 +113,9 @@ class Translator:
         longest = min(run.config.data.max_length for run in runs)
         data = first.config.data.model_copy(update={"max_length": longest})
         config = first.config.model_copy(update={"data": data})
-        return cls([load_model(run, device) for run in runs], first.tokenizers, config)
+        models = [load_model(run, device) for run in runs]
+        familiarity = Familiarity.of_run(first.tokenizers.source, first.read_familiarity(), first.path)
+        return cls(models, first.tokenizers, config, familiarity=familiarity)
 
     @property
     def model(self) -> TranslationModel:
@@ -190,8 +195,9 @@ class Translator:
                 with_heads = iter(self.add_heads([one for ranked in all_ranked for one in ranked]))
                 all_ranked = [list(islice(with_heads, len(ranked))) for ranked in all_ranked]
             translations = [Translation(source=text, text="") for text in chunk]
+            reasons = self._familiarity.judge(ids)
             for index, (best, *others) in zip(indices, all_ranked, strict=True):
-                translations[index] = replace(best, alternatives=tuple(others)) if others else best
+                translations[index] = replace(best, alternatives=tuple(others), unfamiliar=reasons[index])
             yield from translations
             done += len(chunk)
 
