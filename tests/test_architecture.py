@@ -12,8 +12,8 @@ PACKAGE = Path(augenmerk.__file__).parent
 
 # From the ground up. A part may import what stands before it; nothing that stands after it.
 LAYERS = (
-    *("errors", "storage", "words", "config", "figures", "theory", "bitext", "text", "subword_dropout"),
-    *("familiarity", "batching", "device", "malloc", "model", "search"),
+    *("errors", "signals", "storage", "words", "config", "settings", "figures", "theory", "bitext", "text"),
+    *("subword_dropout", "familiarity", "batching", "device", "malloc", "model", "search"),
     *("alignment", "tensorfile", "checkpoint", "scores", "diagrams", "translate", "probe"),
     *("silver", "agreement", "patterns", "evaluate", "faithfulness"),
     *("significance", "engine", "train", "study", "report", "demo", "bench", "cli"),
@@ -25,6 +25,8 @@ ONLY = {
     "storage": {"errors"},
     "tensorfile": {"storage", "errors"},
     "config": {"errors"},
+    "settings": {"config"},
+    "signals": set[str](),
     "figures": {"storage", "errors"},
     "diagrams": {"errors", "figures", "words"},
     "theory": {"errors", "figures"},
@@ -81,3 +83,13 @@ def test_a_translation_knows_nothing_of_plotting() -> None:
     modules = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert "augenmerk.translate.translation" in modules.split()
     assert not {"matplotlib", "augenmerk.diagrams", "augenmerk.figures"} & set(modules.split())
+
+
+def test_modules_that_windows_lacks_are_not_needed() -> None:
+    code = (
+        "import sacrebleu, sys, torch\n"
+        "sys.modules['fcntl'] = sys.modules['resource'] = None\n"
+        "import augenmerk.study.running, augenmerk.bench.machine\n"
+        "assert not augenmerk.study.running.HAS_FLOCK and not augenmerk.bench.machine.HAS_RESOURCE\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from augenmerk.bitext import SentencePair
 from augenmerk.bitext.export import Format, export
 from augenmerk.bitext.files import load
+from augenmerk.bitext.pairs import MAX_LINE_BYTES
 from augenmerk.errors import AugenmerkError
 from augenmerk.words import split_words
 
@@ -315,3 +316,18 @@ class TestRefusals:
         (tmp_path / "file").touch()
         with pytest.raises(AugenmerkError, match="file: cannot be written to"):
             export({"test": [SentencePair("a", "b")]}, tmp_path / "file", "de", "en", format="tsv")
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_what_could_not_be_read_again_is_not_exported(tmp_path: Path, format: Format) -> None:  # noqa: A002
+    longest = SentencePair("a" * (MAX_LINE_BYTES - 1), "b")
+    if format == "text":
+        export({"test": [longest]}, tmp_path / "pairs", "de", "en", format=format)
+        assert list(load(tmp_path / "pairs")["test"]) == [longest]
+    with pytest.raises(
+        AugenmerkError, match=r"Pair 1 of 'train' cannot be exported: it needs a line of more"
+    ):
+        export(
+            {"train": [SentencePair("a" * MAX_LINE_BYTES, "b")]}, tmp_path / "x", "de", "en", format=format
+        )
+    assert not (tmp_path / "x").exists()

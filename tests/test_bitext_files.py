@@ -14,7 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from augenmerk.bitext import Bitext, SentencePair
-from augenmerk.bitext.files import MAX_LINE_BYTES, load, read_lines, read_parallel
+from augenmerk.bitext.files import load, read_lines, read_parallel
+from augenmerk.bitext.pairs import MAX_LINE_BYTES
 from augenmerk.errors import AugenmerkError
 
 
@@ -426,3 +427,9 @@ def test_an_error_leaves_no_file_open(tmp_path: Path) -> None:
     opened = [str(entry.readlink()) for entry in Path("/proc/self/fd").iterdir() if entry.is_symlink()]
     assert caught.value is not None  # its traceback holds every frame that read
     assert not [name for name in opened if name.startswith(str(tmp_path))]
+
+
+def test_splits_come_in_the_order_of_their_use(tmp_path: Path) -> None:
+    for name in ("test", "val", "train", "extra"):
+        (tmp_path / f"{name}.tsv").write_text("a\tb\n", encoding="utf-8")
+    assert list(load(tmp_path).splits) == ["train", "val", "extra", "test"]

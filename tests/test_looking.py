@@ -229,7 +229,6 @@ def test_patterns_are_held_against_gold(there: Path) -> None:
     ("arguments", "complaint"),
     [
         (("--kind", "twisted"), "the kinds are monotone, inversion"),
-        (("--top", "0"), "must be 1 or more"),
         (("--split", "nowhere"), "no split called 'nowhere'"),
         (("--reference", "--beam", "2"), "--reference or --beam"),
     ],

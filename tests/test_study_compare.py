@@ -62,14 +62,14 @@ FIVE = tuple(SeedComparison(seed, 1.0, 0.01) for seed in range(5))
         (
             {"seeds": FIVE, "difference": 0.01, "interval": (0.005, 0.015)},
             1,
-            "scaled-dot is less than 0.1 BLEU above mean on test with greedy search, 95% 0.0 to 0.0 "
-            "(p < 0.001). 5 pairs of runs.",
+            "scaled-dot is less than 0.1 BLEU above mean on test with greedy search, 95% less than 0.1 "
+            "either way (p < 0.001). 5 pairs of runs.",
         ),
         (
             {"seeds": FIVE, "difference": -0.01, "interval": (-0.04, 0.03), "p_corrected": 0.5},
             1,
-            "scaled-dot is less than 0.1 BLEU below mean on test with greedy search, 95% 0.0 to 0.0 "
-            "(p = 0.5), which may be chance. 5 pairs of runs.",
+            "scaled-dot is less than 0.1 BLEU below mean on test with greedy search, 95% less than 0.1 "
+            "either way (p = 0.5), which may be chance. 5 pairs of runs.",
         ),
         (
             {"seeds": FIVE[:1], "seed_deviation": None, "sentences": 50},

@@ -6,9 +6,9 @@ import pytest
 
 from augenmerk.config import ATTENTIONS, load_config
 from augenmerk.errors import AugenmerkError
-from augenmerk.study.plan import Study, read_study
+from augenmerk.study.plan import SHIPPED_STUDIES, Study, find_study, read_study
+from tests.command import fails_with_a_sentence, run_command, run_json
 
-STUDIES = Path(__file__).resolve().parents[1] / "studies"
 LEAST = 'question = "Is it?"\nseeds = [1]\n'
 
 
@@ -86,7 +86,7 @@ def test_a_relative_data_path_is_that_of_the_current_folder(
         (LEAST + "[factors]\ntrain.lr = [1e-3]\n[settings]\nepochs = 3\n", "such as [settings.train]"),
         (
             LEAST + 'base = "quick"\n[factors]\ntrain.lr = [1e-3]\n[settings.data.bitext]\nseed = 3\n',
-            "mine.toml: 'data.bitext' is not a group of settings.",
+            "mine.toml: 'data.bitext' is not a group of settings;",
         ),
         (LEAST + 'base = "slow"\n[factors]\nattention = ["mean"]\n', "There is no preset called"),
         (LEAST + 'splits = ["a", "a"]\n[factors]\nattention = ["mean"]\n', "splits names something twice"),
@@ -124,8 +124,16 @@ def test_what_is_wrong_is_said_in_a_sentence(tmp_path: Path, text: str, complain
     assert "\n" not in str(raised.value)
 
 
+def test_folders_of_variants_with_long_names(tmp_path: Path) -> None:
+    places = [f"{'ä' * 100}/{'b' * 150}/{number}" for number in range(3)]
+    study = declared(tmp_path, LEAST + f"[factors]\nattention = ['mean']\ndata.bitext = {places}\n")
+    folders = {variant.folder for variant in study.variants}
+    assert len(folders) == 3
+    assert all(len(folder.encode()) <= 200 for folder in folders)
+
+
 def test_the_studies_that_are_shipped_ask_what_they_say() -> None:
-    studies = {path.stem: read_study(path) for path in STUDIES.glob("*.toml")}
+    studies = {name: read_study(find_study(name)) for name in SHIPPED_STUDIES}
     assert studies.keys() == {"attention", "mechanisms", "beam", "small"}
     attention = studies["attention"]
     assert [variant.name for variant in attention.variants] == ["none", "mean", "scaled-dot"]
@@ -145,3 +153,42 @@ def test_the_studies_that_are_shipped_ask_what_they_say() -> None:
     assert studies["beam"].beams == (1, 5, 10, 20, 50)
     assert studies["small"].runs[0].config.data.bitext == "bilderbuch"
     assert len(studies["small"].seeds) == 3
+
+
+def test_settings_may_be_written_with_dots_and_attention_alone(tmp_path: Path) -> None:
+    text = (
+        LEAST
+        + '[settings]\n"train.lr" = 0.5\ntrain.epochs = 2\nattention = "mean"\n[factors]\n"model.key" = [8]\n'
+    )
+    [run] = declared(tmp_path, text).runs
+    assert (run.config.train.lr, run.config.train.epochs, run.config.model.attention) == (0.5, 2, "mean")
+    with pytest.raises(
+        AugenmerkError, match=r"'lr' is not in a group of settings; a setting is a key such as"
+    ):
+        declared(tmp_path, LEAST + '[settings]\nlr = 0.5\n[factors]\nattention = ["mean"]\n')
+
+
+def test_data_is_looked_for_beside_the_study_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    here, beside = tmp_path / "here", tmp_path / "beside"
+    for folder in (here, beside):
+        folder.mkdir()
+    for place in (here / "both.tsv", beside / "both.tsv", here / "only.tsv"):
+        place.write_text("a\tb\n", encoding="utf-8")
+    monkeypatch.chdir(here)
+    text = LEAST + '[factors]\n"data.bitext" = ["both.tsv", "only.tsv", "none.tsv", "bilderbuch"]\n'
+    found = [run.config.data.bitext for run in declared(beside, text).runs]
+    assert found == [str(beside / "both.tsv"), str(here / "only.tsv"), "none.tsv", "bilderbuch"]
+
+
+def test_a_study_that_ships_is_found_by_its_name(tmp_path: Path) -> None:
+    assert find_study("small").name == "small.toml"
+    assert find_study(str(tmp_path / "mine.toml")) == tmp_path / "mine.toml"
+    with pytest.raises(
+        AugenmerkError, match=r"no study called 'smal': there are attention, beam, mechanisms, small"
+    ):
+        find_study("smal")
+    listed = run_json("study", "--list")
+    assert [row["name"] for row in listed] == list(SHIPPED_STUDIES)
+    assert all(read_study(Path(row["file"])).question == row["question"] for row in listed)
+    assert "small" in run_command("study", "--list").out
+    assert "augenmerk study --list" in fails_with_a_sentence("study")

@@ -1,7 +1,6 @@
 """Translations of really trained tiny models: in Python, and through the command."""
 
 import json
-import os
 import subprocess
 from collections.abc import Iterator
 from dataclasses import replace
@@ -416,7 +415,7 @@ def test_what_cannot_be_translated(bpe_run: Path, tmp_path: Path) -> None:
     for arguments, complaint in (
         (["Der Hund", "--model", tmp_path / "no"], "there is no such run directory"),
         ([*hello, "--input", tmp_path], "one or the other"),
-        ([*hello, "--output", os.devnull], "not a file"),
+        ([*hello, "--output", tmp_path], "is a folder"),
         ([*hello, "--subwords"], "add --json"),
         ([*hello, "--sample", "--beam", 2], "--sample or --beam"),
         ([*hello, "--candidates", 3], "add --mbr"),
@@ -429,3 +428,12 @@ def test_half_a_surrogate_pair_is_no_surprise(bpe: Translator) -> None:
     translation = bpe.translate("Der Hund\ud800 schläft.")
     translation.text.encode()
     assert replace(translation, text="").attention.shape == translation.attention.shape
+
+
+def test_a_file_that_is_given_as_the_sentence_is_translated(bpe_run: Path, tmp_path: Path) -> None:
+    (tmp_path / "de.txt").write_text("\n".join(SENTENCES[:3]) + "\n", encoding="utf-8")
+    answer = run_command("translate", "--model", bpe_run, "de.txt", cwd=tmp_path)
+    assert answer.err == "augenmerk: de.txt is a file, whose lines are translated.\n"
+    meant = run_command("translate", "--model", bpe_run, "--input", "de.txt", cwd=tmp_path)
+    assert (answer.out, meant.err) == (meant.out, "")
+    assert len(answer.out.splitlines()) == 3

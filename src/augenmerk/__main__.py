@@ -1,6 +1,44 @@
-"""`python -m augenmerk` is the command `augenmerk`."""
+"""The command `augenmerk`, which is also `python -m augenmerk`."""
 
-from augenmerk.cli import main
+import os
+import signal
+from types import FrameType
+from typing import NoReturn
+
+from augenmerk.signals import raise_terminated
+
+
+def main() -> None:
+    """Runs the command line. Ctrl-C and SIGTERM end it with one line, whatever they interrupt.
+
+    A library that is interrupted while it is imported may raise anything, or say something itself when Python
+    ends. So this function remembers the signal, and ends the process without waiting for other threads.
+    """
+    received: list[int] = []
+
+    def interrupt(signum: int, frame: FrameType | None) -> NoReturn:
+        received.append(signum)
+        if signum == signal.SIGTERM:
+            raise_terminated(signum, frame)
+        raise KeyboardInterrupt
+
+    signal.signal(signal.SIGTERM, interrupt)
+    if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:  # as in the background of a shell script
+        signal.signal(signal.SIGINT, interrupt)
+    try:
+        from augenmerk.cli import main as run
+
+        run()
+    except BaseException as error:
+        if not received:
+            raise
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        code = 128 + received[0]
+        if not (isinstance(error, SystemExit) and error.code == code):  # else the command has spoken
+            os.write(2, b"augenmerk: Interrupted.\n")
+        os._exit(code)
+
 
 if __name__ == "__main__":
     main()

@@ -36,7 +36,7 @@ import torch
 from filelock import FileLock, Timeout
 from torch import Tensor
 
-from augenmerk.config import RunConfig, parse_toml
+from augenmerk.config import MAX_SETTINGS_BYTES, RunConfig, parse_toml
 from augenmerk.errors import AugenmerkError
 from augenmerk.storage import (
     atomic_write,
@@ -44,6 +44,7 @@ from augenmerk.storage import (
     explain_read_errors,
     fsync_path,
     parse_object,
+    read_bytes,
     read_text,
     remove_stale_temp_files,
     temp_path,
@@ -327,9 +328,7 @@ class RunDirectory:
         """Returns the tokenizer files and the settings without which the weights mean nothing."""
         settings = [self._settings["text"], self._settings["model"], self._settings["train"].get("seed")]
         with explain_read_errors(self.path):
-            vocabulary = b"".join(
-                (self.path / name).read_bytes() for name in _find_tokenizer_files(self.path)
-            )
+            vocabulary = b"".join(read_bytes(self.path / name) for name in _find_tokenizer_files(self.path))
         return vocabulary + json.dumps(settings, sort_keys=True).encode()
 
 
@@ -338,7 +337,7 @@ def _read_settings(path: Path) -> tuple[str, bool]:
 
     Raises AugenmerkError if it was changed by accident, which is if its checksum is still there.
     """
-    text = read_text(path).removeprefix("\ufeff")  # as some editors begin their files
+    text = read_text(path, MAX_SETTINGS_BYTES).removeprefix("\ufeff")  # as some editors begin their files
     first, _, rest = text.partition("\n")
     if not first.startswith(_DIGEST):
         return text, True

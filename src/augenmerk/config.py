@@ -21,6 +21,9 @@ CUSTOM_ATTENTION = re.compile(r"(?P<path>.+\.py):(?P<name>[A-Za-z_]\w*)")
 
 PRESETS = ("classic", "quick", "strong")
 
+MAX_SETTINGS_BYTES = 1_000_000
+"""The size of the largest file of settings, or of a study, that is read."""
+
 DEFAULT_SAMPLES = 50
 """Candidates of MBR when they are sampled and no number is given."""
 
@@ -105,7 +108,7 @@ class ModelConfig(Settings):
 
     architecture: Architecture = "gru"
     """The kind of encoder and decoder."""
-    attention: str = "scaled-dot"
+    attention: str = Field(default="scaled-dot", examples=list(ATTENTIONS))
     """The attention mechanism: none, mean, scaled-dot, dot, bilinear, additive, multi-head, or FILE.py:Class
     for one in a file of your own."""
     embedding: int = Field(default=256, ge=1, le=8192)
@@ -155,6 +158,7 @@ class TrainConfig(Settings):
     accumulate: int = Field(default=1, ge=1, le=4096)
     """Batches whose gradients are added up for one update of the weights."""
     optimizer: Literal["adam", "adamw"] = "adam"
+    """The optimiser; adamw keeps weight decay apart from the moments of the gradient."""
     lr: float = Field(default=1e-3, gt=0.0, le=10.0)
     """Learning rate, at its highest."""
     schedule: Literal["constant", "cosine"] = "constant"
@@ -162,8 +166,11 @@ class TrainConfig(Settings):
     warmup: int = Field(default=0, ge=0, lt=2**31)
     """Steps over which the rate rises from 0."""
     beta2: float = Field(default=0.999, gt=0.0, lt=1.0)
+    """Decay of the optimiser's average of squared gradients."""
     weight_decay: float = Field(default=0.0, ge=0.0, le=1e6)
+    """How strongly weights are pulled towards 0."""
     label_smoothing: float = Field(default=0.0, ge=0.0, lt=1.0)
+    """Share of the target's probability that is spread over the whole vocabulary in the training loss."""
     clip: float = Field(default=0.0, ge=0.0, le=1e6)
     """Maximum norm of the gradient; 0 for no clipping."""
     ema: float = Field(default=0.0, ge=0.0, lt=1.0)
@@ -293,13 +300,17 @@ def load_config(preset_or_file: str, settings: Iterable[str] = ()) -> RunConfig:
 def read_settings(path: Path) -> str:
     """Reads a settings file; raises AugenmerkError if it cannot be read."""
     try:
-        return path.read_text(encoding="utf-8")
+        with path.open(encoding="utf-8") as file:
+            text = file.read(MAX_SETTINGS_BYTES + 1)  # not all of it: it may be a device without end
     except FileNotFoundError:
         raise AugenmerkError(f"{path}: there is no such file.") from None
     except UnicodeDecodeError:
         raise AugenmerkError(f"{path}: not UTF-8; convert the file to UTF-8.") from None
     except OSError as error:
         raise AugenmerkError(f"{path}: cannot be read ({error.strerror or error}).") from None
+    if len(text) > MAX_SETTINGS_BYTES:
+        raise AugenmerkError(f"{path} is too large for settings: the most are {MAX_SETTINGS_BYTES:,} bytes.")
+    return text
 
 
 def parse_toml(text: str, place: str) -> dict[str, Any]:

@@ -180,10 +180,11 @@ def _degrees_of_freedom(*parts: tuple[float, int]) -> float:
 
 def difference_in_words(difference: float, metric: str) -> str:
     """Returns a difference such as "0.3 BLEU above" or, if the metric is the loss, "0.312 below"."""
-    side = "above" if difference > 0 else "below"
-    if metric == "loss":
-        return f"{abs(difference):.3f} {side}"
-    return f"{f'{abs(difference):.1f}' if abs(difference) >= 0.05 else 'less than 0.1'} {metric} {side}"
+    digits, unit = (3, "") if metric == "loss" else (1, f" {metric}")
+    size = f"{abs(difference):.{digits}f}"
+    if float(size) == 0:
+        size = f"less than {10**-digits:.{digits}f}"
+    return f"{size}{unit} {'above' if difference > 0 else 'below'}"
 
 
 # One run against another: `augenmerk evaluate --baseline`

@@ -19,7 +19,7 @@ from typing import Literal
 
 from filelock import FileLock
 
-from augenmerk.bitext.pairs import SentencePair, is_blank
+from augenmerk.bitext.pairs import MAX_LINE_BYTES, SentencePair, is_blank
 from augenmerk.errors import AugenmerkError
 from augenmerk.words import split_words
 
@@ -205,9 +205,12 @@ def _format_lines(pair: SentencePair, format: Format, align: bool, *, first: boo
             raise ValueError("it has no word alignment, which --align asks for")
         lines.append(" ".join(f"{i}-{j}" for i, j in pair.alignment))
     try:
-        return [f"{line}\n".encode() for line in lines]
+        encoded = [f"{line}\n".encode() for line in lines]
     except UnicodeEncodeError:
         raise ValueError("it has a lone surrogate, which is not a character") from None
+    if max(map(len, encoded)) > MAX_LINE_BYTES:
+        raise ValueError(f"it needs a line of more than {MAX_LINE_BYTES:,} bytes, which is not read again")
+    return encoded
 
 
 def _format_json(pair: SentencePair) -> str:

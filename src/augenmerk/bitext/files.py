@@ -24,11 +24,16 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from augenmerk.bitext.export import finish_interrupted_export
-from augenmerk.bitext.pairs import Bitext, LazySplit, Links, SentencePair, hold_out, is_blank
+from augenmerk.bitext.pairs import (
+    MAX_LINE_BYTES,
+    Bitext,
+    LazySplit,
+    Links,
+    SentencePair,
+    hold_out,
+    is_blank,
+)
 from augenmerk.errors import AugenmerkError
-
-MAX_LINE_BYTES = 1_000_000
-"""The length of the longest line that is read, with its end."""
 
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _TABLES = ("tsv", "jsonl")
@@ -58,7 +63,7 @@ def load(
         raise AugenmerkError(f"{place}: cannot be read ({error.strerror or error}).") from None
     source, target = _choose_languages(place, files, source_language, target_language)
     splits: dict[str, Iterable[SentencePair]] = {}
-    for name in sorted(files, key=lambda name: (not name.startswith("train"), name)):
+    for name in sorted(files, key=_split_order):
         if (split := _open_split(name, files[name], source, target)) is not None:
             splits[name] = split
     if not splits:
@@ -73,6 +78,11 @@ def load(
         if not _HELD_OUT_NAME.fullmatch(name):
             splits = hold_out(pairs, place)
     return Bitext(str(place), source, target, splits)
+
+
+def _split_order(name: str) -> tuple[bool, bool, str]:
+    """Orders the names of splits as they are used: train, then validation, then the others."""
+    return not name.startswith("train"), not name.startswith(("val", "dev")), name
 
 
 def read_lines(path: Path) -> Generator[str, None, None]:

@@ -12,6 +12,9 @@ from augenmerk.words import split_words
 Links = tuple[tuple[int, int], ...]
 """Word-to-word links (source word, target word), counted from 0 over `augenmerk.words.split_words`."""
 
+MAX_LINE_BYTES = 1_000_000
+"""The length of the longest line of a file that is read, and so exported, with its end."""
+
 _ONE_IN = 20
 """One source sentence in so many is held out for val, and another for test."""
 _MAX_HELD_OUT = 1000

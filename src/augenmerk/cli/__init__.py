@@ -8,16 +8,16 @@ import errno
 import os
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
-from typing import Annotated, Any, NoReturn
+from contextlib import suppress
+from typing import Annotated, NoReturn
 
 import typer
 from typer import Option
-from typer.core import TyperGroup
 
 from augenmerk import __version__
 from augenmerk.cli import (
     bench,
+    config,
     data,
     demo,
     diagram,
@@ -31,37 +31,19 @@ from augenmerk.cli import (
     train,
     translate,
 )
+from augenmerk.cli.help import Commands
 from augenmerk.cli.terminal import discard_output, prepare_streams
 from augenmerk.errors import AugenmerkError, format_message
-
-
-@contextmanager
-def _readable_usage_errors() -> Iterator[None]:
-    """Shortens the values that typer quotes in its own errors, and removes their control characters."""
-    try:
-        yield
-    except Exception as error:
-        if hasattr(error, "format_message") and isinstance(getattr(error, "message", None), str):
-            error.message = format_message(error.message)  # type: ignore[attr-defined]
-        raise
-
-
-class Commands(TyperGroup):
-    """All commands, with errors of usage that are safe to print."""
-
-    def make_context(self, *arguments: Any, **options: Any) -> Any:
-        with _readable_usage_errors():
-            return super().make_context(*arguments, **options)
-
-    def invoke(self, ctx: Any) -> Any:
-        with _readable_usage_errors():
-            return super().invoke(ctx)
-
+from augenmerk.signals import exit_code
 
 app = typer.Typer(
     cls=Commands,
     name="augenmerk",
     help="Attention in sequence-to-sequence models: to learn, to teach and to research.",
+    epilog="To begin with:\n"
+    "augenmerk demo\n"
+    "augenmerk translate 'Ein Mann fährt mit dem Fahrrad durch den Park.'\n"
+    "augenmerk COMMAND --help shows the options of a command, and examples.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
@@ -70,9 +52,10 @@ app = typer.Typer(
 # The order is that of `augenmerk --help`.
 for command in (demo, train, evaluate, translate, score, study, report, diagram, patterns, faithfulness):
     app.add_typer(command.app)
-app.add_typer(data.app, name="data")
-app.add_typer(bench.app, name="bench")
-app.add_typer(theory.app, name="theory")
+app.add_typer(data.app, name="data", cls=Commands)
+app.add_typer(config.app, name="config", cls=Commands)
+app.add_typer(bench.app, name="bench", cls=Commands)
+app.add_typer(theory.app, name="theory", cls=Commands)
 
 
 def _print_version(requested: bool) -> None:
@@ -93,12 +76,13 @@ def _root(
 def main() -> None:
     """Runs the command line; an error that the user can correct is one sentence on stderr and exit code 2.
 
-    Ctrl-C is exit code 130. If the reader of a pipe, for example `head`, has closed it, nothing is said and
-    the exit code is 0.
+    Ctrl-C is exit code 130 and SIGTERM 143, with one line, which ends in what the command has put into the
+    arguments of KeyboardInterrupt. If the reader of a pipe, such as `head`, has closed it, nothing is said
+    and the exit code is 0.
     """
-    prepare_streams()
     try:
         try:
+            prepare_streams()
             app()
         except SystemExit as end:
             # typer and rich catch these two themselves, and exit with a code of their own.
@@ -111,8 +95,8 @@ def main() -> None:
         _exit(2, str(error))
     except BrokenPipeError:
         _exit(0)
-    except KeyboardInterrupt:
-        _exit(130, "Interrupted.")
+    except KeyboardInterrupt as interrupt:
+        _exit(exit_code(interrupt), f"Interrupted. {interrupt}".strip())
     except UnicodeEncodeError as error:
         # Python decodes the bytes of a path that are not UTF-8 to surrogates, which cannot be written.
         if error.reason != "surrogates not allowed":
@@ -127,9 +111,9 @@ def main() -> None:
 
 
 def _causes(error: BaseException | None) -> Iterator[BaseException]:
-    """Yields the exceptions that led to this one, the latest first."""
+    """Yields the exceptions that led to this one, the latest first, without those that were dealt with."""
     while error is not None:
-        error = error.__cause__ or error.__context__
+        error = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
         if error is not None:
             yield error
 

@@ -7,7 +7,7 @@ import typer
 from typer import Option
 
 from augenmerk.cli.options import Data, Device, Json
-from augenmerk.cli.terminal import err, out, print_json
+from augenmerk.cli.terminal import err, make_table, out, print_json
 
 app = typer.Typer(
     help="Speed of training and translating, compared with plain loops and with the machine's limit.",
@@ -15,7 +15,7 @@ app = typer.Typer(
 )
 
 
-@app.command(epilog="Example:  augenmerk bench train --preset classic --precision fp32")
+@app.command(epilog="Example:  augenmerk bench train --data bilderbuch --precision fp32")
 def train(
     preset: Annotated[str, Option(help="Preset (classic, quick or strong) or a TOML file.")] = "classic",
     precision: Annotated[
@@ -43,22 +43,23 @@ def train(
     if json:
         print_json(result)
         return
+    rows = []
     for name in ("ours", "reference"):
         row = result[name]
-        out().print(
-            f"{name:>9}  {row['seconds_per_step'] * 1e3:8.1f} ms/step  "
-            f"{row['target_tokens_per_second']:9,.0f} target tokens/s  peak {row['peak_mib']:6,.0f} MiB  "
-            f"{row['times_floor']:5.1f} x floor",
-        )
+        figures = [f"{row['seconds_per_step'] * 1e3:.1f}", f"{row['target_tokens_per_second']:,.0f}"]
+        rows.append([name, *figures, f"{row['times_floor']:.1f}", _format_mib(row["peak_mib"])])
+    out().print(make_table(("", "ms/step", "target tokens/s", "x floor", "peak MiB"), rows))
     out().print(
-        f"    ratio  [bold]{result['ratio']:.1f}[/]   ours in {result['precision']} on {result['device']}, "
+        f"ratio  [bold]{result['ratio']:.1f}[/]   ours in {result['precision']} on {result['device']}, "
         f"the loop in fp32; floor {result['floor']['seconds_per_step'] * 1e3:.1f} ms at "
         f"{result['floor']['gflops_per_second']:,.0f} GFLOP/s; losses differ by "
         f"{result['loss_difference']:.1e}; batches {result['batches']}",
     )
 
 
-@app.command(epilog="Example:  augenmerk bench decode --model runs/mine --beam 1 --beam 5")
+@app.command(
+    epilog="Examples:  augenmerk bench decode    augenmerk bench decode --model runs/mine --beam 1 --beam 5"
+)
 def decode(
     model: Annotated[Path | None, Option(help="Run directory. Default: random weights, like quick.")] = None,
     beam: Annotated[
@@ -82,10 +83,13 @@ def decode(
     if json:
         print_json(result)
         return
+    rows = []
     for row in result["beams"]:
-        out().print(
-            f"beam {row['beam']:>3}  {row['sentences_per_second']:8,.0f} sentences/s  "
-            f"one at a time {row['reference_sentences_per_second']:7,.1f}/s  ratio {row['ratio']:6.1f}  "
-            f"peak {row['peak_mib']:6,.0f} MiB",
-        )
+        speeds = [f"{row['sentences_per_second']:,.0f}", f"{row['reference_sentences_per_second']:,.1f}"]
+        rows.append([str(row["beam"]), *speeds, f"{row['ratio']:.1f}", _format_mib(row["peak_mib"])])
+    out().print(make_table(("beam", "sentences/s", "one at a time", "ratio", "peak MiB"), rows))
     out().print(f"one sentence alone, greedy: {result['latency_ms']:.1f} ms")
+
+
+def _format_mib(peak: float | None) -> str:
+    return "not measured" if peak is None else f"{peak:,.0f}"

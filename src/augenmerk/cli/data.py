@@ -7,17 +7,25 @@ from typing import Annotated, Any, Literal
 
 import typer
 from rich.markup import escape
-from rich.progress import DownloadColumn, Progress
+from rich.progress import DownloadColumn
 from typer import Argument, Option
 
-from augenmerk.cli.options import Json, SourceLanguage, TargetLanguage
-from augenmerk.cli.terminal import draw_links, err, out, print_json, print_written, show_progress
+from augenmerk.cli.options import MAX_SEED, Json, SourceLanguage, TargetLanguage
+from augenmerk.cli.terminal import (
+    FittingProgress,
+    draw_links,
+    err,
+    out,
+    print_json,
+    print_written,
+    show_progress,
+)
 from augenmerk.errors import AugenmerkError
 
 app = typer.Typer(help="Sentence pairs: list, show, fetch, export.", no_args_is_help=True)
 
 Name = Annotated[str, Argument(help="bilderbuch, multi30k, or the folder or file of your own pairs.")]
-Seed = Annotated[int, Option(help="bilderbuch: the seed of its sentences.", min=0)]
+Seed = Annotated[int, Option(help="bilderbuch: the seed of its sentences.", min=0, max=MAX_SEED)]
 Format = Literal["text", "tsv", "jsonl"]
 Folder = Annotated[
     Path | None, Option(help="multi30k: folder with its files. Default: where `data fetch` puts them.")
@@ -53,7 +61,7 @@ def list_(json: Json = False) -> None:
 def show(
     name: Name = "bilderbuch",
     split: Annotated[str, Option(help="Which split to read from.")] = "train",
-    pairs: Annotated[int, Option(help="How many pairs to show.", min=1)] = 5,
+    pairs: Annotated[int, Option(help="How many pairs to show.", min=1, max=100_000)] = 5,
     tag: Annotated[list[str] | None, Option(help="Only pairs with this tag; repeatable.")] = None,
     seed: Seed = 1,
     folder: Folder = None,
@@ -114,7 +122,9 @@ def export(
     name: Name,
     out: Annotated[Path, Option(help="The folder to write to.")],
     split: Annotated[list[str] | None, Option(help="Only this split; repeatable.")] = None,
-    pairs: Annotated[int | None, Option(help="bilderbuch: how many training pairs.", min=1)] = None,
+    pairs: Annotated[
+        int | None, Option(help="bilderbuch: how many training pairs.", min=1, max=10_000_000)
+    ] = None,
     seed: Seed = 1,
     format: Annotated[Format, Option(help="Parallel text, TSV or JSON lines.")] = "text",  # noqa: A002
     align: Annotated[bool, Option("--align", help="Also write gold links as SPLIT.align (0-0 1-2).")] = False,
@@ -139,7 +149,7 @@ def export(
         source_language=source_language,
         target_language=target_language,
     )
-    with Progress(console=err(), transient=True, disable=not err().is_terminal) as bar:
+    with FittingProgress() as bar:
         written = write_splits(
             {each: bar.track(bitext[each], description=each) for each in split or bitext.splits},
             out,

@@ -33,14 +33,17 @@ def demo(
         "A picture book of 20,000 sentence pairs, three small translators that differ in one thing:\n"
         "what they attend to."
     )
+    command = shlex.join(["augenmerk", "demo", "--out", str(out)])
     try:
         rows = run_demo(
             out, choose_device(device), lambda step: err().print(f"[dim]{step}[/]"), TrainingDisplay
         )
     except TrainingInterrupted as interrupted:
-        command = shlex.join(["augenmerk", "demo", "--out", str(out)])
         err().print(f"Saved. Continue with:  [bold]{escape(command)}[/]")
         sys.exit(128 + interrupted.signum)
+    except KeyboardInterrupt as interrupt:  # between two trainings
+        interrupt.args = (f"What is trained is kept. Continue with:  {command}",)
+        raise
     sources = list(SENTENCES)
     translations = {
         row["attention"]: [translation.text for translation in load(row["run"]).translate(sources, beam=5)]

@@ -75,9 +75,14 @@ def diagram(
     ] = None,
     model: options.Models = None,
     split: Annotated[str | None, Option(help="Split of the run's data to take sentences from.")] = None,
-    index: Annotated[int | None, Option(help="Index of the sentence in the split, counted from 0.")] = None,
-    count: Annotated[int | None, Option(help="Number of sentences to choose from it at random.")] = None,
-    seed: Annotated[int, Option(help="Random seed for --count.")] = 1,
+    index: Annotated[
+        int | None,
+        Option(help="Index of the sentence in the split, counted from 0.", min=0, max=options.MAX_INDEX),
+    ] = None,
+    count: Annotated[
+        int | None, Option(help="Number of sentences to choose from it at random.", min=1, max=10_000)
+    ] = None,
+    seed: Annotated[int, Option(help="Random seed for --count.", min=0, max=options.MAX_SEED)] = 1,
     beam: options.Beam = None,
     out: Annotated[Path | None, Option(help="Picture or, with --count, folder. Default: terminal.")] = None,
     format: Annotated[str, Option(help="With --count: png, svg or pdf.")] = "png",  # noqa: A002
@@ -156,8 +161,6 @@ def _check_choice(text: str | None, split: str | None, index: int | None, count:
         )
     if split is None and (index is not None or count is not None):
         raise AugenmerkError("--index and --count choose sentences of a split; say which: --split S.")
-    if count is not None and count < 1:
-        raise AugenmerkError(f"--count {count} is impossible: it must be 1 or more.")
     if text is not None and any("\ud800" <= character <= "\udfff" for character in text):
         raise AugenmerkError("The sentence is not UTF-8; convert it to UTF-8.")
     if text is not None and not text.strip():

@@ -12,6 +12,7 @@ from rich.progress import MofNCompleteColumn
 from typer import Argument, Option
 
 from augenmerk.cli.options import (
+    MAX_BEAM,
     Device,
     Json,
     Mbr,
@@ -50,12 +51,12 @@ app = typer.Typer()
 
 
 @app.command(
-    epilog="Examples:  augenmerk evaluate --split test_2016_flickr    "
-    "augenmerk evaluate runs/quick-multi30k-scaled-dot-1 --split test_2016_flickr --beam 1 "
-    "--beam 5    augenmerk evaluate runs/a --baseline runs/b    augenmerk evaluate runs/a --alignment    "
+    epilog="Examples:  augenmerk evaluate --data bilderbuch --split test    "
+    "augenmerk evaluate runs/mine --split test --beam 1 --beam 5    "
+    "augenmerk evaluate runs/a --baseline runs/b    augenmerk evaluate runs/a --alignment    "
     "augenmerk evaluate runs/a --ensemble runs/b --ensemble runs/c --beam 10 --mbr    "
-    "augenmerk evaluate --data pairs.tsv    "
-    "augenmerk evaluate runs/a --split test --hypotheses other-system.txt"
+    "augenmerk evaluate runs/mine --data pairs.tsv    "
+    "augenmerk evaluate runs/mine --split test --hypotheses system.txt"
 )
 def evaluate(
     run: Annotated[
@@ -66,7 +67,9 @@ def evaluate(
         list[str] | None,
         Option(help="Split of the data; repeatable. Default: validation; all pairs of a file in --data."),
     ] = None,
-    beam: Annotated[list[int] | None, Option(help="Beam width; repeatable. Default: the run's own.")] = None,
+    beam: Annotated[
+        list[int] | None, Option(help="Beam width; repeatable. Default: the run's own.", min=1, max=MAX_BEAM)
+    ] = None,
     data: Annotated[
         str | None,
         Option(

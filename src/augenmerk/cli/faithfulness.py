@@ -11,7 +11,6 @@ from typer import Option
 
 from augenmerk.cli import options
 from augenmerk.cli.terminal import err, make_table, out, print_json, print_written
-from augenmerk.errors import AugenmerkError
 
 if TYPE_CHECKING:
     from augenmerk.diagrams import AttentionMap
@@ -30,8 +29,13 @@ app = typer.Typer()
 def faithfulness(
     run: options.RunAndSentences = None,
     split: options.Split = None,
-    index: Annotated[list[int] | None, Option(help="Show this sentence, counted from 0; repeatable.")] = None,
-    top: Annotated[int, Option(help="Without --index: how many to show, the largest mean drop first.")] = 3,
+    index: Annotated[
+        list[int] | None,
+        Option(help="Show this sentence, counted from 0; repeatable.", min=0, max=options.MAX_INDEX),
+    ] = None,
+    top: Annotated[
+        int, Option(help="Without --index: how many to show, the largest mean drop first.", min=0, max=10_000)
+    ] = 3,
     out: Annotated[Path | None, Option(help="Folder for pictures and a page.")] = None,
     beam: options.Beam = None,
     reference: options.Reference = False,
@@ -44,8 +48,6 @@ def faithfulness(
     from augenmerk.storage import make_folder
 
     options.load_mechanisms(attention)
-    if top < 0:
-        raise AugenmerkError(f"--top {top} is impossible: it must be 0 or more.")
     if out is not None:
         make_folder(out)
     (path, sentences), indices = options.split_arguments(run), index or []

@@ -19,7 +19,13 @@ if TYPE_CHECKING:
 
 Json = Annotated[bool, Option("--json", help="Print the result as one JSON document.")]
 Device = Annotated[str, Option(help="Device to compute on: auto, cpu or cuda.")]
-Beam = Annotated[int | None, Option(help="Beam width; 1 is greedy search. Default: the run's own setting.")]
+MAX_SEED = 2**63 - 1
+MAX_BEAM = 1000
+MAX_INDEX = 2**31 - 1
+Beam = Annotated[
+    int | None,
+    Option(help="Beam width; 1 is greedy search. Default: the run's own setting.", min=1, max=MAX_BEAM),
+]
 Data = Annotated[
     str | None,
     Option(help="bilderbuch, multi30k, or a folder or file of your own pairs. Default: the preset's data."),
@@ -33,7 +39,7 @@ Run = Annotated[
 RunAndSentences = Annotated[
     list[str] | None,
     Argument(
-        metavar="[RUN] [SENTENCE]...",
+        metavar="[RUN] SENTENCE",
         help="Run directory, by default the model that ships; and sentences of your own, in quotation marks, "
         "instead of a split.",
         show_default=False,

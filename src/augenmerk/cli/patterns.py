@@ -41,7 +41,9 @@ def patterns(
     run: options.RunAndSentences = None,
     split: options.Split = None,
     kind: Annotated[str | None, Option(help="Show only this kind. Default: all kinds.")] = None,
-    top: Annotated[int, Option(help="How many sentences to show, the clearest examples first.")] = 12,
+    top: Annotated[
+        int, Option(help="How many sentences to show, the clearest examples first.", min=1, max=10_000)
+    ] = 12,
     out: Annotated[Path | None, Option(help="Folder for pictures, a page and JSON files.")] = None,
     beam: options.Beam = None,
     reference: options.Reference = False,
@@ -68,8 +70,6 @@ def patterns(
     options.load_mechanisms(attention)
     if kind is not None and kind not in KINDS:
         raise AugenmerkError(f"There is no kind '{kind}'; the kinds are {', '.join(KINDS)}.")
-    if top < 1:
-        raise AugenmerkError(f"--top {top} is impossible: it must be 1 or more.")
     if out is not None:
         make_folder(out)
     path, sentences = options.split_arguments(run)

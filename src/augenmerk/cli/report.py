@@ -1,7 +1,5 @@
 """`augenmerk report`: writes the result of a study as a page, or its table as text."""
 
-import os
-import stat
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -30,6 +28,7 @@ def report(
 ) -> None:
     """Write the result of a study: a self-contained page, or a table for a paper."""
     from augenmerk.report import format_csv, format_latex, format_markdown, render_report
+    from augenmerk.storage import atomic_write
     from augenmerk.study.result import StudyResult
 
     writers = {"html": render_report, "markdown": format_markdown, "latex": format_latex, "csv": format_csv}
@@ -41,47 +40,10 @@ def report(
     if format == "html" and file is None:
         file = (study if study.is_dir() else study.parent) / "report.html"
     if file is not None:
-        _write(file, text.encode("utf-8", "backslashreplace"))
+        atomic_write(file, [text.encode("utf-8", "backslashreplace")])
         print_written(file)
     if json:
         written = {"file": str(file)} if file is not None else {"text": text}
         print_json({"study": result.name, "format": format, "complete": result.complete, **written})
     elif file is None:
         sys.stdout.write(text)
-
-
-def _write(path: Path, content: bytes) -> None:
-    """Replaces a file, or the file that a symbolic link leads to; writes to a device or a pipe."""
-    from augenmerk.storage import atomic_write, error_reason
-
-    if not _is_stream(path):
-        # Not Path.resolve, which raises RuntimeError if links lead in a circle.
-        target = Path(os.path.realpath(path))
-        if target.is_symlink():
-            raise AugenmerkError(f"{path}: cannot be written, for it is a symbolic link that leads nowhere.")
-        atomic_write(target, [content])
-        return
-    try:
-        with path.open("ab") as stream:  # stdout may be a file to which others have written
-            stream.write(content)
-    except BrokenPipeError:
-        raise
-    except OSError as error:
-        raise AugenmerkError(f"{path}: cannot be written ({error_reason(error)}).") from None
-
-
-def _is_stream(path: Path) -> bool:
-    """Returns whether the path is a device, a pipe, or the file to which stdout or stderr is redirected."""
-    try:
-        found = path.stat()
-    except OSError:
-        return False
-    if stat.S_ISDIR(found.st_mode):
-        return False
-    streams = []
-    for number in (1, 2):
-        try:
-            streams.append(os.fstat(number))
-        except OSError:  # it is closed
-            continue
-    return not stat.S_ISREG(found.st_mode) or any(os.path.samestat(found, stream) for stream in streams)

@@ -23,15 +23,16 @@ Pair = tuple[str, str]
 
 @app.command(
     epilog="Examples:  augenmerk score 'Ein Hund schläft.' 'A dog is sleeping.'    "
+    "augenmerk score 'Ein Hund schläft.' 'A dog is sleeping.' --show-attention    "
     "augenmerk score runs/mine --data pairs.tsv --json    "
-    "augenmerk score runs/mine --data multi30k --split val    "
-    "paste de.txt en.txt | augenmerk score"
+    "augenmerk score runs/mine --data bilderbuch --split test    "
+    "augenmerk score < pairs.tsv"
 )
 def score(
     text: Annotated[
         list[str] | None,
         Argument(
-            metavar="[RUN] [SOURCE TARGET]...",
+            metavar="[RUN] SOURCE TARGET",
             help="Sentences and their translations, in turn, perhaps after a run directory. Default: the "
             "model that ships, and pairs on stdin: source, tab, target.",
             show_default=False,

@@ -56,7 +56,8 @@ def read_stdin() -> Iterator[str | None]:
 
     A file is always there. So are all lines where the system cannot tell (pipes on Windows).
     """
-    from augenmerk.bitext.files import MAX_LINE_BYTES, decode_lines
+    from augenmerk.bitext.files import decode_lines
+    from augenmerk.bitext.pairs import MAX_LINE_BYTES
 
     try:
         descriptor = sys.stdin.fileno()

@@ -6,18 +6,17 @@ import time
 from collections.abc import Sequence
 from datetime import timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import RenderableType
 from rich.live import Live
 from rich.markup import escape
 from rich.progress_bar import ProgressBar
-from rich.table import Table
 from typer import Argument, Option
 
 from augenmerk.cli.options import Device, Json, Mechanisms, load_mechanisms
-from augenmerk.cli.terminal import err, make_table, out, print_json
+from augenmerk.cli.terminal import FittingTable, err, make_table, out, print_json
 from augenmerk.errors import AugenmerkError
 
 if TYPE_CHECKING:
@@ -25,7 +24,6 @@ if TYPE_CHECKING:
     from augenmerk.study.running import RunStatus
 
 FAILED = 1
-INTERRUPTED = 130
 MAX_JOBS = 4
 """The default of --jobs is the number of cores, but not more than this."""
 MEASURES_SHOWN = ("bleu", "chrf", "validation_loss", "alignment_error", "seconds")
@@ -35,12 +33,18 @@ app = typer.Typer()
 
 
 @app.command(
-    epilog="Example:  augenmerk study studies/small.toml --jobs 2. Exit code 1: some runs failed, the others "
-    "are finished; run the same command again to continue."
+    epilog="Examples:  augenmerk study --list    augenmerk study small --jobs 2    "
+    "Exit code 1: some runs failed, the others are finished; the same command continues."
 )
 def study(
-    file: Annotated[Path, Argument(help="TOML file that declares the study.")],
-    jobs: Annotated[int | None, Option(help="Runs at a time. Default: one for each core, at most 4.")] = None,
+    file: Annotated[
+        str | None,
+        Argument(help="Name of a study that ships, or TOML file of your own.", show_default=False),
+    ] = None,
+    list_: Annotated[bool, Option("--list", help="List the studies that ship, and stop.")] = False,
+    jobs: Annotated[
+        int | None, Option(help="Runs at a time. Default: one for each core, at most 4.", min=1, max=1000)
+    ] = None,
     out: Annotated[Path | None, Option(help="Folder of the study. Default: runs/study-NAME.")] = None,
     attention: Mechanisms = None,
     device: Device = "auto",
@@ -48,15 +52,18 @@ def study(
 ) -> None:
     """Train variants over several seeds and compare them; finished runs are not trained again."""
     from augenmerk.device import choose_device
-    from augenmerk.study.plan import read_study
+    from augenmerk.study.plan import find_study, read_study
     from augenmerk.study.running import StudyInterrupted, cores, run_study, threads_each
 
+    if list_:
+        _list_studies(json)
+        return
+    if file is None:
+        raise AugenmerkError("Say which study: one that `augenmerk study --list` names, or a TOML file.")
     load_mechanisms(attention)
-    plan = read_study(file)
+    plan = read_study(find_study(file))
     folder = out or Path("runs") / f"study-{plan.name}"
     workers = min(cores(), MAX_JOBS) if jobs is None else jobs
-    if workers < 1:
-        raise AugenmerkError(f"--jobs {workers} is impossible: it must be 1 or more.")
     chosen_device = str(choose_device(device))
     threads = threads_each(min(workers, len(plan.runs)))
     err().print(
@@ -67,13 +74,13 @@ def study(
     try:
         with display:
             result = run_study(plan, folder, jobs=workers, device=chosen_device, on_progress=display.show)
-    except StudyInterrupted:
+    except StudyInterrupted as interrupted:
         flags = {"--jobs": jobs, "--out": out, "--device": None if device == "auto" else device}
         given = [part for flag, value in flags.items() if value is not None for part in (flag, str(value))]
         given += [part for place in attention or () for part in ("--attention", place)]
-        command = shlex.join(["augenmerk", "study", str(file), *given])
+        command = shlex.join(["augenmerk", "study", file, *given])
         err().print(f"Saved. Continue with:  [bold]{escape(command)}[/]")
-        sys.exit(INTERRUPTED)
+        sys.exit(interrupted.code)
     if json:
         print_json(result.to_dict())
     else:
@@ -84,6 +91,25 @@ def study(
         failed = sum(run.state == "failed" for variant in result.variants for run in variant.runs)
         err().print(f"[bold]{failed} of {len(plan.runs)} runs failed[/], see above; the others are finished.")
         sys.exit(FAILED)
+
+
+def _list_studies(json: bool) -> None:
+    from augenmerk.study.plan import SHIPPED_STUDIES, read_study
+
+    rows: list[dict[str, Any]] = []
+    for name, path in SHIPPED_STUDIES.items():
+        plan = read_study(path)
+        numbers = {"variants": len(plan.variants), "seeds": len(plan.seeds), "beams": list(plan.beams)}
+        data = {"data": plan.runs[0].config.data.bitext, "splits": list(plan.splits)}
+        rows.append({"name": name, "question": plan.question, **numbers, **data, "file": str(path)})
+    if json:
+        print_json(rows)
+        return
+    for row in rows:
+        out().print(f"[bold]{row['name']}[/]  {escape(row['question'])}")
+        beams = ", ".join(map(str, row["beams"]))
+        size = f"{row['variants']} x {row['seeds']} runs on {row['data']}, beam {beams}"
+        out().print(f"[dim]    {size}; {escape(row['file'])}[/]")
 
 
 def _print_result(result: "StudyResult") -> None:
@@ -98,10 +124,7 @@ def _print_result(result: "StudyResult") -> None:
         cells = [_format_summary(summaries[name]) if name in summaries else "-" for name in measures]
         rows.append([escape(variant.name), f"{finished}/{len(variant.runs)}", *cells])
     headings = (MEASURES[measure].heading.replace(" ", "\n") for measure in measures)
-    table = make_table(("variant", "runs", *headings), rows, gap=1)
-    for column in table.columns:
-        column.no_wrap = True
-    out().print(table)
+    out().print(make_table(("variant", "runs", *headings), rows, gap=1))
     out().print("[dim]mean ± standard deviation over the runs[/]")
     for comparison in result.comparisons:
         out().print(escape(comparison.in_words))
@@ -156,7 +179,7 @@ class StudyDisplay:
             loss = f", loss {status.loss:.3f}" if status.loss is not None else ""
             err().print(f"{escape(name)}: {status.state}{loss if status.state == 'finished' else ''}")
 
-    def _make_table(self, statuses: "Sequence[RunStatus]") -> Table:
+    def _make_table(self, statuses: "Sequence[RunStatus]") -> FittingTable:
         rows = []
         for status in statuses:
             running = status.state == "running"

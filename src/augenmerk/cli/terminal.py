@@ -4,15 +4,16 @@ import io
 import json
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rich.console import Console, ConsoleOptions, RenderableType
+from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.markup import escape
-from rich.progress import BarColumn, Progress, ProgressColumn, TaskID, TextColumn, TimeRemainingColumn
+from rich.measure import Measurement
+from rich.progress import BarColumn, Progress, ProgressColumn, Task, TaskID, TextColumn, TimeRemainingColumn
 from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
@@ -22,8 +23,11 @@ from augenmerk.errors import remove_control_characters
 if TYPE_CHECKING:
     from augenmerk.bitext import SentencePair
 
+MIN_BAR_WIDTH = 8
 LINK = "■"
 NO_LINK = "·"
+MIN_NAME_WIDTH = 12
+"""Names in a table are not broken into lines that are shorter than this."""
 
 
 class SafeConsole(Console):
@@ -46,11 +50,34 @@ def err() -> Console:
     return SafeConsole(stderr=True, highlight=False, soft_wrap=True)
 
 
+class _Remarks:
+    """A stderr that is full, or that nobody reads any more, loses remarks but does not stop the work."""
+
+    def __init__(self, stream: Any) -> None:
+        self._stream = stream
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+    def write(self, text: str) -> int:
+        try:
+            return int(self._stream.write(text))
+        except OSError:
+            _discard(self._stream)
+            return len(text)
+
+    def flush(self) -> None:
+        try:
+            self._stream.flush()
+        except OSError:
+            _discard(self._stream)
+
+
 def prepare_streams() -> None:
     """Makes sure that every text can be printed, and that no stream is absent.
 
     What the encoding of a stream lacks is printed as an escape such as \\xe4. A stream that was closed is
-    empty, or takes all output and loses it.
+    empty, or takes all output and loses it; so does stderr once it cannot be written to.
     """
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         stream = getattr(sys, name)
@@ -58,6 +85,7 @@ def prepare_streams() -> None:
             setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: PTH123, SIM115
         elif mode == "w" and isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
+    sys.stderr = _Remarks(sys.stderr)
 
 
 def discard_output() -> None:
@@ -66,8 +94,13 @@ def discard_output() -> None:
         try:
             stream.flush()
         except (OSError, ValueError):
-            with suppress(OSError, ValueError):
-                os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+            _discard(stream)
+
+
+def _discard(stream: Any) -> None:
+    """Leads a stream to nowhere, so that what it still holds can be written."""
+    with suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def format_json(document: Any, indent: int | None = None) -> str:
@@ -86,16 +119,92 @@ def print_written(path: Path) -> None:
     err().print(f"[dim]Written:[/] {escape(str(path))}")
 
 
+class FittingTable:
+    """A table without lines that fits into the terminal by leaving out columns, never by cutting a figure.
+
+    The first `left` columns hold names, and are left-aligned; they may be broken into several lines, but are
+    never left out. Of the others, which are right-aligned, those that are furthest to the right are left out
+    first, and named below the table. A table that is written to a pipe or a file is as wide as it needs to
+    be, unless $COLUMNS says how wide that is.
+    """
+
+    def __init__(
+        self, headings: Iterable[str], rows: Iterable[Iterable[RenderableType]], *, left: int, gap: int
+    ) -> None:
+        self.headings = list(headings)
+        self.rows = [list(row) for row in rows]
+        self.caption = ""
+        self._left = left
+        self._gap = gap
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        limited = console.is_terminal or "COLUMNS" in os.environ
+        width = options.max_width if limited else sys.maxsize
+        widths = [self._measure(console, options, column) for column in range(len(self.headings))]
+        for column in range(self._left):
+            widths[column] = min(widths[column], max(MIN_NAME_WIDTH, width // 2 // self._left))
+        shown = len(widths)
+        while shown > self._left + 1 and sum(widths[:shown]) + self._gap * (shown - 1) > width:
+            shown -= 1
+        table = Table(box=None, pad_edge=False, padding=(0, self._gap, 0, 0), caption=self.caption or None)
+        for column, heading in enumerate(self.headings[:shown]):
+            name = column < self._left
+            table.add_column(
+                heading,
+                justify="left" if name else "right",
+                width=widths[column],
+                no_wrap=not name,
+                overflow="fold",
+            )
+        for row in self.rows:
+            table.add_row(*row[:shown])
+        yield from console.render(table, options.update_width(min(width, sum(widths) + self._gap * shown)))
+        if shown < len(widths):
+            hidden = ", ".join(" ".join(heading.split()) for heading in self.headings[shown:])
+            yield Text(f"not shown here: {hidden}", style="dim", no_wrap=False)
+
+    def _measure(self, console: Console, options: ConsoleOptions, column: int) -> int:
+        """Returns the width that a column needs."""
+        cells = [self.headings[column], *(row[column] for row in self.rows if column < len(row))]
+        unlimited = options.update(max_width=10_000)
+        texts = (Text.from_markup(cell) if isinstance(cell, str) else cell for cell in cells)
+        return max(Measurement.get(console, unlimited, text).maximum for text in texts)
+
+
 def make_table(
     headings: Iterable[str], rows: Iterable[Iterable[RenderableType]], *, left: int = 1, gap: int = 2
-) -> Table:
-    """Returns a table without lines; its columns are right-aligned except for the first `left` ones."""
-    table = Table(box=None, pad_edge=False, padding=(0, gap, 0, 0))
-    for place, heading in enumerate(headings):
-        table.add_column(heading, justify="left" if place < left else "right")
-    for row in rows:
-        table.add_row(*row)
-    return table
+) -> FittingTable:
+    """Returns a table that fits into every terminal: see `FittingTable`."""
+    return FittingTable(headings, rows, left=left, gap=gap)
+
+
+class FittingProgress(Progress):
+    """Progress bars on stderr, on a terminal only, that disappear when they are done.
+
+    On a narrow terminal they lose columns, from the right, rather than digits.
+    """
+
+    def __init__(self, *columns: ProgressColumn) -> None:
+        super().__init__(*columns, console=err(), transient=True, disable=not err().is_terminal)
+
+    def make_tasks_table(self, tasks: Iterable[Task]) -> Table:
+        shown, every = list(tasks), self.columns
+        while len(self.columns) > 1 and self._width(shown) > err().width:
+            self.columns = self.columns[:-1]
+        try:
+            return super().make_tasks_table(shown)
+        finally:
+            self.columns = every
+
+    def _width(self, tasks: Sequence[Task]) -> int:
+        """Returns the columns of the terminal that the bars need at least."""
+        widths = []
+        for column in self.columns:
+            cells = [column(task) for task in tasks if task.visible]
+            flexible = isinstance(column, BarColumn)
+            sizes = (Measurement.get(err(), err().options, cell).maximum for cell in cells)
+            widths.append(MIN_BAR_WIDTH if flexible else max(sizes, default=0))
+        return sum(widths) + len(widths) - 1
 
 
 @contextmanager
@@ -106,7 +215,7 @@ def show_progress(amount: ProgressColumn) -> Iterator[Callable[[str, int, int | 
     """
     columns = (TextColumn("{task.description}"), BarColumn(), amount, TimeRemainingColumn())
     tasks: dict[str, TaskID] = {}
-    with Progress(*columns, console=err(), transient=True, disable=not err().is_terminal) as bars:
+    with FittingProgress(*columns) as bars:
 
         def update(description: str, completed: int, total: int | None) -> None:
             if description not in tasks:

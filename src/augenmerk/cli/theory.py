@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from augenmerk.cli.options import Json
+from augenmerk.cli.options import MAX_SEED, Json
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
@@ -20,8 +20,8 @@ app = typer.Typer(
     no_args_is_help=True,
 )
 
-Keys = Annotated[int, typer.Option(help="How many keys (for 1.6 and 1.7: inputs).")]
-Dim = Annotated[int, typer.Option(help="Dimension of the keys.")]
+Keys = Annotated[int, typer.Option(help="How many keys (for 1.6 and 1.7: inputs).", min=1, max=1000)]
+Dim = Annotated[int, typer.Option(help="Dimension of the keys.", min=1, max=4096)]
 Scale = Annotated[
     float | None,
     typer.Option(help="c, the size of the query. Default: what the bound asks for, or 10 to 20 sqrt(d)."),
@@ -29,8 +29,8 @@ Scale = Annotated[
 Length = Annotated[float | None, typer.Option("--scale", help="B, the length of the parts. Default: 4.")]
 Beta = Annotated[float, typer.Option(help="The variance of the length of a key.")]
 Eps = Annotated[float, typer.Option(help="The weight that all other keys together may have.")]
-Samples = Annotated[int, typer.Option(help="How many random instances.", min=1)]
-Seed = Annotated[int, typer.Option(help="Random seed.", min=0)]
+Samples = Annotated[int, typer.Option(help="How many random instances.", min=1, max=1_000_000)]
+Seed = Annotated[int, typer.Option(help="Random seed.", min=0, max=MAX_SEED)]
 Unscaled = Annotated[bool, typer.Option("--unscaled", help="Drop the 1/sqrt(d), as the course does.")]
 Figure = Annotated[Path | None, typer.Option(help="Draw it: a .png, .svg or .pdf file.")]
 ThemeName = Annotated[Literal["light", "dark"], typer.Option("--theme", help="Colours of the figure.")]
@@ -102,7 +102,9 @@ def several_heads(
     dim: Dim = 64,
     scale: Scale = None,
     beta: Beta = 0.1,
-    heads: Annotated[int, typer.Option(help="How many heads, one for each of the first keys.")] = 2,
+    heads: Annotated[
+        int, typer.Option(help="How many heads, one for each of the first keys.", min=1, max=1000)
+    ] = 2,
     samples: Samples = 4000,
     seed: Seed = 1,
     unscaled: Unscaled = False,
@@ -175,7 +177,7 @@ def with_projections(
 @app.command(epilog="Example:  augenmerk theory scaling --keys 32 --dim 1024 --figure scaling.svg")
 def scaling(
     keys: Keys = 32,
-    dim: Annotated[int, typer.Option(help="The largest dimension.")] = 1024,
+    dim: Annotated[int, typer.Option(help="The largest dimension.", min=1, max=4096)] = 1024,
     samples: Samples = 200,
     seed: Seed = 1,
     figure: Figure = None,
@@ -200,7 +202,9 @@ def check(
         list[str] | None,
         typer.Option(help="Your answer, over the names of the task; one for each query or matrix."),
     ] = None,
-    samples: Annotated[int, typer.Option(help="How many random instances of each condition.", min=1)] = 100,
+    samples: Annotated[
+        int, typer.Option(help="How many random instances of each condition.", min=1, max=10_000)
+    ] = 100,
     seed: Seed = 1,
     unscaled: Unscaled = False,
     json: Json = False,
@@ -254,8 +258,10 @@ def from_run(
         str, typer.Argument(help="The run directory; the model that ships if only a sentence is given.")
     ],
     sentence: Annotated[str | None, typer.Argument(help="What to translate.", show_default=False)] = None,
-    step: Annotated[int, typer.Option(help="Which produced token to look at, counted from 1.", min=1)] = 1,
-    head: Annotated[int, typer.Option(help="Which head of multi-head attention, from 1.", min=1)] = 1,
+    step: Annotated[
+        int, typer.Option(help="Which produced token to look at, counted from 1.", min=1, max=10_000)
+    ] = 1,
+    head: Annotated[int, typer.Option(help="Which head of multi-head attention, from 1.", min=1, max=64)] = 1,
     beta: Beta = 0.1,
     eps: Eps = 0.01,
     samples: Samples = 2000,

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.markup import escape
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.progress import BarColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from typer import Argument, Option
 
-from augenmerk.cli.options import Data, Device, Json, SourceLanguage, TargetLanguage
-from augenmerk.cli.terminal import err, out, print_json
-from augenmerk.errors import AugenmerkError, shorten
+from augenmerk.cli.options import MAX_SEED, Data, Device, Json, SourceLanguage, TargetLanguage
+from augenmerk.cli.terminal import FittingProgress, err, out, print_json
+from augenmerk.errors import AugenmerkError
 
 if TYPE_CHECKING:
     from augenmerk.checkpoint import RunDirectory
@@ -24,7 +24,8 @@ app = typer.Typer()
 
 @app.command(
     epilog="Examples:  augenmerk train quick --data bilderbuch --epochs 3    "
-    "augenmerk train classic --attention mean --seed 2 --set train.lr=0.002    "
+    "augenmerk train classic --data bilderbuch --attention mean --seed 2    "
+    "augenmerk train quick --data bilderbuch --set train.lr=0.002 --out runs/slower    "
     "Ctrl-C and SIGTERM save the run and exit with 130 and 143; --resume continues it."
 )
 def train(
@@ -37,8 +38,12 @@ def train(
     attention: Annotated[
         str | None, Option(help="Mechanism, or FILE.py:Class of your own; an unknown name lists them all.")
     ] = None,
-    seed: Annotated[int | None, Option(help="Seed of initial weights, order of data and dropout.")] = None,
-    epochs: Annotated[int | None, Option(help="Number of passes over the training data.")] = None,
+    seed: Annotated[
+        int | None, Option(help="Seed of initial weights, order of data and dropout.", min=0, max=MAX_SEED)
+    ] = None,
+    epochs: Annotated[
+        int | None, Option(help="Number of passes over the training data.", min=1, max=100_000)
+    ] = None,
     out: Annotated[Path | None, Option(help="Run directory. Default: a new one under runs.")] = None,
     resume: Annotated[bool, Option("--resume", help="Continue the unfinished run in --out.")] = False,
     device: Device = "auto",
@@ -91,6 +96,7 @@ def train(
 
 def _start(preset: str | None, overrides: list[str], out: Path | None) -> "RunDirectory":
     from augenmerk.config import load_config
+    from augenmerk.storage import limit_file_name
     from augenmerk.train import start
 
     if preset is None:
@@ -99,7 +105,7 @@ def _start(preset: str | None, overrides: list[str], out: Path | None) -> "RunDi
     data = Path(config.data.bitext).name
     attention = config.model.attention.replace(":", "-")  # a colon is not allowed in every file system
     name = f"{Path(preset).stem}-{data}-{attention}-{config.train.seed}"
-    return start(config, out or Path("runs") / shorten(name, 200))
+    return start(config, out or Path("runs") / limit_file_name(name))
 
 
 def _open_unfinished(preset: str | None, overrides: list[str], out: Path | None) -> "RunDirectory":
@@ -151,9 +157,9 @@ class TrainingDisplay:
         epochs = config.train.epochs
         epoch = TextColumn("epoch {task.fields[epoch]:>3}/" + str(epochs))
         speed = TextColumn("loss {task.fields[loss]:.3f}  {task.fields[speed]:,.0f} tokens/s")
-        times = TimeElapsedColumn(), TextColumn("left"), TimeRemainingColumn()
+        times = TimeElapsedColumn(), TimeRemainingColumn(), TextColumn("left")
         columns = epoch, BarColumn(), speed, *times
-        self._bar = Progress(*columns, console=err(), transient=True, disable=not err().is_terminal)
+        self._bar = FittingProgress(*columns)
         self._task = self._bar.add_task("", total=epochs, epoch=1, loss=float("nan"), speed=0.0)
 
     def __enter__(self) -> "TrainingDisplay":

@@ -1,5 +1,6 @@
 """`augenmerk translate`: translates sentences, lines on stdin or a file with a trained run."""
 
+import os
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
@@ -7,13 +8,22 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.progress import SpinnerColumn, TextColumn, TimeElapsedColumn
 from typer import Argument, Option
 
-from augenmerk.cli.options import Beam, Device, Mbr, Mechanisms, Models, check_sentences, load_mechanisms
+from augenmerk.cli.options import (
+    MAX_SEED,
+    Beam,
+    Device,
+    Mbr,
+    Mechanisms,
+    Models,
+    check_sentences,
+    load_mechanisms,
+)
 from augenmerk.cli.stdin import read_stdin
-from augenmerk.cli.terminal import err, format_json
-from augenmerk.errors import AugenmerkError, remove_control_characters
+from augenmerk.cli.terminal import FittingProgress, err, format_json
+from augenmerk.errors import AugenmerkError, format_message, remove_control_characters
 
 if TYPE_CHECKING:
     from augenmerk.familiarity import Reason
@@ -31,11 +41,15 @@ app = typer.Typer()
 def translate(
     text: Annotated[
         list[str] | None,
-        Argument(help="Sentences to translate. Default: stdin's lines.", show_default=False),
+        Argument(
+            help="Sentences, or one file with a sentence on each line. Default: stdin.", show_default=False
+        ),
     ] = None,
     model: Models = None,
     beam: Beam = None,
-    n_best: Annotated[int | None, Option(help="Translations of each sentence. Default: 1.")] = None,
+    n_best: Annotated[
+        int | None, Option(help="Translations of each sentence. Default: 1.", min=1, max=1000)
+    ] = None,
     input: Annotated[Path | None, Option(help="File with a sentence on each line.")] = None,  # noqa: A002
     output: Annotated[Path | None, Option(help="File to write to instead of stdout.")] = None,
     replace_unknown: Annotated[
@@ -45,11 +59,16 @@ def translate(
     temperature: Annotated[
         float | None, Option(help="Temperature of --sample; lower is less random.")
     ] = None,
-    top_k: Annotated[int | None, Option(help="Sample from the k most probable tokens; 0 for all.")] = None,
-    seed: Annotated[int | None, Option(help="Random seed for --sample. Default: 1.")] = None,
+    top_k: Annotated[
+        int | None, Option(help="Sample from the k most probable tokens; 0 for all.", min=0, max=1_000_000)
+    ] = None,
+    seed: Annotated[
+        int | None, Option(help="Random seed for --sample. Default: 1.", min=0, max=MAX_SEED)
+    ] = None,
     mbr: Mbr = False,
     candidates: Annotated[
-        int | None, Option(help="Candidates of each model for --mbr. Default: the beam, or 50 samples.")
+        int | None,
+        Option(help="Candidates of each model for --mbr. Default: the beam, or 50 samples.", min=2, max=1000),
     ] = None,
     attention: Mechanisms = None,
     device: Device = "auto",
@@ -66,6 +85,11 @@ def translate(
 
     load_mechanisms(attention)
     sentences = text or []
+    if len(sentences) == 1 and input is None and os.path.isfile(sentences[0]):  # noqa: PTH113 (any length)
+        typer.echo(
+            f"augenmerk: {format_message(sentences[0])} is a file, whose lines are translated.", err=True
+        )
+        input, sentences = Path(sentences[0]), []  # noqa: A001
     if sentences and input is not None:
         raise AugenmerkError("There are sentences and an --input file; give one or the other.")
     if subwords and not json:
@@ -76,8 +100,8 @@ def translate(
         raise AugenmerkError("A sample is drawn without a beam; give --sample or --beam.")
     if candidates is not None and not mbr:
         raise AugenmerkError("--candidates are what --mbr chooses from: add --mbr, or say --n-best.")
-    if output is not None and output.exists() and not output.is_file():
-        raise AugenmerkError(f"{output} is not a file that could be replaced; give --output another name.")
+    if output is not None and output.is_dir():
+        raise AugenmerkError(f"{output} is a folder; give --output the name of a file.")
     check_sentences(sentences)
     options = {  # None leaves a setting as it is in the run
         "beam": beam,
@@ -183,8 +207,11 @@ def _format_n_best(translations: "Iterable[Translation]") -> Iterator[str]:
 
 
 def _write(lines: Iterable[str], output: Path | None) -> None:
-    """Writes the lines to stdout, each at once, or to a file that appears when all are written."""
-    from augenmerk.storage import atomic_write
+    """Writes the lines to stdout, each at once, or to a file that appears when all are written.
+
+    If that is interrupted, the lines that there are already are kept beside the file, in FILE.partial.
+    """
+    from augenmerk.storage import atomic_write, is_stream, replacing
 
     if output is None:
         for line in lines:
@@ -192,5 +219,19 @@ def _write(lines: Iterable[str], output: Path | None) -> None:
             sys.stdout.flush()  # a reader of a pipe need not wait until a buffer is full
         return
     columns = (SpinnerColumn(), TextColumn("{task.completed:,} lines"), TimeElapsedColumn())
-    with Progress(*columns, console=err(), transient=True, disable=not err().is_terminal) as bar:
-        atomic_write(output.resolve(), (line.encode() for line in bar.track(lines, total=None)))
+    if is_stream(output):
+        atomic_write(output, (line.encode() for line in lines))
+        return
+    path, count = Path(os.path.realpath(output)), 0
+    partial = path.with_name(f"{path.name}.partial")
+    with replacing(path) as temporary:
+        try:
+            with temporary.open("wb") as file, FittingProgress(*columns) as bar:
+                for line in bar.track(lines, total=None):
+                    file.write(line.encode())
+                    count += 1
+        except KeyboardInterrupt as interrupt:
+            if count:
+                temporary.replace(partial)
+                interrupt.args = (f"{partial} has the first {count:,} lines.",)
+            raise

@@ -202,8 +202,11 @@ def _certainty_in_words(found: ComparisonResult | BeamRepair, family: int, what:
         low, high = -high, -low
     p = f"p = {found.p_corrected:.2g}" if found.p_corrected >= 0.001 else "p < 0.001"
     correction = f", corrected for {family} {what}" if family > 1 else ""
-    # z: no sign before a zero
-    return f"95% {low:z.{digits}f} to {high:z.{digits}f} ({p}{correction}){doubt}"
+    if max(abs(low), abs(high)) < 0.5 * 10**-digits:
+        interval = f"95% less than {10**-digits:.{digits}f} either way"
+    else:
+        interval = f"95% {low:z.{digits}f} to {high:z.{digits}f}"  # z: no sign before a zero
+    return f"{interval} ({p}{correction}){doubt}"
 
 
 def _sample_in_words(seeds: int, one: str, several: str, sentences: int) -> str:

@@ -1,6 +1,7 @@
 """Reads the TOML file of a study: variants x seeds, each a run with its settings and its directory."""
 
 import copy
+import os
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -12,10 +13,14 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from augenmerk.bitext import resolve_data
+from augenmerk.bitext import resolve_data, resolve_data_name
 from augenmerk.config import PRESETS, RunConfig, Settings, load_config, parse_toml, read_settings, set_key
-from augenmerk.errors import AugenmerkError
+from augenmerk.errors import AugenmerkError, shorten
+from augenmerk.storage import limit_file_name
 from augenmerk.study.result import MEASURES, Published, StudyHeader
+
+SHIPPED_STUDIES = {path.stem: path for path in sorted((Path(__file__).parents[1] / "studies").glob("*.toml"))}
+"""The studies that come with the package, by name."""
 
 SHORT_NAMES = {"attention": "model.attention"}
 MAX_RUNS = 10_000
@@ -37,7 +42,8 @@ class _StudyFile(Settings):
     base: str | None = None
     """A preset, or the path of a run's TOML file relative to the study's file."""
     settings: dict[str, Any] = Field(default_factory=dict)
-    """Settings that replace those of the base, for all runs."""
+    """Settings that replace those of the base, for all runs. A relative path in data.bitext is looked for
+    beside the study's file first, then in the current folder."""
     factors: dict[str, Any]
     """Settings with a list of values each: every combination is a variant."""
     seeds: list[Annotated[int, Field(ge=0, lt=2**63)]] = Field(min_length=1)
@@ -59,7 +65,7 @@ class Variant:
 
     @property
     def folder(self) -> str:
-        return re.sub(r"[^\w.=-]+", "-", self.name)
+        return limit_file_name(re.sub(r"[^\w.=-]+", "-", self.name))
 
 
 @dataclass(frozen=True)
@@ -96,6 +102,19 @@ class Study(StudyHeader):
         return tuple(run for run in self.runs if run.variant is variant)
 
 
+def find_study(name_or_file: str) -> Path:
+    """Returns the file of a study that ships, or a person's own; raises AugenmerkError if there is none."""
+    if name_or_file in SHIPPED_STUDIES:
+        return SHIPPED_STUDIES[name_or_file]
+    path = Path(name_or_file)
+    if path.suffix != ".toml" and not os.path.exists(path):  # noqa: PTH110 (no error for a name that is too long)
+        raise AugenmerkError(
+            f"There is no study called '{shorten(name_or_file)}': there are {', '.join(SHIPPED_STUDIES)}; "
+            f"or give a file that ends in .toml."
+        )
+    return path
+
+
 def read_study(path: Path) -> Study:
     """Reads a study's file; raises AugenmerkError for every mistake that can be found without running it."""
     declared = _StudyFile.checked(parse_toml(read_settings(path), str(path)), str(path))
@@ -113,9 +132,7 @@ def read_study(path: Path) -> Study:
     base = _base(declared, path)
     variants = _variants(factors)
     runs = tuple(
-        PlannedRun(
-            variant, _config(base, {**variant.settings, "train.seed": seed}, f"{path}: {variant.name}")
-        )
+        PlannedRun(variant, _config(base, {**variant.settings, "train.seed": seed}, path, variant.name))
         for seed in declared.seeds
         for variant in variants
     )
@@ -146,13 +163,14 @@ def _base(declared: _StudyFile, path: Path) -> dict[str, Any]:
         base = declared.base if declared.base in PRESETS else str(path.parent / declared.base)
         tree = load_config(base).model_dump(exclude_none=True)
     for group, settings in declared.settings.items():
-        if not isinstance(settings, dict):
-            raise AugenmerkError(f"{path}: write settings in their groups, such as [settings.train].")
         for key, value in _flatten(group, settings):
             try:
-                set_key(tree, key, value)
+                set_key(tree, SHORT_NAMES.get(key, key), value)
             except ValueError as error:
-                raise AugenmerkError(f"{path}: {error}.") from None
+                raise AugenmerkError(
+                    f"{path}: {error}; a setting is a key such as train.lr, or stands in a group such as "
+                    f"[settings.train]."
+                ) from None
     return tree
 
 
@@ -203,7 +221,9 @@ def _format(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def _config(base: Mapping[str, Any], settings: Mapping[str, Any], place: str) -> RunConfig:
+def _config(base: Mapping[str, Any], settings: Mapping[str, Any], path: Path, variant: str) -> RunConfig:
+    """Returns the settings of a run. A relative path of data is looked for beside the study's file first."""
+    place = f"{path}: {variant}"
     tree = copy.deepcopy(dict(base))
     for key, value in settings.items():
         try:
@@ -212,7 +232,9 @@ def _config(base: Mapping[str, Any], settings: Mapping[str, Any], place: str) ->
             raise AugenmerkError(
                 f"{place}: '{key}' is no setting; a factor is attention, or a key such as train.lr."
             ) from None
-    return resolve_data(RunConfig.checked(tree, place))
+    config = RunConfig.checked(tree, place)
+    data = config.data.model_copy(update={"bitext": resolve_data_name(config.data.bitext, path.parent)})
+    return resolve_data(config.model_copy(update={"data": data}))
 
 
 def _check_published(published: _Published, names: list[str], path: Path) -> None:

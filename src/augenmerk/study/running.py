@@ -6,19 +6,20 @@ because each of them holds the lock too; a study that is started again meanwhile
 """
 
 import os
-import signal
-import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import IO
 
 import torch
+from filelock import BaseFileLock, FileLock, Timeout
 
 from augenmerk.checkpoint import RunDirectory
 from augenmerk.errors import AugenmerkError
 from augenmerk.model.attention import MECHANISM_FILES
+from augenmerk.signals import exit_code, interrupt_on_sigterm
 from augenmerk.storage import error_reason
 from augenmerk.study.collect import FinishedRun, collect, read_finished
 from augenmerk.study.measure import check_splits
@@ -28,15 +29,22 @@ from augenmerk.study.worker import Event, Executor, Job, LocalExecutor
 
 try:
     import fcntl
+
+    HAS_FLOCK = True
 except ImportError:  # Windows
-    fcntl = None  # type: ignore[assignment]
+    HAS_FLOCK = False
 
 LOCK_TIMEOUT = 30.0  # seconds to wait for workers of a study that was killed: they are saving
 REFRESH_SECONDS = 0.2
 
 
 class StudyInterrupted(Exception):  # noqa: N818 (nothing went wrong)
-    """Is raised after Ctrl-C, when every run has saved."""
+    """Raised after Ctrl-C or SIGTERM, when every run has saved."""
+
+    def __init__(self, code: int) -> None:
+        super().__init__(code)
+        self.code = code
+        """The exit code that shells expect."""
 
 
 @dataclass
@@ -102,7 +110,7 @@ def run_study(study: Study, out: Path, *, jobs: int, device: str, on_progress: O
                 )
         threads = threads_each(min(jobs, max(1, len(waiting))))
         try:
-            with _interrupt_on_sigterm(), LocalExecutor(out / "logs", threads, lock) as executor:
+            with interrupt_on_sigterm(), LocalExecutor(out / "logs", threads, lock) as executor:
                 devices = list_devices(device, torch.cuda.device_count())
                 run_jobs(executor, waiting, jobs, devices, statuses, on_progress)
         finally:
@@ -122,7 +130,8 @@ def run_jobs(
 ) -> None:
     """Runs the jobs, at most so many at once, each on the device that is used least.
 
-    On Ctrl-C or an error all running jobs are asked to stop and are waited for; a second Ctrl-C ends that.
+    On Ctrl-C, SIGTERM or an error all running jobs are asked to stop and are waited for; a second Ctrl-C ends
+    that.
     """
     queue, running = list(waiting), dict[str, Job]()
 
@@ -142,8 +151,8 @@ def run_jobs(
                 running[job.run] = job
                 statuses[job.run].state, statuses[job.run].phase = "running", "starting"
             receive_events()
-    except KeyboardInterrupt:
-        raise StudyInterrupted from None
+    except KeyboardInterrupt as interrupt:
+        raise StudyInterrupted(exit_code(interrupt)) from None
     finally:
         for job in running.values():
             executor.stop(job)
@@ -210,39 +219,37 @@ def cores() -> int:
 def _lock(out: Path) -> Iterator[int | None]:
     """Keeps two studies from working in one directory. Yields the file descriptor for workers to inherit.
 
-    This is flock and not the library filelock, because a lock of flock is held until the last process that
-    inherited it has ended, while filelock releases it for all of them when the study ends.
+    This is flock where there is one, because a lock of flock is held until the last process that inherited it
+    has ended, while the library filelock releases it for all of them when the study ends. On Windows, where
+    nothing is inherited, it is filelock; if a study is killed there, only the locks of its runs keep the next
+    one from training a run that is still being saved.
     """
+    busy = f"Another study is at work in {out}; wait until it is done, or stop it."
     try:
         out.mkdir(parents=True, exist_ok=True)
-        lock = (out / LOCK).open("ab")
+        lock: BaseFileLock | IO[bytes] = (out / LOCK).open("ab") if HAS_FLOCK else FileLock(out / LOCK)
+        if isinstance(lock, BaseFileLock):
+            lock.acquire(timeout=LOCK_TIMEOUT)
+    except Timeout:
+        raise AugenmerkError(busy) from None
     except OSError as error:
         raise AugenmerkError(f"{out}: cannot be written to ({error_reason(error)}).") from None
+    if isinstance(lock, BaseFileLock):
+        try:
+            yield None
+        finally:
+            lock.release()
+        return
     deadline = time.monotonic() + LOCK_TIMEOUT
     with lock:
-        while fcntl is not None:
+        while True:
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 break
             except BlockingIOError:
                 if time.monotonic() > deadline:
-                    raise AugenmerkError(
-                        f"Another study is at work in {out}; wait until it is done, or stop it."
-                    ) from None
+                    raise AugenmerkError(busy) from None
                 time.sleep(REFRESH_SECONDS)
             except OSError:
                 break  # a file system without locks, as on some networks
-        yield lock.fileno() if os.name == "posix" else None
-
-
-@contextmanager
-def _interrupt_on_sigterm() -> Iterator[None]:
-    """Makes SIGTERM do what Ctrl-C does."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
+        yield lock.fileno()

@@ -17,12 +17,12 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
-from hashlib import sha256
 from pathlib import Path
 from typing import Any, Protocol, Self
 
 from augenmerk.errors import AugenmerkError
-from augenmerk.storage import error_reason
+from augenmerk.signals import raise_terminated
+from augenmerk.storage import error_reason, limit_file_name
 
 INTERRUPTED = 130  # exit code of a worker that was stopped
 FAILED = 2  # exit code of a worker that has reported an error
@@ -76,10 +76,7 @@ class Executor(Protocol):
 
 def log_name(run: Path) -> str:
     """Returns the name of the log of a run; a long one, of a study with many factors, ends in a digest."""
-    name = f"{run.parent.name}.{run.name}"
-    if len(name.encode()) > 200:
-        name = f"{name.encode()[:180].decode(errors='ignore')}-{sha256(name.encode()).hexdigest()[:16]}"
-    return f"{name}.txt"
+    return f"{limit_file_name(f'{run.parent.name}.{run.name}')}.txt"
 
 
 class LocalExecutor:
@@ -206,9 +203,10 @@ def _emit_line(**fields: Any) -> None:
 
 
 def _interrupt_when_stdin_closes() -> None:
-    """Raises SIGINT at the end of stdin: training then saves and stops."""
+    """Raises SIGINT at the end of stdin: training then saves and stops. SIGTERM does the same."""
     # A process that was started in the background ignores SIGINT otherwise.
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGTERM, raise_terminated)  # which Slurm sends to all processes of a job
 
     def wait() -> None:
         while os.read(0, 1024):  # not sys.stdin, whose lock would still be held when the process ends

@@ -1,0 +1,86 @@
+"""`augenmerk config`: explains the settings of runs and presets."""
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.markup import escape
+from typer import Argument
+
+from augenmerk.cli.options import Json
+from augenmerk.cli.terminal import err, out, print_json
+from augenmerk.errors import AugenmerkError, format_message, shorten
+
+if TYPE_CHECKING:
+    from augenmerk.config import RunConfig
+
+app = typer.Typer(
+    help="Settings of runs: what each means, and what a preset or a run has.", no_args_is_help=True
+)
+
+
+@app.command(
+    "list",
+    epilog="Examples:  augenmerk config list    augenmerk config list train    augenmerk config list lr",
+)
+def list_(
+    name: Annotated[
+        str | None, Argument(help="Only settings with this in their name.", show_default=False)
+    ] = None,
+    json: Json = False,
+) -> None:
+    """List every setting with its type, its default, its alternatives and its meaning."""
+    from augenmerk.config import PRESETS
+    from augenmerk.settings import list_settings
+
+    found = [setting for setting in list_settings() if (name or "") in setting.name]
+    if not found:
+        raise AugenmerkError(
+            f"No setting has '{shorten(name or '')}' in its name; `config list` lists them all."
+        )
+    if json:
+        print_json([asdict(setting) for setting in found])
+        return
+    for setting in found:
+        out().print(f"[bold]{setting.name}[/]  {escape(setting.description)}")
+        out().print(f"    [dim]{escape(setting.meaning)}[/]")
+    presets = ", ".join(PRESETS)
+    err().print(
+        f"[dim]`augenmerk config show PRESET` begins a file of your own; the presets are {presets}.[/]"
+    )
+
+
+@app.command(
+    epilog="Examples:  augenmerk config show quick    augenmerk config show quick > mine.toml    "
+    "augenmerk config show runs/mine --json"
+)
+def show(
+    preset: Annotated[str, Argument(help="Preset (classic, quick or strong), TOML file, or run directory.")],
+    json: Json = False,
+) -> None:
+    """Show all settings of a preset or a run, explained, as a TOML file that can be edited and trained."""
+    from augenmerk.settings import describe_as_toml, get_value, list_settings
+
+    config = _load(preset)
+    if json:
+        rows = [{**asdict(setting), "value": get_value(config, setting.name)} for setting in list_settings()]
+        print_json(rows)
+        return
+    heading = (
+        f"# The settings of {format_message(preset)}. A file of your own needs only what differs from the "
+    )
+    out().print(f"{heading}default.", markup=False)
+    for line in describe_as_toml(config, min(out().width, 100)):
+        out().print(line, markup=False, style="dim" if line.startswith("#") else "")
+
+
+def _load(preset: str) -> "RunConfig":
+    """Returns the settings of a preset, a TOML file or a run."""
+    from augenmerk.config import PRESETS, load_config
+
+    if preset not in PRESETS and Path(preset).is_dir():
+        from augenmerk.checkpoint import RunDirectory
+
+        return RunDirectory.open(Path(preset)).config
+    return load_config(preset)

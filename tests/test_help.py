@@ -1,0 +1,156 @@
+"""What help says can be read and done: types in words, and examples that run as they stand."""
+
+import re
+import shlex
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+
+from augenmerk import config, demo
+from augenmerk.bitext import Bitext, multi30k
+from augenmerk.cli import app
+from augenmerk.cli.help import WIDTH, lay_out_examples
+from augenmerk.study import plan
+from tests.command import run_command
+from tests.runs import SharedRuns, tiny
+from tests.test_demo import small
+from tests.test_report import make_result
+
+SMALL = ("data.bilderbuch.pairs=200", "train.epochs=1", "train.batch_size=16", "train.precision=fp32")
+SMALL += ("model.embedding=8", "model.hidden=8", "model.key=8", "text.vocabulary_size=400")
+PAIRS = 40
+"""As many pairs of each split are read."""
+
+ADDED = {"bench train": ["--steps", "1"], "bench decode": ["--sentences", "4"]}
+"""Options that keep an example of these commands short."""
+
+STUDY = """
+question = "Does it matter?"
+seeds = [1]
+[factors]
+attention = ["none"]
+[settings]
+data.bilderbuch.pairs = 200
+model.hidden = 8
+train.epochs = 1
+train.bleu = false
+"""
+
+
+def walk(command: Any, context: Any, name: str = "") -> Iterator[tuple[str, Any]]:
+    """Yields every command below this one with its name, such as `data show`."""
+    for each in command.list_commands(context):
+        below = command.get_command(context, each)
+        if hasattr(below, "list_commands"):
+            yield from walk(below, context, f"{name}{each} ")
+        else:
+            yield f"{name}{each}", below
+
+
+ROOT: Any = typer.main.get_command(app)
+COMMANDS = dict(walk(ROOT, ROOT.make_context("augenmerk", [], resilient_parsing=True)))
+
+
+def read_examples(epilogs: Iterable[str]) -> list[str]:
+    text = "\n".join(epilogs).replace(" \\\n", "")
+    return [" ".join(line.split()) for line in text.splitlines() if re.match(r"augenmerk [a-z]", line)]
+
+
+EXAMPLES = dict.fromkeys(read_examples([ROOT.epilog, *(each.epilog for each in COMMANDS.values())]))
+
+
+@pytest.fixture(scope="module")
+def folder(shared_runs: SharedRuns, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with what the examples name: runs, a study, sentences and pairs."""
+    folder = tmp_path_factory.mktemp("examples")
+    (folder / "runs").mkdir()
+    for name, seed in (("mine", 1), ("a", 1), ("b", 2), ("c", 2)):
+        shared_runs.copy(tiny(train__seed=seed), folder / "runs" / name)
+    shared_runs.copy(tiny(model__attention="multi-head"), folder / "runs" / "multi-head")
+    (folder / "runs" / "study-small").mkdir()
+    make_result().save(folder / "runs" / "study-small")
+    (folder / "de.txt").write_text("Der kleine Hund schläft.\nDie Frau lacht.\n", encoding="utf-8")
+    (folder / "pairs.tsv").write_text("Der Hund schläft.\tThe dog sleeps.\n" * 3, encoding="utf-8")
+    (folder / "system.txt").write_text("A dog.\n" * PAIRS, encoding="utf-8")
+    (folder / "mine.toml").write_text(STUDY, encoding="utf-8")
+    return folder
+
+
+@pytest.mark.parametrize("example", EXAMPLES)
+def test_the_example_runs(
+    example: str, folder: Path, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With smaller models and less data, and without a network; otherwise as it stands."""
+    load_config = config.load_config
+    monkeypatch.setattr(
+        config, "load_config", lambda name, settings=(): load_config(name, (*SMALL, *settings))
+    )
+    read_split = Bitext.__getitem__
+    monkeypatch.setattr(Bitext, "__getitem__", lambda self, name: list(islice(read_split(self, name), PAIRS)))
+    monkeypatch.setattr(demo, "demo_config", small)
+    monkeypatch.setattr(multi30k, "fetch", lambda *_: folder)
+    monkeypatch.setitem(plan.SHIPPED_STUDIES, "small", folder / "mine.toml")
+    if needs_multi30k(example):
+        request.getfixturevalue("multi30k_folder")
+    command, _, output = example.partition(" > ")
+    command, _, file = command.partition(" < ")
+    arguments = shlex.split(command)[1:]
+    arguments += [
+        each for name, added in ADDED.items() if example.startswith(f"augenmerk {name}") for each in added
+    ]
+    stdin = (folder / file).read_bytes() if file else b"Ein Hund.\n"
+    answer = run_command(*arguments, stdin=stdin, cwd=folder)
+    assert answer.code == 0, answer.err
+    if output:
+        (folder / output).write_text(answer.out, encoding="utf-8")
+
+
+def needs_multi30k(example: str) -> bool:
+    """Returns whether the example reads data that not every machine has."""
+    shipped = re.match(r"augenmerk evaluate -(?!-data)", example)
+    return (
+        shipped is not None
+        or re.search("multi30k|test_2016", example.replace("fetch multi30k", "")) is not None
+    )
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_help_says_types_in_words_and_keeps_examples_whole(name: str) -> None:
+    shown = run_command(*name.split(), "--help", env={"COLUMNS": "80"}).out
+    assert not re.search(r"<[a-z]|\[x|\brange\b|<=|>=", shown.replace("<unk>", "")), shown
+    lines = [line.strip() for line in shown.splitlines()]
+    assert "--help" in shown
+    assert re.search(r"--help +-h +Show this message", shown)
+    for line in COMMANDS[name].epilog.splitlines():
+        if line.startswith(("augenmerk", "    --")):
+            assert line.strip() in lines, "the example is broken"
+            assert len(line) <= WIDTH
+    if name != "demo":
+        assert re.search(r"--json +(One|Print)", shown)
+
+
+def test_every_option_is_explained() -> None:
+    for name, command in COMMANDS.items():
+        for param in command.params:
+            assert (param.help or "").strip(), f"{name}: {param.name}"
+
+
+def test_types_are_those_of_a_person() -> None:
+    shown = run_command("data", "export", "--help", env={"COLUMNS": "200"}).out
+    for option, words in (("out", "a path"), ("pairs", "1 or more"), ("format", r"text \| tsv \| jsonl")):
+        assert re.search(rf"--{option} +{words}  ", shown), option
+    assert re.search(r"--overwrite +Replace", shown)
+    assert re.search(r"--version +Print", run_command("--help").out)
+
+
+def test_a_long_example_is_continued_after_a_backslash() -> None:
+    command = "augenmerk evaluate " + " ".join(f"--split number-{n}" for n in range(9))
+    shown = lay_out_examples(f"Examples:  augenmerk demo    {command}    It is long.")
+    first, *lines, last = shown.splitlines()
+    assert (first, lines[0], last) == ("Examples:", "augenmerk demo", "It is long.")
+    assert max(map(len, lines)) <= WIDTH
+    assert read_examples([shown]) == ["augenmerk demo", command]

@@ -1,0 +1,133 @@
+"""Tables and progress bars fit into every terminal, and lose columns rather than digits."""
+
+import io
+import re
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.progress import BarColumn, TextColumn
+
+from augenmerk.cli import terminal
+from augenmerk.cli.terminal import FittingProgress, SafeConsole, make_table
+from tests.command import run_command
+from tests.runs import SharedRuns, tiny
+from tests.test_report import make_result
+
+NUMBER = re.compile(r"\d[\d,.]*")
+WIDTHS = (40, 80, 200)
+
+
+def draw(table: terminal.FittingTable, width: int) -> list[str]:
+    printed = io.StringIO()
+    SafeConsole(file=printed, width=width, force_terminal=True, color_system=None, soft_wrap=True).print(
+        table
+    )
+    return printed.getvalue().splitlines()
+
+
+@given(
+    st.integers(1, 12), st.integers(0, 5), st.sampled_from(WIDTHS), st.integers(1, 2), st.integers(0, 999_999)
+)
+def test_no_figure_is_cut_and_no_line_is_too_long(
+    columns: int, rows: int, width: int, gap: int, number: int
+) -> None:
+    headings = ["name", *(f"figure {n}" for n in range(columns))]
+    figures = [
+        [f"{number + 1000 * row + column:,}.{column}" for column in range(columns)] for row in range(rows)
+    ]
+    table = make_table(headings, [[f"variant-{row}", *cells] for row, cells in enumerate(figures)], gap=gap)
+    lines = draw(table, width)
+    hidden = [line for line in lines if line.startswith("not shown here: ")]
+    shown = columns - (len(hidden[0].split(", ")) if hidden else 0)
+    assert shown >= 1
+    for cells, line in zip(figures, lines[1:], strict=False):
+        assert line.split()[1:] == cells[:shown]
+        assert len(line.rstrip()) <= width
+    if not hidden:
+        assert shown == columns
+    elif rows:  # one more column would not have fitted
+        wide = [max(len(h), *(len(row[n + 1]) for row in table.rows)) for n, h in enumerate(headings[1:])]
+        assert len("variant-0") + sum(gap + size for size in wide[: shown + 1]) > width
+
+
+def test_a_long_name_is_broken_into_lines_but_kept() -> None:
+    lines = draw(make_table(("run", "BLEU"), [["runs/" + "x" * 90 + "1", "12.34"]]), 40)
+    assert "12.34" in lines[1]
+    assert max(map(len, lines)) <= 40
+    assert "".join(line.split()[0] for line in lines[1:]) == "runs/" + "x" * 90 + "1"
+
+
+def test_a_table_in_a_pipe_is_as_wide_as_it_needs_to_be(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("COLUMNS", raising=False)
+    printed = io.StringIO()
+    headings = [f"column-{n}" for n in range(30)]
+    SafeConsole(file=printed, soft_wrap=True).print(make_table(headings, [["1"] * 30]))
+    assert printed.getvalue().splitlines()[0].split() == headings
+
+
+def test_every_table_is_one_that_fits() -> None:
+    for path in Path(terminal.__file__).parent.glob("*.py"):
+        if path.name != "terminal.py":
+            assert "rich.table" not in path.read_text(encoding="utf-8"), path.name
+            assert not re.search(r"\bProgress\(", path.read_text(encoding="utf-8")), path.name
+
+
+def test_the_tables_of_a_command_fit(shared_runs: SharedRuns, tmp_path: Path) -> None:
+    run = shared_runs.copy(tiny(), tmp_path / "run").path
+    wide, *narrow = (
+        run_command("faithfulness", run, "--index", "3", env={"COLUMNS": str(width)}).out
+        for width in (200, 80, 40)
+    )
+    assert "not shown here" not in wide
+    assert "not shown here" in narrow[-1]
+    for shown in narrow:
+        assert "…" not in shown
+        assert set(NUMBER.findall(shown)) <= set(NUMBER.findall(wide))
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_the_table_of_a_study_fits(width: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    from augenmerk.cli import study
+
+    printed = io.StringIO()
+    console = SafeConsole(file=printed, width=width, highlight=False, soft_wrap=True)
+    monkeypatch.setenv("COLUMNS", str(width))
+    monkeypatch.setattr(study, "out", lambda: console)
+    study._print_result(make_result())
+    table = printed.getvalue().split("mean ±")[0].splitlines()
+    assert max(map(len, table)) <= max(width, len(table[-1]))
+    assert "…" not in printed.getvalue()
+    assert "BLEU" in printed.getvalue()
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_a_progress_bar_fits(width: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    printed = io.StringIO()
+    console = SafeConsole(file=printed, width=width, force_terminal=True, color_system=None)
+    monkeypatch.setattr(terminal, "err", lambda: console)
+    columns = [TextColumn(f"{{task.fields[n{n}]}}") for n in range(6)]
+    bar = FittingProgress(columns[0], BarColumn(), *columns[1:])
+    fields = {f"n{n}": f"{n}2345.678" for n in range(6)}
+    bar.add_task("", **fields)
+    console.print(bar.make_tasks_table(bar.tasks))
+    shown = NUMBER.findall(printed.getvalue())
+    assert shown == list(fields.values())[: len(shown)]
+    assert len(shown) == {40: 3, 80: 6, 200: 6}[width]
+    assert len(bar.columns) == 7
+
+
+def test_no_color_is_obeyed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Bold and dim are no colours; what begins with 3 or 4 is one."""
+    monkeypatch.setenv("NO_COLOR", "1")
+    monkeypatch.setenv("TERM", "xterm-256color")
+    printed = io.StringIO()
+    console = SafeConsole(file=printed, force_terminal=True, width=100)
+    monkeypatch.setattr(terminal, "err", lambda: console)
+    with terminal.show_progress(BarColumn()) as update:
+        update("reading", 1, 2)
+    console.print("[red]red[/] [on blue]blue[/] [bold]bold[/]")
+    assert "\x1b[1mbold" in printed.getvalue()
+    assert not re.search(r"\x1b\[[\d;]*\b[349]\d?(;[\d;]*)?m", printed.getvalue())
+    assert "\x1b[" not in run_command("train", "--help").out
