@@ -13,7 +13,7 @@ PACKAGE = Path(augenmerk.__file__).parent
 # From the ground up. A part may import what stands before it; nothing that stands after it.
 LAYERS = (
     *("errors", "signals", "storage", "words", "config", "settings", "figures", "theory", "bitext", "text"),
-    *("subword_dropout", "batching", "device", "malloc", "model", "search"),
+    *("subword_dropout", "familiarity", "batching", "device", "malloc", "model", "search"),
     *("alignment", "tensorfile", "checkpoint", "scores", "diagrams", "translate", "probe"),
     *("silver", "agreement", "patterns", "evaluate", "faithfulness"),
     *("significance", "engine", "train", "study", "report", "demo", "bench", "cli"),

@@ -22,6 +22,7 @@ from typing import Any, Protocol
 import torch
 from torch import Tensor
 
+from augenmerk import familiarity
 from augenmerk.batching import ParallelTokens, encode_pairs
 from augenmerk.bitext import Bitext, SentencePair, open_data, resolve_data
 from augenmerk.checkpoint import RunDirectory
@@ -396,6 +397,8 @@ def _train(
         "device": describe_device(device),
         "data": described,
     }
+    if learnt := familiarity.learn(tokenizers.source, (pair.source for pair in bitext[config.data.train])):
+        run.write_familiarity(learnt)
     run.finish(result)
     return result
 

@@ -25,6 +25,7 @@ from augenmerk.cli import (
     faithfulness,
     patterns,
     report,
+    score,
     study,
     theory,
     train,
@@ -49,7 +50,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 # The order is that of `augenmerk --help`.
-for command in (demo, train, evaluate, translate, study, report, diagram, patterns, faithfulness):
+for command in (demo, train, evaluate, translate, score, study, report, diagram, patterns, faithfulness):
     app.add_typer(command.app)
 app.add_typer(data.app, name="data", cls=Commands)
 app.add_typer(config.app, name="config", cls=Commands)

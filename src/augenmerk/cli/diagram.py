@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import partial
+from itertools import islice
 from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, Annotated, Any
@@ -29,6 +31,7 @@ HOW_TO_READ = {
     "word is attended to.",
 }
 """The views, each with an explanation for the page of pictures."""
+ALL_HEADS = "mean of all heads"
 WIDE = 16
 """A map with more source words than this takes the whole width of the page."""
 
@@ -46,11 +49,14 @@ class Sentence:
 
 @dataclass(frozen=True)
 class Diagram:
-    """A sentence with, for each model, the translation and the attention map to draw."""
+    """A sentence with, for each model, the translation and the attention maps to draw."""
 
     sentence: Sentence
     translations: "Sequence[Translation]"
     maps: "Sequence[AttentionMap]"
+    """One for each translation; with --heads, that of all heads followed by that of each."""
+    titles: Sequence[str | None]
+    """The name of each model, if there is more than one."""
 
     def draw(self, view: str, theme: "Theme") -> "Figure":
         from augenmerk.diagrams import draw_heat_map, draw_line_diagram
@@ -60,6 +66,7 @@ class Diagram:
 
 @app.command(
     epilog="Examples:  augenmerk diagram --model runs/mine 'Der kleine Hund schläft.' --out dog.png    "
+    "augenmerk diagram --model runs/multi-head --heads 'Der kleine Hund schläft.' --out heads.png    "
     "augenmerk diagram --model runs/a --model runs/b --split test --count 12 --out pictures"
 )
 def diagram(
@@ -82,6 +89,9 @@ def diagram(
     view: Annotated[str, Option(help="heat for a heat map, lines for lines between the words.")] = "heat",
     theme: Annotated[str, Option(help="Colours: dark, or light for print.")] = "dark",
     subwords: Annotated[bool, Option("--subwords", help="Draw subwords instead of words.")] = False,
+    heads: Annotated[
+        bool, Option("--heads", help="Draw each attention head, after the mean over all of them.")
+    ] = False,
     attention: options.Mechanisms = None,
     device: options.Device = "auto",
     json: options.Json = False,
@@ -104,7 +114,9 @@ def diagram(
     sentences = [Sentence(text or "")]
     if split is not None:
         sentences = _choose_sentences(translators[0].config.data, split, index, count, seed)
-    diagrams = _translate(sentences, translators, _make_titles(models), beam=beam, subwords=subwords)
+    diagrams = _translate(
+        sentences, translators, _make_titles(models), beam=beam, subwords=subwords, heads=heads
+    )
     files: list[Path] = []
     page = None
     if out is not None and count is not None:
@@ -205,18 +217,23 @@ def _translate(
     *,
     beam: int | None,
     subwords: bool,
+    heads: bool,
 ) -> list[Diagram]:
     from augenmerk.diagrams import AttentionMap
 
     sources = [sentence.source for sentence in sentences]
-    by_model = [translator.translate(sources, beam=beam) for translator in translators]
+    by_model = [translator.translate(sources, heads=heads, beam=beam) for translator in translators]
     diagrams = []
     for sentence, *translations in zip(sentences, *by_model, strict=True):
-        maps = [
-            AttentionMap.from_translation(one, subwords=subwords, title=title, reference=sentence.reference)
-            for one, title in zip(translations, titles, strict=True)
-        ]
-        diagrams.append(Diagram(sentence, translations, maps))
+        make_map = partial(AttentionMap.from_translation, subwords=subwords, reference=sentence.reference)
+        maps = []
+        for one, title in zip(translations, titles, strict=True):
+            if len(one.heads) > 1:
+                maps.append(make_map(one, title=f"{title}, {ALL_HEADS}" if title else ALL_HEADS))
+                maps += [make_map(one, head=head, title=title) for head in one.heads]
+            else:
+                maps.append(make_map(one, title=title))
+        diagrams.append(Diagram(sentence, translations, maps, titles))
     return diagrams
 
 
@@ -229,7 +246,7 @@ def _make_card(drawn: Diagram, *, heading: str, file: str, view: str) -> "Card":
     charts = (
         [Chart.draw(lambda theme: drawn.draw(view, theme), "Which words attend to which")] if lines else []
     )
-    names = [one.title or "translation" for one in drawn.maps]
+    names = [title or "translation" for title in drawn.titles]
     texts = {name: translation.text for name, translation in zip(names, drawn.translations, strict=True)}
     return Card(
         heading=heading,
@@ -242,7 +259,7 @@ def _make_card(drawn: Diagram, *, heading: str, file: str, view: str) -> "Card":
 
 
 def _print_diagrams(diagrams: Sequence[Diagram], theme: "Theme") -> None:
-    from augenmerk.diagrams import render_terminal_map
+    from augenmerk.diagrams import render_terminal_map, render_terminal_maps
 
     for number, drawn in enumerate(diagrams):
         if number:
@@ -250,12 +267,18 @@ def _print_diagrams(diagrams: Sequence[Diagram], theme: "Theme") -> None:
         sentence = drawn.sentence
         heading = "" if sentence.index is None else f"[dim]{sentence.index}[/]  "
         out().print(f"{heading}[bold]{escape(sentence.source)}[/]")
-        for translation, one in zip(drawn.translations, drawn.maps, strict=True):
-            title = f"[dim]{escape(one.title)}:[/] " if one.title else ""
-            out().print(f"\n{title}{escape(translation.text)}")
-            out().print(render_terminal_map(one, out().width, theme))
-            if one.note:
-                out().print(f"[dim]{escape(one.note)}[/]")
+        maps = iter(drawn.maps)
+        for translation, title in zip(drawn.translations, drawn.titles, strict=True):
+            heading = f"[dim]{escape(title)}:[/] " if title else ""
+            out().print(f"\n{heading}{escape(translation.text)}")
+            if len(translation.heads) > 1:
+                shown = list(islice(maps, 1 + len(translation.heads)))
+                out().print(render_terminal_maps(shown, out().width, theme))
+            else:
+                shown = [next(maps)]
+                out().print(render_terminal_map(shown[0], out().width, theme))
+            if shown[0].note:
+                out().print(f"[dim]{escape(shown[0].note)}[/]")
         if sentence.reference is not None:
             out().print(f"\n[dim]Reference:[/] {escape(sentence.reference)}")
 

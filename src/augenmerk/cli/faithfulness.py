@@ -22,11 +22,12 @@ app = typer.Typer()
 
 
 @app.command(
-    epilog="Examples:  augenmerk faithfulness --top 1    "
+    epilog="Examples:  augenmerk faithfulness 'Ein Mann fährt mit dem Fahrrad durch den Park.'    "
+    "augenmerk faithfulness --top 1    "
     "augenmerk faithfulness runs/mine --split test --index 3 --out faithful"
 )
 def faithfulness(
-    run: options.Run = None,
+    run: options.RunAndSentences = None,
     split: options.Split = None,
     index: Annotated[
         list[int] | None,
@@ -43,19 +44,18 @@ def faithfulness(
     json: options.Json = False,
 ) -> None:
     """Replace the attention at each word and measure how much its log-probability drops."""
-    from augenmerk.checkpoint import SHIPPED
     from augenmerk.faithfulness import measure_faithfulness, summarise
     from augenmerk.storage import make_folder
 
     options.load_mechanisms(attention)
     if out is not None:
         make_folder(out)
-    path, indices = run or SHIPPED, index or []
-    read = options.translate_split(path, split, beam, reference, device, indices)
+    (path, sentences), indices = options.split_arguments(run), index or []
+    read = options.translate_split(path, split, beam, reference, device, indices, sentences=sentences)
     with err().status("measuring"):
         measured = measure_faithfulness(read.translator, read.translations)
     by_drop = sorted(range(len(measured)), key=lambda i: -measured[i].mean_drop)
-    chosen = {i: measured[i] for i in indices or by_drop[:top]}
+    chosen = {i: measured[i] for i in indices or (range(len(sentences)) if sentences else by_drop[:top])}
     summary = {**read.described, **summarise(measured)}
     if out is not None:
         _write_page(out, chosen, summary, title=f"Does {path.resolve().name} use what it shows?")
@@ -111,16 +111,19 @@ def _write_page(
         f"Beside each attention map: the log-probability (in nats) of each word, and how much it drops when "
         f"the attention at this word is replaced by uniform weights, or by a permutation of its own weights. "
         f"A word that loses nothing would have been predicted without this attention."
-        f"\n\nOver {summary['sentences']:,} sentences of {split}, a word loses "
-        f"{uniform['mean_drop']:.2f} on average under uniform weights and {permuted['mean_drop']:.2f} under "
-        f"permuted ones; the perplexity rises from {summary['perplexity']:.2f} to "
-        f"{uniform['perplexity']:.2f} and {permuted['perplexity']:.2f}."
+        f"\n\nSentences of {split}: {summary['sentences']:,}. A word loses {uniform['mean_drop']:.2f} on "
+        f"average under uniform weights and {permuted['mean_drop']:.2f} under permuted ones. "
+        f"{summary['in_words']}"
     )
     atomic_write(folder / "index.html", [render_index_page(title, intro, cards).encode()])
 
 
 def _describe(index: int, one: "Faithfulness") -> dict[str, Any]:
-    words = {"word_log_probabilities": one.word_log_probabilities, "drops": one.drops}
+    words = {
+        "word_log_probabilities": one.word_log_probabilities,
+        "drops": one.drops,
+        "in_words": one.in_words,
+    }
     return {"index": index, **one.translation.to_dict(), **words}
 
 
@@ -138,6 +141,7 @@ def _print_summary(summary: Mapping[str, Any]) -> None:
         rows.append([name, f"{replaced['loss']:.3f}", f"{replaced['perplexity']:.2f}", *drops])
     headings = ("attention", "loss", "perplexity", "mean drop of a word", "words that drop")
     out().print(make_table(headings, rows))
+    out().print(escape(summary["in_words"]))
 
 
 def _print_words(index: int, one: "Faithfulness") -> None:
@@ -154,3 +158,5 @@ def _print_words(index: int, one: "Faithfulness") -> None:
     headings = ("word", "looks at", "weight", "log p", *(f"drop, {name}" for name in one.drops))
     out().print(f"\n[dim]{index}[/]  [bold]{escape(translation.source)}[/]")
     out().print(make_table(headings, rows, left=2))
+    if one.in_words:
+        out().print(escape(one.in_words))

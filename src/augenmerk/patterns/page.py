@@ -57,14 +57,14 @@ def render_patterns_page(
 def _make_card(number: int, match: PatternMatch, file: str) -> Card:
     translation, pattern = match.translation, match.pattern
     sentences = {"source": translation.source, "translation": translation.text}
-    if match.pair.target != translation.text:
+    if match.pair.target and match.pair.target != translation.text:
         sentences["reference"] = match.pair.target
     if match.pair.tags:
         sentences["tags"] = ", ".join(match.pair.tags)
     measures = {label: getattr(pattern.measures, name) for name, label in CARD_MEASURES.items()}
     return Card(
         heading=f"{number} · {pattern.kind} · sentence {match.index}",
-        maps=[AttentionMap.from_translation(translation)],
+        maps=[AttentionMap.from_translation(translation, head=match.head)],
         sentences=sentences,
         measures={
             label: str(value) if isinstance(value, int) else f"{value:.2f}"
