@@ -23,8 +23,8 @@ from typer.testing import CliRunner
 
 from augenmerk.cli import app
 from augenmerk.errors import AugenmerkError
+from augenmerk.figures import move_apart
 from augenmerk.report import format_csv, format_latex, format_markdown, render_report
-from augenmerk.report.charts import move_apart
 from augenmerk.study.result import (
     BeamRepair,
     BeamRow,

@@ -16,6 +16,7 @@ from augenmerk.errors import AugenmerkError
 if TYPE_CHECKING:
     from augenmerk.diagrams import AttentionMap
     from augenmerk.faithfulness import Faithfulness
+    from augenmerk.figures import Style
 
 NOTE = "log p: log-probability of each word, in nats; uniform, permuted: how much it drops with such weights"
 
@@ -32,6 +33,11 @@ def faithfulness(
     index: Annotated[list[int] | None, Option(help="Show this sentence, counted from 0; repeatable.")] = None,
     top: Annotated[int, Option(help="Without --index: how many to show, the largest mean drop first.")] = 3,
     out: Annotated[Path | None, Option(help="Folder for pictures and a page.")] = None,
+    theme: options.ThemeName = "light",
+    title: options.Title = None,
+    size: options.Size = None,
+    font_size: options.FontSize = None,
+    outline: options.Outline = False,
     beam: options.Beam = None,
     reference: options.Reference = False,
     attention: options.Mechanisms = None,
@@ -46,6 +52,7 @@ def faithfulness(
     options.load_mechanisms(attention)
     if top < 0:
         raise AugenmerkError(f"--top {top} is impossible: it must be 0 or more.")
+    style = options.make_style(theme, title, size, font_size, outline)
     if out is not None:
         make_folder(out)
     path, indices = run or SHIPPED, index or []
@@ -56,7 +63,8 @@ def faithfulness(
     chosen = {i: measured[i] for i in indices or by_drop[:top]}
     summary = {**read.described, **summarise(measured)}
     if out is not None:
-        _write_page(out, chosen, summary, title=f"Does {path.resolve().name} use what it shows?")
+        heading = title or f"Does {path.resolve().name} use what it shows?"
+        _write_page(out, chosen, summary, replace(style, title=heading))
         print_written(out / "index.html")
     if json:
         print_json({**summary, "chosen": [_describe(i, one) for i, one in chosen.items()]})
@@ -83,17 +91,17 @@ def _round(value: float) -> float:
 
 
 def _write_page(
-    folder: Path, chosen: "Mapping[int, Faithfulness]", summary: Mapping[str, Any], *, title: str
+    folder: Path, chosen: "Mapping[int, Faithfulness]", summary: Mapping[str, Any], style: "Style"
 ) -> None:
     """Writes a numbered picture of each sentence, and a page that shows all of them."""
     from augenmerk.diagrams import Card, draw_heat_map, render_index_page
-    from augenmerk.figures import DARK
     from augenmerk.storage import atomic_write
 
     split, uniform, permuted = summary["split"], summary["uniform"], summary["permuted"]
     maps = [_make_map(one) for one in chosen.values()]
-    figures = (draw_heat_map([attention], DARK) for attention in maps)
-    files = options.write_pictures(folder, [f"{split}-{index}.svg" for index in chosen], figures)
+    figures = (style.apply_to_drawing(draw_heat_map([attention], style.theme)) for attention in maps)
+    names = [f"{split}-{index}.svg" for index in chosen]
+    files = options.write_pictures(folder, names, figures, outline=style.outline)
     cards = [
         Card(
             heading=f"{number} · {split} {index}",
@@ -114,7 +122,7 @@ def _write_page(
         f"permuted ones; the perplexity rises from {summary['perplexity']:.2f} to "
         f"{uniform['perplexity']:.2f} and {permuted['perplexity']:.2f}."
     )
-    atomic_write(folder / "index.html", [render_index_page(title, intro, cards).encode()])
+    atomic_write(folder / "index.html", [render_index_page(style.title or "", intro, cards).encode()])
 
 
 def _describe(index: int, one: "Faithfulness") -> dict[str, Any]:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from statistics import fmean
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from augenmerk.diagrams.attention_map import shorten_text
-from augenmerk.figures import Theme, use_theme
+from augenmerk.figures import Theme, label_ends, use_theme
 from augenmerk.study.result import BeamRow, ComparisonResult, StudyResult
 
 if TYPE_CHECKING:
@@ -47,10 +46,10 @@ def draw_curves(result: StudyResult, measure: str, theme: Theme) -> Figure:
                 colour, style = _choose_look(number, theme)
                 axes.fill_between(epochs, low, high, color=colour, alpha=shade, linewidth=0)
                 axes.plot(epochs, means, style, color=colour, linewidth=2, marker="o", markersize=3.5)
-                ends.append((epochs[-1], means[-1], variant.name, colour))
+                ends.append((epochs[-1], means[-1], shorten_text(variant.name), colour))
         axes.xaxis.set_major_locator(MaxNLocator(integer=True))
         axes.set_xlabel("epoch")
-        _label_ends(axes, ends)
+        label_ends(axes, ends)
         return figure
 
 
@@ -71,11 +70,11 @@ def draw_lengths(result: StudyResult, theme: Theme) -> Figure:
             axes.errorbar(
                 places, means, whiskers, color=colour, linestyle=style, linewidth=2, marker="o", capsize=3
             )
-            ends.append((places[-1], means[-1], variant.name, colour))
+            ends.append((places[-1], means[-1], shorten_text(variant.name), colour))
             lengths = (dict.fromkeys((each.shortest, each.longest)) for each in bins)
             axes.set_xticks(places, ["–".join(map(str, each)) for each in lengths])
         axes.set_xlabel("words of the source sentence")
-        _label_ends(axes, ends)
+        label_ends(axes, ends)
         return figure
 
 
@@ -162,30 +161,3 @@ def _label_difference(each: ComparisonResult) -> str:
     """Names both variants, in two lines if they are long: the chart needs room too."""
     variant, against = shorten_text(each.variant), shorten_text(each.against)
     return f"{variant}{chr(10) if len(variant + against) > 24 else ' '}− {against}"
-
-
-def _label_ends(axes: Axes, ends: Sequence[tuple[float, float, str, str]]) -> None:
-    """Writes each name at the end (x, y) of its line in its colour, moved so that no two overlap."""
-    low, high = axes.get_ylim()
-    ordered = sorted(ends, key=lambda end: end[1])
-    places = move_apart([y for _, y, _, _ in ordered], (high - low) * 0.065)
-    for (x, _, name, colour), y in zip(ordered, places, strict=True):
-        text = axes.annotate(
-            shorten_text(name), (x, y), (8, 0), textcoords="offset points", annotation_clip=False
-        )
-        text.set(color=colour, va="center", fontweight="bold")
-
-
-def move_apart(places: Sequence[float], room: float) -> list[float]:
-    """Moves rising places at least `room` apart; places that were too close stay around their common mean."""
-    groups: list[list[float]] = []
-    for place in places:
-        group = [place]
-        while groups and fmean(groups[-1]) + (len(groups[-1]) + len(group)) / 2 * room > fmean(group):
-            group = groups.pop() + group
-        groups.append(group)
-    return [
-        fmean(group) + (number - (len(group) - 1) / 2) * room
-        for group in groups
-        for number in range(len(group))
-    ]
