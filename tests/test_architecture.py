@@ -12,7 +12,19 @@ PACKAGE = Path(augenmerk.__file__).parent
 
 # From the ground up. A part may import what stands before it; nothing that stands after it.
 LAYERS = (
-    *("errors", "storage", "words", "config", "figures", "theory", "bitext", "text", "subword_dropout"),
+    *(
+        "errors",
+        "storage",
+        "words",
+        "config",
+        "figures",
+        "curves",
+        "loggers",
+        "theory",
+        "bitext",
+        "text",
+        "subword_dropout",
+    ),
     *("batching", "device", "malloc", "model", "search"),
     *("alignment", "tensorfile", "checkpoint", "scores", "diagrams", "translate", "probe"),
     *("silver", "agreement", "patterns", "evaluate", "faithfulness"),
@@ -26,6 +38,8 @@ ONLY = {
     "tensorfile": {"storage", "errors"},
     "config": {"errors"},
     "figures": {"storage", "errors"},
+    "curves": {"errors", "figures"},
+    "loggers": {"errors"},
     "diagrams": {"errors", "figures", "words"},
     "theory": {"errors", "figures"},
     "model": {"config", "errors"},
@@ -33,7 +47,7 @@ ONLY = {
     "device": {"errors"},
     "malloc": set[str](),
     "scores": set[str](),
-    "report": {"diagrams", "figures", "study"},
+    "report": {"diagrams", "errors", "figures", "study"},
 }
 
 

@@ -260,8 +260,8 @@ def test_markdown(result: StudyResult) -> None:
     counts = {len(re.split(r"(?<!\\)\|", line)) for line in table}
     assert len(counts) == 1
     assert table[0] == ("| variant | runs | parameters | BLEU | BLEU, published | validation loss |")
-    assert table[2] == "| mean | 1/2 | 123,456 | 31.00 (2) | 29.60 (0.093) | 2.500 |"
-    assert table[3] == r"| \<b\>&\_lr=1e-3\|x | 1/2 | 123,456 | 32.00 (2) | – | 2.500 |"
+    assert table[2] == "| mean | 1/2 | 123,456 | 31.00 (2) | 29.60 (0.093) | **2.500** |"
+    assert table[3] == r"| \<b\>&\_lr=1e-3\|x | 1/2 | 123,456 | **32.00** (2) | – | **2.500** |"
     assert r"- One \<em\>is\</em\> 1.2 BLEU above the other." in lines
     assert "- Columns called “published” were not measured here: published by others, elsewhere." in lines
 
@@ -270,8 +270,8 @@ def test_latex(result: StudyResult) -> None:
     lines = [line for line in format_latex(result).splitlines() if not line.startswith("%")]
     assert lines[0] == r"\begin{tabular}{lrrrrr}"
     assert lines[1] == r"\toprule"
-    assert lines[4] == r"mean & 1/2 & 123,456 & 31.00 (2) & 29.60 (0.093) & 2.500 \\"
-    assert lines[5] == r"<b>\&\_lr=1e-3|x & 1/2 & 123,456 & 32.00 (2) & -- & 2.500 \\"
+    assert lines[4] == r"mean & 1/2 & 123,456 & 31.00 (2) & 29.60 (0.093) & \textbf{2.500} \\"
+    assert lines[5] == r"<b>\&\_lr=1e-3|x & 1/2 & 123,456 & \textbf{32.00} (2) & -- & \textbf{2.500} \\"
     assert lines[-2:] == [r"\bottomrule", r"\end{tabular}"]
 
 

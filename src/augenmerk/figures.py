@@ -256,9 +256,9 @@ class Style:
         """Gives the size and the size of text to a figure with one set of axes, whose unit is the inch."""
         [axes] = figure.axes
         width, height = figure.get_size_inches()
-        *sides, scale = self.choose_sides(width, height)
-        figure.set_size_inches(*sides)
-        right, down = sides[0] / scale - width, sides[1] / scale - height
+        new_width, new_height, scale = self.choose_sides(width, height)
+        figure.set_size_inches(new_width, new_height)
+        right, down = new_width / scale - width, new_height / scale - height
         axes.set_xlim(-right / 2, width + right / 2)
         axes.set_ylim(height + down / 2, -down / 2)
         if scale != 1.0:

@@ -24,6 +24,7 @@ from augenmerk.cli import (
     evaluate,
     faithfulness,
     patterns,
+    plot,
     report,
     study,
     theory,
@@ -67,7 +68,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 # The order is that of `augenmerk --help`.
-for command in (demo, train, evaluate, translate, study, report, diagram, patterns, faithfulness):
+for command in (demo, train, plot, evaluate, translate, study, report, diagram, patterns, faithfulness):
     app.add_typer(command.app)
 app.add_typer(data.app, name="data")
 app.add_typer(bench.app, name="bench")
