@@ -130,7 +130,7 @@ def _draw_panel(axes: Axes, runs: Sequence[RunCurves], kind: CurveKind, by: str,
                 ring: dict[str, Any] = {"markersize": 9, "markeredgecolor": theme.ink, "markeredgewidth": 1.2}
                 axes.plot([x], [y], "o", markerfacecolor="none", **ring)
                 if len(runs) == 1:
-                    side = 12 if kind.best == "lowest" else -14
+                    side = -14 if kind.best == "lowest" else 14  # where no curve is
                     text = axes.annotate(f"best: {y:.4g}", (x, y), (0, side), textcoords="offset points")
                     text.set(ha="center", va="center", fontsize=8.5, color=theme.muted)
     if len(runs) > 1 and len(kind.keys) > 1:
@@ -141,7 +141,7 @@ def _draw_panel(axes: Axes, runs: Sequence[RunCurves], kind: CurveKind, by: str,
     axes.grid(axis="y", alpha=0.6)
     axes.xaxis.set_major_locator(MaxNLocator(nbins=6, integer=by != "seconds"))
     axes.set_xlabel(by)
-    axes.margins(y=0.12)
+    axes.margins(y=0.14)
     if all(key in ("learning_rate", "target_tokens_per_second") for key in kind.keys):
         axes.set_ylim(bottom=0)
     if by == "epoch":

@@ -64,6 +64,11 @@ class Theme:
         """The colour of less important text."""
         return blend(self.ink, self.paper, 0.62)
 
+    @property
+    def grid(self) -> str:
+        """The colour of the lines between the cells of a map."""
+        return blend(self.faint, self.paper, 0.55)
+
 
 DARK = Theme(
     name="dark",

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from augenmerk.figures import Style
 
 NOTE = "log p: log-probability of each word, in nats; uniform, permuted: how much it drops with such weights"
+WIDE = 9
+"""A map with more source words than this, and the columns beside it, takes the whole width of the page."""
 
 app = typer.Typer()
 
@@ -94,7 +96,7 @@ def _write_page(
     folder: Path, chosen: "Mapping[int, Faithfulness]", summary: Mapping[str, Any], style: "Style"
 ) -> None:
     """Writes a numbered picture of each sentence, and a page that shows all of them."""
-    from augenmerk.diagrams import Card, draw_heat_map, render_index_page
+    from augenmerk.diagrams import AttentionMap, Card, draw_heat_map, render_index_page
     from augenmerk.storage import atomic_write
 
     split, uniform, permuted = summary["split"], summary["uniform"], summary["permuted"]
@@ -105,8 +107,9 @@ def _write_page(
     cards = [
         Card(
             heading=f"{number} · {split} {index}",
-            maps=[attention],
+            maps=[replace(attention, note=AttentionMap.from_translation(one.translation).note)],
             sentences={"source": one.translation.source, "translation": one.translation.text},
+            wide=len(attention.source_words) > WIDE,
             file=file,
         )
         for number, ((index, one), attention, file) in enumerate(

@@ -27,7 +27,6 @@ from augenmerk.figures import (
     CELL_NUMBER,
     MIN_NUMBER_SIZE,
     Theme,
-    blend,
     choose_ink,
     get_heat_colours,
     make_heat_map_colours,
@@ -223,8 +222,7 @@ class _HeatPanel(_Panel):
         colour_map = make_heat_map_colours(canvas.theme)
         cells = canvas.axes.pcolormesh(*edges, weights, cmap=colour_map, vmin=0, vmax=1)
         # A cell without attention has the colour of the paper: only these lines show that it is there.
-        grid = blend(canvas.theme.faint, canvas.theme.paper, 0.55)
-        cells.set(edgecolor=grid, linewidth=0.6 if cell >= NUMBER_CELL else 0.3)
+        cells.set(edgecolor=canvas.theme.grid, linewidth=0.6 if cell >= NUMBER_CELL else 0.3)
         if cell < NUMBER_CELL:
             return
         colours = get_heat_colours(canvas.theme, 256)

@@ -25,7 +25,7 @@ LINE_AND_DOT: Mapping[str, Any] = {"linewidth": 2, "marker": "o", "markersize": 
 DOT: Mapping[str, Any] = {"linestyle": "none", "marker": "o", "markersize": 6}
 STROKE: Mapping[str, Any] = {"linestyle": "none", "marker": "|", "markersize": 7}
 BAND: Mapping[str, Any] = {"linewidth": 8, "alpha": 0.3, "solid_capstyle": "butt"}
-WHISKER: Mapping[str, Any] = {"linestyle": "none", "marker": "$\\mathdefault{I}$", "markersize": 9}
+WHISKER: Mapping[str, Any] = {"linestyle": "none", "marker": "|", "markersize": 10, "markeredgewidth": 1.5}
 """Signs in the legends."""
 CURVES = {
     "validation_loss": "validation loss",
