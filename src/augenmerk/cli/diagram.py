@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from augenmerk.config import DataConfig
     from augenmerk.diagrams import AttentionMap, Card
-    from augenmerk.figures import Theme
+    from augenmerk.figures import Style, Theme
     from augenmerk.translate import Translation, Translator
 
 HOW_TO_READ = {
@@ -58,10 +58,11 @@ class Diagram:
     titles: Sequence[str | None]
     """The name of each model, if there is more than one."""
 
-    def draw(self, view: str, theme: "Theme") -> "Figure":
+    def draw(self, view: str, style: "Style") -> "Figure":
         from augenmerk.diagrams import draw_heat_map, draw_line_diagram
 
-        return draw_heat_map(self.maps, theme) if view == "heat" else draw_line_diagram(self.maps, theme)
+        draw = draw_heat_map if view == "heat" else draw_line_diagram
+        return style.apply_to_drawing(draw(self.maps, style.theme, style.title))
 
 
 @app.command(
@@ -87,7 +88,13 @@ def diagram(
     out: Annotated[Path | None, Option(help="Picture or, with --count, folder. Default: terminal.")] = None,
     format: Annotated[str, Option(help="With --count: png, svg or pdf.")] = "png",  # noqa: A002
     view: Annotated[str, Option(help="heat for a heat map, lines for lines between the words.")] = "heat",
-    theme: Annotated[str, Option(help="Colours: dark, or light for print.")] = "dark",
+    theme: Annotated[
+        str | None, Option(help="Colours: light or dark. Default: light; in the terminal, dark.")
+    ] = None,
+    title: options.Title = None,
+    size: options.Size = None,
+    font_size: options.FontSize = None,
+    outline: options.Outline = False,
     subwords: Annotated[bool, Option("--subwords", help="Draw subwords instead of words.")] = False,
     heads: Annotated[
         bool, Option("--heads", help="Draw each attention head, after the mean over all of them.")
@@ -100,14 +107,16 @@ def diagram(
     from augenmerk.checkpoint import SHIPPED
     from augenmerk.device import choose_device
     from augenmerk.diagrams import render_index_page
-    from augenmerk.figures import get_theme, save_figure
+    from augenmerk.figures import save_figure
     from augenmerk.storage import atomic_write, make_folder
     from augenmerk.translate import load
 
     options.load_mechanisms(attention)
     _check_choice(text, split, index, count)
     _check_drawing(view, format, out, many=count is not None)
-    colours = get_theme(theme)
+    # In most terminals light letters stand on a dark ground.
+    theme = theme or ("dark" if out is None else "light")
+    style = options.make_style(theme, title, size, font_size, outline)
     models = model or [SHIPPED]
     chosen_device = choose_device(device)
     translators = [load(path, chosen_device) for path in models]
@@ -122,7 +131,8 @@ def diagram(
     if out is not None and count is not None:
         make_folder(out)
         names = [f"{split}-{drawn.sentence.index}.{format}" for drawn in diagrams]
-        pictures = options.write_pictures(out, names, (drawn.draw(view, colours) for drawn in diagrams))
+        figures = (drawn.draw(view, replace(style, title=None)) for drawn in diagrams)
+        pictures = options.write_pictures(out, names, figures, outline=outline)
         files = [out / picture for picture in pictures]
         cards = [
             _make_card(drawn, heading=f"{number} · {split} {drawn.sentence.index}", file=picture, view=view)
@@ -133,14 +143,14 @@ def diagram(
         intro = f"{origin}, as translated by {runs}. {HOW_TO_READ[view]}"
         page = out / "index.html"
         # The page shows the diagrams itself: it links to the files, but does not need them.
-        atomic_write(page, [render_index_page(f"Attention of {runs}", intro, cards).encode()])
+        atomic_write(page, [render_index_page(title or f"Attention of {runs}", intro, cards).encode()])
         print_written(page)
     elif out is not None:
         files = [out]
-        save_figure(diagrams[0].draw(view, colours), out)
+        save_figure(diagrams[0].draw(view, style), out, outline=outline)
         print_written(out)
     elif not json:
-        _print_diagrams(diagrams, colours)
+        _print_diagrams(diagrams, style.theme)
     if json:
         described = {
             "view": view,
@@ -239,13 +249,13 @@ def _translate(
 
 def _make_card(drawn: Diagram, *, heading: str, file: str, view: str) -> "Card":
     from augenmerk.diagrams import Card, Chart
+    from augenmerk.figures import Style
 
     # The page shows the sentences above the pictures, so the pictures need not repeat the reference.
     drawn = replace(drawn, maps=[replace(one, reference=None) for one in drawn.maps])
-    lines = view == "lines"
-    charts = (
-        [Chart.draw(lambda theme: drawn.draw(view, theme), "Which words attend to which")] if lines else []
-    )
+    charts = []
+    if view == "lines":
+        charts = [Chart.draw(lambda theme: drawn.draw(view, Style(theme)), "Which words attend to which")]
     names = [title or "translation" for title in drawn.titles]
     texts = {name: translation.text for name, translation in zip(names, drawn.translations, strict=True)}
     return Card(

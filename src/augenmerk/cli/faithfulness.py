@@ -15,8 +15,11 @@ from augenmerk.cli.terminal import err, make_table, out, print_json, print_writt
 if TYPE_CHECKING:
     from augenmerk.diagrams import AttentionMap
     from augenmerk.faithfulness import Faithfulness
+    from augenmerk.figures import Style
 
 NOTE = "log p: log-probability of each word, in nats; uniform, permuted: how much it drops with such weights"
+WIDE = 9
+"""A map with more source words than this, and the columns beside it, takes the whole width of the page."""
 
 app = typer.Typer()
 
@@ -37,6 +40,11 @@ def faithfulness(
         int, Option(help="Without --index: how many to show, the largest mean drop first.", min=0, max=10_000)
     ] = 3,
     out: Annotated[Path | None, Option(help="Folder for pictures and a page.")] = None,
+    theme: options.ThemeName = "light",
+    title: options.Title = None,
+    size: options.Size = None,
+    font_size: options.FontSize = None,
+    outline: options.Outline = False,
     beam: options.Beam = None,
     reference: options.Reference = False,
     attention: options.Mechanisms = None,
@@ -48,6 +56,7 @@ def faithfulness(
     from augenmerk.storage import make_folder
 
     options.load_mechanisms(attention)
+    style = options.make_style(theme, title, size, font_size, outline)
     if out is not None:
         make_folder(out)
     (path, sentences), indices = options.split_arguments(run), index or []
@@ -58,7 +67,8 @@ def faithfulness(
     chosen = {i: measured[i] for i in indices or (range(len(sentences)) if sentences else by_drop[:top])}
     summary = {**read.described, **summarise(measured)}
     if out is not None:
-        _write_page(out, chosen, summary, title=f"Does {path.resolve().name} use what it shows?")
+        heading = title or f"Does {path.resolve().name} use what it shows?"
+        _write_page(out, chosen, summary, replace(style, title=heading))
         print_written(out / "index.html")
     if json:
         print_json({**summary, "chosen": [_describe(i, one) for i, one in chosen.items()]})
@@ -85,22 +95,23 @@ def _round(value: float) -> float:
 
 
 def _write_page(
-    folder: Path, chosen: "Mapping[int, Faithfulness]", summary: Mapping[str, Any], *, title: str
+    folder: Path, chosen: "Mapping[int, Faithfulness]", summary: Mapping[str, Any], style: "Style"
 ) -> None:
     """Writes a numbered picture of each sentence, and a page that shows all of them."""
-    from augenmerk.diagrams import Card, draw_heat_map, render_index_page
-    from augenmerk.figures import DARK
+    from augenmerk.diagrams import AttentionMap, Card, draw_heat_map, render_index_page
     from augenmerk.storage import atomic_write
 
     split, uniform, permuted = summary["split"], summary["uniform"], summary["permuted"]
     maps = [_make_map(one) for one in chosen.values()]
-    figures = (draw_heat_map([attention], DARK) for attention in maps)
-    files = options.write_pictures(folder, [f"{split}-{index}.svg" for index in chosen], figures)
+    figures = (style.apply_to_drawing(draw_heat_map([attention], style.theme)) for attention in maps)
+    names = [f"{split}-{index}.svg" for index in chosen]
+    files = options.write_pictures(folder, names, figures, outline=style.outline)
     cards = [
         Card(
             heading=f"{number} · {split} {index}",
-            maps=[attention],
+            maps=[replace(attention, note=AttentionMap.from_translation(one.translation).note)],
             sentences={"source": one.translation.source, "translation": one.translation.text},
+            wide=len(attention.source_words) > WIDE,
             file=file,
         )
         for number, ((index, one), attention, file) in enumerate(
@@ -115,7 +126,7 @@ def _write_page(
         f"average under uniform weights and {permuted['mean_drop']:.2f} under permuted ones. "
         f"{summary['in_words']}"
     )
-    atomic_write(folder / "index.html", [render_index_page(title, intro, cards).encode()])
+    atomic_write(folder / "index.html", [render_index_page(style.title or "", intro, cards).encode()])
 
 
 def _describe(index: int, one: "Faithfulness") -> dict[str, Any]:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from augenmerk.bitext import Bitext, SentencePair
     from augenmerk.config import DataConfig
+    from augenmerk.figures import Style
     from augenmerk.translate import Translation, Translator
 
 Json = Annotated[bool, Option("--json", help="Print the result as one JSON document.")]
@@ -64,6 +65,38 @@ Mechanisms = Annotated[
         "is code, so it is executed only if you name it here.",
     ),
 ]
+
+ThemeName = Annotated[str, Option("--theme", help="Colours of pictures: light, or dark.")]
+Title = Annotated[str | None, Option(help="Title above the picture, or of the page.")]
+Size = Annotated[
+    str | None,
+    Option(
+        metavar="SIZE",
+        help="Size of pictures: a shape such as 16:9, inches such as 8x4.5, or 20x10cm. Default: as needed.",
+    ),
+]
+FontSize = Annotated[
+    float | None, Option(help="Size of ordinary text in points, e.g. 14 for slides. Default: 10.")
+]
+Outline = Annotated[
+    bool,
+    Option("--outline", help="Draw letters in SVG files as paths, which look the same without the font."),
+]
+MIN_FONT_SIZE, MAX_FONT_SIZE = 4.0, 72.0
+
+
+def make_style(
+    theme: str, title: str | None, size: str | None, font_size: float | None, outline: bool
+) -> "Style":
+    """Returns how pictures are to look; raises AugenmerkError for what cannot be drawn."""
+    from augenmerk.figures import PictureSize, Style, get_theme
+
+    if font_size is not None and not MIN_FONT_SIZE <= font_size <= MAX_FONT_SIZE:
+        raise AugenmerkError(
+            f"--font-size {font_size:g} is impossible: it is {MIN_FONT_SIZE:g} to {MAX_FONT_SIZE:g} points."
+        )
+    sides = None if size is None else PictureSize.parse(size)
+    return Style(get_theme(theme), title, sides, font_size, outline)
 
 
 def load_mechanisms(places: list[str] | None) -> None:
@@ -255,12 +288,14 @@ def _source_language(data: "DataConfig") -> str:
     return data.source_language or "source"
 
 
-def write_pictures(folder: Path, names: Sequence[str], figures: "Iterable[Figure]") -> list[str]:
+def write_pictures(
+    folder: Path, names: Sequence[str], figures: "Iterable[Figure]", *, outline: bool
+) -> list[str]:
     """Writes figures with numbered names, such as 01-test-7.svg, and returns the names."""
     from augenmerk.figures import save_figure
 
     digits = len(str(len(names)))
     files = [f"{number:0{digits}}-{name}" for number, name in enumerate(names, 1)]
     for file, figure in zip(files, figures, strict=True):
-        save_figure(figure, folder / file)
+        save_figure(figure, folder / file, outline=outline)
     return files

@@ -2,7 +2,7 @@
 
 import json as json_module
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -17,6 +17,7 @@ from augenmerk.errors import AugenmerkError
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from augenmerk.figures import Style
     from augenmerk.patterns import PatternMatch
 
 HEAD_MEASURES = {
@@ -45,6 +46,11 @@ def patterns(
         int, Option(help="How many sentences to show, the clearest examples first.", min=1, max=10_000)
     ] = 12,
     out: Annotated[Path | None, Option(help="Folder for pictures, a page and JSON files.")] = None,
+    theme: options.ThemeName = "light",
+    title: options.Title = None,
+    size: options.Size = None,
+    font_size: options.FontSize = None,
+    outline: options.Outline = False,
     beam: options.Beam = None,
     reference: options.Reference = False,
     head: Annotated[
@@ -70,6 +76,7 @@ def patterns(
     options.load_mechanisms(attention)
     if kind is not None and kind not in KINDS:
         raise AugenmerkError(f"There is no kind '{kind}'; the kinds are {', '.join(KINDS)}.")
+    style = options.make_style(theme, title, size, font_size, outline)
     if out is not None:
         make_folder(out)
     path, sentences = options.split_arguments(run)
@@ -90,8 +97,8 @@ def patterns(
     chosen = select_strongest(matches, kind, top)
     if out is not None:
         with err().status("drawing"):
-            title = f"Patterns in the attention of {path.resolve().name}"
-            _write_page(out, title, matches, chosen, summary, kind=kind)
+            heading = title or f"Patterns in the attention of {path.resolve().name}"
+            _write_page(out, replace(style, title=heading), matches, chosen, summary, kind=kind)
         print_written(out / "index.html")
     if not chosen and kind is not None:
         err().print(f"No sentence in {escape(summary['split'])} is of the kind '{kind}'.")
@@ -105,7 +112,7 @@ def patterns(
 
 def _write_page(
     folder: Path,
-    title: str,
+    style: "Style",
     matches: "Sequence[PatternMatch]",
     chosen: "Sequence[PatternMatch]",
     summary: Mapping[str, Any],
@@ -114,19 +121,18 @@ def _write_page(
 ) -> None:
     """Writes a numbered picture of each chosen sentence, a page that shows them, and JSON files."""
     from augenmerk.diagrams import AttentionMap, draw_heat_map
-    from augenmerk.figures import DARK
     from augenmerk.patterns.page import render_patterns_page
     from augenmerk.storage import atomic_write
 
     def draw(match: "PatternMatch") -> "Figure":
         reference = match.pair.target if summary["of"] == "translations" else None
         one = AttentionMap.from_translation(match.translation, head=match.head, reference=reference or None)
-        return draw_heat_map([one], DARK)
+        return style.apply_to_drawing(draw_heat_map([one], style.theme))
 
     names = [f"{match.pattern.kind}-{match.index}.svg" for match in chosen]
-    files = options.write_pictures(folder, names, map(draw, chosen))
+    files = options.write_pictures(folder, names, map(draw, chosen), outline=style.outline)
     intro = _make_intro(summary, kind=kind, count=len(chosen))
-    page = render_patterns_page(title, intro, chosen, matches, summary, files)
+    page = render_patterns_page(style.title or "", intro, chosen, matches, summary, files)
     atomic_write(folder / "index.html", [page.encode()])
     for name, document in (("summary", summary), ("patterns", [one.to_dict() for one in chosen])):
         text = json_module.dumps(document, ensure_ascii=False, indent=2)
