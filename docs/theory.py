@@ -22,7 +22,7 @@ from augenmerk.cli import app
 PAGE = Path(__file__).resolve().with_name("theory.md")
 README = PAGE.parents[1] / "README.md"
 BLOCK = re.compile(r"^```console\n\$ augenmerk (theory [^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-FIGURE = re.compile(r"`augenmerk (theory [^`]* --figure [^`]*)`")
+FIGURE = re.compile(r"`augenmerk (theory [^`]* --out [^`]*)`")
 CODE = re.compile(r"^```.*?^```$|^    .*$|`[^`]*`|\]\([^)]*\)", re.MULTILINE | re.DOTALL)
 TASK = re.compile(r"\b1\.[1-7]\b")
 NUMBER = re.compile(r"\d+\.\d+%?|\d+%")
@@ -64,7 +64,7 @@ def _rounding(number: str) -> float:
 def draw_figures(page: str) -> None:
     os.chdir(PAGE.parent)
     for command in FIGURE.findall(page):
-        run_command(command)
+        run_command(f"{command} --outline")  # a reader may not have the font
 
 
 def main() -> None:

@@ -12,15 +12,16 @@ PACKAGE = Path(augenmerk.__file__).parent
 
 # From the ground up. A part may import what stands before it; nothing that stands after it.
 LAYERS = (
-    *("errors", "signals", "storage", "words", "config", "settings", "figures", "theory", "bitext", "text"),
-    *("subword_dropout", "batching", "device", "malloc", "model", "search"),
+    *("errors", "signals", "storage", "words", "config", "settings", "figures", "curves", "loggers"),
+    *("theory", "bitext", "text"),
+    *("subword_dropout", "familiarity", "batching", "device", "malloc", "model", "search"),
     *("alignment", "tensorfile", "checkpoint", "scores", "diagrams", "translate", "probe"),
     *("silver", "agreement", "patterns", "evaluate", "faithfulness"),
     *("significance", "engine", "train", "study", "report", "demo", "bench", "cli"),
 )
 # Some parts may know less than their place would permit.
 ONLY = {
-    "bitext": {"config", "errors", "words"},
+    "bitext": {"config", "errors", "storage", "words"},
     "words": set[str](),
     "storage": {"errors"},
     "tensorfile": {"storage", "errors"},
@@ -28,6 +29,8 @@ ONLY = {
     "settings": {"config"},
     "signals": set[str](),
     "figures": {"storage", "errors"},
+    "curves": {"errors", "figures"},
+    "loggers": {"errors"},
     "diagrams": {"errors", "figures", "words"},
     "theory": {"errors", "figures"},
     "model": {"config", "errors"},
@@ -35,7 +38,7 @@ ONLY = {
     "device": {"errors"},
     "malloc": set[str](),
     "scores": set[str](),
-    "report": {"diagrams", "figures", "study"},
+    "report": {"diagrams", "errors", "figures", "study"},
 }
 
 
@@ -83,3 +86,13 @@ def test_a_translation_knows_nothing_of_plotting() -> None:
     modules = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert "augenmerk.translate.translation" in modules.split()
     assert not {"matplotlib", "augenmerk.diagrams", "augenmerk.figures"} & set(modules.split())
+
+
+def test_modules_that_windows_lacks_are_not_needed() -> None:
+    code = (
+        "import sacrebleu, sys, torch\n"
+        "sys.modules['fcntl'] = sys.modules['resource'] = None\n"
+        "import augenmerk.study.running, augenmerk.bench.machine\n"
+        "assert not augenmerk.study.running.HAS_FLOCK and not augenmerk.bench.machine.HAS_RESOURCE\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)

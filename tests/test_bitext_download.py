@@ -23,8 +23,8 @@ BODY = bytes(range(256)) * 1000
 class Server(ThreadingHTTPServer):
     """Serves `files`; each of `failures` spoils one request, in turn, and then all is well.
 
-    A failure is a status to answer with, "drop" (no answer at all), "cut" (half of the body, then the
-    connection is closed), "stall" (half of the body, then silence) or "cut without length".
+    A failure is a status to answer with, an address to lead to, "drop" (no answer at all), "cut" (half of the
+    body, then the connection is closed), "stall" (half of the body, then silence) or "cut without length".
     """
 
     def __init__(self, files: dict[str, bytes], ranges: bool, endless: bool) -> None:
@@ -54,6 +54,11 @@ class Handler(BaseHTTPRequestHandler):
         failure = self.server.failures.pop(0) if self.server.failures else None
         body = self.server.files.get(self.path.removeprefix("/"))
         if failure == "drop":
+            return
+        if isinstance(failure, str) and ":" in failure:
+            self.send_response(302)
+            self.send_header("Location", failure)
+            self.end_headers()
             return
         if isinstance(failure, int) or body is None:
             self.send_error(failure if isinstance(failure, int) else 404)
@@ -304,3 +309,20 @@ def test_an_interruption_leaves_no_file_and_loses_nothing(stop_after: int) -> No
         get(server, path)
         assert path.read_bytes() == BODY
         assert server.asked_ranges[1] == (f"bytes={kept}-" if kept else None)
+
+
+def test_a_redirect_is_followed_to_http_only(tmp_path: Path) -> None:
+    secret = tmp_path / "secret"
+    secret.write_bytes(BODY)
+    with serve({"file": BODY, "other": BODY}) as server, socket.create_server(("127.0.0.1", 0)) as ftp:
+        ftp.settimeout(0.0)
+        for address in (secret.as_uri(), f"ftp://127.0.0.1:{ftp.getsockname()[1]}/file", "data:,x"):
+            server.failures = [address]
+            with pytest.raises(AugenmerkError, match="could not be downloaded"):
+                get(server, tmp_path / "file", timeout=1.0)
+            assert not (tmp_path / "file").exists()
+        with pytest.raises(BlockingIOError):  # nobody has called
+            ftp.accept()
+        server.failures = [f"{server.url}/other"]
+        get(server, tmp_path / "file")
+    assert (tmp_path / "file").read_bytes() == BODY

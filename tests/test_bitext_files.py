@@ -14,7 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from augenmerk.bitext import Bitext, SentencePair
-from augenmerk.bitext.files import MAX_LINE_BYTES, load, read_lines, read_parallel
+from augenmerk.bitext.files import load, read_lines, read_parallel
+from augenmerk.bitext.pairs import MAX_LINE_BYTES
 from augenmerk.errors import AugenmerkError
 
 
@@ -27,10 +28,12 @@ def write(folder: Path, **files: str) -> Path:
     return folder
 
 
-def refuses(place: Path, sentence: str, **languages: str) -> None:
+def refuses(
+    place: Path, sentence: str, source_language: str | None = None, target_language: str | None = None
+) -> None:
     """Loading the place and reading every split ends in exactly one error: a sentence with these words."""
     with pytest.raises(AugenmerkError, match=sentence) as caught:
-        read_everything(load(place, **languages))
+        read_everything(load(place, source_language, target_language))
     assert re.fullmatch(r"[^\n]+\.", str(caught.value))
 
 

@@ -22,6 +22,7 @@ from augenmerk.bitext import SentencePair
 from augenmerk.checkpoint import RunDirectory
 from augenmerk.config import RunConfig, TextConfig
 from augenmerk.errors import AugenmerkError
+from augenmerk.storage import temp_path
 from augenmerk.tensorfile import checksum, load_checked
 from augenmerk.text import TokenizerPair
 from tests.processes import Forker, tensors
@@ -498,7 +499,7 @@ def test_a_full_disk_is_a_sentence_and_the_last_result_stays(run: RunDirectory) 
 
     save(1)
     before, content = names(run.path), (run.path / name).read_bytes()
-    (run.path / f".{name}.{os.getpid()}.part").symlink_to("/dev/full")
+    temp_path(run.path / name).symlink_to("/dev/full")
     with pytest.raises(
         AugenmerkError, match=f"{name}: cannot be written .No space left on device.*; what was"
     ):

@@ -124,6 +124,14 @@ def test_what_is_wrong_is_said_in_a_sentence(tmp_path: Path, text: str, complain
     assert "\n" not in str(raised.value)
 
 
+def test_folders_of_variants_with_long_names(tmp_path: Path) -> None:
+    places = [f"{'ä' * 100}/{'b' * 150}/{number}" for number in range(3)]
+    study = declared(tmp_path, LEAST + f"[factors]\nattention = ['mean']\ndata.bitext = {places}\n")
+    folders = {variant.folder for variant in study.variants}
+    assert len(folders) == 3
+    assert all(len(folder.encode()) <= 200 for folder in folders)
+
+
 def test_the_studies_that_are_shipped_ask_what_they_say() -> None:
     studies = {name: read_study(find_study(name)) for name in SHIPPED_STUDIES}
     assert studies.keys() == {"attention", "mechanisms", "beam", "small"}

@@ -29,7 +29,11 @@ class Silent:
     """A reporter that only remembers."""
 
     def __init__(self) -> None:
+        self.data: dict[str, Any] = {}
         self.epochs: list[dict[str, Any]] = []
+
+    def begin(self, data: Mapping[str, Any]) -> None:
+        self.data = dict(data)
 
     def batch(self, epoch: int, batch: int, batches: int, loss: float, tokens_per_second: float) -> None:
         assert 0 < batch <= batches
@@ -256,7 +260,7 @@ def test_runs_are_not_overwritten_or_mixed_up(uninterrupted: RunDirectory, tmp_p
     start(tiny(), unfinished)
     assert "--resume" in complaint("quick", *flags(), "--out", unfinished)
     assert "other settings" in complaint("quick", *flags(train__lr=0.5), "--resume", "--out", unfinished)
-    assert "keeps its settings" in complaint("--resume", "--out", unfinished, "--epochs", 9)
+    assert "keeps its settings" in complaint("--resume", "--out", unfinished, "--seed", 9)
 
 
 def test_bad_settings_get_one_sentence(tmp_path: Path) -> None:

@@ -1,7 +1,6 @@
 """Translations of really trained tiny models: in Python, and through the command."""
 
 import json
-import os
 import subprocess
 from collections.abc import Iterator
 from dataclasses import replace
@@ -334,6 +333,22 @@ def test_a_stream_is_read_as_it_is_needed(bpe: Translator, monkeypatch: pytest.M
     assert len(list(bpe.stream(lines_of(7), n_best=3))) == 7
 
 
+def test_none_among_the_lines_asks_for_the_translations_so_far(bpe: Translator) -> None:
+    read: list[str | None] = []
+
+    def lines() -> Iterator[str | None]:
+        for line in (SENTENCES[0], None, None, SENTENCES[1], SENTENCES[2], None, SENTENCES[3]):
+            read.append(line)
+            yield line
+
+    drawn = []
+    for number, translation in enumerate(bpe.stream(lines(), sample=True, seed=3)):
+        assert len(read) == (2, 6, 6, 7)[number]
+        drawn.append(translation.text)
+    # The numbers of the sentences, which samples depend on, are those of a whole list.
+    assert drawn == [one.text for one in bpe.translate(SENTENCES[:4], sample=True, seed=3)]
+
+
 def lines_of(count: int) -> list[str]:
     return ["Der Hund schläft."] * count
 
@@ -400,7 +415,7 @@ def test_what_cannot_be_translated(bpe_run: Path, tmp_path: Path) -> None:
     for arguments, complaint in (
         (["Der Hund", "--model", tmp_path / "no"], "there is no such run directory"),
         ([*hello, "--input", tmp_path], "one or the other"),
-        ([*hello, "--output", os.devnull], "not a file"),
+        ([*hello, "--output", tmp_path], "is a folder"),
         ([*hello, "--subwords"], "add --json"),
         ([*hello, "--sample", "--beam", 2], "--sample or --beam"),
         ([*hello, "--candidates", 3], "add --mbr"),

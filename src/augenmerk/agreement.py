@@ -5,8 +5,9 @@ reference is linked to the source word that was attended to most when it was pre
 """
 
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from dataclasses import dataclass
-from itertools import repeat
+from itertools import islice, repeat
 from pathlib import Path
 from typing import Any
 
@@ -112,10 +113,12 @@ class Agreement:
 
 def read_gold(path: Path, split: str, pairs: Sequence[SentencePair]) -> list[GoldLinks]:
     """Reads a line of links for each pair; raises AugenmerkError if the file does not fit the pairs."""
-    lines = list(read_lines(path))
+    with closing(read_lines(path)) as read:
+        lines = list(islice(read, len(pairs) + 1))  # not all of them: it may be a pipe without end
     if len(lines) != len(pairs):
+        found = f"more than {len(pairs):,}" if len(lines) > len(pairs) else f"{len(lines):,}"
         raise AugenmerkError(
-            f"{path} has {len(lines):,} lines of links, and '{split}' has {len(pairs):,} sentence pairs; "
+            f"{path} has {found} lines of links, and '{split}' has {len(pairs):,} sentence pairs; "
             f"there must be a line for each."
         )
     gold = []

@@ -318,15 +318,25 @@ Encoder = Callable[[Sequence[str]], list[list[int]]]
 def encode_pairs(
     pairs: Iterable[SentencePair], source: Encoder, target: Encoder, max_length: int | None = None
 ) -> ParallelTokens:
-    """Encodes pairs, leaving out those with more than `max_length` tokens on a side."""
+    """Encodes pairs, leaving out those with more than `max_length` tokens on a side.
+
+    Raises AugenmerkError if none is left.
+    """
 
     def encoded() -> Iterator[tuple[list[int], list[int]]]:
-        iterator = iter(pairs)
+        iterator, read, kept = iter(pairs), 0, 0
         while chunk := list(islice(iterator, CHUNK)):
             sources = source([pair.source for pair in chunk])
             targets = target([pair.target for pair in chunk])
             for source_ids, target_ids in zip(sources, targets, strict=True):
+                read += 1
                 if max_length is None or max(len(source_ids), len(target_ids)) <= max_length:
+                    kept += 1
                     yield source_ids, target_ids
+        if read and not kept:
+            raise AugenmerkError(
+                f"Nothing is left to train on: each of the {read:,} pairs has more than {max_length} tokens "
+                f"on a side (data.max_length)."
+            )
 
     return ParallelTokens.of(encoded())

@@ -5,9 +5,11 @@
     model.safetensors  the best weights so far
     metrics.jsonl      a line per epoch
     state.safetensors  what is needed to resume: weights, moments, averages, random state, progress
+    initial.safetensors  only in a run that began with the weights of another one: these, and which run it was
+    familiarity.json   how often each source token occurred, to tell text that is unlike the training data
     result.json        the summary; a run that has it is finished
     scores.json        the scores of `augenmerk evaluate`
-    other_scores.json  its scores by MBR, or in an ensemble with other runs
+    other_scores.json  its scores by MBR, in an ensemble with other runs, on other data, and of other systems
     hypotheses         the translations that the scores are about
 
 If the process dies, each file is still either the old one or the new one (see
@@ -31,11 +33,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
 
+import tomli_w
 import torch
 from filelock import FileLock, Timeout
 from torch import Tensor
 
-from augenmerk.config import RunConfig, parse_toml
+from augenmerk.config import MAX_SETTINGS_BYTES, RunConfig, parse_toml
 from augenmerk.errors import AugenmerkError
 from augenmerk.storage import (
     atomic_write,
@@ -43,6 +46,7 @@ from augenmerk.storage import (
     explain_read_errors,
     fsync_path,
     parse_object,
+    read_bytes,
     read_text,
     remove_stale_temp_files,
     temp_path,
@@ -51,13 +55,16 @@ from augenmerk.tensorfile import Kind, load_tensors, read_about, save_tensors
 from augenmerk.text import TokenizerPair
 
 _CONFIG, _MODEL, _STATE = "config.toml", "model.safetensors", "state.safetensors"
+_INITIAL = "initial.safetensors"
 _METRICS, _RESULT, _SCORES = "metrics.jsonl", "result.json", "scores.json"
-_OTHER_SCORES = "other_scores.json"
+_OTHER_SCORES, _FAMILIARITY = "other_scores.json", "familiarity.json"
 _LOCK, _SCORES_LOCK = ".lock", ".scores.lock"
 _LOCK_TIMEOUT = 60.0  # seconds; the scores are locked for milliseconds at a time
 HYPOTHESES = "hypotheses"
 """The folder of the translations in a run."""
 _DIGEST = "# sha256: "  # how the first line of config.toml begins
+_BOUND: dict[str, Kind] = {_INITIAL: "model", _MODEL: "model", _STATE: "state"}
+"""The files of tensors, which are bound to the settings."""
 _TOKENIZER_FILES = (("tokenizer.json",), ("tokenizer.source.json", "tokenizer.target.json"))
 
 
@@ -127,8 +134,12 @@ class RunDirectory:
         config: RunConfig,
         tokenizers: TokenizerPair,
         extra_files: Mapping[str, bytes] | None = None,
+        parent: "RunDirectory | None" = None,
     ) -> Self:
-        """Creates a run. Its folder appears whole or not at all, and never replaces anything."""
+        """Creates a run. Its folder appears whole or not at all, and never replaces anything.
+
+        It begins with a copy of the weights of `parent`, if there is one.
+        """
         place = path.resolve()
         new = temp_path(place)
         try:
@@ -136,11 +147,11 @@ class RunDirectory:
             shutil.rmtree(new, ignore_errors=True)  # left by a killed process with the same id
             new.mkdir(parents=True)
             tokenizers.save(new)
-            settings = config.to_toml()
-            digest = (
-                f"{_DIGEST}{_sha256(settings)} of the rest; remove this line if you change it on purpose\n"
-            )
-            (new / _CONFIG).write_text(digest + settings, encoding="utf-8", newline="\n")
+            settings = _with_digest(config.to_toml())
+            (new / _CONFIG).write_text(settings, encoding="utf-8", newline="\n")
+            if parent is not None:
+                about = {"run": str(parent.path.resolve()), "sha256": parent.model_digest}
+                cls(new)._save(new / _INITIAL, "model", parent.load_model(), about)
             for name, content in (extra_files or {}).items():
                 (new / name).write_bytes(content)
             for file in new.iterdir():
@@ -240,6 +251,21 @@ class RunDirectory:
         return {name: tensor.to(device) for name, tensor in tensors.items()}
 
     @property
+    def model_digest(self) -> str:
+        """The SHA-256 of the file of the best weights."""
+        with explain_read_errors(self.model_path), self.model_path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+
+    def load_initial(self) -> tuple[dict[str, Tensor], dict[str, Any]] | None:
+        """Loads the weights that the run began with, and which run they are of; None if they were random."""
+        path = self.path / _INITIAL
+        if not path.exists():
+            if self.config.train.initial_run is not None:
+                raise AugenmerkError(f"{path} is missing: the run began with weights of another one.")
+            return None
+        return self._load(path, "model")
+
+    @property
     def about_model(self) -> dict[str, Any]:
         """The description of the best weights, read without loading them."""
         with explain_read_errors(self.model_path):
@@ -254,6 +280,27 @@ class RunDirectory:
         path = self.path / _STATE
         return self._load(path, "state") if path.exists() else None
 
+    def change_epochs(self, epochs: int) -> Self:
+        """Changes the number of epochs in the settings, so that a finished run is unfinished again.
+
+        The summary and the scores are removed, because they are about the weights so far. A process that
+        dies in between leaves a run that can be opened, with the old number of epochs or with the new one:
+        first all weights are bound to both settings, then the settings are replaced.
+        """
+        tree = {**self._settings, "train": {**self._settings["train"], "epochs": epochs}}
+        RunConfig.checked(tree, str(self.path / _CONFIG))
+        settings = tomli_w.dumps(tree)
+        with self.training():
+            for name, kind in _BOUND.items():
+                if (path := self.path / name).exists():
+                    tensors, about = self._load(path, kind)
+                    digests = [self._settings_digest, _sha256(settings)]
+                    save_tensors(path, kind, tensors, {"settings": digests, "about": about}, self.companion())
+            for name in (_RESULT, _SCORES, _OTHER_SCORES):
+                (self.path / name).unlink(missing_ok=True)
+            self._write(_CONFIG, _with_digest(settings))
+        return type(self)(self.path)
+
     def _save(self, path: Path, kind: Kind, tensors: Mapping[str, Tensor], about: Mapping[str, Any]) -> None:
         bound = {"settings": self._settings_digest, "about": dict(about)}
         save_tensors(path, kind, tensors, bound, self.companion())
@@ -262,7 +309,9 @@ class RunDirectory:
         tensors, bound = load_tensors(path, kind, self.companion())
         with explain_read_errors(path):
             settings, about = bound["settings"], dict(bound["about"])
-        if settings != self._settings_digest and not self._edited:
+        # Two after the number of epochs was changed, see `change_epochs`.
+        digests = settings if isinstance(settings, list) else [settings]
+        if self._settings_digest not in digests and not self._edited:
             raise AugenmerkError(
                 f"{path} belongs to a run with other settings than {_CONFIG} has; "
                 f"put back the file of this run, or train it anew under another --out."
@@ -294,12 +343,24 @@ class RunDirectory:
         with explain_read_errors(path):
             return parse_object(read_text(path))
 
+    def write_familiarity(self, learnt: Mapping[str, Any]) -> None:
+        """Writes what `augenmerk.familiarity.learn` returned."""
+        self._write(_FAMILIARITY, _strict_json(learnt) + "\n")
+
+    def read_familiarity(self) -> dict[str, Any] | None:
+        """Reads what `write_familiarity` wrote; None for a run that has it not."""
+        path = self.path / _FAMILIARITY
+        if not path.exists():
+            return None
+        with explain_read_errors(path):
+            return parse_object(read_text(path))
+
     def write_scores(self, scores: Sequence[Mapping[str, Any]], *, other: bool = False) -> None:
         """Writes all scores. To change some of them, read and write inside of `scoring`."""
         self._write(_OTHER_SCORES if other else _SCORES, _strict_json(scores, indent=2) + "\n")
 
     def read_scores(self, *, other: bool = False) -> list[dict[str, Any]]:
-        """Reads the scores of the run by itself, or its `other` scores (ensembles and MBR)."""
+        """Reads the scores of the run by itself, or its `other` scores (see above)."""
         path = self.path / (_OTHER_SCORES if other else _SCORES)
         if not path.exists():
             return []
@@ -314,9 +375,7 @@ class RunDirectory:
         """Returns the tokenizer files and the settings without which the weights mean nothing."""
         settings = [self._settings["text"], self._settings["model"], self._settings["train"].get("seed")]
         with explain_read_errors(self.path):
-            vocabulary = b"".join(
-                (self.path / name).read_bytes() for name in _find_tokenizer_files(self.path)
-            )
+            vocabulary = b"".join(read_bytes(self.path / name) for name in _find_tokenizer_files(self.path))
         return vocabulary + json.dumps(settings, sort_keys=True).encode()
 
 
@@ -325,7 +384,7 @@ def _read_settings(path: Path) -> tuple[str, bool]:
 
     Raises AugenmerkError if it was changed by accident, which is if its checksum is still there.
     """
-    text = read_text(path).removeprefix("\ufeff")  # as some editors begin their files
+    text = read_text(path, MAX_SETTINGS_BYTES).removeprefix("\ufeff")  # as some editors begin their files
     first, _, rest = text.partition("\n")
     if not first.startswith(_DIGEST):
         return text, True
@@ -335,6 +394,13 @@ def _read_settings(path: Path) -> tuple[str, bool]:
             f"if you changed them on purpose, remove the first line, which holds their checksum."
         )
     return rest, False
+
+
+def _with_digest(settings: str) -> str:
+    """Returns the content of config.toml: the settings after a line with their checksum."""
+    return (
+        f"{_DIGEST}{_sha256(settings)} of the rest; remove this line if you change it on purpose\n{settings}"
+    )
 
 
 def _sha256(text: str) -> str:

@@ -20,6 +20,11 @@ CUSTOM_ATTENTION = re.compile(r"(?P<path>.+\.py):(?P<name>[A-Za-z_]\w*)")
 """How a mechanism in a person's own file is named: FILE.py:Class."""
 
 PRESETS = ("classic", "quick", "strong")
+DATASETS = ("bilderbuch", "multi30k")
+"""The datasets that are known by name; any other is a person's own."""
+
+MAX_SETTINGS_BYTES = 1_000_000
+"""The size of the largest file of settings, or of a study, that is read."""
 
 DEFAULT_SAMPLES = 50
 """Candidates of MBR when they are sampled and no number is given."""
@@ -73,6 +78,8 @@ class DataConfig(Settings):
     """The split that is trained on."""
     validation: str = "val"
     """The split that decides which epoch's weights are kept."""
+    skip_bad: bool = False
+    """Whether lines of a person's own files that hold no usable pair are skipped instead of refused."""
     max_length: int = Field(default=200, ge=1, le=10_000)
     """Training pairs with more tokens than this on a side are left out, and longer sources are cut."""
 
@@ -83,7 +90,8 @@ class TextConfig(Settings):
     unit: Literal["word", "bpe"] = "bpe"
     """Whole words, or subwords by byte-pair encoding."""
     lowercase: bool = False
-    """Whether texts are lowercased first."""
+    """Whether texts are lowercased first. Presets do that for bilderbuch and multi30k, but keep the case of a
+    person's own pairs."""
     joint: bool = True
     """Whether both languages share one vocabulary. Whole words are best kept separate."""
     vocabulary_size: int = Field(default=8000, ge=300, le=1_000_000)
@@ -182,6 +190,8 @@ class TrainConfig(Settings):
     """How often the state is saved within an epoch, besides at its end."""
     precision: Literal["auto", "fp32", "bf16"] = "auto"
     """Numbers to compute in; auto takes bf16 if the hardware has it."""
+    initial_run: str | None = None
+    """The run whose vocabulary and weights this one began with; random weights if absent."""
 
     @model_validator(mode="after")
     def _what_is_kept_is_measured(self) -> Self:
@@ -281,10 +291,16 @@ class RunConfig(Settings):
 
 
 def load_config(preset_or_file: str, settings: Iterable[str] = ()) -> RunConfig:
-    """Loads a preset or a TOML file, and replaces single settings."""
+    """Loads a preset or a TOML file, and replaces single settings.
+
+    A preset keeps the case of a person's own pairs, unless a setting says otherwise.
+    """
     if preset_or_file in PRESETS:
+        settings = list(settings)
         text = files("augenmerk").joinpath("presets", f"{preset_or_file}.toml").read_text(encoding="utf-8")
-        return RunConfig.from_toml(text, preset_or_file, settings)
+        config = RunConfig.from_toml(text, preset_or_file, settings)
+        decided = any(setting.partition("=")[0].strip() == "text.lowercase" for setting in settings)
+        return config if decided else keep_own_case(config)
     path = Path(preset_or_file)
     if path.suffix != ".toml" and not os.path.exists(path):  # noqa: PTH110 (no error for a name that is too long)
         raise AugenmerkError(
@@ -294,16 +310,27 @@ def load_config(preset_or_file: str, settings: Iterable[str] = ()) -> RunConfig:
     return RunConfig.from_toml(read_settings(path), preset_or_file, settings)
 
 
+def keep_own_case(config: RunConfig) -> RunConfig:
+    """Returns the settings of a preset without lowercasing, if the data is a person's own."""
+    if config.data.bitext in DATASETS:
+        return config
+    return config.model_copy(update={"text": config.text.model_copy(update={"lowercase": False})})
+
+
 def read_settings(path: Path) -> str:
     """Reads a settings file; raises AugenmerkError if it cannot be read."""
     try:
-        return path.read_text(encoding="utf-8")
+        with path.open(encoding="utf-8") as file:
+            text = file.read(MAX_SETTINGS_BYTES + 1)  # not all of it: it may be a device without end
     except FileNotFoundError:
         raise AugenmerkError(f"{path}: there is no such file.") from None
     except UnicodeDecodeError:
         raise AugenmerkError(f"{path}: not UTF-8; convert the file to UTF-8.") from None
     except OSError as error:
         raise AugenmerkError(f"{path}: cannot be read ({error.strerror or error}).") from None
+    if len(text) > MAX_SETTINGS_BYTES:
+        raise AugenmerkError(f"{path} is too large for settings: the most are {MAX_SETTINGS_BYTES:,} bytes.")
+    return text
 
 
 def parse_toml(text: str, place: str) -> dict[str, Any]:

@@ -21,7 +21,7 @@ from platformdirs import user_cache_path
 
 from augenmerk.bitext import Links, SentencePair
 from augenmerk.errors import AugenmerkError
-from augenmerk.storage import atomic_write
+from augenmerk.storage import atomic_write, read_text
 from augenmerk.words import split_words
 
 ITERATIONS = 5
@@ -51,8 +51,8 @@ def silver_links(
     targets = [_lowercase_words(pair.target) for pair in (*train, *pairs)]
     folder = cache if cache is not None else user_cache_path("augenmerk") / "silver"
     path = folder / f"{_checksum(sources, targets, len(pairs))}.json"
-    with suppress(OSError, ValueError, TypeError):  # the file is absent or damaged
-        read = json.loads(path.read_text(encoding="utf-8"))
+    with suppress(AugenmerkError, ValueError, TypeError):  # the file is absent or damaged
+        read = json.loads(read_text(path))
         kept = [tuple((int(i), int(j)) for i, j in sentence) for sentence in read]
         if len(kept) == len(pairs):
             return kept

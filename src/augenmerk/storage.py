@@ -4,11 +4,18 @@ A file is written under a temporary name beside its place, flushed to the disk, 
 process or the machine dies, there is the old file or the new one, never half of either.
 """
 
+import hashlib
 import json
 import os
+import platform
+import re
 import shutil
+import stat
+import time
+import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -16,13 +23,61 @@ from safetensors import SafetensorError
 
 from augenmerk.errors import AugenmerkError
 
+MAX_FILE_BYTES = 2**28
+"""The size of the largest file of text or JSON that is read into memory."""
+
+MAX_NAME_BYTES = 200
+"""The length of the longest name of a run; systems take 255, and names of temporary files are longer."""
+
+STALE_SECONDS = 24 * 60 * 60
+"""The age at which the temporary file of another computer is taken for that of a killed process."""
+
 _TEMP_SUFFIX = ".part"
+# Two computers, or two containers, may share a folder and have processes with the same number.
+_COMPUTER = f"{zlib.crc32(platform.node().encode(errors='replace')):08x}"
 
 
 def atomic_write(path: Path, pieces: Iterable[bytes | memoryview]) -> None:
-    """Writes a file in place of what was there; raises AugenmerkError if that is impossible."""
+    """Writes a file in place of what was there; raises AugenmerkError if that is impossible.
+
+    A symbolic link stays, and the file that it leads to is replaced. A device, a pipe, or the file to which
+    stdout or stderr is redirected is written to as it is.
+    """
+    if is_stream(path):
+        _append(path, pieces)
+        return
+    if os.path.islink(path):  # noqa: PTH114 (no error for a name that is too long)
+        link, path = path, Path(os.path.realpath(path))  # Path.resolve fails if links lead in a circle
+        if path.is_symlink():
+            raise AugenmerkError(f"{link}: cannot be written, for it is a symbolic link that leads nowhere.")
     with replacing(path) as temporary, temporary.open("wb") as file:
         file.writelines(pieces)
+
+
+def _append(path: Path, pieces: Iterable[bytes | memoryview]) -> None:
+    try:
+        with path.open("ab") as stream:  # stdout may be a file to which others have written
+            for piece in pieces:
+                stream.write(piece)
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise AugenmerkError(f"{path}: cannot be written ({error_reason(error)}).") from None
+
+
+def is_stream(path: Path) -> bool:
+    """Returns whether the path is a device, a pipe, or the file to which stdout or stderr is redirected."""
+    try:
+        found = path.stat()
+    except OSError:
+        return False
+    if not stat.S_ISREG(found.st_mode):
+        return not stat.S_ISDIR(found.st_mode)
+    for number in (1, 2):
+        with suppress(OSError):  # it is closed
+            if os.path.samestat(found, os.fstat(number)):
+                return True
+    return False
 
 
 @contextmanager
@@ -32,6 +87,7 @@ def replacing(path: Path, *, in_folder: bool = False) -> Iterator[Path]:
     With `in_folder` the temporary path is in a temporary folder, for a library that creates further files
     beside what it writes. Raises AugenmerkError if the file cannot be written.
     """
+    remove_abandoned(path.parent)
     temporary = temp_path(path)
     file = temporary / path.name if in_folder else temporary
     try:
@@ -80,9 +136,44 @@ def write_lines(path: Path, lines: Iterable[str]) -> None:
     atomic_write(path, [f"{line}\n".encode() for line in lines])
 
 
+def limit_file_name(name: str) -> str:
+    """Returns the name, or its beginning and a digest of it if it has over `MAX_NAME_BYTES`."""
+    if len(name.encode()) <= MAX_NAME_BYTES:
+        return name
+    digest = hashlib.sha256(name.encode()).hexdigest()[:16]
+    return f"{name.encode()[: MAX_NAME_BYTES - 20].decode(errors='ignore')}-{digest}"
+
+
 def temp_path(path: Path) -> Path:
     """Returns a temporary path beside `path` that belongs to this process alone."""
-    return path.with_name(f".{path.name}.{os.getpid()}{_TEMP_SUFFIX}")
+    return path.with_name(f".{path.name}.{_COMPUTER}-{os.getpid()}{_TEMP_SUFFIX}")
+
+
+@cache
+def remove_abandoned(folder: Path) -> None:
+    """Removes temporary files in a folder whose process has ended, once in the life of this process.
+
+    Whether a process of another computer lives cannot be seen; its files are left for a day. On Windows those
+    of this computer are too, for there is no harmless way to ask.
+    """
+    with suppress(OSError):
+        for entry in folder.iterdir():
+            found = re.fullmatch(rf"\..+\.([0-9a-f]{{8}})-(\d{{1,9}}){re.escape(_TEMP_SUFFIX)}", entry.name)
+            if found is None:
+                continue
+            here = os.name == "posix" and found[1] == _COMPUTER
+            if not _is_alive(int(found[2])) if here else entry.lstat().st_mtime < time.time() - STALE_SECONDS:
+                _remove(entry)
+
+
+def _is_alive(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:  # it belongs to somebody else
+        pass
+    return True
 
 
 def remove_stale_temp_files(folder: Path, *names: str) -> None:
@@ -109,10 +200,25 @@ def fsync_path(path: Path) -> None:
         os.close(handle)
 
 
-def read_text(path: Path) -> str:
-    """Reads a file that Augenmerk wrote; raises AugenmerkError if it cannot be read."""
-    with explain_read_errors(path):
-        return path.read_text(encoding="utf-8")
+def read_text(path: Path, most: int = MAX_FILE_BYTES) -> str:
+    """Reads a file that Augenmerk wrote; raises AugenmerkError if it cannot be read or is too large."""
+    with explain_read_errors(path), path.open(encoding="utf-8") as file:
+        _check_size(path.stat().st_size, path, most)
+        text = file.read(most + 1)  # not all of it: it may be a device without end
+    _check_size(len(text), path, most)
+    return text
+
+
+def read_bytes(path: Path) -> bytes:
+    """Reads a file that Augenmerk wrote as bytes; raises AugenmerkError as `read_text` does."""
+    with explain_read_errors(path), path.open("rb") as file:
+        _check_size(path.stat().st_size, path, MAX_FILE_BYTES)
+        return file.read(MAX_FILE_BYTES)
+
+
+def _check_size(size: int, path: Path, most: int) -> None:
+    if size > most:
+        raise AugenmerkError(f"{path} is too large: the most that is read are {most:,} bytes.")
 
 
 @contextmanager

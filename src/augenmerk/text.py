@@ -22,6 +22,7 @@ from tokenizers import decoders, models, normalizers, pre_tokenizers, trainers
 from augenmerk.bitext.pairs import SentencePair
 from augenmerk.config import TextConfig
 from augenmerk.errors import AugenmerkError
+from augenmerk.storage import read_text
 from augenmerk.words import INVISIBLE, WORD_PATTERN, detokenise, split_words, word_spans
 
 # Single words need no threads, and a process that forks after the library used threads may hang.
@@ -131,12 +132,7 @@ class Tokenizer:
     @classmethod
     def load(cls, path: Path) -> Self:
         """Loads what `save` wrote; raises AugenmerkError if it is something else."""
-        try:
-            content = path.read_text(encoding="utf-8")
-        except FileNotFoundError:
-            raise AugenmerkError(f"{path}: there is no such file.") from None
-        except (OSError, UnicodeDecodeError) as error:
-            raise AugenmerkError(f"{path}: cannot be read ({error}).") from None
+        content = read_text(path)
         try:
             _check_kinds(content)
             return cls(tokenizers.Tokenizer.from_str(content))

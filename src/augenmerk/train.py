@@ -11,8 +11,9 @@ import math
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import asdict, dataclass, field
 from itertools import islice
 from pathlib import Path
@@ -21,20 +22,23 @@ from typing import Any, Protocol
 import torch
 from torch import Tensor
 
+from augenmerk import familiarity
 from augenmerk.batching import ParallelTokens, encode_pairs
-from augenmerk.bitext import Bitext, open_data, resolve_data
+from augenmerk.bitext import Bitext, SentencePair, open_data, resolve_data
 from augenmerk.checkpoint import RunDirectory
-from augenmerk.config import RunConfig, TrainConfig
+from augenmerk.config import ModelConfig, RunConfig, TextConfig, TrainConfig
 from augenmerk.device import describe_device
 from augenmerk.engine import Engine
 from augenmerk.errors import AugenmerkError
 from augenmerk.evaluate import count_words, measure_loss
+from augenmerk.loggers import Logger, LoggerGroup
 from augenmerk.malloc import limit_malloc_caching
 from augenmerk.model import TranslationModel, build_model
 from augenmerk.model.attention import MECHANISM_FILES, make_attention
 from augenmerk.scores import compute_bleu
 from augenmerk.subword_dropout import SubwordSampler
-from augenmerk.text import TokenizerPair
+from augenmerk.tensorfile import load_checked
+from augenmerk.text import UNK, TokenizerPair
 from augenmerk.translate import Translator
 
 TYPICAL_LENGTH = 16
@@ -42,6 +46,10 @@ TYPICAL_LENGTH = 16
 
 GREEDY = {"beam": 1, "n_best": 1, "sample": False, "mbr": False, "candidates": None}
 """Search settings of validation during training, which is greedy even if the run translates with a beam."""
+
+
+FREE_SETTINGS = {"embedding_dropout", "output_dropout", "bpe_dropout", "init"}
+"""Settings of [text] and [model] that may differ from those of the run whose weights are taken."""
 
 
 class TrainingInterrupted(Exception):  # noqa: N818 (nothing went wrong)
@@ -54,6 +62,9 @@ class TrainingInterrupted(Exception):  # noqa: N818 (nothing went wrong)
 
 class Reporter(Protocol):
     """Receives the progress of training: a progress bar or a log, for example."""
+
+    def begin(self, data: Mapping[str, Any]) -> None:
+        """Receives what the run learns from, before the first step: see `describe_data`."""
 
     def batch(self, epoch: int, batch: int, batches: int, loss: float, tokens_per_second: float) -> None: ...
 
@@ -83,6 +94,8 @@ class TrainingProgress:
     """The lowest validation loss so far; with `select_by = "bleu"`, the lowest negative BLEU."""
     history: list[dict[str, Any]] = field(default_factory=list)
     """The metrics of each epoch: the lines of metrics.jsonl."""
+    initial: dict[str, float] = field(default_factory=dict)
+    """The metrics of the weights of another run with which this one began."""
 
     def finish_epoch(self, metrics: dict[str, Any], select_by: str) -> None:
         self.epoch += 1
@@ -99,7 +112,9 @@ class TrainingData:
     def __init__(
         self, bitext: Bitext, tokenizers: TokenizerPair, config: RunConfig, device: torch.device
     ) -> None:
-        self._pairs = bitext[config.data.train]
+        self._bitext = bitext
+        self.pairs = 0
+        """How many pairs the training split has, the too long ones included; 0 until it was encoded."""
         self._tokenizers = tokenizers
         self._config = config
         self._device = device
@@ -110,25 +125,34 @@ class TrainingData:
                 SubwordSampler(tokenizers.source, dropout, 2 * seed),
                 SubwordSampler(tokenizers.target, dropout, 2 * seed + 1),
             )
-        self._fixed: ParallelTokens | None = None
+        self._encoded: tuple[int, ParallelTokens] | None = None
 
     def encode_epoch(self, epoch: int) -> ParallelTokens:
+        """Returns the pairs of an epoch; raises AugenmerkError if all are too long."""
+        version = epoch if self._samplers is not None else 0
+        if self._encoded is None or self._encoded[0] != version:
+            self._encoded = (version, self._encode(epoch).to(self._device))
+        return self._encoded[1]
+
+    def _encode(self, epoch: int) -> ParallelTokens:
         max_length = self._config.data.max_length
-        if self._samplers is not None:
-            source, target = self._samplers
-            return encode_pairs(
-                self._pairs,
-                lambda texts: source.encode_ids(texts, epoch),
-                lambda texts: target.encode_ids(texts, epoch),
-                max_length,
-            ).to(self._device)
-        if self._fixed is None:
+        if self._samplers is None:
             tokenizers = self._tokenizers
-            tokens = encode_pairs(
-                self._pairs, tokenizers.source.encode_ids, tokenizers.target.encode_ids, max_length
+            return encode_pairs(
+                self._read(), tokenizers.source.encode_ids, tokenizers.target.encode_ids, max_length
             )
-            self._fixed = tokens.to(self._device)
-        return self._fixed
+        source, target = self._samplers
+        return encode_pairs(
+            self._read(),
+            lambda texts: source.encode_ids(texts, epoch),
+            lambda texts: target.encode_ids(texts, epoch),
+            max_length,
+        )
+
+    def _read(self) -> Iterator[SentencePair]:
+        for number, pair in enumerate(self._bitext[self._config.data.train], 1):
+            self.pairs = number
+            yield pair
 
 
 class Validation:
@@ -138,8 +162,11 @@ class Validation:
         self, bitext: Bitext, tokenizers: TokenizerPair, config: RunConfig, device: torch.device
     ) -> None:
         pairs = list(bitext[config.data.validation])
+        if not pairs:
+            raise AugenmerkError(f"{bitext.name} has no pair in '{config.data.validation}' to validate on.")
         self._tokenizers = tokenizers
         self._config = config
+        self.pairs = len(pairs)
         self._references = [pair.target for pair in pairs]
         self._words = count_words(pairs)
         self._sources = tokenizers.source.encode_ids([pair.source for pair in pairs])
@@ -164,6 +191,32 @@ class Validation:
         return measured
 
 
+def describe_data(
+    run: RunDirectory, bitext: Bitext, tokens: ParallelTokens, pairs: int, validation_pairs: int
+) -> dict[str, Any]:
+    """Returns how many pairs there are, how many were left out and why, and how they become ids.
+
+    `tokens` are the training pairs that are not too long, out of `pairs`. With BPE-dropout, a few more or
+    fewer may be too long in another epoch.
+    """
+    config, tokenizers = run.config, run.tokenizers
+    kinds = Counter(bad.kind for bad in bitext.skipped)
+    return {
+        "training_pairs": len(tokens.source),
+        "too_long": pairs - len(tokens.source),
+        "max_length": config.data.max_length,
+        "skipped_lines": dict(sorted(kinds.items())),
+        "validation_pairs": validation_pairs,
+        "source_vocabulary": tokenizers.source.size,
+        "target_vocabulary": tokenizers.target.size,
+        "unit": config.text.unit,
+        "joint": tokenizers.joint,
+        "lowercase": tokenizers.source.lowercase,
+        "unknown_source": float((tokens.source.flat == UNK).float().mean()),
+        "unknown_target": float((tokens.target.flat == UNK).float().mean()),
+    }
+
+
 def learning_rate(config: TrainConfig, step: int, done: float) -> float:
     """Returns the learning rate of a step (counted from 0) when this fraction of training is done."""
     rate = config.lr
@@ -177,7 +230,8 @@ def learning_rate(config: TrainConfig, step: int, done: float) -> float:
 def start(config: RunConfig, out: Path) -> RunDirectory:
     """Creates a run directory, with a vocabulary that is learnt from the training split alone.
 
-    A relative data path becomes absolute, so that the run finds its data from any folder.
+    If the settings name an initial run, its vocabulary and its weights are taken instead. A relative data
+    path becomes absolute, so that the run finds its data from any folder.
     """
     RunDirectory.check_unused(out)  # before minutes are spent on a large bitext
     config = resolve_data(config)
@@ -187,8 +241,63 @@ def start(config: RunConfig, out: Path) -> RunDirectory:
     make_attention(config.model)
     own = MECHANISM_FILES.get(config.model.attention)
     code = {} if own is None else {own.name: own.read_bytes()}  # for the record, and to translate elsewhere
+    if config.train.initial_run is not None:
+        parent = RunDirectory.open(Path(config.train.initial_run))
+        refuse_other_model(parent, config)
+        return RunDirectory.create(out, config, parent.tokenizers, code, parent)
     tokenizers = TokenizerPair.train(bitext[config.data.train], config.text)
     return RunDirectory.create(out, config, tokenizers, code)
+
+
+def refuse_other_model(parent: RunDirectory, config: RunConfig) -> None:
+    """Raises AugenmerkError if a model with these settings could not have the parent's weights and words."""
+    groups: tuple[tuple[str, TextConfig | ModelConfig, TextConfig | ModelConfig], ...] = (
+        ("text", parent.config.text, config.text),
+        ("model", parent.config.model, config.model),
+    )
+    for group, old, new in groups:
+        for key, value in new.model_dump().items():
+            if key not in FREE_SETTINGS and value != getattr(old, key):
+                raise AugenmerkError(
+                    f"{parent.path} has {group}.{key} = {_as_toml(getattr(old, key))}, and a run that begins "
+                    f"with its weights cannot have {_as_toml(value)}; leave it out, or train without --from."
+                )
+
+
+def _as_toml(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def change_epochs(run: RunDirectory, epochs: int) -> tuple[RunDirectory, str]:
+    """Returns the run with another number of epochs to train in all, and a sentence about what that means.
+
+    Raises AugenmerkError if the run cannot go on that long.
+    """
+    saved, settings = run.load_state(), run.config.train
+    progress = TrainingProgress(**saved[1]) if saved else TrainingProgress()
+    if epochs <= progress.epoch:
+        raise AugenmerkError(
+            f"{run.path} has been trained for {progress.epoch} epochs already; --epochs is their total, so "
+            f"give more than that."
+        )
+    anew = f"to begin a new run with its weights: augenmerk train --from {run.path}"
+    if run.finished and saved is None:
+        raise AugenmerkError(f"{run.path} has no state.safetensors to continue from; {anew}.")
+    if saved and patience_is_over(progress, settings):
+        raise AugenmerkError(
+            f"{run.path} ended because {settings.patience} epochs brought no improvement (train.patience); "
+            f"{anew}."
+        )
+    scores = "; its scores, which were of fewer epochs, are removed" if run.read_scores() else ""
+    changed = run.change_epochs(epochs)
+    about = f"{epochs} epochs instead of {settings.epochs}{scores}"
+    if settings.schedule == "constant" or not saved:
+        return changed, f"{about}: the same as if it had begun with {epochs}."
+    rate = learning_rate(settings, progress.step, progress.epoch / epochs)
+    return changed, (
+        f"{about}: the learning rate, which falls along a cosine over all epochs, is now {rate:.2g} after "
+        f"epoch {progress.epoch}, so this is not the same as a run that began with {epochs}."
+    )
 
 
 def estimate_logits_bytes(run: RunDirectory) -> int:
@@ -196,29 +305,49 @@ def estimate_logits_bytes(run: RunDirectory) -> int:
     return 4 * run.config.train.batch_size * TYPICAL_LENGTH * run.tokenizers.target.size
 
 
-def train(run: RunDirectory, device: torch.device, reporter: Reporter) -> dict[str, Any]:
+def train(
+    run: RunDirectory, device: torch.device, reporter: Reporter, loggers: Sequence[Logger] = ()
+) -> dict[str, Any]:
     """Trains a run to its end, resuming it if it was begun; returns the content of its result.json."""
     limit_malloc_caching(estimate_logits_bytes(run))
-    with run.training(), catch_stop_signals() as stop_signal:
-        return _train(run, device, reporter, stop_signal)
+    with (
+        run.training(),
+        catch_stop_signals() as stop_signal,
+        closing(LoggerGroup(loggers)) as logger,
+    ):
+        return _train(run, device, reporter, stop_signal, logger)
 
 
 def _train(
-    run: RunDirectory, device: torch.device, reporter: Reporter, stop_signal: Callable[[], int | None]
+    run: RunDirectory,
+    device: torch.device,
+    reporter: Reporter,
+    stop_signal: Callable[[], int | None],
+    logger: LoggerGroup,
 ) -> dict[str, Any]:
     config, tokenizers, settings = run.config, run.tokenizers, run.config.train
     torch.manual_seed(settings.seed)
     model = build_model(config.model, tokenizers.source.size, tokenizers.target.size).to(device)
+    if (initial := run.load_initial()) is not None:
+        load_checked(model, initial[0], run.path)
     engine = Engine(model, settings, device)
     eval_model = copy.deepcopy(model) if engine.average else model
     torch.manual_seed(settings.seed)  # again, so that dropout does not depend on the number of weights
     progress = TrainingProgress()
     if (saved := run.load_state()) is not None:
         progress = resume(run, engine, *saved)
+    logger.start(run.path, config.model_dump(), progress.step)
     bitext = open_data(config.data)
     data = TrainingData(bitext, tokenizers, config, device)
     validation = Validation(bitext, tokenizers, config, device)
     clock = Clock(progress, settings.save_seconds)
+    tokens = data.encode_epoch(progress.epoch)
+    described = describe_data(run, bitext, tokens, data.pairs, validation.pairs)
+    if initial is not None:
+        if saved is None:
+            progress.initial = validation.measure(model.eval())
+        described["initial"] = {**initial[1], **progress.initial}
+    reporter.begin(described)
 
     while progress.epoch < settings.epochs and not patience_is_over(progress, settings):
         tokens = data.encode_epoch(progress.epoch)
@@ -231,16 +360,26 @@ def _train(
         model.train()
         engine.loss_sum.fill_(progress.loss_sum)
         clock.start()
+        logged_loss, logged_tokens = progress.loss_sum, progress.tokens
         batches = tokens.batches(plan[progress.batch :])
         while group := list(islice(batches, settings.accumulate)):
             done = (progress.epoch + progress.batch / len(plan)) / settings.epochs
-            engine.step(group, learning_rate(settings, progress.step, done))
+            rate = learning_rate(settings, progress.step, done)
+            engine.step(group, rate)
             progress.step += 1
             progress.batch += len(group)
             clock.count(sum(batch.target_tokens for batch in group))
             if clock.report_is_due():
-                loss = float(engine.loss_sum) / progress.tokens
-                reporter.batch(progress.epoch + 1, progress.batch, len(plan), loss, clock.speed())
+                loss_sum, speed = float(engine.loss_sum), clock.speed()
+                loss = loss_sum / progress.tokens
+                reporter.batch(progress.epoch + 1, progress.batch, len(plan), loss, speed)
+                figures = {
+                    "batch_loss": (loss_sum - logged_loss) / (progress.tokens - logged_tokens),
+                    "learning_rate": rate,
+                    "target_tokens_per_second": speed,
+                }
+                logger.log(progress.step, figures)
+                logged_loss, logged_tokens = loss_sum, progress.tokens
             if stop_signal() or clock.save_is_due():
                 progress.loss_sum = float(engine.loss_sum)
                 clock.stop()
@@ -251,6 +390,8 @@ def _train(
 
         metrics: dict[str, Any] = {
             "epoch": progress.epoch + 1,
+            "step": progress.step,
+            "learning_rate": learning_rate(settings, progress.step, (progress.epoch + 1) / settings.epochs),
             "train_loss": float(engine.loss_sum) / progress.tokens,
             "target_tokens_per_second": clock.speed(),
         }
@@ -266,6 +407,7 @@ def _train(
         run.write_metrics(progress.history)
         run.save_state(engine.state(), asdict(progress))
         reporter.epoch(metrics)
+        logger.log(progress.step, {name: value for name, value in metrics.items() if name != "step"})
 
     best = progress.history[progress.best_epoch - 1]
     result = {
@@ -278,7 +420,10 @@ def _train(
         "target_tokens_per_second": progress.all_tokens / progress.training_seconds,
         "precision": "bf16" if engine.bf16 else "fp32",
         "device": describe_device(device),
+        "data": described,
     }
+    if learnt := familiarity.learn(tokenizers.source, (pair.source for pair in bitext[config.data.train])):
+        run.write_familiarity(learnt)
     run.finish(result)
     return result
 

@@ -1,13 +1,20 @@
 """Measurements of the machine: the rate of matrix products, seconds, and peak memory."""
 
 import re
-import resource
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
 from statistics import median
 
 import torch
+
+try:
+    import resource
+
+    HAS_RESOURCE = True
+except ImportError:  # Windows
+    HAS_RESOURCE = False
 
 
 def matrix_rate(bf16: bool, device: torch.device, size: int = 2048) -> float:
@@ -42,10 +49,14 @@ class PeakMemory:
         elif Path("/proc/self/clear_refs").exists():
             Path("/proc/self/clear_refs").write_text("5")  # resets the high-water mark of the process
 
-    def mib(self) -> float:
+    def mib(self) -> float | None:
+        """Returns the peak in MiB; None on Windows without a GPU, where it is not measured."""
         if self._device.type == "cuda":
             return torch.cuda.max_memory_allocated(self._device) / 2**20
         status = Path("/proc/self/status")
         if status.exists() and (found := re.search(r"VmHWM:\s*(\d+)", status.read_text())):
             return int(found[1]) / 1024
-        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+        if not HAS_RESOURCE:
+            return None
+        unit = 2**20 if sys.platform == "darwin" else 2**10  # macOS counts bytes, others KiB
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit

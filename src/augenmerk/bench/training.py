@@ -103,7 +103,7 @@ def select_typical(plan: Sequence[PlannedBatch], count: int) -> list[PlannedBatc
     return by_size[start : start + count]
 
 
-def measure(step: Step, batches: Sequence[Batch], device: torch.device, floor: float) -> dict[str, float]:
+def measure(step: Step, batches: Sequence[Batch], device: torch.device, floor: float) -> dict[str, Any]:
     """Returns medians over the batches. On a GPU each batch is run twice before, so that it is recorded."""
     peak = PeakMemory(device)
     for batch in [*batches, *batches] if device.type == "cuda" else batches[:1]:

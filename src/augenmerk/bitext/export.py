@@ -9,7 +9,6 @@ finishes the moving.
 import json
 import os
 import shutil
-import time
 import uuid
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
@@ -19,15 +18,14 @@ from typing import Literal
 
 from filelock import FileLock
 
-from augenmerk.bitext.pairs import SentencePair, is_blank
+from augenmerk.bitext.pairs import MAX_LINE_BYTES, SentencePair, is_blank
 from augenmerk.errors import AugenmerkError
+from augenmerk.storage import remove_abandoned, temp_path
 from augenmerk.words import split_words
 
 Format = Literal["text", "tsv", "jsonl"]
 
 _READY, _NAMES, _LOCK = ".export.ready", ".names.json", ".export.lock"
-_STALE_SECONDS = 24 * 60 * 60
-"""The age at which the temporary folder of another export is taken for that of a killed one."""
 
 
 def export(
@@ -92,12 +90,9 @@ def _temporary_folder(folder: Path) -> Iterator[Path]:
     """Yields a folder of this process alone, on the same file system as `folder`, and then removes it."""
     parent = folder if folder.is_dir() else folder.parent
     parent.mkdir(parents=True, exist_ok=True)
-    for other in parent.glob(".export.*.part"):
-        with suppress(OSError):
-            if other.stat().st_mtime < time.time() - _STALE_SECONDS:
-                shutil.rmtree(other)
-    # The number of the process is not enough: two containers may share the folder.
-    temporary = parent / f".export.{os.getpid()}-{uuid.uuid4().hex[:8]}.part"
+    remove_abandoned(parent)
+    # The number of the process is not enough: two threads of it may export into the folder.
+    temporary = temp_path(parent / f"export-{uuid.uuid4().hex[:8]}")
     temporary.mkdir()
     try:
         yield temporary
@@ -205,9 +200,12 @@ def _format_lines(pair: SentencePair, format: Format, align: bool, *, first: boo
             raise ValueError("it has no word alignment, which --align asks for")
         lines.append(" ".join(f"{i}-{j}" for i, j in pair.alignment))
     try:
-        return [f"{line}\n".encode() for line in lines]
+        encoded = [f"{line}\n".encode() for line in lines]
     except UnicodeEncodeError:
         raise ValueError("it has a lone surrogate, which is not a character") from None
+    if max(map(len, encoded)) > MAX_LINE_BYTES:
+        raise ValueError(f"it needs a line of more than {MAX_LINE_BYTES:,} bytes, which is not read again")
+    return encoded
 
 
 def _format_json(pair: SentencePair) -> str:

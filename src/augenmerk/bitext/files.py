@@ -9,6 +9,9 @@ The part of a file's name before the last dot is its split. Pairs are read again
 iterated and are never kept, so a file may be larger than memory; a line has at most a million bytes. Links
 in a `train.align` beside the files are not read: other tools count white-space tokens, we count words, and
 the file does not tell which.
+
+There is one reader for each format. It yields the bad lines among the pairs: `load` refuses the first of them
+or, if it is told to, skips them all, and `augenmerk.bitext.check` lists them.
 """
 
 import gzip
@@ -17,18 +20,26 @@ import re
 import zlib
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import closing
+from dataclasses import dataclass
 from functools import partial
 from io import BufferedIOBase
-from itertools import zip_longest
+from itertools import islice, zip_longest
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from augenmerk.bitext.export import finish_interrupted_export
-from augenmerk.bitext.pairs import Bitext, LazySplit, Links, SentencePair, hold_out, is_blank
+from augenmerk.bitext.pairs import (
+    MAX_LINE_BYTES,
+    BadLine,
+    BadLineError,
+    Bitext,
+    LazySplit,
+    Links,
+    SentencePair,
+    hold_out,
+    is_blank,
+)
 from augenmerk.errors import AugenmerkError
-
-MAX_LINE_BYTES = 1_000_000
-"""The length of the longest line that is read, with its end."""
 
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _TABLES = ("tsv", "jsonl")
@@ -39,34 +50,70 @@ _HELD_OUT_NAME = re.compile(r"(dev|eval|newstest|test|val|valid|validation)([-_.
 _FilesBySuffix = dict[str, list[Path]]
 """The files of one split, by what follows the last dot: {"de": [train.de.gz], "en": [train.en.gz]}."""
 
+Entry = SentencePair | tuple[BadLine, ...]
+"""What a place for a pair holds: the pair, or what is wrong with it, on one side or on both."""
 
-def load(place: Path, source_language: str | None = None, target_language: str | None = None) -> Bitext:
+
+class _EmptyError(ValueError):
+    """Raised if a sentence has no word."""
+
+
+@dataclass(frozen=True)
+class Found:
+    """The sentence pairs in a place: for each split a function that begins to read it."""
+
+    source_language: str
+    target_language: str
+    readers: dict[str, Callable[[], Generator[Entry, None, None]]]
+
+
+def load(
+    place: Path,
+    source_language: str | None = None,
+    target_language: str | None = None,
+    *,
+    skip_bad: bool = False,
+    divide: bool = True,
+) -> Bitext:
     """Opens the pairs in a folder, in one TSV or JSON lines file, or in `place.de` and `place.en`.
 
     If there is one split only, it is divided into train, val and test (see `hold_out`), unless its name
-    says that it is a validation or test set.
+    says that it is a validation or test set, or `divide` is False. With `skip_bad`, lines that hold no usable
+    pair are left out and kept in `Bitext.skipped`; otherwise the first of them raises AugenmerkError when it
+    is read.
     """
+    found = find(place, source_language, target_language)
+    skipped: set[BadLine] = set()
+    splits: dict[str, Iterable[SentencePair]] = {
+        name: LazySplit(partial(_read_pairs, reader, skipped if skip_bad else None))
+        for name, reader in found.readers.items()
+    }
+    if len(splits) == 1 and divide:
+        [(name, pairs)] = splits.items()
+        if not _HELD_OUT_NAME.fullmatch(name):
+            splits = hold_out(pairs, place)
+    return Bitext(str(place), found.source_language, found.target_language, splits, skipped)
+
+
+def find(place: Path, source_language: str | None = None, target_language: str | None = None) -> Found:
+    """Finds the files of a place, each split of which can then be read with its bad lines."""
     try:
         files = _find_files(place)
     except OSError as error:
         raise AugenmerkError(f"{place}: cannot be read ({error.strerror or error}).") from None
     source, target = _choose_languages(place, files, source_language, target_language)
-    splits: dict[str, Iterable[SentencePair]] = {}
+    readers = {}
     for name in sorted(files, key=_split_order):
-        if (split := _open_split(name, files[name], source, target)) is not None:
-            splits[name] = split
-    if not splits:
+        if (reader := _find_reader(name, files[name], source, target)) is not None:
+            readers[name] = reader
+    if not readers:
         names = [path.name for suffixes in files.values() for paths in suffixes.values() for path in paths]
         found = ", ".join(names[:6]) + (", ..." if len(names) > 6 else "") or "nothing of the kind"
         raise AugenmerkError(
             f"{place}: no sentence pairs here; expected files such as train.{source_language or 'de'} with "
             f"train.{target_language or 'en'}, train.tsv or train.jsonl (also .gz), but found {found}."
         )
-    if len(splits) == 1:
-        [(name, pairs)] = splits.items()
-        if not _HELD_OUT_NAME.fullmatch(name):
-            splits = hold_out(pairs, place)
-    return Bitext(str(place), source, target, splits)
+    return Found(source, target, readers)
 
 
 def _split_order(name: str) -> tuple[bool, bool, str]:
@@ -80,10 +127,47 @@ def read_lines(path: Path) -> Generator[str, None, None]:
     Only a line feed ends a line (a carriage return before it is dropped), so that a rare character such as
     U+2028 inside a sentence cannot shift one side of a bitext against the other.
     """
+    with closing(_scan_file(path)) as lines:
+        yield from _refuse_bad_lines(lines)
+
+
+def decode_lines(stream: BinaryIO | BufferedIOBase, name: str) -> Iterator[str]:
+    """Yields the lines of a binary stream, without their ends; error messages call the stream `name`."""
+    return _refuse_bad_lines(_scan_stream(stream, name))
+
+
+def read_parallel(source_path: Path, target_path: Path) -> Generator[SentencePair, None, None]:
+    """Yields the lines of two files as pairs. Raises AugenmerkError if one has fewer than the other."""
+    return _read_pairs(partial(_scan_parallel, source_path, target_path), None)
+
+
+def _refuse_bad_lines(lines: Iterable[str | BadLine]) -> Iterator[str]:
+    for line in lines:
+        if isinstance(line, BadLine):
+            raise AugenmerkError(str(line))
+        yield line
+
+
+def _read_pairs(
+    reader: Callable[[], Generator[Entry, None, None]], skipped: set[BadLine] | None
+) -> Generator[SentencePair, None, None]:
+    """Yields pairs. Bad lines are added to `skipped`, one for each pair that is lost; without it, refused."""
+    # Closed here, because a file that an error leaves open would stay open until garbage is collected.
+    with closing(reader()) as entries:
+        for entry in entries:
+            if isinstance(entry, SentencePair):
+                yield entry
+            elif skipped is None:
+                raise BadLineError(str(entry[0]))
+            else:
+                skipped.add(entry[0])
+
+
+def _scan_file(path: Path) -> Generator[str | BadLine, None, None]:
     number = 0
     try:
         with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as stream:
-            for number, line in enumerate(decode_lines(stream, str(path)), 1):  # noqa: B007 (used below)
+            for number, line in enumerate(_scan_stream(stream, str(path)), 1):  # noqa: B007 (used below)
                 yield line
     except FileNotFoundError:
         raise AugenmerkError(f"{path}: there is no such file.") from None
@@ -93,29 +177,29 @@ def read_lines(path: Path) -> Generator[str, None, None]:
         raise AugenmerkError(f"{path}: cannot be read ({error.strerror or error}).") from None
 
 
-def decode_lines(stream: BinaryIO | BufferedIOBase, name: str) -> Iterator[str]:
-    """Yields the lines of a binary stream, without their ends; error messages call the stream `name`."""
+def _scan_stream(stream: BinaryIO | BufferedIOBase, name: str) -> Iterator[str | BadLine]:
+    number = 0
     # Never more than one line is held, so a file of zeros that was compressed a thousandfold does no harm.
-    for number, raw in enumerate(iter(lambda: stream.readline(MAX_LINE_BYTES + 1), b""), 1):
+    while raw := stream.readline(MAX_LINE_BYTES + 1):
+        number += 1
         if len(raw) > MAX_LINE_BYTES:
-            raise AugenmerkError(
-                f"{name}, line {number}: the line is longer than {MAX_LINE_BYTES:,} bytes; "
-                f"a line should be one sentence."
-            )
+            reason = f"the line is longer than {MAX_LINE_BYTES:,} bytes; a line should be one sentence"
+            yield BadLine(name, number, "too long", reason)
+            while raw and not raw.endswith(b"\n"):
+                raw = stream.readline(MAX_LINE_BYTES)
+            continue
         line = raw.removeprefix(_BYTE_ORDER_MARK) if number == 1 else raw
         try:
-            yield line.decode("utf-8").removesuffix("\n").removesuffix("\r")
+            text = line.decode("utf-8").removesuffix("\n").removesuffix("\r")
         except UnicodeDecodeError as error:
-            raise AugenmerkError(
-                f"{name}, line {number}: not UTF-8 (byte {error.start + 1} of the line is "
-                f"0x{error.object[error.start]:02x}); convert it to UTF-8."
-            ) from None
+            byte = f"byte {error.start + 1} of the line is 0x{error.object[error.start]:02x}"
+            yield BadLine(name, number, "not UTF-8", f"not UTF-8 ({byte}); convert it to UTF-8")
+        else:
+            yield text
 
 
-def read_parallel(source_path: Path, target_path: Path) -> Generator[SentencePair, None, None]:
-    """Yields the lines of two files as pairs. Raises AugenmerkError if one has fewer than the other."""
-    # Closed here, because a file that an error leaves open would stay open until garbage is collected.
-    with closing(read_lines(source_path)) as sources, closing(read_lines(target_path)) as targets:
+def _scan_parallel(source_path: Path, target_path: Path) -> Generator[Entry, None, None]:
+    with closing(_scan_file(source_path)) as sources, closing(_scan_file(target_path)) as targets:
         for number, (source, target) in enumerate(zip_longest(sources, targets), 1):
             if source is None or target is None:
                 short, long = (source_path, target_path) if source is None else (target_path, source_path)
@@ -123,7 +207,10 @@ def read_parallel(source_path: Path, target_path: Path) -> Generator[SentencePai
                     f"{short} ends after line {number - 1}, but {long} goes on: "
                     f"line n of one file must be the translation of line n of the other."
                 )
-            yield SentencePair(source, target)
+            if isinstance(source, BadLine) or isinstance(target, BadLine):
+                yield tuple(side for side in (source, target) if isinstance(side, BadLine))
+            else:
+                yield SentencePair(source, target)
 
 
 def _find_files(place: Path) -> dict[str, _FilesBySuffix]:
@@ -197,7 +284,9 @@ def _only_file(paths: list[Path]) -> Path:
     return paths[0]
 
 
-def _open_split(name: str, suffixes: _FilesBySuffix, source: str, target: str) -> LazySplit | None:
+def _find_reader(
+    name: str, suffixes: _FilesBySuffix, source: str, target: str
+) -> Callable[[], Generator[Entry, None, None]] | None:
     sides = [suffixes[side] for side in (source, target) if side in suffixes and side not in _NOT_LANGUAGES]
     formats = [*sides[:1], *(suffixes[table] for table in _TABLES if table in suffixes)]
     if len(formats) > 1:
@@ -211,43 +300,53 @@ def _open_split(name: str, suffixes: _FilesBySuffix, source: str, target: str) -
         missing = target if source in suffixes else source
         raise AugenmerkError(f"{sides[0][0]}: the other language, {name}.{missing}, is not beside it.")
     if sides:
-        return LazySplit(partial(_read_text, _only_file(sides[0]), _only_file(sides[1])))
+        return partial(_scan_text, _only_file(sides[0]), _only_file(sides[1]))
     if "tsv" in suffixes:
-        return LazySplit(partial(_read_table, _only_file(suffixes["tsv"]), _parse_tsv))
+        return partial(_scan_table, _only_file(suffixes["tsv"]), parse_tsv)
     if "jsonl" in suffixes:
         parse = partial(_parse_json, source_language=source, target_language=target)
-        return LazySplit(partial(_read_table, _only_file(suffixes["jsonl"]), parse))
+        return partial(_scan_table, _only_file(suffixes["jsonl"]), parse)
     return None
 
 
-def _read_text(source_path: Path, target_path: Path) -> Iterator[SentencePair]:
-    with closing(read_parallel(source_path, target_path)) as pairs:
-        for number, pair in enumerate(pairs, 1):
-            for path, sentence in ((source_path, pair.source), (target_path, pair.target)):
-                if is_blank(sentence):
-                    reason = "the line is empty; remove it from both files"
-                    raise AugenmerkError(f"{path}, line {number}: {reason}.")
-            yield pair
+def _scan_text(source_path: Path, target_path: Path) -> Generator[Entry, None, None]:
+    with closing(_scan_parallel(source_path, target_path)) as entries:
+        for number, entry in enumerate(entries, 1):
+            if isinstance(entry, SentencePair) and (is_blank(entry.source) or is_blank(entry.target)):
+                sides = ((source_path, entry.source), (target_path, entry.target))
+                reason = "the line is empty; remove it from both files"
+                yield tuple(
+                    BadLine(str(path), number, "empty", reason)
+                    for path, sentence in sides
+                    if is_blank(sentence)
+                )
+            else:
+                yield entry
 
 
-def _read_table(path: Path, parse: Callable[[str], SentencePair]) -> Iterator[SentencePair]:
-    with closing(read_lines(path)) as lines:
+def _scan_table(path: Path, parse: Callable[[str], SentencePair]) -> Generator[Entry, None, None]:
+    with closing(_scan_file(path)) as lines:
         for number, line in enumerate(lines, 1):
             try:
-                pair = parse(line)
+                entry: Entry = (line,) if isinstance(line, BadLine) else parse(line)
+            except _EmptyError as error:
+                entry = (BadLine(str(path), number, "empty", str(error)),)
             except ValueError as error:
-                raise AugenmerkError(f"{path}, line {number}: {error}.") from None
-            yield pair
+                entry = (BadLine(str(path), number, "malformed", str(error)),)
+            yield entry
 
 
-def _parse_tsv(line: str) -> SentencePair:
+def parse_tsv(line: str) -> SentencePair:
+    """Returns the pair of a line of TSV; raises ValueError, with a reason, if it is not one."""
     columns = line.split("\t")
     if len(columns) != 2:
-        found = f"{len(columns)} column{'s' if len(columns) > 1 else ''}" if line.strip() else "an empty line"
-        raise ValueError(f"expected 2 columns (source, tab, target), but found {found}")
+        expected = "expected 2 columns (source, tab, target), but found"
+        if not line.strip():
+            raise _EmptyError(f"{expected} an empty line")
+        raise ValueError(f"{expected} {len(columns)} column{'s' if len(columns) > 1 else ''}")
     for side, sentence in zip(("source", "target"), columns, strict=True):
         if is_blank(sentence):
-            raise ValueError(f"the {side} sentence is empty; remove the line")
+            raise _EmptyError(f"the {side} sentence is empty; remove the line")
     return SentencePair(columns[0], columns[1])
 
 
@@ -277,17 +376,23 @@ def _parse_object(line: str) -> dict[str, Any]:
 
 
 def _read_text_keys(path: Path) -> set[str]:
-    """Returns the keys of the first line that could be languages."""
-    try:
-        entry = _parse_object(next(read_lines(path), ""))
-        keys = {key for key, value in entry.items() if isinstance(value, str)}
-        if len(keys) < 2:
+    """Returns the keys of the first usable line that could be languages; a bad line is for the reader."""
+    complaint: Exception = ValueError("no line holds a sentence pair")
+    with closing(_scan_file(path)) as scanned:
+        lines = list(islice(scanned, 1000))
+    for number, line in enumerate(lines, 1):
+        try:
+            if isinstance(line, BadLine):
+                raise ValueError(line.reason)
+            keys = {key for key, value in _parse_object(line).items() if isinstance(value, str)}
+            if len(keys) >= 2:
+                return keys
             raise ValueError(
                 "expected the keys 'source' and 'target', or two language codes, with a text each"
             )
-    except ValueError as error:
-        raise AugenmerkError(f"{path}, line 1: {error}.") from None
-    return keys
+        except ValueError as error:
+            complaint = error if number == 1 else complaint
+    raise AugenmerkError(f"{path}, line 1: {complaint}.")
 
 
 def _get_sentence(entry: dict[str, Any], language: str, role: str) -> str:
@@ -300,7 +405,7 @@ def _get_sentence(entry: dict[str, Any], language: str, role: str) -> str:
     if not isinstance(sentence, str):
         raise ValueError(f"'{key}' must be a text, not {json.dumps(sentence)[:40]}")
     if is_blank(sentence):
-        raise ValueError(f"'{key}' is empty; remove the line")
+        raise _EmptyError(f"'{key}' is empty; remove the line")
     try:
         sentence.encode()
     except UnicodeEncodeError:  # JSON can spell half a surrogate pair, which is not a character

@@ -13,12 +13,13 @@ import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
-from http.client import HTTPException, HTTPResponse, InvalidURL
+from http.client import HTTPException, HTTPMessage, HTTPResponse, InvalidURL
 from importlib import resources
 from pathlib import Path
+from typing import IO
 from urllib.error import HTTPError, URLError
 from urllib.parse import urlsplit
-from urllib.request import Request, urlopen
+from urllib.request import HTTPRedirectHandler, Request, build_opener
 
 from platformdirs import user_cache_path
 
@@ -246,14 +247,24 @@ def _check_size(size: int) -> None:
         raise _TooLargeError
 
 
+class _Redirects(HTTPRedirectHandler):
+    """Follows a redirect to HTTP only: the library would also go to FTP."""
+
+    def redirect_request(
+        self, req: Request, fp: IO[bytes], code: int, msg: str, headers: HTTPMessage, newurl: str
+    ) -> Request | None:
+        if urlsplit(newurl).scheme not in ("http", "https"):
+            reason = "the server leads to another protocol"
+            raise AugenmerkError(f"{req.full_url} could not be downloaded: {reason}.")
+        return super().redirect_request(req, fp, code, msg, headers, newurl)
+
+
 def _open(url: str, start: int, timeout: float) -> HTTPResponse | None:
     """Returns the response to a request for the bytes from `start` on, or None if there are none."""
     headers = {"User-Agent": "augenmerk"} | ({"Range": f"bytes={start}-"} if start else {})
     try:
-        response = urlopen(Request(url, headers=headers), timeout=timeout)
-        if not isinstance(response, HTTPResponse):
-            response.close()
-            raise AugenmerkError(f"{url} could not be downloaded: the server leads to another protocol.")
+        response = build_opener(_Redirects).open(Request(url, headers=headers), timeout=timeout)
+        assert isinstance(response, HTTPResponse)
         return response
     except (ValueError, InvalidURL) as error:
         raise AugenmerkError(f"{url[:100]} could not be downloaded: bad address ({error}).") from None

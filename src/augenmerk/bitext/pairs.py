@@ -2,15 +2,19 @@
 
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache, partial
 from pathlib import Path
+from typing import Literal
 
 from augenmerk.errors import AugenmerkError
 from augenmerk.words import split_words
 
 Links = tuple[tuple[int, int], ...]
 """Word-to-word links (source word, target word), counted from 0 over `augenmerk.words.split_words`."""
+
+MAX_LINE_BYTES = 1_000_000
+"""The length of the longest line of a file that is read, and so exported, with its end."""
 
 _ONE_IN = 20
 """One source sentence in so many is held out for val, and another for test."""
@@ -48,6 +52,23 @@ class SentencePair:
         return None
 
 
+@dataclass(frozen=True, slots=True)
+class BadLine:
+    """A line of a file that holds no usable sentence pair, and why."""
+
+    file: str
+    line: int
+    kind: Literal["empty", "not UTF-8", "too long", "malformed"]
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.file}, line {self.line}: {self.reason}."
+
+
+class BadLineError(AugenmerkError):
+    """Raised when a bad line is read and bad lines are not to be skipped."""
+
+
 def is_blank(sentence: str) -> bool:
     """Returns whether a sentence has no word: it is empty, white space or invisible characters only."""
     # A printable sentence has a word unless it is all spaces; this check is quick.
@@ -72,6 +93,8 @@ class Bitext:
     source_language: str
     target_language: str
     splits: Mapping[str, Iterable[SentencePair]]
+    skipped: set[BadLine] = field(default_factory=set, compare=False)
+    """The bad lines that were skipped while splits were read; always empty unless opened with skip_bad."""
 
     def __getitem__(self, split: str) -> Iterable[SentencePair]:
         if split not in self.splits:
@@ -86,7 +109,7 @@ class Bitext:
             return (pair.reversed() for pair in pairs)
 
         splits = {name: LazySplit(partial(reverse, pairs)) for name, pairs in self.splits.items()}
-        return Bitext(self.name, self.target_language, self.source_language, splits)
+        return Bitext(self.name, self.target_language, self.source_language, splits, self.skipped)
 
 
 def hold_out(pairs: Iterable[SentencePair], place: Path) -> dict[str, Iterable[SentencePair]]:

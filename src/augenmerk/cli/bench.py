@@ -47,7 +47,7 @@ def train(
     for name in ("ours", "reference"):
         row = result[name]
         figures = [f"{row['seconds_per_step'] * 1e3:.1f}", f"{row['target_tokens_per_second']:,.0f}"]
-        rows.append([name, *figures, f"{row['times_floor']:.1f}", f"{row['peak_mib']:,.0f}"])
+        rows.append([name, *figures, f"{row['times_floor']:.1f}", _format_mib(row["peak_mib"])])
     out().print(make_table(("", "ms/step", "target tokens/s", "x floor", "peak MiB"), rows))
     out().print(
         f"ratio  [bold]{result['ratio']:.1f}[/]   ours in {result['precision']} on {result['device']}, "
@@ -86,6 +86,10 @@ def decode(
     rows = []
     for row in result["beams"]:
         speeds = [f"{row['sentences_per_second']:,.0f}", f"{row['reference_sentences_per_second']:,.1f}"]
-        rows.append([str(row["beam"]), *speeds, f"{row['ratio']:.1f}", f"{row['peak_mib']:,.0f}"])
+        rows.append([str(row["beam"]), *speeds, f"{row['ratio']:.1f}", _format_mib(row["peak_mib"])])
     out().print(make_table(("beam", "sentences/s", "one at a time", "ratio", "peak MiB"), rows))
     out().print(f"one sentence alone, greedy: {result['latency_ms']:.1f} ms")
+
+
+def _format_mib(peak: float | None) -> str:
+    return "not measured" if peak is None else f"{peak:,.0f}"

@@ -1,20 +1,23 @@
-"""`augenmerk data`: lists, shows, fetches and exports sentence pairs."""
+"""`augenmerk data`: lists, shows, checks, fetches and exports sentence pairs."""
 
+import sys
+from collections import Counter
 from dataclasses import asdict
-from itertools import islice
+from itertools import groupby, islice
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 from rich.markup import escape
 from rich.progress import DownloadColumn
 from typer import Argument, Option
 
-from augenmerk.cli.options import Json, SourceLanguage, TargetLanguage
+from augenmerk.cli.options import MAX_SEED, Json, SkipBad, SourceLanguage, TargetLanguage
 from augenmerk.cli.terminal import (
     FittingProgress,
     draw_links,
     err,
+    make_table,
     out,
     print_json,
     print_written,
@@ -22,10 +25,13 @@ from augenmerk.cli.terminal import (
 )
 from augenmerk.errors import AugenmerkError
 
-app = typer.Typer(help="Sentence pairs: list, show, fetch, export.", no_args_is_help=True)
+if TYPE_CHECKING:
+    from augenmerk.bitext.check import CheckResult
+
+app = typer.Typer(help="Sentence pairs: list, show, check, fetch, export.", no_args_is_help=True)
 
 Name = Annotated[str, Argument(help="bilderbuch, multi30k, or the folder or file of your own pairs.")]
-Seed = Annotated[int, Option(help="bilderbuch: the seed of its sentences.", min=0)]
+Seed = Annotated[int, Option(help="bilderbuch: the seed of its sentences.", min=0, max=MAX_SEED)]
 Format = Literal["text", "tsv", "jsonl"]
 Folder = Annotated[
     Path | None, Option(help="multi30k: folder with its files. Default: where `data fetch` puts them.")
@@ -61,7 +67,7 @@ def list_(json: Json = False) -> None:
 def show(
     name: Name = "bilderbuch",
     split: Annotated[str, Option(help="Which split to read from.")] = "train",
-    pairs: Annotated[int, Option(help="How many pairs to show.", min=1)] = 5,
+    pairs: Annotated[int, Option(help="How many pairs to show.", min=1, max=100_000)] = 5,
     tag: Annotated[list[str] | None, Option(help="Only pairs with this tag; repeatable.")] = None,
     seed: Seed = 1,
     folder: Folder = None,
@@ -97,6 +103,85 @@ def show(
         out().print()
 
 
+SHOWN = 8
+"""Lines of a kind that are shown; --json has all."""
+
+
+@app.command(epilog="Example:  augenmerk data check bilderbuch")
+def check(
+    name: Name,
+    source_language: SourceLanguage = None,
+    target_language: TargetLanguage = None,
+    json: Json = False,
+) -> None:
+    """Look for everything that is wrong in sentence pairs, at once.
+
+    What stops training (exit code 1): lines that are empty, broken or far too long, unequal numbers of lines.
+    What is worth a look: repeated pairs, odd lengths, other scripts, sides that look exchanged, lines that
+    look shifted or are no translations, sentences of val and test that are in train too.
+    """
+    from augenmerk.bitext import NAMES, check_own, open_bitext
+    from augenmerk.bitext.check import check_bitext, check_files
+
+    with err().status(f"checking {escape(name)}"):
+        if name in NAMES:
+            bitext = open_bitext(name, source_language=source_language, target_language=target_language)
+            result = check_bitext(bitext)
+        else:
+            check_own(name)
+            result = check_files(Path(name), source_language, target_language)
+    if json:
+        print_json({**asdict(result), "trainable": not result.problems})
+    else:
+        _print_check(result)
+    if result.problems:
+        sys.exit(1)
+
+
+def _print_check(result: "CheckResult") -> None:
+    rows = []
+    for split in result.splits:
+        sides = split.source, split.target
+        words = [f"{side.median_words:g}, {side.longest:,}" for side in sides]
+        scripts = ["/".join(script.capitalize() for script in list(side.scripts)[:2]) for side in sides]
+        counts = [f"{count:,}" for count in (split.pairs, split.bad_lines, split.repeated)]
+        rows.append([escape(split.split), *counts, *words, f"{split.length_ratio:.2f}", "-".join(scripts)])
+    if result.splits:
+        source, target = result.splits[0].source.language, result.splits[0].target.language
+        out().print(
+            f"[bold]{escape(result.place)}[/]: {escape(source)} to {escape(target)}; "
+            f"words of a sentence: median, most"
+        )
+        headings = ["split", "pairs", "bad lines", "repeated", "words", "words", "length ratio", "scripts"]
+        headings[4:6] = [f"{escape(source)} words", f"{escape(target)} words"]
+        out().print(make_table(headings, rows))
+        out().print()
+    if result.problems:
+        out().print("[bold red]What stops training[/]")
+        for (split, kind), group in groupby(
+            sorted(result.problems, key=lambda problem: (problem.split, problem.kind)),
+            key=lambda problem: (problem.split, problem.kind),
+        ):
+            problems = list(group)
+            for problem in problems[:SHOWN]:
+                place = f"{problem.file}, line {problem.line:,}: " if problem.line is not None else ""
+                out().print(f"  {escape(place + problem.reason)}")
+            if len(problems) > SHOWN:
+                out().print(f"  [dim]and {len(problems) - SHOWN:,} more in '{escape(split)}' ({kind})[/]")
+        if all(problem.line is not None for problem in result.problems):
+            out().print("  [dim]Put it right, or train without these lines: augenmerk train --skip-bad[/]")
+    else:
+        out().print("[bold green]Nothing stops training.[/]")
+    if result.findings:
+        out().print("[bold]Worth a look[/]")
+    for finding in result.findings:
+        out().print(f"  [cyan]{escape(finding.split)}[/]  {escape(finding.message)}")
+        if finding.lines and finding.kind != "shifted":
+            more = f", and {len(finding.lines) - SHOWN:,} more" if len(finding.lines) > SHOWN else ""
+            numbers = ", ".join(f"{line:,}" for line in finding.lines[:SHOWN])
+            out().print(f"  {' ' * len(finding.split)}  [dim]line {numbers}{more}[/]")
+
+
 @app.command(epilog="Example:  augenmerk data fetch multi30k")
 def fetch(
     name: Annotated[str, Argument(help="multi30k, the only dataset that has to be fetched.")],
@@ -122,7 +207,9 @@ def export(
     name: Name,
     out: Annotated[Path, Option(help="The folder to write to.")],
     split: Annotated[list[str] | None, Option(help="Only this split; repeatable.")] = None,
-    pairs: Annotated[int | None, Option(help="bilderbuch: how many training pairs.", min=1)] = None,
+    pairs: Annotated[
+        int | None, Option(help="bilderbuch: how many training pairs.", min=1, max=10_000_000)
+    ] = None,
     seed: Seed = 1,
     format: Annotated[Format, Option(help="Parallel text, TSV or JSON lines.")] = "text",  # noqa: A002
     align: Annotated[bool, Option("--align", help="Also write gold links as SPLIT.align (0-0 1-2).")] = False,
@@ -130,6 +217,7 @@ def export(
         bool, Option("--tokenized", help="Put spaces between words, which the links count.")
     ] = False,
     overwrite: Annotated[bool, Option("--overwrite", help="Replace existing files.")] = False,
+    skip_bad: SkipBad = False,
     folder: Folder = None,
     source_language: SourceLanguage = None,
     target_language: TargetLanguage = None,
@@ -146,6 +234,7 @@ def export(
         folder=folder,
         source_language=source_language,
         target_language=target_language,
+        skip_bad=skip_bad,
     )
     with FittingProgress() as bar:
         written = write_splits(
@@ -159,7 +248,12 @@ def export(
             overwrite=overwrite,
         )
     if json:
-        print_json({"name": bitext.name, "files": [str(path) for path in written]})
+        skipped = sorted(map(asdict, bitext.skipped), key=lambda bad: (bad["file"], bad["line"]))
+        print_json({"name": bitext.name, "files": [str(path) for path in written], "skipped": skipped})
     else:
+        if bitext.skipped:
+            kinds = sorted(Counter(bad.kind for bad in bitext.skipped).items())
+            reasons = ", ".join(f"{count:,} {kind}" for kind, count in kinds)
+            err().print(f"{len(bitext.skipped):,} bad lines skipped: {reasons}")
         for path in written:
             print_written(path)

@@ -42,7 +42,9 @@ def study(
         Argument(help="Name of a study that ships, or TOML file of your own.", show_default=False),
     ] = None,
     list_: Annotated[bool, Option("--list", help="List the studies that ship, and stop.")] = False,
-    jobs: Annotated[int | None, Option(help="Runs at a time. Default: one for each core, at most 4.")] = None,
+    jobs: Annotated[
+        int | None, Option(help="Runs at a time. Default: one for each core, at most 4.", min=1, max=1000)
+    ] = None,
     out: Annotated[Path | None, Option(help="Folder of the study. Default: runs/study-NAME.")] = None,
     attention: Mechanisms = None,
     device: Device = "auto",
@@ -62,8 +64,6 @@ def study(
     plan = read_study(find_study(file))
     folder = out or Path("runs") / f"study-{plan.name}"
     workers = min(cores(), MAX_JOBS) if jobs is None else jobs
-    if workers < 1:
-        raise AugenmerkError(f"--jobs {workers} is impossible: it must be 1 or more.")
     chosen_device = str(choose_device(device))
     threads = threads_each(min(workers, len(plan.runs)))
     err().print(

@@ -50,11 +50,34 @@ def err() -> Console:
     return SafeConsole(stderr=True, highlight=False, soft_wrap=True)
 
 
+class _Remarks:
+    """A stderr that is full, or that nobody reads any more, loses remarks but does not stop the work."""
+
+    def __init__(self, stream: Any) -> None:
+        self._stream = stream
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+    def write(self, text: str) -> int:
+        try:
+            return int(self._stream.write(text))
+        except OSError:
+            _discard(self._stream)
+            return len(text)
+
+    def flush(self) -> None:
+        try:
+            self._stream.flush()
+        except OSError:
+            _discard(self._stream)
+
+
 def prepare_streams() -> None:
     """Makes sure that every text can be printed, and that no stream is absent.
 
     What the encoding of a stream lacks is printed as an escape such as \\xe4. A stream that was closed is
-    empty, or takes all output and loses it.
+    empty, or takes all output and loses it; so does stderr once it cannot be written to.
     """
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         stream = getattr(sys, name)
@@ -62,6 +85,7 @@ def prepare_streams() -> None:
             setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: PTH123, SIM115
         elif mode == "w" and isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
+    sys.stderr = _Remarks(sys.stderr)
 
 
 def discard_output() -> None:
@@ -70,8 +94,13 @@ def discard_output() -> None:
         try:
             stream.flush()
         except (OSError, ValueError):
-            with suppress(OSError, ValueError):
-                os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+            _discard(stream)
+
+
+def _discard(stream: Any) -> None:
+    """Leads a stream to nowhere, so that what it still holds can be written."""
+    with suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def format_json(document: Any, indent: int | None = None) -> str:

@@ -6,14 +6,15 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+import tomli_w
 import typer
 from rich.markup import escape
 from rich.progress import BarColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from typer import Argument, Option
 
-from augenmerk.cli.options import Data, Device, Json, SourceLanguage, TargetLanguage
+from augenmerk.cli.options import MAX_SEED, Data, Device, Json, SkipBad, SourceLanguage, TargetLanguage
 from augenmerk.cli.terminal import FittingProgress, err, out, print_json
-from augenmerk.errors import AugenmerkError, shorten
+from augenmerk.errors import AugenmerkError
 
 if TYPE_CHECKING:
     from augenmerk.checkpoint import RunDirectory
@@ -26,7 +27,11 @@ app = typer.Typer()
     epilog="Examples:  augenmerk train quick --data bilderbuch --epochs 3    "
     "augenmerk train classic --data bilderbuch --attention mean --seed 2    "
     "augenmerk train quick --data bilderbuch --set train.lr=0.002 --out runs/slower    "
-    "Ctrl-C and SIGTERM save the run and exit with 130 and 143; --resume continues it."
+    "augenmerk train --resume --out runs/mine --epochs 8    "
+    "augenmerk train --from runs/mine --data bilderbuch --set data.bilderbuch.seed=2    "
+    "Ctrl-C and SIGTERM save the run and exit with 130 and 143; --resume continues it. With more --epochs it "
+    "continues a finished run, too: on a CPU, bit for bit as if it had been longer from the start, unless "
+    "train.schedule is cosine."
 )
 def train(
     preset: Annotated[
@@ -38,20 +43,50 @@ def train(
     attention: Annotated[
         str | None, Option(help="Mechanism, or FILE.py:Class of your own; an unknown name lists them all.")
     ] = None,
-    seed: Annotated[int | None, Option(help="Seed of initial weights, order of data and dropout.")] = None,
-    epochs: Annotated[int | None, Option(help="Number of passes over the training data.")] = None,
+    seed: Annotated[
+        int | None, Option(help="Seed of initial weights, order of data and dropout.", min=0, max=MAX_SEED)
+    ] = None,
+    epochs: Annotated[
+        int | None,
+        Option(
+            help="Number of passes over the training data; with --resume, their new total.",
+            min=1,
+            max=100_000,
+        ),
+    ] = None,
     out: Annotated[Path | None, Option(help="Run directory. Default: a new one under runs.")] = None,
-    resume: Annotated[bool, Option("--resume", help="Continue the unfinished run in --out.")] = False,
+    resume: Annotated[
+        bool, Option("--resume", help="Continue the run in --out; a finished one needs more --epochs.")
+    ] = False,
+    initial_run: Annotated[
+        Path | None,
+        Option(
+            "--from",
+            help="Fine-tune: begin with the vocabulary and the weights of this run, and with its settings "
+            "unless a preset is given. The model that ships is called multi30k-de-en.",
+        ),
+    ] = None,
+    skip_bad: SkipBad = False,
     device: Device = "auto",
     settings: Annotated[
         list[str] | None, Option("--set", help="Any setting of the run, e.g. train.lr=0.002; repeatable.")
     ] = None,
     tensorboard: Annotated[bool, Option("--tensorboard", help="Also write TensorBoard events.")] = False,
+    logger: Annotated[
+        list[str] | None,
+        Option(
+            metavar="FILE.py:CLASS",
+            help="Logger of your own, for W&B or MLflow for example (docs/logging.md); also module:Class; "
+            "repeatable. It is code, and executed.",
+        ),
+    ] = None,
     json: Json = False,
 ) -> None:
     """Train a translator."""
+    from augenmerk.bitext import BadLineError
     from augenmerk.config import CUSTOM_ATTENTION
     from augenmerk.device import choose_device
+    from augenmerk.loggers import Logger, TensorBoardLogger, load_logger
     from augenmerk.model import load_mechanism
     from augenmerk.train import TrainingInterrupted
     from augenmerk.train import train as train_run
@@ -65,21 +100,36 @@ def train(
         "data.bitext": data,
         "data.source_language": source_language,
         "data.target_language": target_language,
+        "data.skip_bad": "true" if skip_bad else None,
         "model.attention": mechanism,
         "train.seed": seed,
-        "train.epochs": epochs,
+        "train.epochs": None if resume and preset is None else epochs,
     }
     overrides = [f"{key}={value}" for key, value in named.items() if value is not None] + (settings or [])
     chosen_device = choose_device(device)
-    writer = _import_tensorboard_writer() if tensorboard else None
-    run = _open_unfinished(preset, overrides, out) if resume else _start(preset, overrides, out)
+    # Before a run is created, for a logger may be wrong or not installed.
+    loggers: list[Logger] = [load_logger(place) for place in logger or ()]
+    loggers += [TensorBoardLogger()] if tensorboard else []
+    if resume and initial_run is not None:
+        raise AugenmerkError("--from begins a new run and --resume continues one; give one of them.")
+    try:
+        if resume:
+            run = _open_to_resume(preset, overrides, epochs, out)
+        elif initial_run is not None:
+            run = _start_from(initial_run, preset, overrides, out)
+        else:
+            run = _start(preset, overrides, out)
+    except BadLineError as error:
+        raise AugenmerkError(
+            f"{error} All that is wrong is listed by `augenmerk data check`; --skip-bad trains without it."
+        ) from None
     config = run.config
     err().print(
         f"{run.path}: {config.model.attention} on {config.data.bitext}, {chosen_device}", markup=False
     )
     try:
-        with TrainingDisplay(config, writer and writer(str(run.path / "tensorboard"))) as display:
-            result = train_run(run, chosen_device, display)
+        with TrainingDisplay(config) as display:
+            result = train_run(run, chosen_device, display, loggers)
     except TrainingInterrupted as interrupted:
         command = shlex.join(["augenmerk", "train", "--resume", "--out", str(run.path), *own_file])
         err().print(f"Saved. Continue with:  [bold]{escape(command)}[/]")
@@ -97,41 +147,77 @@ def _start(preset: str | None, overrides: list[str], out: Path | None) -> "RunDi
     if preset is None:
         raise AugenmerkError("Say what to train: a preset (classic, quick, strong) or a TOML file.")
     config = load_config(preset, overrides)
+    return start(config, out or _default_place(Path(preset).stem, config))
+
+
+def _start_from(
+    initial_run: Path, preset: str | None, overrides: list[str], out: Path | None
+) -> "RunDirectory":
+    """Starts a run with the vocabulary and the weights of another one."""
+    from augenmerk.checkpoint import SHIPPED, RunDirectory
+    from augenmerk.config import RunConfig, load_config
+    from augenmerk.train import start
+
+    if str(initial_run) == SHIPPED.name and not initial_run.exists():
+        initial_run = SHIPPED
+    parent = RunDirectory.open(initial_run)
+    if preset is None:
+        # Whether bad lines may be left out is asked anew, for other data.
+        base = parent.config.model_dump(exclude_none=True)
+        base["data"]["skip_bad"] = False
+        config = RunConfig.from_toml(tomli_w.dumps(base), str(initial_run), overrides)
+    else:
+        lowercase = str(parent.config.text.lowercase).lower()  # for the vocabulary stays the same
+        config = load_config(preset, [f"text.lowercase={lowercase}", *overrides])
+    train = config.train.model_copy(update={"initial_run": str(initial_run.resolve())})
+    config = config.model_copy(update={"train": train})
+    return start(config, out or _default_place(initial_run.name, config))
+
+
+def _default_place(name: str, config: "RunConfig") -> Path:
+    from augenmerk.storage import limit_file_name
+
     data = Path(config.data.bitext).name
     attention = config.model.attention.replace(":", "-")  # a colon is not allowed in every file system
-    name = f"{Path(preset).stem}-{data}-{attention}-{config.train.seed}"
-    return start(config, out or Path("runs") / shorten(name, 200))
+    return Path("runs") / limit_file_name(f"{name}-{data}-{attention}-{config.train.seed}")
 
 
-def _open_unfinished(preset: str | None, overrides: list[str], out: Path | None) -> "RunDirectory":
-    """Opens the run in `out`; raises AugenmerkError if it is finished or was started with other settings."""
+def _open_to_resume(
+    preset: str | None, overrides: list[str], epochs: int | None, out: Path | None
+) -> "RunDirectory":
+    """Opens the run in `out`, with more epochs if they are asked for.
+
+    Raises AugenmerkError if there is nothing left to do, or if it was started with other settings.
+    """
     from augenmerk.bitext import resolve_data
     from augenmerk.checkpoint import RunDirectory
     from augenmerk.config import load_config
+    from augenmerk.train import change_epochs
 
     if out is None:
         raise AugenmerkError("Say which run to continue: augenmerk train --resume --out RUN.")
     run = RunDirectory.open(out)
-    if run.finished:
-        raise AugenmerkError(f"{out} is finished; there is nothing to resume.")
-    if preset is not None and resolve_data(load_config(preset, overrides)) != run.config:
-        raise AugenmerkError(
-            f"{out} was started with other settings than these; leave them out to continue it as it is."
-        )
-    if preset is None and overrides:
+    if preset is not None:
+        wanted = resolve_data(load_config(preset, overrides))
+        if epochs is not None:
+            train = wanted.train.model_copy(update={"epochs": run.config.train.epochs})
+            wanted = wanted.model_copy(update={"train": train})
+        if wanted != run.config:
+            raise AugenmerkError(
+                f"{out} was started with other settings than these; leave them out to continue it as it is."
+            )
+    elif overrides:
         raise AugenmerkError(f"A run that is resumed keeps its settings; leave out {', '.join(overrides)}.")
-    return run
-
-
-def _import_tensorboard_writer() -> Any:
-    """Returns TensorBoard's writer class; raises AugenmerkError, before a run is created, if it is absent."""
-    try:
-        from torch.utils.tensorboard import SummaryWriter
-    except ImportError:
+    if epochs is not None and epochs != run.config.train.epochs:
+        run, about = change_epochs(run, epochs)
+        err().print(about, markup=False)
+        return run
+    if run.finished:
         raise AugenmerkError(
-            "TensorBoard is not installed: pip install 'augenmerk[tensorboard]', or leave out --tensorboard."
-        ) from None
-    return SummaryWriter
+            f"{out} is finished; there is nothing to resume unless --epochs asks for more than its "
+            f"{run.config.train.epochs}."
+        )
+    return run
 
 
 def _print_result(result: Mapping[str, Any]) -> None:
@@ -144,11 +230,37 @@ def _print_result(result: Mapping[str, Any]) -> None:
     )
 
 
+def describe_training_data(data: Mapping[str, Any]) -> str:
+    """Returns what `train.describe_data` counted, in a few lines for people."""
+    lost = "none left out"
+    if data["too_long"]:
+        lost = f"{data['too_long']:,} left out that have more than {data['max_length']} tokens on a side"
+    lines = [
+        f"{data['training_pairs']:,} training pairs, {lost}; {data['validation_pairs']:,} for validation"
+    ]
+    if skipped := data["skipped_lines"]:
+        reasons = ", ".join(f"{count:,} {kind}" for kind, count in skipped.items())
+        lines.append(f"{sum(skipped.values()):,} bad lines skipped: {reasons}")
+    unit = "subwords" if data["unit"] == "bpe" else "words"
+    if data["joint"]:
+        size = f"{data['source_vocabulary']:,} {unit} for both languages"
+    else:
+        size = f"{data['source_vocabulary']:,} source and {data['target_vocabulary']:,} target {unit}"
+    case = "lowercased" if data["lowercase"] else "case kept"
+    unknown = data["unknown_source"], data["unknown_target"]
+    shares = f"; unknown: {unknown[0]:.1%} of source words, {unknown[1]:.1%} of target words"
+    lines.append(f"vocabulary: {size}, {case}{shares if any(unknown) else ''}")
+    if initial := data.get("initial"):
+        bleu = f", BLEU {initial['validation_bleu']:.1f}" if "validation_bleu" in initial else ""
+        loss = f"validation loss {initial['validation_loss']:.3f}{bleu}"
+        lines.append(f"begins with the weights of {initial['run']} ({initial['sha256'][:12]}): {loss}")
+    return "\n".join(lines)
+
+
 class TrainingDisplay:
     """Shows a progress bar over all epochs on a terminal, and prints a line after each epoch everywhere."""
 
-    def __init__(self, config: "RunConfig", writer: Any = None) -> None:
-        self._writer = writer
+    def __init__(self, config: "RunConfig") -> None:
         epochs = config.train.epochs
         epoch = TextColumn("epoch {task.fields[epoch]:>3}/" + str(epochs))
         speed = TextColumn("loss {task.fields[loss]:.3f}  {task.fields[speed]:,.0f} tokens/s")
@@ -163,8 +275,9 @@ class TrainingDisplay:
 
     def __exit__(self, *_: object) -> None:
         self._bar.stop()
-        if self._writer is not None:
-            self._writer.close()
+
+    def begin(self, data: Mapping[str, Any]) -> None:
+        err().print(describe_training_data(data), markup=False)
 
     def batch(self, epoch: int, batch: int, batches: int, loss: float, tokens_per_second: float) -> None:
         completed = epoch - 1 + batch / batches
@@ -178,7 +291,3 @@ class TrainingDisplay:
             f"perplexity {metrics['validation_perplexity']:7.2f}{bleu}  "
             f"[dim]{metrics['target_tokens_per_second']:,.0f} tokens/s  {metrics['seconds']:.0f} s[/]",
         )
-        if self._writer is not None:
-            for name, value in metrics.items():
-                if name != "epoch":
-                    self._writer.add_scalar(name, value, metrics["epoch"])

@@ -14,8 +14,18 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from augenmerk.bitext import resolve_data, resolve_data_name
-from augenmerk.config import PRESETS, RunConfig, Settings, load_config, parse_toml, read_settings, set_key
+from augenmerk.config import (
+    PRESETS,
+    RunConfig,
+    Settings,
+    keep_own_case,
+    load_config,
+    parse_toml,
+    read_settings,
+    set_key,
+)
 from augenmerk.errors import AugenmerkError, shorten
+from augenmerk.storage import limit_file_name
 from augenmerk.study.result import MEASURES, Published, StudyHeader
 
 SHIPPED_STUDIES = {path.stem: path for path in sorted((Path(__file__).parents[1] / "studies").glob("*.toml"))}
@@ -64,7 +74,7 @@ class Variant:
 
     @property
     def folder(self) -> str:
-        return re.sub(r"[^\w.=-]+", "-", self.name)
+        return limit_file_name(re.sub(r"[^\w.=-]+", "-", self.name))
 
 
 @dataclass(frozen=True)
@@ -130,11 +140,14 @@ def read_study(path: Path) -> Study:
         )
     base = _base(declared, path)
     variants = _variants(factors)
-    runs = tuple(
-        PlannedRun(variant, _config(base, {**variant.settings, "train.seed": seed}, path, variant.name))
-        for seed in declared.seeds
-        for variant in variants
-    )
+    said = {key for group, settings in declared.settings.items() for key, _ in _flatten(group, settings)}
+    case_is_open = declared.base in PRESETS and "text.lowercase" not in said | factors.keys()
+
+    def plan_run(variant: Variant, seed: int) -> PlannedRun:
+        config = _config(base, {**variant.settings, "train.seed": seed}, path, variant.name)
+        return PlannedRun(variant, keep_own_case(config) if case_is_open else config)
+
+    runs = tuple(plan_run(variant, seed) for seed in declared.seeds for variant in variants)
     folders = Counter(variant.folder for variant in variants)
     if twice := next((folder for folder, number in folders.items() if number > 1), None):
         raise AugenmerkError(f"{path}: two variants would both be kept in a folder called '{twice}'.")

@@ -11,8 +11,10 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import IO
 
 import torch
+from filelock import BaseFileLock, FileLock, Timeout
 
 from augenmerk.checkpoint import RunDirectory
 from augenmerk.errors import AugenmerkError
@@ -27,8 +29,10 @@ from augenmerk.study.worker import Event, Executor, Job, LocalExecutor
 
 try:
     import fcntl
+
+    HAS_FLOCK = True
 except ImportError:  # Windows
-    fcntl = None  # type: ignore[assignment]
+    HAS_FLOCK = False
 
 LOCK_TIMEOUT = 30.0  # seconds to wait for workers of a study that was killed: they are saving
 REFRESH_SECONDS = 0.2
@@ -215,26 +219,37 @@ def cores() -> int:
 def _lock(out: Path) -> Iterator[int | None]:
     """Keeps two studies from working in one directory. Yields the file descriptor for workers to inherit.
 
-    This is flock and not the library filelock, because a lock of flock is held until the last process that
-    inherited it has ended, while filelock releases it for all of them when the study ends.
+    This is flock where there is one, because a lock of flock is held until the last process that inherited it
+    has ended, while the library filelock releases it for all of them when the study ends. On Windows, where
+    nothing is inherited, it is filelock; if a study is killed there, only the locks of its runs keep the next
+    one from training a run that is still being saved.
     """
+    busy = f"Another study is at work in {out}; wait until it is done, or stop it."
     try:
         out.mkdir(parents=True, exist_ok=True)
-        lock = (out / LOCK).open("ab")
+        lock: BaseFileLock | IO[bytes] = (out / LOCK).open("ab") if HAS_FLOCK else FileLock(out / LOCK)
+        if isinstance(lock, BaseFileLock):
+            lock.acquire(timeout=LOCK_TIMEOUT)
+    except Timeout:
+        raise AugenmerkError(busy) from None
     except OSError as error:
         raise AugenmerkError(f"{out}: cannot be written to ({error_reason(error)}).") from None
+    if isinstance(lock, BaseFileLock):
+        try:
+            yield None
+        finally:
+            lock.release()
+        return
     deadline = time.monotonic() + LOCK_TIMEOUT
     with lock:
-        while fcntl is not None:
+        while True:
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 break
             except BlockingIOError:
                 if time.monotonic() > deadline:
-                    raise AugenmerkError(
-                        f"Another study is at work in {out}; wait until it is done, or stop it."
-                    ) from None
+                    raise AugenmerkError(busy) from None
                 time.sleep(REFRESH_SECONDS)
             except OSError:
                 break  # a file system without locks, as on some networks
-        yield lock.fileno() if os.name == "posix" else None
+        yield lock.fileno()

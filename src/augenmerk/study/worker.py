@@ -17,13 +17,12 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
-from hashlib import sha256
 from pathlib import Path
 from typing import Any, Protocol, Self
 
 from augenmerk.errors import AugenmerkError
 from augenmerk.signals import raise_terminated
-from augenmerk.storage import error_reason
+from augenmerk.storage import error_reason, limit_file_name
 
 INTERRUPTED = 130  # exit code of a worker that was stopped
 FAILED = 2  # exit code of a worker that has reported an error
@@ -77,10 +76,7 @@ class Executor(Protocol):
 
 def log_name(run: Path) -> str:
     """Returns the name of the log of a run; a long one, of a study with many factors, ends in a digest."""
-    name = f"{run.parent.name}.{run.name}"
-    if len(name.encode()) > 200:
-        name = f"{name.encode()[:180].decode(errors='ignore')}-{sha256(name.encode()).hexdigest()[:16]}"
-    return f"{name}.txt"
+    return f"{limit_file_name(f'{run.parent.name}.{run.name}')}.txt"
 
 
 class LocalExecutor:
@@ -169,6 +165,8 @@ class _Reporter:
     def __init__(self, epochs: int, emit: Emit) -> None:
         self._epochs = epochs
         self._emit = emit
+
+    def begin(self, data: Mapping[str, Any]) -> None: ...
 
     def batch(self, epoch: int, batch: int, batches: int, loss: float, _tokens_per_second: float) -> None:
         progress = (epoch - 1 + batch / batches) / self._epochs

@@ -21,7 +21,7 @@ from augenmerk.theory.noise import KeyNoise
 from augenmerk.theory.reach import reach
 from augenmerk.theory.results import Grade
 
-MIN_SAMPLES, MAX_SAMPLES = 10, 4000
+MIN_SAMPLES, MAX_SAMPLES = 10, 2000
 TOLERANCE = 0.02  # an answer holds if no more weight than this is in the wrong place
 STRENGTHS = (10.0, 30.0, 100.0, 1000.0, 10_000.0)
 """The values of c times the scale of the logits that are tried: c is free, so the best one counts."""

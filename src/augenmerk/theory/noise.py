@@ -149,8 +149,10 @@ def chunk_sizes(count: int, numbers_each: int) -> Iterator[int]:
 class _Experiment:
     """Orthonormal means, values in the plane, and the size c of the query; s = c * scale."""
 
-    def __init__(self, setup: Setup, usual_s: float) -> None:
-        setup.check(least=(3, setup.keys, 10))
+    def __init__(self, setup: Setup, usual_s: float, seconds_per_number: float) -> None:
+        """Takes s unless the setup has c, and the time for a number of a key, all resamplings together."""
+        seconds = 3e-6 + setup.keys * setup.dim * seconds_per_number
+        setup.check(least=(3, setup.keys, 10), sample_seconds=seconds)
         self.setup, self.rng = setup, np.random.default_rng(setup.seed)
         self.means, self.values = orthonormal(setup.keys, setup.dim, self.rng), plane_values(setup.keys)
         self.c = usual_s / setup.scale if setup.c is None else setup.c
@@ -166,7 +168,7 @@ class _Experiment:
 
 def run_noisy_average(setup: Setup) -> Result:
     """Runs 1.3: the strategy of 1.2 on keys of random length."""
-    run, keys, beta = _Experiment(setup, usual_s=10.0), setup.keys, setup.beta
+    run, keys, beta = _Experiment(setup, 10.0, 3e-8), setup.keys, setup.beta
     s, values, noise = run.s, run.values, KeyNoise.of_norms(keys, beta)
     drawn = run.resample(noise, one_head(run.c))
     from_keys = run.resample(noise, one_head(run.c, "keys"))
@@ -215,7 +217,8 @@ def run_noisy_average(setup: Setup) -> Result:
 
 def run_several_heads(setup: Setup) -> Result:
     """Runs 1.4: a head for each of several values, on the same keys."""
-    run, keys, beta, heads = _Experiment(setup, usual_s=20.0), setup.keys, setup.beta, setup.heads
+    keys, beta, heads = setup.keys, setup.beta, setup.heads
+    run = _Experiment(setup, 20.0, 6e-8 + 1e-9 * heads)
     if not 2 <= heads <= keys:
         raise AugenmerkError(f"--heads {heads} is impossible: there can be 2 to {keys}, one for each key.")
     s, values, noise, subset = run.s, run.values, KeyNoise.of_norms(keys, beta), tuple(range(heads))
@@ -263,7 +266,7 @@ def run_several_heads(setup: Setup) -> Result:
 
 def run_noisy_direction(setup: Setup) -> Result:
     """Runs 1.5: the length of one key varies, and every key has a little noise in every direction."""
-    run, keys, beta, alpha = _Experiment(setup, usual_s=20.0), setup.keys, setup.beta, setup.alpha
+    run, keys, beta, alpha = _Experiment(setup, 20.0, 6e-8), setup.keys, setup.beta, setup.alpha
     s, values, noise = run.s, run.values, KeyNoise.of_first(keys, beta, alpha)
     one = run.resample(noise, one_head(run.c))
     two = run.resample(noise, head_per_value(run.c))

@@ -16,6 +16,7 @@ STANDARD_ERRORS = 4
 """A measurement fits if it is within so many standard errors: by chance alone it nearly always is."""
 MIN_DEVIATION = 1e-10  # samples that deviate less than this differ only by rounding
 MAX_VARIANCE = 1e6
+MAX_SECONDS = 20.0  # of an experiment, on one core
 MAX_SCALE = 1e9  # beyond this size of the query the rounding of the logits may decide
 
 Relation = Literal["equal", "at most", "at least"]
@@ -186,10 +187,12 @@ class Setup:
         least: tuple[int, int, int],
         most: tuple[int, int, int] = (1000, 4096, 1_000_000),
         most_numbers: int = 300_000_000,
+        sample_seconds: float = 0.0,
     ) -> None:
         """Raises AugenmerkError, naming the flag, for settings that an experiment cannot work with.
 
         `least` and `most` are the limits for keys, dim and samples; `most_numbers` limits their product.
+        `sample_seconds` is about what a sample takes on one core; all of them may take `MAX_SECONDS`.
         """
         sizes = {"--keys": self.keys, "--dim": self.dim, "--samples": self.samples}
         for (flag, value), lowest, highest in zip(sizes.items(), least, most, strict=True):
@@ -202,6 +205,13 @@ class Setup:
             given = " ".join(f"{flag} {value}" for flag, value in sizes.items())
             limit = f"keys times dim times samples may be up to {most_numbers:,} in this task"
             raise AugenmerkError(f"{given} is too large: {limit}.")
+        if self.samples * sample_seconds > MAX_SECONDS:
+            most_samples = int(MAX_SECONDS / sample_seconds)
+            sizes_given = f"--keys {self.keys} --dim {self.dim}"
+            if most_samples < least[2]:
+                raise AugenmerkError(f"{sizes_given} is too large for this task: it would take too long.")
+            limit = f"with {sizes_given} this task takes up to {most_samples:,}"
+            raise AugenmerkError(f"--samples {self.samples} is too large: {limit}.")
         if (c := self.c) is not None and not 0 < c <= MAX_SCALE:
             raise AugenmerkError(f"--scale {c:g} is impossible: choose one above 0, up to {MAX_SCALE:g}.")
         for flag, variance in (("--beta", self.beta), ("--alpha", self.alpha)):

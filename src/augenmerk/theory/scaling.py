@@ -83,7 +83,8 @@ def _error(samples: Array) -> float:
 
 def run_scaling(setup: Setup) -> Result:
     """Compares logits and weights with and without 1/sqrt(d), for dimensions up to that of the setup."""
-    setup.check(least=(2, 1, 10))
+    numbers = 2 * setup.keys * (setup.dim + sum(d for d in DIMENSIONS if d < setup.dim))
+    setup.check(least=(2, 1, 10), sample_seconds=1e-6 + 3e-8 * numbers)
     keys, dim, samples = setup.keys, setup.dim, setup.samples
     dimensions = [*(d for d in DIMENSIONS if d < dim), dim]
     rng = np.random.default_rng(setup.seed)

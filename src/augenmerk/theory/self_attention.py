@@ -325,6 +325,7 @@ def _draw_parts(setup: Setup) -> tuple[float, list[Array]]:
     B = USUAL_B if setup.c is None else setup.c
     if not 0 < B <= 25:
         raise AugenmerkError(f"--scale {B:g} is impossible: the length B of the parts is between 0 and 25.")
-    setup.check(least=(3, setup.keys + 1, 1), most_numbers=1_000_000)
+    seconds = 3.5e-4 + 4e-6 * setup.keys * setup.dim
+    setup.check(least=(3, setup.keys + 1, 1), most_numbers=1_000_000, sample_seconds=seconds)
     rngs = [np.random.default_rng([setup.seed, number]) for number in range(setup.samples)]
     return B, [B * orthonormal(setup.keys + 1, setup.dim, rng) for rng in rngs]

@@ -1,0 +1,270 @@
+"""`augenmerk data check`: what is wrong is found, all at once, and what is right is left alone."""
+
+import json
+from itertools import islice
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from augenmerk.bitext import SentencePair, open_bitext
+from augenmerk.bitext.check import CheckResult, check_files
+from augenmerk.bitext.files import load
+from augenmerk.bitext.plausibility import (
+    LanguageStatistics,
+    find_offsets,
+    measure_fit,
+    measure_length_deviation,
+    words_of,
+)
+from tests.command import fails_with_a_sentence, run_command
+
+Pairs = list[SentencePair]
+
+
+@pytest.fixture(scope="module")
+def captions() -> Pairs:
+    return list(open_bitext("bilderbuch", pairs=2500, seed=3)["train"])
+
+
+def check(folder: Path, pairs: Pairs, name: str = "pairs.tsv") -> CheckResult:
+    path = folder / name
+    path.write_text("".join(f"{pair.source}\t{pair.target}\n" for pair in pairs), encoding="utf-8")
+    return check_files(path, None, None)
+
+
+def lines(result: CheckResult, kind: str) -> list[int]:
+    return [line for finding in result.findings if finding.kind == kind for line in finding.lines]
+
+
+def exchange_targets(pairs: Pairs, first: int, second: int) -> None:
+    a, b = pairs[first], pairs[second]
+    pairs[first], pairs[second] = SentencePair(a.source, b.target), SentencePair(b.source, a.target)
+
+
+def test_clean_pairs_cause_no_alarm(captions: Pairs, tmp_path: Path) -> None:
+    result = check(tmp_path, captions)
+    assert not result.problems
+    [split] = result.splits
+    assert (split.pairs, split.bad_lines) == (2500, 0)
+    assert split.source.scripts == {"LATIN": 2500}
+    words = sorted(len(words_of(pair.source)) for pair in captions)
+    assert (split.source.median_words, split.source.longest) == (np.median(words), words[-1])
+    assert not {finding.kind for finding in result.findings} - {"several targets", "misaligned"}
+    assert len(lines(result, "misaligned")) <= 5
+
+
+def test_all_that_is_wrong_with_lines_is_listed(captions: Pairs, tmp_path: Path) -> None:
+    source = [pair.source.encode() for pair in captions[:300]]
+    target = [pair.target.encode() for pair in captions[:300]]
+    source[9], target[9], target[19] = b"", "\u200b".encode(), b"  "
+    source[29] = "Schöne Straße".encode("latin-1")
+    target[39] = b"x" * 1_000_001
+    (tmp_path / "train.de").write_bytes(b"\n".join(source) + b"\n")
+    (tmp_path / "train.en").write_bytes(b"\n".join(target) + b"\nOne more.\n")
+    result = check_files(tmp_path, None, None)
+    found = {(Path(problem.file or "").name, problem.line, problem.kind) for problem in result.problems}
+    assert found == {
+        ("train.de", 10, "empty"),
+        ("train.en", 10, "empty"),
+        ("train.en", 20, "empty"),
+        ("train.de", 30, "not UTF-8"),
+        ("train.en", 40, "too long"),
+        ("", None, "file"),
+    }
+    assert "train.de ends after line 300" in result.problems[-1].reason
+    assert (result.splits[0].pairs, result.splits[0].bad_lines) == (296, 4)
+
+
+def test_what_is_odd_in_single_lines(captions: Pairs, tmp_path: Path) -> None:
+    pairs = captions[:300]
+    odd = {
+        "repeated": (pairs[20].source, pairs[20].target),
+        "several targets": (pairs[21].source, "Something else is written here."),
+        "untranslated": ("Ein Satz.", "ein satz."),
+        "long": ("Wort " * 201, "word " * 201),
+        "control character": ("Der Hund\x07 bellt.", "The dog barks."),
+        "replacement character": ("Der H\ufffdnd bellt.", "The dog barks."),
+        "wrong encoding": ("Das MÃ¤dchen lacht.", "The girl laughs."),
+        "markup": ("Der Hund &amp; die Katze.", "The dog &amp; the cat."),
+        "script": ("Собака спит.", "The dog is sleeping."),
+        "length": ("Der Hund bellt.", "The dog barks, and then he does so once more. " * 4),
+    }
+    pairs += [SentencePair(*sides) for sides in odd.values()]
+    result = check(tmp_path, pairs)
+    for line, kind in enumerate(odd, 301):
+        assert line in lines(result, kind), kind
+        assert len(lines(result, kind)) < 10
+    assert [finding.message for finding in result.findings if finding.kind == "script"] == [
+        "1 line: the source has words in Cyrillic script; most have Latin"
+    ]
+
+
+def test_exchanged_sides_and_languages(captions: Pairs, tmp_path: Path) -> None:
+    pairs = list(captions)
+    for place in range(7, 2500, 50):
+        pairs[place] = pairs[place].reversed()
+    pairs[100] = SentencePair(pairs[100].target, pairs[100].target)
+    pairs[200] = SentencePair(pairs[200].source, pairs[200].source)
+    result = check(tmp_path, pairs)
+    assert lines(result, "swapped") == list(range(8, 2501, 50))
+    assert lines(result, "source language") == [101]
+    assert lines(result, "target language") == [201]
+    assert lines(result, "untranslated") == [101, 201]
+
+
+def test_files_with_each_others_names(captions: Pairs, tmp_path: Path) -> None:
+    (tmp_path / "train.de").write_text("".join(f"{pair.target}\n" for pair in captions), encoding="utf-8")
+    (tmp_path / "train.en").write_text("".join(f"{pair.source}\n" for pair in captions), encoding="utf-8")
+    messages = [finding.message for finding in check_files(tmp_path, None, None).findings]
+    assert "On the whole, the source looks like 'en' and the target like 'de'." in messages
+
+
+@pytest.mark.parametrize("lost", [0, 1000])
+def test_lines_after_a_lost_one_are_shifted(captions: Pairs, tmp_path: Path, lost: int) -> None:
+    targets = [pair.target for pair in captions]
+    del targets[lost]
+    pairs = [SentencePair(pair.source, target) for pair, target in zip(captions, targets, strict=False)]
+    [(start, end)] = [
+        finding.lines for finding in check(tmp_path, pairs).findings if finding.kind == "shifted"
+    ]
+    assert abs(start - (lost + 1)) <= 20
+    assert end == 2499
+
+
+def test_overlap_and_names_of_splits(captions: Pairs, tmp_path: Path) -> None:
+    for name, pairs in {"train": captions[:200], "dev": captions[190:220]}.items():
+        check(tmp_path, pairs, f"{name}.tsv")
+    result = check_files(tmp_path, None, None)
+    assert lines(result, "overlap") == list(range(1, 11))
+    assert any("--set data.validation=dev" in finding.message for finding in result.findings)
+
+
+def test_what_is_skipped_is_what_is_a_problem(captions: Pairs, tmp_path: Path) -> None:
+    path = tmp_path / "pairs.tsv"
+    rows = [f"{pair.source}\t{pair.target}".encode() for pair in captions[:60]]
+    rows[3], rows[5], rows[7], rows[9] = b"", b"one column", b"\xff\tb", b"a\tb\tc"
+    path.write_bytes(b"\n".join(rows))
+    bitext = load(path, skip_bad=True)
+    kept = [pair for split in bitext.splits.values() for pair in split]
+    assert sorted(pair.source for pair in kept) == sorted(
+        pair.source for number, pair in enumerate(captions[:60]) if number not in (3, 5, 7, 9)
+    )
+    problems = check_files(path, None, None).problems
+    assert {(bad.line, bad.kind) for bad in bitext.skipped} == {(bad.line, bad.kind) for bad in problems}
+    assert sorted(bad.line for bad in bitext.skipped) == [4, 6, 8, 10]
+
+
+def test_unequal_files_are_refused_even_if_bad_lines_are_skipped(tmp_path: Path) -> None:
+    (tmp_path / "test.de").write_text("eins\n\ndrei\n", encoding="utf-8")
+    (tmp_path / "test.en").write_text("one\ntwo\n", encoding="utf-8")
+    answer = run_command("data", "export", tmp_path, "--out", tmp_path / "out", "--skip-bad")
+    assert answer.code == 2
+    assert "test.en ends after line 2" in answer.err
+
+
+class TestCommand:
+    def test_exit_codes_and_json(self, captions: Pairs, tmp_path: Path) -> None:
+        check(tmp_path, captions[:100])
+        answer = run_command("data", "check", tmp_path / "pairs.tsv", "--json")
+        document = json.loads(answer.out)
+        assert (answer.code, document["trainable"], document["problems"]) == (0, True, [])
+        with (tmp_path / "pairs.tsv").open("a", encoding="utf-8") as file:
+            file.write("no tab [bold]here[/]\n")
+        answer = run_command("data", "check", tmp_path / "pairs.tsv")
+        assert answer.code == 1
+        assert "pairs.tsv, line 101: expected 2 columns" in answer.out
+        assert "--skip-bad" in answer.out
+        [problem] = json.loads(run_command("data", "check", tmp_path / "pairs.tsv", "--json").out)["problems"]
+        assert (problem["line"], problem["kind"]) == (101, "malformed")
+
+    def test_nothing_to_check(self, tmp_path: Path) -> None:
+        assert "no such file" in fails_with_a_sentence("data", "check", tmp_path / "nowhere.tsv")
+        assert "no bitext called" in fails_with_a_sentence("data", "check", "nowhere")
+
+    def test_no_line_can_be_used(self, tmp_path: Path) -> None:
+        (tmp_path / "pairs.tsv").write_text("one\ntwo\n", encoding="utf-8")
+        answer = run_command("data", "check", tmp_path / "pairs.tsv")
+        assert answer.code == 1
+        assert "has no usable pair in 'pairs'" in answer.out
+
+    def test_export_counts_what_it_skips(self, captions: Pairs, tmp_path: Path) -> None:
+        check(tmp_path, captions[:30], "test.tsv")
+        with (tmp_path / "test.tsv").open("ab") as file:
+            file.write(b"\xff\tx\n\n")
+        answer = run_command("data", "export", tmp_path / "test.tsv", "--out", tmp_path / "a", "--skip-bad")
+        assert answer.code == 0
+        assert "2 bad lines skipped: 1 empty, 1 not UTF-8" in answer.err
+        assert "line 31: not UTF-8" in fails_with_a_sentence(
+            "data", "export", tmp_path / "test.tsv", "--out", tmp_path / "b"
+        )
+
+
+# The statistics by themselves
+
+
+def test_length_deviation_of_known_lengths() -> None:
+    rng = np.random.default_rng(1)
+    source = rng.integers(20, 100, 2000).astype(np.float64)
+    target = 1.2 * source + 2 * np.sqrt(source) * rng.standard_normal(2000)
+    deviation = measure_length_deviation(source, target)
+    assert np.std(deviation) == pytest.approx(1, abs=0.1)
+    target[7] = 1.2 * source[7] + 20 * np.sqrt(source[7])
+    assert measure_length_deviation(source, target)[7] == pytest.approx(10, abs=1)
+
+
+@pytest.mark.parametrize("offset", [-4, -1, 0, 2, 5])
+def test_offsets_of_known_lengths(offset: int) -> None:
+    rng = np.random.default_rng(2)
+    source = rng.integers(20, 100, 600).astype(np.float64)
+    fitting = source * np.exp(0.2 * rng.standard_normal(600))
+    target = np.concatenate([fitting[:300], np.roll(fitting, offset)[300:]])
+    found = find_offsets(source, target)
+    assert found is not None
+    assert (found[:280] == 0).all()
+    assert (found[320:590] == offset).all()
+    assert find_offsets(source, rng.permutation(target)) is None
+
+
+def test_a_pair_is_not_judged_by_itself() -> None:
+    pairs = [(["hund", "läuft"], ["dog", "runs"]), (["katze", "schläft"], ["cat", "sleeps"])] * 30
+    pairs += [(["hund", "schläft"], ["dog", "sleeps"])] * 5
+    fits = measure_fit(*zip(*pairs, strict=True))
+    assert (fits > 0).all()
+    wrong = [*pairs, (["katze"], ["runs"])]
+    assert measure_fit(*zip(*wrong, strict=True))[-1] < -2
+
+
+def test_a_word_that_occurs_once_belongs_to_no_language() -> None:
+    statistics = LanguageStatistics()
+    for _ in range(50):
+        statistics.count(["der", "hund"], ["the", "dog"])
+    statistics.count(["einmalig"], ["unique"])
+    of_source, of_target = statistics.judge(["einmalig"], ["unique"])
+    assert abs(of_source) < 0.1
+    assert abs(of_target) < 0.1
+    assert statistics.judge(["the", "dog"], ["der", "hund"])[0] < -3
+
+
+def test_multi30k_with_and_without_faults(multi30k_folder: Path, tmp_path: Path) -> None:
+    pairs = [pair for pair in islice(load(multi30k_folder)["train"], 8000) if "\t" not in pair.source]
+    result = check(tmp_path, pairs)
+    assert not result.problems
+    assert not lines(result, "swapped")
+    assert not lines(result, "shifted")
+    assert len(lines(result, "misaligned")) < 30
+    for place in range(100, 3000, 100):
+        pairs[place] = pairs[place].reversed()
+    for place in range(3000, 4000, 50):
+        exchange_targets(pairs, place, place + 25)
+    shifted = [
+        SentencePair(pair.source, other.target)
+        for pair, other in zip(pairs[4999:], [*pairs[5000:], pairs[0]], strict=True)
+    ]
+    result = check(tmp_path, pairs[:4999] + shifted)
+    assert lines(result, "swapped") == list(range(101, 3001, 100))
+    start, end = lines(result, "shifted")
+    assert abs(start - 5000) <= 20
+    assert end >= len(pairs) - 20
+    exchanged = {line + 1 for line in range(3000, 4000, 25)}
+    assert len(exchanged & set(lines(result, "misaligned"))) >= 12

@@ -1,0 +1,296 @@
+"""A person's own pairs: what training says about them, more epochs, and fine-tuning."""
+
+import json
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from augenmerk import AugenmerkError
+from augenmerk.bitext import open_bitext
+from augenmerk.checkpoint import SHIPPED, RunDirectory
+from augenmerk.config import RunConfig, load_config
+from augenmerk.evaluate import Evaluator, evaluate_run
+from augenmerk.model import build_model
+from augenmerk.study.plan import read_study
+from augenmerk.train import change_epochs, start, train
+from tests.command import Answer, fails_with_a_sentence, run_command
+from tests.runs import CPU, SharedRuns, Silent, tiny
+
+
+class Listening(Silent):
+    """A reporter that remembers what the run learns from."""
+
+    def __init__(self) -> None:
+        self.data: dict[str, Any] = {}
+
+    def begin(self, data: Mapping[str, Any]) -> None:
+        self.data = dict(data)
+
+
+SMALL = tuple(
+    f"--set={setting}"
+    for setting in ("model.embedding=16", "model.hidden=16", "model.key=16", "text.vocabulary_size=400")
+)
+
+
+def train_command(*arguments: object) -> Answer:
+    return run_command("train", *arguments, "--device", "cpu", "--set", "train.bleu=false")
+
+
+@pytest.fixture
+def own(tmp_path: Path) -> Path:
+    """A file of 200 pairs as a person would have them."""
+    path = tmp_path / "pairs.tsv"
+    pairs = list(open_bitext("bilderbuch", pairs=200, seed=5)["train"])
+    path.write_text("".join(f"{pair.source}\t{pair.target}\n" for pair in pairs), encoding="utf-8")
+    return path
+
+
+class TestCase:
+    def test_presets_keep_the_case_of_own_pairs(self) -> None:
+        for preset in ("classic", "quick", "strong"):
+            assert load_config(preset).text.lowercase
+            assert load_config(preset, ["data.bitext=bilderbuch"]).text.lowercase
+            assert not load_config(preset, ["data.bitext=pairs.tsv"]).text.lowercase
+            assert load_config(preset, ["data.bitext=pairs.tsv", "text.lowercase = true"]).text.lowercase
+
+    def test_a_file_of_settings_is_taken_at_its_word(self, tmp_path: Path) -> None:
+        (tmp_path / "mine.toml").write_text('[data]\nbitext = "a.tsv"\n[text]\nlowercase = true\n')
+        assert load_config(str(tmp_path / "mine.toml")).text.lowercase
+
+    @pytest.mark.parametrize(
+        ("more", "lowercase"),
+        [
+            ("", True),
+            ('[settings.data]\nbitext = "pairs.tsv"', False),
+            ('[settings.data]\nbitext = "pairs.tsv"\n[settings.text]\nlowercase = true', True),
+        ],
+    )
+    def test_studies_do_the_same(self, tmp_path: Path, more: str, lowercase: bool) -> None:
+        study = f'question = "?"\nbase = "quick"\nseeds = [1]\n{more}\n[factors]\nattention = ["mean"]\n'
+        (tmp_path / "study.toml").write_text(study)
+        assert read_study(tmp_path / "study.toml").runs[0].config.text.lowercase is lowercase
+
+
+class TestWhatTrainingSays:
+    def test_pairs_vocabulary_and_case(self, own: Path, tmp_path: Path) -> None:
+        with own.open("ab") as file:
+            file.write(b"\xff\tbroken\n\nno tab\n" + b"Wort " * 300 + b"\tword\n")
+        training = ("quick", "--data", own, *SMALL, "--epochs", 1, "--set", "train.select_by=loss")
+        refused = train_command(*training, "--out", tmp_path / "a")
+        assert refused.code == 2
+        assert "pairs.tsv, line 201: not UTF-8" in refused.err
+        assert "augenmerk data check" in refused.err
+        assert not (tmp_path / "a").exists()
+        answer = train_command(*training, "--out", tmp_path / "b", "--skip-bad", "--json")
+        assert answer.code == 0, answer.err
+        assert "3 bad lines skipped: 1 empty, 1 malformed, 1 not UTF-8" in answer.err
+        assert "180 training pairs, 1 left out that have more than 200 tokens on a side; 10 for" in answer.err
+        assert "vocabulary: 400 subwords for both languages, case kept" in answer.err
+        data = json.loads(answer.out)["data"]
+        assert (data["training_pairs"], data["too_long"], data["validation_pairs"]) == (180, 1, 10)
+        assert data["skipped_lines"] == {"empty": 1, "malformed": 1, "not UTF-8": 1}
+        run = RunDirectory.open(tmp_path / "b")
+        assert run.config.data.skip_bad
+        [row] = evaluate_run(Evaluator(run, CPU), ["test"], [1])
+        assert row["loss"] > 0
+
+    def test_words_that_the_vocabulary_lacks(self, tmp_path: Path) -> None:
+        reporter = Listening()
+        train(start(tiny(text__minimum_frequency=3, train__epochs=1), tmp_path / "run"), CPU, reporter)
+        assert 0.02 < reporter.data["unknown_source"] < 0.5
+        assert reporter.data["source_vocabulary"] != reporter.data["target_vocabulary"]
+        assert not reporter.data["joint"]
+
+    def test_nothing_left_to_train_on(self, tmp_path: Path) -> None:
+        run = start(tiny(data__max_length=1), tmp_path / "run")
+        with pytest.raises(AugenmerkError, match="each of the 300 pairs has more than 1 tokens"):
+            train(run, CPU, Silent())
+
+
+def same_tensors(some: Path, others: Path, name: str) -> bool:
+    first, second = load_file(some / name), load_file(others / name)
+    return first.keys() == second.keys() and all(torch.equal(first[key], second[key]) for key in first)
+
+
+class TestMoreEpochs:
+    def test_two_epochs_and_one_more_are_three(self, shared_runs: SharedRuns, tmp_path: Path) -> None:
+        longer = shared_runs.copy(tiny(), tmp_path / "longer")
+        whole = shared_runs.copy(tiny(train__epochs=3), tmp_path / "whole")
+        answer = run_command("train", "--resume", "--out", longer.path, "--epochs", 3, "--device", "cpu")
+        assert answer.code == 0, answer.err
+        assert "3 epochs instead of 2: the same as if it had begun with 3." in answer.err
+        for name in ("model.safetensors", "state.safetensors"):
+            assert same_tensors(longer.path, whole.path, name)
+        assert RunDirectory.open(longer.path).config == whole.config
+        assert (longer.path / "config.toml").read_text() == (whole.path / "config.toml").read_text()
+        assert [row["validation_loss"] for row in RunDirectory.open(longer.path).read_metrics()] == [
+            row["validation_loss"] for row in whole.read_metrics()
+        ]
+
+    def test_a_cosine_says_that_it_rises_again(self, shared_runs: SharedRuns, tmp_path: Path) -> None:
+        run = shared_runs.copy(tiny(train__schedule="cosine"), tmp_path / "run")
+        longer, about = change_epochs(run, 4)
+        assert "is now 0.005 after epoch 2, so this is not the same" in about  # half of 0.01, halfway
+        assert not longer.finished
+        result = train(longer, CPU, Silent())
+        assert result["epochs"] == 4
+
+    def test_scores_of_fewer_epochs_are_removed(self, shared_runs: SharedRuns, tmp_path: Path) -> None:
+        run = shared_runs.copy(tiny(), tmp_path / "run")
+        evaluate_run(Evaluator(run, CPU), ["val"])
+        longer, about = change_epochs(run, 3)
+        assert "its scores" in about
+        assert longer.read_scores() == []
+
+    @pytest.mark.parametrize("calls", [1, 2, 3, 4])
+    def test_killed_in_between_it_can_be_opened(
+        self, shared_runs: SharedRuns, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, calls: int
+    ) -> None:
+        run = shared_runs.copy(tiny(), tmp_path / "run")
+        left = calls
+
+        def dying(function: Any) -> Any:
+            def call(*arguments: Any, **options: Any) -> Any:
+                nonlocal left
+                left -= 1
+                if left == 0:
+                    raise KeyboardInterrupt
+                return function(*arguments, **options)
+
+            return call
+
+        import augenmerk.checkpoint
+
+        for name in ("save_tensors", "atomic_write"):
+            monkeypatch.setattr(augenmerk.checkpoint, name, dying(getattr(augenmerk.checkpoint, name)))
+        if calls <= 3:  # two files of tensors, then the settings
+            with pytest.raises(KeyboardInterrupt):
+                change_epochs(run, 3)
+        else:
+            change_epochs(run, 3)
+        monkeypatch.undo()
+        found = RunDirectory.open(run.path)
+        assert found.config.train.epochs == (3 if calls > 3 else 2)
+        assert found.load_state() is not None
+        found.load_model()
+        result = train(change_epochs(found, 3)[0] if calls <= 3 else found, CPU, Silent())
+        assert result["epochs"] == 3
+
+    def test_what_cannot_be_continued(self, shared_runs: SharedRuns, tmp_path: Path) -> None:
+        run = shared_runs.copy(tiny(), tmp_path / "run")
+        resume = ("train", "--resume", "--out", run.path, "--device", "cpu")
+        assert "unless --epochs asks for more than its 2" in fails_with_a_sentence(*resume)
+        assert "--epochs is their total" in fails_with_a_sentence(*resume, "--epochs", 1)
+        assert "'train.epochs'" in fails_with_a_sentence(*resume, "--epochs", 1_000_000)
+        assert RunDirectory.open(run.path).finished, "nothing is lost by a mistake"
+        (run.path / "state.safetensors").unlink()
+        assert f"augenmerk train --from {run.path}" in fails_with_a_sentence(*resume, "--epochs", 3)
+
+    def test_a_run_that_patience_ended(self, tmp_path: Path) -> None:
+        run = start(tiny(train__lr=1e-12, train__patience=1, train__epochs=20), tmp_path / "run")
+        train(run, CPU, Silent())
+        with pytest.raises(AugenmerkError, match=r"1 epochs brought no improvement .*--from"):
+            change_epochs(run, 30)
+
+
+class TestFineTuning:
+    def test_it_begins_where_the_other_run_ended(
+        self, shared_runs: SharedRuns, own: Path, tmp_path: Path
+    ) -> None:
+        parent = shared_runs.copy(tiny(), tmp_path / "parent")
+        config = tiny(data__bitext=str(own), train__initial_run=str(parent.path), train__epochs=1)
+        run, reporter = start(config, tmp_path / "tuned"), Listening()
+        assert run.tokenizers.source.to_json() == parent.tokenizers.source.to_json()
+        result = train(run, CPU, reporter)
+        # The old run, measured by `evaluate` on the same pairs.
+        moved = shutil.copytree(parent.path, tmp_path / "moved")
+        settings = parent.config.model_dump(exclude_none=True)
+        settings["data"]["bitext"] = str(own)
+        (moved / "config.toml").write_text(RunConfig.model_validate(settings).to_toml())
+        [row] = evaluate_run(Evaluator(RunDirectory.open(moved), CPU), ["val"])
+        begun = reporter.data["initial"]
+        assert begun["validation_loss"] == pytest.approx(row["loss"], abs=1e-9)
+        assert begun["sha256"] == parent.model_digest
+        assert begun["run"] == str(parent.path)
+        assert result["data"]["initial"] == begun
+        assert result["validation_loss"] < begun["validation_loss"]
+        assert reporter.data["unknown_source"] > 0
+
+    def test_without_a_step_the_weights_are_the_same(self, shared_runs: SharedRuns, tmp_path: Path) -> None:
+        parent = shared_runs.copy(tiny(train__ema=0.9), tmp_path / "parent")
+        answer = train_command(
+            *("--from", parent.path, "--out", tmp_path / "tuned", "--epochs", 1),
+            *("--set", "train.lr=1e-12", "--set", "train.ema=0", "--set", "train.optimizer=adamw"),
+        )
+        assert answer.code == 0, answer.err
+        assert f"begins with the weights of {parent.path}" in answer.err
+        before, after = parent.load_model(), RunDirectory.open(tmp_path / "tuned").load_model()
+        assert all(torch.allclose(before[name], after[name], atol=1e-8) for name in before)
+
+    def test_killed_and_resumed_without_the_other_run(
+        self, shared_runs: SharedRuns, own: Path, tmp_path: Path
+    ) -> None:
+        parent = shared_runs.copy(tiny(), tmp_path / "parent")
+        config = tiny(data__bitext=str(own), train__initial_run=str(parent.path))
+        runs = [start(config, tmp_path / name) for name in ("first", "second")]
+        train(runs[0], CPU, Silent())
+        shutil.rmtree(parent.path)
+        train(RunDirectory.open(runs[1].path), CPU, Silent())
+        assert same_tensors(runs[0].path, runs[1].path, "state.safetensors")
+        (runs[1].path / "initial.safetensors").unlink()
+        with pytest.raises(AugenmerkError, match=r"initial\.safetensors is missing"):
+            train(RunDirectory.open(runs[1].path), CPU, Silent())
+
+    def test_another_model_is_refused(self, shared_runs: SharedRuns, own: Path, tmp_path: Path) -> None:
+        parent = shared_runs.copy(tiny(), tmp_path / "parent")
+        tune = ("train", "--from", parent.path, "--data", own, "--out", tmp_path / "tuned")
+        for setting, there in (
+            ("model.hidden=32", "model.hidden = 24"),
+            ("model.attention=mean", "model.attention = scaled-dot"),
+            ("text.lowercase=false", "text.lowercase = true"),
+        ):
+            assert there in fails_with_a_sentence(*tune, "--set", setting)
+        assert "text.unit = word" in fails_with_a_sentence(*tune[:1], "quick", *tune[1:])
+        assert "one of them" in fails_with_a_sentence(*tune, "--resume")
+        assert not (tmp_path / "tuned").exists()
+
+    def test_a_preset_keeps_the_vocabulary(self, own: Path, tmp_path: Path) -> None:
+        own.write_text("".join(own.read_text(encoding="utf-8").splitlines(True)[:20]), encoding="utf-8")
+        config = load_config("classic", ["data.bitext=bilderbuch", "data.bilderbuch.pairs=60"])
+        parent = start(config, tmp_path / "parent")
+        sizes = parent.tokenizers.source.size, parent.tokenizers.target.size
+        parent.save_model(build_model(config.model, *sizes).state_dict(), {})
+        answer = train_command(
+            *("classic", "--from", parent.path, "--data", own, "--out", tmp_path / "tuned", "--epochs", 1)
+        )
+        assert answer.code == 0, answer.err
+        assert RunDirectory.open(tmp_path / "tuned").config.text == config.text
+        assert "lowercased; unknown: " in answer.err
+
+    def test_a_damaged_run_is_refused(self, shared_runs: SharedRuns, own: Path, tmp_path: Path) -> None:
+        parent = shared_runs.copy(tiny(), tmp_path / "parent")
+        tune = ("train", "--from", parent.path, "--data", own, "--out", tmp_path / "tuned")
+        content = bytearray(parent.model_path.read_bytes())
+        content[-5] ^= 1
+        parent.model_path.write_bytes(content)
+        assert "model.safetensors" in fails_with_a_sentence(*tune)
+        parent.model_path.unlink()
+        assert "model.safetensors" in fails_with_a_sentence(*tune)
+        assert "no such run" in fails_with_a_sentence("train", "--from", tmp_path / "nowhere")
+        assert not (tmp_path / "tuned").exists()
+        assert not list(tmp_path.glob(".*")), "nothing half made is left"
+
+    def test_the_shipped_model_goes_by_its_name(self, own: Path, tmp_path: Path) -> None:
+        own.write_text("".join(own.read_text(encoding="utf-8").splitlines(True)[:20]), encoding="utf-8")
+        answer = train_command(
+            *("--from", SHIPPED.name, "--data", own, "--out", tmp_path / "tuned", "--epochs", 1),
+            *("--set", "train.select_by=loss"),
+        )
+        assert answer.code == 0, answer.err
+        assert RunDirectory.open(tmp_path / "tuned").config.train.initial_run == str(SHIPPED)
