@@ -59,8 +59,8 @@ def test_commands_are_listed_in_the_order_of_the_work() -> None:
     shown = run_command("--help").out
     commands = re.findall(r"^│ ([a-z]+) +[A-Z]", shown, flags=re.MULTILINE)
     assert commands == [
-        *("demo", "train", "evaluate", "translate", "score", "study", "report", "diagram", "patterns"),
-        *("faithfulness", "data", "config", "bench", "theory"),
+        *("demo", "train", "plot", "evaluate", "translate", "score", "study", "report", "diagram"),
+        *("patterns", "faithfulness", "data", "config", "bench", "theory"),
     ]
 
 

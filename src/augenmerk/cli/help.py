@@ -87,8 +87,9 @@ def _say_type(param: Any, words: str) -> None:
 
     typer has no setting for this; tests/test_help.py notices if a new version asks elsewhere.
     """
-    if getattr(param, "metavar", None) is None:
-        param.display_type_rich = lambda ctx: words  # noqa: ARG005
+    if param.metavar is None or param.param_type_name == "argument":
+        shown = words if param.metavar is None else ""  # an argument's metavar stands for its name
+        param.display_type_rich = lambda ctx: shown  # noqa: ARG005
     param._get_number_range_help_str = lambda: None
 
 
