@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from augenmerk.cli import theory_answers
 from augenmerk.cli.options import Json
+from augenmerk.cli.theory_answers import Seed, Unscaled
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
@@ -30,9 +32,11 @@ Length = Annotated[float | None, typer.Option("--scale", help="B, the length of 
 Beta = Annotated[float, typer.Option(help="The variance of the length of a key.")]
 Eps = Annotated[float, typer.Option(help="The weight that all other keys together may have.")]
 Samples = Annotated[int, typer.Option(help="How many random instances.", min=1)]
-Seed = Annotated[int, typer.Option(help="Random seed.", min=0)]
-Unscaled = Annotated[bool, typer.Option("--unscaled", help="Drop the 1/sqrt(d), as the course does.")]
 Figure = Annotated[Path | None, typer.Option(help="Draw it: a .png, .svg or .pdf file.")]
+AskQuestion = Annotated[bool, typer.Option("--question", help="Only state the question, without its answer.")]
+Hints = Annotated[
+    int, typer.Option("--hint", count=True, help="The question with a hint; once more for one more hint.")
+]
 ThemeName = Annotated[Literal["light", "dark"], typer.Option("--theme", help="Colours of the figure.")]
 
 
@@ -47,13 +51,15 @@ def copying(
     unscaled: Unscaled = False,
     figure: Figure = None,
     theme: ThemeName = "light",
+    question: AskQuestion = False,
+    hint: Hints = 0,
     json: Json = False,
 ) -> None:
     """When can one value be copied? Keys inside and outside the hull of the others."""
     from augenmerk.theory import Setup
 
     setup = Setup(keys, dim, samples, seed, scale, unscaled, eps=eps)
-    _run("1.1", setup, figure, theme, json)
+    _run("1.1", setup, figure, theme, question, hint, json)
 
 
 @app.command("1.2", epilog="Example:  augenmerk theory 1.2 --keys 8 --dim 64 --scale 50")
@@ -67,13 +73,15 @@ def averaging(
     unscaled: Unscaled = False,
     figure: Figure = None,
     theme: ThemeName = "light",
+    question: AskQuestion = False,
+    hint: Hints = 0,
     json: Json = False,
 ) -> None:
     """The average of two values: orthonormal keys, and any keys."""
     from augenmerk.theory import Setup
 
     setup = Setup(keys, dim, samples, seed, scale, unscaled, eps=eps)
-    _run("1.2", setup, figure, theme, json)
+    _run("1.2", setup, figure, theme, question, hint, json)
 
 
 @app.command("1.3", epilog="Example:  augenmerk theory 1.3 --beta 0.1 --figure lean.svg")
@@ -87,13 +95,15 @@ def noisy_average(
     unscaled: Unscaled = False,
     figure: Figure = None,
     theme: ThemeName = "light",
+    question: AskQuestion = False,
+    hint: Hints = 0,
     json: Json = False,
 ) -> None:
     """The same average of keys of random length: every sample leans to one side."""
     from augenmerk.theory import Setup
 
     setup = Setup(keys, dim, samples, seed, scale, unscaled, beta=beta)
-    _run("1.3", setup, figure, theme, json)
+    _run("1.3", setup, figure, theme, question, hint, json)
 
 
 @app.command("1.4", epilog="Example:  augenmerk theory 1.4 --beta 0.5 --heads 2 --figure heads.svg")
@@ -108,13 +118,15 @@ def several_heads(
     unscaled: Unscaled = False,
     figure: Figure = None,
     theme: ThemeName = "light",
+    question: AskQuestion = False,
+    hint: Hints = 0,
     json: Json = False,
 ) -> None:
     """Two heads on the same noisy keys: where they hold, and how often they break."""
     from augenmerk.theory import Setup
 
     setup = Setup(keys, dim, samples, seed, scale, unscaled, beta=beta, heads=heads)
-    _run("1.4", setup, figure, theme, json)
+    _run("1.4", setup, figure, theme, question, hint, json)
 
 
 @app.command("1.5", epilog="Example:  augenmerk theory 1.5 --figure swing.svg")
@@ -129,13 +141,15 @@ def noisy_direction(
     unscaled: Unscaled = False,
     figure: Figure = None,
     theme: ThemeName = "light",
+    question: AskQuestion = False,
+    hint: Hints = 0,
     json: Json = False,
 ) -> None:
     """One key swings along its own direction: one head follows it, two heads do not."""
     from augenmerk.theory import Setup
 
     setup = Setup(keys, dim, samples, seed, scale, unscaled, beta=beta, alpha=alpha)
-    _run("1.5", setup, figure, theme, json)
+    _run("1.5", setup, figure, theme, question, hint, json)
 
 
 @app.command("1.6", epilog="Example:  augenmerk theory 1.6 --scale 2 --figure self.svg")
@@ -147,12 +161,14 @@ def without_projections(
     seed: Seed = 1,
     figure: Figure = None,
     theme: ThemeName = "light",
+    question: AskQuestion = False,
+    hint: Hints = 0,
     json: Json = False,
 ) -> None:
     """Self-attention without projections: everything attends to itself."""
     from augenmerk.theory import Setup
 
-    _run("1.6", Setup(keys, dim, samples, seed, scale), figure, theme, json)
+    _run("1.6", Setup(keys, dim, samples, seed, scale), figure, theme, question, hint, json)
 
 
 @app.command("1.7", epilog="Example:  augenmerk theory 1.7 --figure matrices.svg")
@@ -164,12 +180,14 @@ def with_projections(
     seed: Seed = 1,
     figure: Figure = None,
     theme: ThemeName = "light",
+    question: AskQuestion = False,
+    hint: Hints = 0,
     json: Json = False,
 ) -> None:
     """Self-attention with K, Q and V: the given matrices, and those a solver finds."""
     from augenmerk.theory import Setup
 
-    _run("1.7", Setup(keys, dim, samples, seed, scale), figure, theme, json)
+    _run("1.7", Setup(keys, dim, samples, seed, scale), figure, theme, question, hint, json)
 
 
 @app.command(epilog="Example:  augenmerk theory scaling --keys 32 --dim 1024 --figure scaling.svg")
@@ -180,43 +198,30 @@ def scaling(
     seed: Seed = 1,
     figure: Figure = None,
     theme: ThemeName = "light",
+    question: AskQuestion = False,
+    hint: Hints = 0,
     json: Json = False,
 ) -> None:
     """Why 1/sqrt(d): logits, entropy and gradients against the dimension, with and without it."""
     from augenmerk.theory import Setup
 
-    _run("scaling", Setup(keys, dim, samples, seed), figure, theme, json)
+    _run("scaling", Setup(keys, dim, samples, seed), figure, theme, question, hint, json)
 
 
-@app.command(
-    epilog="Examples:  augenmerk theory check 1.2 --query 'c*(k_a + k_b)'    "
-    "augenmerk theory check 1.4 --query 'q_1 = c*mu_a' --query 'q_2 = c*mu_b'    "
-    "augenmerk theory check 1.7 --query 'K = I' --query 'Q = (u_d*u_a^T + u_c*u_d^T)/B^2' "
-    "--query 'V = (u_b*u_b^T - u_c*u_c^T)/B^2'"
-)
-def check(
-    task: Annotated[str, typer.Argument(help="1.1 to 1.7.")],
-    query: Annotated[
-        list[str] | None,
-        typer.Option(help="Your answer, over the names of the task; one for each query or matrix."),
-    ] = None,
-    samples: Annotated[int, typer.Option(help="How many random instances of each condition.", min=1)] = 100,
-    seed: Seed = 1,
-    unscaled: Unscaled = False,
-    json: Json = False,
+app.add_typer(theory_answers.app)
+
+
+def _run(
+    task: str, setup: "Setup", figure: Path | None, theme: str, question: bool, hints: int, json: bool
 ) -> None:
-    """Grade an answer by experiment, and say why it fails where it fails."""
-    from augenmerk.cli.theory_output import grade_lines
-    from augenmerk.theory.grading import check as grade
-
-    result = grade(task, query or [], samples=samples, seed=seed, scale=1.0 if unscaled else None)
-    _print(result.as_dict(), grade_lines(result), json)
-
-
-def _run(task: str, setup: "Setup", figure: Path | None, theme: str, json: bool) -> None:
-    from augenmerk.cli.theory_output import result_lines
+    from augenmerk.cli.theory_output import question_lines, result_lines
     from augenmerk.theory import EXPERIMENTS
+    from augenmerk.theory.questions import QUESTIONS
 
+    if question or hints:
+        asked = QUESTIONS[task]
+        _print(asked.as_dict(hints), question_lines(asked, hints), json)
+        return
     result = EXPERIMENTS[task](setup)
     if figure is not None:
         from augenmerk.theory.drawing import draw

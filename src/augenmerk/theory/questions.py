@@ -42,7 +42,7 @@ _ALL = (
     Question(
         "1.1",
         "Copying one value",
-        f"{_ATTENTION} When is there a query q with a = v_j, as nearly as you like? Find the condition on "
+        f"{_ATTENTION}\nWhen is there a query q with a = v_j, as nearly as you like? Find the condition on "
         "the keys, and a query that works whenever it holds: for keys of any length and in any position.",
         {
             "k_j": "the key whose value is to be copied",
@@ -67,7 +67,7 @@ _ALL = (
     Question(
         "1.2",
         "Averaging two values",
-        f"{_ATTENTION} The keys are orthogonal and have length 1. Find a query with a = (v_a + v_b)/2, as "
+        f"{_ATTENTION}\nThe keys are orthogonal and have length 1. Find a query with a = (v_a + v_b)/2, as "
         "nearly as you like, for any number of keys m and any dimension d.",
         {"k_a, k_b": "the two keys (mu_a and mu_b are the same here)", **_CHOSEN, **_SIZES},
         "q = ...",
@@ -83,7 +83,7 @@ _ALL = (
     Question(
         "1.3",
         "The same average, of keys of random length",
-        f"{_ATTENTION} Now k_i = lambda_i mu_i with lambda_i ~ N(1, beta); the mu_i are orthogonal and have "
+        f"{_ATTENTION}\nNow k_i = lambda_i mu_i with lambda_i ~ N(1, beta); the mu_i are orthogonal and have "
         "length 1. You reuse your query of 1.2, once with the mu and once with the k. What does a look "
         "like in a single sample, and what on average over many? To be checked: one query with a = (v_a + "
         "v_b)/2 in every sample with positive lambda; it may look at the keys.",
@@ -100,7 +100,7 @@ _ALL = (
     Question(
         "1.4",
         "Two heads",
-        f"{_ATTENTION} The keys are those of 1.3, but now two queries q_1 and q_2 give two outputs, and the "
+        f"{_ATTENTION}\nThe keys are those of 1.3, but now two queries q_1 and q_2 give two outputs, and the "
         "result is their mean, (a_1 + a_2)/2. Find two queries with which it is (v_a + v_b)/2 in every "
         "sample with positive lambda.",
         {**_NOISY, "beta": "the variance of the lengths", **_CHOSEN, **_SIZES},
@@ -116,7 +116,7 @@ _ALL = (
     Question(
         "1.5",
         "Noise along one key's own direction",
-        f"{_ATTENTION} Now k_a ~ N(mu_a, alpha I + (1/2) mu_a mu_a^T), and the other keys have the "
+        f"{_ATTENTION}\nNow k_a ~ N(mu_a, alpha I + (1/2) mu_a mu_a^T), and the other keys have the "
         "covariance alpha I with a tiny alpha; the mu_i are orthogonal and have length 1. What does the "
         "query of 1.2 do from sample to sample, and what do the two of 1.4? To be checked: one query or "
         "two, with which the output is (v_a + v_b)/2 in every sample in which mu_a.k_a is positive.",
@@ -127,7 +127,7 @@ _ALL = (
             **_CHOSEN,
             **_SIZES,
         },
-        "q = ..., or q_1 = ...; q_2 = ...",
+        "q_1 = ...; q_2 = ...",
         (
             "In which direction does k_a vary noticeably? What does that do to its length?",
             "It is 1.3 again, with noise in one key alone: where k_a comes out long, who wins?",

@@ -1,0 +1,249 @@
+"""Grades the answers of a whole class, a CSV file with a row for each student and task.
+
+A file that is no such table is refused with a sentence. An answer that cannot be read never stops the others:
+it is marked as unreadable, for the teacher to read.
+"""
+
+import codecs
+import csv
+import io
+import re
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from augenmerk.errors import AugenmerkError, shorten
+from augenmerk.theory.grading import TASKS, check
+from augenmerk.theory.mistakes import MISTAKES
+
+COLUMNS = ("student", "task", "answers")
+MAX_BYTES = 10_000_000
+MAX_EXAMPLES = 5  # the most answers that are shown for a mistake
+
+Verdict = Literal["right", "wrong", "unreadable", "empty"]
+VERDICTS: tuple[Verdict, ...] = ("right", "wrong", "unreadable", "empty")
+
+_TASK = re.compile(r"(?:task|question|aufgabe|frage)?\s*1\s*[.,]\s*([1-7])", re.IGNORECASE)
+_DATE = re.compile(r"\d{4}|jan|feb|m[aä]r|apr|ma[iy]|jun|jul", re.IGNORECASE)
+_ESCAPED = re.compile(r"'(?=\s*[-=+@])")  # as this command escapes what a spreadsheet takes for a formula
+
+
+@dataclass(frozen=True)
+class Row:
+    """A row of the table; `cells` are those of all columns, also those that are only copied."""
+
+    line: int
+    student: str
+    task: str
+    answers: str
+    cells: tuple[str, ...]
+    problem: str = ""  # why the row cannot be read
+
+
+@dataclass(frozen=True)
+class AnswerSheet:
+    """The table of a class, and how it was written."""
+
+    columns: tuple[str, ...]
+    rows: tuple[Row, ...]
+    delimiter: str
+    byte_order_mark: bool
+
+
+@dataclass(frozen=True)
+class GradedAnswer:
+    line: int
+    student: str
+    task: str
+    answers: str
+    verdict: Verdict
+    mistake: str  # one of MISTAKES for a wrong answer
+    why: str
+    remarks: str
+
+    def as_dict(self) -> dict[str, Any]:
+        holds = {"right": True, "wrong": False}.get(self.verdict)
+        return {**vars(self), "holds": holds}
+
+
+def read_answer_sheet(path: Path) -> AnswerSheet:
+    """Reads the table; raises AugenmerkError if the file is not UTF-8, or lacks a column or an answer."""
+    if (size := path.stat().st_size) > MAX_BYTES:
+        raise AugenmerkError(f"{path} has {size:,} bytes; answers of a class have up to {MAX_BYTES:,}.")
+    data = path.read_bytes()
+    text = _decode(path, data)
+    delimiter, header_line = _find_delimiter(text)
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
+    table = []
+    while True:
+        line = reader.line_num + 1
+        try:
+            cells = next(reader)
+        except StopIteration:
+            break
+        except csv.Error as error:
+            raise AugenmerkError(
+                f"{path}, line {line}: this is not CSV ({error}); a quotation mark may be open or misplaced."
+            ) from None
+        if line >= header_line and any(cell.strip() for cell in cells):
+            table.append((line, cells))
+    if not table:
+        raise AugenmerkError(f"{path} is empty; its first line must name the columns {_names(COLUMNS)}.")
+    columns = _read_header(path, table[0][1])
+    rows = [_make_row(line, columns, cells, delimiter) for line, cells in table[1:]]
+    if not rows:
+        raise AugenmerkError(f"{path} has no answers, only the line that names the columns.")
+    return AnswerSheet(columns, tuple(rows), delimiter, data.startswith(codecs.BOM_UTF8))
+
+
+def _decode(path: Path, data: bytes) -> str:
+    remedy = "save the table as CSV in UTF-8 (in Excel: Save As, CSV UTF-8)"
+    if data.startswith((b"PK\x03\x04", b"\xd0\xcf\x11\xe0")):
+        raise AugenmerkError(f"{path} is a spreadsheet, not CSV; {remedy}.")
+    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        raise AugenmerkError(f"{path} is UTF-16; {remedy}.")
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise AugenmerkError(f"{path}, line {line}: this is not UTF-8; {remedy}.") from None
+
+
+def _find_delimiter(text: str) -> tuple[str, int]:
+    """Returns the delimiter with which the first line names most columns, and the number of that line."""
+    lines = text.splitlines()
+    number = next((n for n, line in enumerate(lines) if line.strip()), 0)
+    if lines and (given := re.fullmatch(r"sep=([,;\t])", lines[number].strip(" "))):  # a line for Excel
+        return given[1], number + 2
+    first = lines[number] if lines else ""
+    counts = {sign: len(set(map(_plain, first.split(sign))) & set(COLUMNS)) for sign in (",", ";", "\t")}
+    return max(counts, key=lambda sign: counts[sign]), number + 1
+
+
+def _plain(heading: str) -> str:
+    heading = heading.strip().strip('"').strip().casefold()
+    return "answers" if heading == "answer" else heading
+
+
+def _names(columns: Sequence[str]) -> str:
+    return ", ".join(columns)
+
+
+def _read_header(path: Path, cells: Sequence[str]) -> tuple[str, ...]:
+    columns = tuple(_plain(cell) if _plain(cell) in COLUMNS else cell.strip() for cell in cells)
+    found = shorten(_names(columns), 120)
+    for name in COLUMNS:
+        if name not in columns:
+            raise AugenmerkError(
+                f"{path}: there is no column '{name}'; the first line must name the columns "
+                f"{_names(COLUMNS)}, not {found}."
+            )
+        if columns.count(name) > 1:
+            raise AugenmerkError(f"{path}: there are two columns '{name}': {found}.")
+    return columns
+
+
+def _make_row(line: int, columns: Sequence[str], cells: list[str], delimiter: str) -> Row:
+    # A delimiter in an answer that is not in quotation marks makes more cells of the answer.
+    if len(cells) > len(columns) and columns[-1] == "answers":
+        last = len(columns) - 1
+        cells = [*cells[:last], delimiter.join(cells[last:])]
+    problem = ""
+    if any(cell.strip() for cell in cells[len(columns) :]) or len(cells) < len(columns):
+        problem = f"The row has {len(cells)} cells, and the table {len(columns)} columns."
+    padded = (*cells, *[""] * len(columns))[: len(columns)]
+    by_name = dict(zip(columns, padded, strict=True))
+    student, task, answers = (_ESCAPED.sub("", by_name[name]).strip() for name in COLUMNS)
+    return Row(line, student, task, answers, padded, problem if answers or len(cells) > len(columns) else "")
+
+
+def grade_sheet(
+    sheet: AnswerSheet,
+    *,
+    samples: int = 100,
+    seed: int = 1,
+    scale: float | None = None,
+    on_progress: Callable[[int, int], None] | None = None,
+) -> list[GradedAnswer]:
+    """Grades every row, and the same answer to a task only once; settings are those of `check`."""
+    known: dict[tuple[str, str], tuple[Verdict, str, str, str]] = {}
+    graded = []
+    for number, row in enumerate(sheet.rows, 1):
+        found = _TASK.fullmatch(row.task)
+        task = f"1.{found[1]}" if found else row.task
+        key = (task, " ".join(row.answers.split(" ")))
+        if row.problem:
+            verdict: tuple[Verdict, str, str, str] = ("unreadable", "", row.problem, "")
+        elif key in known:
+            verdict = known[key]
+        else:
+            verdict = known[key] = _grade(*key, samples, seed, scale)
+        graded.append(GradedAnswer(row.line, row.student, task, row.answers, *verdict))
+        if on_progress is not None:
+            on_progress(number, len(sheet.rows))
+    return graded
+
+
+def _grade(
+    task: str, answers: str, samples: int, seed: int, scale: float | None
+) -> tuple[Verdict, str, str, str]:
+    if task not in TASKS:
+        date = "; a spreadsheet may have made a date of it" if _DATE.search(task) else ""
+        why = f"There is no task '{shorten(task)}' to check; there are {', '.join(TASKS)}{date}."
+        return "unreadable", "", why, ""
+    if not answers:
+        return "empty", "", "There is no answer.", ""
+    if answers.startswith("#"):  # for example #NAME?
+        return "unreadable", "", "A spreadsheet took the answer for a formula, and put an error there.", ""
+    try:
+        grade = check(task, [answers], samples=samples, seed=seed, scale=scale)
+    except AugenmerkError as error:
+        return "unreadable", "", str(error), ""
+    why = grade.why[0].upper() + grade.why[1:] if not grade.why.startswith("c_") else grade.why
+    return "right" if grade.holds else "wrong", grade.mistake, why, " ".join(grade.remarks)
+
+
+@dataclass(frozen=True)
+class MistakeCount:
+    name: str
+    explanation: str
+    count: int
+    examples: tuple[tuple[str, int], ...]
+    """The most frequent answers with this mistake, each with how often it was given."""
+    more: int  # how many other answers there are with it
+
+
+@dataclass(frozen=True)
+class TaskSummary:
+    task: str
+    answers: int
+    verdicts: dict[Verdict, int]
+    mistakes: tuple[MistakeCount, ...]  # the most frequent first
+
+
+def summarise(graded: Sequence[GradedAnswer]) -> list[TaskSummary]:
+    """Counts verdicts and mistakes for each task that exists."""
+    summaries = []
+    for task in TASKS:
+        own = [answer for answer in graded if answer.task == task]
+        if not own:
+            continue
+        verdicts = Counter(answer.verdict for answer in own)
+        mistakes = Counter(answer.mistake for answer in own if answer.mistake)
+        summaries.append(
+            TaskSummary(
+                task,
+                len(own),
+                {verdict: verdicts[verdict] for verdict in VERDICTS},
+                tuple(_count_mistake(name, count, own) for name, count in mistakes.most_common()),
+            )
+        )
+    return summaries
+
+
+def _count_mistake(name: str, count: int, graded: Sequence[GradedAnswer]) -> MistakeCount:
+    examples = Counter(answer.answers for answer in graded if answer.mistake == name).most_common()
+    shown = tuple(examples[:MAX_EXAMPLES])
+    return MistakeCount(name, MISTAKES[name], count, shown, len(examples) - len(shown))
