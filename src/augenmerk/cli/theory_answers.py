@@ -38,7 +38,7 @@ def check(
 
     The exit code is 0 if the answer holds, 1 if it fails, and 2 if it cannot be read.
     """
-    from augenmerk.cli.terminal import out, print_json
+    from augenmerk.cli.terminal import err, out, print_json
     from augenmerk.cli.theory_output import grade_lines
     from augenmerk.theory.grading import check as grade
 
@@ -48,6 +48,8 @@ def check(
     else:
         for line in grade_lines(result):
             out().print(line, soft_wrap=True)
+        if not result.holds:
+            err().print(f"[dim]For a hint: augenmerk theory {task} --hint[/]", soft_wrap=True)
     if not result.holds:
         raise typer.Exit(1)
 
@@ -80,7 +82,7 @@ def grade(
     from augenmerk.diagrams.html import render_template
     from augenmerk.errors import AugenmerkError
     from augenmerk.storage import atomic_write
-    from augenmerk.theory.classroom import grade_sheet, read_answer_sheet, summarise
+    from augenmerk.theory.classroom import collect_unreadable, grade_sheet, read_answer_sheet, summarise
     from augenmerk.theory.questions import QUESTIONS
 
     for path in (out, page):
@@ -97,21 +99,17 @@ def grade(
             scale=1.0 if unscaled else None,
             on_progress=lambda done, total: show("answers", done, total),
         )
-    summaries = summarise(graded)
+    summaries, unread = summarise(graded), collect_unreadable(graded)
     if out is not None:
         atomic_write(out, [format_grades(sheet, graded)])
         terminal.print_written(out)
     if page is not None:
-        context = {
-            "title": "Which mistakes were made",
-            "graded": graded,
-            "tasks": summaries,
-            "questions": QUESTIONS,
-        }
+        context = {"graded": graded, "tasks": summaries, "unread": unread, "questions": QUESTIONS}
+        context["title"] = "Which mistakes were made"
         atomic_write(page, [render_template("grades.html", context).encode()])
         terminal.print_written(page)
     if json:
         terminal.print_json([answer.as_dict() for answer in graded])
         return
-    for line in class_lines(graded, summaries):
+    for line in class_lines(graded, summaries, unread):
         terminal.out().print(line, soft_wrap=True)

@@ -12,12 +12,13 @@ from rich.markup import escape
 from augenmerk.errors import shorten
 
 if TYPE_CHECKING:
-    from augenmerk.theory.classroom import AnswerSheet, GradedAnswer, TaskSummary
+    from augenmerk.theory.classroom import AnswerSheet, GradedAnswer, TaskSummary, Unreadable
     from augenmerk.theory.from_run import StepReport
     from augenmerk.theory.questions import Question
     from augenmerk.theory.results import Grade, Measurement, Result
 
 WIDTH = 96
+MAX_UNREAD = 20  # the most unreadable answers that are listed on the terminal
 
 
 def result_lines(result: "Result") -> Iterator[str]:
@@ -63,9 +64,6 @@ def grade_lines(grade: "Grade") -> Iterator[str]:
     for row in grade.conditions:
         cells = "".join(f"{_cell(key, row[key]):>{width}}" for key, width in widths.items())
         yield f"{cells}   {'holds' if row['holds'] else 'fails'}"
-    if not grade.holds:
-        yield ""
-        yield f"[dim]a hint: augenmerk theory {grade.task} --hint[/]"
 
 
 def question_lines(question: "Question", hints: int) -> Iterator[str]:
@@ -93,7 +91,9 @@ def question_lines(question: "Question", hints: int) -> Iterator[str]:
         yield f"[dim]your answer: augenmerk theory check {question.task} --query '{question.answer}'[/]"
 
 
-def class_lines(graded: "Sequence[GradedAnswer]", summaries: "Sequence[TaskSummary]") -> Iterator[str]:
+def class_lines(
+    graded: "Sequence[GradedAnswer]", summaries: "Sequence[TaskSummary]", unread: "Sequence[Unreadable]"
+) -> Iterator[str]:
     """Yields what a teacher wants to know first: how many are right, which mistakes, and what to read."""
     verdicts = Counter(answer.verdict for answer in graded)
     students = len({answer.student for answer in graded})
@@ -111,13 +111,14 @@ def class_lines(graded: "Sequence[GradedAnswer]", summaries: "Sequence[TaskSumma
             label = f"{task.task if not number else '':6}{mistake.count:4,} x {mistake.name:24}"
             example = shorten(" ".join(mistake.examples[0][0].split()), 50)
             yield f"{escape(label)}[dim]{escape(example)}[/]"
-    unread = [answer for answer in graded if answer.verdict == "unreadable"]
     if unread:
         yield ""
         yield "[bold]To be read by you[/]"
-    for answer in unread:
-        where = f"line {answer.line}, {answer.student or 'nobody'}, {answer.task or 'no task'}: "
-        yield from map(escape, textwrap.wrap(where + shorten(answer.why, 300), WIDTH, subsequent_indent="  "))
+    for one in unread[:MAX_UNREAD]:
+        text = f"{one.where}, {shorten(one.task) or 'no task'}: {shorten(one.why, 300)}"
+        yield from map(escape, textwrap.wrap(text, WIDTH, subsequent_indent="  "))
+    if len(unread) > MAX_UNREAD:
+        yield f"and {len(unread) - MAX_UNREAD:,} more: --out and --page have them all"
 
 
 def format_grades(sheet: "AnswerSheet", graded: "Sequence[GradedAnswer]") -> bytes:

@@ -8,7 +8,7 @@ import re
 from collections.abc import Sequence, Set
 from dataclasses import dataclass
 
-from augenmerk.errors import AugenmerkError
+from augenmerk.errors import AugenmerkError, shorten
 from augenmerk.theory.expressions import Expression
 from augenmerk.theory.notation import NAME, plain_name, tokens
 
@@ -81,10 +81,10 @@ def _split_off_name(text: str) -> tuple[str, int]:
     """Returns the name before `=`, or nothing, and the place where the formula begins."""
     place = len(text) - len(text.lstrip())
     name = NAME.match(text, place)
-    equals = _EQUALS.match(text, name.end()) if name else None
-    if not name or not equals:
+    equals = _EQUALS.match(text, name.end() if name else place)
+    if not equals:
         return "", 0
-    plain = plain_name(name[0])
+    plain = plain_name(name[0]) if name else ""
     return re.sub(r"^([A-Za-z])([0-9])$", r"\1_\2", plain), equals.end()
 
 
@@ -107,7 +107,7 @@ def read_answers(
         name = given or expected[number]
         if name not in expected or name in found:
             raise AugenmerkError(
-                f"'{formula.strip()}': task {task} asks for {', '.join(expected)}, each once."
+                f"'{shorten(formula.strip(), 200)}': task {task} asks for {', '.join(expected)}, each once."
             )
         found[name] = Expression(formula, start, evaluations, known)
     expressions = tuple(found[name] for name in expected)

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from augenmerk.errors import AugenmerkError, shorten
 from augenmerk.theory.grading import TASKS, check
@@ -156,6 +156,8 @@ def _make_row(line: int, columns: Sequence[str], cells: list[str], delimiter: st
     padded = (*cells, *[""] * len(columns))[: len(columns)]
     by_name = dict(zip(columns, padded, strict=True))
     student, task, answers = (_ESCAPED.sub("", by_name[name]).strip() for name in COLUMNS)
+    if named := _TASK.fullmatch(task):
+        task = f"1.{named[1]}"
     return Row(line, student, task, answers, padded, problem if answers or len(cells) > len(columns) else "")
 
 
@@ -168,41 +170,43 @@ def grade_sheet(
     on_progress: Callable[[int, int], None] | None = None,
 ) -> list[GradedAnswer]:
     """Grades every row, and the same answer to a task only once; settings are those of `check`."""
-    known: dict[tuple[str, str], tuple[Verdict, str, str, str]] = {}
-    graded = []
-    for number, row in enumerate(sheet.rows, 1):
-        found = _TASK.fullmatch(row.task)
-        task = f"1.{found[1]}" if found else row.task
-        key = (task, " ".join(row.answers.split(" ")))
-        if row.problem:
-            verdict: tuple[Verdict, str, str, str] = ("unreadable", "", row.problem, "")
-        elif key in known:
-            verdict = known[key]
-        else:
-            verdict = known[key] = _grade(*key, samples, seed, scale)
-        graded.append(GradedAnswer(row.line, row.student, task, row.answers, *verdict))
+    found = {(row.task, row.answers): _Verdict("unreadable") for row in sheet.rows}
+    # Task by task, since instances of a task are drawn once for all answers to it.
+    for number, (task, answers) in enumerate(sorted(found), 1):
+        found[task, answers] = _grade(task, answers, samples, seed, scale)
         if on_progress is not None:
-            on_progress(number, len(sheet.rows))
+            on_progress(number, len(found))
+    graded = []
+    for row in sheet.rows:
+        verdict = _Verdict("unreadable", "", row.problem) if row.problem else found[row.task, row.answers]
+        graded.append(GradedAnswer(row.line, row.student, row.task, row.answers, *verdict))
     return graded
 
 
-def _grade(
-    task: str, answers: str, samples: int, seed: int, scale: float | None
-) -> tuple[Verdict, str, str, str]:
+class _Verdict(NamedTuple):
+    verdict: Verdict
+    mistake: str = ""
+    why: str = ""
+    remarks: str = ""
+
+
+def _grade(task: str, answers: str, samples: int, seed: int, scale: float | None) -> _Verdict:
     if task not in TASKS:
         date = "; a spreadsheet may have made a date of it" if _DATE.search(task) else ""
         why = f"There is no task '{shorten(task)}' to check; there are {', '.join(TASKS)}{date}."
-        return "unreadable", "", why, ""
+        return _Verdict("unreadable", why=why)
     if not answers:
-        return "empty", "", "There is no answer.", ""
+        return _Verdict("empty", why="There is no answer.")
     if answers.startswith("#"):  # for example #NAME?
-        return "unreadable", "", "A spreadsheet took the answer for a formula, and put an error there.", ""
+        return _Verdict(
+            "unreadable", why="A spreadsheet took the answer for a formula and put an error there."
+        )
     try:
         grade = check(task, [answers], samples=samples, seed=seed, scale=scale)
     except AugenmerkError as error:
-        return "unreadable", "", str(error), ""
+        return _Verdict("unreadable", why=str(error))
     why = grade.why[0].upper() + grade.why[1:] if not grade.why.startswith("c_") else grade.why
-    return "right" if grade.holds else "wrong", grade.mistake, why, " ".join(grade.remarks)
+    return _Verdict("right" if grade.holds else "wrong", grade.mistake, why, " ".join(grade.remarks))
 
 
 @dataclass(frozen=True)
@@ -221,6 +225,33 @@ class TaskSummary:
     answers: int
     verdicts: dict[Verdict, int]
     mistakes: tuple[MistakeCount, ...]  # the most frequent first
+
+
+@dataclass(frozen=True)
+class Unreadable:
+    """An answer that the teacher has to read, and the lines where it stands."""
+
+    task: str
+    answers: str
+    why: str
+    lines: tuple[int, ...]
+
+    @property
+    def where(self) -> str:
+        """The first of the lines, in words."""
+        shown = ", ".join(map(str, self.lines[:MAX_EXAMPLES]))
+        more = f" and {len(self.lines) - MAX_EXAMPLES} more" if len(self.lines) > MAX_EXAMPLES else ""
+        return f"{'line' if len(self.lines) == 1 else 'lines'} {shown}{more}"
+
+
+def collect_unreadable(graded: Sequence[GradedAnswer]) -> list[Unreadable]:
+    """Returns each answer that could not be read once, task by task, the most frequent first."""
+    lines: dict[tuple[str, str, str], list[int]] = {}
+    for answer in graded:
+        if answer.verdict == "unreadable":
+            lines.setdefault((answer.task, answer.answers, answer.why), []).append(answer.line)
+    found = [Unreadable(*what, tuple(where)) for what, where in lines.items()]
+    return sorted(found, key=lambda one: (one.task, -len(one.lines), one.lines))
 
 
 def summarise(graded: Sequence[GradedAnswer]) -> list[TaskSummary]:

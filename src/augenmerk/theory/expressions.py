@@ -9,7 +9,7 @@ character.
 
 import ast
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, NoReturn
@@ -55,15 +55,16 @@ class Expression:
             if following.text == "(" and len(token.text) > 1 and token.text not in GREEK.values()
         }
         self._tree = ast.parse(self._python, mode="eval").body
+        self._names = self._find_names()
 
     @property
     def names(self) -> frozenset[str]:
-        return frozenset(name for name, _ in self._names())
+        return frozenset(name for name, _ in self._names)
 
     @property
     def called_names(self) -> frozenset[str]:
         """The names that stand before a bracket as functions do."""
-        return frozenset(name for name, place in self._names() if place in self._calls)
+        return frozenset(name for name, place in self._names if place in self._calls)
 
     @property
     def reading(self) -> str:
@@ -77,7 +78,7 @@ class Expression:
 
     def check_names(self, known: Mapping[str, object] | frozenset[str]) -> None:
         """Raises AugenmerkError if the formula uses a name that the task does not have."""
-        for name, place in self._names():
+        for name, place in self._names:
             if name not in known:
                 call = place in self._calls
                 what = f"function '{name}'" if call else f"'{name}' in this task"
@@ -100,12 +101,12 @@ class Expression:
             raise AugenmerkError(f"'{self.text}' is {kind}{size}; {rule}.")
         return value
 
-    def _names(self) -> Iterator[tuple[str, int]]:
-        """Yields each name that stands for a value, with its place in the text, from left to right."""
+    def _find_names(self) -> list[tuple[str, int]]:
+        """Returns each name that stands for a value, with its place in the text, from left to right."""
         functions = {node.func for node in ast.walk(self._tree) if isinstance(node, ast.Call)}
         found = [n for n in ast.walk(self._tree) if isinstance(n, ast.Name) and n not in functions]
-        for node in sorted(found, key=lambda node: node.col_offset):
-            yield node.id[:-1], self._places[node.col_offset]
+        in_order = sorted(found, key=lambda node: node.col_offset)
+        return [(node.id[:-1], self._places[node.col_offset]) for node in in_order]
 
     def _compute(self, node: ast.expr, names: Mapping[str, Array | float]) -> Array:  # noqa: RET503
         place = self._places[node.col_offset]

@@ -8,12 +8,22 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from augenmerk.errors import AugenmerkError
+from augenmerk.errors import AugenmerkError, shorten
 from augenmerk.theory import grading_self
 from augenmerk.theory.answers import read_answers, split_answers
 from augenmerk.theory.mistakes import explain_failure, explain_success
 from augenmerk.theory.results import Grade
-from augenmerk.theory.trials import CONDITIONS, NAMES, STRENGTHS, Trial, draw_instances, try_answer
+from augenmerk.theory.trials import (
+    CONDITIONS,
+    NAMES,
+    STRENGTHS,
+    Trial,
+    choose_best,
+    draw_instance,
+    draw_instances,
+    enlarge,
+    try_sizes,
+)
 
 MIN_SAMPLES, MAX_SAMPLES = 10, 4000
 ROUNDING = 1e-3
@@ -48,8 +58,8 @@ def _check_queries(task: str, answers: Sequence[str], samples: int, seed: int, s
     # Each strength, and its reciprocal, for names such as tau, which may be meant to be small.
     read = read_answers(task, formulas, conditions, expected, NAMES[task], 2 * samples * len(STRENGTHS))
     for condition in CONDITIONS[task]:  # what cannot be computed is refused before anything is tried
-        [instance] = draw_instances(task, condition, 1, np.random.default_rng(seed))
-        names = {**instance.names, **condition.numbers, **dict.fromkeys(read.free, 1.0)}
+        names = {**draw_instance(task, condition, seed).names, **condition.numbers}
+        names |= dict.fromkeys(read.free, 1.0)
         for query in read.expressions:
             own = sorted(query.names & read.free)
             rule = "a query is a vector like the keys"
@@ -59,11 +69,11 @@ def _check_queries(task: str, answers: Sequence[str], samples: int, seed: int, s
             query.value_of_shape(names, (condition.dim,), rule)
     trials, scaled = [], []
     for number, condition in enumerate(CONDITIONS[task]):
-        drawn = draw_instances(task, condition, samples, np.random.default_rng([seed, number]))
-        trial = try_answer(task, condition, read, drawn, scale)
-        _refuse_rounding(answers, trial)
-        trials.append(trial)
-        scaled.append(trial if trial.holds else try_answer(task, condition, read, drawn, scale, larger=True))
+        tried = try_sizes(task, condition, read, draw_instances(task, number, samples, seed), scale)
+        best = choose_best(tried)
+        _refuse_rounding(answers, best)
+        trials.append(best)
+        scaled.append(best if best.holds else enlarge(tried))
     holds = all(trial.holds for trial in trials)
     missing = not holds and all(trial.holds for trial in scaled)
     mistake, why = explain_success(trials) if holds else explain_failure(trials, scaled, missing)
@@ -78,8 +88,9 @@ def _refuse_rounding(answers: Sequence[str], trial: Trial) -> None:
     if trial.holds or not trial.largest_logit or accurate:
         return
     size, other = ("small", "larger") if trial.largest_logit < 1 else ("large", "smaller")
+    shown = shorten("; ".join(answers), 200)
     raise AugenmerkError(
-        f"'{'; '.join(answers)}' makes logits of {trial.largest_logit:.0e} for {trial.condition}, so {size} "
-        f"that their rounding decides and not the answer; choose a {other} number, or c, for which several "
-        "sizes are tried."
+        f"'{shown}' makes logits of {trial.largest_logit:.0e} for {trial.condition}, so {size} that their "
+        f"rounding decides and not the answer; choose a {other} number, or c, for which several sizes are "
+        "tried."
     )

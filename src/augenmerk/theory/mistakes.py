@@ -19,12 +19,13 @@ MISTAKES: Mapping[str, str] = {
     "both heads on one key": "Both heads copy the same value.",
     "a head on two keys": "A head attends to two keys, and swings between them as a single head does.",
     "zero query": "The query is 0 and attends to everything alike.",
-    "another output": "The output is another one.",
+    "another output": "c_2 comes out differently: what is the largest product of x_2?",
     "factor missing": "Only a factor is missing, such as the 1/B^2 that makes up for the length of parts.",
     "wrong value": "Each input attends to one input, but V does not make the wanted output of it.",
     "attention is spread": "An input attends to several inputs.",
 }
 """The kinds of mistake, each in a sentence for the teacher."""
+MOSTLY = 0.8  # the weight above which a head is said to attend to something
 
 
 def explain_success(trials: Sequence[Trial]) -> tuple[str, str]:
@@ -139,9 +140,10 @@ def _explain_direction(trial: Trial) -> tuple[str, str]:
 def _explain_heads(heads: Array) -> tuple[str, str]:
     """Explains two heads by their mean weights (2, m) on the keys."""
     copied = [
-        next((name for name, weight in zip("ab", head, strict=False) if weight > 0.9), "") for head in heads
+        next((name for name, weight in zip("ab", head, strict=False) if weight > MOSTLY), "")
+        for head in heads
     ]
-    both = [not one and head[:2].sum() > 0.9 for one, head in zip(copied, heads, strict=True)]
+    both = [not one and head[:2].sum() > MOSTLY for one, head in zip(copied, heads, strict=True)]
     does = [
         f"head {number} "
         + (f"copies v_{one}" if one else "attends to both" if two else "attends to other keys")

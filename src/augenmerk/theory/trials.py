@@ -2,8 +2,8 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -73,7 +73,18 @@ class Instance:
     covered: bool  # whether the claim covers these keys: lambda_a and lambda_b are above MIN_LAMBDA
 
 
-def draw_instances(task: str, condition: Condition, count: int, rng: np.random.Generator) -> list[Instance]:
+@lru_cache(maxsize=4)  # the conditions of one task, since a class answers it many times
+def draw_instances(task: str, number: int, count: int, seed: int) -> list[Instance]:
+    """Draws instances of a task under the condition with this number, the same for the same seed."""
+    return _draw(task, CONDITIONS[task][number], count, np.random.default_rng([seed, number]))
+
+
+def draw_instance(task: str, condition: Condition, seed: int) -> Instance:
+    """Draws a single instance, on which an answer can be tried at once."""
+    return _draw(task, condition, 1, np.random.default_rng(seed))[0]
+
+
+def _draw(task: str, condition: Condition, count: int, rng: np.random.Generator) -> list[Instance]:
     if task == "1.1":
         return [_draw_copying(condition, rng) for _ in range(count)]
     noise = KeyNoise.of_norms(condition.keys, condition.beta)
@@ -84,7 +95,7 @@ def draw_instances(task: str, condition: Condition, count: int, rng: np.random.G
         means = orthonormal(condition.keys, condition.dim, rng)
         [lambdas], [keys] = noise.sample(means, 1, rng)
         names: dict[str, Array | float] = {
-            **{"k_a": keys[0], "k_b": keys[1], "mu_a": means[0], "mu_b": means[1]},
+            **{"k_a": keys[0], "k_b": keys[1], "mu_a": means[0].copy(), "mu_b": means[1].copy()},
             **{"lambda_a": float(lambdas[0]), "lambda_b": float(lambdas[1])},
             **{"beta": condition.beta, "alpha": ALPHA},
         }
@@ -174,62 +185,56 @@ class Trial:
         }
 
 
-def try_answer(
-    task: str,
-    condition: Condition,
-    answers: Answers,
-    samples: Sequence[Instance],
-    scale: float | None,
-    larger: bool = False,
-) -> Trial:
-    """Returns the trial with the best c, or, if `larger`, the one that holds with the smallest factor."""
+def try_sizes(
+    task: str, condition: Condition, answers: Answers, instances: Sequence[Instance], scale: float | None
+) -> list[Trial]:
+    """Returns a trial for each value of c, or one trial for an answer without c."""
     scale = choose_scale(scale, condition.dim)
     sizes = [strength / scale for strength in (STRENGTHS if answers.free else STRENGTHS[:1])]
-    trials = [each for c in sizes for each in _try_size(task, condition, answers, samples, scale, c, larger)]
-    holding = [trial for trial in trials if trial.holds]
-    if not holding and answers.free - SCALES:  # such as tau, which may be meant to be small
-        small = [
-            each for c in sizes for each in _try_size(task, condition, answers, samples, scale, 1 / c, False)
-        ]
-        holding = [trial for trial in small if trial.holds]
-    if holding:
-        return min(holding, key=lambda trial: (trial.factor, trial.c) if larger else _rank(trial))
-    return min(trials, key=_rank)
+    trials = [_try_size(task, condition, answers, instances, scale, c) for c in sizes]
+    if answers.free - SCALES and not any(trial.holds for trial in trials):
+        # A number of another name, such as tau, may be meant to be small.
+        small = [_try_size(task, condition, answers, instances, scale, 1 / c) for c in sizes]
+        trials += [trial for trial in small if trial.holds]
+    return trials
 
 
-def _rank(trial: Trial) -> tuple[float, float, float]:
-    """Ranks the smallest of the sizes that are equally good up to rounding first."""
-    return round(trial.error, 6), trial.factor, trial.c
+def choose_best(trials: Sequence[Trial]) -> Trial:
+    """Returns the best trial, with the smallest of the sizes that are equally good up to rounding."""
+    return min(trials, key=lambda trial: (round(trial.error, 6), trial.factor, trial.c))
+
+
+def enlarge(trials: Sequence[Trial]) -> Trial:
+    """Multiplies the answer by numbers; returns the trial that holds with the smallest, or the best trial."""
+    larger = list(trials)
+    for trial in trials:
+        # The size of the weaker head decides how much larger the answer has to be.
+        size = float(np.median(np.abs(trial.logits).max(axis=2), axis=0).min())
+        larger += [replace(trial, factor=by, logits=trial.logits * by) for by in factors_to_try(size)]
+    holding = [trial for trial in larger if trial.holds]
+    return min(holding, key=lambda trial: (trial.factor, trial.c)) if holding else choose_best(larger)
 
 
 def _try_size(
     task: str,
     condition: Condition,
     answers: Answers,
-    samples: Sequence[Instance],
+    instances: Sequence[Instance],
     scale: float,
     c: float,
-    larger: bool,
-) -> list[Trial]:
-    """Tries the answer with one value of c and, if `larger`, also multiplied by numbers."""
+) -> Trial:
     wanted = np.zeros(condition.keys)
     wanted[: 1 if task == "1.1" else 2] = 1.0 if task == "1.1" else 0.5
-    covered = np.array([sample.covered for sample in samples])
+    covered = np.array([instance.covered for instance in instances])
     chosen = {**condition.numbers, **dict.fromkeys(answers.free, c)}
-    with np.errstate(all="ignore"):  # _refuse_rounding refuses logits that are too large
-        products, along = [], True
-        for sample in samples:
-            queries = np.stack([each.value({**sample.names, **chosen}) for each in answers.expressions])
-            products.append(queries @ sample.keys.T)
-            along &= _are_parallel(queries[0], sample.keys[0])
+    products, along = [], True
+    with np.errstate(all="ignore"):  # logits that are too large are refused when all are known
+        for instance in instances:
+            queries = np.stack([each.value({**instance.names, **chosen}) for each in answers.expressions])
+            products.append(queries @ instance.keys.T)
+            along = along and _are_parallel(queries[0], instance.keys[0])
         logits = scale * np.stack(products)  # (samples, heads, m)
-        # The size of the weaker head decides how much larger the answer has to be.
-        size = float(np.median(np.abs(logits).max(axis=2), axis=0).min())
-        factors = (1.0, *factors_to_try(size)) if larger else (1.0,)
-        own_c = c if answers.free else 1.0
-        return [
-            Trial(condition, own_c, factor, logits * factor, covered, wanted, along) for factor in factors
-        ]
+    return Trial(condition, c if answers.free else 1.0, 1.0, logits, covered, wanted, along)
 
 
 def _are_parallel(one: Array, other: Array) -> bool:
