@@ -1,7 +1,7 @@
 """Renews docs/theory.md: runs each command on the page, puts its output below it, and draws the figures.
 
-The commands of the theory lab in docs/teaching.md, which work on the table on that page, and in README.md are run
-as well.
+The commands of the theory lab in docs/teaching.md, which work on the table on that page, and in README.md are
+run as well.
 
     python docs/theory.py            renews the pages and figures
     python docs/theory.py --check    only says what differs, with exit code 1 if anything does

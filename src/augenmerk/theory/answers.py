@@ -68,11 +68,12 @@ def _split_outside_brackets(text: str) -> list[str]:
 
 
 def _vectors(known: Set[str]) -> frozenset[str]:
-    return frozenset(name for name in known if "_" in name and not name.startswith("lambda"))
+    """Returns the names of vectors, and of the matrix I."""
+    return frozenset(n for n in known if n == "I" or ("_" in n and not n.startswith("lambda")))
 
 
 def _is_formula(part: str, expected: Set[str], vectors: Set[str], known: Set[str]) -> bool:
-    if _split_off_name(part)[0] in expected or part.strip() == "I":
+    if _split_off_name(part)[0] in expected:
         return True
     return any(token.text in vectors for token in tokens(part, 0, known))
 

@@ -1,4 +1,4 @@
-"""Grades the answers of a whole class, a CSV file with a row for each student and task.
+"""Grades the answers of a whole class, a CSV file with a row, or a cell, for each student and task.
 
 A file that is no such table is refused with a sentence. An answer that cannot be read never stops the others:
 it is marked as unreadable, for the teacher to read.
@@ -9,13 +9,13 @@ import csv
 import io
 import re
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from augenmerk.errors import AugenmerkError, shorten
-from augenmerk.theory.grading import TASKS, check
+from augenmerk.theory.grading import TASKS, check, check_samples
 from augenmerk.theory.mistakes import MISTAKES
 
 COLUMNS = ("student", "task", "answers")
@@ -91,11 +91,29 @@ def read_answer_sheet(path: Path) -> AnswerSheet:
             table.append((line, cells))
     if not table:
         raise AugenmerkError(f"{path} is empty; its first line must name the columns {_names(COLUMNS)}.")
+    table = _unfold(table)
     columns = _read_header(path, table[0][1])
     rows = [_make_row(line, columns, cells, delimiter) for line, cells in table[1:]]
     if not rows:
         raise AugenmerkError(f"{path} has no answers, only the line that names the columns.")
     return AnswerSheet(columns, tuple(rows), delimiter, data.startswith(codecs.BOM_UTF8))
+
+
+def _unfold(table: list[tuple[int, list[str]]]) -> list[tuple[int, list[str]]]:
+    """Makes rows of the columns of a table that has one for each task, as forms on the web write it."""
+    headings = table[0][1]
+    tasks = {place: heading for place, heading in enumerate(headings) if _TASK.fullmatch(heading.strip())}
+    if not tasks or set(map(_plain, headings)) & {"task", "answers"}:
+        return table
+    unfolded = [(table[0][0], [*_without(headings, tasks), "task", "answers"])]
+    for line, cells in table[1:]:
+        padded = [*cells, *[""] * (len(headings) - len(cells))]
+        unfolded += [(line, [*_without(padded, tasks), task, padded[place]]) for place, task in tasks.items()]
+    return unfolded
+
+
+def _without(cells: Sequence[str], places: Container[int]) -> list[str]:
+    return [cell for place, cell in enumerate(cells) if place not in places]
 
 
 def _decode(path: Path, data: bytes) -> str:
@@ -118,13 +136,17 @@ def _find_delimiter(text: str) -> tuple[str, int]:
     if lines and (given := re.fullmatch(r"sep=([,;\t])", lines[number].strip(" "))):  # a line for Excel
         return given[1], number + 2
     first = lines[number] if lines else ""
-    counts = {sign: len(set(map(_plain, first.split(sign))) & set(COLUMNS)) for sign in (",", ";", "\t")}
+    counts = {sign: sum(map(_is_ours, first.split(sign))) for sign in (",", ";", "\t")}
     return max(counts, key=lambda sign: counts[sign]), number + 1
 
 
 def _plain(heading: str) -> str:
     heading = heading.strip().strip('"').strip().casefold()
     return "answers" if heading == "answer" else heading
+
+
+def _is_ours(heading: str) -> bool:
+    return _plain(heading) in COLUMNS or bool(_TASK.fullmatch(_plain(heading)))
 
 
 def _names(columns: Sequence[str]) -> str:
@@ -170,6 +192,7 @@ def grade_sheet(
     on_progress: Callable[[int, int], None] | None = None,
 ) -> list[GradedAnswer]:
     """Grades every row, and the same answer to a task only once; settings are those of `check`."""
+    check_samples(samples)  # otherwise each answer would be unreadable
     found = {(row.task, row.answers): _Verdict("unreadable") for row in sheet.rows}
     # Task by task, since instances of a task are drawn once for all answers to it.
     for number, (task, answers) in enumerate(sorted(found), 1):

@@ -38,10 +38,7 @@ def check(
     """Grades the answers to a task; each may be written as `q = ...`, and `scale` is as in `attend`."""
     if task not in TASKS:
         raise AugenmerkError(f"There is no task '{task}' to check; there are {', '.join(TASKS)}.")
-    if samples < MIN_SAMPLES:
-        raise AugenmerkError(f"--samples {samples} is too few to judge by; take {MIN_SAMPLES} or more.")
-    if samples > MAX_SAMPLES:
-        raise AugenmerkError(f"--samples {samples} is too many; take up to {MAX_SAMPLES:,}.")
+    check_samples(samples)
     if task in CONDITIONS:
         return _check_queries(task, answers, samples, seed, scale)
     expected = ("c_2",) if task == "1.6" else ("K", "Q", "V")
@@ -49,6 +46,14 @@ def check(
     read = read_answers(task, formulas, conditions, expected, grading_self.NAMES, samples)
     grade = grading_self.check_output if task == "1.6" else grading_self.check_projections
     return grade(answers, read, samples, seed)
+
+
+def check_samples(samples: int) -> None:
+    """Raises AugenmerkError if so many samples are too few, or too many, to judge by."""
+    if samples < MIN_SAMPLES:
+        raise AugenmerkError(f"--samples {samples} is too few to judge by; take {MIN_SAMPLES} or more.")
+    if samples > MAX_SAMPLES:
+        raise AugenmerkError(f"--samples {samples} is too many; take up to {MAX_SAMPLES:,}.")
 
 
 def _check_queries(task: str, answers: Sequence[str], samples: int, seed: int, scale: float | None) -> Grade:
