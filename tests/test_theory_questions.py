@@ -11,7 +11,7 @@ from augenmerk.theory.trials import NAMES
 from tests.test_theory_cli import in_process
 
 GIVEN_AWAY = {
-    "1.1": ["k_j - h_j", "outside"],
+    "1.1": ["k_j - h_j", "lies outside"],
     "1.2": ["k_a + k_b", "mu_a + mu_b"],
     "1.3": ["/lambda_a", "leans"],
     "1.4": ["c mu_a", "c*mu_a", "copy"],

@@ -7,8 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from augenmerk.errors import AugenmerkError
 from augenmerk.theory.answers import Answers
 from augenmerk.theory.attention import Array, orthonormal
+from augenmerk.theory.expressions import Expression
 from augenmerk.theory.results import Grade
 from augenmerk.theory.self_attention import INPUTS, PARTS, WANTED, as_sum, self_attend
 
@@ -16,6 +18,7 @@ CONDITIONS = ((16, 5.0), (4, 5.0), (64, 8.0), (64, 20.0))
 """Pairs of a dimension and B, the length of the parts, which is large as the tasks say."""
 TOLERANCE = 0.01  # an answer holds if outputs are this near to what they should be, in units of B
 LARGE = 1000.0  # the value of c
+MAX_ENTRY = 1e12  # the largest entry of an answer, so that products of answers do not overflow
 MAX_LOGIT = 1e6  # an answer that may lack a scale is tried up to this size; rounding does not matter yet
 NAMES = frozenset({*(f"u_{part}" for part in PARTS), "x_1", "x_2", "x_3", "B", "I", "c", "e"})
 
@@ -54,6 +57,17 @@ def _draw_instances(number: int, samples: int, seed: int) -> list[_Instance]:
     return [_Instance(parts, INPUTS @ parts, B) for parts in all_parts]
 
 
+def _evaluate(
+    expression: Expression, names: Mapping[str, Array | float], shape: tuple[int, ...], rule: str
+) -> Array:
+    value = expression.value_of_shape(names, shape, rule)
+    if (largest := float(np.abs(value).max())) > MAX_ENTRY:
+        raise AugenmerkError(
+            f"'{expression.text}' has entries of {largest:.0e}; numbers up to {MAX_ENTRY:.0e} can be graded."
+        )
+    return value
+
+
 def check_output(answers: Sequence[str], read: Answers, samples: int, seed: int) -> Grade:
     """Grades an answer to 1.6, which says what c_2 is."""
     [expression], free = read.expressions, dict.fromkeys(read.free, LARGE)
@@ -64,7 +78,7 @@ def check_output(answers: Sequence[str], read: Answers, samples: int, seed: int)
             eye = np.eye(dim)
             weights, outputs = self_attend(instance.inputs, eye, eye, eye)
             rule = "an output is a vector like the u"
-            predicted = expression.value_of_shape({**instance.names, **free}, (dim,), rule)
+            predicted = _evaluate(expression, {**instance.names, **free}, (dim,), rule)
             errors.append(float(np.linalg.norm(outputs[1] - predicted) / B))
             attends = attends or ", ".join(f"{weight:.2f}" for weight in weights[1])
             shown = instance.describe(outputs[1])
@@ -93,7 +107,7 @@ def check_projections(answers: Sequence[str], read: Answers, samples: int, seed:
         cases = []
         for instance in _draw_instances(number, samples, seed):
             names, rule = {**instance.names, **dict.fromkeys(read.free, LARGE)}, "K, Q and V are matrices"
-            K, Q, V = (each.value_of_shape(names, (dim, dim), rule) for each in read.expressions)
+            K, Q, V = (_evaluate(each, names, (dim, dim), rule) for each in read.expressions)
             cases.append((instance, K, Q, V))
         all_cases.append(cases)
     rows = [_worst_row(cases) for cases in all_cases]

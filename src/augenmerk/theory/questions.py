@@ -43,7 +43,7 @@ _ALL = (
         "1.1",
         "Copying one value",
         f"{_ATTENTION}\nWhen is there a query q with a = v_j, as nearly as you like? Find the condition on "
-        "the keys, and a query that works whenever it holds: for keys of any length and in any position.",
+        "the keys, and a query that works whenever it is met: for keys of any length and in any position.",
         {
             "k_j": "the key whose value is to be copied",
             "k_mean": "the mean of the other keys",
