@@ -104,7 +104,12 @@ class Case:
             self.check(len(outcome.err) < 6000, "an endless message", outcome.err[:2000])
         found = CONTROL.search(outcome.err) or CONTROL.search(outcome.out)
         self.check(found is None, "prints a control character", repr(found))
-        if outcome.code == 0 and "--json" in command.arguments and command.stdout == "file":
+        if (
+            outcome.code == 0
+            and "--json" in command.arguments
+            and "--help" not in command.arguments
+            and command.stdout == "file"
+        ):
             self.check(_is_json(outcome.out), "--json prints something else", outcome.out[:2000])
 
 
