@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from augenmerk.cli import options
-from augenmerk.cli.options import MAX_SEED, Json
+from augenmerk.cli import options, theory_answers
+from augenmerk.cli.options import Json
+from augenmerk.cli.theory_answers import Seed, Unscaled
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -31,8 +32,10 @@ Length = Annotated[float | None, typer.Option("--scale", help="B, the length of 
 Beta = Annotated[float, typer.Option(help="The variance of the length of a key.")]
 Eps = Annotated[float, typer.Option(help="The weight that all other keys together may have.")]
 Samples = Annotated[int, typer.Option(help="How many random instances.", min=1, max=1_000_000)]
-Seed = Annotated[int, typer.Option(help="Random seed.", min=0, max=MAX_SEED)]
-Unscaled = Annotated[bool, typer.Option("--unscaled", help="Drop the 1/sqrt(d), as the course does.")]
+AskQuestion = Annotated[bool, typer.Option("--question", help="Only state the question, without its answer.")]
+Hints = Annotated[
+    int, typer.Option("--hint", count=True, help="The question with a hint; once more for one more hint.")
+]
 Out = Annotated[
     Path | None,
     typer.Option("--out", "--figure", help="Draw it: a .png, .svg or .pdf file.", show_default=False),
@@ -54,13 +57,15 @@ def copying(
     size: options.Size = None,
     font_size: options.FontSize = None,
     outline: options.Outline = False,
+    question: AskQuestion = False,
+    hint: Hints = 0,
     json: Json = False,
 ) -> None:
     """When can one value be copied? Keys inside and outside the hull of the others."""
     from augenmerk.theory import Setup
 
     setup = Setup(keys, dim, samples, seed, scale, unscaled, eps=eps)
-    _run("1.1", setup, out, options.make_style(theme, title, size, font_size, outline), json)
+    _run("1.1", setup, out, options.make_style(theme, title, size, font_size, outline), question, hint, json)
 
 
 @app.command("1.2", epilog="Example:  augenmerk theory 1.2 --keys 8 --dim 64 --scale 50")
@@ -78,13 +83,15 @@ def averaging(
     size: options.Size = None,
     font_size: options.FontSize = None,
     outline: options.Outline = False,
+    question: AskQuestion = False,
+    hint: Hints = 0,
     json: Json = False,
 ) -> None:
     """The average of two values: orthonormal keys, and any keys."""
     from augenmerk.theory import Setup
 
     setup = Setup(keys, dim, samples, seed, scale, unscaled, eps=eps)
-    _run("1.2", setup, out, options.make_style(theme, title, size, font_size, outline), json)
+    _run("1.2", setup, out, options.make_style(theme, title, size, font_size, outline), question, hint, json)
 
 
 @app.command("1.3", epilog="Example:  augenmerk theory 1.3 --beta 0.1 --out lean.svg")
@@ -102,13 +109,15 @@ def noisy_average(
     size: options.Size = None,
     font_size: options.FontSize = None,
     outline: options.Outline = False,
+    question: AskQuestion = False,
+    hint: Hints = 0,
     json: Json = False,
 ) -> None:
     """The same average of keys of random length: every sample leans to one side."""
     from augenmerk.theory import Setup
 
     setup = Setup(keys, dim, samples, seed, scale, unscaled, beta=beta)
-    _run("1.3", setup, out, options.make_style(theme, title, size, font_size, outline), json)
+    _run("1.3", setup, out, options.make_style(theme, title, size, font_size, outline), question, hint, json)
 
 
 @app.command("1.4", epilog="Example:  augenmerk theory 1.4 --beta 0.5 --heads 2 --out heads.svg")
@@ -129,13 +138,15 @@ def several_heads(
     size: options.Size = None,
     font_size: options.FontSize = None,
     outline: options.Outline = False,
+    question: AskQuestion = False,
+    hint: Hints = 0,
     json: Json = False,
 ) -> None:
     """Two heads on the same noisy keys: where they hold, and how often they break."""
     from augenmerk.theory import Setup
 
     setup = Setup(keys, dim, samples, seed, scale, unscaled, beta=beta, heads=heads)
-    _run("1.4", setup, out, options.make_style(theme, title, size, font_size, outline), json)
+    _run("1.4", setup, out, options.make_style(theme, title, size, font_size, outline), question, hint, json)
 
 
 @app.command("1.5", epilog="Example:  augenmerk theory 1.5 --out swing.svg")
@@ -154,13 +165,15 @@ def noisy_direction(
     size: options.Size = None,
     font_size: options.FontSize = None,
     outline: options.Outline = False,
+    question: AskQuestion = False,
+    hint: Hints = 0,
     json: Json = False,
 ) -> None:
     """One key swings along its own direction: one head follows it, two heads do not."""
     from augenmerk.theory import Setup
 
     setup = Setup(keys, dim, samples, seed, scale, unscaled, beta=beta, alpha=alpha)
-    _run("1.5", setup, out, options.make_style(theme, title, size, font_size, outline), json)
+    _run("1.5", setup, out, options.make_style(theme, title, size, font_size, outline), question, hint, json)
 
 
 @app.command("1.6", epilog="Example:  augenmerk theory 1.6 --scale 2 --out self.svg")
@@ -176,6 +189,8 @@ def without_projections(
     size: options.Size = None,
     font_size: options.FontSize = None,
     outline: options.Outline = False,
+    question: AskQuestion = False,
+    hint: Hints = 0,
     json: Json = False,
 ) -> None:
     """Self-attention without projections: everything attends to itself."""
@@ -186,6 +201,8 @@ def without_projections(
         Setup(keys, dim, samples, seed, scale),
         out,
         options.make_style(theme, title, size, font_size, outline),
+        question,
+        hint,
         json,
     )
 
@@ -203,6 +220,8 @@ def with_projections(
     size: options.Size = None,
     font_size: options.FontSize = None,
     outline: options.Outline = False,
+    question: AskQuestion = False,
+    hint: Hints = 0,
     json: Json = False,
 ) -> None:
     """Self-attention with K, Q and V: the given matrices, and those a solver finds."""
@@ -213,6 +232,8 @@ def with_projections(
         Setup(keys, dim, samples, seed, scale),
         out,
         options.make_style(theme, title, size, font_size, outline),
+        question,
+        hint,
         json,
     )
 
@@ -229,6 +250,8 @@ def scaling(
     size: options.Size = None,
     font_size: options.FontSize = None,
     outline: options.Outline = False,
+    question: AskQuestion = False,
+    hint: Hints = 0,
     json: Json = False,
 ) -> None:
     """Why 1/sqrt(d): logits, entropy and gradients against the dimension, with and without it."""
@@ -239,41 +262,26 @@ def scaling(
         Setup(keys, dim, samples, seed),
         out,
         options.make_style(theme, title, size, font_size, outline),
+        question,
+        hint,
         json,
     )
 
 
-@app.command(
-    epilog="Examples:  augenmerk theory check 1.2 --query 'c*(k_a + k_b)'    "
-    "augenmerk theory check 1.4 --query 'q_1 = c*mu_a' --query 'q_2 = c*mu_b'    "
-    "augenmerk theory check 1.7 --query 'K = I' --query 'Q = (u_d*u_a^T + u_c*u_d^T)/B^2' "
-    "--query 'V = (u_b*u_b^T - u_c*u_c^T)/B^2'"
-)
-def check(
-    task: Annotated[str, typer.Argument(help="1.1 to 1.7.")],
-    query: Annotated[
-        list[str] | None,
-        typer.Option(help="Your answer, over the names of the task; one for each query or matrix."),
-    ] = None,
-    samples: Annotated[
-        int, typer.Option(help="How many random instances of each condition.", min=1, max=10_000)
-    ] = 100,
-    seed: Seed = 1,
-    unscaled: Unscaled = False,
-    json: Json = False,
+app.add_typer(theory_answers.app)
+
+
+def _run(
+    task: str, setup: "Setup", out: Path | None, style: "Style", question: bool, hints: int, json: bool
 ) -> None:
-    """Grade an answer by experiment, and say why it fails where it fails."""
-    from augenmerk.cli.theory_output import grade_lines
-    from augenmerk.theory.grading import check as grade
-
-    result = grade(task, query or [], samples=samples, seed=seed, scale=1.0 if unscaled else None)
-    _print(result.as_dict(), grade_lines(result), json)
-
-
-def _run(task: str, setup: "Setup", out: Path | None, style: "Style", json: bool) -> None:
-    from augenmerk.cli.theory_output import result_lines
+    from augenmerk.cli.theory_output import question_lines, result_lines
     from augenmerk.theory import EXPERIMENTS
+    from augenmerk.theory.questions import QUESTIONS
 
+    if question or hints:
+        asked = QUESTIONS[task]
+        _print(asked.as_dict(hints), question_lines(asked, hints), json)
+        return
     result = EXPERIMENTS[task](setup)
     if out is not None:
         from augenmerk.theory.drawing import draw

@@ -243,7 +243,7 @@ def format_csv(result: StudyResult) -> str:
     for variant in result.variants:
         for summary in variant.summaries:
             other = published.get((variant.name, summary.measure)) if result.asked_first(summary) else None
-            texts = map(_escape_csv, (variant.name, summary.measure, summary.split or ""))
+            texts = map(escape_csv, (variant.name, summary.measure, summary.split or ""))
             row: list[object] = [*texts, summary.beam]
             row += [len(summary.values), summary.mean, summary.variance, *(summary.interval or (None, None))]
             row += [other.mean, other.variance] if other else [None, None]
@@ -252,7 +252,7 @@ def format_csv(result: StudyResult) -> str:
     return text.getvalue()
 
 
-def _escape_csv(text: str) -> str:
+def escape_csv(text: str) -> str:
     """Puts an apostrophe before what a spreadsheet would take for a formula."""
     text = text.replace("\r", " ")  # the csv module would not quote it, and it would begin another row
     return f"'{text}" if text.lstrip(" ").startswith(("=", "+", "-", "@", "\t")) else text
