@@ -78,6 +78,7 @@ def folder(shared_runs: SharedRuns, tmp_path_factory: pytest.TempPathFactory) ->
     (folder / "de.txt").write_text("Der kleine Hund schläft.\nDie Frau lacht.\n", encoding="utf-8")
     (folder / "pairs.tsv").write_text("Der Hund schläft.\tThe dog sleeps.\n" * 3, encoding="utf-8")
     (folder / "system.txt").write_text("A dog.\n" * PAIRS, encoding="utf-8")
+    (folder / "answers.csv").write_text("student,task,answer\nAda,1.2,c*(k_a + k_b)\n", encoding="utf-8")
     (folder / "mine.toml").write_text(STUDY, encoding="utf-8")
     return folder
 
