@@ -173,9 +173,9 @@ class TestWhatIsWrong:
     @pytest.mark.parametrize("blank", ["", " ", "\u3000", "\u2028", "\u200b\u00ad"])
     def test_empty_sentences(self, tmp_path: Path, blank: str) -> None:
         write(tmp_path, test_de=f"a\n{blank}\n", test_en="b\nb\n", val_de="a\n", val_en=f"{blank}\n")
-        refuses(tmp_path, r"test\.de, line 2: the line is empty")
-        write(tmp_path, test_de="a\na\n")
         refuses(tmp_path, r"val\.en, line 1: the line is empty")
+        write(tmp_path, val_en="b\n")
+        refuses(tmp_path, r"test\.de, line 2: the line is empty")
         path = write(tmp_path, test_tsv=f"a\tb\na\t{blank}\n") / "test.tsv"
         refuses(path, r"test\.tsv, line 2: the target sentence is empty")
         write(tmp_path, test_tsv=f"{blank}\tb\n")

@@ -60,7 +60,7 @@ def test_commands_are_listed_in_the_order_of_the_work() -> None:
     commands = re.findall(r"^│ ([a-z]+) +[A-Z]", shown, flags=re.MULTILINE)
     assert commands == [
         *("demo", "train", "evaluate", "translate", "study", "report", "diagram", "patterns", "faithfulness"),
-        *("data", "bench", "theory"),
+        *("data", "config", "bench", "theory"),
     ]
 
 

@@ -20,8 +20,10 @@ from tests.runs import SharedRuns, tiny
 from tests.test_demo import small
 from tests.test_report import make_result
 
-SMALL = ("data.bilderbuch.pairs=200", "train.epochs=1", "train.batch_size=16", "train.precision=fp32")
-SMALL += ("model.embedding=8", "model.hidden=8", "model.key=8", "text.vocabulary_size=400")
+SMALL = (
+    *("data.bilderbuch.pairs=200", "train.epochs=1", "train.batch_size=16", "train.precision=fp32"),
+    *("model.embedding=8", "model.hidden=8", "model.key=8", "text.vocabulary_size=400"),
+)
 PAIRS = 40
 """As many pairs of each split are read."""
 
@@ -130,6 +132,16 @@ def test_help_says_types_in_words_and_keeps_examples_whole(name: str) -> None:
             assert len(line) <= WIDTH
     if name != "demo":
         assert re.search(r"--json +(One|Print)", shown)
+
+
+@pytest.mark.parametrize("name", ["", "data", "train", "data export", "evaluate"])
+def test_help_for_a_narrow_terminal_cuts_no_word(name: str) -> None:
+    shown = run_command(*name.split(), "--help", env={"COLUMNS": "40"}).out
+    assert "…" not in shown
+    examples = {line.strip() for line in (COMMANDS[name].epilog if name in COMMANDS else "").splitlines()}
+    assert examples <= {line.strip() for line in shown.splitlines()}
+    for param in COMMANDS[name].params if name in COMMANDS else ():
+        assert param.opts[0] in shown or param.param_type_name == "argument"
 
 
 def test_every_option_is_explained() -> None:

@@ -3,6 +3,7 @@
 import io
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -48,7 +49,7 @@ def test_no_figure_is_cut_and_no_line_is_too_long(
     if not hidden:
         assert shown == columns
     elif rows:  # one more column would not have fitted
-        wide = [max(len(h), *(len(row[n + 1]) for row in table.rows)) for n, h in enumerate(headings[1:])]
+        wide = [max(len(h), *(len(row[n]) for row in figures)) for n, h in enumerate(headings[1:])]
         assert len("variant-0") + sum(gap + size for size in wide[: shown + 1]) > width
 
 
@@ -109,7 +110,7 @@ def test_a_progress_bar_fits(width: int, monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(terminal, "err", lambda: console)
     columns = [TextColumn(f"{{task.fields[n{n}]}}") for n in range(6)]
     bar = FittingProgress(columns[0], BarColumn(), *columns[1:])
-    fields = {f"n{n}": f"{n}2345.678" for n in range(6)}
+    fields: dict[str, Any] = {f"n{n}": f"{n}2345.678" for n in range(6)}
     bar.add_task("", **fields)
     console.print(bar.make_tasks_table(bar.tasks))
     shown = NUMBER.findall(printed.getvalue())

@@ -100,12 +100,12 @@ def _describe_type(field: FieldInfo) -> tuple[str, tuple[str, ...]]:
     limits = []
     for limit in field.metadata:
         match limit:
-            case annotated_types.Ge(ge=least):
+            case annotated_types.Ge(ge=int() | float() as least):
                 limits.append(f"at least {least:,g}")
-            case annotated_types.Gt(gt=least):
+            case annotated_types.Gt(gt=int() | float() as least):
                 limits.append(f"above {least:,g}")
-            case annotated_types.Le(le=most) if most <= MAX_SHOWN:
+            case annotated_types.Le(le=int() | float() as most) if most <= MAX_SHOWN:
                 limits.append(f"at most {most:,.0f}")
-            case annotated_types.Lt(lt=most) if most <= MAX_SHOWN:
+            case annotated_types.Lt(lt=int() | float() as most) if most <= MAX_SHOWN:
                 limits.append(f"below {most:,.0f}")
     return ", ".join([WORDS[kind], *limits]), tuple(field.examples or ())

@@ -87,7 +87,7 @@ def replacing(path: Path, *, in_folder: bool = False) -> Iterator[Path]:
     With `in_folder` the temporary path is in a temporary folder, for a library that creates further files
     beside what it writes. Raises AugenmerkError if the file cannot be written.
     """
-    _remove_abandoned(path.parent)
+    remove_abandoned(path.parent)
     temporary = temp_path(path)
     file = temporary / path.name if in_folder else temporary
     try:
@@ -150,7 +150,7 @@ def temp_path(path: Path) -> Path:
 
 
 @cache
-def _remove_abandoned(folder: Path) -> None:
+def remove_abandoned(folder: Path) -> None:
     """Removes temporary files in a folder whose process has ended, once in the life of this process.
 
     Whether a process of another computer lives cannot be seen; its files are left for a day. On Windows those

@@ -189,7 +189,7 @@ def _become(command: Command, folder: Path, output: Path, place: int) -> NoRetur
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
         resource.setrlimit(resource.RLIMIT_FSIZE, (command.file_size, command.file_size))
 
-    from augenmerk.cli import main as run
+    from augenmerk.__main__ import main as run
 
     watch = Watch(command)
     if command.count or command.at_call or command.at_write:

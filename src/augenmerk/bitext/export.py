@@ -9,7 +9,6 @@ finishes the moving.
 import json
 import os
 import shutil
-import time
 import uuid
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
@@ -21,13 +20,12 @@ from filelock import FileLock
 
 from augenmerk.bitext.pairs import MAX_LINE_BYTES, SentencePair, is_blank
 from augenmerk.errors import AugenmerkError
+from augenmerk.storage import remove_abandoned, temp_path
 from augenmerk.words import split_words
 
 Format = Literal["text", "tsv", "jsonl"]
 
 _READY, _NAMES, _LOCK = ".export.ready", ".names.json", ".export.lock"
-_STALE_SECONDS = 24 * 60 * 60
-"""The age at which the temporary folder of another export is taken for that of a killed one."""
 
 
 def export(
@@ -92,12 +90,9 @@ def _temporary_folder(folder: Path) -> Iterator[Path]:
     """Yields a folder of this process alone, on the same file system as `folder`, and then removes it."""
     parent = folder if folder.is_dir() else folder.parent
     parent.mkdir(parents=True, exist_ok=True)
-    for other in parent.glob(".export.*.part"):
-        with suppress(OSError):
-            if other.stat().st_mtime < time.time() - _STALE_SECONDS:
-                shutil.rmtree(other)
-    # The number of the process is not enough: two containers may share the folder.
-    temporary = parent / f".export.{os.getpid()}-{uuid.uuid4().hex[:8]}.part"
+    remove_abandoned(parent)
+    # The number of the process is not enough: two threads of it may export into the folder.
+    temporary = temp_path(parent / f"export-{uuid.uuid4().hex[:8]}")
     temporary.mkdir()
     try:
         yield temporary

@@ -1,6 +1,7 @@
 """What `--help` says of all commands: types in words, and each example on a line of its own."""
 
 import re
+import shutil
 import types
 import typing
 from collections.abc import Callable
@@ -14,6 +15,8 @@ from augenmerk.errors import format_message
 WIDTH = 78
 """The columns that a terminal of 80 has for examples."""
 
+MIN_FRAMED = 70
+"""The columns from which on help is printed in frames."""
 MAX_SHOWN = 10_000
 """Help does not name larger limits: nobody meets them unless by mistake, and an error names them then."""
 
@@ -24,6 +27,8 @@ class Commands(TyperGroup):
     """A group of commands whose help people can read, and whose errors of usage are safe to print."""
 
     def make_context(self, *arguments: Any, **options: Any) -> Any:
+        if (columns := shutil.get_terminal_size().columns) < MIN_FRAMED:
+            options.setdefault("terminal_width", columns)
         return _with_readable_errors(super().make_context, *arguments, **options)
 
     def invoke(self, ctx: Any) -> Any:
@@ -33,6 +38,8 @@ class Commands(TyperGroup):
         params = super().get_params(ctx)
         for param in params:
             _say_type(param, "")  # a group has flags only
+        if ctx.terminal_width is not None:
+            _do_without_frames(self)
         return params
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
@@ -43,7 +50,16 @@ class Commands(TyperGroup):
                 _say_type(param, describe_type(annotations.get(param.name, bool), param))
         if command is not None and command.epilog and "\n" not in command.epilog:
             command.epilog = lay_out_examples(command.epilog)
+        if command is not None and ctx.terminal_width is not None:
+            _do_without_frames(command)
         return command
+
+
+def _do_without_frames(command: Any) -> None:
+    """Has typer print help as plain text, which fits a narrow terminal; in its tables, words would be cut."""
+    command.rich_markup_mode = None
+    if command.epilog and not command.epilog.startswith("\b"):
+        command.epilog = f"\b\n{command.epilog}"  # keeps its lines as they are
 
 
 def _with_readable_errors(function: Callable[..., Any], *arguments: Any, **options: Any) -> Any:

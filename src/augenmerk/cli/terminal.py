@@ -200,7 +200,7 @@ class FittingProgress(Progress):
         """Returns the columns of the terminal that the bars need at least."""
         widths = []
         for column in self.columns:
-            cells = [column(task) for task in tasks if task.visible]
+            cells = [column if isinstance(column, str) else column(task) for task in tasks]
             flexible = isinstance(column, BarColumn)
             sizes = (Measurement.get(err(), err().options, cell).maximum for cell in cells)
             widths.append(MIN_BAR_WIDTH if flexible else max(sizes, default=0))
