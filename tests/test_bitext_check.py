@@ -140,6 +140,15 @@ def test_overlap_and_names_of_splits(captions: Pairs, tmp_path: Path) -> None:
     assert any("--set data.validation=dev" in finding.message for finding in result.findings)
 
 
+def test_splits_that_training_would_not_find(captions: Pairs, tmp_path: Path) -> None:
+    assert "at least 3 different" in check(tmp_path, [captions[0]] * 5, "train.tsv").problems[0].reason
+    check(tmp_path, captions[:20], "train.tsv")
+    assert not check_files(tmp_path, None, None).problems
+    assert not check(tmp_path, captions[:2], "test.tsv").problems, "a test set is not divided"
+    [problem] = check_files(tmp_path, None, None).problems
+    assert "'train' and 'val', but here are train, test" in problem.reason
+
+
 def test_what_is_skipped_is_what_is_a_problem(captions: Pairs, tmp_path: Path) -> None:
     path = tmp_path / "pairs.tsv"
     rows = [f"{pair.source}\t{pair.target}".encode() for pair in captions[:60]]

@@ -20,7 +20,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from augenmerk.bitext.files import Entry, find
+from augenmerk.bitext.files import Entry, find, is_divided
 from augenmerk.bitext.pairs import Bitext, SentencePair
 from augenmerk.bitext.plausibility import (
     Floats,
@@ -139,10 +139,7 @@ def _check(
             f"On the whole, the source looks like '{languages[1]}' and the target like '{languages[0]}'."
         )
         result.findings.append(Finding("all", "swapped", message))
-    if len(readers) > 1 and not {"train", "val"} <= readers.keys():
-        message = f"Training looks for 'train' and 'val', but here are {', '.join(readers)}: "
-        message += "rename the files, or say for example --set data.validation=dev."
-        result.findings.append(Finding("all", "splits", message))
+    _check_names(list(readers), result)
     train: dict[int, int] = {}
     for number, (split, read) in enumerate(readers.items()):
         checker = _SplitChecker(split, languages, statistics, result)
@@ -151,7 +148,22 @@ def _check(
             train = checker.first_line_of_source
         else:
             checker.report_overlap(train, next(iter(readers)))
+    if is_divided(readers) and len(train) < 3:
+        reason = "there must be at least 3 different source sentences to divide into train, val and test"
+        result.problems.append(Problem(next(iter(readers)), "splits", f"{place}: {reason}"))
     return result
+
+
+def _check_names(names: list[str], result: CheckResult) -> None:
+    """Reports splits that training does not find by the names it looks for."""
+    if len(names) == 1 or {"train", "val"} <= set(names):
+        return
+    message = f"training looks for the splits 'train' and 'val', but here are {', '.join(names)}"
+    if "train" in names and not any(name.startswith(("val", "dev")) for name in names):
+        result.problems.append(Problem("all", "splits", f"{message}; give it pairs to validate on"))
+    else:
+        message += "; rename the files, or name them: --set data.validation=dev, for example."
+        result.findings.append(Finding("all", "splits", message[0].upper() + message[1:]))
 
 
 def _count_words(entries: Iterator[Entry], statistics: LanguageStatistics) -> None:

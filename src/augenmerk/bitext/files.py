@@ -18,7 +18,7 @@ import gzip
 import json
 import re
 import zlib
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
@@ -88,11 +88,15 @@ def load(
         name: LazySplit(partial(_read_pairs, reader, skipped if skip_bad else None))
         for name, reader in found.readers.items()
     }
-    if len(splits) == 1 and divide:
-        [(name, pairs)] = splits.items()
-        if not _HELD_OUT_NAME.fullmatch(name):
-            splits = hold_out(pairs, place)
+    if divide and is_divided(splits):
+        [pairs] = splits.values()
+        splits = hold_out(pairs, place)
     return Bitext(str(place), found.source_language, found.target_language, splits, skipped)
+
+
+def is_divided(names: Collection[str]) -> bool:
+    """Returns whether splits with these names are divided: there is only one, and it is no test set."""
+    return len(names) == 1 and not any(_HELD_OUT_NAME.fullmatch(name) for name in names)
 
 
 def find(place: Path, source_language: str | None = None, target_language: str | None = None) -> Found:
