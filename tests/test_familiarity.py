@@ -147,6 +147,8 @@ def test_the_warning_comes_once_and_counts() -> None:
     assert one.code == 0
     [line] = one.err.splitlines()
     assert line.startswith("augenmerk: The sentence is unlike the text that this model was trained on")
+    second = run_command("translate", KNOWN[0], RUSSIAN[0])
+    assert second.err.startswith("augenmerk: Sentence 2 is unlike")
     lines = [*KNOWN[:2], *RUSSIAN, "", "A dog is sleeping on the couch in the house."]
     many = run_command("translate", "--json", stdin="\n".join(lines).encode())
     [line] = many.err.splitlines()

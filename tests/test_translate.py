@@ -380,7 +380,7 @@ def test_command_with_sentences(bpe_run: Path, bpe: Translator) -> None:
 
 
 def test_command_with_lines_on_stdin(bpe_run: Path, bpe: Translator) -> None:
-    stdin = f"{SENTENCES[0]}\r\n\n{'Hund ' * 400}\n{SENTENCES[1]}".encode()
+    stdin = f"{SENTENCES[0]}\r\n\n{' '.join(SENTENCES)}\n{SENTENCES[1]}".encode()
     piped = [*COMMAND, "translate", "--model", str(bpe_run), "--n-best", "2"]
     result = subprocess.run(piped, input=stdin, capture_output=True, check=True)
     rows = [line.split("\t") for line in result.stdout.decode().splitlines()]
@@ -399,7 +399,8 @@ def test_command_with_files(word_run: Path, word: Translator, tmp_path: Path) ->
     source.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
     target.write_text("what was there before", encoding="utf-8")
     asked = ("--model", word_run, "--input", source, "--output", target, "--replace-unknown")
-    assert run_command("translate", *asked) == (0, "", "")
+    answer = run_command("translate", *asked)
+    assert (answer.code, answer.out) == (0, ""), answer.err
     written = target.read_text(encoding="utf-8")
     assert written.splitlines() == [each.text for each in word.translate(lines, replace_unknown=True)]
     source.write_bytes("Der Hund\nDer B\xe4r\n".encode("latin-1"))

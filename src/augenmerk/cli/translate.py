@@ -180,11 +180,12 @@ class Unfamiliar:
         from augenmerk.familiarity import REASONS
 
         count = self.reasons.total()
-        if total == 1:
+        if count == 1:
             [reason] = self.reasons
+            which = f"The {self._unit}" if total == 1 else f"{self._unit.capitalize()} {self._first:,}"
             return (
-                f"The {self._unit} is unlike the text that this model was trained on (it has "
-                f"{REASONS[reason]}), and its translation may be nonsense. Is it in the right language?"
+                f"{which} is unlike the text that this model was trained on (it has {REASONS[reason]}), and its "
+                f"translation may be nonsense. Is it in the right language?"
             )
         reasons = "; ".join(
             f"{many:,} {'has' if many == 1 else 'have'} {REASONS[reason]}"
