@@ -172,6 +172,12 @@ def test_the_exit_code_says_what_became_of_an_answer(query: str, code: int) -> N
         assert ("--hint" in answer.err) is (code == 1 and not json_too)
 
 
+def test_whoever_gives_no_answer_is_told_how() -> None:
+    sentence = fails_with_a_sentence("theory", "check", "1.4")
+    assert "--query 'q_1 = ...; q_2 = ...'" in sentence
+    assert "augenmerk theory 1.4 --question" in sentence
+
+
 def test_how_an_answer_was_read_is_shown() -> None:
     query = r"\frac{ka + kb}{\tau}, \tau \to 0"
     shown = in_process("check", "1.2", "--query", query, "--samples", "10").stdout

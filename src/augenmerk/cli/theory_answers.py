@@ -40,8 +40,16 @@ def check(
     """
     from augenmerk.cli.terminal import err, out, print_json
     from augenmerk.cli.theory_output import grade_lines
+    from augenmerk.errors import AugenmerkError
+    from augenmerk.theory.grading import TASKS
     from augenmerk.theory.grading import check as grade
+    from augenmerk.theory.questions import QUESTIONS
 
+    if not query and task in TASKS:
+        question = f"augenmerk theory {task} --question"
+        raise AugenmerkError(
+            f"Give your answer, --query '{QUESTIONS[task].answer}'; for the question: {question}."
+        )
     result = grade(task, query or [], samples=samples, seed=seed, scale=1.0 if unscaled else None)
     if json:
         print_json(result.as_dict())
@@ -57,7 +65,8 @@ def check(
 @app.command(epilog="Example:  augenmerk theory grade answers.csv --out grades.csv --page mistakes.html")
 def grade(
     answers: Annotated[
-        Path, typer.Argument(help="A CSV file with the columns student, task, answers, and any others.")
+        Path,
+        typer.Argument(help="A CSV file with the columns student, task, answers, or a column for each task."),
     ],
     out: Annotated[
         Path | None, typer.Option(help="Write the table with verdict, mistake and reason to this CSV file.")

@@ -132,7 +132,9 @@ def _find_free_numbers(
     own = {
         name
         for name in used - known - called
-        if name.partition("_")[0] not in bases and name.partition("_")[2] not in indices
+        if name.partition("_")[0] not in bases
+        and name.partition("_")[2] not in indices
+        and name[:-1] not in bases  # kc is a key that does not exist rather than a number
     }
     remarks = []
     if own:

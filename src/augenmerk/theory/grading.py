@@ -66,11 +66,8 @@ def _check_queries(task: str, answers: Sequence[str], samples: int, seed: int, s
         names = {**draw_instance(task, condition, seed).names, **condition.numbers}
         names |= dict.fromkeys(read.free, 1.0)
         for query in read.expressions:
-            own = sorted(query.names & read.free)
-            rule = "a query is a vector like the keys"
-            rule += (
-                f" ({' and '.join(own)} {'is' if len(own) == 1 else 'are'} read as a number)" if own else ""
-            )
+            own = ", ".join(sorted(query.names & read.free))
+            rule = f"a query is a vector like the keys{f' (read as numbers: {own})' if own else ''}"
             query.value_of_shape(names, (condition.dim,), rule)
     trials, scaled = [], []
     for number, condition in enumerate(CONDITIONS[task]):
