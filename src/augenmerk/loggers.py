@@ -45,8 +45,9 @@ class TensorBoardLogger:
         self._writer: Any = None
 
     def start(self, run: Path, settings: Mapping[str, Any], step: int) -> None:  # noqa: ARG002
-        # What a run that was killed had logged after its last saved state is logged again.
-        self._writer = self._make_writer(str(run / "tensorboard"), purge_step=step or None)
+        # What a run that was killed had logged after its last saved state will be logged again.
+        purge_step = step + 1 if step else None
+        self._writer = self._make_writer(str(run / "tensorboard"), purge_step=purge_step)
 
     def log(self, step: int, metrics: Mapping[str, float]) -> None:
         for name, value in metrics.items():
