@@ -61,7 +61,8 @@ def _say_type(param: Any, words: str) -> None:
 
     typer has no setting for this; tests/test_help.py notices if a new version asks elsewhere.
     """
-    if getattr(param, "metavar", None) is None:
+    # The metavar of an option is shown in the place of its type, that of an argument in the place of its name.
+    if getattr(param, "metavar", None) is None or param.param_type_name == "argument":
         param.display_type_rich = lambda ctx: words  # noqa: ARG005
     param._get_number_range_help_str = lambda: None
 
