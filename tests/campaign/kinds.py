@@ -91,7 +91,8 @@ class Case:
             f"exit code {outcome.code} of {' '.join(_name(command.arguments))}",
             said[-2000:],
         )
-        if outcome.code == 2 and command.stderr == "file" and command.file_size is None:
+        readable = command.stderr == "file" and command.environment.get("COLUMNS", "100") == "100"
+        if outcome.code == 2 and readable and command.file_size is None:
             lines = outcome.err.strip().splitlines()
             sentence = (
                 bool(lines) and lines[-1].startswith("augenmerk: ") and lines[-1].endswith((".", "?", "…"))

@@ -184,8 +184,8 @@ class Unfamiliar:
             [reason] = self.reasons
             which = f"The {self._unit}" if total == 1 else f"{self._unit.capitalize()} {self._first:,}"
             return (
-                f"{which} is unlike the text that this model was trained on (it has {REASONS[reason]}), and its "
-                f"translation may be nonsense. Is it in the right language?"
+                f"{which} is unlike the text that this model was trained on (it has {REASONS[reason]}), and "
+                f"its translation may be nonsense. Is it in the right language?"
             )
         reasons = "; ".join(
             f"{many:,} {'has' if many == 1 else 'have'} {REASONS[reason]}"
