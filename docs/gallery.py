@@ -40,7 +40,7 @@ SENTENCES: Mapping[str, Sequence[tuple[str, str, str]]] = {
         (
             "ladder",
             "Ein Feuerwehrmann klettert eine Leiter hinauf.",
-            "*hinauf* comes last, and only a fifth of the attention of *up* goes there: the encoder, which "
+            "*hinauf* comes last, and only a seventh of the attention of *up* goes there: the encoder, which "
             "also reads backwards, may have told the words before it.",
         ),
     ],
@@ -48,12 +48,14 @@ SENTENCES: Mapping[str, Sequence[tuple[str, str, str]]] = {
         (
             "hat",
             "Ein Mann, der einen roten Hut trägt, repariert ein altes Fahrrad.",
-            "In a German relative clause the verb closes the clause. *wearing* jumps there and comes back.",
+            "In a German relative clause the verb closes the clause. *wearing* gives it a fifth of its "
+            "attention and looks at the comma and *der* for the rest, which the encoder may have told of it.",
         ),
         (
             "bench",
             "Ein Mann sitzt auf einer Bank, während sein Hund im Gras schläft.",
-            "The same in a clause with *während*.",
+            "So it does in a clause with *während*. Here the attention jumps: *sleeps* looks at *schläft*, "
+            "and the next word comes back.",
         ),
         (
             "fence",
@@ -92,13 +94,14 @@ SENTENCES: Mapping[str, Sequence[tuple[str, str, str]]] = {
         (
             "knife",
             "Der Koch schneidet mit einem großen Messer Zwiebeln.",
-            "The knife is attended to twice, the onions hardly at all: nothing reminds the decoder of what "
-            "it has translated already.",
+            "The onions are lost. Only the full stop looks at them, too late: nothing reminds the decoder "
+            "of what it has not translated yet.",
         ),
         (
             "although",
             "Obwohl es regnet, spielen einige Männer auf dem Platz Fußball.",
-            "Captions seldom say *obwohl*. The attention wanders where the model does not know what to do.",
+            "Captions seldom say *obwohl*. The model looks at it twice, makes something up, and loses the "
+            "rain.",
         ),
     ],
 }

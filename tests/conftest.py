@@ -1,6 +1,7 @@
 """What several test files need: the real data, where it is to be had, and trained runs."""
 
 import os
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -23,6 +24,10 @@ settings.register_profile(
     "thorough", deadline=None, max_examples=1000, suppress_health_check=list(HealthCheck)
 )
 settings.load_profile("augenmerk")  # unless pytest is given --hypothesis-profile
+
+
+# A shell starts a background process with Ctrl-C ignored, and processes inherit that. Tests send it.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session")

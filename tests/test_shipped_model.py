@@ -19,6 +19,13 @@ SENTENCES = {
     "Ein Mann fährt mit dem Fahrrad durch den Park.": {"man", "riding", "through", "the", "park"},
     "Eine alte Frau sitzt mit ihrer Katze auf der Bank.": {"old", "woman", "bench", "cat"},
     "Der alte Mann liest in der Küche eine Zeitung.": {"old", "man", "reading", "newspaper", "kitchen"},
+    "Ein kleines Mädchen, das einen roten Hut trägt, hat einen Ball gefangen.": {
+        "red",
+        "hat",
+        "caught",
+        "ball",
+    },
+    "Auf der Straße stehen zwei Frauen, die miteinander sprechen.": {"two", "women", "street", "talking"},
 }
 
 
@@ -41,9 +48,16 @@ def translator() -> Translator:
 def test_it_translates(translator: Translator, sentence: str) -> None:
     translation = translator.translate(sentence)
     assert set(translation.text.rstrip(".").split()) >= SENTENCES[sentence]
+    assert translation.text[0].isupper()
     assert translation.text.endswith(".")
     rows = translation.attention.sum(dim=1)
     torch.testing.assert_close(rows, torch.ones_like(rows), rtol=0, atol=1e-4)
+
+
+def test_it_reads_lower_case_and_writes_both(translator: Translator) -> None:
+    text = translator.translate("ein hund läuft über die wiese").text
+    assert text.startswith("A dog ")
+    assert "grass" in text
 
 
 def test_it_is_what_commands_use_that_are_told_no_other(tmp_path: Path) -> None:
@@ -66,6 +80,9 @@ def test_its_card_says_what_its_scores_say() -> None:
         line = next(line for line in card.splitlines() if line.startswith(f"| {row['split']}"))
         assert f"{row['bleu']:.1f}" in line
         assert row["bleu_signature"] in card
+        if row["beam"] == 5:
+            assert f"{row['bleu_cased']:.1f}" in line
+            assert row["bleu_cased_signature"] in card
         if (row["split"], row["beam"]) == ("test_2016_flickr", 5):
             assert row["bleu"] >= 39
 

@@ -178,6 +178,7 @@ def _read_line() -> bytes:
 def _become(command: Command, folder: Path, output: Path, place: int) -> NoReturn:
     """Turns this process into the command, and runs it until it exits."""
     os.setsid()
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell may have started us with it ignored
     time.sleep(command.delay)
     os.chdir(folder)
     os.environ.update(command.environment)

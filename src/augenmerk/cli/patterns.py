@@ -54,7 +54,8 @@ def patterns(
     beam: options.Beam = None,
     reference: options.Reference = False,
     head: Annotated[
-        int | None, Option(help="Take the attention of this head, counted from 1, instead of the mean.")
+        int | None,
+        Option(help="Take the attention of this head, counted from 1, instead of the mean.", min=1, max=64),
     ] = None,
     heads: Annotated[bool, Option("--heads", help="Also compare the heads with each other.")] = False,
     attention: options.Mechanisms = None,

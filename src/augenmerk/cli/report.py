@@ -87,7 +87,8 @@ def report(
     if json:
         written = {"file": str(file)} if file is not None else {"text": text}
         document = {"study": result.name, "format": format, "complete": result.complete, **written}
-        print_json({**document, "figures": [str(path) for path in drawn]})
+        drawings = {} if figures is None else {"figures": [str(path) for path in drawn]}
+        print_json({**document, **drawings})
     elif file is None:
         sys.stdout.write(text)
 

@@ -86,7 +86,7 @@ class Translator:
         self.models = tuple(models)
         self.tokenizers = tokenizers
         self.config = config
-        self._familiarity = familiarity or Familiarity(tokenizers.source)
+        self._familiarity = familiarity
         self.device = self.models[0].device
         if self.device.type == "cuda":
             # With TF32, GRUs would round to ten bits, and samples would differ from those of the CPU.
@@ -195,7 +195,7 @@ class Translator:
                 with_heads = iter(self.add_heads([one for ranked in all_ranked for one in ranked]))
                 all_ranked = [list(islice(with_heads, len(ranked))) for ranked in all_ranked]
             translations = [Translation(source=text, text="") for text in chunk]
-            reasons = self._familiarity.judge(ids)
+            reasons = (self._familiarity or Familiarity(self.tokenizers.source)).judge(ids)
             for index, (best, *others) in zip(indices, all_ranked, strict=True):
                 translations[index] = replace(best, alternatives=tuple(others), unfamiliar=reasons[index])
             yield from translations
