@@ -5,17 +5,30 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: test soak check format demo clean
+.PHONY: test soak thorough check browser format demo clean
 
 # A process for each core, and the one that is done first takes over tests from another.
 PYTEST := $(BIN)/python -m pytest -n auto --dist worksteal
 
-test: check
+test: check browser
 	$(PYTEST)
 
-# The long campaigns as well: hundreds of kills, a thousand examples of each property. It takes hours.
+# A hostile campaign for as long as it is told, with a table at its end: make soak MINUTES=60 SEED=1
+MINUTES ?= 60
+SEED ?= 1
 soak: $(READY)
-	$(PYTEST) -m "" --hypothesis-profile soak --timeout 7200
+	$(BIN)/python -m tests.campaign --minutes $(MINUTES) --seed $(SEED)
+
+# The tests with hundreds of kills and a thousand examples of each property. It takes hours.
+thorough: $(READY)
+	$(PYTEST) -m "" --hypothesis-profile thorough --timeout 7200
+
+# Tests open pages in Chromium, and are skipped where there is none. It is installed only where that needs no password.
+browser:
+	@command -v chromium > /dev/null || command -v chromium-browser > /dev/null || command -v google-chrome > /dev/null || \
+	  { [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null && \
+	    apt-get -qq update && DEBIAN_FRONTEND=noninteractive apt-get -qq install -y --no-install-recommends chromium > /dev/null; } || \
+	  echo "Without Chromium the tests of pages are skipped." >&2
 
 check: $(READY)
 	$(BIN)/ruff format --check

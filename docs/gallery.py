@@ -133,7 +133,7 @@ def main() -> None:
     widths = {}
     for name, match in matches.items():
         figure = draw_heat_map([AttentionMap.from_translation(match.translation)], LIGHT)
-        save_figure(figure, HERE / PICTURES / f"{name}.svg")
+        save_figure(figure, HERE / PICTURES / f"{name}.svg", outline=True)
         widths[name] = round(figure.get_figwidth() * PIXELS_PER_INCH)
     (HERE / "gallery.md").write_text(render_page(matches, widths), encoding="utf-8", newline="\n")
 

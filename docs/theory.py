@@ -1,6 +1,7 @@
 """Renews docs/theory.md: runs each command on the page, puts its output below it, and draws the figures.
 
-The command of the theory lab in README.md is run as well.
+The commands of the theory lab in docs/teaching.md, which work on the table on that page, and in README.md are
+run as well.
 
     python docs/theory.py            renews the pages and figures
     python docs/theory.py --check    only says what differs, with exit code 1 if anything does
@@ -8,10 +9,12 @@ The command of the theory lab in README.md is run as well.
 Numbers in the paragraphs are written by hand; a command of the same section has to print each of them.
 """
 
+import contextlib
 import os
 import re
 import shlex
 import sys
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -20,9 +23,11 @@ from typer.testing import CliRunner
 from augenmerk.cli import app
 
 PAGE = Path(__file__).resolve().with_name("theory.md")
+TEACHING = PAGE.with_name("teaching.md")
 README = PAGE.parents[1] / "README.md"
 BLOCK = re.compile(r"^```console\n\$ augenmerk (theory [^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-FIGURE = re.compile(r"`augenmerk (theory [^`]* --figure [^`]*)`")
+FIGURE = re.compile(r"`augenmerk (theory [^`]* --out [^`]*)`")
+TABLE = re.compile(r"^```csv\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 CODE = re.compile(r"^```.*?^```$|^    .*$|`[^`]*`|\]\([^)]*\)", re.MULTILINE | re.DOTALL)
 TASK = re.compile(r"\b1\.[1-7]\b")
 NUMBER = re.compile(r"\d+\.\d+%?|\d+%")
@@ -30,14 +35,22 @@ NUMBER = re.compile(r"\d+\.\d+%?|\d+%")
 
 def run_command(command: str) -> str:
     result = CliRunner().invoke(app, shlex.split(command))
-    if result.exception is not None:
+    if result.exception is not None and not isinstance(result.exception, SystemExit):
         raise result.exception
     return "".join(line.rstrip() + "\n" for line in result.stdout.splitlines())
 
 
 def renew_page(page: str) -> str:
-    """Returns the page with the current output of its commands."""
-    return BLOCK.sub(lambda block: f"```console\n$ augenmerk {block[1]}\n{run_command(block[1])}```", page)
+    """Returns the page with the current output of its commands.
+
+    They run in a folder of their own, where the first table of the page is answers.csv.
+    """
+    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+        if table := TABLE.search(page):
+            Path("answers.csv").write_text(table[1], encoding="utf-8")
+        return BLOCK.sub(
+            lambda block: f"```console\n$ augenmerk {block[1]}\n{run_command(block[1])}```", page
+        )
 
 
 def find_unprinted_numbers(page: str) -> Iterator[str]:
@@ -64,12 +77,12 @@ def _rounding(number: str) -> float:
 def draw_figures(page: str) -> None:
     os.chdir(PAGE.parent)
     for command in FIGURE.findall(page):
-        run_command(command)
+        run_command(f"{command} --outline")  # a reader may not have the font
 
 
 def main() -> None:
     wrong = []
-    for path in (PAGE, README):
+    for path in (PAGE, TEACHING, README):
         page = path.read_text(encoding="utf-8")
         now = renew_page(page)
         if "--check" not in sys.argv:

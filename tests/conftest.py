@@ -19,7 +19,9 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 # How long an example takes says more about what else the machine does. In CI the examples are always the
 # same, so that a change is judged and not chance; elsewhere every run tries new ones.
 settings.register_profile("augenmerk", deadline=None, derandomize="CI" in os.environ)
-settings.register_profile("soak", deadline=None, max_examples=1000, suppress_health_check=list(HealthCheck))
+settings.register_profile(
+    "thorough", deadline=None, max_examples=1000, suppress_health_check=list(HealthCheck)
+)
 settings.load_profile("augenmerk")  # unless pytest is given --hypothesis-profile
 
 

@@ -12,8 +12,9 @@ PACKAGE = Path(augenmerk.__file__).parent
 
 # From the ground up. A part may import what stands before it; nothing that stands after it.
 LAYERS = (
-    *("errors", "signals", "storage", "words", "config", "settings", "figures", "theory", "bitext", "text"),
-    *("subword_dropout", "batching", "device", "malloc", "model", "search"),
+    *("errors", "signals", "storage", "words", "config", "settings", "figures", "curves", "loggers"),
+    *("theory", "bitext", "text"),
+    *("subword_dropout", "familiarity", "batching", "device", "malloc", "model", "search"),
     *("alignment", "tensorfile", "checkpoint", "scores", "diagrams", "translate", "probe"),
     *("silver", "agreement", "patterns", "evaluate", "faithfulness"),
     *("significance", "engine", "train", "study", "report", "demo", "bench", "cli"),
@@ -28,6 +29,8 @@ ONLY = {
     "settings": {"config"},
     "signals": set[str](),
     "figures": {"storage", "errors"},
+    "curves": {"errors", "figures"},
+    "loggers": {"errors"},
     "diagrams": {"errors", "figures", "words"},
     "theory": {"errors", "figures"},
     "model": {"config", "errors"},
@@ -35,7 +38,7 @@ ONLY = {
     "device": {"errors"},
     "malloc": set[str](),
     "scores": set[str](),
-    "report": {"diagrams", "figures", "study"},
+    "report": {"diagrams", "errors", "figures", "study"},
 }
 
 

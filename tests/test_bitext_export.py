@@ -19,6 +19,7 @@ from augenmerk.bitext.export import Format, export
 from augenmerk.bitext.files import load
 from augenmerk.bitext.pairs import MAX_LINE_BYTES
 from augenmerk.errors import AugenmerkError
+from augenmerk.storage import temp_path
 from augenmerk.words import split_words
 
 FORMATS: tuple[Format, ...] = ("text", "tsv", "jsonl")
@@ -255,14 +256,18 @@ class TestWholeOrNotAtAll:
             assert codes[int(writer)] == 0
             assert {path.name for path in folder.iterdir()} == {"test.de", "test.en"}
 
-    def test_an_old_temporary_folder_is_removed(self, tmp_path: Path) -> None:
-        old, young = tmp_path / ".export.1-a.part", tmp_path / ".export.2-b.part"
-        old.mkdir()
-        young.mkdir()
+    def test_the_temporary_folder_of_a_killed_process_is_removed(self, tmp_path: Path) -> None:
+        process = fork(lambda: None)
+        os.waitpid(process, 0)
+        mine = temp_path(tmp_path / "export-0").name
+        dead = tmp_path / mine.replace(str(os.getpid()), str(process))
+        living = tmp_path / mine.replace(str(os.getpid()), str(os.getppid()))
+        old, young = tmp_path / ".export-1.00000000-1.part", tmp_path / ".export-2.00000000-1.part"
+        for folder in (dead, living, old, young):
+            folder.mkdir()
         os.utime(old, (0, 0))
         export({"test": [SentencePair("a", "b")]}, tmp_path, "de", "en", format="tsv")
-        assert not old.exists()
-        assert young.exists()
+        assert [folder.exists() for folder in (dead, living, old, young)] == [False, True, False, True]
 
     def test_a_prepared_list_of_names_reaches_no_other_folder(self, tmp_path: Path) -> None:
         (tmp_path / "mine").write_text("mine")

@@ -516,8 +516,8 @@ needs_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system doe
 
 
 def rounds(usual: int, long: int) -> pytest.MarkDecorator:
-    """How often something is killed: in `make test`, and in `make soak`."""
-    return pytest.mark.parametrize("rounds", [usual, pytest.param(long, marks=pytest.mark.soak)])
+    """How often something is killed: in `make test`, and in `make thorough`."""
+    return pytest.mark.parametrize("rounds", [usual, pytest.param(long, marks=pytest.mark.thorough)])
 
 
 @needs_fork

@@ -43,7 +43,7 @@ def test_the_command_is_installed_and_knows_its_version() -> None:
         *(["patterns"], ["faithfulness"], ["study"], ["report"]),
         *(["data", c] for c in ("list", "show", "fetch", "export")),
         *(["bench", c] for c in ("train", "decode")),
-        *(["theory", c] for c in ("1.1", "1.3", "1.7", "scaling", "check", "from-run")),
+        *(["theory", c] for c in ("1.1", "1.3", "1.7", "scaling", "check", "grade", "from-run")),
     ],
 )
 def test_every_command_explains_itself(command: list[str]) -> None:
@@ -59,8 +59,8 @@ def test_commands_are_listed_in_the_order_of_the_work() -> None:
     shown = run_command("--help").out
     commands = re.findall(r"^│ ([a-z]+) +[A-Z]", shown, flags=re.MULTILINE)
     assert commands == [
-        *("demo", "train", "evaluate", "translate", "study", "report", "diagram", "patterns", "faithfulness"),
-        *("data", "config", "bench", "theory"),
+        *("demo", "train", "evaluate", "translate", "score", "study", "report", "diagram", "patterns"),
+        *("faithfulness", "data", "config", "bench", "theory"),
     ]
 
 

@@ -153,7 +153,7 @@ def test_a_translation_draws_itself_in_a_notebook(runs: dict[str, Path]) -> None
         (["--model", "RUN", "--split", "exam", "--index", "1"], "has no split called 'exam'"),
         (["Hallo.", "--model", "RUN", "--view", "pie"], "the views are heat and lines"),
         (["Hallo.", "--model", "RUN", "--view", "lines"], "give --out FILE.svg"),
-        (["Hallo.", "--model", "RUN", "--theme", "pink"], "the themes are dark and light"),
+        (["Hallo.", "--model", "RUN", "--theme", "pink"], "the themes are light and dark"),
         (
             ["Hallo.", "--model", "RUN", "--out", "a.gif"],
             "a.gif: the name of a picture ends in .png, .svg or .pdf",

@@ -38,7 +38,17 @@ from augenmerk.diagrams import (
 )
 from augenmerk.diagrams.attention_map import END_SIGN, format_word
 from augenmerk.errors import AugenmerkError
-from augenmerk.figures import DARK, LIGHT, THEMES, Theme, get_heat_colours, save_figure
+from augenmerk.figures import (
+    CELL_NUMBER,
+    DARK,
+    LIGHT,
+    THEMES,
+    PictureSize,
+    Style,
+    Theme,
+    get_heat_colours,
+    save_figure,
+)
 from augenmerk.translate import translation
 from tests.browser import CHROMIUM, Browser
 
@@ -236,6 +246,27 @@ class TestPictures:
         rows = sorted((box for box in boxes if box[2] < min(b[2] for b in boxes) + 5), key=lambda box: box[1])
         assert len(rows) == 50
         assert all(lower[3] <= upper[1] + 1 for lower, upper in pairwise(rows))
+
+    def test_numbers_vanish_from_a_picture_that_is_too_small_for_them(self) -> None:
+        def count(size: str) -> int:
+            style = Style(LIGHT, size=PictureSize.parse(size))
+            figure = style.apply_to_drawing(draw_heat_map([of_length(6, 5)], LIGHT, "A title"))
+            assert tuple(figure.get_size_inches()) == tuple(map(float, size.split("x")))
+            width, height = figure.get_size_inches() * figure.dpi
+            for text, (left, bottom, right, top) in written(figure).items():
+                assert min(left, bottom, width - right, height - top) >= 0, text
+            return sum(text.get_gid() == CELL_NUMBER and text.get_visible() for text in figure.axes[0].texts)
+
+        assert count("2x2") == 0
+        assert count("8x6") == (of_length(6, 5).matrix >= 0.02).sum()
+
+    @pytest.mark.parametrize("theme", THEMES.values(), ids=THEMES)
+    def test_no_attention_has_the_colour_of_the_paper(self, theme: Theme) -> None:
+        assert get_heat_colours(theme, 48)[0] == theme.paper
+
+    def test_a_line_diagram_says_what_its_lines_mean(self) -> None:
+        axes = draw_line_diagram([AttentionMap(["a"], ["x"], [[1.0]])], LIGHT).axes[0]
+        assert {"attention", ".10", ".50", "1"} <= {text.get_text() for text in axes.texts}
 
     def test_a_very_large_map_is_one_image(self) -> None:
         axes = draw_heat_map([of_length(200, 190)], LIGHT).axes[0]

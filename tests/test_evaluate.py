@@ -354,6 +354,107 @@ def test_only_the_same_sentences_are_compared(words: RunDirectory, tmp_path: Pat
     assert not hypothesis_path(fewer, "val", 2).exists()
 
 
+# Other data
+
+
+def test_all_pairs_of_a_file_are_measured_and_kept_apart(words: RunDirectory, tmp_path: Path) -> None:
+    """A TSV file, two parallel files and a folder give the same figures; the run's own rows stay."""
+    run, pairs = copied(words, tmp_path / "run", validation="val"), pairs_of("val")[:30]
+    [own] = evaluate_run(Evaluator(run, CPU), ["val"], [1])
+    export({"pairs": pairs}, tmp_path / "one", "de", "en", format="tsv")
+    export({"pairs": pairs}, tmp_path / "two", "de", "en", format="text")
+    export({"val": pairs, "test": pairs[:7]}, tmp_path / "folder", "de", "en", format="tsv")
+    places = {
+        "pairs": [tmp_path / "one" / "pairs.tsv", tmp_path / "two" / "pairs"],
+        "val": [tmp_path / "folder"],
+    }
+    data = encode_pairs(pairs, run.tokenizers.source.encode_ids, run.tokenizers.target.encode_ids)
+    loss = measure_loss([load_model(run)], data).mean
+    for split, several in places.items():
+        for place in several:
+            [row] = run_json("evaluate", run.path, "--data", place, "--beam", 1)
+            assert (row["split"], row["sentences"], row["data"]) == (split, 30, str(place))
+            assert row["loss"] == pytest.approx(loss)
+            translated = load(run.path).translate([pair.source for pair in pairs], beam=1)
+            hypotheses = [each.text for each in translated]
+            assert row["bleu"] == score_texts(hypotheses, [pair.target for pair in pairs])["bleu"]
+    [row] = run_json("evaluate", run.path, "--data", tmp_path / "folder", "--split", "test", "--beam", 1)
+    assert row["sentences"] == 7
+    assert run.read_scores() == [own]
+    assert lines_of(reference_path(run, "val")) == [pair.target for pair in pairs_of("val")]
+    assert [kept["data"] for kept in run.read_scores(other=True)] == [
+        *map(str, places["pairs"]),
+        *[str(tmp_path / "folder")] * 2,
+    ]
+    # A split that was asked for by name is that of a file divided as for training.
+    [part] = run_json("evaluate", run.path, "--data", places["pairs"][0], "--split", "test", "--beam", 1)
+    assert part["sentences"] < 30
+
+
+def test_a_file_that_was_moved_is_still_divided_and_another_file_is_not(
+    words: RunDirectory, tmp_path: Path
+) -> None:
+    export({"pairs": pairs_of("val")}, tmp_path / "new", "de", "en", format="tsv")
+    run = copied(words, tmp_path / "run", bitext=str(tmp_path / "old" / "pairs.tsv"), validation="val")
+    answer = run_command(
+        "evaluate", run.path, "--data", tmp_path / "new" / "pairs.tsv", "--beam", 1, "--json"
+    )
+    [moved] = json.loads(answer.out)
+    assert (moved["split"], "data" in moved) == ("val", False)
+    assert moved["sentences"] < 30
+    assert "pairs.tsv is not there" in answer.err
+    (tmp_path / "new" / "pairs.tsv").rename(tmp_path / "other.tsv")
+    [other] = run_json("evaluate", run.path, "--data", tmp_path / "other.tsv", "--beam", 1)
+    assert (other["split"], other["sentences"]) == ("other", 120)
+
+
+def test_the_output_of_another_system_is_scored_and_tested_beside_ours(
+    words: RunDirectory, subwords: RunDirectory, tmp_path: Path
+) -> None:
+    run = copied(words, tmp_path / "run")
+    evaluate_run(Evaluator(subwords, CPU), ["train"], [1])
+    output = tmp_path / "system.txt"
+    output.write_bytes(hypothesis_path(subwords, "train", 1).read_bytes())
+    asked = ("evaluate", run.path, "--split", "train", "--beam", 1, "--ter", "--hypotheses", output)
+    ours, theirs = run_json(*asked)
+    assert (theirs["hypotheses"], theirs["split"], theirs["sentences"]) == (str(output), "train", 120)
+    assert "loss" not in theirs
+    printed = sacrebleu_prints(
+        *(reference_path(run, "train"), "-i", output, "-m", "bleu", "chrf", "ter"),
+        *("-lc", "--chrf-lowercase"),
+    )
+    assert [theirs[name] for name in ("bleu", "chrf", "ter")] == pytest.approx(
+        [score["score"] for score in printed], abs=1e-8
+    )
+    [against_run] = compare_runs(Evaluator(words, CPU), Evaluator(subwords, CPU), ["train"], [1])
+    for metric in ("bleu", "chrf"):  # the same test as against the run that wrote the file
+        for figure in ("score", "baseline_score", "p_randomisation", "p_bootstrap", "interval"):
+            same = against_run["baseline"][metric][figure]
+            assert ours["baseline"][metric][figure] == (list(same) if figure == "interval" else same)
+    assert [kept["hypotheses"] for kept in run.read_scores(other=True)] == [str(output)]
+    assert len(run.read_scores()) == 1
+    answer = run_command(*asked)
+    _head, *rows = answer.out.splitlines()
+    assert rows[1].split()[:3] == ["system.txt", "-", f"{theirs['bleu']:.2f}"]
+    assert ours["baseline"]["bleu"]["in_words"] in answer.out
+    command = shlex.split(answer.err.splitlines()[-1].removeprefix("The same scores:  "))
+    _ours, other = sacrebleu_prints(*command[1:])
+    assert float(other["BLEU"]) == pytest.approx(theirs["bleu"], abs=1e-8)
+
+    output.write_text("one line\n")
+    assert "has 1 lines, and 'train' of bilderbuch has 120 sentence pairs" in fails_with_a_sentence(*asked)
+    assert "--baseline or --hypotheses" in fails_with_a_sentence(*asked, "--baseline", subwords.path)
+    assert "give one --split" in fails_with_a_sentence(*asked, "--split", "val")
+
+
+def test_the_loss_is_that_of_what_the_translator_reads(subwords: RunDirectory, tmp_path: Path) -> None:
+    run = copied(subwords, tmp_path / "run", max_length=7)
+    [row] = evaluate_run(Evaluator(run, CPU), ["val"], [1])
+    scored = load(run.path).score_all([(pair.source, pair.target) for pair in pairs_of("val")])
+    assert sum(each.truncated for each in scored) > 20
+    assert row["loss"] * row["tokens"] == pytest.approx(-sum(each.log_probability for each in scored))
+
+
 # The command line
 
 

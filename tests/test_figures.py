@@ -3,12 +3,20 @@
 from pathlib import Path
 
 import pytest
-from matplotlib import colormaps
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 
 from augenmerk.errors import AugenmerkError
-from augenmerk.figures import THEMES, Theme, get_theme, save_figure, use_theme
+from augenmerk.figures import (
+    CELL_NUMBER,
+    THEMES,
+    PictureSize,
+    Style,
+    Theme,
+    get_theme,
+    save_figure,
+    use_theme,
+)
 
 
 def drawn(theme: Theme) -> Figure:
@@ -46,7 +54,7 @@ def test_another_ending_is_refused_by_name(tmp_path: Path) -> None:
 
 
 def test_an_unknown_theme_is_refused_by_name() -> None:
-    with pytest.raises(AugenmerkError, match="'blue'; the themes are dark and light"):
+    with pytest.raises(AugenmerkError, match="'blue'; the themes are light and dark"):
         get_theme("blue")
 
 
@@ -61,4 +69,68 @@ def test_what_is_written_stands_out_from_the_paper(theme: Theme) -> None:
     assert contrast(theme.ink, theme.paper) >= 7
     assert contrast(theme.accent, theme.paper) >= 4.5
     assert all(contrast(colour, theme.paper) >= 3 for colour in theme.series)
-    assert theme.heat in colormaps
+    assert theme.heat[0] == theme.paper  # no attention is no colour
+
+
+def test_an_svg_has_text_unless_outlines_are_asked_for(tmp_path: Path) -> None:
+    save_figure(drawn(THEMES["light"]), tmp_path / "text.svg")
+    save_figure(drawn(THEMES["light"]), tmp_path / "paths.svg", outline=True)
+    text, paths = ((tmp_path / name).read_text(encoding="utf-8") for name in ("text.svg", "paths.svg"))
+    assert ">$5 and $6</text>" in text
+    assert "sans-serif" in text  # where DejaVu Sans is not installed
+    assert "<text" not in paths
+
+
+def test_a_pdf_has_truetype_fonts(tmp_path: Path) -> None:
+    save_figure(drawn(THEMES["light"]), tmp_path / "picture.pdf")
+    content = (tmp_path / "picture.pdf").read_bytes()
+    assert b"/FontFile2" in content
+    assert b"/Type3" not in content
+
+
+@pytest.mark.parametrize(
+    ("size", "expected"),
+    [("16:9", (4, 2.25)), ("1:2", (4, 8)), ("6x3", (6, 3)), ("12.7x5.08cm", (5, 2))],
+)
+def test_a_size_is_a_shape_or_sides(size: str, expected: tuple[float, float]) -> None:
+    assert PictureSize.parse(size).apply(4, 2) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(
+    "size", ["", "16", "16:9cm", "axb", "0x3", "16:0", "100:1", "0.5x0.5", "1e3x2", "500x2"]
+)
+def test_what_is_no_size_is_refused(size: str) -> None:
+    with pytest.raises(AugenmerkError, match="size"):
+        PictureSize.parse(size)
+
+
+def test_a_chart_grows_with_its_text() -> None:
+    figure = Style(THEMES["light"], title="A $5 title", font_size=20).apply_to_chart(laid_out())
+    assert tuple(figure.get_size_inches()) == (8, 6)
+    assert figure.get_suptitle() == "A $5 title"
+    [axes] = figure.axes
+    assert axes.title.get_fontsize() == 2 * laid_out().axes[0].title.get_fontsize()
+    assert axes.lines[0].get_linewidth() == 2 * laid_out().axes[0].lines[0].get_linewidth()
+    figure.draw_without_rendering()
+    assert {label.get_fontsize() for label in axes.get_xticklabels()} == {20}
+
+
+def test_a_chart_has_the_sides_that_were_asked_for_and_shrinks_to_fit() -> None:
+    figure = Style(THEMES["light"], size=PictureSize.parse("2x2")).apply_to_chart(laid_out())
+    assert tuple(figure.get_size_inches()) == (2, 2)
+    [axes] = figure.axes
+    assert 2 * axes.title.get_fontsize() == laid_out().axes[0].title.get_fontsize()
+    [number] = axes.texts
+    assert not number.get_visible()  # 5 points are too small to be read
+    [number] = Style(THEMES["light"], size=PictureSize.parse("8x6")).apply_to_chart(laid_out()).axes[0].texts
+    assert number.get_visible()
+
+
+def laid_out() -> Figure:
+    with use_theme(THEMES["light"]):
+        figure = Figure(figsize=(4, 3), layout="constrained")
+        axes = figure.subplots()
+        axes.plot([0, 1], [0, 1])
+        axes.text(0.5, 0.5, "1", gid=CELL_NUMBER)
+        axes.set_title("a title")
+    return figure

@@ -3,24 +3,34 @@
 import json
 import shutil
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from augenmerk import SentencePair
 from augenmerk.agreement import measure_alignment
+from augenmerk.alignment import GoldLinks, argmax_links, compare_links
 from augenmerk.bitext import open_bitext, open_data
 from augenmerk.bitext.export import export
 from augenmerk.checkpoint import RunDirectory
 from augenmerk.config import RunConfig
-from augenmerk.faithfulness import measure_faithfulness
-from augenmerk.patterns import find_patterns, summarise_patterns
+from augenmerk.faithfulness import describe_findings, measure_faithfulness, summarise
+from augenmerk.patterns import (
+    WordAttention,
+    compute_measures,
+    describe_heads,
+    find_patterns,
+    summarise_heads,
+    summarise_patterns,
+)
 from augenmerk.patterns.page import render_patterns_page
+from augenmerk.search import Hypothesis
 from augenmerk.train import start, train
-from augenmerk.translate import load
+from augenmerk.translate import Translation, load
 from augenmerk.words import split_words
 from tests.command import fails_with_a_sentence, run_command, run_json
-from tests.runs import CPU, Silent
+from tests.runs import CPU, SharedRuns, Silent, tiny
 
 KINDS = ["monotone", "inversion", "spread", "stuck", "shifted"]
 
@@ -299,3 +309,109 @@ def test_a_browser_shows_the_page_without_a_network(there: Path, tmp_path: Path)
     ).stdout
     assert shown.count('class="card"') == 3
     assert "sentences of val" in shown
+
+
+# Sentences of one's own, and data that is not there
+
+
+def test_sentences_of_ones_own_are_looked_at_instead_of_a_split(there: Path, tmp_path: Path) -> None:
+    sentences = ("Der Hund schläft unter dem Tisch.", "Den Ball wirft der Junge.")
+    matches = run_json("patterns", there, *sentences, "--out", tmp_path / "page")
+    translations = load(there).translate(sentences)
+    assert {match["index"]: match["translation"] for match in matches} == {
+        number: one.text for number, one in enumerate(translations)
+    }
+    assert {match["reference"] for match in matches} == {None}
+    assert "2 sentences of command line" in (tmp_path / "page" / "index.html").read_text()
+    found = run_json("faithfulness", there, *sentences)
+    assert [one["source"] for one in found["chosen"]] == list(sentences)
+    assert (found["split"], found["sentences"]) == ("command line", 2)
+    measured = measure_faithfulness(load(there), translations)
+    assert found["uniform"]["mean_drop"] == pytest.approx(summarise(measured)["uniform"]["mean_drop"])
+    for command in ("patterns", "faithfulness"):
+        assert "in no split" in fails_with_a_sentence(command, there, sentences[0], "--split", "val")
+        assert "there is no such run" in fails_with_a_sentence(command, "runs/mistyped")
+        assert "Sentence 2 is empty" in fails_with_a_sentence(command, there, sentences[0], " ")
+    long = " ".join(["Hund"] * 100)
+    assert run_command("patterns", long, "--device", "cpu").code == 0
+
+
+def test_bilderbuch_is_looked_at_where_the_data_of_a_german_run_is_missing(
+    there: Path, tmp_path: Path
+) -> None:
+    def moved(name: str, *languages: str) -> Path:
+        shutil.copytree(there, tmp_path / name)
+        config = tmp_path / name / "config.toml"
+        _digest, _, settings = config.read_text(encoding="utf-8").partition("\n")
+        settings = settings.replace(str(there.parent / "pairs"), str(tmp_path / "nowhere"))
+        for old, new in zip(("de", "en"), languages, strict=False):
+            settings = settings.replace(f'_language = "{old}"', f'_language = "{new}"')
+        config.write_text(settings, encoding="utf-8")
+        return tmp_path / name
+
+    german, czech = moved("german"), moved("czech", "cs", "en")
+    for command in ("patterns", "faithfulness"):
+        answer = run_command(command, german, "--top", 1, "--beam", 1)
+        assert answer.code == 0, answer.err
+        assert "nowhere, is not here: these are sentences of bilderbuch (val) instead." in answer.err
+        assert "there is no such file or folder" in fails_with_a_sentence(command, czech)
+        assert "there is no such file or folder" in fails_with_a_sentence(command, german, "--split", "dev")
+
+
+def test_heads_are_compared_and_chosen(shared_runs: SharedRuns, tmp_path: Path) -> None:
+    config = tiny(model__attention="multi-head", model__heads=4, train__epochs=3)
+    run = shared_runs.copy(config, tmp_path / "run").path
+    pairs = list(open_data(RunDirectory.open(run).config.data)["val"])
+    scored = load(run).score_all([(pair.source, pair.target) for pair in pairs], heads=True)
+    heads = summarise_heads(pairs, scored, of_references=True)
+    assert [one.head for one in heads] == [1, 2, 3, 4]
+    for number, one in enumerate(heads):
+        # As though the model had this head alone.
+        alone = [replace(each, heads=(), hypothesis=with_weights(each, number)) for each in scored]
+        measured = [compute_measures(WordAttention.from_translation(each)) for each in alone]
+        mean = sum(each.monotonicity for each in measured) / len(measured)
+        assert one.monotonicity == pytest.approx(mean)
+        links = [argmax_links(each.attention[:-1, :-1].tolist()) for each in alone]
+        gold = [GoldLinks.of(pair.alignment or ()) for pair in pairs]
+        assert one.alignment_error == pytest.approx(compare_links(zip(links, gold, strict=True)).error)
+    answer = run_command("patterns", run, "--split", "val", "--reference", "--heads", "--top", 1)
+    assert answer.code == 0, answer.err
+    assert describe_heads(heads) in answer.out.replace("\n", " ")
+    best = min(heads, key=lambda one: one.alignment_error or 1)
+    assert f"head {best.head} is closest to the gold links" in answer.out
+
+    first, second = (run_json("patterns", run, "--head", number, "--top", 50) for number in (1, 2))
+    assert {match["head"] for match in first} == {1}
+    by_index = {match["index"]: match["measures"] for match in second}
+    assert any(match["measures"] != by_index.get(match["index"], match["measures"]) for match in first)
+    translated = load(run).translate([pair.source for pair in pairs], heads=True)
+    for match in first[:5]:
+        one = translated[match["index"]]
+        measures = compute_measures(WordAttention.from_translation(one, one.heads[0]))
+        assert match["measures"]["sharpness"] == pytest.approx(measures.sharpness)
+    assert "counted from 1 to 4" in fails_with_a_sentence("patterns", run, "--head", 5)
+
+
+def with_weights(one: Translation, head: int) -> Hypothesis:
+    assert one.hypothesis is not None
+    return replace(one.hypothesis, weights=one.heads[head].subword_attention)
+
+
+def test_what_was_found_is_said_in_words(there: Path) -> None:
+    summary = summarise(measure_faithfulness(load(there), load(there).translate(["Der Hund schläft."])))
+    share, drop = "share_that_falls", "mean_drop"
+
+    def words(needed: float, uniform: float, permuted: float) -> str:
+        changed = {"uniform": {share: needed, drop: uniform}, "permuted": {share: needed, drop: permuted}}
+        return describe_findings({**summary, **{key: {**summary[key], **changed[key]} for key in changed}})
+
+    assert words(0.7, 1.0, 2.0).startswith("Most words need the attention: ")
+    assert "70% of them lose a tenth of their probability" in words(0.7, 1.0, 2.0)
+    assert "Where it looks matters" in words(0.7, 1.0, 2.0)
+    assert words(0.3, 1.0, 0.5).startswith("Some words need")
+    assert "does less harm" in words(0.3, 1.0, 0.5)
+    assert words(0.1, 0.02, 0.03).startswith("Few words need")
+    assert "about as much harm" in words(0.1, 0.02, 0.03)
+    answer = run_command("faithfulness", there, "Der Hund schläft unter dem Tisch.")
+    assert "the attention: with the same weight on every source word" in answer.out
+    assert "depends most on its attention" in answer.out or "No word of this sentence" in answer.out

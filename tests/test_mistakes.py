@@ -49,6 +49,7 @@ MANY_DIGITS = "9" * 4301
         ["bench", "train", "--preset", LONG],
         ["bench", "decode", "--model", LONG],
         ["theory", "1.1", "--figure", f"{LONG}.svg"],
+        ["theory", "grade", f"{LONG}.csv"],
     ],
 )
 def test_a_name_that_is_too_long(command: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,10 +15,13 @@ from pydantic import ValidationError
 
 from augenmerk import SentencePair, Translation
 from augenmerk.diagrams import AttentionMap, Card, Chart, render_html_map, render_index_page
+from augenmerk.diagrams.html import render_template
 from augenmerk.patterns import PatternMatch, WordAttention, classify_attention, summarise_patterns
 from augenmerk.patterns.page import render_patterns_page
 from augenmerk.report import render_report
 from augenmerk.study.result import StudyResult
+from augenmerk.theory.classroom import GradedAnswer, MistakeCount, TaskSummary, collect_unreadable
+from augenmerk.theory.questions import QUESTIONS
 from tests.browser import CHROMIUM, Browser
 from tests.test_report import changed, make_result, places
 
@@ -106,10 +109,19 @@ def fill_patterns(text: str) -> str:
     return render_patterns_page(text, text, matches, matches, summary, [text])
 
 
+def fill_grades(text: str) -> str:
+    graded = [GradedAnswer(2, text, task, text, "unreadable", "", text, text) for task in ("1.2", text)]
+    mistake = MistakeCount(text, text, 2, ((text, 2),), 1)
+    tasks = [TaskSummary("1.2", 2, {"right": 1, "wrong": 1, "unreadable": 0, "empty": 0}, (mistake,))]
+    context = {"title": text, "graded": graded, "tasks": tasks, "unread": collect_unreadable(graded)}
+    return render_template("grades.html", {**context, "questions": QUESTIONS})
+
+
 PAGES: dict[str, Callable[[str], str]] = {
     "report": lambda text: render_report(fill_study(text)),
     "patterns": fill_patterns,
     "index": fill_index,
+    "grades": fill_grades,
     "map": lambda text: render_html_map(fill_map(text)),
 }
 
@@ -131,7 +143,7 @@ def test_a_study_is_filled_wherever_there_is_text() -> None:
     assert study.provenance.data[0].sha256 == study.variants[0].runs[0].run == study.question == HOSTILE
 
 
-@pytest.mark.parametrize("page", ["report", "patterns", "index"])
+@pytest.mark.parametrize("page", ["report", "patterns", "index", "grades"])
 def test_every_page_forbids_scripts(page: str) -> None:
     [policy] = re.findall('http-equiv="Content-Security-Policy" content="([^"]*)"', render(page, "word"))
     assert policy.startswith("default-src 'none'; style-src 'unsafe-inline'; img-src data:;")

@@ -23,8 +23,8 @@ from typer.testing import CliRunner
 
 from augenmerk.cli import app
 from augenmerk.errors import AugenmerkError
-from augenmerk.report import format_csv, format_latex, format_markdown, render_report
-from augenmerk.report.charts import move_apart
+from augenmerk.figures import DARK, move_apart
+from augenmerk.report import TableStyle, format_csv, format_latex, format_markdown, render_report
 from augenmerk.study.result import (
     BeamRepair,
     BeamRow,
@@ -43,7 +43,7 @@ from augenmerk.study.result import (
     Summary,
     VariantResult,
 )
-from tests.command import COMMAND
+from tests.command import COMMAND, fails_with_a_sentence, run_json
 from tests.test_study_compare import FOUND
 
 NASTY = "<b>&_lr=1e-3|x"
@@ -260,8 +260,8 @@ def test_markdown(result: StudyResult) -> None:
     counts = {len(re.split(r"(?<!\\)\|", line)) for line in table}
     assert len(counts) == 1
     assert table[0] == ("| variant | runs | parameters | BLEU | BLEU, published | validation loss |")
-    assert table[2] == "| mean | 1/2 | 123,456 | 31.00 (2) | 29.60 (0.093) | 2.500 |"
-    assert table[3] == r"| \<b\>&\_lr=1e-3\|x | 1/2 | 123,456 | 32.00 (2) | – | 2.500 |"
+    assert table[2] == "| mean | 1/2 | 123,456 | 31.00 (2) | 29.60 (0.093) | **2.500** |"
+    assert table[3] == r"| \<b\>&\_lr=1e-3\|x | 1/2 | 123,456 | **32.00** (2) | – | **2.500** |"
     assert r"- One \<em\>is\</em\> 1.2 BLEU above the other." in lines
     assert "- Columns called “published” were not measured here: published by others, elsewhere." in lines
 
@@ -270,9 +270,54 @@ def test_latex(result: StudyResult) -> None:
     lines = [line for line in format_latex(result).splitlines() if not line.startswith("%")]
     assert lines[0] == r"\begin{tabular}{lrrrrr}"
     assert lines[1] == r"\toprule"
-    assert lines[4] == r"mean & 1/2 & 123,456 & 31.00 (2) & 29.60 (0.093) & 2.500 \\"
-    assert lines[5] == r"<b>\&\_lr=1e-3|x & 1/2 & 123,456 & 32.00 (2) & -- & 2.500 \\"
+    assert lines[4] == r"mean & 1/2 & 123,456 & 31.00 (2) & 29.60 (0.093) & \textbf{2.500} \\"
+    assert lines[5] == r"<b>\&\_lr=1e-3|x & 1/2 & 123,456 & \textbf{32.00} (2) & -- & \textbf{2.500} \\"
     assert lines[-2:] == [r"\bottomrule", r"\end{tabular}"]
+
+
+def test_a_table_has_the_columns_that_were_asked_for_in_their_order(result: StudyResult) -> None:
+    style = TableStyle(columns=("validation_loss", "bleu", "runs"), spread="deviation", bold=False)
+    table = [line for line in format_markdown(result, style).splitlines() if line.startswith("|")]
+    assert table[0] == "| variant | validation loss | BLEU | BLEU, published | runs |"
+    assert table[2] == "| mean | 2.500 | 31.00 ± 1.41 | 29.60 ± 0.30 | 1/2 |"
+    assert r"31.00 $\pm$ 1.41" in format_latex(result, style)
+    alone = TableStyle(columns=("bleu",), spread="none", bold=False)
+    assert r"mean & 31.00 & 29.60 \\" in format_latex(result, alone)
+    for wrong, said in (
+        ({"columns": ("blue",)}, "no column 'blue'"),
+        ({"spread": "range"}, "'range' cannot"),
+    ):
+        with pytest.raises(AugenmerkError, match=said):
+            TableStyle(**wrong)
+
+
+def test_a_latex_table_may_have_a_caption_and_a_label(result: StudyResult) -> None:
+    text = format_latex(result, TableStyle(caption="5% & more", label="tab:a b"))
+    assert "\\begin{table}\n\\centering\n\\caption{5\\% \\& more}\n\\label{tab:a-b}\n" in text
+    assert text.endswith("\\end{tabular}\n\\end{table}\n")
+
+
+def test_intervals_stay_within_the_bounds_of_their_measure() -> None:
+    def bound(measure: str, low: float, high: float) -> tuple[float, float] | None:
+        return Summary(measure, "test", None, {1: 0.5, 2: 0.9}, 0.7, 0.08, (low, high)).interval
+
+    assert bound("alignment_error", -1.8, 3.2) == (0, 1)
+    assert bound("bleu", -3.0, 120.0) == (0, 100)
+    assert bound("perplexity", -3.0, 120.0) == (1, 120)
+    assert bound("bleu", 18.3, 43.7) == (18.3, 43.7)
+
+
+def test_charts_become_files(result: StudyResult, tmp_path: Path) -> None:
+    result.save(tmp_path)
+    arguments = ("report", tmp_path, "--figures", tmp_path / "charts", "--figure-format", "svg")
+    answer = run_json(*arguments, "--size", "16:9", "--font-size", "12", "--theme", "dark")
+    names = ["effects.svg", "validation_loss.svg", "lengths.svg", "beams.svg"]
+    assert [Path(file).name for file in answer["figures"]] == names
+    texts = [(tmp_path / "charts" / name).read_text(encoding="utf-8") for name in names]
+    assert all(DARK.paper in text for text in texts)
+    assert "a pair of runs" in texts[0]
+    for wrong in (["--figure-format", "gif"], ["--caption", "x"], ["--size", "x"], ["--font-size", "1000"]):
+        fails_with_a_sentence("report", tmp_path, *wrong)
 
 
 def test_csv_has_every_figure_in_full(result: StudyResult) -> None:

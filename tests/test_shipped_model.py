@@ -26,7 +26,7 @@ def test_it_is_small_and_has_no_more_than_it_needs() -> None:
     names = {file.name for file in SHIPPED.iterdir()}
     assert names == {
         *("config.toml", "tokenizer.json", "model.safetensors", "metrics.jsonl", "result.json"),
-        *("scores.json", "MODEL_CARD.md"),
+        *("scores.json", "familiarity.json", "MODEL_CARD.md"),
     }
     assert sum(file.stat().st_size for file in SHIPPED.iterdir()) <= 8_000_000
     assert {tensor.dtype for tensor in load_file(SHIPPED / "model.safetensors").values()} == {torch.float16}

@@ -132,7 +132,7 @@ def test_commands_from_their_arguments_to_their_files(tmp_path: Path) -> None:
     assert "hull.svg" in result.err
     assert picture.read_text("utf-8").startswith("<?xml")
     graded = run_command("theory", "check", "1.2", "--query", "k_a + k_b", "--samples", "10", "--json")
-    assert graded.code == 0, graded.err
+    assert graded.code == 1, graded.err
     grade = json.loads(graded.out)
     assert grade.keys() >= {"task", "holds", "why", "error"}
     assert grade["holds"] is False
@@ -155,10 +155,27 @@ def test_commands_from_their_arguments_to_their_files(tmp_path: Path) -> None:
 def test_a_grade_of_every_task_can_be_read(task: str, answers: list[str]) -> None:
     queries = [part for answer in answers for part in ("--query", answer)]
     result = in_process("check", task, *queries, "--samples", "10")
-    assert result.exit_code == 0, result.output
+    assert result.exit_code == (0 if answers == ["u_a"] else 1), result.output
     table = result.stdout.split("\n\n")[1].splitlines()
     assert len(table) > 3
     assert all(line.endswith(("holds", "fails")) for line in table[1:])
+
+
+@pytest.mark.parametrize(
+    ("query", "code"), [("c(k_a + k_b)", 0), (r"$\alpha(\mu_a + \mu_b)$", 0), ("k_a + k_b", 1), ("k_a +", 2)]
+)
+def test_the_exit_code_says_what_became_of_an_answer(query: str, code: int) -> None:
+    for json_too in ([], ["--json"]):
+        answer = run_command("theory", "check", "1.2", "--query", query, "--samples", "10", *json_too)
+        assert answer.code == code
+        assert bool(answer.out) is (code != 2)
+        assert ("--hint" in answer.err) is (code == 1 and not json_too)
+
+
+def test_how_an_answer_was_read_is_shown() -> None:
+    query = r"\frac{ka + kb}{\tau}, \tau \to 0"
+    shown = in_process("check", "1.2", "--query", query, "--samples", "10").stdout
+    assert "Read as ((k_a + k_b)/tau).\ntau is a number of your choice.\nLeft out: \\tau \\to 0.\n" in shown
 
 
 def test_the_lab_needs_no_torch() -> None:

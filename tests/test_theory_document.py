@@ -6,6 +6,9 @@ from types import ModuleType
 
 import pytest
 
+from augenmerk.theory import EXPERIMENTS
+from augenmerk.theory.mistakes import MISTAKES
+
 ROOT = Path(__file__).resolve().parents[1]
 
 
@@ -24,6 +27,33 @@ def test_the_page_shows_what_its_commands_print(script: ModuleType) -> None:
     page = script.PAGE.read_text(encoding="utf-8")
     assert page.count("```console") >= 16
     assert script.renew_page(page) == page, "renew it: python docs/theory.py"
+
+
+def test_the_page_for_teachers_shows_what_its_commands_print(
+    script: ModuleType, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from tests.test_documents import blocks
+
+    page = script.TEACHING.read_text(encoding="utf-8")
+    assert "theory grade answers.csv" in page
+    assert script.renew_page(page) == page, "renew it: python docs/theory.py"
+    [code] = blocks("docs/teaching.md", "python")
+    exec(code, {})
+    first, second = capsys.readouterr().out.splitlines()
+    assert first.startswith("True  (")
+    assert second == "no scale"
+
+
+def test_the_page_for_teachers_explains_every_mistake(script: ModuleType) -> None:
+    page = script.TEACHING.read_text(encoding="utf-8")
+    for mistake, meaning in MISTAKES.items():
+        assert f"| {mistake} | {meaning} |" in page
+
+
+def test_the_questions_come_before_the_answers(script: ModuleType) -> None:
+    page = script.PAGE.read_text(encoding="utf-8")
+    for task in EXPERIMENTS:
+        assert page.index(f"$ augenmerk theory {task} --question") < page.index("## 1.1 Copying")
 
 
 def test_every_number_in_a_paragraph_is_printed_by_a_command_of_its_section(script: ModuleType) -> None:

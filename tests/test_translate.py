@@ -333,6 +333,22 @@ def test_a_stream_is_read_as_it_is_needed(bpe: Translator, monkeypatch: pytest.M
     assert len(list(bpe.stream(lines_of(7), n_best=3))) == 7
 
 
+def test_none_among_the_lines_asks_for_the_translations_so_far(bpe: Translator) -> None:
+    read: list[str | None] = []
+
+    def lines() -> Iterator[str | None]:
+        for line in (SENTENCES[0], None, None, SENTENCES[1], SENTENCES[2], None, SENTENCES[3]):
+            read.append(line)
+            yield line
+
+    drawn = []
+    for number, translation in enumerate(bpe.stream(lines(), sample=True, seed=3)):
+        assert len(read) == (2, 6, 6, 7)[number]
+        drawn.append(translation.text)
+    # The numbers of the sentences, which samples depend on, are those of a whole list.
+    assert drawn == [one.text for one in bpe.translate(SENTENCES[:4], sample=True, seed=3)]
+
+
 def lines_of(count: int) -> list[str]:
     return ["Der Hund schläft."] * count
 

@@ -20,6 +20,8 @@ def ship(run: RunDirectory, bitext: str, out: Path) -> None:
     halves = {id(tensor): tensor.half() for tensor in weights.values()}
     half = {name: halves[id(tensor)] for name, tensor in weights.items()}  # tied weights stay one tensor
     shipped.save_model(half, run.about_model)
+    if (learnt := run.read_familiarity()) is not None:
+        shipped.write_familiarity(learnt)
     shipped.write_metrics(run.read_metrics())
     if run.result is not None:
         shipped.finish({**run.result, "run": out.name})

@@ -6,9 +6,10 @@
     metrics.jsonl      a line per epoch
     state.safetensors  what is needed to resume: weights, moments, averages, random state, progress
     initial.safetensors  only in a run that began with the weights of another one: these, and which run it was
+    familiarity.json   how often each source token occurred, to tell text that is unlike the training data
     result.json        the summary; a run that has it is finished
     scores.json        the scores of `augenmerk evaluate`
-    other_scores.json  its scores by MBR, or in an ensemble with other runs
+    other_scores.json  its scores by MBR, in an ensemble with other runs, on other data, and of other systems
     hypotheses         the translations that the scores are about
 
 If the process dies, each file is still either the old one or the new one (see
@@ -56,7 +57,7 @@ from augenmerk.text import TokenizerPair
 _CONFIG, _MODEL, _STATE = "config.toml", "model.safetensors", "state.safetensors"
 _INITIAL = "initial.safetensors"
 _METRICS, _RESULT, _SCORES = "metrics.jsonl", "result.json", "scores.json"
-_OTHER_SCORES = "other_scores.json"
+_OTHER_SCORES, _FAMILIARITY = "other_scores.json", "familiarity.json"
 _LOCK, _SCORES_LOCK = ".lock", ".scores.lock"
 _LOCK_TIMEOUT = 60.0  # seconds; the scores are locked for milliseconds at a time
 HYPOTHESES = "hypotheses"
@@ -342,12 +343,24 @@ class RunDirectory:
         with explain_read_errors(path):
             return parse_object(read_text(path))
 
+    def write_familiarity(self, learnt: Mapping[str, Any]) -> None:
+        """Writes what `augenmerk.familiarity.learn` returned."""
+        self._write(_FAMILIARITY, _strict_json(learnt) + "\n")
+
+    def read_familiarity(self) -> dict[str, Any] | None:
+        """Reads what `write_familiarity` wrote; None for a run that has it not."""
+        path = self.path / _FAMILIARITY
+        if not path.exists():
+            return None
+        with explain_read_errors(path):
+            return parse_object(read_text(path))
+
     def write_scores(self, scores: Sequence[Mapping[str, Any]], *, other: bool = False) -> None:
         """Writes all scores. To change some of them, read and write inside of `scoring`."""
         self._write(_OTHER_SCORES if other else _SCORES, _strict_json(scores, indent=2) + "\n")
 
     def read_scores(self, *, other: bool = False) -> list[dict[str, Any]]:
-        """Reads the scores of the run by itself, or its `other` scores (ensembles and MBR)."""
+        """Reads the scores of the run by itself, or its `other` scores (see above)."""
         path = self.path / (_OTHER_SCORES if other else _SCORES)
         if not path.exists():
             return []

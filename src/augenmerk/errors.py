@@ -24,5 +24,5 @@ def remove_control_characters(text: str) -> str:
 
 def format_message(text: str) -> str:
     """Returns the text of an error for the terminal: one line, with overlong names and values shortened."""
-    line = " ".join(remove_control_characters(text).split("\n"))
+    line = " ".join(remove_control_characters(text).splitlines())
     return shorten(re.sub(r"\S{200,}|'[^']{200,}'", lambda found: shorten(found[0]), line), 1500)

@@ -36,6 +36,8 @@ from augenmerk.translate import Translator
 from augenmerk.words import split_words
 
 BATCH_SIZE = 128
+OTHER_LABELS = ("ensemble", "mbr", "data", "hypotheses")
+"""The keys of rows that are not about the run alone on its own data."""
 
 ProgressCallback = Callable[[str, int, int], None]
 """A callback that receives a description of the work, the number of sentences done, and their total."""
@@ -129,18 +131,22 @@ class Evaluator:
         *,
         ensemble: Sequence[RunDirectory] = (),
         mbr: bool = False,
+        data: Bitext | None = None,
         ter: bool = False,
         alignment: Agreement | None = None,
         on_progress: ProgressCallback = ignore_progress,
     ) -> None:
+        """`data` are other sentence pairs than those that the run's settings name; rows then say which."""
         self.run = run
+        self._data = data
         self.translator = Translator.from_runs([run, *ensemble], device)
         self._mbr = mbr
-        self.row_labels = {  # mark the rows of an ensemble or of MBR
+        self.row_labels: dict[str, Any] = {  # mark the rows of an ensemble, of MBR or of other data
             **({"ensemble": [str(other.path) for other in ensemble]} if ensemble else {}),
             **({"mbr": True} if mbr else {}),
+            **({"data": data.name} if data is not None else {}),
         }
-        self._ter = ter
+        self.ter = ter
         self._alignment = alignment
         self.on_progress = on_progress
         self._losses: dict[str, tuple[Tensor, Tensor]] = {}
@@ -152,11 +158,12 @@ class Evaluator:
 
     @cached_property
     def bitext(self) -> Bitext:
-        return open_data(self.run.config.data)
+        return open_data(self.run.config.data) if self._data is None else self._data
 
     def read_splits(self, splits: Sequence[str]) -> dict[str, list[SentencePair]]:
-        """Reads splits (default: validation); raises AugenmerkError if one is absent or empty."""
-        opened = {split: self.bitext[split] for split in splits or [self.run.config.data.validation]}
+        """Reads splits (default: `choose_split`); raises AugenmerkError if one is absent or empty."""
+        names = splits or [choose_split(self.bitext, self.run.config.data.validation)]
+        opened = {split: self.bitext[split] for split in names}
         pairs = {split: list(opened[split]) for split in opened}
         for split in pairs:
             if not pairs[split]:
@@ -168,8 +175,13 @@ class Evaluator:
     def sentence_losses(self, split: str, pairs: Sequence[SentencePair]) -> tuple[Tensor, Tensor]:
         """Returns the losses of a split as `sentence_losses` does, computed the first time only."""
         if split not in self._losses:
-            tokenizers = self.translator.tokenizers
-            data = encode_pairs(pairs, tokenizers.source.encode_ids, tokenizers.target.encode_ids)
+            tokenizers, longest = self.translator.tokenizers, self.translator.max_source_length
+
+            def encode_source(texts: Sequence[str]) -> list[list[int]]:
+                """Encodes what the translator reads of sources that are too long for it."""
+                return [ids[:longest] for ids in tokenizers.source.encode_ids(texts)]
+
+            data = encode_pairs(pairs, encode_source, tokenizers.target.encode_ids)
             self._losses[split] = sentence_losses(self.translator.models, data.to(self.translator.device))
         return self._losses[split]
 
@@ -178,7 +190,7 @@ class Evaluator:
     ) -> list[Evaluation]:
         """Evaluates each split with each beam; each row is saved in the run as soon as it is computed."""
         # All settings are checked before anything is translated.
-        searches = [
+        searches: list[dict[str, Any]] = [
             {"beam": beam, "mbr": self._mbr} for beam in dict.fromkeys(beams or [self.run.config.search.beam])
         ]
         for search in searches:
@@ -187,7 +199,7 @@ class Evaluator:
         for split, pairs in splits.items():
             references = [pair.target.replace("\n", " ") for pair in pairs]  # one line each in the file
             with self.run.scoring():
-                write_lines(reference_path(self.run, split), references)
+                write_lines(reference_path(self.run, split, self.row_labels.get("data")), references)
             sums, tokens = self.sentence_losses(split, pairs)
             loss = Loss(float(sums.sum()), int(tokens.sum()))
             alignment = self._measure_alignment(split, pairs)
@@ -208,7 +220,7 @@ class Evaluator:
                     "split": split,
                     "beam": search["beam"],
                     **self.row_labels,
-                    **score_texts(hypotheses, references, ter=self._ter),
+                    **score_texts(hypotheses, references, ter=self.ter),
                     **({"model_score": sum(model_scores) / len(model_scores)} if model_scores else {}),
                     "loss": loss.mean,
                     "perplexity": loss.perplexity,
@@ -228,8 +240,13 @@ class Evaluator:
     def _measure_alignment(self, split: str, pairs: Sequence[SentencePair]) -> dict[str, Any]:
         if self._alignment is None:
             return {}
-        folder = self.run.path / "alignments"
+        folder = self.run.path / "alignments" / _data_suffix(self.row_labels.get("data"))
         return self._alignment.measure(self.translator, split, pairs, folder, self.on_progress)
+
+
+def choose_split(bitext: Bitext, validation: str) -> str:
+    """Returns the validation split or, if the bitext has another split only, that one."""
+    return validation if validation in bitext.splits or len(bitext.splits) != 1 else next(iter(bitext.splits))
 
 
 def evaluate_run(
@@ -238,23 +255,36 @@ def evaluate_run(
     """Returns a row of scores for each split (default: validation) and beam (default: the run's own).
 
     The run keeps the rows in its scores.json, its translations in `hypotheses`, and links in `alignments` if
-    they are asked for. The rows of an ensemble or of MBR say so, and are kept apart in other_scores.json.
+    they are asked for. The rows of an ensemble, of MBR or of other data than the run's own say so, and are
+    kept apart in other_scores.json.
     """
     with evaluator.translator:
         return [evaluation.row for evaluation in evaluator.evaluate(evaluator.read_splits(splits), beams)]
 
 
 def hypothesis_path(
-    run: RunDirectory, split: str, beam: int, ensemble: Sequence[str] = (), mbr: bool = False
+    run: RunDirectory,
+    split: str,
+    beam: int,
+    ensemble: Sequence[str] = (),
+    mbr: bool = False,
+    data: str | None = None,
 ) -> Path:
-    """Returns the file of translations, one on each line; an ensemble or MBR has a file of its own."""
+    """Returns the file of translations, one on each line; an ensemble, MBR and other data have their own."""
     name = f"{split}.beam{beam}"
     if ensemble:
         # A digest of their paths, because their names may be equal or too long for a file name.
         places = sorted(os.fsencode(Path(other).resolve()) for other in ensemble)
-        digest = hashlib.sha256(b"\0".join(places)).hexdigest()[:8]
+        digest = _digest(b"\0".join(places))
         name += f".ensemble-of-{len(ensemble) + 1}-{digest}"
-    return run.path / HYPOTHESES / f"{name}{'.mbr' if mbr else ''}.txt"
+    name = ".".join(filter(None, (name, _data_suffix(data), "mbr" if mbr else "")))
+    return run.path / HYPOTHESES / f"{name}.txt"
+
+
+def file_copy_path(run: RunDirectory, split: str, file: str, data: str | None = None) -> Path:
+    """Returns where the run keeps a copy of another system's translations that were scored beside its own."""
+    name = ".".join(filter(None, (split, f"file-{_digest(os.fsencode(file))}", _data_suffix(data))))
+    return run.path / HYPOTHESES / f"{name}.txt"
 
 
 def model_score_path(run: RunDirectory, split: str, beam: int) -> Path:
@@ -262,20 +292,30 @@ def model_score_path(run: RunDirectory, split: str, beam: int) -> Path:
     return hypothesis_path(run, split, beam).with_suffix(".scores")
 
 
-def reference_path(run: RunDirectory, split: str) -> Path:
+def reference_path(run: RunDirectory, split: str, data: str | None = None) -> Path:
     """Returns the file of references, which the `sacrebleu` command needs."""
-    return run.path / HYPOTHESES / f"{split}.reference.txt"
+    name = ".".join(filter(None, (split, _data_suffix(data), "reference.txt")))
+    return run.path / HYPOTHESES / name
+
+
+def _data_suffix(data: str | None) -> str:
+    """Returns what tells files about other data from those about the run's own, which have nothing."""
+    return "" if data is None else f"data-{_digest(os.fsencode(data))}"
+
+
+def _digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()[:8]
 
 
 def save_row(
     run: RunDirectory, row: Mapping[str, Any], hypotheses: Sequence[str], model_scores: Sequence[float]
 ) -> None:
-    """Writes a row into the run's scores, in place of an earlier one of the same split, beam and ensemble.
+    """Writes a row into the run's scores, in place of an earlier one about the same.
 
     The translations that it is about are written with it, so that they belong together also if two processes
-    evaluate the run at once. Rows of an ensemble or of MBR go into a file of their own.
+    evaluate the run at once. Rows that are not about the run alone on its own data go into another file.
     """
-    other, path = "ensemble" in row or "mbr" in row, path_of_row(run, row)
+    other, path = not row.keys().isdisjoint(OTHER_LABELS), path_of_row(run, row)
     with run.scoring():
         write_lines(path, hypotheses)
         if model_scores:
@@ -285,13 +325,18 @@ def save_row(
 
 
 def describe_row(run: RunDirectory, row: Mapping[str, Any]) -> str:
-    """Returns a readable name for what a row of scores describes: a run, an ensemble or MBR."""
+    """Returns a readable name for what a row of scores describes: a run, an ensemble, MBR or a file."""
+    if "hypotheses" in row:
+        return str(row["hypotheses"])
     together = f" with {', '.join(row['ensemble'])}" if "ensemble" in row else ""
     return f"{run.path}{together}{' by MBR' if 'mbr' in row else ''}"
 
 
 def path_of_row(run: RunDirectory, row: Mapping[str, Any]) -> Path:
     """Returns the file of the translations that a row of scores belongs to."""
+    split, data = row.get("split", ""), row.get("data")
+    if "hypotheses" in row:
+        return file_copy_path(run, split, row["hypotheses"], data)
     return hypothesis_path(
-        run, row.get("split", ""), row.get("beam", 0), row.get("ensemble", ()), row.get("mbr", False)
+        run, split, row.get("beam", 0), row.get("ensemble", ()), row.get("mbr", False), data
     )

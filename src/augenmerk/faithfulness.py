@@ -20,7 +20,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from augenmerk.batching import Batch, ParallelTokens
+from augenmerk.batching import Batch
 from augenmerk.errors import AugenmerkError
 from augenmerk.evaluate import exp
 from augenmerk.model.translator import GRUTranslator
@@ -57,6 +57,22 @@ class Faithfulness:
         }
 
     @property
+    def in_words(self) -> str:
+        """A sentence about the word that depends most on its attention; empty if there are no words."""
+        drops = self.drops["uniform"]
+        if not drops:
+            return ""
+        place = max(range(len(drops)), key=lambda j: drops[j])
+        word, looks_at = self.translation.target_words[place], self.translation.attention[place].argmax()
+        if drops[place] <= THRESHOLD:
+            return "No word of this sentence depends on its attention."
+        return (
+            f"'{word}' depends most on its attention: if it does not look at "
+            f"'{self.translation.source_words[int(looks_at)]}' in particular, it is "
+            f"{_describe_factor(exp(drops[place]))} less likely."
+        )
+
+    @property
     def mean_drop(self) -> float:
         """The mean drop per word under uniform weights, which sentences are ranked by."""
         drops = self.drops["uniform"]
@@ -77,13 +93,7 @@ def measure_faithfulness(
         raise AugenmerkError(
             "This model attends to nothing (model.attention = 'none'): there is no attention to replace."
         )
-    spoken = [place for place, one in enumerate(translations) if one.hypothesis is not None]
-    sources = translator.tokenizers.source.encode_ids([translations[place].source for place in spoken])
-    targets = [one.hypothesis.ids for one in translations if one.hypothesis is not None]
-    data = ParallelTokens.of(
-        (source[: translator.max_source_length], target)
-        for source, target in zip(sources, targets, strict=True)
-    ).to(model.device)
+    spoken, data = translator.encode_translations(translations)
     measured = [Faithfulness(one, (), dict.fromkeys(REPLACEMENTS, ())) for one in translations]
     for batch in data.batches(data.plan(BATCH_SIZE, shuffle=False)) if spoken else ():
         figures = _log_probabilities(model, batch, seed)
@@ -138,6 +148,31 @@ def permute_weights(weights: Tensor, lengths: Sequence[int], seed: int) -> Tenso
     return weights.gather(-1, order)
 
 
+def _describe_factor(factor: float) -> str:
+    return f"{factor:.{0 if factor >= 10 else 1}f} times" if factor < 1000 else "more than a thousand times"
+
+
+def describe_findings(summary: Mapping[str, Any]) -> str:
+    """Returns in two sentences what `summarise` found: whether words need the attention, and its places."""
+    uniform, permuted = summary["uniform"], summary["permuted"]
+    share = uniform["share_that_falls"]
+    how_many = "Most words need" if share >= 0.5 else "Some words need" if share >= 0.2 else "Few words need"
+    found = (
+        f"{how_many} the attention: with the same weight on every source word, {share:.0%} of them lose a "
+        f"tenth of their probability or more, and the perplexity goes from {summary['perplexity']:.2f} to "
+        f"{uniform['perplexity']:.2f}."
+    )
+    if permuted["mean_drop"] > uniform["mean_drop"] + THRESHOLD:
+        return (
+            f"{found} Where it looks matters: at the wrong words (permuted weights) it does worse than with "
+            f"no preference, {permuted['perplexity']:.2f}."
+        )
+    if permuted["mean_drop"] < uniform["mean_drop"] - THRESHOLD:
+        less = f"does less harm, {permuted['perplexity']:.2f}"
+        return f"{found} Looking at the wrong words (permuted weights) {less}."
+    return f"{found} Looking at the wrong words (permuted weights) does about as much harm."
+
+
 def summarise(measured: Sequence[Faithfulness]) -> dict[str, Any]:
     """Returns means over a split: drops per word, and perplexities over tokens."""
     own = [value for one in measured for value in one.original]
@@ -160,4 +195,4 @@ def summarise(measured: Sequence[Faithfulness]) -> dict[str, Any]:
             "loss": -fsum(replaced) / len(own),
             "perplexity": exp(-fsum(replaced) / len(own)),
         }
-    return summary
+    return {**summary, "in_words": describe_findings(summary)}

@@ -25,15 +25,25 @@ pair of runs there is no v1, and the interval speaks of sentences alone.
 import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from augenmerk.bitext import SentencePair
+from augenmerk.bitext.files import read_lines
 from augenmerk.errors import AugenmerkError
-from augenmerk.evaluate import Evaluator
-from augenmerk.scores import Counts, Score, bleu_from_counts, chrf_from_counts, count_bleu, count_chrf
+from augenmerk.evaluate import Evaluation, Evaluator, save_row
+from augenmerk.scores import (
+    Counts,
+    Score,
+    bleu_from_counts,
+    chrf_from_counts,
+    count_bleu,
+    count_chrf,
+    score_texts,
+)
 
 TRIALS = 10_000  # of approximate randomisation
 RESAMPLES = 2_000  # of the bootstrap
@@ -273,15 +283,59 @@ def compare_runs(
     with ours.translator, theirs.translator:
         evaluations = zip(ours.evaluate(pairs, beams), theirs.evaluate(pairs, beams), strict=True)
     for our, their in evaluations:
-        what = f"paired tests: {our.row['split']}, beam {our.row['beam']}"
-        ours.on_progress(what, 0, 1)
-        found: dict[str, Any] = {"run": str(baseline.path)}
-        for name, comparison in compare_texts(our.hypotheses, their.hypotheses, our.references).items():
-            words = comparison.in_words(ours.name, theirs.name)
-            found[name] = {**asdict(comparison), "signature": our.row[f"{name}_signature"], "in_words": words}
-        ours.on_progress(what, 1, 1)
-        rows.append({**our.row, "baseline": found})
+        tests = _test_difference(ours, our, their.hypotheses, theirs.name)
+        rows.append({**our.row, "baseline": {"run": str(baseline.path), **tests}})
     return rows
+
+
+def compare_with_file(
+    ours: Evaluator, file: Path, splits: Sequence[str], beams: Sequence[int] = ()
+) -> list[dict[str, Any]]:
+    """Scores the output of another system, a translation on each line, beside that of a run.
+
+    Returns the rows of `ours`, each with the paired tests under "baseline", and then the row of the file. The
+    run keeps the row of the file in its other_scores.json, with a copy of the file in `hypotheses`.
+    """
+    pairs = ours.read_splits(splits)
+    if len(pairs) > 1:
+        raise AugenmerkError(f"{file} has the translations of one split; give one --split.")
+    [(split, sentences)] = pairs.items()
+    lines = list(read_lines(file))
+    if len(lines) != len(sentences):
+        raise AugenmerkError(
+            f"{file} has {len(lines):,} lines, and '{split}' of {ours.bitext.name} has {len(sentences):,} "
+            f"sentence pairs; there must be a translation on a line for each."
+        )
+    with ours.translator:
+        evaluations = ours.evaluate(pairs, beams)
+    references = evaluations[0].references
+    their_row: dict[str, Any] = {
+        "split": split,
+        "hypotheses": str(file.resolve()),
+        **({"data": ours.row_labels["data"]} if "data" in ours.row_labels else {}),
+        **score_texts(lines, references, ter=ours.ter),
+        "sentences": len(lines),
+    }
+    save_row(ours.run, their_row, lines, [])
+    rows = []
+    for our in evaluations:
+        tests = _test_difference(ours, our, lines, str(file))
+        rows.append({**our.row, "baseline": {"hypotheses": their_row["hypotheses"], **tests}})
+    return [*rows, their_row]
+
+
+def _test_difference(
+    ours: Evaluator, our: Evaluation, hypotheses: Sequence[str], their_name: str
+) -> dict[str, Any]:
+    """Returns the paired tests against other translations of the same sentences, for BLEU and for chrF."""
+    what = f"paired tests: {our.row['split']}, beam {our.row['beam']}"
+    ours.on_progress(what, 0, 1)
+    found = {}
+    for name, comparison in compare_texts(our.hypotheses, hypotheses, our.references).items():
+        words = comparison.in_words(ours.name, their_name)
+        found[name] = {**asdict(comparison), "signature": our.row[f"{name}_signature"], "in_words": words}
+    ours.on_progress(what, 1, 1)
+    return found
 
 
 def _describe_other_sentences(ours: Sequence[SentencePair], theirs: Sequence[SentencePair]) -> str | None:

@@ -12,8 +12,8 @@ import signal
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import asdict, dataclass, field
 from itertools import islice
 from pathlib import Path
@@ -22,6 +22,7 @@ from typing import Any, Protocol
 import torch
 from torch import Tensor
 
+from augenmerk import familiarity
 from augenmerk.batching import ParallelTokens, encode_pairs
 from augenmerk.bitext import Bitext, SentencePair, open_data, resolve_data
 from augenmerk.checkpoint import RunDirectory
@@ -30,6 +31,7 @@ from augenmerk.device import describe_device
 from augenmerk.engine import Engine
 from augenmerk.errors import AugenmerkError
 from augenmerk.evaluate import count_words, measure_loss
+from augenmerk.loggers import Logger, LoggerGroup
 from augenmerk.malloc import limit_malloc_caching
 from augenmerk.model import TranslationModel, build_model
 from augenmerk.model.attention import MECHANISM_FILES, make_attention
@@ -303,15 +305,25 @@ def estimate_logits_bytes(run: RunDirectory) -> int:
     return 4 * run.config.train.batch_size * TYPICAL_LENGTH * run.tokenizers.target.size
 
 
-def train(run: RunDirectory, device: torch.device, reporter: Reporter) -> dict[str, Any]:
+def train(
+    run: RunDirectory, device: torch.device, reporter: Reporter, loggers: Sequence[Logger] = ()
+) -> dict[str, Any]:
     """Trains a run to its end, resuming it if it was begun; returns the content of its result.json."""
     limit_malloc_caching(estimate_logits_bytes(run))
-    with run.training(), catch_stop_signals() as stop_signal:
-        return _train(run, device, reporter, stop_signal)
+    with (
+        run.training(),
+        catch_stop_signals() as stop_signal,
+        closing(LoggerGroup(loggers)) as logger,
+    ):
+        return _train(run, device, reporter, stop_signal, logger)
 
 
 def _train(
-    run: RunDirectory, device: torch.device, reporter: Reporter, stop_signal: Callable[[], int | None]
+    run: RunDirectory,
+    device: torch.device,
+    reporter: Reporter,
+    stop_signal: Callable[[], int | None],
+    logger: LoggerGroup,
 ) -> dict[str, Any]:
     config, tokenizers, settings = run.config, run.tokenizers, run.config.train
     torch.manual_seed(settings.seed)
@@ -324,6 +336,7 @@ def _train(
     progress = TrainingProgress()
     if (saved := run.load_state()) is not None:
         progress = resume(run, engine, *saved)
+    logger.start(run.path, config.model_dump(), progress.step)
     bitext = open_data(config.data)
     data = TrainingData(bitext, tokenizers, config, device)
     validation = Validation(bitext, tokenizers, config, device)
@@ -347,16 +360,26 @@ def _train(
         model.train()
         engine.loss_sum.fill_(progress.loss_sum)
         clock.start()
+        logged_loss, logged_tokens = progress.loss_sum, progress.tokens
         batches = tokens.batches(plan[progress.batch :])
         while group := list(islice(batches, settings.accumulate)):
             done = (progress.epoch + progress.batch / len(plan)) / settings.epochs
-            engine.step(group, learning_rate(settings, progress.step, done))
+            rate = learning_rate(settings, progress.step, done)
+            engine.step(group, rate)
             progress.step += 1
             progress.batch += len(group)
             clock.count(sum(batch.target_tokens for batch in group))
             if clock.report_is_due():
-                loss = float(engine.loss_sum) / progress.tokens
-                reporter.batch(progress.epoch + 1, progress.batch, len(plan), loss, clock.speed())
+                loss_sum, speed = float(engine.loss_sum), clock.speed()
+                loss = loss_sum / progress.tokens
+                reporter.batch(progress.epoch + 1, progress.batch, len(plan), loss, speed)
+                figures = {
+                    "batch_loss": (loss_sum - logged_loss) / (progress.tokens - logged_tokens),
+                    "learning_rate": rate,
+                    "target_tokens_per_second": speed,
+                }
+                logger.log(progress.step, figures)
+                logged_loss, logged_tokens = loss_sum, progress.tokens
             if stop_signal() or clock.save_is_due():
                 progress.loss_sum = float(engine.loss_sum)
                 clock.stop()
@@ -367,6 +390,8 @@ def _train(
 
         metrics: dict[str, Any] = {
             "epoch": progress.epoch + 1,
+            "step": progress.step,
+            "learning_rate": learning_rate(settings, progress.step, (progress.epoch + 1) / settings.epochs),
             "train_loss": float(engine.loss_sum) / progress.tokens,
             "target_tokens_per_second": clock.speed(),
         }
@@ -382,6 +407,7 @@ def _train(
         run.write_metrics(progress.history)
         run.save_state(engine.state(), asdict(progress))
         reporter.epoch(metrics)
+        logger.log(progress.step, {name: value for name, value in metrics.items() if name != "step"})
 
     best = progress.history[progress.best_epoch - 1]
     result = {
@@ -396,6 +422,8 @@ def _train(
         "device": describe_device(device),
         "data": described,
     }
+    if learnt := familiarity.learn(tokenizers.source, (pair.source for pair in bitext[config.data.train])):
+        run.write_familiarity(learnt)
     run.finish(result)
     return result
 

@@ -104,7 +104,12 @@ class Case:
             self.check(len(outcome.err) < 6000, "an endless message", outcome.err[:2000])
         found = CONTROL.search(outcome.err) or CONTROL.search(outcome.out)
         self.check(found is None, "prints a control character", repr(found))
-        if outcome.code == 0 and "--json" in command.arguments and command.stdout == "file":
+        if (
+            outcome.code == 0
+            and "--json" in command.arguments
+            and "--help" not in command.arguments
+            and command.stdout == "file"
+        ):
             self.check(_is_json(outcome.out), "--json prints something else", outcome.out[:2000])
 
 
@@ -309,6 +314,13 @@ READERS: Readers = (
     ("own/train.de", ("data", "show", "own", "--json")),
     ("own/val.en", ("evaluate", "run-a", "--data", "own", "--split", "val")),
     ("pairs.tsv", ("data", "show", "pairs.tsv")),
+    ("pairs.tsv", ("data", "check", "pairs.tsv", "--json")),
+    ("own/train.en", ("data", "check", "own")),
+    ("pairs.tsv", ("score", "run-a", "--data", "pairs.tsv", "--json")),
+    ("answers.csv", ("theory", "grade", "answers.csv", "--samples", "20", "--out", "new.csv")),
+    ("run-a/config.toml", ("config", "show", "run-a/config.toml")),
+    ("run-a/metrics.jsonl", ("plot", "run-a", "--json")),
+    ("own/val.en", ("evaluate", "run-a", "--split", "val", "--hypotheses", "own/val.en")),
     ("pairs.tsv", ("data", "export", "pairs.tsv", "--out", "new")),
     ("pairs.jsonl", ("data", "show", "pairs.jsonl", "--json")),
     ("pairs.tsv.gz", ("data", "show", "pairs.tsv.gz")),
@@ -439,6 +451,7 @@ WRITERS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("new.svg", ("diagram", SENTENCES[2], "--model", "run-a", "--out", "new.svg")),
     ("new.txt", ("translate", "--model", "run-a", "--input", "input.txt", "--output", "new.txt")),
     ("run-a/scores.json", ("evaluate", "run-a", "--split", "test", "--beam", "2")),
+    ("new.csv", ("theory", "grade", "answers.csv", "--samples", "20", "--out", "new.csv")),
 )
 SLOW_WRITERS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("new.html", ("report", "study", "--out", "new.html")),
@@ -595,6 +608,14 @@ QUICK: tuple[tuple[str, ...], ...] = (
     ("theory", "1.1"),
     ("theory", "check", "1.2", "--query", "c*(k_a+k_b)", "--samples", "20"),
     ("theory", "1.6", "--json"),
+    ("theory", "1.2", "--question"),
+    ("theory", "grade", "answers.csv", "--samples", "20"),
+    ("score", "run-a", "--data", "pairs.tsv"),
+    ("plot", "run-a"),
+    ("config", "list"),
+    ("config", "show", "run-a", "--json"),
+    ("data", "check", "own"),
+    ("study", "--list"),
 )
 
 

@@ -76,7 +76,7 @@ def make_world(folder: Path, server: Server) -> None:
     (folder / "input.txt").write_text("".join(f"{pair.source}\n" for pair in pairs[:4]), encoding="utf-8")
     (folder / "links.align").write_text("0-0 1-1 2-2\n" * 10, encoding="utf-8")
     (folder / "answers.csv").write_text(
-        "student,task,answer\nAnna,1.2,c*(k_a+k_b)\nBen,1.2,k_a\n", encoding="utf-8"
+        "student,task,answers\nAnna,1.2,c*(k_a+k_b)\nBen,1.2,k_a\n", encoding="utf-8"
     )
     (folder / "tiny.toml").write_text(SETTINGS.format(data=own), encoding="utf-8")
     (folder / "study.toml").write_text(STUDY, encoding="utf-8")

@@ -17,6 +17,7 @@ __all__ = [
     "check_own",
     "open_bitext",
     "open_data",
+    "place_exists",
     "resolve_data",
     "resolve_data_name",
 ]
@@ -34,13 +35,15 @@ def open_bitext(
     source_language: str | None = None,
     target_language: str | None = None,
     skip_bad: bool = False,
+    divide: bool = True,
 ) -> Bitext:
     """Opens a dataset by its name, or a person's own sentence pairs by their path.
 
-    `pairs` (the number of training pairs) and `seed` are used by bilderbuch, which is generated; `folder`
-    is where the files of multi30k are. A folder that has the name of a dataset is opened as `./multi30k`.
-    With `skip_bad`, lines of a person's own files that hold no usable pair are left out, see
-    `Bitext.skipped`; otherwise reading ends at the first of them with an error.
+    A file of a person's own is divided into train, val and test, unless `divide` is False. `pairs` (the
+    number of training pairs) and `seed` are used by bilderbuch, which is generated; `folder` is where the
+    files of multi30k are. A folder that has the name of a dataset is opened as `./multi30k`. With
+    `skip_bad`, lines of a person's own files that hold no usable pair are left out, see `Bitext.skipped`;
+    otherwise reading ends at the first of them with an error.
     """
     if place == "bilderbuch":
         from augenmerk.bitext import bilderbuch
@@ -53,14 +56,14 @@ def open_bitext(
     check_own(place)
     from augenmerk.bitext import files
 
-    return files.load(Path(place), source_language, target_language, skip_bad=skip_bad)
+    return files.load(Path(place), source_language, target_language, skip_bad=skip_bad, divide=divide)
 
 
 def check_own(place: str) -> None:
     """Raises AugenmerkError if there is nothing that could be a person's own pairs at this place."""
     if Path(place).name == place and place.endswith((".tsv", ".jsonl", ".gz")) and not Path(place).exists():
         raise AugenmerkError(f"{place}: there is no such file.")
-    if not place.strip() or (Path(place).name == place and not _exists(Path(place))):
+    if not place.strip() or (Path(place).name == place and not place_exists(Path(place))):
         raise AugenmerkError(
             f"There is no bitext called '{place}': known by name are {' and '.join(NAMES)}; "
             f"for sentence pairs of your own, give their folder or file."
@@ -69,7 +72,7 @@ def check_own(place: str) -> None:
 
 def open_data(config: DataConfig) -> Bitext:
     """Opens the bitext that the settings of a run name."""
-    if Path(config.bitext).is_absolute() and not _exists(Path(config.bitext)):
+    if Path(config.bitext).is_absolute() and not place_exists(Path(config.bitext)):
         raise AugenmerkError(
             f"{config.bitext}: there is no such file or folder; "
             f"if the data of a run was moved, set data.bitext in the run's config.toml to its new path "
@@ -97,13 +100,13 @@ def resolve_data_name(name: str, folder: Path) -> str:
     The name of a dataset is returned as it is. So is a path where nothing is, for `open_bitext` to refuse.
     """
     path = folder / Path(name).expanduser()
-    if name in NAMES or not name.strip() or not _exists(path):
+    if name in NAMES or not name.strip() or not place_exists(path):
         return name
     # Only folders are resolved: a linked file may have another ending, and the ending tells the format.
     return str(path.resolve() if path.is_dir() else path.parent.resolve() / path.name)
 
 
-def _exists(path: Path) -> bool:
+def place_exists(path: Path) -> bool:
     """Returns whether the path is a folder or file, or the common stem of two files of parallel text."""
     return path.exists() or any(path.parent.glob(f"{escape(path.name)}.*"))
 

@@ -73,12 +73,14 @@ def load(
     target_language: str | None = None,
     *,
     skip_bad: bool = False,
+    divide: bool = True,
 ) -> Bitext:
     """Opens the pairs in a folder, in one TSV or JSON lines file, or in `place.de` and `place.en`.
 
     If there is one split only, it is divided into train, val and test (see `hold_out`), unless its name
-    says that it is a validation or test set. With `skip_bad`, lines that hold no usable pair are left out
-    and kept in `Bitext.skipped`; otherwise the first of them raises AugenmerkError when it is read.
+    says that it is a validation or test set, or `divide` is False. With `skip_bad`, lines that hold no usable
+    pair are left out and kept in `Bitext.skipped`; otherwise the first of them raises AugenmerkError when it
+    is read.
     """
     found = find(place, source_language, target_language)
     skipped: set[BadLine] = set()
@@ -86,7 +88,7 @@ def load(
         name: LazySplit(partial(_read_pairs, reader, skipped if skip_bad else None))
         for name, reader in found.readers.items()
     }
-    if is_divided(splits):
+    if divide and is_divided(splits):
         [pairs] = splits.values()
         splits = hold_out(pairs, place)
     return Bitext(str(place), found.source_language, found.target_language, splits, skipped)
@@ -304,7 +306,7 @@ def _find_reader(
     if sides:
         return partial(_scan_text, _only_file(sides[0]), _only_file(sides[1]))
     if "tsv" in suffixes:
-        return partial(_scan_table, _only_file(suffixes["tsv"]), _parse_tsv)
+        return partial(_scan_table, _only_file(suffixes["tsv"]), parse_tsv)
     if "jsonl" in suffixes:
         parse = partial(_parse_json, source_language=source, target_language=target)
         return partial(_scan_table, _only_file(suffixes["jsonl"]), parse)
@@ -338,7 +340,8 @@ def _scan_table(path: Path, parse: Callable[[str], SentencePair]) -> Generator[E
             yield entry
 
 
-def _parse_tsv(line: str) -> SentencePair:
+def parse_tsv(line: str) -> SentencePair:
+    """Returns the pair of a line of TSV; raises ValueError, with a reason, if it is not one."""
     columns = line.split("\t")
     if len(columns) != 2:
         expected = "expected 2 columns (source, tab, target), but found"

@@ -24,7 +24,9 @@ from augenmerk.cli import (
     evaluate,
     faithfulness,
     patterns,
+    plot,
     report,
+    score,
     study,
     theory,
     train,
@@ -49,7 +51,19 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 # The order is that of `augenmerk --help`.
-for command in (demo, train, evaluate, translate, study, report, diagram, patterns, faithfulness):
+for command in (
+    demo,
+    train,
+    plot,
+    evaluate,
+    translate,
+    score,
+    study,
+    report,
+    diagram,
+    patterns,
+    faithfulness,
+):
     app.add_typer(command.app)
 app.add_typer(data.app, name="data", cls=Commands)
 app.add_typer(config.app, name="config", cls=Commands)

@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import partial
+from itertools import islice
 from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, Annotated, Any
@@ -19,7 +21,7 @@ if TYPE_CHECKING:
 
     from augenmerk.config import DataConfig
     from augenmerk.diagrams import AttentionMap, Card
-    from augenmerk.figures import Theme
+    from augenmerk.figures import Style, Theme
     from augenmerk.translate import Translation, Translator
 
 HOW_TO_READ = {
@@ -29,6 +31,7 @@ HOW_TO_READ = {
     "word is attended to.",
 }
 """The views, each with an explanation for the page of pictures."""
+ALL_HEADS = "mean of all heads"
 WIDE = 16
 """A map with more source words than this takes the whole width of the page."""
 
@@ -46,20 +49,25 @@ class Sentence:
 
 @dataclass(frozen=True)
 class Diagram:
-    """A sentence with, for each model, the translation and the attention map to draw."""
+    """A sentence with, for each model, the translation and the attention maps to draw."""
 
     sentence: Sentence
     translations: "Sequence[Translation]"
     maps: "Sequence[AttentionMap]"
+    """One for each translation; with --heads, that of all heads followed by that of each."""
+    titles: Sequence[str | None]
+    """The name of each model, if there is more than one."""
 
-    def draw(self, view: str, theme: "Theme") -> "Figure":
+    def draw(self, view: str, style: "Style") -> "Figure":
         from augenmerk.diagrams import draw_heat_map, draw_line_diagram
 
-        return draw_heat_map(self.maps, theme) if view == "heat" else draw_line_diagram(self.maps, theme)
+        draw = draw_heat_map if view == "heat" else draw_line_diagram
+        return style.apply_to_drawing(draw(self.maps, style.theme, style.title))
 
 
 @app.command(
     epilog="Examples:  augenmerk diagram --model runs/mine 'Der kleine Hund schläft.' --out dog.png    "
+    "augenmerk diagram --model runs/multi-head --heads 'Der kleine Hund schläft.' --out heads.png    "
     "augenmerk diagram --model runs/a --model runs/b --split test --count 12 --out pictures"
 )
 def diagram(
@@ -80,8 +88,17 @@ def diagram(
     out: Annotated[Path | None, Option(help="Picture or, with --count, folder. Default: terminal.")] = None,
     format: Annotated[str, Option(help="With --count: png, svg or pdf.")] = "png",  # noqa: A002
     view: Annotated[str, Option(help="heat for a heat map, lines for lines between the words.")] = "heat",
-    theme: Annotated[str, Option(help="Colours: dark, or light for print.")] = "dark",
+    theme: Annotated[
+        str | None, Option(help="Colours: light or dark. Default: light; in the terminal, dark.")
+    ] = None,
+    title: options.Title = None,
+    size: options.Size = None,
+    font_size: options.FontSize = None,
+    outline: options.Outline = False,
     subwords: Annotated[bool, Option("--subwords", help="Draw subwords instead of words.")] = False,
+    heads: Annotated[
+        bool, Option("--heads", help="Draw each attention head, after the mean over all of them.")
+    ] = False,
     attention: options.Mechanisms = None,
     device: options.Device = "auto",
     json: options.Json = False,
@@ -90,27 +107,32 @@ def diagram(
     from augenmerk.checkpoint import SHIPPED
     from augenmerk.device import choose_device
     from augenmerk.diagrams import render_index_page
-    from augenmerk.figures import get_theme, save_figure
+    from augenmerk.figures import save_figure
     from augenmerk.storage import atomic_write, make_folder
     from augenmerk.translate import load
 
     options.load_mechanisms(attention)
     _check_choice(text, split, index, count)
     _check_drawing(view, format, out, many=count is not None)
-    colours = get_theme(theme)
+    # In most terminals light letters stand on a dark ground.
+    theme = theme or ("dark" if out is None else "light")
+    style = options.make_style(theme, title, size, font_size, outline)
     models = model or [SHIPPED]
     chosen_device = choose_device(device)
     translators = [load(path, chosen_device) for path in models]
     sentences = [Sentence(text or "")]
     if split is not None:
         sentences = _choose_sentences(translators[0].config.data, split, index, count, seed)
-    diagrams = _translate(sentences, translators, _make_titles(models), beam=beam, subwords=subwords)
+    diagrams = _translate(
+        sentences, translators, _make_titles(models), beam=beam, subwords=subwords, heads=heads
+    )
     files: list[Path] = []
     page = None
     if out is not None and count is not None:
         make_folder(out)
         names = [f"{split}-{drawn.sentence.index}.{format}" for drawn in diagrams]
-        pictures = options.write_pictures(out, names, (drawn.draw(view, colours) for drawn in diagrams))
+        figures = (drawn.draw(view, replace(style, title=None)) for drawn in diagrams)
+        pictures = options.write_pictures(out, names, figures, outline=outline)
         files = [out / picture for picture in pictures]
         cards = [
             _make_card(drawn, heading=f"{number} · {split} {drawn.sentence.index}", file=picture, view=view)
@@ -121,14 +143,14 @@ def diagram(
         intro = f"{origin}, as translated by {runs}. {HOW_TO_READ[view]}"
         page = out / "index.html"
         # The page shows the diagrams itself: it links to the files, but does not need them.
-        atomic_write(page, [render_index_page(f"Attention of {runs}", intro, cards).encode()])
+        atomic_write(page, [render_index_page(title or f"Attention of {runs}", intro, cards).encode()])
         print_written(page)
     elif out is not None:
         files = [out]
-        save_figure(diagrams[0].draw(view, colours), out)
+        save_figure(diagrams[0].draw(view, style), out, outline=outline)
         print_written(out)
     elif not json:
-        _print_diagrams(diagrams, colours)
+        _print_diagrams(diagrams, style.theme)
     if json:
         described = {
             "view": view,
@@ -205,31 +227,36 @@ def _translate(
     *,
     beam: int | None,
     subwords: bool,
+    heads: bool,
 ) -> list[Diagram]:
     from augenmerk.diagrams import AttentionMap
 
     sources = [sentence.source for sentence in sentences]
-    by_model = [translator.translate(sources, beam=beam) for translator in translators]
+    by_model = [translator.translate(sources, heads=heads, beam=beam) for translator in translators]
     diagrams = []
     for sentence, *translations in zip(sentences, *by_model, strict=True):
-        maps = [
-            AttentionMap.from_translation(one, subwords=subwords, title=title, reference=sentence.reference)
-            for one, title in zip(translations, titles, strict=True)
-        ]
-        diagrams.append(Diagram(sentence, translations, maps))
+        make_map = partial(AttentionMap.from_translation, subwords=subwords, reference=sentence.reference)
+        maps = []
+        for one, title in zip(translations, titles, strict=True):
+            if len(one.heads) > 1:
+                maps.append(make_map(one, title=f"{title}, {ALL_HEADS}" if title else ALL_HEADS))
+                maps += [make_map(one, head=head, title=title) for head in one.heads]
+            else:
+                maps.append(make_map(one, title=title))
+        diagrams.append(Diagram(sentence, translations, maps, titles))
     return diagrams
 
 
 def _make_card(drawn: Diagram, *, heading: str, file: str, view: str) -> "Card":
     from augenmerk.diagrams import Card, Chart
+    from augenmerk.figures import Style
 
     # The page shows the sentences above the pictures, so the pictures need not repeat the reference.
     drawn = replace(drawn, maps=[replace(one, reference=None) for one in drawn.maps])
-    lines = view == "lines"
-    charts = (
-        [Chart.draw(lambda theme: drawn.draw(view, theme), "Which words attend to which")] if lines else []
-    )
-    names = [one.title or "translation" for one in drawn.maps]
+    charts = []
+    if view == "lines":
+        charts = [Chart.draw(lambda theme: drawn.draw(view, Style(theme)), "Which words attend to which")]
+    names = [title or "translation" for title in drawn.titles]
     texts = {name: translation.text for name, translation in zip(names, drawn.translations, strict=True)}
     return Card(
         heading=heading,
@@ -242,7 +269,7 @@ def _make_card(drawn: Diagram, *, heading: str, file: str, view: str) -> "Card":
 
 
 def _print_diagrams(diagrams: Sequence[Diagram], theme: "Theme") -> None:
-    from augenmerk.diagrams import render_terminal_map
+    from augenmerk.diagrams import render_terminal_map, render_terminal_maps
 
     for number, drawn in enumerate(diagrams):
         if number:
@@ -250,12 +277,18 @@ def _print_diagrams(diagrams: Sequence[Diagram], theme: "Theme") -> None:
         sentence = drawn.sentence
         heading = "" if sentence.index is None else f"[dim]{sentence.index}[/]  "
         out().print(f"{heading}[bold]{escape(sentence.source)}[/]")
-        for translation, one in zip(drawn.translations, drawn.maps, strict=True):
-            title = f"[dim]{escape(one.title)}:[/] " if one.title else ""
-            out().print(f"\n{title}{escape(translation.text)}")
-            out().print(render_terminal_map(one, out().width, theme))
-            if one.note:
-                out().print(f"[dim]{escape(one.note)}[/]")
+        maps = iter(drawn.maps)
+        for translation, title in zip(drawn.translations, drawn.titles, strict=True):
+            heading = f"[dim]{escape(title)}:[/] " if title else ""
+            out().print(f"\n{heading}{escape(translation.text)}")
+            if len(translation.heads) > 1:
+                shown = list(islice(maps, 1 + len(translation.heads)))
+                out().print(render_terminal_maps(shown, out().width, theme))
+            else:
+                shown = [next(maps)]
+                out().print(render_terminal_map(shown[0], out().width, theme))
+            if shown[0].note:
+                out().print(f"[dim]{escape(shown[0].note)}[/]")
         if sentence.reference is not None:
             out().print(f"\n[dim]Reference:[/] {escape(sentence.reference)}")
 

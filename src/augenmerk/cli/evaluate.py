@@ -11,7 +11,17 @@ from rich.markup import escape
 from rich.progress import MofNCompleteColumn
 from typer import Argument, Option
 
-from augenmerk.cli.options import MAX_BEAM, Device, Json, Mbr, Mechanisms, load_mechanisms
+from augenmerk.cli.options import (
+    MAX_BEAM,
+    Device,
+    Json,
+    Mbr,
+    Mechanisms,
+    OtherData,
+    SourceLanguage,
+    TargetLanguage,
+    load_mechanisms,
+)
 from augenmerk.cli.terminal import err, make_table, out, print_json, show_progress
 from augenmerk.errors import AugenmerkError
 
@@ -41,9 +51,12 @@ app = typer.Typer()
 
 
 @app.command(
-    epilog="Examples:  augenmerk evaluate runs/mine --split test --beam 1 --beam 5    "
+    epilog="Examples:  augenmerk evaluate --data bilderbuch --split test    "
+    "augenmerk evaluate runs/mine --split test --beam 1 --beam 5    "
     "augenmerk evaluate runs/a --baseline runs/b    augenmerk evaluate runs/a --alignment    "
-    "augenmerk evaluate runs/a --ensemble runs/b --ensemble runs/c --beam 10 --mbr"
+    "augenmerk evaluate runs/a --ensemble runs/b --ensemble runs/c --beam 10 --mbr    "
+    "augenmerk evaluate runs/mine --data pairs.tsv    "
+    "augenmerk evaluate runs/mine --split test --hypotheses system.txt"
 )
 def evaluate(
     run: Annotated[
@@ -51,15 +64,28 @@ def evaluate(
         Argument(help="Run directory. Default: the model that ships, copied to runs.", show_default=False),
     ] = None,
     split: Annotated[
-        list[str] | None, Option(help="Split of the data; repeatable. Default: validation.")
+        list[str] | None,
+        Option(help="Split of the data; repeatable. Default: validation; all pairs of a file in --data."),
     ] = None,
     beam: Annotated[
         list[int] | None, Option(help="Beam width; repeatable. Default: the run's own.", min=1, max=MAX_BEAM)
     ] = None,
-    data: Annotated[str | None, Option(help="Where the data of all runs is now, if it was moved.")] = None,
+    data: Annotated[
+        str | None,
+        Option(
+            help="Sentence pairs to measure on, as train takes them: a name, a folder or a file; or where "
+            "the data of the runs is now, if it was moved. Default: the run's own."
+        ),
+    ] = None,
+    source_language: SourceLanguage = None,
+    target_language: TargetLanguage = None,
     ensemble: Annotated[list[Path] | None, Option(help="Another run to translate with; repeatable.")] = None,
     mbr: Mbr = False,
     baseline: Annotated[Path | None, Option(help="Run to compare with, with tests of significance.")] = None,
+    hypotheses: Annotated[
+        Path | None,
+        Option(help="Output of another system, a line for each sentence: scored and tested beside the run."),
+    ] = None,
     ter: Annotated[bool, Option("--ter", help="Also compute the translation edit rate.")] = False,
     alignment: Annotated[
         bool, Option("--alignment", help="Also measure how well the attention agrees with word links.")
@@ -83,7 +109,7 @@ def evaluate(
     from augenmerk.checkpoint import RunDirectory
     from augenmerk.device import choose_device
     from augenmerk.evaluate import Evaluator, evaluate_run
-    from augenmerk.significance import compare_runs
+    from augenmerk.significance import compare_runs, compare_with_file
 
     load_mechanisms(attention)
     splits = split or []
@@ -95,26 +121,33 @@ def evaluate(
         raise AugenmerkError(f"--threshold {threshold} is impossible: a weight is between 0 and 1.")
     if gold is not None and len(splits) > 1:
         raise AugenmerkError("--gold has the links of one split; give one --split.")
+    if hypotheses is not None and baseline is not None:
+        raise AugenmerkError("A run is compared with another run or with a file: --baseline or --hypotheses.")
+    if data is None and (source_language or target_language):
+        raise AugenmerkError("--source-language and --target-language are those of --data: add --data.")
+    place = None if data is None else OtherData(data, bool(splits), source_language, target_language)
     chosen_device = choose_device(device)
-    directory = _copy_shipped(splits, data) if run is None else _open_run(run, data)
+    directory, other_data = _copy_shipped(splits, place) if run is None else _open_run(run, place)
     others = [RunDirectory.open(path) for path in ensemble or []]
-    other = None if baseline is None else _open_run(baseline, data)
+    other = None if baseline is None else _open_run(baseline, place)
     agreement = None
     if alignment:
-        bitext = open_data(directory.config.data)
+        bitext = other_data or open_data(directory.config.data)
         reverse = None
         if reverse_run is not None:
-            reverse = _load_reverse(_open_run(reverse_run, data), bitext, chosen_device)
+            reverse = _load_reverse(*_open_run(reverse_run, place), bitext, chosen_device)
         agreement = Agreement(bitext, gold, reverse, threshold)
     with show_progress(MofNCompleteColumn()) as on_progress:
         evaluator = partial(
             Evaluator, device=chosen_device, ter=ter, alignment=agreement, on_progress=on_progress
         )
-        ours = evaluator(directory, ensemble=others, mbr=mbr)
-        if other is None:
-            rows = evaluate_run(ours, splits, beam or [])
+        ours = evaluator(directory, ensemble=others, mbr=mbr, data=other_data)
+        if hypotheses is not None:
+            rows = compare_with_file(ours, hypotheses, splits, beam or [])
+        elif other is not None:
+            rows = compare_runs(ours, evaluator(other[0], data=other[1]), splits, beam or [])
         else:
-            rows = compare_runs(ours, evaluator(other), splits, beam or [])
+            rows = evaluate_run(ours, splits, beam or [])
     if json:
         print_json(rows)
     else:
@@ -122,8 +155,8 @@ def evaluate(
     _print_sacrebleu_commands(directory, rows)
 
 
-def _open_run(path: Path, data: str | None) -> "RunDirectory":
-    """Opens a run, with its data at another place if `data` is given.
+def _open_run(path: Path, data: OtherData | None) -> "tuple[RunDirectory, Bitext | None]":
+    """Opens a run and, if `data` is given and not the run's own, the sentence pairs there.
 
     Raises AugenmerkError if the data cannot be found.
     """
@@ -132,7 +165,12 @@ def _open_run(path: Path, data: str | None) -> "RunDirectory":
 
     run = RunDirectory.open(path)
     if data is not None:
-        moved = run.config.data.model_copy(update={"bitext": data})
+        own = run.config.data
+        if not data.is_place_of(own.bitext):
+            return run, data.open(own)
+        if data.place != own.bitext:
+            err().print(f"[dim]{escape(own.bitext)} is not there; {escape(data.place)} is taken for it.[/]")
+        moved = own.model_copy(update={"bitext": data.place})
         run.config = run.config.model_copy(update={"data": moved})
     try:
         open_data(run.config.data)
@@ -141,10 +179,10 @@ def _open_run(path: Path, data: str | None) -> "RunDirectory":
             raise
         where = f"If the data of {path} was moved, say where it is now: --data PLACE."
         raise AugenmerkError(f"{error} {where}") from None
-    return run
+    return run, None
 
 
-def _copy_shipped(splits: Sequence[str], data: str | None) -> "RunDirectory":
+def _copy_shipped(splits: Sequence[str], data: OtherData | None) -> "tuple[RunDirectory, Bitext | None]":
     """Copies the model that ships to the folder runs, where its scores can be kept.
 
     Nothing is copied if its data or one of the splits is absent.
@@ -152,18 +190,21 @@ def _copy_shipped(splits: Sequence[str], data: str | None) -> "RunDirectory":
     from augenmerk.bitext import open_data
     from augenmerk.checkpoint import SHIPPED, copy_shipped
 
-    bitext = open_data(_open_run(SHIPPED, data).config.data)
+    run, other_data = _open_run(SHIPPED, data)
+    bitext = other_data or open_data(run.config.data)
     for split in splits:
         bitext[split]
-    return _open_run(copy_shipped(Path("runs")).path, data)
+    return copy_shipped(Path("runs")), other_data
 
 
-def _load_reverse(run: "RunDirectory", bitext: "Bitext", device: "torch.device") -> "Translator":
+def _load_reverse(
+    run: "RunDirectory", other_data: "Bitext | None", bitext: "Bitext", device: "torch.device"
+) -> "Translator":
     """Loads a run; raises AugenmerkError if it does not translate in the other direction than `bitext`."""
     from augenmerk.bitext import open_data
     from augenmerk.translate import load
 
-    other = open_data(run.config.data)
+    other = other_data or open_data(run.config.data)
     if (other.source_language, other.target_language) != (bitext.target_language, bitext.source_language):
         raise AugenmerkError(
             f"{run.path} translates from {other.source_language} to {other.target_language}; "
@@ -176,15 +217,17 @@ def _print_rows(run: "RunDirectory", rows: Sequence[Row]) -> None:
     from augenmerk.evaluate import describe_row
 
     first = rows[0]
-    if "ensemble" in first or "mbr" in first:
-        out().print(f"{escape(describe_row(run, first))}\n")
+    if "ensemble" in first or "mbr" in first or "data" in first:
+        where = f", on {first['data']}" if "data" in first else ""
+        out().print(f"{escape(describe_row(run, first) + where)}\n")
     figures = {key: figure for key, figure in FIGURES.items() if key in first}
     if run.tokenizers.target.lowercase:
         del figures["bleu_cased"]
     lines = []
     for row in rows:
-        values = [format(row[key], spec) for key, (_, spec) in figures.items()]
-        lines.append([escape(row["split"]), str(row["beam"]), *values])
+        values = [format(row[key], spec) if key in row else "-" for key, (_, spec) in figures.items()]
+        name = Path(row["hypotheses"]).name if "hypotheses" in row else row["split"]
+        lines.append([escape(name), str(row.get("beam", "-")), *values])
     headings = ("split", "beam", *(heading for heading, _ in figures.values()))
     out().print(make_table(headings, lines, gap=1))  # one space, to fit into 80 columns
     for name, heading in (("bleu", "BLEU"), ("chrf", "chrF"), ("ter", "TER")):
@@ -200,7 +243,7 @@ def _print_rows(run: "RunDirectory", rows: Sequence[Row]) -> None:
 def _print_alignment(rows: Iterable[Row]) -> None:
     """Prints a line for each split: the references are aligned, so the beam makes no difference."""
     lines = []
-    for split, row in {row["split"]: row for row in rows}.items():
+    for split, row in {row["split"]: row for row in rows if "alignment" in row}.items():
         scores = row["alignment"]
         line = [escape(split), escape(scores["against"]), "-"]
         if row["aer"] is not None:  # the model attends to something
@@ -218,7 +261,8 @@ def _print_comparison(row: Row, name: str) -> None:
     baseline = row["baseline"]
     tests = baseline["bleu"], baseline["chrf"]
     lines = []
-    for system, prefix in ((name, ""), (baseline["run"], "baseline_")):
+    other = baseline["run"] if "run" in baseline else baseline["hypotheses"]
+    for system, prefix in ((name, ""), (other, "baseline_")):
         cells = [escape(system)]
         for test in tests:
             low, high = test[f"{prefix}interval"]
@@ -239,5 +283,6 @@ def _print_sacrebleu_commands(run: "RunDirectory", rows: Sequence[Row]) -> None:
 
     for split in dict.fromkeys(row["split"] for row in rows):
         files = [path_of_row(run, row) for row in rows if row["split"] == split]
-        command = sacrebleu_command(reference_path(run, split), files, ter="ter" in rows[0])
+        references = reference_path(run, split, rows[0].get("data"))
+        command = sacrebleu_command(references, files, ter="ter" in rows[0])
         err().print(f"[dim]The same scores:  {escape(shlex.join(command))}[/]")

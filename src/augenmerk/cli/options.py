@@ -7,13 +7,15 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 from rich.markup import escape
 from typer import Argument, Option
 
-from augenmerk.cli.terminal import err
+from augenmerk.cli.terminal import err, out
 from augenmerk.errors import AugenmerkError
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from augenmerk.bitext import SentencePair
+    from augenmerk.bitext import Bitext, SentencePair
+    from augenmerk.config import DataConfig
+    from augenmerk.figures import Style
     from augenmerk.translate import Translation, Translator
 
 Json = Annotated[bool, Option("--json", help="Print the result as one JSON document.")]
@@ -38,6 +40,15 @@ Mbr = Annotated[bool, Option("--mbr", help="Minimum Bayes risk: choose the candi
 Run = Annotated[
     Path | None, Argument(help="Run directory. Default: the model that ships.", show_default=False)
 ]
+RunAndSentences = Annotated[
+    list[str] | None,
+    Argument(
+        metavar="[RUN] SENTENCE",
+        help="Run directory, by default the model that ships; and sentences of your own, in quotation marks, "
+        "instead of a split.",
+        show_default=False,
+    ),
+]
 Models = Annotated[
     list[Path] | None, Option(help="Run directory; repeatable. Default: the model that ships with augenmerk.")
 ]
@@ -55,6 +66,38 @@ Mechanisms = Annotated[
     ),
 ]
 
+ThemeName = Annotated[str, Option("--theme", help="Colours of pictures: light, or dark.")]
+Title = Annotated[str | None, Option(help="Title above the picture, or of the page.")]
+Size = Annotated[
+    str | None,
+    Option(
+        metavar="SIZE",
+        help="Size of pictures: a shape such as 16:9, inches such as 8x4.5, or 20x10cm. Default: as needed.",
+    ),
+]
+FontSize = Annotated[
+    float | None, Option(help="Size of ordinary text in points, e.g. 14 for slides. Default: 10.")
+]
+Outline = Annotated[
+    bool,
+    Option("--outline", help="Draw letters in SVG files as paths, which look the same without the font."),
+]
+MIN_FONT_SIZE, MAX_FONT_SIZE = 4.0, 72.0
+
+
+def make_style(
+    theme: str, title: str | None, size: str | None, font_size: float | None, outline: bool
+) -> "Style":
+    """Returns how pictures are to look; raises AugenmerkError for what cannot be drawn."""
+    from augenmerk.figures import PictureSize, Style, get_theme
+
+    if font_size is not None and not MIN_FONT_SIZE <= font_size <= MAX_FONT_SIZE:
+        raise AugenmerkError(
+            f"--font-size {font_size:g} is impossible: it is {MIN_FONT_SIZE:g} to {MAX_FONT_SIZE:g} points."
+        )
+    sides = None if size is None else PictureSize.parse(size)
+    return Style(get_theme(theme), title, sides, font_size, outline)
+
 
 def load_mechanisms(places: list[str] | None) -> None:
     """Loads attention mechanisms from files that the user named."""
@@ -65,6 +108,70 @@ def load_mechanisms(places: list[str] | None) -> None:
             load_mechanism(place)
 
 
+COMMAND_LINE = "command line"
+"""What stands where a split is named, for sentences that the user gave."""
+
+
+class OtherData:
+    """The sentence pairs that --data names, for a run that was trained on others or on the same."""
+
+    def __init__(
+        self, name: str, divided: bool, source_language: str | None = None, target_language: str | None = None
+    ) -> None:
+        """A file of one's own is one split with all of its pairs, unless `divided`."""
+        from augenmerk.bitext import resolve_data_name
+
+        self.place = resolve_data_name(name, Path.cwd())
+        self._divided = divided
+        self._languages = source_language, target_language
+
+    def is_place_of(self, own: str) -> bool:
+        """Returns whether the data of a run is here: the same, or what is left of data that was moved.
+
+        What was a file must have kept its name: another file is more likely to be another test set.
+        """
+        from augenmerk.bitext import NAMES, place_exists
+
+        moved = own not in NAMES and not place_exists(Path(own)) and self.place not in NAMES
+        return self.place == own or (
+            moved and (Path(self.place).is_dir() or Path(self.place).name == Path(own).name)
+        )
+
+    def open(self, own: "DataConfig") -> "Bitext":
+        """Opens the pairs; they are in the languages of the run's own, unless others were given."""
+        from augenmerk.bitext import open_bitext
+
+        source, target = self._languages
+        return open_bitext(
+            self.place,
+            source_language=source or own.source_language,
+            target_language=target or own.target_language,
+            divide=self._divided,
+        )
+
+
+def check_sentences(sentences: "Sequence[str]") -> None:
+    """Raises AugenmerkError if a sentence of the command line is empty or not UTF-8."""
+    for number, sentence in enumerate(sentences, 1):
+        if not sentence.strip():  # empty lines of a file are kept, but an empty argument is a mistake
+            raise AugenmerkError(f"Sentence {number} is empty; give a sentence, in quotation marks.")
+        # Python decodes bytes of an argument that are not UTF-8 to surrogates.
+        if not sentence.isascii() and any("\ud800" <= character <= "\udfff" for character in sentence):
+            raise AugenmerkError(f"Sentence {number} is not UTF-8; convert it to UTF-8.")
+
+
+def print_attention(one: "Translation") -> None:
+    """Draws the attention over words in the terminal, and that of each head if there is more than one."""
+    from augenmerk.diagrams import AttentionMap, render_terminal_map, render_terminal_maps
+
+    out().print()
+    out().print(render_terminal_map(AttentionMap.from_translation(one), out().width))
+    if len(one.heads) > 1:
+        out().print()
+        maps = [AttentionMap.from_translation(one, head=head) for head in one.heads]
+        out().print(render_terminal_maps(maps, out().width))
+
+
 def check_index(split: str, index: int, pairs: "Sequence[SentencePair]") -> None:
     """Raises AugenmerkError if the split has no sentence with this index."""
     if not 0 <= index < len(pairs):
@@ -72,7 +179,7 @@ def check_index(split: str, index: int, pairs: "Sequence[SentencePair]") -> None
 
 
 class TranslatedSplit(NamedTuple):
-    """A split of a run's data, as the run translated or, with --reference, read it."""
+    """Sentences of a split or of the command line, as the run translated or, with --reference, read them."""
 
     translator: "Translator"
     source_language: str
@@ -82,45 +189,113 @@ class TranslatedSplit(NamedTuple):
     """The run, the split, and whether the translations are those of the model, for JSON."""
 
 
+def is_folder(text: str) -> bool:
+    try:
+        return Path(text).is_dir()
+    except OSError:  # a sentence may be longer than a name
+        return False
+
+
+def split_arguments(arguments: list[str] | None) -> tuple[Path, list[str]]:
+    """Returns the run directory, by default that of the model that ships, and the sentences after it.
+
+    The first argument is a run unless it has a space in it, as a sentence has. So a run whose name was
+    mistyped is not translated.
+    """
+    from augenmerk.checkpoint import SHIPPED
+
+    sentences = list(arguments or [])
+    run = SHIPPED
+    if sentences and (is_folder(sentences[0]) or not any(map(str.isspace, sentences[0].strip()))):
+        run = Path(sentences.pop(0))
+    check_sentences(sentences)
+    return run, sentences
+
+
 def translate_split(
-    run: Path, split: str | None, beam: int | None, reference: bool, device: str, indices: Iterable[int] = ()
+    run: Path,
+    split: str | None,
+    beam: int | None,
+    reference: bool,
+    device: str,
+    indices: Iterable[int] = (),
+    *,
+    sentences: Sequence[str] = (),
+    heads: bool = False,
 ) -> TranslatedSplit:
-    """Translates a split of the run's data or, with `reference`, feeds its references to the model.
+    """Translates sentences, or a split of the run's data, or feeds the split's references to the model.
 
     Raises AugenmerkError if the split has no sentence pairs, or not those with the indices.
     """
-    from augenmerk.bitext import open_data
+    from augenmerk.bitext import SentencePair
     from augenmerk.checkpoint import RunDirectory
     from augenmerk.device import choose_device
     from augenmerk.translate import load
 
     if reference and beam is not None:
         raise AugenmerkError("References are read, not searched for; give --reference or --beam.")
+    if sentences and (split is not None or reference or indices):
+        raise AugenmerkError(
+            "A sentence of your own is in no split; leave out --split, --index and --reference."
+        )
     chosen_device = choose_device(device)
     data = RunDirectory.open(run).config.data
-    bitext = open_data(data)
-    name = split or data.validation
-    pairs = list(bitext[name])
-    if not pairs:
-        raise AugenmerkError(f"{bitext.name} has no sentence pairs in '{name}'.")
+    if sentences:
+        name, language = COMMAND_LINE, _source_language(data)
+        pairs = [SentencePair(sentence, "") for sentence in sentences]
+    else:
+        bitext, name = _open_data_or_bilderbuch(data, split)
+        language, pairs = bitext.source_language, list(bitext[name])
+        if not pairs:
+            raise AugenmerkError(f"{bitext.name} has no sentence pairs in '{name}'.")
     for index in indices:
         check_index(name, index, pairs)
     translator = load(run, chosen_device)
     with err().status(f"{escape(name)}: {len(pairs):,} sentences"):
         if reference:
-            translations = translator.score_all([(pair.source, pair.target) for pair in pairs])
+            translations = translator.score_all([(pair.source, pair.target) for pair in pairs], heads=heads)
         else:
-            translations = translator.translate([pair.source for pair in pairs], beam=beam)
+            translations = translator.translate([pair.source for pair in pairs], heads=heads, beam=beam)
     described = {"run": str(run), "split": name, "of": "references" if reference else "translations"}
-    return TranslatedSplit(translator, bitext.source_language, pairs, translations, described)
+    return TranslatedSplit(translator, language, pairs, translations, described)
 
 
-def write_pictures(folder: Path, names: Sequence[str], figures: "Iterable[Figure]") -> list[str]:
+def _open_data_or_bilderbuch(data: "DataConfig", split: str | None) -> "tuple[Bitext, str]":
+    """Opens the data of a run, or bilderbuch if that is not there and the run is a German-English one."""
+    from augenmerk.bitext import NAMES, open_bitext, open_data
+
+    try:
+        return open_data(data), split or data.validation
+    except AugenmerkError:
+        source, target = data.source_language, data.target_language
+        german = data.bitext in NAMES or {source, target} == {"de", "en"}
+        name = split or "val"
+        if not german or name not in ("train", "val", "test"):
+            raise
+        err().print(
+            f"The data of this run, {escape(data.bitext)}, is not here: these are sentences of bilderbuch "
+            f"({name}) instead."
+        )
+        return open_bitext("bilderbuch", source_language=source, target_language=target), name
+
+
+def _source_language(data: "DataConfig") -> str:
+    """Returns the code of the language that a run translates from, as far as its settings tell."""
+    from augenmerk.bitext import NAMES
+
+    if data.source_language is None and data.bitext in NAMES:
+        return "en" if data.target_language == "de" else "de"
+    return data.source_language or "source"
+
+
+def write_pictures(
+    folder: Path, names: Sequence[str], figures: "Iterable[Figure]", *, outline: bool
+) -> list[str]:
     """Writes figures with numbered names, such as 01-test-7.svg, and returns the names."""
     from augenmerk.figures import save_figure
 
     digits = len(str(len(names)))
     files = [f"{number:0{digits}}-{name}" for number, name in enumerate(names, 1)]
     for file, figure in zip(files, figures, strict=True):
-        save_figure(figure, folder / file)
+        save_figure(figure, folder / file, outline=outline)
     return files

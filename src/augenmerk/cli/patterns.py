@@ -2,6 +2,7 @@
 
 import json as json_module
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -16,60 +17,102 @@ from augenmerk.errors import AugenmerkError
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from augenmerk.figures import Style
     from augenmerk.patterns import PatternMatch
+
+HEAD_MEASURES = {
+    "monotonicity": "monotone",
+    "sharpness": "sharpness",
+    "entropy_normalised": "entropy",
+    "diagonal": "diagonal",
+    "end_mass": "on the end",
+    "alignment_error": "AER",
+}
+"""The measures by which heads are compared, with their headings."""
 
 app = typer.Typer()
 
 
 @app.command(
-    epilog="Examples:  augenmerk patterns --top 3    "
+    epilog="Examples:  augenmerk patterns 'Im Park spielt ein Mann mit seinem Hund.'    "
+    "augenmerk patterns --top 3    augenmerk patterns runs/multi-head --split val --reference --heads    "
     "augenmerk patterns runs/mine --split test --kind inversion --top 12 --out patterns"
 )
 def patterns(
-    run: options.Run = None,
+    run: options.RunAndSentences = None,
     split: options.Split = None,
     kind: Annotated[str | None, Option(help="Show only this kind. Default: all kinds.")] = None,
     top: Annotated[
         int, Option(help="How many sentences to show, the clearest examples first.", min=1, max=10_000)
     ] = 12,
     out: Annotated[Path | None, Option(help="Folder for pictures, a page and JSON files.")] = None,
+    theme: options.ThemeName = "light",
+    title: options.Title = None,
+    size: options.Size = None,
+    font_size: options.FontSize = None,
+    outline: options.Outline = False,
     beam: options.Beam = None,
     reference: options.Reference = False,
+    head: Annotated[
+        int | None, Option(help="Take the attention of this head, counted from 1, instead of the mean.")
+    ] = None,
+    heads: Annotated[bool, Option("--heads", help="Also compare the heads with each other.")] = False,
     attention: options.Mechanisms = None,
     device: options.Device = "auto",
     json: options.Json = False,
 ) -> None:
     """Search a split for patterns of attention: monotone, inversion, spread, stuck or shifted."""
-    from augenmerk.checkpoint import SHIPPED
-    from augenmerk.patterns import KINDS, find_patterns, select_strongest, summarise_patterns
+    from augenmerk.checkpoint import RunDirectory
+    from augenmerk.patterns import (
+        KINDS,
+        describe_heads,
+        find_patterns,
+        select_strongest,
+        summarise_heads,
+        summarise_patterns,
+    )
     from augenmerk.storage import make_folder
 
     options.load_mechanisms(attention)
     if kind is not None and kind not in KINDS:
         raise AugenmerkError(f"There is no kind '{kind}'; the kinds are {', '.join(KINDS)}.")
+    style = options.make_style(theme, title, size, font_size, outline)
     if out is not None:
         make_folder(out)
-    path = run or SHIPPED
-    read = options.translate_split(path, split, beam, reference, device)
-    matches = find_patterns(read.pairs, read.translations, read.source_language)
+    path, sentences = options.split_arguments(run)
+    if head is not None:
+        model = RunDirectory.open(path).config.model
+        count = model.heads if model.attention == "multi-head" else 1
+        if not 1 <= head <= count:
+            raise AugenmerkError(f"This model has no head {head}: its heads are counted from 1 to {count}.")
+    read = options.translate_split(
+        path, split, beam, reference, device, sentences=sentences, heads=heads or head is not None
+    )
+    matches = find_patterns(read.pairs, read.translations, read.source_language, head)
     summary = {**read.described, **summarise_patterns(read.pairs, matches, of_references=reference)}
+    if heads:
+        compared = summarise_heads(read.pairs, read.translations, of_references=reference)
+        summary["heads"] = [asdict(one) for one in compared]
+        summary["heads_in_words"] = describe_heads(compared) if len(compared) > 1 else "There is one head."
     chosen = select_strongest(matches, kind, top)
     if out is not None:
         with err().status("drawing"):
-            title = f"Patterns in the attention of {path.resolve().name}"
-            _write_page(out, title, matches, chosen, summary, kind=kind)
+            heading = title or f"Patterns in the attention of {path.resolve().name}"
+            _write_page(out, replace(style, title=heading), matches, chosen, summary, kind=kind)
         print_written(out / "index.html")
     if not chosen and kind is not None:
         err().print(f"No sentence in {escape(summary['split'])} is of the kind '{kind}'.")
     if json:
         print_json([match.to_dict() for match in chosen])
+        if heads:
+            err().print(escape(summary["heads_in_words"]))
     else:
         _print_result(summary, chosen)
 
 
 def _write_page(
     folder: Path,
-    title: str,
+    style: "Style",
     matches: "Sequence[PatternMatch]",
     chosen: "Sequence[PatternMatch]",
     summary: Mapping[str, Any],
@@ -78,18 +121,18 @@ def _write_page(
 ) -> None:
     """Writes a numbered picture of each chosen sentence, a page that shows them, and JSON files."""
     from augenmerk.diagrams import AttentionMap, draw_heat_map
-    from augenmerk.figures import DARK
     from augenmerk.patterns.page import render_patterns_page
     from augenmerk.storage import atomic_write
 
     def draw(match: "PatternMatch") -> "Figure":
         reference = match.pair.target if summary["of"] == "translations" else None
-        return draw_heat_map([AttentionMap.from_translation(match.translation, reference=reference)], DARK)
+        one = AttentionMap.from_translation(match.translation, head=match.head, reference=reference or None)
+        return style.apply_to_drawing(draw_heat_map([one], style.theme))
 
     names = [f"{match.pattern.kind}-{match.index}.svg" for match in chosen]
-    files = options.write_pictures(folder, names, map(draw, chosen))
+    files = options.write_pictures(folder, names, map(draw, chosen), outline=style.outline)
     intro = _make_intro(summary, kind=kind, count=len(chosen))
-    page = render_patterns_page(title, intro, chosen, matches, summary, files)
+    page = render_patterns_page(style.title or "", intro, chosen, matches, summary, files)
     atomic_write(folder / "index.html", [page.encode()])
     for name, document in (("summary", summary), ("patterns", [one.to_dict() for one in chosen])):
         text = json_module.dumps(document, ensure_ascii=False, indent=2)
@@ -100,7 +143,7 @@ def _make_intro(summary: Mapping[str, Any], *, kind: str | None, count: int) -> 
     kinds = f"of the kind '{kind}'" if kind else "of every kind in turn"
     reading = "as it read the references" if summary["of"] == "references" else "as it translated them"
     return (
-        f"{summary['sentences']:,} sentences of {summary['split']}, {reading}; below, the {count} clearest "
+        f"{_count_sentences(summary)} of {summary['split']}, {reading}; below, the {count} clearest "
         f"{kinds}. Rows are the words produced, columns the words of the source.\n\n"
         f"Inversion: a word moved over two source words or more (how many it passed is how many places it "
         f"moved). Monotone: none did. Spread: a word looks at "
@@ -109,10 +152,14 @@ def _make_intro(summary: Mapping[str, Any], *, kind: str | None, count: int) -> 
     )
 
 
+def _count_sentences(summary: Mapping[str, Any]) -> str:
+    return f"{summary['sentences']:,} sentence{'s' if summary['sentences'] != 1 else ''}"
+
+
 def _print_result(summary: Mapping[str, Any], chosen: "Sequence[PatternMatch]") -> None:
     counts, agreement = summary["kinds"], summary.get("agreement")
     out().print(
-        f"[bold]{escape(summary['split'])}[/]: {summary['sentences']:,} sentences, by the attention over "
+        f"[bold]{escape(summary['split'])}[/]: {_count_sentences(summary)}, by the attention over "
         f"{summary['of']}"
     )
     out().print(make_table(counts, [[f"{count:,}" for count in counts.values()]], left=0))
@@ -125,6 +172,14 @@ def _print_result(summary: Mapping[str, Any], chosen: "Sequence[PatternMatch]") 
             f"Compared with gold links: {agreement['gold_inversions']:,} true inversions; {scores}; "
             f"{shown['moved_links_in_gold']} of the links of moved words are gold.",
         )
+    if "heads" in summary:
+        rows = [
+            [str(one["head"]), *("-" if one[name] is None else f"{one[name]:.3f}" for name in HEAD_MEASURES)]
+            for one in summary["heads"]
+        ]
+        out().print()
+        out().print(make_table(("head", *HEAD_MEASURES.values()), rows))
+        out().print(escape(summary["heads_in_words"]))
     for match in chosen:
         verdict = f"[bold]{match.pattern.kind}[/]  {escape(match.pattern.verdict)}"
         out().print(f"\n[dim]{match.index}[/]  {verdict}")

@@ -1,22 +1,30 @@
 """`augenmerk report`: writes the result of a study as a page, or its table as text."""
 
 import sys
+from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from typer import Argument, Option
 
-from augenmerk.cli.options import Json
+from augenmerk.cli import options
 from augenmerk.cli.terminal import print_json, print_written
 from augenmerk.errors import AugenmerkError
+
+if TYPE_CHECKING:
+    from augenmerk.figures import Style
+    from augenmerk.study.result import StudyResult
+
+REPORT_FORMATS = ("html", "markdown", "latex", "csv")
 
 app = typer.Typer()
 
 
 @app.command(
     epilog="Examples:  augenmerk report runs/study-small    "
-    "augenmerk report runs/study-small --format latex --out table.tex"
+    "augenmerk report runs/study-small --format latex --columns bleu,chrf --out table.tex    "
+    "augenmerk report runs/study-small --figures charts --figure-format pdf"
 )
 def report(
     study: Annotated[Path, Argument(help="Folder of the study, or its study.json.")],
@@ -24,18 +32,52 @@ def report(
     out: Annotated[
         Path | None, Option(help="File to write. Default: report.html in the study; stdout for tables.")
     ] = None,
-    json: Json = False,
+    columns: Annotated[
+        str | None, Option(help="Columns of the table, separated by commas, e.g. runs,bleu,seconds.")
+    ] = None,
+    spread: Annotated[
+        str, Option(help="Beside each mean: variance, deviation (standard deviation) or none.")
+    ] = "variance",
+    bold: Annotated[bool, Option(help="Print the best mean of each column in bold type.")] = True,
+    caption: Annotated[str | None, Option(help="With --format latex: text above the table.")] = None,
+    label: Annotated[
+        str | None, Option(help="With --format latex: label of the table, e.g. tab:bleu.")
+    ] = None,
+    figures: Annotated[Path | None, Option(help="Folder for the charts as files.")] = None,
+    figure_format: Annotated[str, Option(help="With --figures: pdf, svg or png.")] = "pdf",
+    theme: options.ThemeName = "light",
+    title: options.Title = None,
+    size: options.Size = None,
+    font_size: options.FontSize = None,
+    outline: options.Outline = False,
+    json: options.Json = False,
 ) -> None:
     """Write the result of a study: a self-contained page, or a table for a paper."""
-    from augenmerk.report import format_csv, format_latex, format_markdown, render_report
+    from augenmerk.figures import FORMATS
+    from augenmerk.report import TableStyle, format_csv, format_latex, format_markdown, render_report
     from augenmerk.storage import atomic_write
     from augenmerk.study.result import StudyResult
 
-    writers = {"html": render_report, "markdown": format_markdown, "latex": format_latex, "csv": format_csv}
-    if format not in writers:
-        raise AugenmerkError(f"'{format}' is not a format of reports: expected {', '.join(writers)}.")
+    if format not in REPORT_FORMATS:
+        raise AugenmerkError(f"'{format}' is not a format of reports: expected {', '.join(REPORT_FORMATS)}.")
+    if format != "latex" and (caption is not None or label is not None):
+        raise AugenmerkError("--caption and --label are for LaTeX; add --format latex.")
+    if format == "csv" and columns is not None:
+        raise AugenmerkError("CSV has every figure; leave out --columns, or choose another --format.")
+    if figure_format not in FORMATS:
+        raise AugenmerkError(f"'{figure_format}' is not a format of pictures: expected {', '.join(FORMATS)}.")
+    style = options.make_style(theme, title, size, font_size, outline)
+    table = TableStyle(spread=spread, bold=bold, caption=caption, label=label)
+    if columns is not None:
+        table = replace(table, columns=tuple(name.strip() for name in columns.split(",")))
     result = StudyResult.load(study)
-    text = writers[format](result)
+    if format == "html":
+        text = render_report(result, table, style)
+    elif format == "csv":
+        text = format_csv(result)
+    else:
+        text = (format_markdown if format == "markdown" else format_latex)(result, table)
+    drawn = [] if figures is None else _write_figures(result, figures, figure_format, style)
     file = out
     if format == "html" and file is None:
         file = (study if study.is_dir() else study.parent) / "report.html"
@@ -44,6 +86,22 @@ def report(
         print_written(file)
     if json:
         written = {"file": str(file)} if file is not None else {"text": text}
-        print_json({"study": result.name, "format": format, "complete": result.complete, **written})
+        document = {"study": result.name, "format": format, "complete": result.complete, **written}
+        print_json({**document, "figures": [str(path) for path in drawn]})
     elif file is None:
         sys.stdout.write(text)
+
+
+def _write_figures(result: "StudyResult", folder: Path, ending: str, style: "Style") -> list[Path]:
+    """Writes each chart of the report as a file, and returns the files."""
+    from augenmerk.figures import save_figure
+    from augenmerk.report import list_charts
+    from augenmerk.storage import make_folder
+
+    make_folder(folder)
+    files = []
+    for name, chart in list_charts(result).items():
+        files.append(folder / f"{name}.{ending}")
+        save_figure(style.apply_to_chart(chart.draw(style.theme)), files[-1], outline=style.outline)
+        print_written(files[-1])
+    return files

@@ -3,16 +3,18 @@
 import os
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from augenmerk.cli.options import MAX_SEED, Json
+from augenmerk.cli import options, theory_answers
+from augenmerk.cli.options import Json
+from augenmerk.cli.theory_answers import Seed, Unscaled
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure as Drawing
+    from matplotlib.figure import Figure
 
-    from augenmerk.figures import Theme
+    from augenmerk.figures import Style, Theme
     from augenmerk.theory import Setup
 
 app = typer.Typer(
@@ -30,13 +32,17 @@ Length = Annotated[float | None, typer.Option("--scale", help="B, the length of 
 Beta = Annotated[float, typer.Option(help="The variance of the length of a key.")]
 Eps = Annotated[float, typer.Option(help="The weight that all other keys together may have.")]
 Samples = Annotated[int, typer.Option(help="How many random instances.", min=1, max=1_000_000)]
-Seed = Annotated[int, typer.Option(help="Random seed.", min=0, max=MAX_SEED)]
-Unscaled = Annotated[bool, typer.Option("--unscaled", help="Drop the 1/sqrt(d), as the course does.")]
-Figure = Annotated[Path | None, typer.Option(help="Draw it: a .png, .svg or .pdf file.")]
-ThemeName = Annotated[Literal["light", "dark"], typer.Option("--theme", help="Colours of the figure.")]
+AskQuestion = Annotated[bool, typer.Option("--question", help="Only state the question, without its answer.")]
+Hints = Annotated[
+    int, typer.Option("--hint", count=True, help="The question with a hint; once more for one more hint.")
+]
+Out = Annotated[
+    Path | None,
+    typer.Option("--out", "--figure", help="Draw it: a .png, .svg or .pdf file.", show_default=False),
+]
 
 
-@app.command("1.1", epilog="Example:  augenmerk theory 1.1 --keys 8 --figure hull.svg")
+@app.command("1.1", epilog="Example:  augenmerk theory 1.1 --keys 8 --out hull.svg")
 def copying(
     keys: Keys = 8,
     dim: Dim = 2,
@@ -45,15 +51,21 @@ def copying(
     samples: Samples = 20,
     seed: Seed = 1,
     unscaled: Unscaled = False,
-    figure: Figure = None,
-    theme: ThemeName = "light",
+    out: Out = None,
+    theme: options.ThemeName = "light",
+    title: options.Title = None,
+    size: options.Size = None,
+    font_size: options.FontSize = None,
+    outline: options.Outline = False,
+    question: AskQuestion = False,
+    hint: Hints = 0,
     json: Json = False,
 ) -> None:
     """When can one value be copied? Keys inside and outside the hull of the others."""
     from augenmerk.theory import Setup
 
     setup = Setup(keys, dim, samples, seed, scale, unscaled, eps=eps)
-    _run("1.1", setup, figure, theme, json)
+    _run("1.1", setup, out, options.make_style(theme, title, size, font_size, outline), question, hint, json)
 
 
 @app.command("1.2", epilog="Example:  augenmerk theory 1.2 --keys 8 --dim 64 --scale 50")
@@ -65,18 +77,24 @@ def averaging(
     samples: Samples = 200,
     seed: Seed = 1,
     unscaled: Unscaled = False,
-    figure: Figure = None,
-    theme: ThemeName = "light",
+    out: Out = None,
+    theme: options.ThemeName = "light",
+    title: options.Title = None,
+    size: options.Size = None,
+    font_size: options.FontSize = None,
+    outline: options.Outline = False,
+    question: AskQuestion = False,
+    hint: Hints = 0,
     json: Json = False,
 ) -> None:
     """The average of two values: orthonormal keys, and any keys."""
     from augenmerk.theory import Setup
 
     setup = Setup(keys, dim, samples, seed, scale, unscaled, eps=eps)
-    _run("1.2", setup, figure, theme, json)
+    _run("1.2", setup, out, options.make_style(theme, title, size, font_size, outline), question, hint, json)
 
 
-@app.command("1.3", epilog="Example:  augenmerk theory 1.3 --beta 0.1 --figure lean.svg")
+@app.command("1.3", epilog="Example:  augenmerk theory 1.3 --beta 0.1 --out lean.svg")
 def noisy_average(
     keys: Keys = 8,
     dim: Dim = 64,
@@ -85,18 +103,24 @@ def noisy_average(
     samples: Samples = 4000,
     seed: Seed = 1,
     unscaled: Unscaled = False,
-    figure: Figure = None,
-    theme: ThemeName = "light",
+    out: Out = None,
+    theme: options.ThemeName = "light",
+    title: options.Title = None,
+    size: options.Size = None,
+    font_size: options.FontSize = None,
+    outline: options.Outline = False,
+    question: AskQuestion = False,
+    hint: Hints = 0,
     json: Json = False,
 ) -> None:
     """The same average of keys of random length: every sample leans to one side."""
     from augenmerk.theory import Setup
 
     setup = Setup(keys, dim, samples, seed, scale, unscaled, beta=beta)
-    _run("1.3", setup, figure, theme, json)
+    _run("1.3", setup, out, options.make_style(theme, title, size, font_size, outline), question, hint, json)
 
 
-@app.command("1.4", epilog="Example:  augenmerk theory 1.4 --beta 0.5 --heads 2 --figure heads.svg")
+@app.command("1.4", epilog="Example:  augenmerk theory 1.4 --beta 0.5 --heads 2 --out heads.svg")
 def several_heads(
     keys: Keys = 8,
     dim: Dim = 64,
@@ -108,18 +132,24 @@ def several_heads(
     samples: Samples = 4000,
     seed: Seed = 1,
     unscaled: Unscaled = False,
-    figure: Figure = None,
-    theme: ThemeName = "light",
+    out: Out = None,
+    theme: options.ThemeName = "light",
+    title: options.Title = None,
+    size: options.Size = None,
+    font_size: options.FontSize = None,
+    outline: options.Outline = False,
+    question: AskQuestion = False,
+    hint: Hints = 0,
     json: Json = False,
 ) -> None:
     """Two heads on the same noisy keys: where they hold, and how often they break."""
     from augenmerk.theory import Setup
 
     setup = Setup(keys, dim, samples, seed, scale, unscaled, beta=beta, heads=heads)
-    _run("1.4", setup, figure, theme, json)
+    _run("1.4", setup, out, options.make_style(theme, title, size, font_size, outline), question, hint, json)
 
 
-@app.command("1.5", epilog="Example:  augenmerk theory 1.5 --figure swing.svg")
+@app.command("1.5", epilog="Example:  augenmerk theory 1.5 --out swing.svg")
 def noisy_direction(
     keys: Keys = 8,
     dim: Dim = 64,
@@ -129,103 +159,134 @@ def noisy_direction(
     samples: Samples = 4000,
     seed: Seed = 1,
     unscaled: Unscaled = False,
-    figure: Figure = None,
-    theme: ThemeName = "light",
+    out: Out = None,
+    theme: options.ThemeName = "light",
+    title: options.Title = None,
+    size: options.Size = None,
+    font_size: options.FontSize = None,
+    outline: options.Outline = False,
+    question: AskQuestion = False,
+    hint: Hints = 0,
     json: Json = False,
 ) -> None:
     """One key swings along its own direction: one head follows it, two heads do not."""
     from augenmerk.theory import Setup
 
     setup = Setup(keys, dim, samples, seed, scale, unscaled, beta=beta, alpha=alpha)
-    _run("1.5", setup, figure, theme, json)
+    _run("1.5", setup, out, options.make_style(theme, title, size, font_size, outline), question, hint, json)
 
 
-@app.command("1.6", epilog="Example:  augenmerk theory 1.6 --scale 2 --figure self.svg")
+@app.command("1.6", epilog="Example:  augenmerk theory 1.6 --scale 2 --out self.svg")
 def without_projections(
     keys: Keys = 3,
     dim: Dim = 16,
     scale: Length = None,
     samples: Samples = 20,
     seed: Seed = 1,
-    figure: Figure = None,
-    theme: ThemeName = "light",
+    out: Out = None,
+    theme: options.ThemeName = "light",
+    title: options.Title = None,
+    size: options.Size = None,
+    font_size: options.FontSize = None,
+    outline: options.Outline = False,
+    question: AskQuestion = False,
+    hint: Hints = 0,
     json: Json = False,
 ) -> None:
     """Self-attention without projections: everything attends to itself."""
     from augenmerk.theory import Setup
 
-    _run("1.6", Setup(keys, dim, samples, seed, scale), figure, theme, json)
+    _run(
+        "1.6",
+        Setup(keys, dim, samples, seed, scale),
+        out,
+        options.make_style(theme, title, size, font_size, outline),
+        question,
+        hint,
+        json,
+    )
 
 
-@app.command("1.7", epilog="Example:  augenmerk theory 1.7 --figure matrices.svg")
+@app.command("1.7", epilog="Example:  augenmerk theory 1.7 --out matrices.svg")
 def with_projections(
     keys: Keys = 3,
     dim: Dim = 16,
     scale: Length = None,
     samples: Samples = 20,
     seed: Seed = 1,
-    figure: Figure = None,
-    theme: ThemeName = "light",
+    out: Out = None,
+    theme: options.ThemeName = "light",
+    title: options.Title = None,
+    size: options.Size = None,
+    font_size: options.FontSize = None,
+    outline: options.Outline = False,
+    question: AskQuestion = False,
+    hint: Hints = 0,
     json: Json = False,
 ) -> None:
     """Self-attention with K, Q and V: the given matrices, and those a solver finds."""
     from augenmerk.theory import Setup
 
-    _run("1.7", Setup(keys, dim, samples, seed, scale), figure, theme, json)
+    _run(
+        "1.7",
+        Setup(keys, dim, samples, seed, scale),
+        out,
+        options.make_style(theme, title, size, font_size, outline),
+        question,
+        hint,
+        json,
+    )
 
 
-@app.command(epilog="Example:  augenmerk theory scaling --keys 32 --dim 1024 --figure scaling.svg")
+@app.command(epilog="Example:  augenmerk theory scaling --keys 32 --dim 1024 --out scaling.svg")
 def scaling(
     keys: Keys = 32,
     dim: Annotated[int, typer.Option(help="The largest dimension.", min=1, max=4096)] = 1024,
     samples: Samples = 200,
     seed: Seed = 1,
-    figure: Figure = None,
-    theme: ThemeName = "light",
+    out: Out = None,
+    theme: options.ThemeName = "light",
+    title: options.Title = None,
+    size: options.Size = None,
+    font_size: options.FontSize = None,
+    outline: options.Outline = False,
+    question: AskQuestion = False,
+    hint: Hints = 0,
     json: Json = False,
 ) -> None:
     """Why 1/sqrt(d): logits, entropy and gradients against the dimension, with and without it."""
     from augenmerk.theory import Setup
 
-    _run("scaling", Setup(keys, dim, samples, seed), figure, theme, json)
+    _run(
+        "scaling",
+        Setup(keys, dim, samples, seed),
+        out,
+        options.make_style(theme, title, size, font_size, outline),
+        question,
+        hint,
+        json,
+    )
 
 
-@app.command(
-    epilog="Examples:  augenmerk theory check 1.2 --query 'c*(k_a + k_b)'    "
-    "augenmerk theory check 1.4 --query 'q_1 = c*mu_a' --query 'q_2 = c*mu_b'    "
-    "augenmerk theory check 1.7 --query 'K = I' --query 'Q = (u_d*u_a^T + u_c*u_d^T)/B^2' "
-    "--query 'V = (u_b*u_b^T - u_c*u_c^T)/B^2'"
-)
-def check(
-    task: Annotated[str, typer.Argument(help="1.1 to 1.7.")],
-    query: Annotated[
-        list[str] | None,
-        typer.Option(help="Your answer, over the names of the task; one for each query or matrix."),
-    ] = None,
-    samples: Annotated[
-        int, typer.Option(help="How many random instances of each condition.", min=1, max=10_000)
-    ] = 100,
-    seed: Seed = 1,
-    unscaled: Unscaled = False,
-    json: Json = False,
+app.add_typer(theory_answers.app)
+
+
+def _run(
+    task: str, setup: "Setup", out: Path | None, style: "Style", question: bool, hints: int, json: bool
 ) -> None:
-    """Grade an answer by experiment, and say why it fails where it fails."""
-    from augenmerk.cli.theory_output import grade_lines
-    from augenmerk.theory.grading import check as grade
-
-    result = grade(task, query or [], samples=samples, seed=seed, scale=1.0 if unscaled else None)
-    _print(result.as_dict(), grade_lines(result), json)
-
-
-def _run(task: str, setup: "Setup", figure: Path | None, theme: str, json: bool) -> None:
-    from augenmerk.cli.theory_output import result_lines
+    from augenmerk.cli.theory_output import question_lines, result_lines
     from augenmerk.theory import EXPERIMENTS
+    from augenmerk.theory.questions import QUESTIONS
 
+    if question or hints:
+        asked = QUESTIONS[task]
+        _print(asked.as_dict(hints), question_lines(asked, hints), json)
+        return
     result = EXPERIMENTS[task](setup)
-    if figure is not None:
+    if out is not None:
         from augenmerk.theory.drawing import draw
 
-        _save(figure, lambda colours: draw(result, colours), theme)
+        _save(out, lambda theme: draw(result, theme), style)
     _print(result.as_dict(), result_lines(result), json)
 
 
@@ -239,13 +300,13 @@ def _print(document: dict[str, Any], lines: Iterable[str], json: bool) -> None:
         out().print(line, soft_wrap=True)
 
 
-def _save(path: Path, draw: "Callable[[Theme], Drawing]", theme: str) -> None:
-    from augenmerk.cli.terminal import err
-    from augenmerk.figures import get_picture_format, get_theme, save_figure
+def _save(path: Path, draw: "Callable[[Theme], Figure]", style: "Style") -> None:
+    from augenmerk.cli.terminal import print_written
+    from augenmerk.figures import get_picture_format, save_figure
 
     get_picture_format(path)  # before it is drawn
-    save_figure(draw(get_theme(theme)), path)
-    err().print(f"drew {path}", soft_wrap=True, markup=False)
+    save_figure(style.apply_to_chart(draw(style.theme)), path, outline=style.outline)
+    print_written(path)
 
 
 @app.command(
@@ -266,8 +327,12 @@ def from_run(
     eps: Eps = 0.01,
     samples: Samples = 2000,
     seed: Seed = 1,
-    figure: Figure = None,
-    theme: ThemeName = "light",
+    out: Out = None,
+    theme: options.ThemeName = "light",
+    title: options.Title = None,
+    size: options.Size = None,
+    font_size: options.FontSize = None,
+    outline: options.Outline = False,
     json: Json = False,
 ) -> None:
     """Real queries and keys: norms, angles, margins, what could be copied, and what noise would do."""
@@ -280,6 +345,7 @@ def from_run(
     from augenmerk.theory.from_run import examine_step
     from augenmerk.translate import load
 
+    style = options.make_style(theme, title, size, font_size, outline)
     # Unlike Path.is_dir, os.path.isdir says no to a sentence that is too long for a path.
     if sentence is None and (os.path.isdir(run) or ("/" in run and " " not in run)):  # noqa: PTH112
         raise AugenmerkError(f"Say what the run {run} is to translate: a sentence, in quotation marks.")
@@ -299,10 +365,10 @@ def from_run(
     setup = Setup(samples=samples, seed=seed, eps=eps, beta=beta)
     setup.check(least=(0, 0, 1), most=(1000, 4096, 100_000))
     report = examine_step(query, found.keys, found.scale, setup)
-    if figure is not None:
+    if out is not None:
         from augenmerk.theory.drawing import draw_step
 
-        _save(figure, lambda colours: draw_step(report, found.source, produced, colours), theme)
+        _save(out, lambda theme: draw_step(report, found.source, produced, theme), style)
     document = {
         **{"source": text, "truncated": found.translation.truncated, "translation": found.translation.text},
         **{"step": step, "token": produced},

@@ -1,16 +1,24 @@
 """Writes results of the theory lab as lines of text, which are the same on every terminal."""
 
+import csv
+import io
 import textwrap
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from rich.markup import escape
 
+from augenmerk.errors import shorten
+
 if TYPE_CHECKING:
+    from augenmerk.theory.classroom import AnswerSheet, GradedAnswer, TaskSummary, Unreadable
     from augenmerk.theory.from_run import StepReport
+    from augenmerk.theory.questions import Question
     from augenmerk.theory.results import Grade, Measurement, Result
 
 WIDTH = 96
+MAX_UNREAD = 20  # the most unreadable answers that are listed on the terminal
 
 
 def result_lines(result: "Result") -> Iterator[str]:
@@ -47,6 +55,8 @@ def grade_lines(grade: "Grade") -> Iterator[str]:
     first, *rest = textwrap.wrap(grade.why, WIDTH, initial_indent=" " * 7)
     yield verdict + escape(first[7:])
     yield from map(escape, rest)
+    for remark in grade.remarks:
+        yield from (f"[dim]{escape(line)}[/]" for line in textwrap.wrap(remark, WIDTH))
     yield ""
     keys = ("sort", "keys", "dim", "beta", "B", "c", "weights", "deviation", "error")
     widths = {key: {"weights": 14, "sort": 13}.get(key, 10) for key in keys if _is_shown(grade, key)}
@@ -54,6 +64,78 @@ def grade_lines(grade: "Grade") -> Iterator[str]:
     for row in grade.conditions:
         cells = "".join(f"{_cell(key, row[key]):>{width}}" for key, width in widths.items())
         yield f"{cells}   {'holds' if row['holds'] else 'fails'}"
+
+
+def question_lines(question: "Question", hints: int) -> Iterator[str]:
+    """Yields the question, the names that an answer may use, and the first of its hints."""
+    yield f"[bold]{question.task}  {escape(question.title)}[/]"
+    for paragraph in question.text.split("\n"):
+        yield from map(escape, textwrap.wrap(paragraph, WIDTH))
+    if question.names:
+        yield ""
+        wide = max(map(len, question.names)) + 2
+        for name, meaning in question.names.items():
+            first, *rest = textwrap.wrap(meaning, WIDTH - wide)
+            yield f"{escape(f'{name:{wide}}')}[dim]{escape(first)}[/]"
+            yield from (f"{'':{wide}}[dim]{escape(line)}[/]" for line in rest)
+    yield ""
+    for number, hint in enumerate(question.hints[:hints], 1):
+        first, *rest = textwrap.wrap(f"hint {number}: {hint}", WIDTH)
+        yield f"[yellow]hint {number}[/]{escape(first.removeprefix(f'hint {number}'))}"
+        yield from map(escape, rest)
+    left = len(question.hints) - hints
+    if left > 0:
+        what = f"{left} {'more ' if hints else ''}{'hint' if left == 1 else 'hints'}"
+        yield f"[dim]{what}: augenmerk theory {question.task}{' --hint' * (hints + 1)}[/]"
+    if question.answer:
+        yield f"[dim]your answer: augenmerk theory check {question.task} --query '{question.answer}'[/]"
+
+
+def class_lines(
+    graded: "Sequence[GradedAnswer]", summaries: "Sequence[TaskSummary]", unread: "Sequence[Unreadable]"
+) -> Iterator[str]:
+    """Yields what a teacher wants to know first: how many are right, which mistakes, and what to read."""
+    verdicts = Counter(answer.verdict for answer in graded)
+    students = len({answer.student for answer in graded})
+    counts = ", ".join(f"{count:,} {verdict}" for verdict, count in verdicts.most_common())
+    yield f"[bold]{len(graded):,} answers of {students:,} students: {counts}[/]"
+    yield ""
+    yield "[dim]task    right   wrong   unreadable   empty[/]"
+    for task in summaries:
+        right, wrong, unreadable, empty = task.verdicts.values()
+        yield f"{task.task:6}{right:7,}{wrong:8,}{unreadable:13,}{empty:8,}"
+    for task in summaries:
+        for number, mistake in enumerate(task.mistakes):
+            if not number:
+                yield ""
+            label = f"{task.task if not number else '':6}{mistake.count:4,} x {mistake.name:24}"
+            example = shorten(" ".join(mistake.examples[0][0].split()), 50)
+            yield f"{escape(label)}[dim]{escape(example)}[/]"
+    if unread:
+        yield ""
+        yield "[bold]To be read by you[/]"
+    for one in unread[:MAX_UNREAD]:
+        text = f"{one.where}, {shorten(one.task) or 'no task'}: {shorten(one.why, 300)}"
+        yield from map(escape, textwrap.wrap(text, WIDTH, subsequent_indent="  "))
+    if len(unread) > MAX_UNREAD:
+        yield f"and {len(unread) - MAX_UNREAD:,} more: --out and --page have them all"
+
+
+def format_grades(sheet: "AnswerSheet", graded: "Sequence[GradedAnswer]") -> bytes:
+    """Formats the table of a class with what was found, as CSV of the kind that was read."""
+    from augenmerk.report.tables import escape_csv
+
+    own = ("verdict", "mistake", "why", "remarks")
+    kept = [place for place, column in enumerate(sheet.columns) if column not in own]
+    text = io.StringIO()
+    writer = csv.writer(text, delimiter=sheet.delimiter, lineterminator="\n")
+    writer.writerow([*(escape_csv(sheet.columns[place]) for place in kept), *own])
+    for row, answer in zip(sheet.rows, graded, strict=True):
+        # What was escaped before is not escaped again.
+        cells = [row.cells[place].removeprefix("'") for place in kept]
+        found = [getattr(answer, column) for column in own]
+        writer.writerow([escape_csv(cell) for cell in (*cells, *found)])
+    return text.getvalue().encode("utf-8-sig" if sheet.byte_order_mark else "utf-8")
 
 
 def _cell(key: str, value: Any) -> str:

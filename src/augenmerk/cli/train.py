@@ -72,12 +72,21 @@ def train(
         list[str] | None, Option("--set", help="Any setting of the run, e.g. train.lr=0.002; repeatable.")
     ] = None,
     tensorboard: Annotated[bool, Option("--tensorboard", help="Also write TensorBoard events.")] = False,
+    logger: Annotated[
+        list[str] | None,
+        Option(
+            metavar="FILE.py:CLASS",
+            help="Logger of your own, for W&B or MLflow for example (docs/logging.md); also module:Class; "
+            "repeatable. It is code, and executed.",
+        ),
+    ] = None,
     json: Json = False,
 ) -> None:
     """Train a translator."""
     from augenmerk.bitext import BadLineError
     from augenmerk.config import CUSTOM_ATTENTION
     from augenmerk.device import choose_device
+    from augenmerk.loggers import Logger, TensorBoardLogger, load_logger
     from augenmerk.model import load_mechanism
     from augenmerk.train import TrainingInterrupted
     from augenmerk.train import train as train_run
@@ -98,7 +107,9 @@ def train(
     }
     overrides = [f"{key}={value}" for key, value in named.items() if value is not None] + (settings or [])
     chosen_device = choose_device(device)
-    writer = _import_tensorboard_writer() if tensorboard else None
+    # Before a run is created, for a logger may be wrong or not installed.
+    loggers: list[Logger] = [load_logger(place) for place in logger or ()]
+    loggers += [TensorBoardLogger()] if tensorboard else []
     if resume and initial_run is not None:
         raise AugenmerkError("--from begins a new run and --resume continues one; give one of them.")
     try:
@@ -117,8 +128,8 @@ def train(
         f"{run.path}: {config.model.attention} on {config.data.bitext}, {chosen_device}", markup=False
     )
     try:
-        with TrainingDisplay(config, writer and writer(str(run.path / "tensorboard"))) as display:
-            result = train_run(run, chosen_device, display)
+        with TrainingDisplay(config) as display:
+            result = train_run(run, chosen_device, display, loggers)
     except TrainingInterrupted as interrupted:
         command = shlex.join(["augenmerk", "train", "--resume", "--out", str(run.path), *own_file])
         err().print(f"Saved. Continue with:  [bold]{escape(command)}[/]")
@@ -209,17 +220,6 @@ def _open_to_resume(
     return run
 
 
-def _import_tensorboard_writer() -> Any:
-    """Returns TensorBoard's writer class; raises AugenmerkError, before a run is created, if it is absent."""
-    try:
-        from torch.utils.tensorboard import SummaryWriter
-    except ImportError:
-        raise AugenmerkError(
-            "TensorBoard is not installed: pip install 'augenmerk[tensorboard]', or leave out --tensorboard."
-        ) from None
-    return SummaryWriter
-
-
 def _print_result(result: Mapping[str, Any]) -> None:
     bleu = f", BLEU {result['validation_bleu']:.1f}" if "validation_bleu" in result else ""
     out().print(
@@ -260,8 +260,7 @@ def describe_training_data(data: Mapping[str, Any]) -> str:
 class TrainingDisplay:
     """Shows a progress bar over all epochs on a terminal, and prints a line after each epoch everywhere."""
 
-    def __init__(self, config: "RunConfig", writer: Any = None) -> None:
-        self._writer = writer
+    def __init__(self, config: "RunConfig") -> None:
         epochs = config.train.epochs
         epoch = TextColumn("epoch {task.fields[epoch]:>3}/" + str(epochs))
         speed = TextColumn("loss {task.fields[loss]:.3f}  {task.fields[speed]:,.0f} tokens/s")
@@ -276,8 +275,6 @@ class TrainingDisplay:
 
     def __exit__(self, *_: object) -> None:
         self._bar.stop()
-        if self._writer is not None:
-            self._writer.close()
 
     def begin(self, data: Mapping[str, Any]) -> None:
         err().print(describe_training_data(data), markup=False)
@@ -294,7 +291,3 @@ class TrainingDisplay:
             f"perplexity {metrics['validation_perplexity']:7.2f}{bleu}  "
             f"[dim]{metrics['target_tokens_per_second']:,.0f} tokens/s  {metrics['seconds']:.0f} s[/]",
         )
-        if self._writer is not None:
-            for name, value in metrics.items():
-                if name != "epoch":
-                    self._writer.add_scalar(name, value, metrics["epoch"])

@@ -2,6 +2,7 @@
 
 import os
 import sys
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -10,11 +11,22 @@ import typer
 from rich.progress import SpinnerColumn, TextColumn, TimeElapsedColumn
 from typer import Argument, Option
 
-from augenmerk.cli.options import MAX_SEED, Beam, Device, Mbr, Mechanisms, Models, load_mechanisms
+from augenmerk.cli.options import (
+    MAX_SEED,
+    Beam,
+    Device,
+    Mbr,
+    Mechanisms,
+    Models,
+    check_sentences,
+    load_mechanisms,
+)
+from augenmerk.cli.stdin import read_stdin
 from augenmerk.cli.terminal import FittingProgress, err, format_json
 from augenmerk.errors import AugenmerkError, format_message, remove_control_characters
 
 if TYPE_CHECKING:
+    from augenmerk.familiarity import Reason
     from augenmerk.translate import Translation, Translator
 
 app = typer.Typer()
@@ -61,6 +73,9 @@ def translate(
     attention: Mechanisms = None,
     device: Device = "auto",
     subwords: Annotated[bool, Option("--subwords", help="With --json: include subwords.")] = False,
+    heads: Annotated[
+        bool, Option("--heads", help="With --json: include the attention of each head.")
+    ] = False,
     json: Annotated[bool, Option("--json", help="Print a line of JSON for each sentence.")] = False,
 ) -> None:
     """Translate sentences, lines on stdin, or a file."""
@@ -79,13 +94,15 @@ def translate(
         raise AugenmerkError("There are sentences and an --input file; give one or the other.")
     if subwords and not json:
         raise AugenmerkError("--subwords adds to what --json prints: add --json.")
+    if heads and not json:
+        raise AugenmerkError("--heads adds to what --json prints: add --json.")
     if sample and beam is not None:
         raise AugenmerkError("A sample is drawn without a beam; give --sample or --beam.")
     if candidates is not None and not mbr:
         raise AugenmerkError("--candidates are what --mbr chooses from: add --mbr, or say --n-best.")
     if output is not None and output.is_dir():
         raise AugenmerkError(f"{output} is a folder; give --output the name of a file.")
-    _check_sentences(sentences)
+    check_sentences(sentences)
     options = {  # None leaves a setting as it is in the run
         "beam": beam,
         "n_best": n_best,
@@ -98,7 +115,7 @@ def translate(
         "candidates": candidates,
     }
     translator = load(model or SHIPPED, choose_device(device))
-    translations = _translate(translator, sentences, input, options)
+    translations = _translate(translator, sentences, input, options, heads=heads)
     lines: Iterator[str]
     if json:
         trees = (translation.to_dict(subwords=subwords) for translation in translations)
@@ -111,24 +128,30 @@ def translate(
 
 
 def _translate(
-    translator: "Translator", sentences: list[str], file: Path | None, options: Mapping[str, Any]
+    translator: "Translator",
+    sentences: list[str],
+    file: Path | None,
+    options: Mapping[str, Any],
+    *,
+    heads: bool,
 ) -> "Iterator[Translation]":
-    """Translates the sentences, or the lines of the file or on stdin, and warns where one was too long."""
-    from augenmerk.bitext.files import decode_lines, read_lines
+    """Translates the sentences, or the lines of the file or on stdin.
 
-    if sentences:
-        translations = translator.stream(sentences, **options)
-    elif file is not None:
-        translations = translator.stream(read_lines(file), **options)
-    else:
-        lines = decode_lines(sys.stdin.buffer, "stdin")
+    Warns where one was too long and, at the end, of those that are unlike what the model learnt from.
+    """
+    from augenmerk.bitext.files import read_lines
+
+    lines: Iterable[str | None] = sentences
+    if file is not None:
+        lines = read_lines(file)
+    elif not sentences:
+        lines = read_stdin()
         if sys.stdin.isatty():
             err().print("[dim]Type one sentence on each line; Ctrl-D ends.[/]")
-            # One by one: a person wants to see each translation before typing the next sentence.
-            translations = (translator.translate(line, **options) for line in lines)
-        else:
-            translations = translator.stream(lines, **options)
-    for number, translation in enumerate(translations, 1):
+    number, unfamiliar = 0, Unfamiliar("sentence" if sentences else "line")
+    for number, translation in enumerate(translator.stream(lines, heads=heads, **options), 1):
+        if translation.unfamiliar is not None:
+            unfamiliar.add(number, translation.unfamiliar)
         if translation.truncated:
             typer.echo(
                 f"augenmerk: {'sentence' if sentences else 'line'} {number} has more than "
@@ -137,15 +160,41 @@ def _translate(
                 err=True,
             )
         yield translation
+    if unfamiliar.reasons:
+        typer.echo(f"augenmerk: {unfamiliar.describe(number)}", err=True)
 
 
-def _check_sentences(sentences: list[str]) -> None:
-    for number, sentence in enumerate(sentences, 1):
-        if not sentence.strip():  # empty lines of a file are kept, but an empty argument is a mistake
-            raise AugenmerkError(f"Sentence {number} is empty; give a sentence, in quotation marks.")
-        # Python decodes bytes of an argument that are not UTF-8 to surrogates.
-        if not sentence.isascii() and any("\ud800" <= character <= "\udfff" for character in sentence):
-            raise AugenmerkError(f"Sentence {number} is not UTF-8; convert it to UTF-8.")
+class Unfamiliar:
+    """Counts the sentences that are unlike what the model learnt from, for one warning about all of them."""
+
+    def __init__(self, unit: str) -> None:
+        self._unit = unit
+        self._first = 0
+        self.reasons: Counter[Reason] = Counter()
+
+    def add(self, number: int, reason: "Reason") -> None:
+        self._first = self._first or number
+        self.reasons[reason] += 1
+
+    def describe(self, total: int) -> str:
+        from augenmerk.familiarity import REASONS
+
+        count = self.reasons.total()
+        if total == 1:
+            [reason] = self.reasons
+            return (
+                f"The {self._unit} is unlike the text that this model was trained on (it has "
+                f"{REASONS[reason]}), and its translation may be nonsense. Is it in the right language?"
+            )
+        reasons = "; ".join(
+            f"{many:,} {'has' if many == 1 else 'have'} {REASONS[reason]}"
+            for reason, many in self.reasons.most_common()
+        )
+        first = f", from {self._unit} {self._first:,} on," if count < total else ""
+        return (
+            f"{count:,} of {total:,} {self._unit}s{first} are unlike the text that this model was trained on "
+            f"({reasons}); their translations may be nonsense. Are they in the right language?"
+        )
 
 
 def _format_n_best(translations: "Iterable[Translation]") -> Iterator[str]:

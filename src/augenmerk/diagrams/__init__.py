@@ -6,7 +6,7 @@ Words and weights come in as plain data; nothing is computed here.
 from augenmerk.diagrams.attention_map import END, AttentionMap
 from augenmerk.diagrams.html import Card, Chart, render_html_map, render_index_page
 from augenmerk.diagrams.pictures import draw_heat_map, draw_line_diagram
-from augenmerk.diagrams.terminal import render_terminal_map
+from augenmerk.diagrams.terminal import render_terminal_map, render_terminal_maps
 
 __all__ = [
     "END",
@@ -18,4 +18,5 @@ __all__ = [
     "render_html_map",
     "render_index_page",
     "render_terminal_map",
+    "render_terminal_maps",
 ]

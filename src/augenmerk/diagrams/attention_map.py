@@ -48,6 +48,17 @@ class TranslationLike(Protocol):
     def subword_attention(self) -> Any: ...
 
 
+class HeadLike(Protocol):
+    """The part of `augenmerk.translate.HeadAttention` that a map is made from."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def attention(self) -> Any: ...
+    @property
+    def subword_attention(self) -> Any: ...
+
+
 @dataclass(frozen=True, eq=False)
 class AttentionMap:
     """How strongly each target word (a row) attends to each source word (a column)."""
@@ -93,21 +104,28 @@ class AttentionMap:
         translation: TranslationLike,
         *,
         subwords: bool = False,
+        head: HeadLike | None = None,
         title: str | None = None,
         reference: str | None = None,
     ) -> Self:
-        """Makes the map of a translation, over its words or over its subwords."""
+        """Makes the map of a translation, over its words or over its subwords.
+
+        With one of the translation's heads it is the map of that head, and called after it.
+        """
         notes = []
         if translation.truncated:
             notes.append("The sentence was longer than the model reads: only its beginning was translated.")
         if not translation.finished:
             notes.append("The translation was cut off at its maximum length.")
-        source, target, weights = translation.source_words, translation.target_words, translation.attention
+        shown = translation if head is None else head
+        source, target, weights = translation.source_words, translation.target_words, shown.attention
         if target and not weights.any():
             notes.append("This model attends to nothing.")
         if subwords:
             source, target = translation.source_subwords, translation.target_subwords
-            weights = translation.subword_attention
+            weights = shown.subword_attention
+        if head is not None:
+            title = f"{title}, {head.name}" if title else head.name
         return cls(source, target, weights.tolist(), title, reference, " ".join(notes) or None)
 
     @cached_property

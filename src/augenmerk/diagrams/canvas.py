@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from numpy.typing import ArrayLike
 
 from augenmerk.diagrams.attention_map import END_SIGN, AttentionMap, clean_text, shorten_word
-from augenmerk.figures import Theme
+from augenmerk.figures import GENERIC_FONT, Theme, make_heat_map_colours
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -33,11 +33,11 @@ def compute_text_height(lines: Sequence[str], size: float) -> float:
 class TextMeasurer:
     """Chooses the fonts for some maps, and measures and wraps text in these fonts, in inches."""
 
-    def __init__(self, maps: Sequence[AttentionMap]) -> None:
+    def __init__(self, maps: Sequence[AttentionMap], title: str | None = None) -> None:
         from matplotlib.backends.backend_agg import FigureCanvasAgg
         from matplotlib.figure import Figure
 
-        texts = [END_SIGN, NO_GLYPH]
+        texts = [END_SIGN, NO_GLYPH, clean_text(title or "")]
         for one in maps:
             texts += map(shorten_word, (*one.source_words, *one.target_words))
             texts += map(
@@ -108,7 +108,7 @@ class Canvas:
         self.axes.set_autoscale_on(False)
         self.axes.set_xlim(0, width)
         self.axes.set_ylim(height, 0)
-        self._families = families
+        self._families = [*families, GENERIC_FONT]
 
     def draw_text(
         self, x: float, y: float, text: str, size: float, colour: str | None = None, **options: Any
@@ -126,8 +126,19 @@ class Canvas:
 
     def draw_image(self, weights: ArrayLike, left: float, top: float, width: float, height: float) -> None:
         """Draws weights in the theme's colour map, as one image."""
-        image = self.axes.imshow(weights, cmap=self.theme.heat, vmin=0, vmax=1, aspect="auto")
+        image = self.axes.imshow(
+            weights, cmap=make_heat_map_colours(self.theme), vmin=0, vmax=1, aspect="auto"
+        )
         image.set(extent=(left, left + width, top + height, top), interpolation="nearest")
+
+    def draw_frame(self, left: float, top: float, width: float, height: float) -> None:
+        """Draws a thin rectangle, for example around an image whose lightest colour is that of the paper."""
+        from matplotlib.collections import LineCollection
+
+        right, bottom = left + width, top + height
+        corners = [(left, top), (right, top), (right, bottom), (left, bottom), (left, top)]
+        frame = LineCollection([corners], linewidths=[0.5], colors=[self.theme.faint])
+        self.axes.add_collection(frame)
 
 
 def choose_fonts(texts: Iterable[str]) -> tuple[list[str], dict[int, str | None]]:

@@ -36,7 +36,9 @@ class Chart:
     @classmethod
     def draw(cls, draw: Callable[[Theme], Figure], alt: str) -> Chart:
         """Draws the figure in both themes."""
-        light, dark = (b64encode(encode_figure(draw(theme), "svg")).decode() for theme in (LIGHT, DARK))
+        light, dark = (
+            b64encode(encode_figure(draw(theme), "svg", outline=True)).decode() for theme in (LIGHT, DARK)
+        )
         start = "data:image/svg+xml;base64,"
         return cls(start + light, start + dark, alt)
 

@@ -7,7 +7,7 @@ in inches, except font sizes and widths of lines, which are in points.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import ceil, cos, radians, sin
 from typing import TYPE_CHECKING
 
@@ -23,7 +23,16 @@ from augenmerk.diagrams.attention_map import (
 )
 from augenmerk.diagrams.canvas import LINE_HEIGHT, NO_GLYPH, Canvas, TextMeasurer, compute_text_height
 from augenmerk.errors import AugenmerkError
-from augenmerk.figures import Theme, choose_ink, get_heat_colours, quantise, use_theme
+from augenmerk.figures import (
+    CELL_NUMBER,
+    MIN_NUMBER_SIZE,
+    Theme,
+    choose_ink,
+    get_heat_colours,
+    make_heat_map_colours,
+    quantise,
+    use_theme,
+)
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -31,7 +40,7 @@ if TYPE_CHECKING:
 MARGIN = 0.25
 GAP = 0.45
 """Distance between two maps of a figure."""
-TITLE_SIZE, TEXT_SIZE, SMALL_SIZE = 12.0, 10.0, 8.0
+HEADLINE_SIZE, TITLE_SIZE, TEXT_SIZE, SMALL_SIZE = 14.0, 12.0, 10.0, 8.0
 
 MAX_CELL, MIN_CELL = 0.46, 0.09
 MAX_MAP = 9.0
@@ -40,7 +49,9 @@ MAX_ROW = 14.0
 """Largest total width of the cells of heat maps side by side."""
 MAPS_IN_A_ROW = 4
 MIN_MAP_WIDTH = 2.4
-NUMBER_CELL = 0.3
+NUMBER_SHARE = 0.27
+"""Size of the number in a cell, as a share of the cell's side."""
+NUMBER_CELL = MIN_NUMBER_SIZE / 72 / NUMBER_SHARE
 """Smallest side of a cell that has room for a number."""
 MAX_DRAWN_CELLS = 3000
 """More cells than this are drawn as one image, also in SVG and PDF: it looks the same in a smaller file."""
@@ -60,15 +71,17 @@ MAX_LINE_WIDTH = 5.0
 MIN_DIAGRAM_WIDTH = 3.6
 
 REFERENCE_INDENT = 0.85
-SCALE_WIDTH = 2.1
+SCALE_WIDTH = 2.4
+LEGEND_WEIGHTS = (0.1, 0.5, 1.0)
+"""Weights whose lines the legend of a line diagram shows."""
 REMARK_GAP = "      "
 
 
-def draw_heat_map(maps: Sequence[AttentionMap], theme: Theme) -> Figure:
-    """Draws one heat map, or several side by side with the same scale."""
+def draw_heat_map(maps: Sequence[AttentionMap], theme: Theme, title: str | None = None) -> Figure:
+    """Draws one heat map, or several side by side with the same scale, below a title."""
     _check_maps(maps)
     with use_theme(theme):
-        text = TextMeasurer(maps)
+        text = TextMeasurer(maps, title)
         in_a_row = ceil(len(maps) / ceil(len(maps) / MAPS_IN_A_ROW))
         longest = max(max(len(one.source_words), len(one.target_words), 1) for one in maps)
         # Cells of maps side by side become smaller, but not so small that they would lose their numbers.
@@ -76,20 +89,20 @@ def draw_heat_map(maps: Sequence[AttentionMap], theme: Theme) -> Figure:
         cell = max(MIN_CELL, min(MAX_CELL, MAX_MAP / longest, shared))
         panels = [_HeatPanel(one, cell, text) for one in maps]
         rows = [panels[i : i + in_a_row] for i in range(0, len(panels), in_a_row)]
-        return _draw_rows(rows, theme, text, scale=True)
+        return _draw_rows(rows, theme, text, title, _draw_colour_scale)
 
 
-def draw_line_diagram(maps: Sequence[AttentionMap], theme: Theme) -> Figure:
+def draw_line_diagram(maps: Sequence[AttentionMap], theme: Theme, title: str | None = None) -> Figure:
     """Draws one line diagram, or several below each other, so that equal source words are aligned."""
     _check_maps(maps)
     with use_theme(theme):
-        text = TextMeasurer(maps)
+        text = TextMeasurer(maps, title)
         sentences = [words for one in maps for words in (one.source_words, one.target_words)]
         pitch = None
         if max(_WordRow(words, text, None).width for words in sentences) > MAX_SENTENCE:
             pitch = max(MIN_PITCH, min(MAX_PITCH, MAX_SENTENCE / max(map(len, sentences))))
         rows = [[_LinePanel(one, pitch, text)] for one in maps]
-        return _draw_rows(rows, theme, text, scale=False)
+        return _draw_rows(rows, theme, text, title, _draw_line_scale)
 
 
 def _check_maps(maps: Sequence[AttentionMap]) -> None:
@@ -99,19 +112,28 @@ def _check_maps(maps: Sequence[AttentionMap]) -> None:
         one.check_size()
 
 
-def _draw_rows(rows: Sequence[Sequence[_Panel]], theme: Theme, text: TextMeasurer, *, scale: bool) -> Figure:
+def _draw_rows(
+    rows: Sequence[Sequence[_Panel]],
+    theme: Theme,
+    text: TextMeasurer,
+    title: str | None,
+    draw_scale: Callable[[Canvas, float, float], None],
+) -> Figure:
     width = max(sum(panel.width for panel in row) + GAP * (len(row) - 1) for row in rows)
-    footer = _Footer([panel.map for row in rows for panel in row], width, text, scale)
+    footer = _Footer([panel.map for row in rows for panel in row], width, text, draw_scale)
     parts = [tuple(map(max, zip(*(panel.heights for panel in row), strict=True))) for row in rows]
-    height = 2 * MARGIN + sum(map(sum, parts)) + GAP * (len(rows) - 1) + footer.height
+    headline = text.wrap(title, HEADLINE_SIZE, width, text.title_weight)
+    above = compute_text_height(headline, HEADLINE_SIZE) + (0.12 if headline else 0)
+    height = 2 * MARGIN + above + sum(map(sum, parts)) + GAP * (len(rows) - 1) + footer.height
     canvas = Canvas(width + 2 * MARGIN, height, theme, text.families)
-    y = MARGIN
-    for row, (title, head, body) in zip(rows, parts, strict=True):
+    canvas.draw_lines_of_text(MARGIN, MARGIN, headline, HEADLINE_SIZE, weight=text.title_weight)
+    y = MARGIN + above
+    for row, (title_height, head, body) in zip(rows, parts, strict=True):
         x = MARGIN
         for panel in row:
-            panel.draw(canvas, x, y, y + title + head)
+            panel.draw(canvas, x, y, y + title_height + head)
             x += panel.width + GAP
-        y += title + head + body + GAP
+        y += title_height + head + body + GAP
     footer.draw(canvas, MARGIN, y - GAP)
     return canvas.figure
 
@@ -194,18 +216,23 @@ class _HeatPanel(_Panel):
         rows, columns = weights.shape
         if weights.size > MAX_DRAWN_CELLS:
             canvas.draw_image(weights, left, top, columns * cell, rows * cell)
+            canvas.draw_frame(left, top, columns * cell, rows * cell)
             return
         edges = left + np.arange(columns + 1) * cell, top + np.arange(rows + 1) * cell
-        cells = canvas.axes.pcolormesh(*edges, weights, cmap=canvas.theme.heat, vmin=0, vmax=1)
-        cells.set(edgecolor=canvas.theme.paper, linewidth=1.2 if cell >= NUMBER_CELL else 0.4)
+        colour_map = make_heat_map_colours(canvas.theme)
+        cells = canvas.axes.pcolormesh(*edges, weights, cmap=colour_map, vmin=0, vmax=1)
+        # A cell without attention has the colour of the paper: only these lines show that it is there.
+        cells.set(edgecolor=canvas.theme.grid, linewidth=0.6 if cell >= NUMBER_CELL else 0.3)
         if cell < NUMBER_CELL:
             return
         colours = get_heat_colours(canvas.theme, 256)
         for row, column in zip(*(weights >= MIN_SHOWN_WEIGHT).nonzero(), strict=True):
             x, y = left + (column + 0.5) * cell, top + (row + 0.5) * cell
             weight = float(weights[row, column])
-            look = cell * 72 * 0.27, choose_ink(colours[quantise(weight, 256)])
-            canvas.draw_text(x, y, format_weight(weight), *look, ha="center", va="center_baseline")
+            look = cell * 72 * NUMBER_SHARE, choose_ink(colours[quantise(weight, 256)])
+            canvas.draw_text(
+                x, y, format_weight(weight), *look, ha="center", va="center_baseline", gid=CELL_NUMBER
+            )
 
     def _draw_extra_columns(self, canvas: Canvas, left: float, top: float) -> None:
         size, muted = min(self.row_size, TEXT_SIZE), canvas.theme.muted
@@ -260,7 +287,6 @@ class _LinePanel(_Panel):
 
     def _draw_links(self, canvas: Canvas, x: float, top: float, bottom: float) -> None:
         from matplotlib.collections import PathCollection
-        from matplotlib.colors import to_rgba
         from matplotlib.path import Path
 
         weights = self.map.matrix
@@ -273,18 +299,55 @@ class _LinePanel(_Panel):
             start, end = x + self.source.middles[column], x + self.target.middles[row]
             paths.append(Path([(start, top), (start, middle), (end, middle), (end, bottom)], curve))
             weight = min(1.0, float(weights[row, column]))
-            colours.append(to_rgba(canvas.theme.accent, 0.12 + 0.88 * weight))
-            widths.append(0.4 + (MAX_LINE_WIDTH - 0.4) * weight)
+            colour, line_width = _choose_line(weight, canvas.theme)
+            colours.append(colour)
+            widths.append(line_width)
         links = PathCollection(paths, facecolors="none", edgecolors=colours, linewidths=widths)
         links.set_transform(canvas.axes.transData)
         canvas.axes.add_collection(links)
 
 
-class _Footer:
-    """The footer of a figure: the reference, if all maps have the same, the colour scale, and remarks."""
+def _choose_line(weight: float, theme: Theme) -> tuple[tuple[float, float, float, float], float]:
+    """Returns the colour and the width of the line that stands for a weight."""
+    from matplotlib.colors import to_rgba
 
-    def __init__(self, maps: Sequence[AttentionMap], width: float, text: TextMeasurer, scale: bool) -> None:
-        self.scale = scale
+    return to_rgba(theme.accent, 0.12 + 0.88 * weight), 0.4 + (MAX_LINE_WIDTH - 0.4) * weight
+
+
+def _draw_colour_scale(canvas: Canvas, x: float, y: float) -> None:
+    muted = canvas.theme.muted
+    canvas.draw_text(x, y, "attention  0", SMALL_SIZE, muted, va="center")
+    canvas.draw_image(np.linspace(0, 1, 256)[None, :], x + 0.78, y - 0.05, 0.9, 0.1)
+    canvas.draw_frame(x + 0.78, y - 0.05, 0.9, 0.1)
+    canvas.draw_text(x + 1.74, y, "1", SMALL_SIZE, muted, va="center")
+
+
+def _draw_line_scale(canvas: Canvas, x: float, y: float) -> None:
+    from matplotlib.collections import LineCollection
+
+    canvas.draw_text(x, y, "attention", SMALL_SIZE, canvas.theme.muted, va="center")
+    starts = [x + 0.66 + 0.56 * place for place in range(len(LEGEND_WEIGHTS))]
+    looks = [_choose_line(weight, canvas.theme) for weight in LEGEND_WEIGHTS]
+    lines = LineCollection([[(start, y), (start + 0.22, y)] for start in starts])
+    lines.set(
+        capstyle="butt", edgecolor=[colour for colour, _ in looks], linewidth=[width for _, width in looks]
+    )
+    canvas.axes.add_collection(lines)
+    for start, weight in zip(starts, LEGEND_WEIGHTS, strict=True):
+        canvas.draw_text(start + 0.29, y, format_weight(weight), SMALL_SIZE, canvas.theme.muted, va="center")
+
+
+class _Footer:
+    """The footer of a figure: the reference, if all maps have the same, the scale of attention, remarks."""
+
+    def __init__(
+        self,
+        maps: Sequence[AttentionMap],
+        width: float,
+        text: TextMeasurer,
+        draw_scale: Callable[[Canvas, float, float], None],
+    ) -> None:
+        self.draw_scale = draw_scale
         shared = maps[0].reference if len({one.reference for one in maps}) == 1 else None
         self.reference = text.wrap(shared, TEXT_SIZE, width - REFERENCE_INDENT)
         remarks = []
@@ -293,8 +356,8 @@ class _Footer:
         if not text.is_complete:
             remarks.append(f"{NO_GLYPH} no font on this machine has it")
         joined = REMARK_GAP.join(remarks)
-        needed = text.compute_width(joined + REMARK_GAP, SMALL_SIZE) + (SCALE_WIDTH if scale else 0)
-        self.legend = [""] * scale + remarks if needed > width else [joined] * (scale or bool(remarks))
+        needed = text.compute_width(joined + REMARK_GAP, SMALL_SIZE) + SCALE_WIDTH
+        self.legend = ["", *remarks] if needed > width else [joined]
 
     @property
     def height(self) -> float:
@@ -308,11 +371,7 @@ class _Footer:
             canvas.draw_lines_of_text(x + REFERENCE_INDENT, y + 0.16, self.reference, TEXT_SIZE)
             y += 0.16 + compute_text_height(self.reference, TEXT_SIZE)
         y += 0.16 + SMALL_SIZE * LINE_HEIGHT / 72 / 2
-        if self.scale:
-            canvas.draw_text(x, y, "attention  0", SMALL_SIZE, muted, va="center")
-            canvas.draw_image(np.linspace(0, 1, 256)[None, :], x + 0.78, y - 0.05, 0.9, 0.1)
-            canvas.draw_text(x + 1.74, y, "1", SMALL_SIZE, muted, va="center")
+        self.draw_scale(canvas, x, y)
         for place, line in enumerate(self.legend):
-            start = x + SCALE_WIDTH if self.scale and place == 0 else x
-            canvas.draw_text(start, y, line, SMALL_SIZE, muted, va="center")
+            canvas.draw_text(x if place else x + SCALE_WIDTH, y, line, SMALL_SIZE, muted, va="center")
             y += SMALL_SIZE * LINE_HEIGHT / 72

@@ -1,6 +1,9 @@
 """Attention maps in the terminal: coloured blocks, with the weights for terminals without colour."""
 
+from collections.abc import Sequence
+
 from rich.cells import cell_len
+from rich.table import Table
 from rich.text import Text
 
 from augenmerk.diagrams.attention_map import (
@@ -8,6 +11,7 @@ from augenmerk.diagrams.attention_map import (
     MIN_SHOWN_WEIGHT,
     NO_WORDS,
     AttentionMap,
+    clean_text,
     format_weight,
     shorten_word,
 )
@@ -17,6 +21,8 @@ LEVELS = 64
 WIDE_CELL = 4
 """Columns of a cell that holds a weight such as `.83`."""
 NARROW_CELL = 2
+MAP_GAP = 3
+"""Columns between maps side by side."""
 LISTED_WORDS = 3
 """Source words that are named for each target word if there is no room for a map."""
 
@@ -35,6 +41,31 @@ def render_terminal_map(one: AttentionMap, width: int, theme: Theme = DARK) -> T
     if margin + 1 + sum(narrow) <= width:
         return _render_grid(one, margin, [_split_letters(word) for word in source], narrow, theme)
     return _render_list(one, margin)
+
+
+def render_terminal_maps(maps: Sequence[AttentionMap], width: int, theme: Theme = DARK) -> Table:
+    """Renders maps of the same words, such as those of attention heads, with their titles above them.
+
+    As many as fit are side by side; their source words are then letter below letter.
+    """
+    needed = max(map(_compute_narrow_width, maps))
+    in_a_row = max(1, min(len(maps), (width + MAP_GAP) // (needed + MAP_GAP)))
+    room = needed if in_a_row > 1 else width
+    table = Table.grid(padding=(0, MAP_GAP, 0, 0), pad_edge=False)
+    for start in range(0, len(maps), in_a_row):
+        if start:
+            table.add_row("")
+        cells = []
+        for one in maps[start : start + in_a_row]:
+            title = clean_text(one.title or "")
+            cells.append(Text.assemble((f"{title}\n", "dim"), render_terminal_map(one, room, theme)))
+        table.add_row(*cells)
+    return table
+
+
+def _compute_narrow_width(one: AttentionMap) -> int:
+    margin = max((cell_len(shorten_word(word)) for word in one.target_words), default=0)
+    return max(margin + 1 + NARROW_CELL * len(one.source_words), cell_len(one.title or ""), len(NO_WORDS))
 
 
 def _split_letters(word: str) -> list[str]:

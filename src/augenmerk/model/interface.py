@@ -69,6 +69,13 @@ class TranslationModel(nn.Module, ABC):
         """Returns what the output layer reads for whole targets (B, T), and the weights (B, T, S)."""
 
     @abstractmethod
+    def head_weights(self, tgt_in: Tensor, source: Source) -> Tensor:
+        """Returns the weights of each attention head for whole targets, (B, heads, T, S).
+
+        Their mean over the heads is what `decode` and `step` return; a mechanism without heads counts as one.
+        """
+
+    @abstractmethod
     def output(self, features: Tensor) -> Tensor:
         """Returns the logits (..., V) of the next words, in fp32 or better."""
 

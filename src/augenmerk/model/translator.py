@@ -88,6 +88,11 @@ class GRUTranslator(TranslationModel):
         a, weights = self.attention.attend(g, source.memory, need_weights=need_weights)  # (B, T, D)
         return torch.cat([a, g], dim=-1), weights
 
+    def head_weights(self, tgt_in: Tensor, source: Source) -> Tensor:
+        """Computes the weights of each head for whole targets: (B, heads, T, S)."""
+        weights = self.attention.weights(self.states(tgt_in, source), source.memory)
+        return weights if weights.dim() == 4 else weights[:, None]
+
     def states(self, tgt_in: Tensor, source: Source) -> Tensor:
         """Computes equations 9 and 10 for whole targets: g_i (B, T, H), which do not depend on attention."""
         b = self.embedding_dropout(self.W_b(tgt_in))  # (B, T, E)

@@ -1,5 +1,6 @@
 """Patterns of attention in a sentence and in a split: measured, classified, ranked and shown on a page."""
 
+from augenmerk.patterns.heads import HeadSummary, describe_heads, summarise_heads
 from augenmerk.patterns.kinds import (
     KINDS,
     Kind,
@@ -21,6 +22,7 @@ from augenmerk.patterns.measures import (
 __all__ = [
     "KINDS",
     "AttentionMeasures",
+    "HeadSummary",
     "Kind",
     "MovedWords",
     "Pattern",
@@ -28,8 +30,10 @@ __all__ = [
     "WordAttention",
     "classify_attention",
     "compute_measures",
+    "describe_heads",
     "find_moved_words",
     "find_patterns",
     "select_strongest",
+    "summarise_heads",
     "summarise_patterns",
 ]

@@ -33,7 +33,7 @@ from augenmerk.patterns.measures import (
     find_longest_run,
     find_moved_words,
 )
-from augenmerk.translate import Translation
+from augenmerk.translate import HeadAttention, Translation
 
 Kind = Literal["monotone", "inversion", "spread", "stuck", "shifted"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
@@ -71,6 +71,8 @@ class PatternMatch:
     pair: SentencePair
     translation: Translation
     pattern: Pattern
+    head: HeadAttention | None = None
+    """The head whose attention it is; None if it is that of all heads together."""
 
     def to_dict(self) -> dict[str, Any]:
         """Returns plain data for JSON."""
@@ -78,6 +80,7 @@ class PatternMatch:
         pattern = self.pattern
         return {
             "index": self.index,
+            **({} if self.head is None else {"head": self.head.head}),
             "kind": pattern.kind,
             "verdict": pattern.verdict,
             "strength": pattern.strength,
@@ -95,7 +98,7 @@ class PatternMatch:
             ],
             "source": self.translation.source,
             "translation": self.translation.text,
-            "reference": self.pair.target,
+            "reference": self.pair.target or None,
             "tags": list(self.pair.tags),
         }
 
@@ -154,19 +157,27 @@ def _quote(words: Sequence[str], places: Sequence[int]) -> str:
 
 
 def find_patterns(
-    pairs: Sequence[SentencePair], translations: Iterable[Translation], language: str
+    pairs: Sequence[SentencePair],
+    translations: Iterable[Translation],
+    language: str,
+    head: int | None = None,
 ) -> list[PatternMatch]:
-    """Returns the pattern of every sentence whose translation has words, in the order of the split."""
+    """Returns the pattern of every sentence whose translation has words, in the order of the split.
+
+    With `head`, counted from 1, it is the pattern of that head of translations made with `heads=True`.
+    """
     matches = []
     for index, (pair, translation) in enumerate(zip(pairs, translations, strict=True)):
-        attention = WordAttention.from_translation(translation)
+        chosen = None if head is None or not translation.heads else translation.heads[head - 1]
+        attention = WordAttention.from_translation(translation, chosen)
         if not attention.target or not attention.source:
             continue
         if not attention.weights.any():
             raise AugenmerkError(
                 "This model attends to nothing (model.attention = 'none'): there are no patterns to find."
             )
-        matches.append(PatternMatch(index, pair, translation, classify_attention(attention, language)))
+        pattern = classify_attention(attention, language)
+        matches.append(PatternMatch(index, pair, translation, pattern, chosen))
     return matches
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from augenmerk.alignment import OFFSETS, THRESHOLD
-from augenmerk.translate import END, Translation
+from augenmerk.translate import END, HeadAttention, Translation
 
 Floats = NDArray[np.float64]
 Link = tuple[int, int, float]
@@ -33,10 +33,12 @@ class WordAttention:
     weights: Floats  # (T, S + 1): the last column is the end of the source
 
     @classmethod
-    def from_translation(cls, translation: Translation) -> "WordAttention":
+    def from_translation(cls, translation: Translation, head: HeadAttention | None = None) -> "WordAttention":
+        """Returns the attention of a translation, or that of one of its heads."""
         target = translation.target_words
         words = len(target) - (target[-1:] == (END,))
-        weights = translation.attention[:words].double().numpy()
+        attention = translation.attention if head is None else head.attention
+        weights = attention[:words].double().numpy()
         return cls(translation.source_words[:-1], target[:words], weights)
 
     @property

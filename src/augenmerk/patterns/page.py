@@ -57,14 +57,14 @@ def render_patterns_page(
 def _make_card(number: int, match: PatternMatch, file: str) -> Card:
     translation, pattern = match.translation, match.pattern
     sentences = {"source": translation.source, "translation": translation.text}
-    if match.pair.target != translation.text:
+    if match.pair.target and match.pair.target != translation.text:
         sentences["reference"] = match.pair.target
     if match.pair.tags:
         sentences["tags"] = ", ".join(match.pair.tags)
     measures = {label: getattr(pattern.measures, name) for name, label in CARD_MEASURES.items()}
     return Card(
         heading=f"{number} · {pattern.kind} · sentence {match.index}",
-        maps=[AttentionMap.from_translation(translation)],
+        maps=[AttentionMap.from_translation(translation, head=match.head)],
         sentences=sentences,
         measures={
             label: str(value) if isinstance(value, int) else f"{value:.2f}"
@@ -80,7 +80,7 @@ def draw_kinds(kinds: Mapping[str, int], theme: Theme) -> Figure:
     from matplotlib.figure import Figure
 
     with use_theme(theme):
-        figure = Figure(figsize=(3.8, 3.9), layout="constrained")
+        figure = Figure(figsize=(3.8, 4.2), layout="constrained")
         axes = figure.subplots()
         counts = [kinds[kind] for kind in KINDS]
         bars = axes.barh(KINDS, counts, color=theme.series[: len(KINDS)], height=0.7)
@@ -98,10 +98,12 @@ def draw_measures(matches: Sequence[PatternMatch], theme: Theme) -> Figure:
     """Draws how the measures are distributed over the split."""
     import numpy as np
     from matplotlib.figure import Figure
+    from matplotlib.lines import Line2D
+    from matplotlib.patches import Patch
 
     measures = collect_measures(matches)
     with use_theme(theme):
-        figure = Figure(figsize=(7.2, 3.9), layout="constrained")
+        figure = Figure(figsize=(7.2, 4.2), layout="constrained")
         figure.get_layout_engine().set(hspace=0.12, wspace=0.05)  # type: ignore[union-attr,call-arg]
         for axes, (name, label) in zip(figure.subplots(2, 3).flat, PLOTTED_MEASURES.items(), strict=True):
             values = measures.get(name, [])
@@ -116,4 +118,9 @@ def draw_measures(matches: Sequence[PatternMatch], theme: Theme) -> Figure:
             axes.spines["left"].set_visible(False)
             axes.tick_params(labelsize=8)
             axes.set_title(label, loc="left", fontsize=10)
+        handles = [
+            Patch(color=theme.series[1], label="how many sentences have such a value"),
+            Line2D([], [], color=theme.accent, linewidth=1.5, label="median"),
+        ]
+        figure.legend(handles=handles, loc="outside lower left", ncols=2, fontsize=9)
         return figure

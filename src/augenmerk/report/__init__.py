@@ -3,7 +3,8 @@
 Every number is read from `study.json`; nothing is computed here.
 """
 
+from augenmerk.report.charts import list_charts
 from augenmerk.report.page import render_report
-from augenmerk.report.tables import format_csv, format_latex, format_markdown
+from augenmerk.report.tables import TableStyle, format_csv, format_latex, format_markdown
 
-__all__ = ["format_csv", "format_latex", "format_markdown", "render_report"]
+__all__ = ["TableStyle", "format_csv", "format_latex", "format_markdown", "list_charts", "render_report"]

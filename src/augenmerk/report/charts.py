@@ -2,22 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from statistics import fmean
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 from augenmerk.diagrams.attention_map import shorten_text
-from augenmerk.figures import Theme, use_theme
+from augenmerk.figures import Theme, label_ends, use_theme
 from augenmerk.study.result import BeamRow, ComparisonResult, StudyResult
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-WIDTH = 5.4
+WIDTH = 6.4
 """Inches: small enough that text can be read on a phone, where a chart is as wide as the screen."""
+SMALL_SIZE = 8.5
 LINE_STYLES = ("-", "--", ":", "-.")
 """The second style is for variants beyond the number of colours, and so on."""
+LINE: Mapping[str, Any] = {"linewidth": 2}
+LINE_AND_DOT: Mapping[str, Any] = {"linewidth": 2, "marker": "o", "markersize": 5}
+DOT: Mapping[str, Any] = {"linestyle": "none", "marker": "o", "markersize": 6}
+STROKE: Mapping[str, Any] = {"linestyle": "none", "marker": "|", "markersize": 7}
+BAND: Mapping[str, Any] = {"linewidth": 8, "alpha": 0.3, "solid_capstyle": "butt"}
+WHISKER: Mapping[str, Any] = {"linestyle": "none", "marker": "|", "markersize": 10, "markeredgewidth": 1.5}
+"""Signs in the legends."""
 CURVES = {
     "validation_loss": "validation loss",
     "validation_bleu": "validation BLEU, greedy",
@@ -29,6 +38,36 @@ BEAM_FIGURES: dict[str, Callable[[BeamRow], float]] = {
     "mean score by the model": lambda row: row.model_score,
     "milliseconds per sentence": lambda row: 1000 * row.seconds_per_sentence,
 }
+
+
+@dataclass(frozen=True)
+class NamedChart:
+    """A chart of a report, which can be drawn in either theme."""
+
+    heading: str
+    """What it shows, for those who cannot see it."""
+    draw: Callable[[Theme], Figure]
+
+
+def list_charts(result: StudyResult) -> dict[str, NamedChart]:
+    """Returns the charts that there are figures for, by the name of their file."""
+    charts = {}
+    if result.comparisons:
+        heading = "Differences in BLEU with 95% intervals"
+        charts["effects"] = NamedChart(heading, partial(draw_effects, result))
+    measured = {curve.measure for variant in result.variants for curve in variant.curves}
+    for measure, heading in CURVES.items():
+        if measure in measured:
+            draw = partial(draw_curves, result, measure)
+            charts[measure] = NamedChart(f"{heading} by epoch and variant", draw)
+    if any(variant.by_length for variant in result.variants):
+        heading = "BLEU by length of the source sentence"
+        charts["lengths"] = NamedChart(heading, partial(draw_lengths, result))
+    for number, split in enumerate(result.splits if result.beam_rows else (), 1):
+        name = "beams" if len(result.splits) == 1 else f"beams-{number}"
+        heading = f"Four figures against the width of the beam, {split}"
+        charts[name] = NamedChart(heading, partial(draw_beams, result, split))
+    return charts
 
 
 def draw_curves(result: StudyResult, measure: str, theme: Theme) -> Figure:
@@ -47,10 +86,11 @@ def draw_curves(result: StudyResult, measure: str, theme: Theme) -> Figure:
                 colour, style = _choose_look(number, theme)
                 axes.fill_between(epochs, low, high, color=colour, alpha=shade, linewidth=0)
                 axes.plot(epochs, means, style, color=colour, linewidth=2, marker="o", markersize=3.5)
-                ends.append((epochs[-1], means[-1], variant.name, colour))
+                ends.append((epochs[-1], means[-1], shorten_text(variant.name), colour))
         axes.xaxis.set_major_locator(MaxNLocator(integer=True))
         axes.set_xlabel("epoch")
-        _label_ends(axes, ends)
+        label_ends(axes, ends)
+        _explain(figure, theme, {"mean of the runs": LINE, "from the lowest to the highest run": BAND})
         return figure
 
 
@@ -71,11 +111,12 @@ def draw_lengths(result: StudyResult, theme: Theme) -> Figure:
             axes.errorbar(
                 places, means, whiskers, color=colour, linestyle=style, linewidth=2, marker="o", capsize=3
             )
-            ends.append((places[-1], means[-1], variant.name, colour))
+            ends.append((places[-1], means[-1], shorten_text(variant.name), colour))
             lengths = (dict.fromkeys((each.shortest, each.longest)) for each in bins)
             axes.set_xticks(places, ["–".join(map(str, each)) for each in lengths])
         axes.set_xlabel("words of the source sentence")
-        _label_ends(axes, ends)
+        label_ends(axes, ends)
+        _explain(figure, theme, {"mean of the runs": LINE, "from the lowest to the highest run": WHISKER})
         return figure
 
 
@@ -84,7 +125,7 @@ def draw_effects(result: StudyResult, theme: Theme) -> Figure:
     wanted = ("bleu", result.splits[0])
     compared = [each for each in result.comparisons if (each.measure, each.split) == wanted]
     with use_theme(theme):
-        figure, axes = _make_figure(1.1 + 0.42 * len(compared), grid="x")
+        figure, axes = _make_figure(1.4 + 0.42 * len(compared), grid="x")
         for place, each in enumerate(compared):
             sure = not each.interval[0] <= 0 <= each.interval[1] and each.p_corrected < 0.05
             colour = theme.accent if sure else theme.ink
@@ -99,6 +140,8 @@ def draw_effects(result: StudyResult, theme: Theme) -> Figure:
         axes.spines["left"].set_visible(False)
         axes.locator_params(axis="x", nbins=5)  # few, because the labels of tiny differences are long
         axes.set_xlabel("difference in BLEU")
+        signs = {"mean": DOT, "95% interval": LINE, "a pair of runs": STROKE}
+        _explain(figure, theme, signs, {"p < 0.05, corrected": theme.accent})
         return figure
 
 
@@ -134,7 +177,26 @@ def draw_beams(result: StudyResult, split: str, theme: Theme) -> Figure:
         handles, labels = figure.axes[0].get_legend_handles_labels()
         if len(labels) > 1:
             figure.legend(handles, labels, loc="outside upper left", ncols=4)
+        signs = {"mean of the runs": LINE_AND_DOT, "BLEU: from the lowest to the highest run": BAND}
+        _explain(figure, theme, signs)
         return figure
+
+
+def _explain(
+    figure: Figure,
+    theme: Theme,
+    signs: Mapping[str, Mapping[str, Any]],
+    colours: Mapping[str, str] | None = None,
+) -> None:
+    """Puts a legend below a chart: what signs mean, in whichever colour, and what colours mean."""
+    from matplotlib.lines import Line2D
+
+    handles = [Line2D([], [], color=theme.muted, label=label, **sign) for label, sign in signs.items()]
+    for label, colour in (colours or {}).items():
+        handles.append(Line2D([], [], color=colour, label=label, **LINE_AND_DOT))
+    legend = figure.legend(handles=handles, loc="outside lower left", ncols=4, fontsize=SMALL_SIZE)
+    for text in legend.get_texts():
+        text.set_color(theme.muted)
 
 
 def _make_figure(height: float, title: str | None = None, grid: str = "y") -> tuple[Figure, Axes]:
@@ -162,30 +224,3 @@ def _label_difference(each: ComparisonResult) -> str:
     """Names both variants, in two lines if they are long: the chart needs room too."""
     variant, against = shorten_text(each.variant), shorten_text(each.against)
     return f"{variant}{chr(10) if len(variant + against) > 24 else ' '}− {against}"
-
-
-def _label_ends(axes: Axes, ends: Sequence[tuple[float, float, str, str]]) -> None:
-    """Writes each name at the end (x, y) of its line in its colour, moved so that no two overlap."""
-    low, high = axes.get_ylim()
-    ordered = sorted(ends, key=lambda end: end[1])
-    places = move_apart([y for _, y, _, _ in ordered], (high - low) * 0.065)
-    for (x, _, name, colour), y in zip(ordered, places, strict=True):
-        text = axes.annotate(
-            shorten_text(name), (x, y), (8, 0), textcoords="offset points", annotation_clip=False
-        )
-        text.set(color=colour, va="center", fontweight="bold")
-
-
-def move_apart(places: Sequence[float], room: float) -> list[float]:
-    """Moves rising places at least `room` apart; places that were too close stay around their common mean."""
-    groups: list[list[float]] = []
-    for place in places:
-        group = [place]
-        while groups and fmean(groups[-1]) + (len(groups[-1]) + len(group)) / 2 * room > fmean(group):
-            group = groups.pop() + group
-        groups.append(group)
-    return [
-        fmean(group) + (number - (len(group) - 1) / 2) * room
-        for group in groups
-        for number in range(len(group))
-    ]

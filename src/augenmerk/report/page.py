@@ -1,50 +1,56 @@
 """The report: one HTML file that needs nothing else, for any screen, light or dark, and for paper."""
 
-from functools import partial
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from augenmerk.diagrams import AttentionMap, Chart
 from augenmerk.diagrams.html import render_template
-from augenmerk.report import charts
-from augenmerk.report.tables import build_columns, describe_table
+from augenmerk.figures import Style, Theme
+from augenmerk.report.charts import CURVES, NamedChart, list_charts
+from augenmerk.report.tables import DEFAULT_STYLE, TableStyle, build_columns, describe_table
 from augenmerk.study.result import MEASURES, Example, StudyResult
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
-def render_report(result: StudyResult) -> str:
-    """Renders the page of a study's result."""
+PLAIN = Style()
+
+
+def render_report(result: StudyResult, table: TableStyle = DEFAULT_STYLE, style: Style = PLAIN) -> str:
+    """Renders the page of a study's result, which is light or dark as the reader's screen is."""
     first = result.splits[0]
     answers = [each.in_words for each in result.comparisons if (each.measure, each.split) == ("bleu", first)]
     # In a study with only one variant, the width of the beam is what the question is about.
     leading = [each for each in result.beam_repairs if len(result.variants) == 1 and each.split == first]
     bins = next((variant.by_length for variant in result.variants if variant.by_length), ())
-    curves = {curve.measure for variant in result.variants for curve in variant.curves}
+    charts = {name: _draw(chart, style) for name, chart in list_charts(result).items()}
+    by_beam = [chart for name, chart in charts.items() if name.startswith("beams")]
     context = {
-        "title": f"{result.name}: {result.question}",
+        "title": style.title or f"{result.name}: {result.question}",
+        "heading": style.title or result.question,
         "result": result,
         "measures": MEASURES,
         "answers": [*answers, *(each.in_words for each in leading)],
-        "columns": build_columns(result),
-        "table_note": describe_table(result),
-        "effects": result.comparisons
-        and Chart.draw(partial(charts.draw_effects, result), "Differences in BLEU with 95% intervals"),
-        "curves": [
-            Chart.draw(partial(charts.draw_curves, result, measure), f"{heading} by epoch and variant")
-            for measure, heading in charts.CURVES.items()
-            if measure in curves
-        ],
+        "columns": build_columns(result, table),
+        "table_note": describe_table(result, table),
+        "effects": charts.get("effects"),
+        "curves": [charts[measure] for measure in CURVES if measure in charts],
         "bins": bins,
-        "lengths": bins
-        and Chart.draw(partial(charts.draw_lengths, result), "BLEU by length of the source sentence"),
-        "beams": {
-            split: Chart.draw(
-                partial(charts.draw_beams, result, split),
-                f"Four figures against the width of the beam, {split}",
-            )
-            for split in (result.splits if result.beam_rows else ())
-        },
+        "lengths": charts.get("lengths"),
+        "beams": dict(zip(result.splits, by_beam, strict=False)),
         "repairs": [each.in_words for each in result.beam_repairs if each not in leading],
         "examples": [(example, _make_maps(example)) for example in result.examples],
     }
     return render_template("report.html", context)
+
+
+def _draw(chart: NamedChart, style: Style) -> Chart:
+    def draw(theme: Theme) -> Figure:
+        return replace(style, theme=theme, title=None).apply_to_chart(chart.draw(theme))
+
+    return Chart.draw(draw, chart.heading)
 
 
 def _make_maps(example: Example) -> list[AttentionMap]:

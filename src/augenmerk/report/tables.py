@@ -2,13 +2,50 @@
 
 import csv
 import io
-from dataclasses import dataclass
+import math
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 
+from augenmerk.errors import AugenmerkError
 from augenmerk.study.result import MEASURES, StudyResult, Summary
 
 COLUMNS = ("bleu", "chrf", "validation_loss", "loss", "perplexity", "alignment_error", "seconds")
 """The measures that a table shows of the study's first split and first beam, if they were measured."""
+ABOUT_RUNS = ("runs", "parameters")
+"""The columns that are no measures: how many runs are finished, and how many parameters they have."""
+SPREADS = {"variance": "(variance, n − 1)", "deviation": "± standard deviation", "none": ""}
+"""What may stand beside a mean, each with how the note below a table calls it."""
 ABSENT = "–"
+
+
+@dataclass(frozen=True)
+class TableStyle:
+    """What a table shows, and how."""
+
+    columns: tuple[str, ...] = (*ABOUT_RUNS, *COLUMNS)
+    """Of `ABOUT_RUNS` and the keys of `MEASURES`, in this order."""
+    spread: str = "variance"
+    """A key of `SPREADS`."""
+    bold: bool = True
+    """Whether the best mean of each column is bold."""
+    caption: str | None = None
+    """In LaTeX, the text above the table."""
+    label: str | None = None
+    """In LaTeX, what the table is referred to by."""
+
+    def __post_init__(self) -> None:
+        possible = (*ABOUT_RUNS, *MEASURES)
+        for column in self.columns:
+            if column not in possible:
+                raise AugenmerkError(f"There is no column '{column}'; the columns are {', '.join(possible)}.")
+        if self.spread not in SPREADS:
+            raise AugenmerkError(
+                f"'{self.spread}' cannot stand beside a mean: expected {', '.join(SPREADS)}."
+            )
+
+
+DEFAULT_STYLE = TableStyle()
 
 
 @dataclass(frozen=True)
@@ -16,18 +53,16 @@ class Cell:
     """A figure as text; unknown parts are empty."""
 
     mean: str = ABSENT
-    variance: str = ""
+    spread: str = ""
+    """Such as (0.5) or ± 0.7."""
     low: str = ""
     high: str = ""
-
-    @property
-    def mean_and_variance(self) -> str:
-        return f"{self.mean} ({self.variance})" if self.variance else self.mean
+    best: bool = False
 
 
 @dataclass(frozen=True)
 class Column:
-    """A measure of each variant, measured by us or published by others."""
+    """A column of the table: a measure of each variant, measured by us or published by others, or runs."""
 
     measure: str
     heading: str
@@ -35,26 +70,36 @@ class Column:
     cells: tuple[Cell, ...]
 
 
-def build_columns(result: StudyResult) -> list[Column]:
+def build_columns(result: StudyResult, style: TableStyle = DEFAULT_STYLE) -> list[Column]:
     """Returns the columns of the table that have any figures in them."""
     columns = []
-    for measure in COLUMNS:
-        heading = MEASURES[measure].heading
-        if measure in ("loss", "perplexity"):
+    for name in style.columns:
+        if name in ABOUT_RUNS:
+            columns.append(_describe_runs(result, name))
+            continue
+        about = MEASURES[name]
+        heading = about.heading
+        if name in ("loss", "perplexity", "word_perplexity"):
             heading += f" on {result.splits[0]}"  # there is also that on the validation split
         measured = {
-            variant.name: _format_summary(each)
+            variant.name: _format_summary(each, style)
             for variant in result.variants
             for each in variant.summaries
-            if each.measure == measure and result.asked_first(each)
+            if each.measure == name and result.asked_first(each)
         }
+        if style.bold and len(measured) > 1 and about.better != "neither":
+            choose = max if about.better == "higher" else min
+            best = choose(float(cell.mean) for cell in measured.values())  # equal if they look equal
+            measured = {
+                variant: replace(cell, best=float(cell.mean) == best) for variant, cell in measured.items()
+            }
         published = {
             each.variant: Cell(
-                f"{each.mean:.{MEASURES[measure].digits}f}",
-                "" if each.variance is None else f"{each.variance:g}",
+                f"{each.mean:.{about.digits}f}",
+                _format_spread(each.variance, f"{each.variance or 0:g}", about.digits, style),
             )
             for each in result.published
-            if each.measure == measure
+            if each.measure == name
         }
         for title, is_published, known in (
             (heading, False, measured),
@@ -62,52 +107,77 @@ def build_columns(result: StudyResult) -> list[Column]:
         ):
             if known:
                 cells = tuple(known.get(variant.name, Cell()) for variant in result.variants)
-                columns.append(Column(measure, title, is_published, cells))
+                columns.append(Column(name, title, is_published, cells))
     return columns
 
 
-def _format_summary(summary: Summary) -> Cell:
+def _describe_runs(result: StudyResult, name: str) -> Column:
+    cells = []
+    for variant in result.variants:
+        if name == "runs":
+            finished = sum(run.state == "finished" for run in variant.runs)
+            cells.append(Cell(f"{finished}/{len(variant.runs)}"))
+        else:
+            cells.append(Cell() if variant.parameters is None else Cell(f"{variant.parameters:,}"))
+    return Column(name, name, False, tuple(cells))
+
+
+def _format_summary(summary: Summary, style: TableStyle) -> Cell:
     digits = MEASURES[summary.measure].digits
     mean = f"{summary.mean:z.{digits}f}"
-    if summary.variance is None or summary.interval is None:
+    variance = summary.variance
+    if variance is None:
         return Cell(mean)
+    shown = f"{variance:.2g}" if variance < 10 else f"{variance:.0f}"
+    spread = _format_spread(variance, shown, digits, style)
+    if summary.interval is None:
+        return Cell(mean, spread)
     low, high = summary.interval
-    variance = f"{summary.variance:.2g}" if summary.variance < 10 else f"{summary.variance:.0f}"
-    return Cell(mean, variance, f"{low:z.{digits}f}", f"{high:z.{digits}f}")
+    return Cell(mean, spread, f"{low:z.{digits}f}", f"{high:z.{digits}f}")
 
 
-def describe_table(result: StudyResult) -> str:
+def _format_spread(variance: float | None, shown: str, digits: int, style: TableStyle) -> str:
+    """Returns what stands beside a mean; `shown` is the variance as text."""
+    if variance is None or style.spread == "none":
+        return ""
+    return f"({shown})" if style.spread == "variance" else f"± {math.sqrt(max(0.0, variance)):.{digits}f}"
+
+
+def describe_table(result: StudyResult, style: TableStyle = DEFAULT_STYLE) -> str:
     """Returns a sentence that explains the table."""
     search = "greedy search" if result.beams[0] == 1 else f"beam {result.beams[0]}"
-    return (
-        f"Mean (variance, n − 1) over the finished runs; BLEU, chrF, loss and perplexity on "
-        f"{result.splits[0]} with {search}."
-    )
+    shown = " ".join(filter(None, ("Mean", SPREADS[style.spread])))
+    measured = f"BLEU, chrF, loss and perplexity on {result.splits[0]} with {search}"
+    return f"{shown} over the finished runs; {measured}."
 
 
-def _build_texts(result: StudyResult) -> list[list[str]]:
-    """Returns the rows of the table, the headings first."""
-    columns = build_columns(result)
-    rows = [["variant", "runs", "parameters", *(column.heading for column in columns)]]
+def _build_texts(
+    result: StudyResult, style: TableStyle, escape: Callable[[str], str], bold: str
+) -> list[list[str]]:
+    """Returns the rows of the table, the headings first; `bold` is a format for the best means."""
+    columns = build_columns(result, style)
+    rows = [["variant", *(escape(column.heading) for column in columns)]]
     for row, variant in enumerate(result.variants):
-        finished = sum(run.state == "finished" for run in variant.runs)
-        parameters = ABSENT if variant.parameters is None else f"{variant.parameters:,}"
-        figures = (column.cells[row].mean_and_variance for column in columns)
-        rows.append([variant.name, f"{finished}/{len(variant.runs)}", parameters, *figures])
+        cells = []
+        for column in columns:
+            cell = column.cells[row]
+            mean = bold.format(escape(cell.mean)) if cell.best else escape(cell.mean)
+            cells.append(f"{mean} {escape(cell.spread)}".strip())
+        rows.append([escape(variant.name), *cells])
     return rows
 
 
-def format_markdown(result: StudyResult) -> str:
+def format_markdown(result: StudyResult, style: TableStyle = DEFAULT_STYLE) -> str:
     """Formats the table as Markdown, with the question above it and the conclusions below."""
-    texts = _build_texts(result)
-    head, *rows = ("| " + " | ".join(map(_escape_markdown, row)) + " |" for row in texts)
+    texts = _build_texts(result, style, _escape_markdown, "**{}**")
+    head, *rows = ("| " + " | ".join(row) + " |" for row in texts)
     rule = "|---" + "|---:" * (len(texts[0]) - 1) + "|"
     statements = [each.in_words for each in result.comparisons]
     statements += [each.in_words for each in result.beam_repairs]
     if result.published:
         statements.append(f"Columns called “published” were not measured here: {result.published_source}.")
     lines = [f"**{_escape_markdown(result.question)}**", "", head, rule, *rows]
-    lines += ["", _escape_markdown(describe_table(result)), ""]
+    lines += ["", _escape_markdown(describe_table(result, style)), ""]
     lines += [f"- {_escape_markdown(sentence)}" for sentence in (*statements, *result.remarks)]
     return "\n".join(lines) + "\n"
 
@@ -118,14 +188,11 @@ def _escape_markdown(text: str) -> str:
     return text.replace("\n", " ")
 
 
-def format_latex(result: StudyResult) -> str:
-    """Formats the table as a LaTeX tabular for the package booktabs."""
-    texts = _build_texts(result)
-    head, *rows = (" & ".join(map(_escape_latex, row)) + r" \\" for row in texts)
-    lines = [
-        f"% {' '.join(result.question.split())}",
-        f"% {' '.join(describe_table(result).split())}",
-        "% \\usepackage{booktabs}",
+def format_latex(result: StudyResult, style: TableStyle = DEFAULT_STYLE) -> str:
+    """Formats the table as a LaTeX tabular for the package booktabs; with a caption or label, as a table."""
+    texts = _build_texts(result, style, _escape_latex, r"\textbf{{{}}}")
+    head, *rows = (" & ".join(row) + r" \\" for row in texts)
+    tabular = [
         f"\\begin{{tabular}}{{l{'r' * (len(texts[0]) - 1)}}}",
         "\\toprule",
         head,
@@ -134,6 +201,19 @@ def format_latex(result: StudyResult) -> str:
         "\\bottomrule",
         "\\end{tabular}",
     ]
+    lines = [
+        f"% {' '.join(result.question.split())}",
+        f"% {' '.join(describe_table(result, style).split())}",
+        "% \\usepackage{booktabs}",
+    ]
+    if style.caption is None and style.label is None:
+        return "\n".join([*lines, *tabular]) + "\n"
+    lines += ["\\begin{table}", "\\centering"]
+    if style.caption is not None:
+        lines.append(f"\\caption{{{_escape_latex(' '.join(style.caption.split()))}}}")
+    if style.label is not None:
+        lines.append(f"\\label{{{_LABEL.sub('-', style.label)}}}")
+    lines += [*tabular, "\\end{table}"]
     return "\n".join(lines) + "\n"
 
 
@@ -144,7 +224,9 @@ _LATEX = {
     **{special: f"\\{special}" for special in "&%$#_{}"},
     ABSENT: "--",
     "−": "$-$",
+    "±": r"$\pm$",
 }
+_LABEL = re.compile(r"[^\w:.-]")  # characters that LaTeX does not allow in a label
 
 
 def _escape_latex(text: str) -> str:
@@ -161,7 +243,7 @@ def format_csv(result: StudyResult) -> str:
     for variant in result.variants:
         for summary in variant.summaries:
             other = published.get((variant.name, summary.measure)) if result.asked_first(summary) else None
-            texts = map(_escape_csv, (variant.name, summary.measure, summary.split or ""))
+            texts = map(escape_csv, (variant.name, summary.measure, summary.split or ""))
             row: list[object] = [*texts, summary.beam]
             row += [len(summary.values), summary.mean, summary.variance, *(summary.interval or (None, None))]
             row += [other.mean, other.variance] if other else [None, None]
@@ -170,7 +252,7 @@ def format_csv(result: StudyResult) -> str:
     return text.getvalue()
 
 
-def _escape_csv(text: str) -> str:
+def escape_csv(text: str) -> str:
     """Puts an apostrophe before what a spreadsheet would take for a formula."""
     text = text.replace("\r", " ")  # the csv module would not quote it, and it would begin another row
     return f"'{text}" if text.lstrip(" ").startswith(("=", "+", "-", "@", "\t")) else text

@@ -5,6 +5,7 @@ the runs.
 """
 
 import json
+import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -27,24 +28,26 @@ State = Literal["finished", "unfinished", "missing", "failed"]  # unfinished: be
 
 
 class Measure(NamedTuple):
-    """The heading of a measure, its digits after the point, which direction is better, and whether a run has
-    one value of it, one for each split, or one for each split and beam."""
+    """The heading of a measure, its digits after the point, which direction is better, whether a run has one
+    value of it, one for each split, or one for each split and beam, and which values are possible."""
 
     heading: str
     digits: int
     better: Literal["higher", "lower", "neither"]
     per: Literal["run", "split", "beam"]
+    lowest: float = 0.0
+    highest: float = math.inf
 
 
 MEASURES: Mapping[str, Measure] = {
-    "bleu": Measure("BLEU", 2, "higher", "beam"),
-    "chrf": Measure("chrF", 2, "higher", "beam"),
+    "bleu": Measure("BLEU", 2, "higher", "beam", highest=100.0),
+    "chrf": Measure("chrF", 2, "higher", "beam", highest=100.0),
     "validation_loss": Measure("validation loss", 3, "lower", "run"),
-    "validation_perplexity": Measure("validation perplexity", 2, "lower", "run"),
+    "validation_perplexity": Measure("validation perplexity", 2, "lower", "run", lowest=1.0),
     "loss": Measure("loss", 3, "lower", "split"),
-    "perplexity": Measure("perplexity", 2, "lower", "split"),
-    "word_perplexity": Measure("perplexity per word", 2, "lower", "split"),
-    "alignment_error": Measure("alignment error", 3, "lower", "split"),
+    "perplexity": Measure("perplexity", 2, "lower", "split", lowest=1.0),
+    "word_perplexity": Measure("perplexity per word", 2, "lower", "split", lowest=1.0),
+    "alignment_error": Measure("alignment error", 3, "lower", "split", highest=1.0),
     "length_ratio": Measure("length ratio", 3, "neither", "beam"),
     "seconds": Measure("training seconds", 0, "lower", "run"),
 }
@@ -82,7 +85,15 @@ class Summary:
     mean: float
     variance: float | None  # with n - 1; None for one run
     interval: Interval | None
-    """The 95% interval of the mean by Student's t over the seeds; None for one run, and for times."""
+    """The 95% interval of the mean by Student's t over the seeds, within the measure's bounds; None for one
+    run, and for times."""
+
+    def __post_init__(self) -> None:
+        about = MEASURES.get(self.measure)
+        if self.interval is not None and about is not None:
+            # Also of results that an earlier version wrote. Cutting off what is impossible loses no coverage.
+            low, high = (min(max(end, about.lowest), about.highest) for end in self.interval)
+            object.__setattr__(self, "interval", (low, high))
 
 
 @dataclass(frozen=True)

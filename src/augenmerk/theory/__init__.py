@@ -4,8 +4,9 @@ It needs numpy and scipy, and no trained model. `attention.py` is equations 1 an
 `augenmerk theory` is a function that takes a `Setup` and returns a `Result` (both in `results.py`):
 `reach.py` has 1.1 and 1.2 and decides which values can be copied or averaged; `noise.py` has 1.3 to 1.5 by
 simulation, which `closed_form.py` predicts; `self_attention.py` has 1.6 and 1.7 with a solver; `scaling.py`
-compares logits with and without 1/sqrt(d). `grading.py` is `augenmerk theory check`, `from_run.py` examines a
-real query. Only `drawing*.py` import matplotlib.
+compares logits with and without 1/sqrt(d). `questions.py` has the questions, `grading.py` is `augenmerk
+theory check`, `classroom.py` is `augenmerk theory grade`, and `from_run.py` examines a real query. Only
+`drawing*.py` import matplotlib.
 """
 
 from collections.abc import Callable, Mapping

@@ -10,7 +10,7 @@ from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
-from augenmerk.figures import Theme, use_theme
+from augenmerk.figures import CELL_NUMBER, Theme, use_theme
 from augenmerk.theory.attention import Array
 from augenmerk.theory.drawing_keys import draw_averaging, draw_copying, draw_heads, draw_lean, draw_swing
 from augenmerk.theory.from_run import StepReport
@@ -103,7 +103,7 @@ def _draw_matrix(
         if abs(value) >= 0.005:
             colour = theme.paper if abs(value) > 0.6 * highest else theme.ink
             text = f"{value:.2f}".removesuffix(".00").replace("-", "−")
-            axes.text(column, row, text, ha="center", va="center", fontsize=10, color=colour)
+            axes.text(column, row, text, ha="center", va="center", fontsize=10, color=colour, gid=CELL_NUMBER)
 
 
 def draw_scaling(
@@ -117,11 +117,12 @@ def draw_scaling(
         (unscaled, theme.series[0], "without $1/\\sqrt{d}$"),
         (scaled, theme.series[1], "with"),
     ):
-        expected = [np.sqrt(each.expected_logit_variance) for each in measured]
-        panels[0].plot(dimensions, expected, color=colour, lw=1.2, ls=":")
         curves = [(np.sqrt(each.logit_variance), each.entropy, each.gradient) for each in measured]
         for axes, curve in zip(panels, zip(*curves, strict=True), strict=True):
             axes.plot(dimensions, curve, "o-", ms=4.5, color=colour, lw=1.8, label=name)
+    for measured, label in ((unscaled, "predicted"), (scaled, None)):
+        expected = [np.sqrt(each.expected_logit_variance) for each in measured]
+        panels[0].plot(dimensions, expected, color=theme.ink, lw=1.2, ls=":", label=label, zorder=3)
     panels[0].set_yscale("log", base=2)
     panels[0].yaxis.set_major_formatter(lambda value, _: f"{value:g}")
     panels[0].legend(fontsize=9.5, loc="upper left")
@@ -183,13 +184,21 @@ def _draw_keys(axes: Axes, report: StepReport, source: Sequence[str], theme: The
         colour = theme.series[1] if key.copyable else theme.series[0]
         ray = np.outer([1 - spread, 1 + spread], place)
         axes.plot(*ray.T, color=colour, lw=2, alpha=0.45, solid_capstyle="round")
-        axes.plot(*place, "o", ms=5 + 9 * np.sqrt(key.weight), color=colour)
+        axes.plot(*place, "o", ms=_dot_size(key.weight), color=colour)
     axes.plot(0, 0, marker=".", color=theme.ink)
     axes.axvline(0, color=theme.faint, lw=1, zorder=0)
     axes.axhline(0, color=theme.faint, lw=1, zorder=0)
-    if not all(key.copyable for key in report.keys):
-        axes.plot([], [], "o", color=theme.series[0], label="no query could copy it")
-        axes.legend(fontsize=9, loc="upper center", bbox_to_anchor=(0.5, -0.035 - 0.75 / len(source)))
+    for copyable, colour, label in (
+        (True, theme.series[1], "a query could copy it"),
+        (False, theme.series[0], "no query could copy it"),
+    ):
+        if any(key.copyable is copyable for key in report.keys):
+            axes.plot([], [], "o", ms=7, color=colour, label=label)
+    for weight in (0.01, 1.0):
+        dot: dict[str, Any] = {"ms": _dot_size(weight), "mfc": "none", "mec": theme.muted}
+        axes.plot([], [], "o", label=f"weight {weight:g}", **dot)
+    below = (0.5, -0.035 - 0.75 / len(source))
+    axes.legend(fontsize=9, loc="upper center", bbox_to_anchor=below, ncols=2)
     axes.set(xlabel="length along the query (what the logit sees)", ylabel="length across it")
     # The names stand in two columns, left and right of all rays, with a line from each to its key. A line of
     # text is 0.2 inches high; the panel is 1.2 inches lower than the figure.
@@ -203,6 +212,10 @@ def _draw_keys(axes: Axes, report: StepReport, source: Sequence[str], theme: The
         for j, height in zip(order, spread_apart(places[order, 1], gap), strict=True):
             beside: dict[str, Any] = {"xytext": (column, height), "ha": align, "va": "center"}
             axes.annotate(source[int(j)], places[j], **beside, fontsize=9, arrowprops=line, zorder=1)
+
+
+def _dot_size(weight: float) -> float:
+    return 5 + 9 * float(np.sqrt(weight))
 
 
 def _height(tokens: int) -> float:

@@ -6,7 +6,10 @@ from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
+from matplotlib.figure import Figure, SubFigure
+from matplotlib.legend_handler import HandlerTuple
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
 from scipy.spatial import ConvexHull
 from scipy.special import expit
@@ -112,7 +115,9 @@ def _draw_weights_against_size(
         labels = (None, None) if number else ("$\\alpha_j$ of a reachable key", "its bound")
         axes.plot(sizes, weights, color=blue, lw=1.8, label=labels[0])
         axes.plot(sizes, bound, color=blue, lw=1, ls=":", label=labels[1])
-        axes.scatter(needed / (scale * margin), 1 - eps, marker="|", s=90, color=theme.ink, zorder=4)
+        enough = None if number else f"$c$ that is enough for {1 - eps:g}"
+        tick: dict[str, Any] = {"marker": "|", "s": 90, "color": theme.ink, "zorder": 4, "label": enough}
+        axes.scatter(needed / (scale * margin), 1 - eps, **tick)
         if number in named:
             height = 0.5 + 0.06 * list(named).index(number)
             at = float(np.interp(height, weights, sizes)), height
@@ -230,9 +235,31 @@ def draw_heads(theme: Theme, values: Array, one: Sequence[Samples], several: Seq
         grid[row, 0].text(-0.02, 0.5, name, rotation=90, fontsize=11, **beside)
     for axes, beta in zip(grid[0], PICTURE_BETAS, strict=True):
         axes.set_title(f"β = {beta:g}", fontsize=11)
-    wanted = f"Outputs of {CLOUD} resamplings of the keys; the cross is the average that is wanted"
-    figure.suptitle(wanted, fontsize=10.5)
+    figure.suptitle(f"Outputs of {CLOUD} resamplings of the keys", fontsize=10.5)
+    _explain_cloud(figure, theme, ncols=5)
     return figure
+
+
+def _explain_cloud(figure: Figure | SubFigure, theme: Theme, ncols: int) -> None:
+    """Puts a legend below pictures by `_draw_cloud`."""
+    dot: dict[str, Any] = {"linestyle": "none", "marker": "o"}
+    colours = theme.series[:2]
+    signs: dict[str, Any] = {
+        "values to average": Line2D([], [], ms=7, color=theme.ink, **dot),
+        "other values": Line2D([], [], ms=4, color=theme.muted, **dot),
+        "average wanted": Line2D([], [], ms=9, mew=2, color=theme.ink, linestyle="none", marker="x"),
+        "outputs": tuple(Line2D([], [], ms=4, alpha=0.6, color=colour, **dot) for colour in colours),
+        "how many of them": tuple(Patch(color=colour) for colour in colours),
+    }
+    side_by_side = {tuple: HandlerTuple(ndivide=None)}
+    figure.legend(
+        signs.values(),
+        signs.keys(),
+        loc="outside lower center",
+        fontsize=9,
+        ncols=ncols,
+        handler_map=side_by_side,
+    )
 
 
 def _draw_cloud(axes: Axes, drawn: Samples, values: Array, heads: int, colour: str, theme: Theme) -> None:
@@ -240,7 +267,7 @@ def _draw_cloud(axes: Axes, drawn: Samples, values: Array, heads: int, colour: s
     outputs = drawn.outputs(values)[:CLOUD]
     dots: dict[str, Any] = {"alpha": 0.3, "linewidths": 0, "rasterized": True}
     axes.plot(*values[[0, 1]].T, color=theme.faint, lw=1, zorder=0)
-    axes.scatter(values[heads:, 0], values[heads:, 1], s=14, color=theme.faint, zorder=1)
+    axes.scatter(values[heads:, 0], values[heads:, 1], s=14, color=theme.muted, zorder=1)
     axes.scatter(values[:heads, 0], values[:heads, 1], s=55, color=theme.ink, zorder=2)
     axes.scatter(outputs[:, 0], outputs[:, 1], s=14, color=colour, zorder=3, **dots)
     axes.plot(*values[:heads].mean(axis=0), marker="x", ms=10, mew=2, color=theme.ink, zorder=4)
@@ -259,7 +286,8 @@ def draw_swing(theme: Theme, values: Array, one: Samples, two: Samples) -> Figur
     figure = Figure(figsize=SIZE, layout="constrained")
     halves = figure.add_gridspec(1, 2, width_ratios=[1.25, 1])
     axes = figure.add_subfigure(halves[0]).subplots()
-    clouds = figure.add_subfigure(halves[1]).subplots(2, 1)
+    right = figure.add_subfigure(halves[1])
+    clouds = right.subplots(2, 1)
     dots: dict[str, Any] = {"s": 9, "linewidths": 0, "alpha": 0.5, "rasterized": True}
     for cloud, drawn, colour, title, queries in (
         (clouds[0], one, theme.series[0], "one head", "$q = c\\,(\\mu_a + \\mu_b)$"),
@@ -269,6 +297,7 @@ def draw_swing(theme: Theme, values: Array, one: Samples, two: Samples) -> Figur
         axes.scatter(*shown, color=colour, label=f"{title}, {queries}", **dots)
         _draw_cloud(cloud, drawn, values, 2, colour, theme)
         cloud.set_title(title, fontsize=10)
+    _explain_cloud(right, theme, ncols=2)
     axes.axhline(0.5, color=theme.faint, lw=1, zorder=0)
     axes.axvline(0, color=theme.faint, lw=1, zorder=0)
     broken = "$\\mu_a \\cdot k_a \\leq 0$:\nbroken anyway"

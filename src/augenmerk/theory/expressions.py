@@ -1,21 +1,24 @@
-"""Reads and computes a reader's formula, such as `c (k_a + k_b)/norm(k_a)`, without ever executing it.
+r"""Reads and computes a reader's formula, such as `c (k_a + k_b)/norm(k_a)`, without ever executing it.
 
 Names stand for what the task gives: numbers, vectors, matrices. Products are those of linear algebra:
-`u_b u_c^T` is a matrix, `u_b^T u_c` a number; the `*` of a product may be left out. The formula is rewritten
-as a Python expression, which `ast` parses; a whitelist of its nodes is computed with numpy. Anything else is
-refused with a sentence that points at the character.
+`u_b u_c^T` is a matrix, `u_b^T u_c` a number; the `*` of a product may be left out. `notation.py` reads LaTeX
+and other ways to write the same. The formula is rewritten as a Python expression, which `ast` parses; a
+whitelist of its nodes is computed with numpy. Anything else is refused with a sentence that points at the
+character.
 """
 
 import ast
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, NoReturn
 
 import numpy as np
 
 from augenmerk.errors import AugenmerkError
 from augenmerk.theory.attention import Array
+from augenmerk.theory.notation import GREEK, Token, tokens
 
 MAX_LENGTH = 500
 MAX_DEPTH = 40  # the most brackets inside one another, and the most signs in a row
@@ -23,14 +26,7 @@ MAX_WORK = 1e9  # the most operations on numbers in all evaluations; about ten s
 _STEP = 3000  # the time to begin an operation of numpy, in operations on numbers
 _MATMUL = 16  # how much faster numpy does the multiplications in a product of matrices
 
-_TOKEN = re.compile(
-    r"(?P<number>(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)|(?P<name>[A-Za-zλμαβ_][A-Za-z0-9λμαβ_]*)"
-    r"|(?P<transpose>\^\s*T(?![A-Za-z0-9λμαβ_]))|(?P<sign>\*\*|[-+*/^(),])|(?P<other>\S)"
-)
-_CALL = re.compile(r"\w+\s*\(")
 _SIGN = re.compile(r"[-+*/]")
-_GREEK = str.maketrans({"λ": "lambda", "μ": "mu", "α": "alpha", "β": "beta"})
-_OTHER_SIGNS = str.maketrans({"·": "*", "×": "*", "−": "-", "⊤": "T"})
 
 
 class Expression:
@@ -38,28 +34,53 @@ class Expression:
 
     `start` is where the formula begins in the text, for example behind `q =`; error messages count characters
     from the beginning of the text. A formula that would take too long for so many `evaluations` is refused
-    during the first of them.
+    during the first of them. `known` are the names that short forms such as `ka` may stand for.
     """
 
-    def __init__(self, text: str, start: int = 0, evaluations: int = 1) -> None:
+    def __init__(
+        self, text: str, start: int = 0, evaluations: int = 1, known: Set[str] = frozenset()
+    ) -> None:
         self.text = text
         self._evaluations = evaluations
         self._work = 0.0
         if len(text) > MAX_LENGTH:
             reason = f"an expression has at most {MAX_LENGTH} characters, this one {len(text)}"
             _refuse(text, MAX_LENGTH, reason)
-        self._python, self._places = _to_python(text, start)
+        found = list(tokens(text, start, known))
+        self._python, self._places = _to_python(text, start, found)
+        self._calls = {
+            token.place
+            for token, following in pairwise(found)
+            # c(k_a) is a product, and so is alpha(k_a), but a longer name before a bracket is a function's.
+            if following.text == "(" and len(token.text) > 1 and token.text not in GREEK.values()
+        }
         self._tree = ast.parse(self._python, mode="eval").body
+        self._names = self._find_names()
 
     @property
     def names(self) -> frozenset[str]:
-        return frozenset(name for name, _ in self._names())
+        return frozenset(name for name, _ in self._names)
+
+    @property
+    def called_names(self) -> frozenset[str]:
+        """The names that stand before a bracket as functions do."""
+        return frozenset(name for name, place in self._names if place in self._calls)
+
+    @property
+    def reading(self) -> str:
+        """The formula as it was understood, in plain notation."""
+        text = re.sub(r"([A-Za-z_]\w*)_ ", r"\1 ", self._python).replace("** ", "^ ").replace(" .T", "^T")
+        text = re.sub(r"\.0 ", " ", text)
+        text = re.sub(r"\( ", "(", re.sub(r" ([),])", r"\1", text))
+        text = re.sub(r"(?<=[\w)]) ([*/^]) ", r"\1", text)
+        text = re.sub(r"(?<![\w ])\((\w+)\)", r"\1", text)
+        return re.sub(rf"\b({'|'.join(_FUNCTIONS)}) \(", r"\1(", text).strip()
 
     def check_names(self, known: Mapping[str, object] | frozenset[str]) -> None:
         """Raises AugenmerkError if the formula uses a name that the task does not have."""
-        for name, place in self._names():
+        for name, place in self._names:
             if name not in known:
-                call = _CALL.match(self.text, place)
+                call = place in self._calls
                 what = f"function '{name}'" if call else f"'{name}' in this task"
                 there = ", ".join(sorted(_FUNCTIONS if call else known))
                 _refuse(self.text, place, f"there is no {what}; there are {there}")
@@ -80,12 +101,12 @@ class Expression:
             raise AugenmerkError(f"'{self.text}' is {kind}{size}; {rule}.")
         return value
 
-    def _names(self) -> Iterator[tuple[str, int]]:
-        """Yields each name that stands for a value, with its place in the text, from left to right."""
+    def _find_names(self) -> list[tuple[str, int]]:
+        """Returns each name that stands for a value, with its place in the text, from left to right."""
         functions = {node.func for node in ast.walk(self._tree) if isinstance(node, ast.Call)}
         found = [n for n in ast.walk(self._tree) if isinstance(n, ast.Name) and n not in functions]
-        for node in sorted(found, key=lambda node: node.col_offset):
-            yield node.id[:-1], self._places[node.col_offset]
+        in_order = sorted(found, key=lambda node: node.col_offset)
+        return [(node.id[:-1], self._places[node.col_offset]) for node in in_order]
 
     def _compute(self, node: ast.expr, names: Mapping[str, Array | float]) -> Array:  # noqa: RET503
         place = self._places[node.col_offset]
@@ -135,12 +156,17 @@ class _Level:
     """What is known about the text inside one pair of brackets, up to the current token."""
 
     opened: int
+    closer: str = ")"
+    """What closes it: a bracket, or `|` for the bars of a norm."""
     is_call: bool = False
     in_exponent: bool = False
     in_divisor: bool = False
 
 
-def _to_python(text: str, start: int) -> tuple[str, list[int]]:
+_CLOSERS = {"(": ")", "{": "}"}
+
+
+def _to_python(text: str, start: int, found: Sequence[Token]) -> tuple[str, list[int]]:
     """Rewrites a formula in Python's syntax, and returns for each of its characters the place in the text.
 
     Inserts the `*` of products, and refuses what cannot be read, or can be read in two ways. An underscore is
@@ -149,9 +175,17 @@ def _to_python(text: str, start: int) -> tuple[str, list[int]]:
     python, places = "", list[int]()
     levels = [_Level(start)]
     operand_expected, function, signs = True, False, 0
-    for kind, token, place in _tokens(text, start):
+    for number, (kind, token, place) in enumerate(found):
         level, piece = levels[-1], token
-        if kind in ("number", "name") or token == "(":
+        following = found[number + 1].text if number + 1 < len(found) else ""
+        if kind == "other":
+            instead = ": use ( and )" if token in "[]" else ""
+            _refuse(text, place, f"'{token}' has no place in an expression{instead}")
+        if kind == "fraction":
+            _refuse(text, place, "a fraction is written \\frac{...}{...}")
+        is_opening_bar = kind == "bar" and (operand_expected or level.closer != "|")
+        if kind in ("number", "name") or token in _CLOSERS or is_opening_bar:
+            is_bracket = kind not in ("number", "name")
             if not operand_expected and not function:
                 if kind == "number":
                     _refuse(text, place, f"a sign is missing before '{token}'")
@@ -160,24 +194,32 @@ def _to_python(text: str, start: int) -> tuple[str, list[int]]:
                     _refuse(text, place, reason)
                 level.in_exponent = False
                 python, places = f"{python}* ", [*places, place, place]
-            if token == "(":
-                levels.append(_Level(place, is_call=function))
+            if is_bracket:
+                closer = "|" if kind == "bar" else _CLOSERS[token]
+                levels.append(_Level(place, closer, is_call=function))
                 if len(levels) > MAX_DEPTH + 1:
                     _refuse(text, place, f"more than {MAX_DEPTH} brackets are inside one another")
-            if kind == "number":
+                piece = "norm_ (" if kind == "bar" else "("
+            elif kind == "number":
                 if not np.isfinite(float(token)):
                     _refuse(text, place, f"'{token}' is too large")
                 piece = repr(float(token))
-            elif kind == "name":
+            else:
                 piece = f"{token}_"
-            operand_expected = token == "("
+            operand_expected = is_bracket
             signs = signs if operand_expected else 0
         elif operand_expected and token not in ("+", "-"):
             _refuse(text, place, f"a name or a number was expected, not '{token}'")
-        elif token == ")":
+        elif token in (")", "}") or kind == "bar":
+            closer = "|" if kind == "bar" else token
             if len(levels) == 1:
-                _refuse(text, place, "')' was not expected here")
+                _refuse(text, place, f"'{token}' was not expected here")
+            if kind == "bar" and token.count("|") != text[level.opened :][:2].count("|"):
+                _refuse(text, place, "these bars can be read in two ways: write norm(...)")
+            if level.closer != closer:
+                _refuse(text, place, f"the bracket of character {level.opened + 1} is not closed")
             levels.pop()
+            piece = ")"
         elif kind == "transpose":
             piece = ".T"
         else:
@@ -193,7 +235,7 @@ def _to_python(text: str, start: int) -> tuple[str, list[int]]:
                 level.in_divisor = token == "/" or (token == "^" and level.in_divisor)
             piece = "**" if token == "^" else token
             operand_expected = True
-        function = kind == "name" and token in _FUNCTIONS and bool(_CALL.match(text, place))
+        function = kind == "name" and token in _FUNCTIONS and following in _CLOSERS
         python, places = f"{python}{piece} ", places + [place] * (len(piece) + 1)
     end = len(text.rstrip())
     if operand_expected:
@@ -201,16 +243,6 @@ def _to_python(text: str, start: int) -> tuple[str, list[int]]:
     if len(levels) > 1:
         _refuse(text, end, f"the bracket of character {levels[-1].opened + 1} is not closed")
     return python, places
-
-
-def _tokens(text: str, start: int) -> Iterator[tuple[str, str, int]]:
-    """Yields the kind, the text and the place of each token."""
-    # Translated character by character, so that places stay the same.
-    for match in _TOKEN.finditer(text.translate(_OTHER_SIGNS), start):
-        place, kind, token = match.start(), str(match.lastgroup), match[0].translate(_GREEK)
-        if kind == "other":
-            _refuse(text, place, f"'{text[place]}' has no place in an expression")
-        yield kind, "^" if token == "**" else token, place
 
 
 def _refuse(text: str, place: int, reason: str) -> NoReturn:

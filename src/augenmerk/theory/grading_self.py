@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from augenmerk.errors import AugenmerkError
+from augenmerk.theory.answers import Answers
 from augenmerk.theory.attention import Array, orthonormal
 from augenmerk.theory.expressions import Expression
 from augenmerk.theory.results import Grade
@@ -16,8 +18,9 @@ CONDITIONS = ((16, 5.0), (4, 5.0), (64, 8.0), (64, 20.0))
 """Pairs of a dimension and B, the length of the parts, which is large as the tasks say."""
 TOLERANCE = 0.01  # an answer holds if outputs are this near to what they should be, in units of B
 LARGE = 1000.0  # the value of c
+MAX_ENTRY = 1e12  # the largest entry of an answer, so that products of answers do not overflow
 MAX_LOGIT = 1e6  # an answer that may lack a scale is tried up to this size; rounding does not matter yet
-NAMES = frozenset({*(f"u_{part}" for part in PARTS), "x_1", "x_2", "x_3", "B", "I", "c"})
+NAMES = frozenset({*(f"u_{part}" for part in PARTS), "x_1", "x_2", "x_3", "B", "I", "c", "e"})
 
 
 def factors_to_try(size: float) -> list[float]:
@@ -41,7 +44,7 @@ class _Instance:
     def names(self) -> Mapping[str, Array | float]:
         vectors = {f"u_{part}": u for part, u in zip(PARTS, self.parts, strict=True)}
         inputs = {f"x_{number}": x for number, x in enumerate(self.inputs, 1)}
-        return {**vectors, **inputs, "B": self.B, "I": np.eye(self.parts.shape[1]), "c": LARGE}
+        return {**vectors, **inputs, "B": self.B, "I": np.eye(self.parts.shape[1]), "c": LARGE, "e": math.e}
 
     def describe(self, vector: Array) -> str:
         return as_sum(self.parts @ vector / self.B**2)
@@ -54,48 +57,63 @@ def _draw_instances(number: int, samples: int, seed: int) -> list[_Instance]:
     return [_Instance(parts, INPUTS @ parts, B) for parts in all_parts]
 
 
-def check_output(answers: Sequence[str], expressions: Sequence[Expression], samples: int, seed: int) -> Grade:
+def _evaluate(
+    expression: Expression, names: Mapping[str, Array | float], shape: tuple[int, ...], rule: str
+) -> Array:
+    value = expression.value_of_shape(names, shape, rule)
+    if (largest := float(np.abs(value).max())) > MAX_ENTRY:
+        raise AugenmerkError(
+            f"'{expression.text}' has entries of {largest:.0e}; numbers up to {MAX_ENTRY:.0e} can be graded."
+        )
+    return value
+
+
+def check_output(answers: Sequence[str], read: Answers, samples: int, seed: int) -> Grade:
     """Grades an answer to 1.6, which says what c_2 is."""
-    [expression] = expressions
-    rows, shown = [], ""
+    [expression], free = read.expressions, dict.fromkeys(read.free, LARGE)
+    rows, attends = [], ""
     for number, (dim, B) in enumerate(CONDITIONS):
         errors = []
         for instance in _draw_instances(number, samples, seed):
             eye = np.eye(dim)
-            c_2 = self_attend(instance.inputs, eye, eye, eye)[1][1]
+            weights, outputs = self_attend(instance.inputs, eye, eye, eye)
             rule = "an output is a vector like the u"
-            predicted = expression.value_of_shape(instance.names, (dim,), rule)
-            errors.append(float(np.linalg.norm(c_2 - predicted) / B))
-            shown = shown or instance.describe(c_2)
+            predicted = _evaluate(expression, {**instance.names, **free}, (dim,), rule)
+            errors.append(float(np.linalg.norm(outputs[1] - predicted) / B))
+            attends = attends or ", ".join(f"{weight:.2f}" for weight in weights[1])
+            shown = instance.describe(outputs[1])
         rows.append({"dim": dim, "B": B, "error": max(errors), "holds": max(errors) <= TOLERANCE})
     error = max(row["error"] for row in rows)
-    why = f"c_2 comes out as {shown}: x_2 has no part in common with the others and attends to itself"
     if error <= TOLERANCE:
-        why += f"; the answer is within {max(error, 0.0001):.4f} B in all {len(rows)} conditions."
-    else:
-        why += f"; the answer is {rows[0]['error']:.2f} B away from it."
-    return Grade("1.6", error <= TOLERANCE, why, error, False, tuple(answers), tuple(rows))
+        why = (
+            f"c_2 comes out as {shown}: x_2 has no part in common with the others and attends to itself; the "
+            f"answer is within {max(error, 0.0001):.4f} B in all {len(rows)} conditions."
+        )
+        return Grade("1.6", True, why, error, False, tuple(answers), tuple(rows), remarks=read.remarks)
+    # Without the right answer, which a reader may want to go on looking for.
+    why = (
+        f"the answer is {rows[0]['error']:.2f} B away from c_2; x_2 attends to x_1, x_2, x_3 with {attends}."
+    )
+    return Grade("1.6", False, why, error, False, tuple(answers), tuple(rows), "another output", read.remarks)
 
 
 _Case = tuple[_Instance, Array, Array, Array]  # an instance, and K, Q and V for it
 
 
-def check_projections(
-    answers: Sequence[str], expressions: Sequence[Expression], samples: int, seed: int
-) -> Grade:
+def check_projections(answers: Sequence[str], read: Answers, samples: int, seed: int) -> Grade:
     """Grades an answer to 1.7: K, Q and V should give c_1 = u_b - u_c and c_2 = u_b."""
     all_cases: list[list[_Case]] = []
     for number, (dim, _) in enumerate(CONDITIONS):
         cases = []
         for instance in _draw_instances(number, samples, seed):
-            names, rule = instance.names, "K, Q and V are matrices"
-            K, Q, V = (each.value_of_shape(names, (dim, dim), rule) for each in expressions)
+            names, rule = {**instance.names, **dict.fromkeys(read.free, LARGE)}, "K, Q and V are matrices"
+            K, Q, V = (_evaluate(each, names, (dim, dim), rule) for each in read.expressions)
             cases.append((instance, K, Q, V))
         all_cases.append(cases)
     rows = [_worst_row(cases) for cases in all_cases]
     error = max(row["error"] for row in rows)
     failing = [(row, cases) for row, cases in zip(rows, all_cases, strict=True) if not row["holds"]]
-    missing = False
+    missing, mistake = False, ""
     if not failing:
         within = f"{max(error, 0.0001):.4f} B in all {len(rows)} conditions"
         why = f"c_1 is u_b - u_c and c_2 is u_b to within {within}"
@@ -109,9 +127,13 @@ def check_projections(
         )
         better = [_best_resized_row(cases) for _, cases in failing]
         missing = all(row["holds"] for row in better)
+        decided = all(max(weights) > 1 - TOLERANCE for weights in bad["weights"])
+        mistake = "factor missing" if missing else "wrong value" if decided else "attention is spread"
         if missing:
             why += f"; {_describe_factors(better)}"
-    return Grade("1.7", not failing, why + ".", error, missing, tuple(answers), tuple(rows))
+    return Grade(
+        "1.7", not failing, why + ".", error, missing, tuple(answers), tuple(rows), mistake, read.remarks
+    )
 
 
 def _worst_row(cases: Sequence[_Case], factor: float = 1.0, factor_of_V: float = 1.0) -> dict[str, Any]:

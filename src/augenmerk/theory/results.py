@@ -137,6 +137,8 @@ class Grade:
     missing_scale: bool  # whether the answer would hold if it were multiplied by a large number
     answers: tuple[str, ...]
     conditions: tuple[dict[str, Any], ...]
+    mistake: str = ""  # one of the kinds of mistake in `mistakes.py`; nothing if the answer holds
+    remarks: tuple[str, ...] = ()  # how the answer was read, where that is not obvious
 
     def as_dict(self) -> dict[str, Any]:
         return dict(vars(self))

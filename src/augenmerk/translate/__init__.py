@@ -1,11 +1,12 @@
 """Text to translations: tokenizer, encoder, search, and back to words with the attention over them."""
 
 from augenmerk.translate.mbr import minimum_bayes_risk
-from augenmerk.translate.translation import END, Translation
+from augenmerk.translate.translation import END, HeadAttention, Translation
 from augenmerk.translate.translator import OnProgress, Translator, load, load_model
 
 __all__ = [
     "END",
+    "HeadAttention",
     "OnProgress",
     "Translation",
     "Translator",

@@ -1,7 +1,7 @@
 """A translation, with its attention over the words that a person sees."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from augenmerk.alignment import over_words
+from augenmerk.familiarity import REASONS, Reason
 from augenmerk.search import Hypothesis
 from augenmerk.text import EOS, SPECIAL_TOKENS, TokenizerPair
 
@@ -24,6 +25,21 @@ class Words(NamedTuple):
 
     def with_end(self) -> "Words":
         return Words((*self.words, END), (*self.word_of, len(self.words)))
+
+
+class HeadAttention(NamedTuple):
+    """The attention of one head."""
+
+    head: int
+    """Its number, counted from 1."""
+    attention: Tensor
+    """Weights (target words, source words), as in `Translation.attention`."""
+    subword_attention: Tensor
+    """Weights (target subwords, source subwords), as in `Translation.subword_attention`."""
+
+    @property
+    def name(self) -> str:
+        return f"head {self.head}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,6 +62,8 @@ class Translation:
     """Whether the translation ended by itself, rather than at its maximum length."""
     truncated: bool = False
     """Whether the source was too long, so that only its beginning was translated."""
+    unfamiliar: Reason | None = None
+    """Why the source is unlike anything the model learnt from, if it is: see `augenmerk.familiarity`."""
     alternatives: tuple["Translation", ...] = field(default=(), repr=False)
     """The next best translations, or the other samples, if they were asked for."""
     tokenizers: TokenizerPair | None = field(default=None, repr=False)
@@ -54,6 +72,9 @@ class Translation:
     other_words: Words | None = field(default=None, repr=False)
     """The target words if they are not those of the tokens, because a target was given or unknown words were
     replaced."""
+    heads: tuple[HeadAttention, ...] = field(default=(), repr=False)
+    """The attention of each head, if it was asked for (`heads=True`); the mean over them is `attention`. A
+    mechanism without heads counts as one. Empty for an empty line."""
 
     @property
     def source_words(self) -> tuple[str, ...]:
@@ -68,10 +89,18 @@ class Translation:
     def attention(self) -> Tensor:
         """Weights (target words, source words): summed over the subwords of a source word, averaged over
         those of a target word."""
+        return self._over_words(self.subword_attention)
+
+    def with_heads(self, weights: Tensor) -> "Translation":
+        """Returns the translation with the weights (heads, target subwords, source subwords) of its heads."""
+        heads = (HeadAttention(number, self._over_words(one), one) for number, one in enumerate(weights, 1))
+        return replace(self, heads=tuple(heads))
+
+    def _over_words(self, weights: Tensor) -> Tensor:
         rows = [row for row, word in enumerate(self._target.word_of) if word is not None]
         if not rows:
             return torch.zeros(0, len(self.source_words))
-        return over_words(self.subword_attention[rows], _known(self._target), _known(self._source))
+        return over_words(weights[rows], _known(self._target), _known(self._source))
 
     @cached_property
     def word_log_probabilities(self) -> tuple[float, ...]:
@@ -107,7 +136,7 @@ class Translation:
         return torch.zeros(0, 0) if self.hypothesis is None else self.hypothesis.weights
 
     def to_dict(self, *, subwords: bool = False) -> dict[str, Any]:
-        """Returns plain data for JSON."""
+        """Returns plain data for JSON; `heads` is there only if they were asked for."""
         tree: dict[str, Any] = {
             "source": self.source,
             "translation": self.text,
@@ -115,6 +144,8 @@ class Translation:
             "log_probability": self.log_probability,
             "finished": self.finished,
             "truncated": self.truncated,
+            "unfamiliar": self.unfamiliar
+            and {"reason": self.unfamiliar, "in_words": f"The sentence has {REASONS[self.unfamiliar]}."},
             "source_words": list(self.source_words),
             "target_words": list(self.target_words),
             "word_log_probabilities": list(self.word_log_probabilities),
@@ -126,8 +157,19 @@ class Translation:
             tree["source_subwords"] = list(self.source_subwords)
             tree["target_subwords"] = list(self.target_subwords)
             tree["subword_attention"] = _plain(self.subword_attention)
+        if self.heads:
+            tree["heads"] = [
+                {
+                    "head": one.head,
+                    "attention": _plain(one.attention),
+                    **({"subword_attention": _plain(one.subword_attention)} if subwords else {}),
+                }
+                for one in self.heads
+            ]
         if self.alternatives:
             tree["alternatives"] = [other.to_dict(subwords=subwords) for other in self.alternatives]
+            for other in tree["alternatives"]:
+                del other["unfamiliar"]  # it is about the source, which they share
         return tree
 
     def _repr_html_(self) -> str:

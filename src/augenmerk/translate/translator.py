@@ -3,8 +3,9 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import islice
 from pathlib import Path
-from typing import Any, Self, overload
+from typing import Any, Self, TypeVar, overload
 
 import torch
 
@@ -12,6 +13,7 @@ from augenmerk.batching import Batch, ParallelTokens, TokenTable
 from augenmerk.checkpoint import SHIPPED, RunDirectory
 from augenmerk.config import RunConfig, SearchConfig
 from augenmerk.errors import AugenmerkError
+from augenmerk.familiarity import Familiarity
 from augenmerk.model import TranslationModel, build_model
 from augenmerk.search import (
     Decoder,
@@ -34,6 +36,8 @@ CHUNK_LINES = 2000
 CHUNK_CHARACTERS = 200_000
 """A stream is translated in chunks of at most about this many lines and characters. A chunk is large enough
 to batch sentences of similar length, and only one is in memory at a time."""
+
+HEADS_BATCH_SIZE = 64
 
 OnProgress = Callable[[int], None]
 """A callback that receives the number of sentences done so far."""
@@ -74,6 +78,7 @@ class Translator:
         tokenizers: TokenizerPair,
         config: RunConfig,
         *,
+        familiarity: Familiarity | None = None,
         threads: int | None = None,
     ) -> None:
         if any(model.training for model in models):
@@ -81,6 +86,7 @@ class Translator:
         self.models = tuple(models)
         self.tokenizers = tokenizers
         self.config = config
+        self._familiarity = familiarity or Familiarity(tokenizers.source)
         self.device = self.models[0].device
         if self.device.type == "cuda":
             # With TF32, GRUs would round to ten bits, and samples would differ from those of the CPU.
@@ -107,7 +113,9 @@ class Translator:
         longest = min(run.config.data.max_length for run in runs)
         data = first.config.data.model_copy(update={"max_length": longest})
         config = first.config.model_copy(update={"data": data})
-        return cls([load_model(run, device) for run in runs], first.tokenizers, config)
+        models = [load_model(run, device) for run in runs]
+        familiarity = Familiarity.of_run(first.tokenizers.source, first.read_familiarity(), first.path)
+        return cls(models, first.tokenizers, config, familiarity=familiarity)
 
     @property
     def model(self) -> TranslationModel:
@@ -125,35 +133,51 @@ class Translator:
 
     @overload
     def translate(
-        self, text: str, *, on_progress: OnProgress | None = None, **changes: Any
+        self, text: str, *, heads: bool = False, on_progress: OnProgress | None = None, **changes: Any
     ) -> Translation: ...
     @overload
     def translate(
-        self, text: list[str] | tuple[str, ...], *, on_progress: OnProgress | None = None, **changes: Any
+        self,
+        text: list[str] | tuple[str, ...],
+        *,
+        heads: bool = False,
+        on_progress: OnProgress | None = None,
+        **changes: Any,
     ) -> list[Translation]: ...
     def translate(
         self,
         text: str | list[str] | tuple[str, ...],
         *,
+        heads: bool = False,
         on_progress: OnProgress | None = None,
         **changes: Any,
     ) -> Translation | list[Translation]:
         """Translates a sentence, or a list of sentences, which is faster than one by one.
 
-        The keywords are settings of `SearchConfig`, such as beam=5, and replace those of the run.
+        With `heads`, the translations have the attention of each head. The other keywords are settings of
+        `SearchConfig`, such as beam=5, and replace those of the run.
         """
         if isinstance(text, str):
-            return next(self.stream([text], on_progress=on_progress, **changes))
-        return list(self.stream(text, on_progress=on_progress, **changes))
+            return next(self.stream([text], heads=heads, on_progress=on_progress, **changes))
+        return list(self.stream(text, heads=heads, on_progress=on_progress, **changes))
 
     def stream(
-        self, lines: Iterable[str], *, on_progress: OnProgress | None = None, **changes: Any
+        self,
+        lines: Iterable[str | None],
+        *,
+        heads: bool = False,
+        on_progress: OnProgress | None = None,
+        **changes: Any,
     ) -> Iterator[Translation]:
-        """Translates any number of sentences in order and in bounded memory; keywords as for `translate`."""
+        """Translates any number of sentences in order and in bounded memory; keywords as for `translate`.
+
+        Sentences are collected and translated together. None among the lines is no sentence: it asks for the
+        translations of all lines before it, because the next line may not come for a while.
+        """
         settings = self.search_settings(**changes)
         hypotheses = settings.hypotheses * len(self.models)
         done = 0
-        for chunk in _split_into_chunks(lines, max(1, CHUNK_LINES // hypotheses)):
+        for chunk in _split_into_chunks(lines, max(1, CHUNK_LINES // hypotheses), len):
             ids = self.tokenizers.source.encode_ids(chunk)
             # An empty line has no tokens, and stays an empty line.
             indices = [index for index in range(len(chunk)) if ids[index]]
@@ -163,15 +187,44 @@ class Translator:
                 numbers=[done + index for index in indices],
                 on_progress=None if on_progress is None else partial(_add_progress, on_progress, done),
             )
+            all_ranked = [
+                [self._to_translation(chunk[index], len(ids[index]), one, settings) for one in ranked]
+                for index, ranked in zip(indices, found, strict=True)
+            ]
+            if heads:
+                with_heads = iter(self.add_heads([one for ranked in all_ranked for one in ranked]))
+                all_ranked = [list(islice(with_heads, len(ranked))) for ranked in all_ranked]
             translations = [Translation(source=text, text="") for text in chunk]
-            for index, ranked in zip(indices, found, strict=True):
-                best, *others = (
-                    self._to_translation(chunk[index], len(ids[index]), hypothesis, settings)
-                    for hypothesis in ranked
-                )
-                translations[index] = replace(best, alternatives=tuple(others)) if others else best
+            reasons = self._familiarity.judge(ids)
+            for index, (best, *others) in zip(indices, all_ranked, strict=True):
+                translations[index] = replace(best, alternatives=tuple(others), unfamiliar=reasons[index])
             yield from translations
             done += len(chunk)
+
+    @torch.inference_mode()
+    def add_heads(self, translations: Sequence[Translation]) -> list[Translation]:
+        """Returns the translations with the attention of each head, in `Translation.heads`.
+
+        The model reads each translation once more. Raises AugenmerkError if this is an ensemble.
+        """
+        model, added = self.model, list(translations)
+        places, data = self.encode_translations(translations)
+        for batch in data.batches(data.plan(HEADS_BATCH_SIZE, shuffle=False)) if places else ():
+            weights = model.head_weights(batch.tgt_in, model.encode(batch.src, batch.src_mask)).cpu()
+            for row, index in enumerate(batch.indices.tolist()):
+                one = translations[places[index]]
+                tokens, positions = one.subword_attention.shape
+                added[places[index]] = one.with_heads(weights[row, :, :tokens, :positions].clone())
+        return added
+
+    def encode_translations(self, translations: Sequence[Translation]) -> tuple[list[int], ParallelTokens]:
+        """Returns which of the translations have tokens, and these tokens as a model reads them."""
+        places = [place for place, one in enumerate(translations) if one.hypothesis is not None]
+        sources = self.tokenizers.source.encode_ids([translations[place].source for place in places])
+        targets = [one.hypothesis.ids for one in translations if one.hypothesis is not None]
+        pairs = zip(sources, targets, strict=True)
+        data = ParallelTokens.of((source[: self.max_source_length], target) for source, target in pairs)
+        return places, data.to(self.device)
 
     def search_settings(self, **changes: Any) -> SearchConfig:
         """Returns the run's search settings with some changed; raises if the model cannot follow them."""
@@ -270,12 +323,23 @@ class Translator:
             for each in zip(*lists, strict=True)
         ]
 
-    def score(self, source: str, target: str) -> Translation:
+    def score(self, source: str, target: str, *, heads: bool = False) -> Translation:
         """Scores a given translation, and records the attention while the model reads it."""
-        return self.score_all([(source, target)])[0]
+        return next(self.score_stream([(source, target)], heads=heads))
 
-    def score_all(self, pairs: Sequence[tuple[str, str]]) -> list[Translation]:
+    def score_all(self, pairs: Sequence[tuple[str, str]], *, heads: bool = False) -> list[Translation]:
         """Scores many (source, target) pairs, which is faster than one by one."""
+        return list(self.score_stream(pairs, heads=heads))
+
+    def score_stream(
+        self, pairs: Iterable[tuple[str, str] | None], *, heads: bool = False
+    ) -> Iterator[Translation]:
+        """Scores any number of pairs in order and in bounded memory; None as in `stream`."""
+        for chunk in _split_into_chunks(pairs, CHUNK_LINES, lambda pair: len(pair[0]) + len(pair[1])):
+            scored = self._score(chunk)
+            yield from self.add_heads(scored) if heads else scored
+
+    def _score(self, pairs: Sequence[tuple[str, str]]) -> list[Translation]:
         settings = self.config.search
         ids = self.tokenizers.source.encode_ids([source for source, _ in pairs])
         targets = [self.tokenizers.target.encode(target) for _, target in pairs]
@@ -365,13 +429,20 @@ def _add_progress(on_progress: OnProgress, before: int, done: int) -> None:
     on_progress(before + done)
 
 
-def _split_into_chunks(lines: Iterable[str], max_lines: int) -> Iterator[list[str]]:
-    chunk: list[str] = []
+_Item = TypeVar("_Item")
+
+
+def _split_into_chunks(
+    items: Iterable[_Item | None], max_items: int, count_characters: Callable[[_Item], int]
+) -> Iterator[list[_Item]]:
+    """Yields lists of items, each at most so long; None ends a list, and is left out."""
+    chunk: list[_Item] = []
     characters = 0
-    for line in lines:
-        chunk.append(line)
-        characters += len(line)
-        if len(chunk) >= max_lines or characters >= CHUNK_CHARACTERS:
+    for item in items:
+        if item is not None:
+            chunk.append(item)
+            characters += count_characters(item)
+        if chunk and (item is None or len(chunk) >= max_items or characters >= CHUNK_CHARACTERS):
             yield chunk
             chunk, characters = [], 0
     if chunk:

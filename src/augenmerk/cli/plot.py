@@ -1,0 +1,68 @@
+"""`augenmerk plot`: draws the curves of training, as a picture or in the terminal."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from typer import Argument, Option
+
+from augenmerk.cli import options
+from augenmerk.cli.terminal import out as console
+from augenmerk.cli.terminal import print_json, print_written
+
+app = typer.Typer()
+
+
+@app.command(
+    epilog="Examples:  augenmerk plot runs/mine    "
+    "augenmerk plot runs/a runs/b --curve loss --by step --out curves.pdf"
+)
+def plot(
+    runs: Annotated[list[Path], Argument(help="Run directories, finished or still being trained.")],
+    curve: Annotated[
+        list[str] | None,
+        Option(
+            help="loss, bleu, perplexity, learning-rate or speed; repeatable. Default: loss, bleu and "
+            "learning-rate, where the run has them."
+        ),
+    ] = None,
+    by: Annotated[str, Option(help="What to draw against: epoch, step or seconds.")] = "epoch",
+    out: Annotated[Path | None, Option(help="Picture: .png, .svg or .pdf. Default: terminal.")] = None,
+    theme: options.ThemeName = "light",
+    title: options.Title = None,
+    size: options.Size = None,
+    font_size: options.FontSize = None,
+    outline: options.Outline = False,
+    json: options.Json = False,
+) -> None:
+    """Draw the curves of runs: loss, BLEU and learning rate, also while they are being trained."""
+    from augenmerk.checkpoint import RunDirectory
+    from augenmerk.curves import RunCurves, choose_kinds, draw_training_curves, render_terminal_curves
+    from augenmerk.figures import get_picture_format, save_figure
+
+    style = options.make_style(theme, title, size, font_size, outline)
+    if out is not None:
+        get_picture_format(out)
+    opened = [RunDirectory.open(path) for path in runs]
+    names = [path.resolve().name for path in runs]
+    if len(set(names)) < len(names):
+        names = list(map(str, runs))
+    curves = [RunCurves(name, run.read_metrics()) for name, run in zip(names, opened, strict=True)]
+    kinds = choose_kinds(curves, curve or (), by)
+    if out is not None:
+        figure = style.apply_to_chart(draw_training_curves(curves, kinds, by, style.theme))
+        save_figure(figure, out, outline=outline)
+        print_written(out)
+    elif not json:
+        console().print(render_terminal_curves(curves, kinds, by, console().width))
+    if json:
+        keys = [key for kind in kinds.values() for key in kind.keys]
+        described = [
+            {
+                "run": str(path),
+                "finished": run.finished,
+                "curves": {key: each.get_points(key, by) for key in keys},
+            }
+            for path, run, each in zip(runs, opened, curves, strict=True)
+        ]
+        print_json({"by": by, "file": None if out is None else str(out), "runs": described})

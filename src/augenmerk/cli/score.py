@@ -1,0 +1,210 @@
+"""`augenmerk score`: how likely a run finds given translations, word for word, and what it attends to."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.markup import escape
+from typer import Argument, Option
+
+from augenmerk.cli import options
+from augenmerk.cli.stdin import read_stdin
+from augenmerk.cli.terminal import err, format_json, make_table, out
+from augenmerk.errors import AugenmerkError
+
+if TYPE_CHECKING:
+    from augenmerk.translate import Translation, Translator
+
+app = typer.Typer()
+
+Pair = tuple[str, str]
+
+
+@app.command(
+    epilog="Examples:  augenmerk score 'Ein Hund schläft.' 'A dog is sleeping.'    "
+    "augenmerk score 'Ein Hund schläft.' 'A dog is sleeping.' --show-attention    "
+    "augenmerk score runs/mine --data pairs.tsv --json    "
+    "augenmerk score runs/mine --data bilderbuch --split test    "
+    "augenmerk score < pairs.tsv"
+)
+def score(
+    text: Annotated[
+        list[str] | None,
+        Argument(
+            metavar="[RUN] SOURCE TARGET",
+            help="Sentences and their translations, in turn, perhaps after a run directory. Default: the "
+            "model that ships, and pairs on stdin: source, tab, target.",
+            show_default=False,
+        ),
+    ] = None,
+    model: options.Models = None,
+    data: Annotated[
+        str | None,
+        Option(help="Sentence pairs to score, as train takes them: a name, a folder or a file."),
+    ] = None,
+    split: Annotated[
+        str | None, Option(help="Split of --data. Default: validation; all pairs of a file.")
+    ] = None,
+    source_language: options.SourceLanguage = None,
+    target_language: options.TargetLanguage = None,
+    show_attention: Annotated[
+        bool, Option("--show-attention", help="Also draw the attention over words of each pair.")
+    ] = False,
+    heads: Annotated[
+        bool, Option("--heads", help="With --json or --show-attention: the attention of each head, too.")
+    ] = False,
+    attention: options.Mechanisms = None,
+    device: options.Device = "auto",
+    json: Annotated[bool, Option("--json", help="Print a line of JSON for each pair.")] = False,
+) -> None:
+    """Score given translations: log-probability, loss and perplexity, word for word, with attention."""
+    from augenmerk.checkpoint import SHIPPED
+    from augenmerk.device import choose_device
+    from augenmerk.translate import load
+
+    options.load_mechanisms(attention)
+    sentences, models = list(text or []), list(model or [])
+    if len(sentences) % 2:  # pairs are even, so the first of an odd number is a run
+        first = sentences.pop(0)
+        if not options.is_folder(first):
+            raise AugenmerkError(
+                f"'{first}' is not a run directory, and every sentence needs its translation: give source, "
+                f"target, source, target."
+            )
+        models.insert(0, Path(first))
+    if sentences and data is not None:
+        raise AugenmerkError("There are sentences and --data; give one or the other.")
+    if data is None and (split or source_language or target_language):
+        raise AugenmerkError("--split and the languages are those of --data: add --data.")
+    if heads and not (json or show_attention):
+        raise AugenmerkError("--heads adds to what --json or --show-attention print: add one of them.")
+    options.check_sentences(sentences)
+    translator = load(models or SHIPPED, choose_device(device))
+    pairs: Iterator[Pair | None]
+    if sentences:
+        pairs = zip(sentences[::2], sentences[1::2], strict=True)
+    elif data is not None:
+        place = options.OtherData(data, split is not None, source_language, target_language)
+        pairs = _read_data(translator, place, split)
+    else:
+        pairs = _read_pairs()
+    scored = translator.score_stream(pairs, heads=heads)
+    total = Total()
+    for number, one in enumerate(scored, 1):
+        total.add(one)
+        if json:
+            typer.echo(format_json(_describe(one)))
+        elif sentences:
+            _print_words(one, first=number == 1)
+        else:
+            _print_line(number, one)
+        if show_attention and not json:
+            options.print_attention(one)
+    if total.pairs != 1 or not sentences:
+        (err() if json else out()).print(f"\n{total}" if total.pairs and not json else str(total))
+
+
+class Total:
+    """The sums over all pairs; their loss is that of `augenmerk evaluate`."""
+
+    def __init__(self) -> None:
+        self.pairs = self.tokens = self.words = 0
+        self.log_probability = 0.0
+
+    def add(self, one: "Translation") -> None:
+        self.pairs += 1
+        self.tokens += _count_tokens(one)
+        self.words += len(one.target_words)
+        self.log_probability += one.log_probability
+
+    def __str__(self) -> str:
+        if not self.pairs:
+            return "No pairs."
+        from augenmerk.evaluate import Loss
+
+        loss = Loss(-self.log_probability, self.tokens)
+        pairs = f"{self.pairs:,} pair{'s' if self.pairs > 1 else ''}"
+        return (
+            f"{pairs}: log-probability {self.log_probability:,.2f}, loss {loss.mean:.4f} a token "
+            f"({self.tokens:,}), perplexity {loss.perplexity:.2f}, "
+            f"{loss.word_perplexity(self.words):.2f} a word ({self.words:,}, ends included)"
+        )
+
+
+def _read_data(translator: "Translator", place: options.OtherData, split: str | None) -> Iterator[Pair]:
+    from augenmerk.bitext import open_data
+    from augenmerk.evaluate import choose_split
+
+    own = translator.config.data
+    bitext = open_data(own) if place.place == own.bitext else place.open(own)
+    for pair in bitext[split or choose_split(bitext, own.validation)]:
+        yield pair.source, pair.target
+
+
+def _read_pairs() -> Iterator[Pair | None]:
+    """Yields the pairs on stdin; raises AugenmerkError for a line that is not source, tab, target."""
+    from augenmerk.bitext.files import parse_tsv
+
+    number = 0
+    for line in read_stdin():
+        if line is None:
+            yield None
+            continue
+        number += 1
+        try:
+            pair = parse_tsv(line)
+        except ValueError as error:
+            raise AugenmerkError(f"stdin, line {number}: {error}.") from None
+        yield pair.source, pair.target
+
+
+def _count_tokens(one: "Translation") -> int:
+    assert one.hypothesis is not None
+    return len(one.hypothesis.token_log_probabilities)
+
+
+def _describe(one: "Translation") -> dict[str, Any]:
+    """Returns a scored pair as plain data for JSON."""
+    from augenmerk.evaluate import Loss
+
+    loss = Loss(-one.log_probability, _count_tokens(one))
+    tree = one.to_dict()
+    figures = {
+        "log_probability": one.log_probability,
+        "loss": loss.mean,
+        "perplexity": loss.perplexity,
+        "word_perplexity": loss.word_perplexity(len(one.target_words)),
+        "tokens": loss.tokens,
+    }
+    left_out = {"source", "translation", "score", "finished", "unfamiliar"}
+    rest = {key: value for key, value in tree.items() if key not in left_out}
+    return {"source": one.source, "target": one.text, **figures, **rest}
+
+
+def _print_words(one: "Translation", *, first: bool) -> None:
+    """Prints a line for each target word, and the sums."""
+    from augenmerk.evaluate import Loss, exp
+
+    rows = [
+        [escape(word), f"{value:.2f}", f"{exp(value):{'.3f' if value > -7 else '.0e'}}"]
+        for word, value in zip(one.target_words, one.word_log_probabilities, strict=True)
+    ]
+    loss = Loss(-one.log_probability, _count_tokens(one))
+    out().print(f"{'' if first else chr(10)}[bold]{escape(one.source)}[/]\n{escape(one.text)}\n")
+    out().print(make_table(("word", "log p", "p"), rows))
+    out().print(
+        f"log-probability {one.log_probability:.2f}, loss {loss.mean:.3f} a token ({loss.tokens}), "
+        f"perplexity {loss.perplexity:.2f}, {loss.word_perplexity(len(one.target_words)):.2f} a word"
+    )
+
+
+def _print_line(number: int, one: "Translation") -> None:
+    """Prints a pair on a line of its own, at once."""
+    from augenmerk.evaluate import Loss
+
+    if number == 1:
+        out().print(f"{'pair':>6} {'log p':>9} {'loss':>7} {'ppl':>10}  target")
+    loss = Loss(-one.log_probability, _count_tokens(one))
+    figures = f"{number:>6} {one.log_probability:>9.2f} {loss.mean:>7.3f} {loss.perplexity:>10.2f}"
+    out().print(f"{figures}  {escape(one.text)}")

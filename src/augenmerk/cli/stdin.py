@@ -1,0 +1,74 @@
+"""Lines of stdin, as they come: what is there is translated together, and nobody waits for what is not."""
+
+import io
+import os
+import select
+import stat
+import sys
+from collections.abc import Iterator
+
+READ_BYTES = 1 << 16
+
+
+class ArrivingLines(io.BufferedIOBase):
+    """Reads lines from a pipe or terminal, and can tell whether the next line has already arrived.
+
+    `sys.stdin.buffer` cannot: it would wait for it.
+    """
+
+    def __init__(self, descriptor: int, longest: int) -> None:
+        """A line of more than `longest` bytes is ready as soon as so many have arrived."""
+        self._descriptor = descriptor
+        self._longest = longest
+        self._arrived = bytearray()
+        self._ended = False
+
+    def readline(self, size: int | None = -1, /) -> bytes:
+        """Returns the next line with its end, at most `size` bytes of it, or nothing when the input ended."""
+        limit = self._longest if size is None or size < 0 else size
+        while (end := self._arrived.find(b"\n", 0, limit)) < 0 and len(self._arrived) < limit:
+            if not self._read():
+                break
+        length = end + 1 if end >= 0 else limit
+        line = bytes(self._arrived[:length])
+        del self._arrived[:length]
+        return line
+
+    def is_ready(self) -> bool:
+        """Returns whether `readline` would return at once."""
+        while b"\n" not in self._arrived and len(self._arrived) <= self._longest:
+            if self._ended or not select.select([self._descriptor], [], [], 0)[0]:
+                return self._ended
+            self._read()
+        return True
+
+    def _read(self) -> bool:
+        """Waits for more bytes; returns False at the end of the input."""
+        if not self._ended:
+            arrived = os.read(self._descriptor, READ_BYTES)
+            self._arrived += arrived
+            self._ended = not arrived
+        return not self._ended
+
+
+def read_stdin() -> Iterator[str | None]:
+    """Yields the lines of stdin, and None after a line if the next one has not arrived yet.
+
+    A file is always there. So are all lines where the system cannot tell (pipes on Windows).
+    """
+    from augenmerk.bitext.files import decode_lines
+    from augenmerk.bitext.pairs import MAX_LINE_BYTES
+
+    try:
+        descriptor = sys.stdin.fileno()
+        file = stat.S_ISREG(os.fstat(descriptor).st_mode)
+    except OSError:  # not a stream of the system; io.UnsupportedOperation is an OSError too
+        file = True
+    if file or sys.platform == "win32":
+        yield from decode_lines(sys.stdin.buffer, "stdin")
+        return
+    lines = ArrivingLines(descriptor, MAX_LINE_BYTES)
+    for line in decode_lines(lines, "stdin"):
+        yield line
+        if not lines.is_ready():
+            yield None

@@ -1,0 +1,115 @@
+"""`augenmerk theory check` and `augenmerk theory grade`: one answer, and those of a whole class."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from augenmerk.cli.options import MAX_SEED, Json
+
+app = typer.Typer()
+
+Samples = Annotated[int, typer.Option(help="How many random instances of each condition.", min=1, max=10_000)]
+Seed = Annotated[int, typer.Option(help="Random seed.", min=0, max=MAX_SEED)]
+Unscaled = Annotated[bool, typer.Option("--unscaled", help="Drop the 1/sqrt(d), as the course does.")]
+
+
+@app.command(
+    epilog="Examples:  augenmerk theory check 1.2 --query 'c(k_a + k_b)'    "
+    r"augenmerk theory check 1.2 --query '\alpha (\mathbf{k}_a + \mathbf{k}_b)'    "
+    "augenmerk theory check 1.4 --query 'q_1 = c mu_a' --query 'q_2 = c mu_b'"
+)
+def check(
+    task: Annotated[
+        str, typer.Argument(help="1.1 to 1.7; `augenmerk theory 1.2 --question` has the question.")
+    ],
+    query: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Your answer, over the names of the task, plain or in LaTeX; one for each query or matrix."
+        ),
+    ] = None,
+    samples: Samples = 100,
+    seed: Seed = 1,
+    unscaled: Unscaled = False,
+    json: Json = False,
+) -> None:
+    """Grade an answer by experiment, and say why it fails where it fails.
+
+    The exit code is 0 if the answer holds, 1 if it fails, and 2 if it cannot be read.
+    """
+    from augenmerk.cli.terminal import err, out, print_json
+    from augenmerk.cli.theory_output import grade_lines
+    from augenmerk.theory.grading import check as grade
+
+    result = grade(task, query or [], samples=samples, seed=seed, scale=1.0 if unscaled else None)
+    if json:
+        print_json(result.as_dict())
+    else:
+        for line in grade_lines(result):
+            out().print(line, soft_wrap=True)
+        if not result.holds:
+            err().print(f"[dim]For a hint: augenmerk theory {task} --hint[/]", soft_wrap=True)
+    if not result.holds:
+        raise typer.Exit(1)
+
+
+@app.command(epilog="Example:  augenmerk theory grade answers.csv --out grades.csv --page mistakes.html")
+def grade(
+    answers: Annotated[
+        Path, typer.Argument(help="A CSV file with the columns student, task, answers, and any others.")
+    ],
+    out: Annotated[
+        Path | None, typer.Option(help="Write the table with verdict, mistake and reason to this CSV file.")
+    ] = None,
+    page: Annotated[
+        Path | None, typer.Option(help="Write a page of the mistakes, without names, to this HTML file.")
+    ] = None,
+    samples: Samples = 100,
+    seed: Seed = 1,
+    unscaled: Unscaled = False,
+    json: Json = False,
+) -> None:
+    """Grade the answers of a whole class: a verdict and a reason each, and how often each mistake was made.
+
+    A cell holds all formulas of an answer, such as: q_1 = c mu_a; q_2 = c mu_b. What cannot be read is marked
+    as unreadable.
+    """
+    from rich.progress import MofNCompleteColumn
+
+    from augenmerk.cli import terminal
+    from augenmerk.cli.theory_output import class_lines, format_grades
+    from augenmerk.diagrams.html import render_template
+    from augenmerk.errors import AugenmerkError
+    from augenmerk.storage import atomic_write
+    from augenmerk.theory.classroom import collect_unreadable, grade_sheet, read_answer_sheet, summarise
+    from augenmerk.theory.questions import QUESTIONS
+
+    for path in (out, page):
+        if path is not None and path.exists() and path.samefile(answers):
+            raise AugenmerkError(f"{path} has the answers; give the grades another name.")
+        if path is not None and not path.parent.is_dir():  # before anything is graded
+            raise AugenmerkError(f"{path}: there is no folder {path.parent}.")
+    sheet = read_answer_sheet(answers)
+    with terminal.show_progress(MofNCompleteColumn()) as show:
+        graded = grade_sheet(
+            sheet,
+            samples=samples,
+            seed=seed,
+            scale=1.0 if unscaled else None,
+            on_progress=lambda done, total: show("answers", done, total),
+        )
+    summaries, unread = summarise(graded), collect_unreadable(graded)
+    if out is not None:
+        atomic_write(out, [format_grades(sheet, graded)])
+        terminal.print_written(out)
+    if page is not None:
+        context = {"graded": graded, "tasks": summaries, "unread": unread, "questions": QUESTIONS}
+        context["title"] = "Which mistakes were made"
+        atomic_write(page, [render_template("grades.html", context).encode()])
+        terminal.print_written(page)
+    if json:
+        terminal.print_json([answer.as_dict() for answer in graded])
+        return
+    for line in class_lines(graded, summaries, unread):
+        terminal.out().print(line, soft_wrap=True)

@@ -1,0 +1,80 @@
+"""Compares the attention heads of a model over a split: which goes straight through, which looks around."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from augenmerk.alignment import GoldLinks, argmax_links, compare_links
+from augenmerk.bitext import SentencePair
+from augenmerk.patterns.measures import AttentionMeasures, WordAttention, compute_measures
+from augenmerk.translate import Translation
+
+
+@dataclass(frozen=True)
+class HeadSummary:
+    """Means over the sentences of a split for one head; see `AttentionMeasures`."""
+
+    head: int
+    monotonicity: float
+    sharpness: float
+    entropy_normalised: float
+    diagonal: float
+    end_mass: float
+    alignment_error: float | None
+    """The alignment error of its largest weights against gold links; None where there are none."""
+
+
+def summarise_heads(
+    pairs: Sequence[SentencePair], translations: Sequence[Translation], *, of_references: bool
+) -> list[HeadSummary]:
+    """Returns a summary for each head of translations that were made with `heads=True`.
+
+    If the translations are the references, and these have gold links, each head is also compared with them.
+    """
+    spoken = [
+        (pair, one)
+        for pair, one in zip(pairs, translations, strict=True)
+        if len(one.source_words) > 1 and len(WordAttention.from_translation(one).target)
+    ]
+    gold = of_references and all(pair.alignment is not None for pair, _ in spoken)
+    summaries = []
+    for place, head in enumerate(spoken[0][1].heads if spoken else ()):
+        measures = [
+            compute_measures(WordAttention.from_translation(one, one.heads[place])) for _, one in spoken
+        ]
+        links = (
+            (argmax_links(one.heads[place].attention[:-1, :-1].tolist()), GoldLinks.of(pair.alignment or ()))
+            for pair, one in spoken
+        )
+        summaries.append(
+            HeadSummary(
+                head=head.head,
+                monotonicity=_mean(measures, "monotonicity"),
+                sharpness=_mean(measures, "sharpness"),
+                entropy_normalised=_mean(measures, "entropy_normalised"),
+                diagonal=_mean(measures, "diagonal"),
+                end_mass=_mean(measures, "end_mass"),
+                alignment_error=compare_links(links).error if gold else None,
+            )
+        )
+    return summaries
+
+
+def describe_heads(heads: Sequence[HeadSummary]) -> str:
+    """Returns in words which head is the most monotone, the sharpest, the most spread, the best aligned."""
+    monotone = max(heads, key=lambda one: one.monotonicity)
+    sharp = max(heads, key=lambda one: one.sharpness)
+    spread = max(heads, key=lambda one: one.entropy_normalised)
+    words = (
+        f"Head {monotone.head} is the most monotone ({monotone.monotonicity:.2f}), head {sharp.head} the "
+        f"sharpest ({sharp.sharpness:.2f}), head {spread.head} the most spread "
+        f"({spread.entropy_normalised:.2f} of the possible entropy)"
+    )
+    errors = {one.head: one.alignment_error for one in heads if one.alignment_error is not None}
+    if errors:
+        aligned = min(errors, key=lambda head: errors[head])
+        words += f"; head {aligned} is closest to the gold links (alignment error {errors[aligned]:.3f})"
+    return f"{words}."
+
+
+def _mean(measures: Sequence[AttentionMeasures], name: str) -> float:
+    return float(sum(getattr(one, name) for one in measures) / len(measures))

@@ -1,0 +1,156 @@
+"""Reads answers as people write them: several in one text, with names before and conditions behind them.
+
+`q_1 = c mu_a, q_2 = c mu_b, where c >> 0` is two formulas and a condition. A letter that the task does not
+have is a number of the reader's choice.
+"""
+
+import re
+from collections.abc import Sequence, Set
+from dataclasses import dataclass
+
+from augenmerk.errors import AugenmerkError, shorten
+from augenmerk.theory.expressions import Expression
+from augenmerk.theory.notation import NAME, plain_name, tokens
+
+MAX_TEXT = 2000  # the most characters in an answer, before anything is looked for in it
+SCALES = frozenset({"c", "t"})
+"""The names that every task offers for a number as large as the reader likes."""
+NOISE = frozenset({"alpha", "beta"})
+"""Variances in 1.3 to 1.5, and also letters that many people take for a scale."""
+
+_MATHEMATICS = re.compile(r"\$|\\[()\[\]]")
+_SEPARATOR = re.compile(
+    r"[()\[\]{}]|[;,\n]|\\\\"
+    r"|(?:\\text\s*\{\s*)?\b(?:and|where|with|for|when|if|as|such that|und|wobei|mit)\b(?:\s*\})?"
+)
+_EQUALS = re.compile(r"\s*(?::?=|≈|∝|\\approx|\\propto)")
+
+
+@dataclass(frozen=True)
+class Answers:
+    expressions: tuple[Expression, ...]  # in the order in which the task asks for them
+    free: frozenset[str]  # the names of numbers that the reader may choose
+    remarks: tuple[str, ...]  # how the text was understood, where that is not obvious
+
+
+def split_answers(texts: Sequence[str], expected: Set[str], known: Set[str]) -> tuple[list[str], list[str]]:
+    """Splits texts into formulas and the conditions around them, such as `c >> 0`.
+
+    What names one of the `expected` or mentions a vector of the task is a formula; the rest is a condition if
+    there is a formula beside it. Raises AugenmerkError if a text is too long.
+    """
+    vectors = _vectors(known)
+    formulas, conditions = list[str](), list[str]()
+    for text in texts:
+        if len(text) > MAX_TEXT:
+            raise AugenmerkError(f"An answer has at most {MAX_TEXT:,} characters, this one {len(text):,}.")
+        # Replaced by as many spaces, so that places stay the same.
+        bare = _MATHEMATICS.sub(lambda sign: " " * len(sign[0]), text)
+        parts = _split_outside_brackets(bare)
+        own = [part for part in parts if _is_formula(part, expected, vectors, known)]
+        formulas += own or [bare]
+        if own:
+            conditions += [part.strip() for part in parts if part not in own and part.strip()]
+    return formulas, conditions
+
+
+def _split_outside_brackets(text: str) -> list[str]:
+    parts, depth, begin = [], 0, 0
+    for match in _SEPARATOR.finditer(text):
+        if match[0] in ("(", "[", "{"):
+            depth += 1
+        elif match[0] in (")", "]", "}"):
+            depth = max(0, depth - 1)
+        elif depth == 0:
+            parts.append(text[begin : match.start()])
+            begin = match.end()
+    return [*parts, text[begin:]]
+
+
+def _vectors(known: Set[str]) -> frozenset[str]:
+    """Returns the names of vectors, and of the matrix I."""
+    return frozenset(n for n in known if n == "I" or ("_" in n and not n.startswith("lambda")))
+
+
+def _is_formula(part: str, expected: Set[str], vectors: Set[str], known: Set[str]) -> bool:
+    if _split_off_name(part)[0] in expected:
+        return True
+    return any(token.text in vectors for token in tokens(part, 0, known))
+
+
+def _split_off_name(text: str) -> tuple[str, int]:
+    """Returns the name before `=`, or nothing, and the place where the formula begins."""
+    place = len(text) - len(text.lstrip())
+    name = NAME.match(text, place)
+    equals = _EQUALS.match(text, name.end() if name else place)
+    if not equals:
+        return "", 0
+    plain = plain_name(name[0]) if name else ""
+    return re.sub(r"^([A-Za-z])([0-9])$", r"\1_\2", plain), equals.end()
+
+
+def read_answers(
+    task: str,
+    formulas: Sequence[str],
+    conditions: Sequence[str],
+    expected: Sequence[str],
+    known: frozenset[str],
+    evaluations: int,
+) -> Answers:
+    """Reads one formula for each of the `expected` names; those with a name may come in any order."""
+    if len(formulas) != len(expected):
+        how_many = "1 formula" if len(expected) == 1 else f"{len(expected)} formulas"
+        shown = "; ".join(f"{name} = ..." for name in expected)
+        raise AugenmerkError(f"Task {task} asks for {how_many} ({shown}), not {len(formulas)}.")
+    found: dict[str, Expression] = {}
+    for number, formula in enumerate(formulas):
+        given, start = _split_off_name(formula)
+        name = given or expected[number]
+        if name not in expected or name in found:
+            raise AugenmerkError(
+                f"'{shorten(formula.strip(), 200)}': task {task} asks for {', '.join(expected)}, each once."
+            )
+        found[name] = Expression(formula, start, evaluations, known)
+    expressions = tuple(found[name] for name in expected)
+    free, remarks = _find_free_numbers(expressions, known)
+    for expression in expressions:
+        expression.check_names(known | free)
+    readings = [each.reading for each in expressions if not _reads_the_same(each)]
+    remarks = [f"Read as {', '.join(readings)}.", *remarks] if readings else remarks
+    if conditions:
+        remarks.append(f"Left out: {'; '.join(conditions)}.")
+    return Answers(expressions, free, tuple(remarks))
+
+
+def _find_free_numbers(
+    expressions: Sequence[Expression], known: frozenset[str]
+) -> tuple[frozenset[str], list[str]]:
+    used = frozenset[str]().union(*(expression.names for expression in expressions))
+    called = frozenset[str]().union(*(expression.called_names for expression in expressions))
+    indexed = [name.split("_", 1) for name in known if "_" in name]
+    bases, indices = {"q", "v", *(base for base, _ in indexed)}, {index for _, index in indexed}
+    own = {
+        name
+        for name in used - known - called
+        if name.partition("_")[0] not in bases and name.partition("_")[2] not in indices
+    }
+    remarks = []
+    if own:
+        verb = "is a number" if len(own) == 1 else "are numbers"
+        remarks.append(f"{_join(own)} {verb} of your choice{'' if len(own) == 1 else ', taken as equal'}.")
+    elif not used & SCALES and (noise := used & NOISE & known):
+        own |= noise
+        remarks.append(
+            f"{_join(noise)} is taken as a number of your choice, though it is a variance in this task."
+        )
+    return frozenset(own) | (used & SCALES), remarks
+
+
+def _join(names: Set[str]) -> str:
+    return " and ".join(sorted(names))
+
+
+def _reads_the_same(expression: Expression) -> bool:
+    """Returns whether the reading differs from the text in no more than spaces and signs of products."""
+    text, reading = (re.sub(r"[\s*·]", "", each) for each in (expression.text, expression.reading))
+    return text.endswith(reading)

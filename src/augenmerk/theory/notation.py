@@ -1,0 +1,125 @@
+r"""Splits a reader's formula into tokens, in any of the notations that people use at a keyboard.
+
+`c*(k_a + k_b)`, `c(ka + kb)`, `λ_a·μ_a`, `\frac{1}{2}\left(\mathbf{k}_a + \vec{k}_{b}\right)` and
+`||u_b||^2 u_b @ u_c.T` all become the same few kinds of token, each with its place in the text.
+"""
+
+import re
+from collections.abc import Iterator, Set
+from typing import NamedTuple
+
+GREEK = dict(
+    zip(
+        "αβγδεζηθικλμνξοπρστυφχψω",
+        "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi omicron pi rho sigma tau "
+        "upsilon phi chi psi omega".split(),
+        strict=True,
+    )
+) | {"ϵ": "epsilon", "ς": "sigma", "µ": "mu"}  # the last one is the micro sign of many keyboards
+_SUBSCRIPTS = dict(zip("₀₁₂₃₄₅₆₇₈₉ₐⱼ", "0123456789aj", strict=True))
+
+_FONT = r"\\(?:vec|mathbf|boldsymbol|bm|mathrm|mathit|mathsf|bf|text|operatorname|overrightarrow)(?![A-Za-z])"
+_MACRO = (
+    rf"\\(?:var)?(?:{'|'.join([*GREEK.values(), 'sqrt', 'exp', 'ln', 'log', 'norm', 'abs'])})(?![A-Za-z])"
+)
+_NAME = (
+    rf"(?:{_FONT}\s*(?P<braced>\{{)?\s*)?"
+    rf"(?:(?:{_MACRO}|[{''.join(GREEK)}])(?:_[A-Za-z0-9]+)?|[A-Za-z_][A-Za-z0-9_]*)"
+    r"(?:(?<=_)\{\s*[A-Za-z0-9]+\s*\}|_\{\s*[A-Za-z0-9]+\s*\})?"
+    rf"(?(braced)\s*\}}(?:_(?:[A-Za-z0-9]+|\{{\s*[A-Za-z0-9]+\s*\}}))?)[{''.join(_SUBSCRIPTS)}]*"
+)
+NAME = re.compile(_NAME)
+_T = r"(?:\\top|\\intercal|(?:\\(?:mathrm|mathsf|text|top)\s*)?\{?\s*[T⊤]\s*\}?)"
+_TOKEN = re.compile(
+    r"(?P<space>\s|~|&|\\[,;:!> ]"
+    r"|\\(?:left|right|[bB]igg?[lrm]?|displaystyle|textstyle|quad|qquad)(?![A-Za-z]))"
+    r"|(?P<number>(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)"
+    rf"|(?P<transpose>\^\s*(?:\{{\s*{_T}\s*\}}|{_T})(?![A-Za-z0-9_])|ᵀ|\.T(?![A-Za-z0-9_]))"
+    r"|(?P<fraction>\\[dt]?frac\s*(?P<digits>[0-9]\s*[0-9]|\{))"
+    r"|(?P<bar>(?:\\\||\\[lr]?[Vv]ert(?![A-Za-z])|‖|\|\|?)(?:_(?:2|\{2\}))?)"
+    r"|(?P<sign>\*\*|[-+*/^(),{}@·×⋅∗−–²]|\\(?:cdot|times|ast|div)(?![A-Za-z]))"
+    rf"|(?P<name>{_NAME})|(?P<other>\\[A-Za-z]+|\S)"
+)
+_SIGNS = {
+    **dict.fromkeys(("@", "·", "×", "⋅", "∗", "\\cdot", "\\times", "\\ast"), "*"),
+    **{"**": "^", "−": "-", "–": "-", "\\div": "/"},
+}
+
+
+class Token(NamedTuple):
+    kind: str
+    """number, name, sign, transpose, fraction (`\\frac{`), bar (of a norm), or other."""
+    text: str
+    place: int
+
+
+def tokens(text: str, start: int, known: Set[str]) -> Iterator[Token]:
+    """Yields the tokens of a formula; `known` are the names that `ka`, or `ck_a` for two, may stand for.
+
+    A fraction becomes a division in brackets; one that is incomplete is left over as a token.
+    """
+    braces: list[str] = []
+    denominator_follows = -1  # the place of the fraction whose denominator has to follow
+    for token in _split(text, start, known):
+        kind, sign, place = token
+        if denominator_follows >= 0 and sign != "{":
+            yield Token("fraction", sign, denominator_follows)
+        if kind == "fraction":
+            braces.append("numerator")
+            yield from (Token("sign", "(", place), Token("sign", "{", place))
+            continue
+        yield token
+        if sign == "{":
+            braces.append("group" if denominator_follows < 0 else "denominator")
+        closed = braces.pop() if sign == "}" and braces else ""
+        denominator_follows = place if closed == "numerator" else -1
+        if closed == "numerator":
+            yield Token("sign", "/", place)
+        elif closed == "denominator":
+            yield Token("sign", ")", place)
+
+
+def _split(text: str, start: int, known: Set[str]) -> Iterator[Token]:
+    for match in _TOKEN.finditer(text, start):
+        kind, token, place = _kind(match), match[0], match.start()
+        if kind == "space":
+            continue
+        if kind == "name":
+            yield from (Token(kind, name, place) for name in _split_name(plain_name(token), known))
+        elif token == "²":
+            yield from (Token("sign", "^", place), Token("number", "2", place))
+        elif kind == "fraction" and match["digits"] != "{":
+            yield from (Token("sign", "(", place), Token("number", match["digits"][0], place))
+            yield from (Token("sign", "/", place), Token("number", match["digits"][-1], place))
+            yield Token("sign", ")", place)
+        else:
+            yield Token(kind, _SIGNS.get(token, token), place)
+
+
+def _kind(match: re.Match[str]) -> str:
+    kinds = ("space", "number", "transpose", "fraction", "bar", "sign", "name")
+    return next((kind for kind in kinds if match[kind] is not None), "other")
+
+
+def plain_name(token: str) -> str:
+    r"""Returns a name without its LaTeX: `\mathbf{k}_{a}` and `k_a` are k_a, `\mu_b` and `μ_b` mu_b."""
+    bare = re.sub(rf"{_FONT}|[\\{{}}\s]", "", token)
+    subscript = "".join(_SUBSCRIPTS.get(character, "") for character in bare)
+    if subscript:
+        bare = bare.rstrip("".join(_SUBSCRIPTS)) + f"_{subscript}"
+    for letter, name in GREEK.items():
+        bare = bare.replace(letter, name)
+    return bare.removeprefix("var") if token.startswith("\\var") else bare
+
+
+def _split_name(name: str, known: Set[str]) -> list[str]:
+    """Returns the known names that a name stands for: k_a for `ka`, c and k_a for `ck_a`."""
+    if name in known:
+        return [name]
+    short = {each.replace("_", ""): each for each in known if "_" in each}
+    if name in short:
+        return [short[name]]
+    rest = name[1:]
+    if name[0].isalpha() and (rest in short or rest in short.values()):
+        return [name[0], short.get(rest, rest)]
+    return [name]

@@ -1,0 +1,97 @@
+"""Loggers of training: they see every figure, in order, and cannot stop it."""
+
+import logging
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from augenmerk.errors import AugenmerkError
+from augenmerk.loggers import LoggerGroup, load_logger
+from augenmerk.train import start, train
+from tests.command import fails_with_a_sentence
+from tests.runs import CPU, Silent, tiny
+from tests.test_documents import blocks
+
+
+class Memory:
+    def __init__(self) -> None:
+        self.calls: list[Any] = []
+
+    def start(self, run: Path, settings: Mapping[str, Any], step: int) -> None:
+        self.calls.append(("start", run, settings["train"]["epochs"], step))
+
+    def log(self, step: int, metrics: Mapping[str, float]) -> None:
+        self.calls.append((step, dict(metrics)))
+
+    def close(self) -> None:
+        self.calls.append("close")
+
+
+class Broken(Memory):
+    def log(self, step: int, metrics: Mapping[str, float]) -> None:
+        super().log(step, metrics)
+        raise OSError("no network")
+
+
+def test_a_logger_gets_steps_and_epochs_and_one_that_fails_stops_nothing(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    run, memory, broken = start(tiny(), tmp_path / "run"), Memory(), Broken()
+    with caplog.at_level(logging.WARNING):
+        result = train(run, CPU, Silent(), [broken, memory])
+    assert len(broken.calls) == 2  # start, and the log that failed
+    assert [record.message for record in caplog.records] == [
+        "The logger Broken failed (OSError: no network); it is left out from here on."
+    ]
+    assert memory.calls[0] == ("start", tmp_path / "run", 2, 0)
+    assert memory.calls[-1] == "close"
+    logged = memory.calls[1:-1]
+    steps = [step for step, _ in logged]
+    assert steps == sorted(steps)
+    epochs = [{**metrics, "step": step} for step, metrics in logged if "epoch" in metrics]
+    assert epochs == run.read_metrics()
+    assert len(epochs) == result["epochs"]
+    first = logged[0][1]
+    assert set(first) == {"batch_loss", "learning_rate", "target_tokens_per_second"}
+    assert first["learning_rate"] == 0.01
+
+
+def test_a_logger_that_cannot_start_is_said_before_training(tmp_path: Path) -> None:
+    class Unready(Memory):
+        def start(self, run: Path, settings: Mapping[str, Any], step: int) -> None:
+            super().start(run, settings, step)
+            raise RuntimeError("log in first")
+
+    with pytest.raises(AugenmerkError, match=r"Unready failed \(RuntimeError: log in first\)"):
+        LoggerGroup([Unready()]).start(tmp_path, {"train": {"epochs": 1}}, 0)
+
+
+def test_the_logger_in_the_document_works(tmp_path: Path) -> None:
+    [code] = [block for block in blocks("docs/logging.md", "python") if "class CsvLogger" in block]
+    (tmp_path / "mine.py").write_text(code, encoding="utf-8")
+    logger = load_logger(f"{tmp_path / 'mine.py'}:CsvLogger")
+    train(start(tiny(train__epochs=1), tmp_path / "run"), CPU, Silent(), [logger])
+    lines = (tmp_path / "run" / "log.csv").read_text(encoding="utf-8").splitlines()
+    assert any(line.split(",")[1] == "validation_loss" for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("place", "said"),
+    [
+        ("mine.py", "is not a logger: expected something like mine.py:Logger"),
+        ("absent.py:Logger", "absent.py: there is no such file"),
+        ("no_such_module:Logger", "no_such_module cannot be loaded: ModuleNotFoundError"),
+        ("json:Nothing", "json has no class 'Nothing'"),
+        ("collections:OrderedDict", "it has no method 'start'"),
+        ("fractions:Fraction.x", "is not a logger"),
+        ("zoneinfo:ZoneInfo", "cannot be made without arguments"),
+    ],
+)
+def test_what_is_no_logger_is_refused_before_a_run_is_made(place: str, said: str, tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    assert said in fails_with_a_sentence(
+        "train", "quick", "--data", "bilderbuch", "--logger", place, "--out", out
+    )
+    assert not out.exists()

@@ -1,0 +1,144 @@
+"""Answers as people write them: names, conditions, several formulas in one text, letters of their own."""
+
+import pytest
+
+from augenmerk.errors import AugenmerkError
+from augenmerk.theory.answers import MAX_TEXT, split_answers
+from augenmerk.theory.grading import check
+from augenmerk.theory.mistakes import MISTAKES
+
+RIGHT = [
+    ("1.1", "c(k_j - h_j)"),
+    ("1.1", r"$q = \gamma \frac{k_j - h_j}{\|k_j - h_j\|}$"),
+    ("1.2", r"\alpha(k_a+k_b)"),
+    ("1.2", r"$\beta (\mu_a + \mu_b)$"),
+    ("1.2", "scale*(ka + kb)"),
+    ("1.2", "C(k_a + k_b)"),
+    ("1.2", "lambda (k_a + k_b)"),  # 1.2 has no lambda of its own
+    ("1.2", r"\[ \mathbf{q} = c(\mathbf{k}_a + \mathbf{k}_b) \]"),
+    ("1.2", "q = c(k_a + k_b), where c >> 0"),
+    ("1.2", r"q = c(k_a + k_b), \quad c \gg 0"),
+    ("1.2", "c(k_a + k_b) for some large c"),
+    ("1.2", "for c large, q = c(k_a + k_b)"),
+    ("1.2", "= c(k_a + k_b)"),
+    ("1.2", "q := c(k_a + k_b)"),
+    ("1.2", r"\frac{k_a + k_b}{\tau}"),
+    ("1.4", r"$q_1 = \beta \mu_a$; $q_2 = \beta \mu_b$"),
+    ("1.4", "q_2 = c mu_b, q_1 = c mu_a"),
+    ("1.4", "q1 = c mu_a and q2 = c mu_b"),
+    ("1.4", "c_1 mu_a, c_2 mu_b with c_1, c_2 >> 0"),
+    ("1.4", "c mu_a\nc mu_b"),
+    ("1.5", r"\alpha \mu_a; \alpha \mu_b"),
+    ("1.6", "c2 = u_a"),
+    ("1.6", "x_2"),
+    ("1.7", r"K = I, Q = (u_d u_a^\top + u_c u_d^\top)/\|u_a\|^2, V = \frac{1}{B^2}(u_b u_b^T - u_c u_c^T)"),
+]
+
+
+@pytest.mark.parametrize(("task", "text"), RIGHT)
+def test_right_answers_are_right_however_they_are_written(task: str, text: str) -> None:
+    assert check(task, [text], samples=10).holds
+
+
+WRONG = [
+    (
+        "1.1",
+        "c*k_j",
+        "another key wins",
+        "right only where k_j.k_j is above every k_j.k_i, as it is for keys of",
+    ),
+    ("1.1", "c(k_j - k_mean)", "another key wins", "another key has the larger product"),
+    ("1.1", "-c k_j", "points away", "the query points away from k_j"),
+    ("1.1", "(k_j - h_j)/1000", "no scale", "the query has no scale"),
+    ("1.2", "k_a + k_b", "no scale", "the scale is all that is missing"),
+    ("1.2", "100(k_a + k_b)", "scale too small", "the query is too short"),
+    ("1.2", "(k_a + k_b)/c", "no scale", "the scale is all that is missing"),  # c is large
+    ("1.2", "c k_a", "only one of two", "points to k_a alone; q.k_b is no larger than with any other key"),
+    ("1.2", "c(k_b - k_a)", "only one of two", "points to k_b alone; q.k_a is negative"),
+    ("1.2", "c(2 k_a + k_b)", "leans to one", "q.k_a is larger than q.k_b (as 1.00 to 0.50)"),
+    ("1.2", "-c(k_a + k_b)", "points away", "its products with k_a and k_b are negative"),
+    ("1.2", "k_a - k_b", "only one of two", "no scale; and a scale would not save it"),
+    ("1.2", "0 k_a", "zero query", "all keys are attended to alike"),
+    ("1.3", "c(mu_a + mu_b)", "right only on average", "only the mean over resamplings is right"),
+    ("1.4", "c mu_a; c mu_a", "both heads on one key", "both heads copy v_a"),
+    ("1.4", "c(mu_a + mu_b); c mu_a", "a head on two keys", "head 1 attends to both and head 2 copies v_a"),
+    ("1.4", "c mu_a; -c mu_b", "other keys", "head 1 copies v_a and head 2 attends to other keys"),
+    ("1.6", "u_b", "another output", "x_2 attends to x_1, x_2, x_3 with 0.00, 1.00, 0.00"),
+    ("1.7", "I; I; I", "wrong value", "c_2 as u_a"),
+    ("1.7", "0*I; I; I", "attention is spread", "with 0.33, 0.33, 0.33"),
+    ("1.7", "I; u_d u_a^T + u_c u_d^T; u_b u_b^T - u_c u_c^T", "factor missing", "a V 1/B^2 times as large"),
+]
+
+
+@pytest.mark.parametrize(("task", "text", "mistake", "reason"), WRONG)
+def test_the_mistake_is_named_and_explained(task: str, text: str, mistake: str, reason: str) -> None:
+    grade = check(task, [text], samples=20)
+    assert not grade.holds
+    assert grade.mistake == mistake
+    assert reason in grade.why
+
+
+def test_every_kind_of_mistake_can_be_made() -> None:
+    assert {mistake for _, _, mistake, _ in WRONG} == set(MISTAKES)
+
+
+def remarks(task: str, text: str) -> str:
+    return " ".join(check(task, [text], samples=10).remarks)
+
+
+def test_what_is_not_obvious_is_said() -> None:
+    assert remarks("1.2", "q = c * (k_a + k_b)") == ""
+    assert (
+        remarks("1.2", r"$\gamma (ka + kb)$")
+        == "Read as gamma*(k_a + k_b). gamma is a number of your choice."
+    )
+    assert "a and s are numbers of your choice, taken as equal." in remarks("1.2", "a k_a + s k_b")
+    assert "Left out: c >> 0; c real." in remarks("1.2", "c(k_a + k_b), c >> 0, c real")
+    beta = "beta is taken as a number of your choice, though it is a variance in this task."
+    assert beta in remarks("1.4", r"\beta \mu_a; \beta \mu_b")
+    # With a scale beside it, it is the variance.
+    assert remarks("1.4", "c mu_a/(1 + beta); c mu_b/(1 + beta)") == ""
+    assert check("1.4", ["c mu_a/(1 + beta); c mu_b/(1 + beta)"], samples=10).conditions[0]["c"] > 1
+
+
+def test_a_number_that_has_to_be_small_says_so() -> None:
+    grade = check("1.2", ["(k_a + k_b)/tau"], samples=10)
+    assert "if the number of your choice is close to 0" in grade.why
+    assert all(row["c"] < 1 for row in grade.conditions)
+
+
+@pytest.mark.parametrize(
+    ("task", "text", "reason"),
+    [
+        ("1.2", "c(k_a + k_z)", "there is no 'k_z' in this task"),
+        ("1.2", "c k", "there is no 'k' in this task"),
+        ("1.2", "c v_a", "there is no 'v_a' in this task"),
+        ("1.2", "lambda_a k_a", "there is no 'lambda_a' in this task"),
+        ("1.4", "lambda mu_a; lambda mu_b", "there is no 'lambda' in this task"),
+        ("1.2", "normalise(k_a + k_b)", "there is no function 'normalise'"),
+        ("1.2", "gamma", r"is a number; a query is a vector like the keys \(gamma is read as a number\)"),
+        ("1.6", "1e300 u_a", "has entries of .*; numbers up to 1e.12 can be graded"),
+        ("1.7", "1e200 I; 1e200 I; I", "has entries of 1e.200; numbers up to 1e.12 can be graded"),
+        ("1.7", "I; I; 1e300 I", "has entries of 1e.300"),
+        ("1.2", "c k_a, c k_b", "asks for 1 formula"),
+        ("1.2", "p = c(k_a + k_b)", "asks for q"),
+        ("1.4", "c mu_a", "asks for 2 formulas"),
+        ("1.2", "the two keys added", "."),
+        ("1.2", "", "it is empty"),
+        ("1.2", "k_a" * MAX_TEXT, "at most 2,000 characters"),
+        ("1.2", "(" * 400 + "k_a" + ")" * 400, "at most 500 characters"),
+        ("1.2", "(" * 200 + "k_a" + ")" * 200, "more than 40 brackets"),
+    ],
+)
+def test_what_cannot_be_graded_gets_a_sentence(task: str, text: str, reason: str) -> None:
+    with pytest.raises(AugenmerkError, match=reason) as refused:
+        check(task, [text], samples=10)
+    assert len(str(refused.value)) < 1000
+
+
+def test_formulas_and_conditions_are_told_apart() -> None:
+    known = frozenset({"k_a", "k_b", "c", "lambda_a"})
+    texts = ["q = norm(k_a, c) k_a; c > 0", "where lambda_a > 0, c k_b"]
+    formulas, conditions = split_answers(texts, {"q"}, known)
+    assert [formula.strip() for formula in formulas] == ["q = norm(k_a, c) k_a", "c k_b"]
+    assert conditions == ["c > 0", "lambda_a > 0"]
