@@ -302,10 +302,14 @@ def commands(case: Case) -> None:
     arguments = a_command_line(rng)
     if arguments[:2] == ["data", "fetch"] and "--url" not in arguments:
         arguments += ["--url", "http://127.0.0.1:9/"]  # nothing is fetched from elsewhere
-    interrupted = {}
-    if arguments and arguments[0] in LONG:
-        interrupted = {"signal": rng.choice([signal.SIGINT, signal.SIGTERM]), "after": rng.uniform(0.3, 2.5)}
-    case.run(*arguments, stdin=rng.choice(["empty", "empty", "input.txt"]), **interrupted)
+    # What takes long has to stop when it is asked to: other commands may be given thousands of sentences.
+    long = bool(arguments) and arguments[0] in LONG
+    case.run(
+        *arguments,
+        stdin=rng.choice(["empty", "empty", "input.txt"]),
+        signal=rng.choice([signal.SIGINT, signal.SIGTERM]),
+        after=rng.uniform(0.3, 2.5) if long else 20.0,
+    )
 
 
 # -- files -------------------------------------------------------------------------------------------------

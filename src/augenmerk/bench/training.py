@@ -89,9 +89,10 @@ def bench_training(
 
 
 def as_they_come(data: ParallelTokens, size: int, count: int) -> list[PlannedBatch]:
-    """Plans batches of random pairs, regardless of their lengths."""
+    """Plans batches of random pairs, regardless of their lengths; fewer than `count` of few pairs."""
     order = np.random.default_rng(1).permutation(len(data))
-    return [data.planned(order[i * size : (i + 1) * size]) for i in range(count)]
+    starts = range(0, len(data), size)[:count]
+    return [data.planned(order[start : start + size]) for start in starts]
 
 
 def select_typical(plan: Sequence[PlannedBatch], count: int) -> list[PlannedBatch]:
