@@ -4,6 +4,7 @@ import argparse
 import os
 import shlex
 import shutil
+import signal
 import sys
 import tempfile
 import threading
@@ -67,9 +68,8 @@ def _work(place: int, workers: int, base: Path, options: argparse.Namespace, res
     output = base / f"output-{place}"
     output.mkdir(exist_ok=True)
     server = Server(output)
-    deadline = time.monotonic() + options.minutes * 60
     number = place
-    while time.monotonic() < deadline:
+    while not options.stop.is_set() and time.monotonic() < options.deadline:
         kind = options.kind or choose_kind(options.seed, number)
         seconds, failure = run_case(
             server, base / "world", base / f"case-{place}", options.seed, kind, number
@@ -145,6 +145,9 @@ def main() -> int:
         return 1
     server.close()
 
+    options.stop = threading.Event()
+    options.deadline = time.monotonic() + options.minutes * 60
+    signal.signal(signal.SIGINT, lambda *_: options.stop.set())  # Ctrl-C: the table of what was run so far
     results: Results = Queue()
     for place in range(options.workers):  # threads: the work is done by the servers' processes
         threading.Thread(target=work, args=(place, options.workers, base, options, results)).start()

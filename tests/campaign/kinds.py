@@ -108,7 +108,7 @@ class Case:
         if (
             outcome.code == 0
             and "--json" in command.arguments
-            and "--help" not in command.arguments
+            and not {"--help", "-h", "--"} & set(command.arguments)  # after -- it is a text
             and command.stdout == "file"
         ):
             self.check(_is_json(outcome.out), "--json prints something else", outcome.out[:2000])
