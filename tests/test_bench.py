@@ -39,6 +39,20 @@ def test_training_is_measured_against_the_loop(tmp_path: Path) -> None:
     assert document["loss_difference"] < 1e-5
 
 
+def test_fewer_pairs_than_a_batch_are_one_batch(tmp_path: Path) -> None:
+    preset = tmp_path / "tiny.toml"
+    preset.write_text(
+        '[text]\nunit = "word"\njoint = false\n[model]\nembedding = 8\nhidden = 8\nkey = 8\n',
+        encoding="utf-8",
+    )
+    pairs = tmp_path / "pairs"
+    pairs.mkdir()
+    (pairs / "train.tsv").write_text("Ein Hund\tA dog\n" * 3, encoding="utf-8")
+    (pairs / "val.tsv").write_text("Ein Hund\tA dog\n", encoding="utf-8")
+    document = run_json("bench", "train", "--preset", preset, "--data", pairs, "--precision", "fp32")
+    assert document["steps"] == 1
+
+
 def test_the_plain_search_finds_what_ours_finds_greedily() -> None:
     torch.manual_seed(1)
     model = GRUTranslator(ModelConfig(embedding=8, hidden=8, key=8), 40, 40).double().eval()
