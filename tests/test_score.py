@@ -91,7 +91,7 @@ def test_pairs_of_the_command_line(run: RunDirectory) -> None:
 
 
 def test_without_a_run_it_is_the_model_that_ships() -> None:
-    likely, unlikely = scored("Ein Hund schläft.", "a dog is sleeping.", "Ein Hund schläft.", "two red cars.")
+    likely, unlikely = scored("Ein Hund schläft.", "A dog is sleeping.", "Ein Hund schläft.", "Two red cars.")
     assert likely["perplexity"] < 3 < 30 < unlikely["perplexity"]
 
 

@@ -108,9 +108,8 @@ class Server:
         return outcomes
 
     def close(self) -> None:
-        assert self._process.stdin is not None
-        self._process.stdin.close()
-        self._process.wait()
+        with self._process:  # closes its pipes, and so tells it that no more commands come
+            pass
 
 
 # -- the program -------------------------------------------------------------------------------------------
