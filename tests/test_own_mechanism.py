@@ -158,6 +158,19 @@ def test_bad_names_and_files_get_a_sentence(file: Path, tmp_path: Path) -> None:
             load_mechanism(place)
 
 
+def test_a_mechanism_that_cannot_be_built_gets_a_sentence(tmp_path: Path) -> None:
+    file = tmp_path / "sized.py"
+    file.write_text(
+        "from augenmerk.model.attention import Attention\n\n\n"
+        "class Sized(Attention):\n    def __init__(self, size: int) -> None:\n        super().__init__()\n",
+        encoding="utf-8",
+    )
+    command = ("train", "quick", "--data", "bilderbuch", "--set", "data.bilderbuch.pairs=50")
+    answer = run_command(*command, "--attention", f"{file}:Sized", "--out", tmp_path / "run")
+    assert answer.code == 2, answer.err
+    assert "from_config" in answer.err.splitlines()[-1]
+
+
 def test_every_mechanism_of_the_settings_has_a_class_and_none_else() -> None:
     from augenmerk.config import ATTENTIONS
 

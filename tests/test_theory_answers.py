@@ -8,6 +8,7 @@ from augenmerk.theory.grading import check
 from augenmerk.theory.mistakes import MISTAKES
 
 RIGHT = [
+    ("1.2", "1000,0(k_a + k_b)"),
     ("1.1", "c(k_j - h_j)"),
     ("1.1", r"$q = \gamma \frac{k_j - h_j}{\|k_j - h_j\|}$"),
     ("1.2", r"\alpha(k_a+k_b)"),

@@ -418,8 +418,8 @@ class _SplitChecker:
                     f"Lines {lines[start]:,} to {lines[end - 1]:,} (about) seem shifted: source line n goes "
                     f"with target line n{offset:+}; look for a line too many or too few above them."
                 )
-                place = (int(lines[start]), int(lines[end - 1]))
-                self._result.findings.append(Finding(self._split, "shifted", message, place))
+                places = tuple(int(line) for line in lines[start:end])
+                self._result.findings.append(Finding(self._split, "shifted", message, places))
             start = end
         return shifted
 

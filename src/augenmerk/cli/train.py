@@ -1,5 +1,6 @@
 """`augenmerk train`: trains a run and shows its progress."""
 
+import math
 import shlex
 import sys
 from collections.abc import Mapping
@@ -261,6 +262,7 @@ class TrainingDisplay:
     """Shows a progress bar over all epochs on a terminal, and prints a line after each epoch everywhere."""
 
     def __init__(self, config: "RunConfig") -> None:
+        self._settings = config.train
         epochs = config.train.epochs
         epoch = TextColumn("epoch {task.fields[epoch]:>3}/" + str(epochs))
         speed = TextColumn("loss {task.fields[loss]:.3f}  {task.fields[speed]:,.0f} tokens/s")
@@ -278,6 +280,16 @@ class TrainingDisplay:
 
     def begin(self, data: Mapping[str, Any]) -> None:
         err().print(describe_training_data(data), markup=False)
+        settings = self._settings
+        steps = settings.epochs * math.ceil(
+            data["training_pairs"] / (settings.batch_size * settings.accumulate)
+        )
+        if steps < 2 * settings.warmup:
+            err().print(
+                f"[yellow]These are {steps:,} steps in all, and the learning rate rises during the first "
+                f"{settings.warmup:,}: the model will learn little.[/] For few pairs, try more --epochs and "
+                f"--set train.batch_size=16 --set train.warmup={max(1, steps // 10)}."
+            )
 
     def batch(self, epoch: int, batch: int, batches: int, loss: float, tokens_per_second: float) -> None:
         completed = epoch - 1 + batch / batches

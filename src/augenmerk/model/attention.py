@@ -337,7 +337,15 @@ def make_attention(config: ModelConfig) -> Attention:
             f"The attention mechanism '{config.attention}' is code in a file of your own, which runs only if "
             f"you name it: give --attention PATH/{config.attention}."
         )
-    return MECHANISMS[config.attention].from_config(config)
+    try:
+        return MECHANISMS[config.attention].from_config(config)
+    except TypeError as error:
+        if config.attention not in MECHANISM_FILES:
+            raise
+        raise AugenmerkError(
+            f"The attention mechanism '{config.attention}' cannot be built: {error}. A class whose __init__ "
+            f"takes sizes needs the class method from_config(cls, config), which returns it for [model]."
+        ) from None
 
 
 def load_mechanism(place: str) -> str:

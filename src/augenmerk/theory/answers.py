@@ -19,6 +19,8 @@ NOISE = frozenset({"alpha", "beta"})
 """Variances in 1.3 to 1.5, and also letters that many people take for a scale."""
 
 _MATHEMATICS = re.compile(r"\$|\\[()\[\]]")
+_DECIMAL_COMMA = re.compile(r"(?<=\d),(?=\d)")
+"""The comma of 0,5; one between formulas has a letter or a space beside it."""
 _SEPARATOR = re.compile(
     r"[()\[\]{}]|[;,\n]|\\\\"
     r"|(?:\\text\s*\{\s*)?\b(?:and|where|with|for|when|if|as|such that|und|wobei|mit)\b(?:\s*\})?"
@@ -44,6 +46,7 @@ def split_answers(texts: Sequence[str], expected: Set[str], known: Set[str]) -> 
     for text in texts:
         if len(text) > MAX_TEXT:
             raise AugenmerkError(f"An answer has at most {MAX_TEXT:,} characters, this one {len(text):,}.")
+        text = _DECIMAL_COMMA.sub(".", text)
         # Replaced by as many spaces, so that places stay the same.
         bare = _MATHEMATICS.sub(lambda sign: " " * len(sign[0]), text)
         parts = _split_outside_brackets(bare)
