@@ -158,6 +158,19 @@ def test_bad_names_and_files_get_a_sentence(file: Path, tmp_path: Path) -> None:
             load_mechanism(place)
 
 
+def test_a_study_asks_for_it_before_anything_is_trained(tmp_path: Path) -> None:
+    study = tmp_path / "study.toml"
+    study.write_text(
+        'question = "Is it?"\nbase = "quick"\nseeds = [1]\n'
+        '[settings]\n"data.bitext" = "bilderbuch"\n[factors]\nattention = ["mean", "mine.py:Mine"]\n',
+        encoding="utf-8",
+    )
+    answer = run_command("study", study, "--out", tmp_path / "out")
+    assert (answer.code, answer.out) == (2, ""), answer.err
+    assert "give --attention PATH/mine.py:Mine" in answer.err
+    assert not (tmp_path / "out").exists()
+
+
 def test_a_mechanism_that_cannot_be_built_gets_a_sentence(tmp_path: Path) -> None:
     file = tmp_path / "sized.py"
     file.write_text(

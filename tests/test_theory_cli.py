@@ -221,7 +221,6 @@ def test_bad_input_gets_one_sentence() -> None:
         (("1.5", "--samples", "1000000"), "times samples may be up to 300,000,000"),
         (("1.7", "--keys", "1000", "--dim", "1001"), "times samples may be up to 1,000,000"),
         (("scaling", "--samples", "100000"), "times samples may be up to 300,000,000"),
-        (("check", "1.2", "--query", "k_a", "--samples", "5000"), "take up to 2,000"),
         (("1.5", "--alpha", "-1"), "--alpha -1 is no variance"),
         (("1.6", "--dim", "3"), "--dim 3 is too small: this task needs 4"),
         (("1.7", "--scale", "100"), "between 0 and 25"),

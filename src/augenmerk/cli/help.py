@@ -100,6 +100,8 @@ def describe_type(annotation: Any, param: Any) -> str:
         return describe_type(kinds[0], param)
     if typing.get_origin(annotation) is Literal:
         return " | ".join(kinds)
+    if getattr(param, "count", False):  # a flag that may be repeated
+        return ""
     least, most = getattr(param, "min", None), getattr(param, "max", None)
     if least is not None and most is not None and most <= MAX_SHOWN:
         return f"{least:,} to {most:,}"

@@ -52,6 +52,7 @@ def study(
 ) -> None:
     """Train variants over several seeds and compare them; finished runs are not trained again."""
     from augenmerk.device import choose_device
+    from augenmerk.model.attention import find_mechanism
     from augenmerk.study.plan import find_study, read_study
     from augenmerk.study.running import StudyInterrupted, cores, run_study, threads_each
 
@@ -62,6 +63,8 @@ def study(
         raise AugenmerkError("Say which study: one that `augenmerk study --list` names, or a TOML file.")
     load_mechanisms(attention)
     plan = read_study(find_study(file))
+    for run in plan.runs:  # before the first of them is trained
+        find_mechanism(run.config.model.attention)
     folder = out or Path("runs") / f"study-{plan.name}"
     workers = min(cores(), MAX_JOBS) if jobs is None else jobs
     chosen_device = str(choose_device(device))

@@ -34,7 +34,10 @@ Eps = Annotated[float, typer.Option(help="The weight that all other keys togethe
 Samples = Annotated[int, typer.Option(help="How many random instances.", min=1, max=1_000_000)]
 AskQuestion = Annotated[bool, typer.Option("--question", help="Only state the question, without its answer.")]
 Hints = Annotated[
-    int, typer.Option("--hint", count=True, help="The question with a hint; once more for one more hint.")
+    int,
+    typer.Option(
+        "--hint", count=True, help="The question with a hint; --hint --hint with two.", show_default=False
+    ),
 ]
 Out = Annotated[
     Path | None,

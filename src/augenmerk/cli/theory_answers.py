@@ -9,7 +9,7 @@ from augenmerk.cli.options import MAX_SEED, Json
 
 app = typer.Typer()
 
-Samples = Annotated[int, typer.Option(help="How many random instances of each condition.", min=1, max=10_000)]
+Samples = Annotated[int, typer.Option(help="How many random instances of each condition.", min=10, max=2000)]
 Seed = Annotated[int, typer.Option(help="Random seed.", min=0, max=MAX_SEED)]
 Unscaled = Annotated[bool, typer.Option("--unscaled", help="Drop the 1/sqrt(d), as the course does.")]
 

@@ -330,15 +330,21 @@ MECHANISM_FILES: dict[str, Path] = {}
 """The files that mechanisms were loaded from."""
 
 
+def find_mechanism(name: str) -> type[Attention]:
+    """Returns the class of a mechanism; raises AugenmerkError if it is in a file that was not loaded."""
+    if name not in MECHANISMS:
+        raise AugenmerkError(
+            f"The attention mechanism '{name}' is code in a file of your own, which runs only if "
+            f"you name it: give --attention PATH/{name}."
+        )
+    return MECHANISMS[name]
+
+
 def make_attention(config: ModelConfig) -> Attention:
     """Builds the mechanism that the settings name."""
-    if config.attention not in MECHANISMS:
-        raise AugenmerkError(
-            f"The attention mechanism '{config.attention}' is code in a file of your own, which runs only if "
-            f"you name it: give --attention PATH/{config.attention}."
-        )
+    mechanism = find_mechanism(config.attention)
     try:
-        return MECHANISMS[config.attention].from_config(config)
+        return mechanism.from_config(config)
     except TypeError as error:
         if config.attention not in MECHANISM_FILES:
             raise
