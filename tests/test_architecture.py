@@ -12,7 +12,18 @@ PACKAGE = Path(augenmerk.__file__).parent
 
 # From the ground up. A part may import what stands before it; nothing that stands after it.
 LAYERS = (
-    *("errors", "signals", "storage", "words", "config", "settings", "figures", "curves", "loggers"),
+    *(
+        "errors",
+        "user_code",
+        "signals",
+        "storage",
+        "words",
+        "config",
+        "settings",
+        "figures",
+        "curves",
+        "loggers",
+    ),
     *("theory", "bitext", "text"),
     *("subword_dropout", "familiarity", "batching", "device", "malloc", "model", "search"),
     *("alignment", "tensorfile", "checkpoint", "scores", "diagrams", "translate", "probe"),
@@ -30,10 +41,11 @@ ONLY = {
     "signals": set[str](),
     "figures": {"storage", "errors"},
     "curves": {"errors", "figures"},
-    "loggers": {"errors"},
+    "loggers": {"errors", "user_code"},
+    "user_code": {"errors"},
     "diagrams": {"errors", "figures", "words"},
     "theory": {"errors", "figures"},
-    "model": {"config", "errors"},
+    "model": {"config", "errors", "user_code"},
     "search": {"config", "errors", "text"},
     "device": {"errors"},
     "malloc": set[str](),

@@ -5,14 +5,13 @@ on none of these services.
 """
 
 import importlib
-import importlib.util
 import logging
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from types import ModuleType
 from typing import Any, Protocol
 
 from augenmerk.errors import AugenmerkError
+from augenmerk.user_code import load_user_module
 
 
 class Logger(Protocol):
@@ -108,7 +107,7 @@ def load_logger(place: str) -> Logger:
     if not source or not class_name.isidentifier():
         raise AugenmerkError(f"'{place}' is not a logger: expected something like mine.py:Logger.")
     try:
-        module = _load_file(Path(source)) if source.endswith(".py") else importlib.import_module(source)
+        module = load_user_module(Path(source)) if source.endswith(".py") else importlib.import_module(source)
     except AugenmerkError:
         raise
     except Exception as error:
@@ -125,14 +124,3 @@ def load_logger(place: str) -> Logger:
         if not callable(getattr(logger, method, None)):
             raise AugenmerkError(f"{place} is not a logger, for it has no method '{method}'.")
     return logger  # type: ignore[no-any-return]
-
-
-def _load_file(path: Path) -> ModuleType:
-    if not path.is_file():
-        raise AugenmerkError(f"{path}: there is no such file.")
-    spec = importlib.util.spec_from_file_location(f"augenmerk_logger_{path.stem}", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module

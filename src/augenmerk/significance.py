@@ -255,9 +255,10 @@ def compare_texts(
 
 
 def _resampled_interval(scores: NDArray[np.float64]) -> tuple[float, float]:
+    """Returns the 95% interval around the mean of resampled BLEU or chrF, which are from 0 to 100."""
     ordered, outside = np.sort(scores), len(scores) // 40  # 2.5% on each side
     half = (ordered[-1 - outside] - ordered[outside]) / 2
-    return float(scores.mean() - half), float(scores.mean() + half)
+    return max(0.0, float(scores.mean() - half)), min(100.0, float(scores.mean() + half))
 
 
 def compare_runs(

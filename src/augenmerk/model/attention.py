@@ -21,7 +21,6 @@ To add a mechanism, write its class here, add it to `MECHANISMS` at the end, and
 `augenmerk.config.AttentionName`. A mechanism can also live in a file of your own: see `load_mechanism`.
 """
 
-import importlib.util
 import math
 from pathlib import Path
 from typing import ClassVar, NamedTuple, Self
@@ -32,6 +31,7 @@ from torch.nn import functional as F
 
 from augenmerk.config import CUSTOM_ATTENTION, ModelConfig
 from augenmerk.errors import AugenmerkError
+from augenmerk.user_code import load_user_module
 
 
 class Memory(NamedTuple):
@@ -366,17 +366,7 @@ def load_mechanism(place: str) -> str:
             f"'{place}' is not a mechanism in a file: expected something like mine.py:Sparsemax."
         )
     path, class_name = Path(match["path"]), match["name"]
-    if not path.is_file():
-        raise AugenmerkError(f"{path}: there is no such file.")
-    spec = importlib.util.spec_from_file_location(f"augenmerk_mechanism_{path.stem}", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    try:
-        spec.loader.exec_module(module)
-    except Exception as error:
-        raise AugenmerkError(f"{path} cannot be loaded: {type(error).__name__}: {error}.") from None
-    mechanism = getattr(module, class_name, None)
+    mechanism = getattr(load_user_module(path), class_name, None)
     if not (isinstance(mechanism, type) and issubclass(mechanism, Attention)):
         raise AugenmerkError(
             f"{path} has no class '{class_name}' that derives from augenmerk.model.attention.Attention."
