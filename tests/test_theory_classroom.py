@@ -258,7 +258,9 @@ def test_mistakes_of_the_teacher_get_one_sentence(tmp_path: Path) -> None:
     assert "No such file" in fails_with_a_sentence("theory", "grade", tmp_path / "none.csv")
     assert "cannot be used" in fails_with_a_sentence("theory", "grade", tmp_path)
     assert "no column 'task'" in fails_with_a_sentence("theory", "grade", write(tmp_path, "student\nAda\n"))
-    assert "too few" in fails_with_a_sentence("theory", "grade", write(tmp_path, TABLE), "--samples", "3")
+    too_few = run_command("theory", "grade", write(tmp_path, TABLE), "--samples", "3")
+    assert (too_few.code, too_few.out) == (2, "")
+    assert "Invalid value for '--samples': Input should be greater than or equal to 10" in too_few.err
 
 
 def test_names_and_answers_are_no_markup(tmp_path: Path) -> None:
