@@ -3,6 +3,7 @@
 import fcntl
 import json
 import os
+import re
 import signal
 import subprocess
 import time
@@ -351,6 +352,12 @@ def test_stdout_that_is_full(arguments: str) -> None:
 @needs_full
 def test_stderr_that_is_full() -> None:
     assert in_shell("$A data show nowhere 2>/dev/full").returncode == 2
+
+
+def test_no_folder_takes_a_temporary_file() -> None:
+    answer = in_shell("ulimit -f 0; $A evaluate")
+    assert (answer.returncode, answer.stdout) == (2, "")
+    assert re.fullmatch(r"augenmerk: The system refused .*No usable temporary directory .*\n", answer.stderr)
 
 
 @needs_full

@@ -118,9 +118,9 @@ def main() -> None:
     except OSError as error:
         if error.filename is not None:
             _exit(2, f"{os.fsdecode(error.filename)}: cannot be used ({error.strerror}).")
-        if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO):
-            raise
-        _exit(2, f"The output cannot be written ({error.strerror}).")
+        if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO):
+            _exit(2, f"The output cannot be written ({error.strerror}).")
+        _exit(2, f"The system refused what is needed ({error.strerror or error}).")
 
 
 def _causes(error: BaseException | None) -> Iterator[BaseException]:
