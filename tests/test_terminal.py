@@ -1,6 +1,7 @@
 """Tables and progress bars fit into every terminal, and lose columns rather than digits."""
 
 import io
+import json
 import re
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 from rich.progress import BarColumn, TextColumn
 
 from augenmerk.cli import terminal
-from augenmerk.cli.terminal import FittingProgress, SafeConsole, make_table
+from augenmerk.cli.terminal import FittingProgress, SafeConsole, format_json, make_table
 from tests.command import run_command
 from tests.runs import SharedRuns, tiny
 from tests.test_report import make_result
@@ -132,3 +133,10 @@ def test_no_color_is_obeyed(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "\x1b[1mbold" in printed.getvalue()
     assert not re.search(r"\x1b\[[\d;]*\b[349]\d?(;[\d;]*)?m", printed.getvalue())
     assert "\x1b[" not in run_command("train", "--help").out
+
+
+def test_a_line_of_json_stays_one_line() -> None:
+    text = "a\x85b\u2028c\u2029d\n\x0b\x1c"
+    line = format_json({"text": text})
+    assert len(line.splitlines()) == 1
+    assert json.loads(line) == {"text": text}

@@ -106,7 +106,10 @@ def _discard(stream: Any) -> None:
 def format_json(document: Any, indent: int | None = None) -> str:
     """Returns a document as JSON, with escapes if stdout cannot encode every character."""
     utf8 = (sys.stdout.encoding or "").lower().replace("-", "").startswith("utf")
-    return json.dumps(document, ensure_ascii=not utf8, indent=indent)
+    text = json.dumps(document, ensure_ascii=not utf8, indent=indent)
+    for separator in "\x85\u2028\u2029":  # many programs end a line at these, also within a JSON string
+        text = text.replace(separator, f"\\u{ord(separator):04x}")
+    return text
 
 
 def print_json(document: Any) -> None:
