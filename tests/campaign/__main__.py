@@ -25,7 +25,7 @@ SHARES = {
     "commands": 10,
     "files": 8,
     "runs": 8,
-    "kills": 0.8,
+    "kills": 0.5,
     "writes": 2,
     "full": 3,
     "both": 2,
