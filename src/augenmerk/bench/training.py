@@ -3,7 +3,6 @@
 The loop runs as in tutorials: in fp32, with torch's Adam and its defaults. Ours runs in the given precision.
 """
 
-import copy
 from collections.abc import Callable, Sequence
 from statistics import median
 from typing import Any
@@ -12,14 +11,12 @@ import numpy as np
 import torch
 
 from augenmerk.batching import Batch, ParallelTokens, PlannedBatch, encode_pairs
-from augenmerk.bench.loop import StepByStep
+from augenmerk.bench.loop import make_plain
 from augenmerk.bench.machine import PeakMemory, matrix_rate, timed
 from augenmerk.bitext import Bitext
 from augenmerk.config import RunConfig
 from augenmerk.engine import Engine
-from augenmerk.errors import AugenmerkError
 from augenmerk.model import TranslationModel, build_model
-from augenmerk.model.translator import GRUTranslator
 from augenmerk.text import TokenizerPair
 
 Step = Callable[[Batch], None]
@@ -49,13 +46,10 @@ def bench_training(
     batches = list(data.batches(plan))
     torch.manual_seed(config.train.seed)
     model = build_model(config.model, tokenizers.source.size, tokenizers.target.size)
-    if not isinstance(model, GRUTranslator):
-        raise AugenmerkError(
-            f"The loop of tutorials is written for the architecture 'gru', not '{config.model.architecture}'."
-        )
+    loop = make_plain(model)
     engine = Engine(model, config.train, device)
     difference = loss_difference(model, batches[0])
-    loop = StepByStep(copy.deepcopy(model)).train()
+    loop.to(device).train()
     optimizer = torch.optim.Adam(loop.parameters(), config.train.lr)
 
     def our_step(batch: Batch) -> None:
@@ -119,13 +113,13 @@ def measure(step: Step, batches: Sequence[Batch], device: torch.device, floor: f
 
 
 @torch.no_grad()
-def loss_difference(model: GRUTranslator, batch: Batch) -> float:
+def loss_difference(model: TranslationModel, batch: Batch) -> float:
     """Returns how far the two losses per token differ, in fp32 and without dropout."""
     model.eval()
     features, _ = model.decode(batch.tgt_in, model.encode(batch.src, batch.src_mask))
     logits, targets = model.output(features[batch.tgt_mask]), batch.tgt_out[batch.tgt_mask]
     ours = torch.nn.functional.cross_entropy(logits, targets, reduction="sum")
-    reference = StepByStep(model).loss(batch)
+    reference = make_plain(model).eval().loss(batch)
     return abs(float(ours - reference)) / batch.target_tokens
 
 
