@@ -97,6 +97,18 @@ class TorchTransformer(PlainModel):
             config.transformer.feed_forward,
             config.output_dropout,
             norm_first=True,
+            custom_encoder=nn.TransformerEncoder(  # as by default, but without a warning
+                nn.TransformerEncoderLayer(
+                    config.embedding,
+                    config.heads,
+                    config.transformer.feed_forward,
+                    config.output_dropout,
+                    norm_first=True,
+                ),
+                config.layers,
+                nn.LayerNorm(config.embedding),
+                enable_nested_tensor=False,
+            ),
         )
         # Ours names what torch counts: the norms, the feed-forward part's matrices.
         for ours, theirs in zip(model.encoder, self.torch.encoder.layers, strict=True):
