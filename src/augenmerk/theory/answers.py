@@ -34,6 +34,13 @@ class Answers:
     free: frozenset[str]  # the names of numbers that the reader may choose
     remarks: tuple[str, ...]  # how the text was understood, where that is not obvious
 
+    @property
+    def has_fixed_scale(self) -> bool:
+        """Whether the answer has a factor without a free number in it, such as 100 or sqrt(d)."""
+        numbers = {number for each in self.expressions for number in each.constants}
+        sizes = {name for each in self.expressions for name in each.names & {"d", "m", "e"}}
+        return not self.free and bool(sizes or any(n > 2 or 0 < n < 0.1 for n in numbers))
+
 
 def split_answers(texts: Sequence[str], expected: Set[str], known: Set[str]) -> tuple[list[str], list[str]]:
     """Splits texts into formulas and the conditions around them, such as `c >> 0`.

@@ -62,6 +62,15 @@ class Expression:
         return frozenset(name for name, _ in self._names)
 
     @property
+    def constants(self) -> frozenset[float]:
+        """The numbers that are written in the formula."""
+        return frozenset(
+            node.value
+            for node in ast.walk(self._tree)
+            if isinstance(node, ast.Constant) and isinstance(node.value, float)
+        )
+
+    @property
     def called_names(self) -> frozenset[str]:
         """The names that stand before a bracket as functions do."""
         return frozenset(name for name, place in self._names if place in self._calls)
