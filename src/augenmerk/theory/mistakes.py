@@ -20,6 +20,7 @@ MISTAKES: Mapping[str, str] = {
     "both heads on one key": "Both heads copy the same value.",
     "a head on two keys": "A head attends to two keys, and swings between them as a single head does.",
     "zero query": "The query is 0 and attends to everything alike.",
+    "incomplete": "There are fewer formulas than the task asks for.",
     "another output": "c_2 comes out differently: what is the largest product of x_2?",
     "factor missing": "Only a factor is missing, such as the 1/B^2 that makes up for the length of parts.",
     "wrong value": "Each input attends to one input, but V does not make the wanted output of it.",

@@ -211,9 +211,11 @@ def choose_best(trials: Sequence[Trial]) -> Trial:
     an answer fails in the limit of a large scale, the limit is returned.
     """
     best = min(trials, key=lambda trial: (round(trial.error, 6), trial.factor, trial.c))
+    if not best.holds:
+        return best
     accurate = [trial for trial in trials if trial.largest_logit <= MAX_LOGIT]
     limit = _enlarge_to_limit(max(accurate, key=lambda trial: trial.largest_logit, default=best))
-    return limit if best.holds and not limit.holds else best
+    return best if limit.holds else limit
 
 
 def _enlarge_to_limit(trial: Trial) -> Trial:
