@@ -4,10 +4,13 @@ import json
 import subprocess
 import sys
 from dataclasses import replace
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 from matplotlib.text import Text
@@ -267,6 +270,31 @@ def test_many_keys_are_drawn_with_few_names_inside_the_panel() -> None:
     names = [text for text in right.texts if text.get_text().startswith("$k")]
     assert len(names) == 8
     assert all(0 < text.get_position()[1] < 1 for text in names)
+
+
+@pytest.mark.parametrize(("task", "panel"), [("1.1", 0), ("1.2", 1)])
+@pytest.mark.parametrize("seed", [1, 5])
+def test_names_of_keys_cover_neither_one_another_nor_keys(task: str, panel: int, seed: int) -> None:
+    figure = draw(EXPERIMENTS[task](Setup(dim=2 if task == "1.1" else 64, samples=2, seed=seed)), LIGHT)
+    canvas = FigureCanvasAgg(figure)
+    canvas.draw()
+    axes = figure.axes[panel]
+    names = [text for text in axes.texts if text.get_text().startswith("$k")]
+    assert len(names) > 4
+    boxes = [name.get_window_extent(canvas.get_renderer()) for name in names]
+    assert not any(one.overlaps(other) for one, other in combinations(boxes, 2))
+    places = [np.asarray(drawn.get_offsets()) for drawn in axes.collections]
+    for x, y in axes.transData.transform(np.concatenate(places)):
+        assert not any(box.contains(x, y) for box in boxes)
+
+
+def test_the_picture_of_1_3_does_not_answer_1_4() -> None:
+    figure = draw(EXPERIMENTS["1.3"](Setup(samples=20)), LIGHT)
+    right = figure.axes[-1]
+    assert not any("head" in text.get_text() for text in figure.findobj(Text))
+    curves, rings = [[line for line in right.lines if line.get_marker() == mark] for mark in ("None", "o")]
+    assert {line.get_color() for line in curves} >= {ring.get_markeredgecolor() for ring in rings}
+    assert len(rings) == 2
 
 
 @pytest.mark.parametrize("dim", [1, 2, 3])

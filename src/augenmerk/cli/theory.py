@@ -330,8 +330,8 @@ def _run(
     if question or hints:
         if out is not None:
             raise AugenmerkError(
-                f"{out}: --out draws the answer, for which --question and --hint do not ask; augenmerk theory "
-                "questions --out questions.md writes all questions to a file."
+                f"{out}: --out draws the answer, for which --question and --hint do not ask; "
+                "augenmerk theory questions --out questions.md writes all questions to a file."
             )
         asked = QUESTIONS[task].without_root() if setup.unscaled else QUESTIONS[task]
         _print(asked.as_dict(hints), question_lines(asked, hints, setup.unscaled), json)
