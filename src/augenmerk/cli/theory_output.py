@@ -89,8 +89,8 @@ def question_lines(question: "Question", hints: int, unscaled: bool = False) -> 
     left, flag = len(question.hints) - hints, " --unscaled" if unscaled else ""
     if left > 0:
         what = f"{left} {'more ' if hints else ''}{'hint' if left == 1 else 'hints'}"
-        number = f" {hints + 1}" if hints else ""
-        yield f"[dim]{what}: augenmerk theory {question.task}{flag} --hint{number}[/]"
+        more = f" {hints + 1}" if hints else ""
+        yield f"[dim]{what}: augenmerk theory {question.task}{flag} --hint{more}[/]"
     if question.answer:
         answer = f"--query '{question.answer}'"
         yield f"[dim]your answer: augenmerk theory check {question.task}{flag} {answer}[/]"

@@ -118,7 +118,8 @@ def _name_keys(
         name = ", ".join(f"$k_{{{j + 1}}}$" for j in together)
         halo = [withStroke(linewidth=2.5, foreground=theme.paper)]
         style: dict[str, Any] = {"fontsize": 10, "color": theme.ink, "ha": "center", "va": "center"}
-        axes.text(*text[best, more], name, zorder=5, path_effects=halo, **style)
+        x, y = text[best, more]
+        axes.text(x, y, name, zorder=5, path_effects=halo, **style)
 
 
 def _draw_weights_against_size(
