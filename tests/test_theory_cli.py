@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 from matplotlib.text import Text
@@ -276,12 +275,11 @@ def test_many_keys_are_drawn_with_few_names_inside_the_panel() -> None:
 @pytest.mark.parametrize("seed", [1, 5])
 def test_names_of_keys_cover_neither_one_another_nor_keys(task: str, panel: int, seed: int) -> None:
     figure = draw(EXPERIMENTS[task](Setup(dim=2 if task == "1.1" else 64, samples=2, seed=seed)), LIGHT)
-    canvas = FigureCanvasAgg(figure)
-    canvas.draw()
+    figure.draw_without_rendering()
     axes = figure.axes[panel]
     names = [text for text in axes.texts if text.get_text().startswith("$k")]
     assert len(names) > 4
-    boxes = [name.get_window_extent(canvas.get_renderer()) for name in names]
+    boxes = [name.get_window_extent() for name in names]
     assert not any(one.overlaps(other) for one, other in combinations(boxes, 2))
     places = [np.asarray(drawn.get_offsets()) for drawn in axes.collections]
     for x, y in axes.transData.transform(np.concatenate(places)):
