@@ -180,6 +180,13 @@ def test_whoever_gives_no_answer_is_told_how() -> None:
     assert "augenmerk theory 1.4 --question" in sentence
 
 
+def test_numbers_of_a_grade_stay_in_their_columns() -> None:
+    shown = in_process("check", "1.2", "--query", "c(k_a + 0.995 k_b)", "--samples", "10").stdout
+    rows = [line.split() for line in shown.split("\n\n")[1].splitlines()[1:]]
+    assert [row[:3] for row in rows][-1] == ["200", "200", "1.4e+07"]
+    assert {len(row) for row in rows} == {8}
+
+
 def test_how_an_answer_was_read_is_shown() -> None:
     query = r"\frac{ka + kb}{\tau}, \tau \to 0"
     shown = in_process("check", "1.2", "--query", query, "--samples", "10").stdout

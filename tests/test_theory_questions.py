@@ -56,8 +56,11 @@ def test_hints_come_one_by_one(task: str) -> None:
 
 
 def test_hints_of_another_kind_are_refused() -> None:
-    for arguments in (["--hint", "0"], ["--hint", "x"], ["--hint=x"]):
-        assert in_process("1.2", *arguments).exit_code == 2
+    for arguments in (["--hint", "0"], ["--hint=0"], ["--hint=x"], ["--hint="]):
+        refused = in_process("1.2", *arguments)
+        assert refused.exit_code == 2
+        assert "how many hints is a number, such as 2" in " ".join(refused.output.split())
+    assert in_process("1.2", "--hint", "x").exit_code == 2
 
 
 @pytest.mark.parametrize("task", EXPERIMENTS)

@@ -57,13 +57,16 @@ class Task(TyperCommand):
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         repeated, left = list[str](), list(args)
         while left:
-            argument, _, count = left.pop(0).partition("=")
-            if argument == "--hint" and not count and left and left[0].isdecimal():
-                count = left.pop(0)
-            if argument == "--hint" and re.fullmatch("[1-9]", count):
-                repeated += ["--hint"] * int(count)
-            else:
-                repeated.append(f"{argument}={count}" if count else argument)
+            argument = left.pop(0)
+            if argument == "--hint" and left and left[0].isdecimal():
+                argument = f"--hint={left.pop(0)}"
+            if not argument.startswith("--hint="):
+                repeated.append(argument)
+                continue
+            count = argument.removeprefix("--hint=")
+            if not re.fullmatch("[1-9][0-9]?", count):
+                raise typer.BadParameter(f"--hint {count}: how many hints is a number, such as 2.", ctx)
+            repeated += ["--hint"] * int(count)
         return super().parse_args(ctx, repeated)
 
 

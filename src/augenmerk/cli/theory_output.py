@@ -187,7 +187,9 @@ def _cell(key: str, value: Any) -> str:
         return " ".join(f"{weight:.3f}" for weight in value)
     if key == "sort":
         return str(value)
-    return _number(value) if key in ("deviation", "error") else f"{value:.6g}"
+    if key in ("deviation", "error"):
+        return _number(value)
+    return f"{value:.6g}" if value < 1e6 else f"{value:.2g}"  # which fits the column
 
 
 def step_lines(
