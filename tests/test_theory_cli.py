@@ -13,6 +13,7 @@ import pytest
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 from matplotlib.text import Text
+from scipy.spatial import ConvexHull
 from typer.testing import CliRunner
 
 from augenmerk.cli import app
@@ -286,11 +287,18 @@ def test_names_of_keys_cover_neither_one_another_nor_keys(task: str, panel: int,
     axes = figure.axes[panel]
     names = [text for text in axes.texts if text.get_text().startswith("$k")]
     assert len(names) > 4
-    boxes = [name.get_window_extent() for name in names]
+    boxes = [name.get_window_extent().padded(2) for name in names]
     assert not any(one.overlaps(other) for one, other in combinations(boxes, 2))
     places = [np.asarray(drawn.get_offsets()) for drawn in axes.collections]
     for x, y in axes.transData.transform(np.concatenate(places)):
         assert not any(box.contains(x, y) for box in boxes)
+    # No line goes through the name of a corner, beside which there is room outside of the hull.
+    lines = [np.asarray(line.get_xydata()) for line in axes.lines]
+    steps = np.linspace(0, 1, 200)[:, None]
+    for begin, end in lines:
+        for x, y in axes.transData.transform(begin + steps * (end - begin)):
+            boxes = [box for box in boxes if not box.contains(x, y)]
+    assert len(boxes) >= len(ConvexHull(np.concatenate(places)).vertices) or task == "1.1"
 
 
 def test_the_picture_of_1_3_does_not_answer_1_4() -> None:
