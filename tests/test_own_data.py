@@ -17,7 +17,7 @@ from augenmerk.config import RunConfig, load_config
 from augenmerk.evaluate import Evaluator, evaluate_run
 from augenmerk.model import build_model
 from augenmerk.study.plan import read_study
-from augenmerk.train import change_epochs, start, train
+from augenmerk.train import change_epochs, shorten_warmup, start, train
 from tests.command import Answer, fails_with_a_sentence, run_command
 from tests.runs import CPU, SharedRuns, Silent, tiny
 
@@ -111,6 +111,67 @@ class TestWhatTrainingSays:
         run = start(tiny(data__max_length=1), tmp_path / "run")
         with pytest.raises(AugenmerkError, match="each of the 300 pairs has more than 1 tokens"):
             train(run, CPU, Silent())
+
+
+class TestWarmUp:
+    """A preset's warm-up takes at most a fifth of the steps that a person's own pairs give."""
+
+    def test_it_is_shortened_recorded_and_said(self, own: Path, tmp_path: Path) -> None:
+        run = tmp_path / "run"
+        training = ("quick", "--data", own, *SMALL, "--set", "train.select_by=loss", "--epochs", 5)
+        answer = train_command(*training, "--out", run)
+        assert answer.code == 0, answer.err
+        # 180 pairs in batches of 64 are 3 steps an epoch.
+        assert "warm-up: 3 steps instead of 200, a fifth of all steps" in answer.err
+        assert RunDirectory.open(run).config.train.warmup == 3
+        assert "These are 15 steps in all: the model will learn little." in answer.err
+        resumed = train_command(*training, "--out", run, "--resume")
+        assert "is finished" in resumed.err, "the same command names the same run"
+
+    def test_fine_tuning_too(self, shared_runs: SharedRuns, own: Path, tmp_path: Path) -> None:
+        parent = shared_runs.copy(tiny(train__warmup=30), tmp_path / "parent")
+        tuning = ("--from", parent.path, "--data", own, "--epochs", 1)
+        answer = train_command(*tuning, "--out", tmp_path / "tuned")
+        assert answer.code == 0, answer.err
+        assert "warm-up: 2 steps instead of 30, a fifth of all steps" in answer.err
+        assert RunDirectory.open(tmp_path / "tuned").config.train.warmup == 2
+
+    @pytest.mark.parametrize("setting", ["train.warmup=30", " train.warmup = 30"])
+    def test_what_a_person_says_stays(
+        self, shared_runs: SharedRuns, own: Path, tmp_path: Path, setting: str
+    ) -> None:
+        parent = shared_runs.copy(tiny(train__warmup=30), tmp_path / "parent")
+        answer = train_command(
+            *(
+                "--from",
+                parent.path,
+                "--data",
+                own,
+                "--epochs",
+                1,
+                "--set",
+                setting,
+                "--out",
+                tmp_path / "run",
+            )
+        )
+        assert RunDirectory.open(tmp_path / "run").config.train.warmup == 30, answer.err
+
+    def test_a_file_of_settings_is_taken_at_its_word(self, own: Path, tmp_path: Path) -> None:
+        (tmp_path / "mine.toml").write_text(tiny(train__warmup=30, train__epochs=1).to_toml())
+        answer = train_command(tmp_path / "mine.toml", "--data", own, "--out", tmp_path / "run")
+        assert RunDirectory.open(tmp_path / "run").config.train.warmup == 30, answer.err
+        assert "rises during the first 30" in answer.err
+
+    def test_it_is_never_longer_nor_changed_for_data_with_a_name(self, own: Path) -> None:
+        def shortened(**changes: object) -> int:
+            return shorten_warmup(tiny(train__epochs=2, train__batch_size=30, **changes)).train.warmup
+
+        # 180 pairs in batches of 30, twice, are 12 steps.
+        assert shortened(data__bitext=str(own), train__warmup=2) == 2
+        assert shortened(data__bitext=str(own), train__warmup=3) == 2
+        assert shortened(data__bitext=str(own), train__warmup=3, train__accumulate=4) == 0
+        assert shortened(data__bitext="bilderbuch", train__warmup=1000) == 1000
 
 
 def same_tensors(some: Path, others: Path, name: str) -> bool:

@@ -26,7 +26,7 @@ from augenmerk import familiarity
 from augenmerk.batching import ParallelTokens, encode_pairs
 from augenmerk.bitext import Bitext, SentencePair, open_data, resolve_data
 from augenmerk.checkpoint import RunDirectory
-from augenmerk.config import ModelConfig, RunConfig, TextConfig, TrainConfig
+from augenmerk.config import DATASETS, ModelConfig, RunConfig, TextConfig, TrainConfig
 from augenmerk.device import describe_device
 from augenmerk.engine import Engine
 from augenmerk.errors import AugenmerkError
@@ -225,6 +225,28 @@ def learning_rate(config: TrainConfig, step: int, done: float) -> float:
     if config.schedule == "cosine":
         rate *= 0.5 * (1 + math.cos(math.pi * done))
     return rate
+
+
+def count_steps(settings: TrainConfig, pairs: int) -> int:
+    """Returns how often all epochs over so many pairs update the weights."""
+    return settings.epochs * math.ceil(pairs / (settings.batch_size * settings.accumulate))
+
+
+def shorten_warmup(config: RunConfig) -> RunConfig:
+    """Returns the settings with a warm-up of at most a fifth of all steps, if the data is a person's own.
+
+    A preset's warm-up is meant for tens of thousands of pairs. With some hundreds, the learning rate would
+    still be rising when training ends, and the model would learn nothing.
+    """
+    settings = config.train
+    if config.data.bitext in DATASETS or not settings.warmup:
+        return config
+    pairs = open_data(resolve_data(config).data)[config.data.train]
+    # With so many pairs there are steps enough: the rest of a large file need not be read.
+    enough = settings.batch_size * settings.accumulate * math.ceil(5 * settings.warmup / settings.epochs)
+    steps = count_steps(settings, sum(1 for _ in islice(pairs, enough)))
+    train = settings.model_copy(update={"warmup": min(settings.warmup, steps // 5)})
+    return config.model_copy(update={"train": train})
 
 
 def start(config: RunConfig, out: Path) -> RunDirectory:
