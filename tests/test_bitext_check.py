@@ -269,6 +269,7 @@ def test_lines_are_listed_in_their_order(captions: Pairs, tmp_path: Path) -> Non
     answer = run_command("data", "check", path)
     places = [answer.out.index(f"line {number}:") for number in (42, 118, 251)]
     assert places == sorted(places)
+    assert "augenmerk data export --clean" in answer.out
     misaligned = lines(check_files(path, None, None), "misaligned")
     assert len(misaligned) > 2
     assert misaligned == sorted(misaligned)

@@ -17,7 +17,7 @@ from augenmerk.config import RunConfig, load_config
 from augenmerk.evaluate import Evaluator, evaluate_run
 from augenmerk.model import build_model
 from augenmerk.study.plan import read_study
-from augenmerk.train import change_epochs, shorten_warmup, start, train
+from augenmerk.train import change_epochs, describe_direction, shorten_warmup, start, train
 from tests.command import Answer, fails_with_a_sentence, run_command
 from tests.runs import CPU, SharedRuns, Silent, tiny
 
@@ -185,7 +185,9 @@ class TestMoreEpochs:
         whole = shared_runs.copy(tiny(train__epochs=3), tmp_path / "whole")
         answer = run_command("train", "--resume", "--out", longer.path, "--epochs", 3, "--device", "cpu")
         assert answer.code == 0, answer.err
-        assert "3 epochs instead of 2: the same as if it had begun with 3." in answer.err
+        assert "The run goes on from epoch 2 to epoch 3, instead of 2.\n" in answer.err
+        assert "The result will be that of a run that began with 3 epochs.\n" in answer.err
+        assert "best epoch 3 of 3 (lowest loss), validation loss" in answer.out
         for name in ("model.safetensors", "state.safetensors"):
             assert same_tensors(longer.path, whole.path, name)
         assert RunDirectory.open(longer.path).config == whole.config
@@ -197,7 +199,7 @@ class TestMoreEpochs:
     def test_a_cosine_says_that_it_rises_again(self, shared_runs: SharedRuns, tmp_path: Path) -> None:
         run = shared_runs.copy(tiny(train__schedule="cosine"), tmp_path / "run")
         longer, about = change_epochs(run, 4)
-        assert "is now 0.005 after epoch 2, so this is not the same" in about  # half of 0.01, halfway
+        assert "is now 0.005, so the result will not be that" in about  # half of 0.01, halfway
         assert not longer.finished
         result = train(longer, CPU, Silent())
         assert result["epochs"] == 4
@@ -206,7 +208,7 @@ class TestMoreEpochs:
         run = shared_runs.copy(tiny(), tmp_path / "run")
         evaluate_run(Evaluator(run, CPU), ["val"])
         longer, about = change_epochs(run, 3)
-        assert "its scores" in about
+        assert "Its scores are removed" in about
         assert longer.read_scores() == []
 
     @pytest.mark.parametrize("calls", [1, 2, 3, 4])
@@ -283,6 +285,23 @@ class TestFineTuning:
         assert result["data"]["initial"] == begun
         assert result["validation_loss"] < begun["validation_loss"]
         assert reporter.data["unknown_source"] > 0
+
+    def test_the_wrong_direction_is_noticed(self, shared_runs: SharedRuns, own: Path, tmp_path: Path) -> None:
+        parent = shared_runs.copy(tiny(), tmp_path / "parent")
+        config = tiny(data__bitext=str(own))
+        assert describe_direction(parent, config) is None
+        rows = [line.split("\t") for line in own.read_text(encoding="utf-8").splitlines()]
+        own.write_text("".join(f"{english}\t{german}\n" for german, english in rows), encoding="utf-8")
+        warning = describe_direction(parent, config)
+        assert warning is not None
+        assert "The direction looks wrong: of the first 180 training pairs, 180 have a source" in warning
+        answer = train_command("--from", parent.path, "--data", own, "--out", tmp_path / "a", "--epochs", 1)
+        assert (answer.code, answer.err.count("The direction looks wrong")) == (0, 1)
+        # Neither side is like what the run learnt from.
+        own.write_text("".join(f"{english}\t{english}\n" for _, english in rows), encoding="utf-8")
+        assert describe_direction(parent, config) is None
+        (parent.path / "familiarity.json").unlink()
+        assert describe_direction(parent, config) is None
 
     def test_without_a_step_the_weights_are_the_same(self, shared_runs: SharedRuns, tmp_path: Path) -> None:
         parent = shared_runs.copy(tiny(train__ema=0.9), tmp_path / "parent")

@@ -140,6 +140,8 @@ def check(
 
 
 def _print_check(result: "CheckResult") -> None:
+    from augenmerk.bitext import NAMES
+
     rows = []
     for split in result.splits:
         sides = split.source, split.target
@@ -180,6 +182,8 @@ def _print_check(result: "CheckResult") -> None:
             more = f", and {len(finding.lines) - SHOWN:,} more" if len(finding.lines) > SHOWN else ""
             numbers = ", ".join(f"{line:,}" for line in finding.lines[:SHOWN])
             out().print(f"  {' ' * len(finding.split)}  [dim]line {numbers}{more}[/]")
+    if result.place not in NAMES and any(finding.lines for finding in result.findings):
+        out().print("  [dim]To write the pairs without these lines: augenmerk data export --clean[/]")
 
 
 @app.command(epilog="Example:  augenmerk data fetch multi30k")

@@ -126,17 +126,23 @@ def train(
         raise AugenmerkError(
             f"{error} All that is wrong is listed by `augenmerk data check`; --skip-bad trains without it."
         ) from None
+    except KeyboardInterrupt as interrupt:
+        interrupt.args = ("Training had not begun; nothing is lost.",)
+        raise
     config = run.config
     err().print(
         f"{run.path}: {config.model.attention} on {config.data.bitext}, {chosen_device}", markup=False
     )
     if remark:
         err().print(remark, markup=False)
+    command = shlex.join(["augenmerk", "train", "--resume", "--out", str(run.path), *own_file])
     try:
         with TrainingDisplay(config) as display:
             result = train_run(run, chosen_device, display, loggers)
+    except KeyboardInterrupt as interrupt:  # before the first step, or a second Ctrl-C
+        interrupt.args = (f"Continue with:  {command}",)
+        raise
     except TrainingInterrupted as interrupted:
-        command = shlex.join(["augenmerk", "train", "--resume", "--out", str(run.path), *own_file])
         err().print(f"Saved. Continue with:  [bold]{escape(command)}[/]")
         sys.exit(128 + interrupted.signum)  # 130 after Ctrl-C, 143 after SIGTERM, as shells report them
     if json:
@@ -182,7 +188,7 @@ def _start_from(
     """Starts a run with the vocabulary and the weights of another one; also returns a remark, or nothing."""
     from augenmerk.checkpoint import SHIPPED, RunDirectory
     from augenmerk.config import RunConfig, load_config
-    from augenmerk.train import start
+    from augenmerk.train import describe_direction, start
 
     if str(initial_run) == SHIPPED.name and not initial_run.exists():
         initial_run = SHIPPED
@@ -200,7 +206,8 @@ def _start_from(
         config, remark = _shorten_warmup(config)
     train = config.train.model_copy(update={"initial_run": str(initial_run.resolve())})
     config = config.model_copy(update={"train": train})
-    return start(config, out or _default_place(initial_run.name, config)), remark
+    run = start(config, out or _default_place(initial_run.name, config))
+    return run, "\n".join(filter(None, (remark, describe_direction(parent, config))))
 
 
 def _default_place(name: str, config: "RunConfig") -> Path:
@@ -251,7 +258,8 @@ def _open_to_resume(
 def _print_result(result: Mapping[str, Any]) -> None:
     bleu = f", BLEU {result['validation_bleu']:.1f}" if "validation_bleu" in result else ""
     out().print(
-        f"[bold]{escape(result['run'])}[/]: best epoch {result['best_epoch']}, validation loss "
+        f"[bold]{escape(result['run'])}[/]: best epoch {result['best_epoch']} of {result['epochs']} "
+        f"({'highest BLEU' if result['select_by'] == 'bleu' else 'lowest loss'}), validation loss "
         f"{result['validation_loss']:.3f}, perplexity {result['validation_perplexity']:.2f}{bleu}; "
         f"{result['parameters']:,} parameters, {result['seconds']:.0f} s, "
         f"{result['target_tokens_per_second']:,.0f} target tokens/s",
