@@ -12,7 +12,14 @@ from rich.markup import escape
 from rich.progress import DownloadColumn
 from typer import Argument, Option
 
-from augenmerk.cli.options import MAX_SEED, Json, SkipBad, SourceLanguage, TargetLanguage
+from augenmerk.cli.options import (
+    MAX_SEED,
+    Json,
+    SkipBad,
+    SourceLanguage,
+    TargetLanguage,
+    describe_skipped,
+)
 from augenmerk.cli.terminal import (
     FittingProgress,
     draw_links,
@@ -167,9 +174,9 @@ def _print_check(result: "CheckResult") -> None:
             if seen[problem.split, problem.kind] <= SHOWN:
                 place = f"{problem.file}, line {problem.line:,}: " if problem.line is not None else ""
                 out().print(f"  {escape(place + problem.reason)}")
-        for (split, kind), count in seen.items():
+        for (split_name, kind), count in seen.items():
             if count > SHOWN:
-                out().print(f"  [dim]and {count - SHOWN:,} more in '{escape(split)}' ({kind})[/]")
+                out().print(f"  [dim]and {count - SHOWN:,} more in '{escape(split_name)}' ({kind})[/]")
         if all(problem.line is not None for problem in result.problems):
             out().print("  [dim]Put it right, or train without these lines: augenmerk train --skip-bad[/]")
     else:
@@ -243,9 +250,11 @@ def export(
     json: Json = False,
 ) -> None:
     """Write sentence pairs to files that other tools read, with gold links where there are any."""
-    from augenmerk.bitext import open_bitext
+    from augenmerk.bitext import NAMES, BadLineError, open_bitext
     from augenmerk.bitext.export import export as write_splits
 
+    if unsplit and name in NAMES:
+        raise AugenmerkError(f"--unsplit is for one file of your own; {name} has splits.")
     if keep and not clean:
         raise AugenmerkError("--keep says which lines --clean keeps: add --clean.")
     left_out: dict[str, dict[str, set[int]]] = {}
@@ -262,17 +271,20 @@ def export(
             skip_bad=skip_bad,
             divide=not unsplit,
         )
-    with FittingProgress() as bar:
-        written = write_splits(
-            {each: bar.track(bitext[each], description=each) for each in split or bitext.splits},
-            out,
-            bitext.source_language,
-            bitext.target_language,
-            format=format,
-            align=align,
-            tokenized=tokenized,
-            overwrite=overwrite,
-        )
+    try:
+        with FittingProgress() as bar:
+            written = write_splits(
+                {each: bar.track(bitext[each], description=each) for each in split or bitext.splits},
+                out,
+                bitext.source_language,
+                bitext.target_language,
+                format=format,
+                align=align,
+                tokenized=tokenized,
+                overwrite=overwrite,
+            )
+    except BadLineError as error:
+        raise AugenmerkError(f"{error} --skip-bad leaves such lines out.") from None
     if json:
         skipped = sorted(map(asdict, bitext.skipped), key=lambda bad: (bad["file"], bad["line"]))
         found = {
@@ -282,9 +294,7 @@ def export(
         print_json({"name": bitext.name, "files": files, "skipped": skipped, "left_out": found})
     else:
         if bitext.skipped:
-            kinds = sorted(Counter(bad.kind for bad in bitext.skipped).items())
-            reasons = ", ".join(f"{count:,} {kind}" for kind, count in kinds)
-            err().print(f"{len(bitext.skipped):,} bad lines skipped: {reasons}")
+            err().print(describe_skipped(bitext.skipped))
         for each, kinds_of_split in left_out.items():
             lines = set[int]().union(*kinds_of_split.values())
             reasons = ", ".join(f"{len(found):,} {kind}" for kind, found in kinds_of_split.items())

@@ -204,10 +204,11 @@ def _start_from(
     remark = ""
     if _warmup_is_open(preset, overrides):
         config, remark = _shorten_warmup(config)
+    direction = describe_direction(parent, config)
     train = config.train.model_copy(update={"initial_run": str(initial_run.resolve())})
     config = config.model_copy(update={"train": train})
     run = start(config, out or _default_place(initial_run.name, config))
-    return run, "\n".join(filter(None, (remark, describe_direction(parent, config))))
+    return run, "\n".join(filter(None, (remark, direction)))
 
 
 def _default_place(name: str, config: "RunConfig") -> Path:
@@ -314,9 +315,9 @@ class TrainingDisplay:
         self._bar.stop()
 
     def begin(self, data: Mapping[str, Any]) -> None:
-        err().print(describe_training_data(data), markup=False)
         from augenmerk.train import count_steps
 
+        err().print(describe_training_data(data), markup=False)
         steps, warmup = count_steps(self._settings, data["training_pairs"]), self._settings.warmup
         if steps < 2 * warmup:
             err().print(
