@@ -303,6 +303,15 @@ class TestFineTuning:
         (parent.path / "familiarity.json").unlink()
         assert describe_direction(parent, config) is None
 
+    def test_what_becomes_worse_is_said(self, shared_runs: SharedRuns, own: Path, tmp_path: Path) -> None:
+        parent = shared_runs.copy(tiny(), tmp_path / "parent")
+        tuning = ("--from", parent.path, "--epochs", 1, "--data", own)
+        worse = train_command(*tuning, "--set", "train.lr=5", "--out", tmp_path / "worse")
+        better = train_command(*tuning, "--out", tmp_path / "better")
+        assert (worse.code, better.code) == (0, 0)
+        said = "The weights that it began with were better. Try a smaller train.lr."
+        assert (said in worse.err, said in better.err) == (True, False)
+
     def test_without_a_step_the_weights_are_the_same(self, shared_runs: SharedRuns, tmp_path: Path) -> None:
         parent = shared_runs.copy(tiny(train__ema=0.9), tmp_path / "parent")
         answer = train_command(

@@ -295,8 +295,8 @@ def describe_direction(parent: RunDirectory, config: RunConfig) -> str | None:
         return None
     return (
         f"The direction looks wrong: of the first {len(pairs):,} training pairs, {sources:,} have a source "
-        f"sentence unlike those that {parent.path} learnt from, and only {targets:,} such a target sentence. "
-        f"Exchange the two sides of the file, or say --source-language and --target-language."
+        f"sentence unlike those that {parent.path} learnt from, but {len(pairs) - targets:,} a target "
+        f"sentence like them. Exchange the two sides, or say --source-language and --target-language."
     )
 
 

@@ -179,7 +179,8 @@ def _shorten_warmup(config: "RunConfig") -> tuple["RunConfig", str]:
     shortened, old = shorten_warmup(config), config.train.warmup
     if (new := shortened.train.warmup) == old:
         return config, ""
-    return shortened, f"warm-up: {new} steps instead of {old}, a fifth of all steps, because there are few"
+    steps = f"{new} step{'s' if new != 1 else ''}"
+    return shortened, f"warm-up: {steps} instead of {old}, a fifth of all steps, because there are few"
 
 
 def _start_from(
@@ -265,6 +266,15 @@ def _print_result(result: Mapping[str, Any]) -> None:
         f"{result['parameters']:,} parameters, {result['seconds']:.0f} s, "
         f"{result['target_tokens_per_second']:,.0f} target tokens/s",
     )
+    begun = result["data"].get("initial")
+    if begun is None:
+        return
+    if result["select_by"] == "bleu":
+        worse = result["validation_bleu"] < begun["validation_bleu"]
+    else:
+        worse = result["validation_loss"] > begun["validation_loss"]
+    if worse:
+        err().print("[yellow]The weights that it began with were better.[/] Try a smaller train.lr.")
 
 
 def describe_training_data(data: Mapping[str, Any]) -> str:
