@@ -2,6 +2,7 @@
 
 import math
 import shlex
+import shutil
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -87,7 +88,7 @@ def train(
     from augenmerk.bitext import BadLineError
     from augenmerk.config import CUSTOM_ATTENTION
     from augenmerk.device import choose_device
-    from augenmerk.loggers import Logger, TensorBoardLogger, load_logger
+    from augenmerk.loggers import Logger, LoggerStartError, TensorBoardLogger, load_logger
     from augenmerk.model import load_mechanism
     from augenmerk.train import TrainingInterrupted
     from augenmerk.train import train as train_run
@@ -131,6 +132,10 @@ def train(
     try:
         with TrainingDisplay(config) as display:
             result = train_run(run, chosen_device, display, loggers)
+    except LoggerStartError:
+        if not resume:
+            shutil.rmtree(run.path)  # made a moment ago, and in the way of the next try
+        raise
     except TrainingInterrupted as interrupted:
         command = shlex.join(["augenmerk", "train", "--resume", "--out", str(run.path), *own_file])
         err().print(f"Saved. Continue with:  [bold]{escape(command)}[/]")
