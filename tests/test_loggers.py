@@ -99,7 +99,7 @@ def test_a_logger_that_cannot_start_leaves_a_resumed_run_as_it_was(tmp_path: Pat
 
 def test_only_loggers_that_have_started_are_closed(tmp_path: Path) -> None:
     class Unready(Memory):
-        def start(self, run: Path, settings: Mapping[str, Any], step: int) -> None:
+        def start(self, run: Path, settings: Mapping[str, Any], step: int) -> None:  # noqa: ARG002
             raise RuntimeError("log in first")
 
     first, unready, third = Memory(), Unready(), Memory()
