@@ -1,7 +1,10 @@
 """An attention mechanism in a person's own file: trained, recorded, and executed only if it is named."""
 
 import json
+import re
+import shlex
 import shutil
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,7 +15,9 @@ from augenmerk import AugenmerkError, load, load_mechanism
 from augenmerk.config import ModelConfig
 from augenmerk.model import build_model
 from augenmerk.model.attention import MECHANISM_FILES, MECHANISMS, Attention
+from augenmerk.study.plan import read_study
 from tests.command import fails_with_a_sentence, run_command
+from tests.test_documents import blocks
 
 SPARSEMAX = '''
 """Sparsemax attention (Martins and Astudillo 2016): weights that can be exactly 0."""
@@ -169,6 +174,29 @@ def test_a_study_asks_for_it_before_anything_is_trained(tmp_path: Path) -> None:
     assert (answer.code, answer.out) == (2, ""), answer.err
     assert "give --attention PATH/mine.py:Mine" in answer.err
     assert not (tmp_path / "out").exists()
+
+
+def test_the_mechanisms_on_the_page_are_right_and_can_be_trained_and_studied(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = "docs/mechanisms.md"
+    code, check = blocks(page, "python")
+    (tmp_path / "mine.py").write_text(code, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    exec(check, {})
+    sys.modules.pop("mine")
+    train, translate, *_ = (shlex.split(line) for line in blocks(page, "sh")[0].splitlines())
+    one_epoch = ("--epochs", "1", "--set", "data.bilderbuch.pairs=100")
+    answer = run_command(*train[1:], *TINY, *one_epoch)
+    assert answer.code == 0, answer.err
+    assert run_command(*translate[1:]).code == 0
+
+    [study] = blocks(page, "toml")
+    (tmp_path / "angle.toml").write_text(study, encoding="utf-8")
+    names = {run.config.model.attention for run in read_study(tmp_path / "angle.toml").runs}
+    command = blocks(page, "sh")[1]
+    assert names == {"scaled-dot", *re.findall(r"--attention (\S+)", command)}
 
 
 def test_a_mechanism_that_cannot_be_built_gets_a_sentence(tmp_path: Path) -> None:
