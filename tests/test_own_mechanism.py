@@ -15,6 +15,7 @@ from augenmerk import AugenmerkError, load, load_mechanism
 from augenmerk.config import ModelConfig
 from augenmerk.model import build_model
 from augenmerk.model.attention import MECHANISM_FILES, MECHANISMS, Attention
+from augenmerk.model.trial import try_mechanism
 from augenmerk.study.plan import read_study
 from tests.command import fails_with_a_sentence, run_command
 from tests.test_documents import blocks
@@ -210,6 +211,60 @@ def test_a_mechanism_that_cannot_be_built_gets_a_sentence(tmp_path: Path) -> Non
     answer = run_command(*command, "--attention", f"{file}:Sized", "--out", tmp_path / "run")
     assert answer.code == 2, answer.err
     assert "from_config" in answer.err.splitlines()[-1]
+
+
+WRONG = """
+import torch
+from augenmerk.model.attention import Attention, Memory
+
+
+class Failing(Attention):
+    def scores(self, queries, memory):
+        return queries @ memory.keys.mT[:, :4]
+
+
+class Unmasked(Attention):
+    def attend(self, queries, memory, *, need_weights=True):
+        weights = (queries @ memory.keys.chunk(2, dim=-1)[0].mT).softmax(dim=-1)
+        return self.mix(weights, memory), weights
+
+
+class Leaking(Attention):
+    def keys(self, states):
+        return states.chunk(2, dim=-1)[0] + states.mean(dim=1, keepdim=True).chunk(2, dim=-1)[1]
+
+    def scores(self, queries, memory):
+        return queries @ (memory.keys * memory.keys).mT
+
+
+class Misshapen(Attention):
+    def attend(self, queries, memory, *, need_weights=True):
+        return queries, None
+
+
+class Empty(Attention):
+    pass
+"""
+
+
+def test_a_mechanism_is_tried_before_a_run_is_made(tmp_path: Path) -> None:
+    file = tmp_path / "wrong.py"
+    file.write_text(WRONG, encoding="utf-8")
+    for name, problem in (
+        ("Failing", "it failed in line 8 of wrong.py (RuntimeError: "),
+        ("Unmasked", "it puts weight on padding"),
+        ("Leaking", "its context changes if a sentence is padded"),
+        ("Misshapen", "its context should be (2, 3, 16) for queries (2, 3, 8), but is (2, 3, 8)"),
+        ("Empty", "it defines neither `scores` nor `attend`"),
+    ):
+        config = ModelConfig(attention=load_mechanism(f"{file}:{name}"), embedding=8, hidden=8, key=8)
+        with pytest.raises(AugenmerkError, match=re.escape(problem)):
+            try_mechanism(config)
+    command = ("train", "quick", "--data", "bilderbuch", "--set", "data.bilderbuch.pairs=50")
+    answer = run_command(*command, "--attention", f"{file}:Unmasked", "--out", tmp_path / "run")
+    assert (answer.code, answer.out) == (2, ""), answer.err
+    assert "it puts weight on padding" in answer.err.splitlines()[-1]
+    assert not (tmp_path / "run").exists()
 
 
 def test_every_mechanism_of_the_settings_has_a_class_and_none_else() -> None:
