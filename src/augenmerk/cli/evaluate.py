@@ -152,6 +152,9 @@ def evaluate(
         print_json(rows)
     else:
         _print_rows(directory, rows)
+    if run is None:
+        copy = escape(str(directory.path))
+        err().print(f"[dim]Scores and translations are kept in {copy}, a copy of the model that ships.[/]")
     _print_sacrebleu_commands(directory, rows)
 
 
@@ -273,7 +276,8 @@ def _print_comparison(row: Row, name: str) -> None:
     out().print(make_table((heading, "BLEU", "95%", "chrF", "95%"), lines))
     for test in tests:
         out().print(escape(test["in_words"]))
-    out().print("[dim]{trials:,} trials, {resamples:,} resamples, seed {seed}[/]".format(**tests[0]))
+    how = "{trials:,} trials, {resamples:,} resamples, seed {seed}".format(**tests[0])
+    out().print(f"[dim]{how}. These tests are about sentences: trained with other seeds, runs may differ.[/]")
 
 
 def _print_sacrebleu_commands(run: "RunDirectory", rows: Sequence[Row]) -> None:
