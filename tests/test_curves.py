@@ -89,3 +89,12 @@ def test_the_command_draws_finished_and_unfinished_runs(shared_runs: SharedRuns,
     begun.write_metrics(lines[:1])  # as they are while it is trained
     assert len(run_json("plot", begun.path, "--curve", "loss")["runs"][0]["curves"]["train_loss"]) == 1
     assert "ends in" in fails_with_a_sentence("plot", run.path, "--out", tmp_path / "curves.gif")
+
+
+def test_runs_of_the_same_name_are_told_apart_by_their_folders(
+    shared_runs: SharedRuns, tmp_path: Path
+) -> None:
+    runs = [shared_runs.copy(tiny(), tmp_path / name / "seed-1").path for name in ("mean", "dot")]
+    shown = run_command("plot", *runs, "--curve", "loss").out
+    assert "  mean/seed-1 validation  " in shown
+    assert "  dot/seed-1 validation  " in shown
