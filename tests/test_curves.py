@@ -33,6 +33,16 @@ def test_lines_go_through_the_figures_of_the_epochs() -> None:
     assert {text.get_text() for text in bleu.texts} == {"best: 21"}
 
 
+def test_no_two_of_many_runs_look_the_same() -> None:
+    runs = [RunCurves(f"run {number}", NEW.epochs) for number in range(2 * len(LIGHT.series) + 1)]
+    figure = draw_training_curves(runs, choose_kinds(runs, ("bleu",), "epoch"), "epoch", LIGHT)
+    lines = [line for line in figure.axes[0].lines if len(line.get_xdata()) == 3]  # type: ignore[arg-type]
+    looks = [(line.get_color(), line.get_marker()) for line in lines]
+    assert len(set(looks)) == len(looks) == len(runs)
+    named = [line for line in figure.legends[0].get_lines() if line.get_label() != "best"]
+    assert [(line.get_color(), line.get_marker()) for line in named] == looks
+
+
 def test_runs_of_an_earlier_version_are_drawn_with_what_they_have() -> None:
     assert list(choose_kinds([OLD], (), "epoch")) == ["loss"]
     assert list(choose_kinds([OLD, NEW], (), "epoch")) == ["loss", "bleu", "learning-rate"]

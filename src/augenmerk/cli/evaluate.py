@@ -258,6 +258,10 @@ def _print_alignment(rows: Iterable[Row]) -> None:
     headings = ("alignment", "against", "AER", "precision", "recall", "F1", "AER at -1", "at +1", "best")
     out().print()
     out().print(make_table(headings, lines, left=2, gap=1))
+    out().print(
+        "[dim]AER: alignment error rate, 0 is best; at -1 and +1: as if the attention lagged by a word, "
+        "or were ahead by one; best: which of the three fits best[/]"
+    )
 
 
 def _print_comparison(row: Row, name: str) -> None:
