@@ -35,7 +35,8 @@ from augenmerk.familiarity import Familiarity
 from augenmerk.loggers import Logger, LoggerGroup
 from augenmerk.malloc import limit_malloc_caching
 from augenmerk.model import TranslationModel, build_model
-from augenmerk.model.attention import MECHANISM_FILES, make_attention
+from augenmerk.model.attention import MECHANISM_FILES
+from augenmerk.model.trial import try_mechanism
 from augenmerk.scores import compute_bleu
 from augenmerk.subword_dropout import SubwordSampler
 from augenmerk.tensorfile import load_checked
@@ -264,7 +265,7 @@ def start(config: RunConfig, out: Path) -> RunDirectory:
     bitext = open_data(config.data)
     # A missing split or an unknown mechanism is reported before the vocabulary is learnt.
     bitext[config.data.validation]
-    make_attention(config.model)
+    try_mechanism(config.model)
     own = MECHANISM_FILES.get(config.model.attention)
     code = {} if own is None else {own.name: own.read_bytes()}  # for the record, and to translate elsewhere
     if config.train.initial_run is not None:

@@ -1,6 +1,7 @@
 """`augenmerk train`: trains a run and shows its progress."""
 
 import shlex
+import shutil
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -89,7 +90,7 @@ def train(
     from augenmerk.bitext import BadLineError
     from augenmerk.config import CUSTOM_ATTENTION
     from augenmerk.device import choose_device
-    from augenmerk.loggers import Logger, TensorBoardLogger, load_logger
+    from augenmerk.loggers import Logger, LoggerStartError, TensorBoardLogger, load_logger
     from augenmerk.model import load_mechanism
     from augenmerk.train import TrainingInterrupted
     from augenmerk.train import train as train_run
@@ -141,6 +142,10 @@ def train(
             result = train_run(run, chosen_device, display, loggers)
     except KeyboardInterrupt as interrupt:  # before the first step, or a second Ctrl-C
         interrupt.args = (f"Continue with:  {command}",)
+        raise
+    except LoggerStartError:
+        if not resume:
+            shutil.rmtree(run.path)  # made a moment ago, and in the way of the next try
         raise
     except TrainingInterrupted as interrupted:
         err().print(f"Saved. Continue with:  [bold]{escape(command)}[/]")
