@@ -36,10 +36,12 @@ def campaign(
 
     output = tmp_path_factory.mktemp("campaign")
     server = Server(output)
-    with FileLock(shared_folder / "campaign.lock"):
-        make_world(shared_folder / "campaign", server)
-    yield server, shared_folder / "campaign", output / "case"
-    server.close()
+    try:
+        with FileLock(shared_folder / "campaign.lock"):
+            make_world(shared_folder / "campaign", server)
+        yield server, shared_folder / "campaign", output / "case"
+    finally:
+        server.close()
 
 
 @pytest.mark.parametrize("part", range(PARTS))

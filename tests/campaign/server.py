@@ -26,7 +26,7 @@ from typing import IO, Any, NoReturn
 
 ROOT = Path(__file__).resolve().parents[2]
 HANG = 60.0
-"""Seconds after which a command counts as hanging. It is then killed."""
+"""Seconds after which a command counts as hanging."""
 MEMORY = 6 << 30
 """Bytes of address space that a command may take more than it has at its start."""
 WRITES = frozenset(
@@ -59,6 +59,8 @@ class Command:
     """Whether to count calls and writes."""
     delay: float = 0.0
     """Seconds to wait before it starts."""
+    hang: float = HANG
+    """Seconds after which it is killed."""
 
 
 @dataclass(frozen=True)
@@ -300,7 +302,7 @@ def _wait(process: int, started: float, command: Command) -> tuple[int, float, b
     if command.after is not None and not poll.poll(command.after * 1000):
         signalled = True
         os.kill(process, command.signal)
-    if not poll.poll(HANG * 1000):
+    if not poll.poll(command.hang * 1000):
         hung = True
         os.killpg(process, signal.SIGKILL)
     _, status = os.waitpid(process, 0)
