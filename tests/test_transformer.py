@@ -9,15 +9,15 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from torch import Tensor, nn
+from torch import Tensor
 
 from augenmerk.batching import Batch, ParallelTokens
+from augenmerk.bench.loop import TorchTransformer
 from augenmerk.config import ATTENTIONS, AttentionName, ModelConfig, SearchConfig
+from augenmerk.errors import AugenmerkError
 from augenmerk.evaluate import measure_loss
 from augenmerk.model import TranslationModel
 from augenmerk.model.transformer import (
-    DecoderLayer,
-    EncoderLayer,
     RotaryAttention,
     TransformerTranslator,
     rotate,
@@ -243,91 +243,40 @@ def test_rotary_attention_sees_distances_alone() -> None:
 def test_learnt_places_beyond_the_last_share_it() -> None:
     model = transformer(positions="learnt", embedding=4, key=4, layers=1)
     src = torch.full((1, 600), 5)
-    h = model._embed(model.W_z, src)
+    h = model.embed(model.W_z, src)
     assert torch.equal(h[0, 511], h[0, 599])
     assert not torch.equal(h[0, 510], h[0, 511])
-    assert torch.equal(model._embed(model.W_z, src[:, :1], 520), h[:, 520:521])  # as a step reads it
+    assert torch.equal(model.embed(model.W_z, src[:, :1], 520), h[:, 520:521])  # as a step reads it
 
 
 # Against torch.nn.Transformer
 
 
-def as_torch(model: TransformerTranslator) -> nn.Transformer:
-    """Returns torch's own Transformer with the same weights; what it has more, biases of attention, is 0."""
-    config = model.config
-    theirs = nn.Transformer(
-        config.embedding,
-        config.heads,
-        config.layers,
-        config.layers,
-        config.transformer.feed_forward,
-        dropout=0.0,
-        batch_first=True,
-        norm_first=True,
-        dtype=torch.float64,
-    ).eval()
-    expected = dict(theirs.state_dict())
-    attention_biases = [name for name in expected if "attn" in name and name.endswith("bias")]
-    weights: dict[str, Tensor] = {name: torch.zeros_like(expected[name]) for name in attention_biases}
-
-    def copy(name: str, module: nn.Module) -> None:
-        weights.update({f"{name}.{key}": value for key, value in module.state_dict().items()})
-
-    def copy_attention(name: str, module: Any) -> None:
-        weights[f"{name}.in_proj_weight"] = torch.cat(
-            [each.weight for each in (module.W_q, module.W_k, module.W_v)]
-        )
-        copy(f"{name}.out_proj", module.W_a)
-
-    for side, layers in (("encoder", model.encoder), ("decoder", model.decoder)):
-        for number, layer in enumerate(layers):
-            assert isinstance(layer, EncoderLayer | DecoderLayer)
-            place = f"{side}.layers.{number}"
-            copy_attention(f"{place}.self_attn", layer.own)
-            norms: list[nn.Module] = [layer.own_norm, layer.feed_forward.norm]
-            if isinstance(layer, DecoderLayer):
-                copy_attention(f"{place}.multihead_attn", model.attentions[number])
-                norms.insert(1, layer.cross_norm)
-            for count, norm in enumerate(norms, 1):
-                copy(f"{place}.norm{count}", norm)
-            copy(f"{place}.linear1", layer.feed_forward.W_1)
-            copy(f"{place}.linear2", layer.feed_forward.W_2)
-    copy("encoder.norm", model.encoder_norm)
-    copy("decoder.norm", model.decoder_norm)
-    theirs.load_state_dict(weights)  # strict: nothing was forgotten
-    return theirs
-
-
-@pytest.mark.filterwarnings("ignore:enable_nested_tensor is True")  # what torch would do without norm_first
 @pytest.mark.parametrize("positions", ["sinusoidal", "learnt"])
 @pytest.mark.parametrize(("layers", "heads"), [(1, 1), (2, 4), (3, 2)])
 def test_it_is_torchs_own_transformer(positions: str, layers: int, heads: int) -> None:
     model = transformer(positions=positions, embedding=12, key=12, layers=layers, heads=heads)
-    theirs, batch = as_torch(model), batch_of(LENGTHS)
-    features, _ = model.decode(batch.tgt_in, model.encode(batch.src, batch.src_mask))
-    x, y = model._embed(model.W_z, batch.src), model._embed(model.W_b, batch.tgt_in)
-    padding = ~batch.src_mask
-    causal = nn.Transformer.generate_square_subsequent_mask(y.shape[1], dtype=torch.float64)
-    h = theirs.encoder(x, src_key_padding_mask=padding)
-    expected = theirs(
-        x,
-        y,
-        tgt_mask=causal,
-        src_key_padding_mask=padding,
-        memory_key_padding_mask=padding,
-        tgt_is_causal=True,
-    )
-    our_h, _ = model._encode(batch.src, batch.src_mask)
-    torch.testing.assert_close(our_h[batch.src_mask], h[batch.src_mask], rtol=0, atol=1e-10)
-    torch.testing.assert_close(features, expected, rtol=0, atol=1e-10)
+    theirs, batch = TorchTransformer(model).eval(), batch_of(LENGTHS)
+    x = model.embed(model.W_z, batch.src).transpose(0, 1)
+    expected_h = theirs.torch.encoder(x, src_key_padding_mask=~batch.src_mask).transpose(0, 1)
+    h, _ = model._encode(batch.src, batch.src_mask)
+    torch.testing.assert_close(h[batch.src_mask], expected_h[batch.src_mask], rtol=0, atol=1e-10)
+    ours, _ = model(batch.src, batch.src_mask, batch.tgt_in)
+    expected = theirs(batch).log_softmax(-1).transpose(0, 1)
+    torch.testing.assert_close(ours, expected, rtol=0, atol=1e-10)
     # The gradients of the embeddings have come through every weight of both.
-    real = batch.tgt_mask
-    inputs = [model.W_z.weight, model.W_b.weight]
-    ours = torch.autograd.grad(features[real].square().sum(), inputs)
-    theirs_ = torch.autograd.grad(expected[real].square().sum(), inputs)
-    for our, their in zip(ours, theirs_, strict=True):
+    loss = -ours.gather(2, batch.tgt_out[:, :, None])[:, :, 0][batch.tgt_mask].sum()
+    words = [model.W_z.weight, model.W_b.weight]
+    gradients = (torch.autograd.grad(each, words) for each in (loss, theirs.loss(batch)))
+    for our, their in zip(*gradients, strict=True):
         assert our.abs().max() > 1e-2
-        torch.testing.assert_close(our, their, rtol=0, atol=1e-10)
+        torch.testing.assert_close(our, their, rtol=0, atol=1e-9)
+
+
+def test_what_torch_does_not_have_is_said() -> None:
+    for model in (transformer("additive"), transformer(positions="rotary"), transformer(key=8)):
+        with pytest.raises(AugenmerkError, match="torch's Transformer has multi-head attention"):
+            TorchTransformer(model)
 
 
 @torch.no_grad()
@@ -336,7 +285,7 @@ def test_the_embeddings_are_those_of_the_paper() -> None:
     model = transformer(tie="all", embedding=12)
     tokens = torch.tensor([[7, 4, 9]])
     expected = math.sqrt(12) * model.W_z.weight[tokens] + sinusoidal_positions(torch.arange(3), 12).double()
-    torch.testing.assert_close(model._embed(model.W_z, tokens), expected)
+    torch.testing.assert_close(model.embed(model.W_z, tokens), expected)
     assert model.W_z.weight is model.W_b.weight is model.W_o.weight
     features = torch.randn(2, 12).double()
     logits = features @ model.W_z.weight[:V].T + model.W_o.bias[:V]
