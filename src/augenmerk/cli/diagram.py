@@ -281,8 +281,10 @@ def _make_maps(
         AttentionMap.from_translation, translation, subwords=subwords, title=title, reference=reference
     )
     chosen = translation.select_heads(part, layer)
-    if not chosen or (len(chosen) == 1 and part == "cross"):
+    if not chosen or (part == "cross" and len(translation.heads) == 1):
         return [make_map()]
+    if len(chosen) == 1:
+        return [make_map(head=chosen[0])]
     return [make_map(head=one) for one in (average_heads(chosen), *(chosen if heads else ()))]
 
 
