@@ -330,6 +330,8 @@ def _print_diagrams(diagrams: Sequence[Diagram], theme: "Theme") -> None:
             if len(maps) > 1:
                 out().print(render_terminal_maps(maps, out().width, theme))
             else:
+                if maps[0].title != title:  # which layer or head it is
+                    out().print(f"[dim]{escape(maps[0].title or '')}[/]")
                 out().print(render_terminal_map(maps[0], out().width, theme))
             if maps[0].note:
                 out().print(f"[dim]{escape(maps[0].note)}[/]")
