@@ -110,6 +110,7 @@ class TorchTransformer(PlainModel):
                 enable_nested_tensor=False,
             ),
         )
+        self.to(model.device, model.W_o.weight.dtype)  # before the weights come, so that none is rounded
         # Ours names what torch counts: the norms, the feed-forward part's matrices.
         for ours, theirs in zip(model.encoder, self.torch.encoder.layers, strict=True):
             assert isinstance(ours, EncoderLayer)
@@ -131,7 +132,6 @@ class TorchTransformer(PlainModel):
         copy_weights(
             (model.encoder_norm, self.torch.encoder.norm), (model.decoder_norm, self.torch.decoder.norm)
         )
-        self.to(model.device, model.W_o.weight.dtype)
 
     def forward(self, batch: Batch) -> Tensor:
         """Returns logits (T, B, vocabulary)."""

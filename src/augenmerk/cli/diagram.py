@@ -24,12 +24,16 @@ if TYPE_CHECKING:
     from augenmerk.translate import Part, Translation, Translator
 
 HOW_TO_READ = {
-    "heat": "Rows are the words produced, columns those of the source; the stronger the colour, the more a "
-    "word is attended to. Point at a cell to read its weight.",
-    "lines": "Above are the words of the source, below those produced; the stronger the line, the more a "
-    "word is attended to.",
+    "heat": "Rows are {looking}, columns {looked_at}; the stronger the colour, the more a word is attended "
+    "to. Point at a cell to read its weight.",
+    "lines": "Above are {looked_at}, below {looking}; the stronger the line, the more a word is attended to.",
 }
 """The views, each with an explanation for the page of pictures."""
+WHO_LOOKS: "dict[Part, dict[str, str]]" = {
+    "cross": {"looking": "the words produced", "looked_at": "the words of the source"},
+    "encoder": {"looking": "the words of the source", "looked_at": "the source words that they look at"},
+    "decoder": {"looking": "the words produced", "looked_at": "the words before them"},
+}
 WIDE = 16
 """A map with more source words than this takes the whole width of the page."""
 
@@ -118,6 +122,7 @@ def diagram(
     options.load_mechanisms(attention)
     _check_choice(text, split, index, count)
     _check_drawing(view, format, out, many=count is not None)
+    part = _choose_part(self_attention)
     # In most terminals light letters stand on a dark ground.
     theme = theme or ("dark" if out is None else "light")
     style = options.make_style(theme, title, size, font_size, outline)
@@ -133,7 +138,7 @@ def diagram(
         _make_titles(models),
         beam=beam,
         subwords=subwords,
-        part=_choose_part(self_attention),
+        part=part,
         layer=layer,
         heads=heads,
     )
@@ -151,7 +156,7 @@ def diagram(
         ]
         runs = ", ".join(path.resolve().name for path in models)
         origin = f"{count} sentences of {split}, chosen at random (seed {seed})"
-        intro = f"{origin}, as translated by {runs}. {HOW_TO_READ[view]}"
+        intro = f"{origin}, as translated by {runs}. {HOW_TO_READ[view].format(**WHO_LOOKS[part])}"
         page = out / "index.html"
         # The page shows the diagrams itself: it links to the files, but does not need them.
         atomic_write(page, [render_index_page(title or f"Attention of {runs}", intro, cards).encode()])
@@ -281,8 +286,10 @@ def _make_maps(
         AttentionMap.from_translation, translation, subwords=subwords, title=title, reference=reference
     )
     chosen = translation.select_heads(part, layer)
-    if not chosen or (len(chosen) == 1 and part == "cross"):
+    if not chosen or (part == "cross" and len(translation.heads) == 1):
         return [make_map()]
+    if len(chosen) == 1:
+        return [make_map(head=chosen[0])]
     return [make_map(head=one) for one in (average_heads(chosen), *(chosen if heads else ()))]
 
 
@@ -323,6 +330,8 @@ def _print_diagrams(diagrams: Sequence[Diagram], theme: "Theme") -> None:
             if len(maps) > 1:
                 out().print(render_terminal_maps(maps, out().width, theme))
             else:
+                if maps[0].title != title:  # which layer or head it is
+                    out().print(f"[dim]{escape(maps[0].title or '')}[/]")
                 out().print(render_terminal_map(maps[0], out().width, theme))
             if maps[0].note:
                 out().print(f"[dim]{escape(maps[0].note)}[/]")

@@ -177,10 +177,9 @@ class Translation:
                 before.append(before[-1] if word is None else word + 1)
             sides = {"encoder": (source, source), "decoder": (self._target.word_of, before)}
             for name, (rows, columns) in sides.items():
-                maps = [
-                    _tokens_to_words(one, rows, columns) for one in self.self_attention[name].flatten(0, 1)
-                ]
-                found[name] = torch.stack(maps).view(layers, heads, *maps[0].shape)
+                tokens = self.self_attention[name]  # (L, N, tokens, tokens); N may not be that of "cross"
+                maps = [_tokens_to_words(one, rows, columns) for one in tokens.flatten(0, 1)]
+                found[name] = torch.stack(maps).view(*tokens.shape[:2], *maps[0].shape)
         return found
 
     def _over_words(self, weights: Tensor) -> Tensor:
