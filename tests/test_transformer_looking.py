@@ -1,6 +1,10 @@
 """Looking into a Transformer: its queries and keys, its best aligned head, and how much each head matters."""
 
+import json
 import math
+import shutil
+import sys
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -8,20 +12,19 @@ import pytest
 import torch
 from torch import Tensor
 
-from augenmerk import AugenmerkError, Translator
+from augenmerk import AugenmerkError, Translator, agreement
 from augenmerk.agreement import (
-    CHOICE_SENTENCES,
     ChosenAttention,
     choose_attention,
     link_references,
     measure_alignment,
 )
 from augenmerk.alignment import GoldLinks, argmax_links, compare_links
-from augenmerk.bitext import SentencePair, open_bitext, open_data
+from augenmerk.bitext import Bitext, SentencePair, open_data
 from augenmerk.checkpoint import RunDirectory
 from augenmerk.faithfulness import HEAD_THRESHOLD, measure_faithfulness, measure_heads
 from augenmerk.model.attention import MultiHeadAttention
-from augenmerk.model.transformer import DecoderLayer, TransformerTranslator
+from augenmerk.model.transformer import DecoderLayer, EncoderLayer, TransformerTranslator
 from augenmerk.probe import probe_attention
 from augenmerk.study.measure import measure_run, read_probes
 from augenmerk.study.worker import Job
@@ -32,6 +35,8 @@ from tests.command import fails_with_a_sentence, run_command, run_json
 from tests.runs import CPU, SharedRuns, tiny
 
 LAYERS, HEADS = 2, 4
+PAIRS, CHOICE = 30, 20
+"""As many pairs of each split are read, and as many a head is chosen by."""
 SENTENCE = "Den roten Ball wirft der Junge."
 TRANSFORMER: dict[str, object] = {
     "model__architecture": "transformer",
@@ -49,8 +54,25 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def run(shared_runs: SharedRuns, folder: Path) -> RunDirectory:
-    config = tiny(text__unit="bpe", text__vocabulary_size=500, train__epochs=6, **TRANSFORMER)
-    return shared_runs.copy(config, folder / "transformer")
+    """A run of two epochs hardly attends; larger weights make it look at some words more than at others."""
+    config = tiny(text__unit="bpe", text__vocabulary_size=500, **TRANSFORMER)
+    run = shared_runs.copy(config, folder / "transformer")
+    tensors = run.load_model()
+    sharper = {name: 4 * one if name.startswith("attentions.") else one for name, one in tensors.items()}
+    run.save_model(sharper, run.about_model)
+    return run
+
+
+@pytest.fixture(scope="module")
+def uniform(shared_runs: SharedRuns, folder: Path) -> RunDirectory:
+    config = tiny(**{**TRANSFORMER, "model__attention": "mean"}, train__epochs=1)
+    return shared_runs.copy(config, folder / "mean")
+
+
+@pytest.fixture(scope="module")
+def nothing(shared_runs: SharedRuns, folder: Path) -> RunDirectory:
+    config = tiny(**{**TRANSFORMER, "model__attention": "none"}, train__epochs=1)
+    return shared_runs.copy(config, folder / "none")
 
 
 @pytest.fixture(scope="module")
@@ -63,8 +85,17 @@ def translator(run: RunDirectory) -> Translator:
     return load(run.path)
 
 
-def pairs_of(split: str, count: int) -> list[SentencePair]:
-    return list(open_bitext("bilderbuch", pairs=300)[split])[:count]
+@pytest.fixture(autouse=True)
+def _short_splits(
+    run: RunDirectory,  # noqa: ARG001  # trained before, with splits as they are
+    gru: RunDirectory,  # noqa: ARG001
+    uniform: RunDirectory,  # noqa: ARG001
+    nothing: RunDirectory,  # noqa: ARG001
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    read_split = Bitext.__getitem__
+    monkeypatch.setattr(Bitext, "__getitem__", lambda self, name: list(islice(read_split(self, name), PAIRS)))
+    monkeypatch.setattr(agreement, "CHOICE_SENTENCES", CHOICE)
 
 
 # theory from-run
@@ -85,11 +116,13 @@ def test_the_probe_of_each_layer_and_head_gives_its_weights(translator: Translat
 
 
 @pytest.mark.parametrize("attention", ["scaled-dot", "dot", "bilinear"])
-def test_so_does_that_of_a_mechanism_without_heads(
-    attention: str, shared_runs: SharedRuns, tmp_path: Path
-) -> None:
-    config = tiny(**{**TRANSFORMER, "model__attention": attention}, train__epochs=1)
-    translator = load(shared_runs.copy(config, tmp_path / "run").path)
+def test_so_does_that_of_a_mechanism_without_heads(attention: str, translator: Translator) -> None:
+    """Random weights attend to something, too; no training is needed to compare."""
+    config = tiny(**{**TRANSFORMER, "model__attention": attention})
+    tokenizers = translator.tokenizers
+    torch.manual_seed(3)
+    model = TransformerTranslator(config.model, tokenizers.source.size, tokenizers.target.size).eval()
+    translator = Translator([model], tokenizers, config)
     expected = translator.translate(SENTENCE, heads=True).heads
     assert [(one.layer, one.head) for one in expected] == [(1, 1), (2, 1)]
     for layer in range(LAYERS):
@@ -143,7 +176,7 @@ def test_the_head_that_aligns_best_on_validation_is_used_elsewhere(
     run: RunDirectory, translator: Translator
 ) -> None:
     data = open_data(run.config.data)
-    on_validation = errors_by_hand(translator, list(data["val"])[:CHOICE_SENTENCES])
+    on_validation = errors_by_hand(translator, list(data["val"])[:CHOICE])
     best = min(on_validation, key=lambda name: on_validation[name])
     assert len(set(on_validation.values())) > 5
     [row] = run_json("evaluate", run.path, "--split", "test", "--beam", 1, "--alignment")
@@ -154,8 +187,8 @@ def test_the_head_that_aligns_best_on_validation_is_used_elsewhere(
     assert RunDirectory.open(run.path).read_scores()[-1]["alignment"]["attention"] == best
 
 
-def test_every_choice_links_by_its_own_weights(translator: Translator) -> None:
-    pairs = pairs_of("test", 10)
+def test_every_choice_links_by_its_own_weights(run: RunDirectory, translator: Translator) -> None:
+    pairs = list(open_data(run.config.data)["test"])[:10]
     errors = errors_by_hand(translator, pairs)
     choices = [ChosenAttention(), ChosenAttention(1), ChosenAttention(2), ChosenAttention(2, 3)]
     for choice in choices:
@@ -164,42 +197,60 @@ def test_every_choice_links_by_its_own_weights(translator: Translator) -> None:
 
 
 def test_there_is_no_choice_in_a_gru_an_ensemble_or_uniform_attention(
-    run: RunDirectory, gru: RunDirectory, shared_runs: SharedRuns, tmp_path: Path
+    run: RunDirectory, gru: RunDirectory, uniform: RunDirectory
 ) -> None:
     assert choose_attention(load(gru.path)) is None
     assert choose_attention(load([run.path, run.path])) is None
-    config = tiny(**{**TRANSFORMER, "model__attention": "mean"}, train__epochs=1)
-    assert choose_attention(load(shared_runs.copy(config, tmp_path / "mean").path)) is None
+    assert choose_attention(load(uniform.path)) is None
     [row] = run_json("evaluate", gru.path, "--split", "val", "--beam", 1, "--alignment")
     assert "attention" not in row["alignment"]
     assert row["aer"] == measure_alignment(load(gru.path), list(open_data(gru.config.data)["val"])).error
 
 
 def test_without_validation_links_the_mean_is_taken_and_said(
-    run: RunDirectory, translator: Translator, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    run: RunDirectory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As if the aligner were not installed, and the run had been trained on pairs without links."""
-    monkeypatch.setitem(__import__("sys").modules, "thot", None)
-    pairs = pairs_of("test", 10)
-    (tmp_path / "pairs.tsv").write_text(
-        "".join(f"{pair.source}\t{pair.target}\n" for pair in 20 * pairs), encoding="utf-8"
-    )
+    """The run was trained on pairs without links, and no aligner is installed."""
+    monkeypatch.setitem(sys.modules, "thot", None)
+    pairs = list(open_data(run.config.data)["test"])[:10]
+    lines = [f"{pair.source}\t{pair.target}\n" for pair in pairs]
+    for split in ("train", "val", "test"):
+        (tmp_path / f"{split}.tsv").write_text("".join(lines), encoding="utf-8")
     links = [" ".join(f"{i}-{j}" for i, j in pair.alignment or ()) for pair in pairs]
-    (tmp_path / "gold.txt").write_text("\n".join(20 * links) + "\n", encoding="utf-8")
-    moved = run.config.data.model_copy(
-        update={"bitext": str(tmp_path / "pairs.tsv"), "source_language": "de", "target_language": "en"}
+    (tmp_path / "gold.txt").write_text("\n".join(links) + "\n", encoding="utf-8")
+    copy = tmp_path / "run"
+    shutil.copytree(run.path, copy)
+    _, *settings = (copy / "config.toml").read_text(encoding="utf-8").splitlines()  # without the checksum
+    place = json.dumps(str(tmp_path))
+    moved = f'bitext = {place}\nsource_language = "de"\ntarget_language = "en"'
+    assert settings.count('bitext = "bilderbuch"') == 1
+    edited = "\n".join(settings).replace('bitext = "bilderbuch"', moved)
+    (copy / "config.toml").write_text(edited, encoding="utf-8")
+    arguments = (
+        "evaluate",
+        copy,
+        "--split",
+        "test",
+        "--beam",
+        1,
+        "--alignment",
+        "--gold",
+        tmp_path / "gold.txt",
     )
-    config = run.config.model_copy(update={"data": moved})
-    other = Translator(translator.models, translator.tokenizers, config)
-    assert choose_attention(other) == ChosenAttention(chosen_on=None)
-    assert choose_attention(other, 0.4) == ChosenAttention(chosen_on=None)
+    [row] = run_json(*arguments)
+    assert row["aer"] == pytest.approx(measure_alignment(load(run.path), pairs).error)
+    assert row["alignment"]["attention"] == "mean of all layers and heads"
+    assert row["alignment"]["chosen_on"] is None
+    assert (
+        "mean of all layers and heads, no validation links to choose a head by" in run_command(*arguments).out
+    )
 
 
 def test_a_threshold_may_choose_another_head(translator: Translator) -> None:
     chosen = choose_attention(translator, threshold=0.9)
     assert chosen is not None
     assert chosen.chosen_on == "val"
-    pairs = list(open_data(translator.config.data)["val"])[:CHOICE_SENTENCES]
+    pairs = list(open_data(translator.config.data)["val"])[:CHOICE]
     gold = [GoldLinks.of(pair.alignment or ()) for pair in pairs]
 
     def error(choice: ChosenAttention) -> float:
@@ -211,9 +262,10 @@ def test_a_threshold_may_choose_another_head(translator: Translator) -> None:
 
 
 def test_a_study_measures_with_the_chosen_head(
-    run: RunDirectory, translator: Translator, shared_runs: SharedRuns, tmp_path: Path
+    run: RunDirectory, translator: Translator, tmp_path: Path
 ) -> None:
-    copy = shared_runs.copy(run.config, tmp_path / "run")
+    shutil.copytree(run.path, tmp_path / "run")
+    copy = RunDirectory.open(tmp_path / "run")
     job = Job(str(copy.path), {}, ["test"], [1], [], "cpu")
     measure_run(copy, job, CPU, lambda _phase, _fraction: None)
     probes = read_probes(copy)
@@ -265,6 +317,7 @@ def log_probabilities_by_hand(
 
     x = embed(model.W_z, source)
     for layer in model.encoder:
+        assert isinstance(layer, EncoderLayer)
         normal = layer.own_norm(x)
         x = x + attend_by_hand(layer.own, normal, normal, torch.zeros(len(x), len(x)))
         x = x + layer.feed_forward(x)
@@ -286,7 +339,7 @@ def log_probabilities_by_hand(
 def test_what_falls_without_a_head_is_what_the_equations_give(translator: Translator) -> None:
     model = translator.model
     assert isinstance(model, TransformerTranslator)
-    pairs = pairs_of("test", 7)
+    pairs = list(open_data(translator.config.data)["test"])[:7]
     translations = translator.score_all([(pair.source, pair.target) for pair in pairs])
     found = measure_heads(translator, translations)
     places = [None, *((layer, head) for layer in range(LAYERS) for head in range(HEADS))]
@@ -341,7 +394,7 @@ def test_pictures_of_single_words_are_refused(
 
 
 def test_each_measure_is_refused_where_it_means_nothing(
-    translator: Translator, gru: RunDirectory, shared_runs: SharedRuns, tmp_path: Path
+    translator: Translator, gru: RunDirectory, nothing: RunDirectory
 ) -> None:
     [one] = translator.translate([SENTENCE])
     with pytest.raises(AugenmerkError, match="equation 10"):
@@ -350,16 +403,11 @@ def test_each_measure_is_refused_where_it_means_nothing(
         measure_heads(load(gru.path), [one])
     with pytest.raises(AugenmerkError, match="All translations are empty"):
         measure_heads(translator, translator.translate([""]))
-    config = tiny(**{**TRANSFORMER, "model__attention": "none"}, train__epochs=1)
-    nothing = shared_runs.copy(config, tmp_path / "none")
     assert "attends to nothing" in fails_with_a_sentence("faithfulness", nothing.path)
 
 
-def test_uniform_attention_loses_nothing_when_it_is_made_uniform(
-    shared_runs: SharedRuns, tmp_path: Path
-) -> None:
-    config = tiny(**{**TRANSFORMER, "model__attention": "mean"}, train__epochs=1)
-    translator = load(shared_runs.copy(config, tmp_path / "run").path)
+def test_uniform_attention_loses_nothing_when_it_is_made_uniform(uniform: RunDirectory) -> None:
+    translator = load(uniform.path)
     found = measure_heads(translator, translator.translate([SENTENCE, "Der Hund schläft."]))
     assert [(one.layer, one.head) for one in found["heads"]] == [(1, 1), (2, 1)]
     assert [one.mean_drop for one in found["heads"]] == pytest.approx([0, 0], abs=1e-5)

@@ -40,8 +40,8 @@ REPLACEMENTS = ("uniform", "permuted")
 THRESHOLD = 0.1
 """In nats: a word that loses less than this, a tenth of its probability, hardly needs the attention."""
 HEAD_THRESHOLD = 0.01
-"""In nats: a head without which words lose less than this on average, a hundredth of their probability, hardly
-matters."""
+"""In nats: a head hardly matters if words lose less than this without it on average, a hundredth of their
+probability."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -247,11 +247,13 @@ def measure_heads(translator: Translator, translations: Sequence[Translation]) -
     _check_attends(translator)
     heads = model.config.heads if model.config.attention == "multi-head" else 1
     places = [(layer, head) for layer in range(model.config.layers) for head in range(heads)]
+    if not any(one.target_words for one in translations):
+        raise AugenmerkError("All translations are empty: there are no words whose probability could fall.")
     spoken, data = translator.encode_translations(translations)
     original: list[float] = []
     replaced: list[list[float]] = [[] for _ in places]
     words, drops = 0, [0.0] * len(places)
-    for batch in data.batches(data.plan(BATCH_SIZE, shuffle=False)) if spoken else ():
+    for batch in data.batches(data.plan(BATCH_SIZE, shuffle=False)):
         figures = _log_probabilities_without_heads(model, batch, places)
         for row, index in enumerate(batch.indices.tolist()):
             one = translations[spoken[index]]
@@ -264,8 +266,6 @@ def measure_heads(translator: Translator, translations: Sequence[Translation]) -
                 replaced[number] += other
                 falls = [before - after for before, after in zip(own, other, strict=True)]
                 drops[number] += fsum(one.sum_over_words(falls))
-    if not original:
-        raise AugenmerkError("All translations are empty: there are no words whose probability could fall.")
     measured = [
         HeadFaithfulness(layer + 1, head + 1, drop / words, exp(-fsum(other) / len(original)))
         for (layer, head), drop, other in zip(places, drops, replaced, strict=True)
