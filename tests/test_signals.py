@@ -136,3 +136,15 @@ def test_a_second_sigterm_changes_nothing() -> None:
             signal.raise_signal(signal.SIGTERM)
         signal.raise_signal(signal.SIGTERM)
     assert signal.getsignal(signal.SIGTERM) is before
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_while_python_ends_says_nothing(number: signal.Signals) -> None:
+    program = (
+        "import atexit, os, sys; from augenmerk.__main__ import main; "
+        f"atexit.register(os.kill, os.getpid(), {int(number)}); sys.argv[1:] = ['--version']; main()"
+    )
+    ended = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=PATIENCE, check=False
+    )
+    assert (ended.returncode, ended.stderr) == (0, "")

@@ -30,10 +30,11 @@ def main() -> None:
 
         run()
     except BaseException as error:
-        if not received:
-            raise
+        # The command has ended: what interrupts Python while it ends could only make it complain.
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
         signal.signal(signal.SIGINT, signal.SIG_IGN)
+        if not received:
+            raise
         code = 128 + received[0]
         if not (isinstance(error, SystemExit) and error.code == code):  # else the command has spoken
             os.write(2, b"augenmerk: Interrupted.\n")

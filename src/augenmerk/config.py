@@ -19,7 +19,7 @@ ATTENTIONS: tuple[AttentionName, ...] = get_args(AttentionName)
 CUSTOM_ATTENTION = re.compile(r"(?P<path>.+\.py):(?P<name>[A-Za-z_]\w*)")
 """How a mechanism in a person's own file is named: FILE.py:Class."""
 
-PRESETS = ("classic", "quick", "strong")
+PRESETS = ("classic", "quick", "strong", "transformer-quick", "transformer")
 DATASETS = ("bilderbuch", "multi30k")
 """The datasets that are known by name; any other is a person's own."""
 

@@ -36,7 +36,11 @@ app = typer.Typer()
 )
 def train(
     preset: Annotated[
-        str | None, Argument(help="Preset (classic, quick or strong) or a TOML file.", show_default=False)
+        str | None,
+        Argument(
+            help="Preset (classic, quick, strong, transformer-quick, transformer) or a TOML file.",
+            show_default=False,
+        ),
     ] = None,
     data: Data = None,
     source_language: SourceLanguage = None,
@@ -125,8 +129,10 @@ def train(
             f"{error} All that is wrong is listed by `augenmerk data check`; --skip-bad trains without it."
         ) from None
     config = run.config
+    architecture = "Transformer, " if config.model.architecture == "transformer" else ""
     err().print(
-        f"{run.path}: {config.model.attention} on {config.data.bitext}, {chosen_device}", markup=False
+        f"{run.path}: {architecture}{config.model.attention} on {config.data.bitext}, {chosen_device}",
+        markup=False,
     )
     try:
         with TrainingDisplay(config) as display:
@@ -146,7 +152,7 @@ def _start(preset: str | None, overrides: list[str], out: Path | None) -> "RunDi
     from augenmerk.train import start
 
     if preset is None:
-        raise AugenmerkError("Say what to train: a preset (classic, quick, strong) or a TOML file.")
+        raise AugenmerkError("Say what to train: a preset (such as quick) or a TOML file.")
     config = load_config(preset, overrides)
     return start(config, out or _default_place(Path(preset).stem, config))
 

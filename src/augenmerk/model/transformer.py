@@ -97,7 +97,7 @@ class TransformerTranslator(TranslationModel):
         self, src: Tensor, src_mask: Tensor, *, need_weights: bool = False
     ) -> tuple[Tensor, list[Tensor]]:
         """Returns h (B, S, D), and each layer's weights (B, N, S, S) if they are needed."""
-        x, all_weights = self._embed(self.W_z, src), []
+        x, all_weights = self.embed(self.W_z, src), []
         for layer in self.encoder:
             assert isinstance(layer, EncoderLayer)
             if need_weights:
@@ -112,7 +112,7 @@ class TransformerTranslator(TranslationModel):
 
         With `look`, which decides what each layer takes from the source, there are no weights.
         """
-        y, all_weights = self._embed(self.W_b, tgt_in), []
+        y, all_weights = self.embed(self.W_b, tgt_in), []
         mask = _causal_mask(tgt_in)
         for number, (layer, attention, memory) in enumerate(self._decoder_layers(source.memory)):
             normal = layer.own_norm(y)
@@ -137,7 +137,7 @@ class TransformerTranslator(TranslationModel):
     def attention_weights(self, src: Tensor, src_mask: Tensor, tgt_in: Tensor) -> AttentionWeights:
         """Computes the weights of all heads in all layers."""
         h, encoder = self._encode(src, src_mask, need_weights=True)
-        y, mask = self._embed(self.W_b, tgt_in), _causal_mask(tgt_in)
+        y, mask = self.embed(self.W_b, tgt_in), _causal_mask(tgt_in)
         decoder, cross = [], []
         for layer, attention, memory in self._decoder_layers(self._memory(h, src_mask)):
             normal = layer.own_norm(y)
@@ -165,7 +165,7 @@ class TransformerTranslator(TranslationModel):
         """
         B, K = tokens.shape
         place = state[0].shape[2]
-        y = self._embed(self.W_b, tokens.view(B * K, 1), place)  # (B * K, 1, D)
+        y = self.embed(self.W_b, tokens.view(B * K, 1), place)  # (B * K, 1, D)
         new_state: list[Tensor] = []
         all_weights = []
         before = iter(part.flatten(0, 1) for part in state)  # (B * K, words, K)
@@ -194,7 +194,7 @@ class TransformerTranslator(TranslationModel):
         )
         return encoder + sum(keys), decoder + sum(queries) + self.W_o.weight.numel()
 
-    def _embed(self, words: nn.Embedding, tokens: Tensor, start: int = 0) -> Tensor:
+    def embed(self, words: nn.Embedding, tokens: Tensor, start: int = 0) -> Tensor:
         """Returns the embeddings of tokens (B, T) at the places from `start` on, (B, T, D)."""
         x: Tensor = words(tokens) * math.sqrt(self.config.embedding)
         places = torch.arange(start, start + tokens.shape[1], device=tokens.device)
