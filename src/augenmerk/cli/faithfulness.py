@@ -29,7 +29,8 @@ app = typer.Typer()
 @app.command(
     epilog="Examples:  augenmerk faithfulness 'Ein Mann fährt mit dem Fahrrad durch den Park.'    "
     "augenmerk faithfulness --top 1    "
-    "augenmerk faithfulness runs/mine --split test --index 3 --out faithful"
+    "augenmerk faithfulness runs/mine --split test --index 3 --out faithful    "
+    "augenmerk faithfulness runs/transformer --split test --reference"
 )
 def faithfulness(
     run: options.RunAndSentences = None,

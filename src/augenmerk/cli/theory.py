@@ -315,7 +315,8 @@ def _save(path: Path, draw: "Callable[[Theme], Figure]", style: "Style") -> None
 @app.command(
     "from-run",
     epilog="Examples:  augenmerk theory from-run 'Der kleine Hund schläft.' --step 2    "
-    "augenmerk theory from-run runs/mine 'Der kleine Hund schläft.'",
+    "augenmerk theory from-run runs/mine 'Der kleine Hund schläft.'    "
+    "augenmerk theory from-run runs/transformer 'Der kleine Hund schläft.' --layer 1 --head 2",
 )
 def from_run(
     run: Annotated[
