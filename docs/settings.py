@@ -45,6 +45,16 @@ a sentence that names the key. A run keeps all of its settings, defaults include
 ([the run directory](run-directory.md)).
 """
 
+EXPLANATIONS = {
+    "model": """The letters are those of the equations at the top of
+[`translator.py`](../src/augenmerk/model/translator.py): z_t and b_i are the embeddings of a source and a
+target word, hf_t and hb_t the states of the GRUs that read the source forwards and backwards, h_t the two of
+them together, which represents a source word, and g_i the state of the decoder. Mechanisms:
+[training.md](training.md#attention-mechanisms), and [your own](mechanisms.md).
+"""
+}
+"""What the page says about a group beyond its description."""
+
 
 def render_page() -> str:
     presets = {name: load_config(name) for name in PRESETS}
@@ -60,6 +70,8 @@ def _render_group(group: str, settings: list[Setting], presets: dict[str, RunCon
     assert isinstance(config, Settings)
     meaning = " ".join((type(config).__doc__ or "").split())
     yield f"\n## [{group}]\n\n{meaning}\n\n"
+    if group in EXPLANATIONS:
+        yield f"{EXPLANATIONS[group]}\n"
     yield f"| setting | what it means | values | default | {' | '.join(presets)} |\n"
     yield f"|---|---|---|---|{'---|' * len(presets)}\n"
     for setting in settings:

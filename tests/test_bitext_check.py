@@ -210,6 +210,73 @@ class TestCommand:
 # The statistics by themselves
 
 
+class TestClean:
+    """`data export --clean` writes the pairs about which `data check` finds nothing."""
+
+    @pytest.fixture
+    def faulty(self, captions: Pairs, tmp_path: Path) -> Path:
+        """Pairs with a repeated line 250, a swapped line 100, HTML in line 7, and bad lines 251 and 252."""
+        pairs = list(dict.fromkeys((pair.source, pair.target) for pair in captions))[:250]
+        pairs[99] = pairs[99][1], pairs[99][0]
+        pairs[6] = pairs[6][0] + " &amp;", pairs[6][1]
+        pairs[249] = pairs[0]
+        path = tmp_path / "pairs.tsv"
+        path.write_bytes(b"".join(f"{a}\t{b}\n".encode() for a, b in pairs) + b"\xff\tx\nno tab\n")
+        return path
+
+    def test_what_is_found_is_left_out_and_counted(self, faulty: Path, tmp_path: Path) -> None:
+        export = ("data", "export", faulty, "--clean", "--unsplit", "--format", "tsv")
+        answer = run_command(*export, "--out", tmp_path / "clean")
+        assert answer.code == 0, answer.err
+        assert "2 bad lines skipped: 1 malformed, 1 not UTF-8" in answer.err
+        for count in ("1 repeated", "1 swapped", "1 markup"):
+            assert count in answer.err
+        found = check_files(faulty, None, None)
+        named = {line for finding in found.findings for line in finding.lines} | {251, 252}
+        rows = faulty.read_bytes().split(b"\n")[:-1]
+        rest = [row for number, row in enumerate(rows, 1) if number not in named]
+        assert (tmp_path / "clean" / "pairs.tsv").read_bytes() == b"\n".join(rest) + b"\n"
+        assert {7, 100, 250} <= named
+        kept = run_command(*export, "--keep", "markup", "--out", tmp_path / "kept", "--json")
+        left_out = json.loads(kept.out)["left_out"]["pairs"]
+        assert (left_out["swapped"], "markup" in left_out) == ([100], False)
+        assert b"&amp;" in (tmp_path / "kept" / "pairs.tsv").read_bytes()
+
+    def test_divided_it_has_the_same_pairs(self, faulty: Path, tmp_path: Path) -> None:
+        for name, unsplit in (("whole", ["--unsplit"]), ("divided", [])):
+            export = ("data", "export", faulty, "--clean", "--format", "tsv", *unsplit)
+            assert run_command(*export, "--out", tmp_path / name).code == 0
+        divided = [(tmp_path / "divided" / f"{name}.tsv").read_text() for name in ("train", "val", "test")]
+        whole = (tmp_path / "whole" / "pairs.tsv").read_text().splitlines()
+        assert sorted("".join(divided).splitlines()) == sorted(whole)
+
+    def test_refusals(self, faulty: Path, tmp_path: Path) -> None:
+        export = ("data", "export", "--out", tmp_path / "clean")
+        assert "add --clean" in fails_with_a_sentence(*export, faulty, "--keep", "markup")
+        assert "found here are" in fails_with_a_sentence(*export, faulty, "--clean", "--keep", "html")
+        assert "pairs of your own" in fails_with_a_sentence(*export, "bilderbuch", "--clean")
+        assert "one file of your own" in fails_with_a_sentence(*export, "bilderbuch", "--unsplit")
+        assert "--skip-bad leaves such lines out" in fails_with_a_sentence(*export, faulty)
+        assert not (tmp_path / "clean").exists()
+
+
+def test_lines_are_listed_in_their_order(captions: Pairs, tmp_path: Path) -> None:
+    rows = [f"{pair.source}\t{pair.target}".encode() for pair in captions]
+    rows[41], rows[117], rows[250] = b"\tEmpty.", b"\xf6\tx", b"no tab"
+    for line in (300, 600, 900, 1200):  # pairs that were given each other's targets
+        (a, b), (c, d) = (rows[number].split(b"\t") for number in (line, line + 7))
+        rows[line], rows[line + 7] = a + b"\t" + d, c + b"\t" + b
+    path = tmp_path / "pairs.tsv"
+    path.write_bytes(b"\n".join(rows) + b"\n")
+    answer = run_command("data", "check", path)
+    places = [answer.out.index(f"line {number}:") for number in (42, 118, 251)]
+    assert places == sorted(places)
+    assert "augenmerk data export --clean" in answer.out
+    misaligned = lines(check_files(path, None, None), "misaligned")
+    assert len(misaligned) > 2
+    assert misaligned == sorted(misaligned)
+
+
 def test_length_deviation_of_known_lengths() -> None:
     rng = np.random.default_rng(1)
     source = rng.integers(20, 100, 2000).astype(np.float64)

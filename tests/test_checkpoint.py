@@ -672,6 +672,8 @@ def test_only_one_process_trains_a_run(run: RunDirectory, forker: Forker) -> Non
     holder.wait_until_it_spoke()
     with pytest.raises(AugenmerkError, match="is being trained by another process"), run.training():
         pass
+    with pytest.raises(AugenmerkError, match="is being trained by another process; choose another"):
+        RunDirectory.check_unused(run.path)
     assert RunDirectory.open(run.path).load_state() is None  # looking is allowed
     holder.kill()
     with run.training():
@@ -682,3 +684,5 @@ def test_only_one_process_trains_a_run(run: RunDirectory, forker: Forker) -> Non
         ]
     with run.training():
         pass
+    with pytest.raises(AugenmerkError, match="is an unfinished run; go on with --resume"):
+        RunDirectory.check_unused(run.path)

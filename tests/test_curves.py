@@ -33,6 +33,16 @@ def test_lines_go_through_the_figures_of_the_epochs() -> None:
     assert {text.get_text() for text in bleu.texts} == {"best: 21"}
 
 
+def test_no_two_of_many_runs_look_the_same() -> None:
+    runs = [RunCurves(f"run {number}", NEW.epochs) for number in range(2 * len(LIGHT.series) + 1)]
+    figure = draw_training_curves(runs, choose_kinds(runs, ("bleu",), "epoch"), "epoch", LIGHT)
+    lines = [line for line in figure.axes[0].lines if len(line.get_xdata()) == 3]  # type: ignore[arg-type]
+    looks = [(line.get_color(), line.get_marker()) for line in lines]
+    assert len(set(looks)) == len(looks) == len(runs)
+    named = [line for line in figure.legends[0].get_lines() if line.get_label() != "best"]
+    assert [(line.get_color(), line.get_marker()) for line in named] == looks
+
+
 def test_runs_of_an_earlier_version_are_drawn_with_what_they_have() -> None:
     assert list(choose_kinds([OLD], (), "epoch")) == ["loss"]
     assert list(choose_kinds([OLD, NEW], (), "epoch")) == ["loss", "bleu", "learning-rate"]
@@ -89,3 +99,12 @@ def test_the_command_draws_finished_and_unfinished_runs(shared_runs: SharedRuns,
     begun.write_metrics(lines[:1])  # as they are while it is trained
     assert len(run_json("plot", begun.path, "--curve", "loss")["runs"][0]["curves"]["train_loss"]) == 1
     assert "ends in" in fails_with_a_sentence("plot", run.path, "--out", tmp_path / "curves.gif")
+
+
+def test_runs_of_the_same_name_are_told_apart_by_their_folders(
+    shared_runs: SharedRuns, tmp_path: Path
+) -> None:
+    runs = [shared_runs.copy(tiny(), tmp_path / name / "seed-1").path for name in ("mean", "dot")]
+    shown = run_command("plot", *runs, "--curve", "loss").out
+    assert "  mean/seed-1 validation  " in shown
+    assert "  dot/seed-1 validation  " in shown

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from augenmerk.errors import AugenmerkError
-from augenmerk.loggers import LoggerGroup, load_logger
+from augenmerk.checkpoint import RunDirectory
+from augenmerk.loggers import LoggerGroup, LoggerStartError, load_logger
 from augenmerk.train import start, train
-from tests.command import fails_with_a_sentence
+from tests.command import fails_with_a_sentence, run_command
 from tests.runs import CPU, Silent, tiny
 from tests.test_documents import blocks
 
@@ -58,14 +58,57 @@ def test_a_logger_gets_steps_and_epochs_and_one_that_fails_stops_nothing(
     assert first["learning_rate"] == 0.01
 
 
-def test_a_logger_that_cannot_start_is_said_before_training(tmp_path: Path) -> None:
+UNREADY = """
+class Unready:
+    def start(self, run, settings, step):
+        (run / "note.txt").write_text("asked")
+        raise RuntimeError("log in first")
+
+    def log(self, step, metrics):
+        print("LOGGED")
+
+    def close(self):
+        print("CLOSED")
+"""
+FEW_PAIRS = ("--data", "bilderbuch", "--set", "data.bilderbuch.pairs=60", "--set", "text.vocabulary_size=300")
+
+
+def test_a_logger_that_cannot_start_leaves_no_run_behind(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(UNREADY, encoding="utf-8")
+    out = tmp_path / "run"
+    answer = run_command(
+        "train", "quick", *FEW_PAIRS, "--logger", f"{tmp_path / 'mine.py'}:Unready", "--out", out
+    )
+    assert (answer.code, answer.out) == (2, ""), answer.err  # what did not start is not closed either
+    assert answer.err.splitlines()[-1] == (
+        "augenmerk: The logger Unready failed (RuntimeError: log in first); nothing was trained."
+    )
+    assert not out.exists()
+
+
+def test_a_logger_that_cannot_start_leaves_a_resumed_run_as_it_was(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(UNREADY, encoding="utf-8")
+    run = start(tiny(), tmp_path / "run")
+    answer = run_command(
+        "train", "--resume", "--out", run.path, "--logger", f"{tmp_path / 'mine.py'}:Unready"
+    )
+    assert answer.code == 2
+    assert "log in first" in answer.err
+    assert RunDirectory.open(run.path).config == run.config
+
+
+def test_only_loggers_that_have_started_are_closed(tmp_path: Path) -> None:
     class Unready(Memory):
-        def start(self, run: Path, settings: Mapping[str, Any], step: int) -> None:
-            super().start(run, settings, step)
+        def start(self, run: Path, settings: Mapping[str, Any], step: int) -> None:  # noqa: ARG002
             raise RuntimeError("log in first")
 
-    with pytest.raises(AugenmerkError, match=r"Unready failed \(RuntimeError: log in first\)"):
-        LoggerGroup([Unready()]).start(tmp_path, {"train": {"epochs": 1}}, 0)
+    first, unready, third = Memory(), Unready(), Memory()
+    group = LoggerGroup([first, unready, third])
+    with pytest.raises(LoggerStartError, match=r"Unready failed \(RuntimeError: log in first\)"):
+        group.start(tmp_path, {"train": {"epochs": 1}}, 0)
+    group.close()
+    assert first.calls[-1] == "close"
+    assert unready.calls == third.calls == []
 
 
 def test_the_logger_in_the_document_works(tmp_path: Path) -> None:

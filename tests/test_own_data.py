@@ -17,7 +17,7 @@ from augenmerk.config import RunConfig, load_config
 from augenmerk.evaluate import Evaluator, evaluate_run
 from augenmerk.model import build_model
 from augenmerk.study.plan import read_study
-from augenmerk.train import change_epochs, start, train
+from augenmerk.train import change_epochs, describe_direction, shorten_warmup, start, train
 from tests.command import Answer, fails_with_a_sentence, run_command
 from tests.runs import CPU, SharedRuns, Silent, tiny
 
@@ -113,6 +113,67 @@ class TestWhatTrainingSays:
             train(run, CPU, Silent())
 
 
+class TestWarmUp:
+    """A preset's warm-up takes at most a fifth of the steps that a person's own pairs give."""
+
+    def test_it_is_shortened_recorded_and_said(self, own: Path, tmp_path: Path) -> None:
+        run = tmp_path / "run"
+        training = ("quick", "--data", own, *SMALL, "--set", "train.select_by=loss", "--epochs", 5)
+        answer = train_command(*training, "--out", run)
+        assert answer.code == 0, answer.err
+        # 180 pairs in batches of 64 are 3 steps an epoch.
+        assert "warm-up: 3 steps instead of 200, a fifth of all steps" in answer.err
+        assert RunDirectory.open(run).config.train.warmup == 3
+        assert "These are 15 steps in all: the model will learn little." in answer.err
+        resumed = train_command(*training, "--out", run, "--resume")
+        assert "is finished" in resumed.err, "the same command names the same run"
+
+    def test_fine_tuning_too(self, shared_runs: SharedRuns, own: Path, tmp_path: Path) -> None:
+        parent = shared_runs.copy(tiny(train__warmup=30), tmp_path / "parent")
+        tuning = ("--from", parent.path, "--data", own, "--epochs", 1)
+        answer = train_command(*tuning, "--out", tmp_path / "tuned")
+        assert answer.code == 0, answer.err
+        assert "warm-up: 2 steps instead of 30, a fifth of all steps" in answer.err
+        assert RunDirectory.open(tmp_path / "tuned").config.train.warmup == 2
+
+    @pytest.mark.parametrize("setting", ["train.warmup=30", " train.warmup = 30"])
+    def test_what_a_person_says_stays(
+        self, shared_runs: SharedRuns, own: Path, tmp_path: Path, setting: str
+    ) -> None:
+        parent = shared_runs.copy(tiny(train__warmup=30), tmp_path / "parent")
+        answer = train_command(
+            *(
+                "--from",
+                parent.path,
+                "--data",
+                own,
+                "--epochs",
+                1,
+                "--set",
+                setting,
+                "--out",
+                tmp_path / "run",
+            )
+        )
+        assert RunDirectory.open(tmp_path / "run").config.train.warmup == 30, answer.err
+
+    def test_a_file_of_settings_is_taken_at_its_word(self, own: Path, tmp_path: Path) -> None:
+        (tmp_path / "mine.toml").write_text(tiny(train__warmup=30, train__epochs=1).to_toml())
+        answer = train_command(tmp_path / "mine.toml", "--data", own, "--out", tmp_path / "run")
+        assert RunDirectory.open(tmp_path / "run").config.train.warmup == 30, answer.err
+        assert "rises during the first 30" in answer.err
+
+    def test_it_is_never_longer_nor_changed_for_data_with_a_name(self, own: Path) -> None:
+        def shortened(**changes: object) -> int:
+            return shorten_warmup(tiny(train__epochs=2, train__batch_size=30, **changes)).train.warmup
+
+        # 180 pairs in batches of 30, twice, are 12 steps.
+        assert shortened(data__bitext=str(own), train__warmup=2) == 2
+        assert shortened(data__bitext=str(own), train__warmup=3) == 2
+        assert shortened(data__bitext=str(own), train__warmup=3, train__accumulate=4) == 0
+        assert shortened(data__bitext="bilderbuch", train__warmup=1000) == 1000
+
+
 def same_tensors(some: Path, others: Path, name: str) -> bool:
     first, second = load_file(some / name), load_file(others / name)
     return first.keys() == second.keys() and all(torch.equal(first[key], second[key]) for key in first)
@@ -124,7 +185,9 @@ class TestMoreEpochs:
         whole = shared_runs.copy(tiny(train__epochs=3), tmp_path / "whole")
         answer = run_command("train", "--resume", "--out", longer.path, "--epochs", 3, "--device", "cpu")
         assert answer.code == 0, answer.err
-        assert "3 epochs instead of 2: the same as if it had begun with 3." in answer.err
+        assert "The run goes on from epoch 2 to epoch 3, instead of 2.\n" in answer.err
+        assert "The result will be that of a run that began with 3 epochs.\n" in answer.err
+        assert "best epoch 3 of 3 (lowest loss), validation loss" in answer.out
         for name in ("model.safetensors", "state.safetensors"):
             assert same_tensors(longer.path, whole.path, name)
         assert RunDirectory.open(longer.path).config == whole.config
@@ -136,7 +199,7 @@ class TestMoreEpochs:
     def test_a_cosine_says_that_it_rises_again(self, shared_runs: SharedRuns, tmp_path: Path) -> None:
         run = shared_runs.copy(tiny(train__schedule="cosine"), tmp_path / "run")
         longer, about = change_epochs(run, 4)
-        assert "is now 0.005 after epoch 2, so this is not the same" in about  # half of 0.01, halfway
+        assert "is now 0.005, so the result will not be that" in about  # half of 0.01, halfway
         assert not longer.finished
         result = train(longer, CPU, Silent())
         assert result["epochs"] == 4
@@ -145,7 +208,7 @@ class TestMoreEpochs:
         run = shared_runs.copy(tiny(), tmp_path / "run")
         evaluate_run(Evaluator(run, CPU), ["val"])
         longer, about = change_epochs(run, 3)
-        assert "its scores" in about
+        assert "Its scores are removed" in about
         assert longer.read_scores() == []
 
     @pytest.mark.parametrize("calls", [1, 2, 3, 4])
@@ -222,6 +285,32 @@ class TestFineTuning:
         assert result["data"]["initial"] == begun
         assert result["validation_loss"] < begun["validation_loss"]
         assert reporter.data["unknown_source"] > 0
+
+    def test_the_wrong_direction_is_noticed(self, shared_runs: SharedRuns, own: Path, tmp_path: Path) -> None:
+        parent = shared_runs.copy(tiny(), tmp_path / "parent")
+        config = tiny(data__bitext=str(own))
+        assert describe_direction(parent, config) is None
+        rows = [line.split("\t") for line in own.read_text(encoding="utf-8").splitlines()]
+        own.write_text("".join(f"{english}\t{german}\n" for german, english in rows), encoding="utf-8")
+        warning = describe_direction(parent, config)
+        assert warning is not None
+        assert "The direction looks wrong: of the first 180 training pairs, 180 have a source" in warning
+        answer = train_command("--from", parent.path, "--data", own, "--out", tmp_path / "a", "--epochs", 1)
+        assert (answer.code, answer.err.count("The direction looks wrong")) == (0, 1)
+        # Neither side is like what the run learnt from.
+        own.write_text("".join(f"{english}\t{english}\n" for _, english in rows), encoding="utf-8")
+        assert describe_direction(parent, config) is None
+        (parent.path / "familiarity.json").unlink()
+        assert describe_direction(parent, config) is None
+
+    def test_what_becomes_worse_is_said(self, shared_runs: SharedRuns, own: Path, tmp_path: Path) -> None:
+        parent = shared_runs.copy(tiny(), tmp_path / "parent")
+        tuning = ("--from", parent.path, "--epochs", 1, "--data", own)
+        worse = train_command(*tuning, "--set", "train.lr=5", "--out", tmp_path / "worse")
+        better = train_command(*tuning, "--out", tmp_path / "better")
+        assert (worse.code, better.code) == (0, 0)
+        said = "The weights that it began with were better. Try a smaller train.lr."
+        assert (said in worse.err, said in better.err) == (True, False)
 
     def test_without_a_step_the_weights_are_the_same(self, shared_runs: SharedRuns, tmp_path: Path) -> None:
         parent = shared_runs.copy(tiny(train__ema=0.9), tmp_path / "parent")

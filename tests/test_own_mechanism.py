@@ -1,7 +1,10 @@
 """An attention mechanism in a person's own file: trained, recorded, and executed only if it is named."""
 
 import json
+import re
+import shlex
 import shutil
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,7 +15,10 @@ from augenmerk import AugenmerkError, load, load_mechanism
 from augenmerk.config import ModelConfig
 from augenmerk.model import build_model
 from augenmerk.model.attention import MECHANISM_FILES, MECHANISMS, Attention
+from augenmerk.model.trial import try_mechanism
+from augenmerk.study.plan import read_study
 from tests.command import fails_with_a_sentence, run_command
+from tests.test_documents import blocks
 
 SPARSEMAX = '''
 """Sparsemax attention (Martins and Astudillo 2016): weights that can be exactly 0."""
@@ -171,6 +177,29 @@ def test_a_study_asks_for_it_before_anything_is_trained(tmp_path: Path) -> None:
     assert not (tmp_path / "out").exists()
 
 
+def test_the_mechanisms_on_the_page_are_right_and_can_be_trained_and_studied(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = "docs/mechanisms.md"
+    code, check = blocks(page, "python")
+    (tmp_path / "mine.py").write_text(code, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    exec(check, {})
+    sys.modules.pop("mine")
+    train, translate, *_ = (shlex.split(line) for line in blocks(page, "sh")[0].splitlines())
+    one_epoch = ("--epochs", "1", "--set", "data.bilderbuch.pairs=100")
+    answer = run_command(*train[1:], *TINY, *one_epoch)
+    assert answer.code == 0, answer.err
+    assert run_command(*translate[1:]).code == 0
+
+    [study] = blocks(page, "toml")
+    (tmp_path / "angle.toml").write_text(study, encoding="utf-8")
+    names = {run.config.model.attention for run in read_study(tmp_path / "angle.toml").runs}
+    command = blocks(page, "sh")[1]
+    assert names == {"scaled-dot", *re.findall(r"--attention (\S+)", command)}
+
+
 def test_a_mechanism_that_cannot_be_built_gets_a_sentence(tmp_path: Path) -> None:
     file = tmp_path / "sized.py"
     file.write_text(
@@ -182,6 +211,60 @@ def test_a_mechanism_that_cannot_be_built_gets_a_sentence(tmp_path: Path) -> Non
     answer = run_command(*command, "--attention", f"{file}:Sized", "--out", tmp_path / "run")
     assert answer.code == 2, answer.err
     assert "from_config" in answer.err.splitlines()[-1]
+
+
+WRONG = """
+import torch
+from augenmerk.model.attention import Attention, Memory
+
+
+class Failing(Attention):
+    def scores(self, queries, memory):
+        return queries @ memory.keys.mT[:, :4]
+
+
+class Unmasked(Attention):
+    def attend(self, queries, memory, *, need_weights=True):
+        weights = (queries @ memory.keys.chunk(2, dim=-1)[0].mT).softmax(dim=-1)
+        return self.mix(weights, memory), weights
+
+
+class Leaking(Attention):
+    def keys(self, states):
+        return states.chunk(2, dim=-1)[0] + states.mean(dim=1, keepdim=True).chunk(2, dim=-1)[1]
+
+    def scores(self, queries, memory):
+        return queries @ (memory.keys * memory.keys).mT
+
+
+class Misshapen(Attention):
+    def attend(self, queries, memory, *, need_weights=True):
+        return queries, None
+
+
+class Empty(Attention):
+    pass
+"""
+
+
+def test_a_mechanism_is_tried_before_a_run_is_made(tmp_path: Path) -> None:
+    file = tmp_path / "wrong.py"
+    file.write_text(WRONG, encoding="utf-8")
+    for name, problem in (
+        ("Failing", "it failed in line 8 of wrong.py (RuntimeError: "),
+        ("Unmasked", "it puts weight on padding"),
+        ("Leaking", "its context changes if a sentence is padded"),
+        ("Misshapen", "its context should be (2, 3, 16) for queries (2, 3, 8), but is (2, 3, 8)"),
+        ("Empty", "it defines neither `scores` nor `attend`"),
+    ):
+        config = ModelConfig(attention=load_mechanism(f"{file}:{name}"), embedding=8, hidden=8, key=8)
+        with pytest.raises(AugenmerkError, match=re.escape(problem)):
+            try_mechanism(config)
+    command = ("train", "quick", "--data", "bilderbuch", "--set", "data.bilderbuch.pairs=50")
+    answer = run_command(*command, "--attention", f"{file}:Unmasked", "--out", tmp_path / "run")
+    assert (answer.code, answer.out) == (2, ""), answer.err
+    assert "it puts weight on padding" in answer.err.splitlines()[-1]
+    assert not (tmp_path / "run").exists()
 
 
 def test_every_mechanism_of_the_settings_has_a_class_and_none_else() -> None:

@@ -187,9 +187,10 @@ def test_the_page_is_whole_escaped_and_needs_no_network(page: str) -> None:
         "Is 1 < 2 & so on?",
         "This study is not complete yet.",
         "One <em>is</em> 1.2 BLEU above the other.",
-        "31.00 (2) [18.30, 43.70]",
-        "32.00 (2) [18.30, 43.70]",
-        "29.60 (0.093)",
+        "31.00 ± 1.41 [18.30, 43.70]",
+        "32.00 ± 1.41 [18.30, 43.70]",
+        "29.60 ± 0.30",
+        "Mean ± standard deviation over the finished runs",
         "Columns called “published” were not measured here: published by others, elsewhere.",
         "test BLEU +1.25 -0.50 to +3.00 0.04 0.046 +1.25",
         "Beam 5 repairs 30 of 200.",
@@ -260,8 +261,8 @@ def test_markdown(result: StudyResult) -> None:
     counts = {len(re.split(r"(?<!\\)\|", line)) for line in table}
     assert len(counts) == 1
     assert table[0] == ("| variant | runs | parameters | BLEU | BLEU, published | validation loss |")
-    assert table[2] == "| mean | 1/2 | 123,456 | 31.00 (2) | 29.60 (0.093) | **2.500** |"
-    assert table[3] == r"| \<b\>&\_lr=1e-3\|x | 1/2 | 123,456 | **32.00** (2) | – | **2.500** |"
+    assert table[2] == "| mean | 1/2 | 123,456 | 31.00 ± 1.41 | 29.60 ± 0.30 | **2.500** |"
+    assert table[3] == r"| \<b\>&\_lr=1e-3\|x | 1/2 | 123,456 | **32.00** ± 1.41 | – | **2.500** |"
     assert r"- One \<em\>is\</em\> 1.2 BLEU above the other." in lines
     assert "- Columns called “published” were not measured here: published by others, elsewhere." in lines
 
@@ -270,8 +271,10 @@ def test_latex(result: StudyResult) -> None:
     lines = [line for line in format_latex(result).splitlines() if not line.startswith("%")]
     assert lines[0] == r"\begin{tabular}{lrrrrr}"
     assert lines[1] == r"\toprule"
-    assert lines[4] == r"mean & 1/2 & 123,456 & 31.00 (2) & 29.60 (0.093) & \textbf{2.500} \\"
-    assert lines[5] == r"<b>\&\_lr=1e-3|x & 1/2 & 123,456 & \textbf{32.00} (2) & -- & \textbf{2.500} \\"
+    assert lines[4] == r"mean & 1/2 & 123,456 & 31.00 $\pm$ 1.41 & 29.60 $\pm$ 0.30 & \textbf{2.500} \\"
+    assert (
+        lines[5] == r"<b>\&\_lr=1e-3|x & 1/2 & 123,456 & \textbf{32.00} $\pm$ 1.41 & -- & \textbf{2.500} \\"
+    )
     assert lines[-2:] == [r"\bottomrule", r"\end{tabular}"]
 
 
@@ -283,12 +286,57 @@ def test_a_table_has_the_columns_that_were_asked_for_in_their_order(result: Stud
     assert r"31.00 $\pm$ 1.41" in format_latex(result, style)
     alone = TableStyle(columns=("bleu",), spread="none", bold=False)
     assert r"mean & 31.00 & 29.60 \\" in format_latex(result, alone)
+    variance = format_markdown(result, TableStyle(spread="variance"))
+    assert "31.00 (2) | 29.60 (0.093)" in variance
+    assert "Mean (variance) over the finished runs" in variance
     for wrong, said in (
         ({"columns": ("blue",)}, "no column 'blue'"),
         ({"spread": "range"}, "'range' cannot"),
     ):
         with pytest.raises(AugenmerkError, match=said):
             TableStyle(**wrong)
+
+
+def test_published_figures_can_be_left_out(result: StudyResult, tmp_path: Path) -> None:
+    style = TableStyle(columns=("bleu",), published=False)
+    for text in (format_markdown(result, style), format_latex(result, style), render_report(result, style)):
+        assert "29.60" not in text
+        assert "published" not in text.replace(".published", "")  # the name of a style
+    result.save(tmp_path)
+    answer = run_json("report", tmp_path, "--format", "markdown", "--columns", "bleu", "--no-published")
+    assert "published" not in answer["text"]
+
+
+def test_only_what_is_better_is_bold(result: StudyResult) -> None:
+    """A variant that is trained faster is no better for it; what looks the same is the same."""
+
+    def add(variant: VariantResult, seconds: float, chrf: float) -> VariantResult:
+        times = Summary("seconds", None, None, {1: seconds}, seconds, None, None)
+        scores = Summary("chrf", "test", 1, {1: chrf}, chrf, None, None)
+        return replace(variant, summaries=(*variant.summaries, times, scores))
+
+    first, second = result.variants
+    measured = replace(result, variants=(add(first, 20.0, 50.001), add(second, 30.0, 50.004)))
+    text = format_markdown(measured, TableStyle(columns=("seconds", "chrf")))
+    assert "| mean | 20 | **50.00** |" in text
+    assert "| 30 | **50.00** |" in text
+    assert "Bold: the best mean of a column, and all that look the same." in text
+    assert "Bold" not in format_markdown(measured, TableStyle(bold=False))
+
+
+def test_what_is_found_is_told_of_the_best_variant_alone(result: StudyResult) -> None:
+    names = ("a", "b", "c")
+    pairs = [("b", "a"), ("c", "a"), ("c", "b")]
+    of_three = replace(
+        result,
+        variants=tuple(variant(name, shift) for name, shift in zip(names, (0.0, 5.0, 1.0), strict=True)),
+        comparisons=tuple(
+            replace(FOUND, variant=one, against=other, measure=measure, in_words=f"{one} {other} {measure}")
+            for measure in ("bleu", "loss")
+            for one, other in pairs
+        ),
+    )
+    assert of_three.findings() == ["b a bleu", "c b bleu"]
 
 
 def test_a_latex_table_may_have_a_caption_and_a_label(result: StudyResult) -> None:

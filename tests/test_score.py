@@ -95,6 +95,25 @@ def test_without_a_run_it_is_the_model_that_ships() -> None:
     assert likely["perplexity"] < 3 < 30 < unlikely["perplexity"]
 
 
+def test_bad_lines_of_a_file(run: RunDirectory, tmp_path: Path) -> None:
+    path = tmp_path / "pairs.tsv"
+    path.write_bytes(b"Ein Hund.\tA dog.\nB\xe4r\tBear\nno tab\nEine Katze.\tA cat.\n")
+    asked = ("score", run.path, "--data", path)
+    complaint = run_command(*asked, "--json")
+    assert complaint.code == 2
+    assert "line 2: not UTF-8" in complaint.err
+    assert complaint.err.endswith("--skip-bad leaves such lines out.\n")
+    answer = run_command(*asked, "--skip-bad", "--json")
+    assert [json.loads(line)["target"] for line in answer.out.splitlines()] == ["A dog.", "A cat."]
+    assert "2 bad lines skipped: 1 malformed, 1 not UTF-8" in answer.err
+    assert "add --data" in fails_with_a_sentence("score", run.path, "--skip-bad")
+
+
+def test_a_run_and_half_a_pair(run: RunDirectory) -> None:
+    complaint = fails_with_a_sentence("score", run.path, "Ein Hund.")
+    assert "every sentence needs its translation" in complaint
+
+
 def test_bad_input_gets_one_sentence(run: RunDirectory, tmp_path: Path) -> None:
     for arguments, expected in (
         (("Ein Hund.",), "'Ein Hund.' is not a run directory"),

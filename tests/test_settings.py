@@ -77,7 +77,10 @@ def test_the_command_shows_presets_files_and_runs(shared_runs: SharedRuns, tmp_p
 def test_the_command_lists_settings() -> None:
     assert [row["name"] for row in run_json("config", "list")] == [each.name for each in list_settings()]
     assert [row["name"] for row in run_json("config", "list", "lr")] == ["train.lr"]
-    assert "Learning rate, at its highest." in run_command("config", "list", "train").out
+    of_training = run_command("config", "list", "train")
+    assert "Learning rate, at its highest." in of_training.out
+    assert of_training.err == ""  # where to go on is said of the whole list only
+    assert "augenmerk config show PRESET" in run_command("config", "list").err
     assert "'learning_rate'" in fails_with_a_sentence("config", "list", "learning_rate")
 
 

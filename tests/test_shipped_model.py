@@ -109,6 +109,16 @@ def test_evaluating_it_in_a_copy_gives_the_scores_on_its_card(
     assert (tmp_path / "runs" / SHIPPED.name / "hypotheses" / "test_2016_flickr.beam1.txt").exists()
 
 
+def test_evaluating_it_says_where_the_scores_are_kept(tmp_path: Path) -> None:
+    pairs = tmp_path / "pairs.tsv"
+    pairs.write_text("Ein Mann schläft.\tA man is sleeping.\nEin Hund.\tA dog.\n", encoding="utf-8")
+    answer = run_command("evaluate", "--data", pairs, "--beam", 1, cwd=tmp_path)
+    assert answer.code == 0, answer.err
+    place = Path("runs") / SHIPPED.name
+    assert f"Scores and translations are kept in {place}, a copy of the model that ships." in answer.err
+    assert (tmp_path / place / "other_scores.json").exists()
+
+
 def test_another_run_in_the_place_of_the_copy_is_refused(tmp_path: Path) -> None:
     run = copy_shipped(tmp_path)
     assert run.path == tmp_path / SHIPPED.name

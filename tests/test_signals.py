@@ -88,6 +88,25 @@ def test_a_signal_ends_every_command_with_one_line(
     assert files_in(tmp_path) == before, "half a file stays behind"
 
 
+def test_training_that_is_interrupted_before_its_first_step_says_how_to_go_on(tmp_path: Path) -> None:
+    arguments = (
+        "train",
+        "quick",
+        "--data",
+        "bilderbuch",
+        "--out",
+        "new",
+        "--set",
+        "data.bilderbuch.pairs=50",
+    )
+    code, lines = interrupt(signal.SIGTERM, "augenmerk.train:start", *arguments, cwd=tmp_path)
+    assert (code, lines) == (143, ["augenmerk: Interrupted. Training had not begun; nothing is lost."])
+    function = "augenmerk.train:estimate_logits_bytes"
+    code, lines = interrupt(signal.SIGTERM, function, *arguments, cwd=tmp_path)
+    assert code == 143
+    assert lines[-1] == "augenmerk: Interrupted. Continue with:  augenmerk train --resume --out new"
+
+
 def test_what_is_translated_is_kept_beside_the_file(
     shared_runs: SharedRuns, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

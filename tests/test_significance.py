@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -28,7 +29,13 @@ from augenmerk.scores import (
     count_chrf,
     ratio_from_counts,
 )
-from augenmerk.significance import compare_paired, compare_texts, estimate_mean, holm
+from augenmerk.significance import (
+    compare_paired,
+    compare_texts,
+    estimate_mean,
+    few_sentences_in_words,
+    holm,
+)
 
 WORDS = "the a dog cat ball boy is red small big throws under on and".split()
 finite = st.integers(-(10**9), 10**9).map(lambda number: number / 1000)
@@ -284,6 +291,7 @@ def test_a_difference_in_words() -> None:
     assert better.in_words("runs/a", "runs/b") == (
         f"runs/a is {better.difference:.1f} BLEU above runs/b "
         f"(p = 0.002 by approximate randomisation, 0.005 by paired bootstrap)."
+        f"{few_sentences_in_words(len(REFERENCES))}"
     )
     assert compare_texts(good, bad, REFERENCES, trials=500, resamples=200)["bleu"] == better
     worse = compare_texts(bad, good, REFERENCES, trials=500, resamples=200)["bleu"]
@@ -292,6 +300,26 @@ def test_a_difference_in_words() -> None:
     alike = compare_texts(good, shortened(0.05, 3), REFERENCES, trials=500, resamples=200)["chrf"]
     assert " chrF " in alike.in_words("a", "b")
     assert "b, which may be chance (p = 0." in alike.in_words("a", "b")
+
+
+def test_few_sentences_and_tests_that_disagree_are_said() -> None:
+    """Swapped at random, two sentences often differ as much as they do; resampled, they always do."""
+    references = ["the small red dog is under the table", "a small boy throws the ball to her"]
+    worse = ["the small red dog is under a table", "a small boy throws the ball to him"]
+    compared = compare_texts(references, worse, references)["bleu"]
+    assert compared.sentences == 2
+    assert compared.p_randomisation > 0.4
+    assert compared.p_bootstrap < 0.05
+    assert compared.in_words("a", "b") == (
+        f"a is {compared.difference:.1f} BLEU above b, which may be chance: the two tests disagree "
+        f"(p = {compared.p_randomisation:.2g} by approximate randomisation, {compared.p_bootstrap:.2g} by "
+        f"paired bootstrap). Only 2 sentences: a small sample."
+    )
+    tiny = replace(compared, difference=0.01, p_bootstrap=0.9, sentences=1000)
+    assert tiny.in_words("a", "b").startswith(
+        "a and b differ by less than 0.1 BLEU, which may be chance (p = "
+    )
+    assert tiny.in_words("a", "b").endswith("paired bootstrap).")
 
 
 def test_equal_texts_are_not_significantly_different() -> None:

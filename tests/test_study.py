@@ -225,7 +225,7 @@ def test_the_result_is_what_the_runs_say(finished: tuple[Path, dict[str, Any]], 
     for seed in of_losses.seeds:
         difference = losses[1].values[seed.seed] - losses[0].values[seed.seed]
         assert seed.difference == pytest.approx(difference, abs=1e-6)
-    assert of_losses.in_words.startswith("The loss of scaled-dot on test is ")
+    assert of_losses.in_words.startswith("The loss of scaled-dot is ")
     assert [each.seed for each in comparison.seeds] == [1, 2]
     assert comparison.p_corrected == comparison.p
     means = [variant.summary("bleu", "test", 1) for variant in result.variants]
@@ -298,8 +298,10 @@ def test_the_command_prints_a_table_and_what_follows_from_it(
     bleu = finished[1]["variants"][0]["mean"]["bleu"]
     [row] = [line for line in lines if line.startswith("mean ") and "2/2" in line]
     assert row.split()[1:3] == ["2/2", f"{bleu:.2f}"]
-    assert finished[1]["comparisons"][0]["in_words"] in lines
-    assert finished[1]["beam_repairs"][0]["in_words"] in lines
+    assert f"- {finished[1]['comparisons'][0]['in_words']}" in lines
+    assert finished[1]["beam_repairs"][0]["in_words"] not in answer.stdout
+    further = len(finished[1]["comparisons"]) + len(finished[1]["beam_repairs"]) - 1
+    assert f"{further} further comparisons: see the report." in lines
     assert answer.stderr.count("already finished") == 4
     impossible = CliRunner().invoke(app, ["study", str(file), "--jobs", "0", "--out", str(finished[0])])
     assert impossible.exit_code == 2

@@ -62,14 +62,26 @@ FIVE = tuple(SeedComparison(seed, 1.0, 0.01) for seed in range(5))
         (
             {"seeds": FIVE, "difference": 0.01, "interval": (0.005, 0.015)},
             1,
-            "scaled-dot is less than 0.1 BLEU above mean on test with greedy search, 95% less than 0.1 "
-            "either way (p < 0.001). 5 pairs of runs.",
+            "scaled-dot and mean differ by less than 0.1 BLEU on test with greedy search, 95% interval "
+            "included (p < 0.001). 5 pairs of runs.",
         ),
         (
             {"seeds": FIVE, "difference": -0.01, "interval": (-0.04, 0.03), "p_corrected": 0.5},
             1,
-            "scaled-dot is less than 0.1 BLEU below mean on test with greedy search, 95% less than 0.1 "
-            "either way (p = 0.5), which may be chance. 5 pairs of runs.",
+            "scaled-dot and mean differ by less than 0.1 BLEU on test with greedy search, 95% interval "
+            "included (p = 0.5), which may be chance. 5 pairs of runs.",
+        ),
+        (
+            {"difference": -0.01, "interval": (-0.84, 0.82), "p_corrected": 0.9},
+            1,
+            "scaled-dot and mean differ by less than 0.1 BLEU on test with greedy search, 95% from 0.8 below "
+            f"to 0.8 above (p = 0.9), which may be chance. {SMALL}",
+        ),
+        (
+            {"measure": "loss", "beam": None, "difference": -0.0002, "interval": (-0.0004, 0.0)},
+            1,
+            "The loss of scaled-dot and that of mean differ by less than 0.001 on test, 95% interval "
+            f"included (p < 0.001); these runs do differ, but others may not. {SMALL}",
         ),
         (
             {"seeds": FIVE[:1], "seed_deviation": None, "sentences": 50},
@@ -80,7 +92,7 @@ FIVE = tuple(SeedComparison(seed, 1.0, 0.01) for seed in range(5))
         (
             {"measure": "loss", "beam": None, "difference": -0.8951, "interval": (-1.03, -0.7604)},
             1,
-            "The loss of scaled-dot on test is 0.895 below that of mean, 95% 0.760 to 1.030 (p < 0.001). "
+            "The loss of scaled-dot is 0.895 below that of mean on test, 95% 0.760 to 1.030 (p < 0.001). "
             f"{SMALL}",
         ),
         (

@@ -3,7 +3,7 @@
 import pytest
 
 from augenmerk.errors import AugenmerkError
-from augenmerk.theory.answers import MAX_TEXT, split_answers
+from augenmerk.theory.answers import MAX_TEXT, IncompleteAnswerError, split_answers
 from augenmerk.theory.grading import check
 from augenmerk.theory.mistakes import MISTAKES
 
@@ -24,6 +24,10 @@ RIGHT = [
     ("1.2", "= c(k_a + k_b)"),
     ("1.2", "q := c(k_a + k_b)"),
     ("1.2", r"\frac{k_a + k_b}{\tau}"),
+    ("1.2", r"\begin{align} q &= c(k_a + k_b) \end{align}"),
+    ("1.2", "𝑞 = 𝑐(𝑘_𝑎 + 𝑘_𝑏)"),  # in italic letters
+    ("1.2", "𝛼(𝝁_a + 𝝁_b)"),
+    ("1.4", r"\begin{align*}q_1 &= c \mu_a \\ q_2 &= c \mu_b\end{align*}"),
     ("1.4", r"$q_1 = \beta \mu_a$; $q_2 = \beta \mu_b$"),
     ("1.4", "q_2 = c mu_b, q_1 = c mu_a"),
     ("1.4", "q1 = c mu_a and q2 = c mu_b"),
@@ -50,13 +54,14 @@ WRONG = [
     ),
     ("1.1", "c(k_j - k_mean)", "another key wins", "another key has the larger product"),
     ("1.1", "-c k_j", "points away", "the query points away from k_j"),
-    ("1.1", "(k_j - h_j)/1000", "no scale", "the query has no scale"),
+    ("1.1", "k_j - h_j", "no scale", "the query has no scale"),
+    ("1.1", "(k_j - h_j)/1000", "scale too small", "the scale of the query is too small; "),
     ("1.2", "k_a + k_b", "no scale", "the scale is all that is missing"),
-    ("1.2", "100(k_a + k_b)", "scale too small", "the query is too short"),
-    ("1.2", "(k_a + k_b)/c", "no scale", "the scale is all that is missing"),  # c is large
+    ("1.2", "100(k_a + k_b)", "scale too small", "the scale of the query is too small"),
+    ("1.2", "(k_a + k_b)/c", "no scale", "the query is too short for every size of c that was tried"),
     ("1.2", "c k_a", "only one of two", "points to k_a alone; q.k_b is no larger than with any other key"),
     ("1.2", "c(k_b - k_a)", "only one of two", "points to k_b alone; q.k_a is negative"),
-    ("1.2", "c(2 k_a + k_b)", "leans to one", "q.k_a is larger than q.k_b (as 1.00 to 0.50)"),
+    ("1.2", "c(2 k_a + k_b)", "leans to one", "q.k_a is larger than q.k_b (as 1 to 0.5)"),
     ("1.2", "-c(k_a + k_b)", "points away", "its products with k_a and k_b are negative"),
     ("1.2", "k_a - k_b", "only one of two", "no scale; and a scale would not save it"),
     ("1.2", "0 k_a", "zero query", "all keys are attended to alike"),
@@ -64,7 +69,7 @@ WRONG = [
     ("1.4", "c mu_a; c mu_a", "both heads on one key", "both heads copy v_a"),
     ("1.4", "c(mu_a + mu_b); c mu_a", "a head on two keys", "head 1 attends to both and head 2 copies v_a"),
     ("1.4", "c mu_a; -c mu_b", "other keys", "head 1 copies v_a and head 2 attends to other keys"),
-    ("1.6", "u_b", "another output", "x_2 attends to x_1, x_2, x_3 with 0.00, 1.00, 0.00"),
+    ("1.6", "u_b", "another output", "which product of x_2 is the largest?"),
     ("1.7", "I; I; I", "wrong value", "c_2 as u_a"),
     ("1.7", "0*I; I; I", "attention is spread", "with 0.33, 0.33, 0.33"),
     ("1.7", "I; u_d u_a^T + u_c u_d^T; u_b u_b^T - u_c u_c^T", "factor missing", "a V 1/B^2 times as large"),
@@ -80,7 +85,8 @@ def test_the_mistake_is_named_and_explained(task: str, text: str, mistake: str, 
 
 
 def test_every_kind_of_mistake_can_be_made() -> None:
-    assert {mistake for _, _, mistake, _ in WRONG} == set(MISTAKES)
+    """An incomplete answer is not graded by `check`, which says what is missing."""
+    assert {mistake for _, _, mistake, _ in WRONG} == set(MISTAKES) - {"incomplete"}
 
 
 def remarks(task: str, text: str) -> str:
@@ -113,7 +119,7 @@ def test_a_number_that_has_to_be_small_says_so() -> None:
     [
         ("1.2", "c(k_a + k_z)", "there is no 'k_z' in this task"),
         ("1.2", "c k", "there is no 'k' in this task"),
-        ("1.2", "c v_a", "there is no 'v_a' in this task"),
+        ("1.2", "c v_a", "'v_a' is a value"),
         ("1.2", "lambda_a k_a", "there is no 'lambda_a' in this task"),
         ("1.4", "lambda mu_a; lambda mu_b", "there is no 'lambda' in this task"),
         ("1.2", "normalise(k_a + k_b)", "there is no function 'normalise'"),
@@ -126,7 +132,13 @@ def test_a_number_that_has_to_be_small_says_so() -> None:
         ("1.2", "p = c(k_a + k_b)", "asks for q"),
         ("1.4", "c mu_a", "asks for 2 formulas"),
         ("1.2", "the two keys added", "."),
-        ("1.2", "", "it is empty"),
+        ("1.2", "", r"The answer is empty; task 1.2 asks for one \(q = "),
+        ("1.2", "keine Ahnung", "'keine Ahnung' has none of the names of task 1.2: k_a, k_b, c, d, m."),
+        ("1.4", "ich weiß es nicht", "has none of the names of task 1.4: k_a, k_b, mu_a"),
+        ("1.2", "c(K_a + k_b)", "there is no 'K_a' in this task, but 'k_a'; there are k_a, k_b, c, d, m."),
+        ("1.2", "(v_a + v_b)/2", "'v_a' is a value, and weights depend on keys alone; there are k_a"),
+        ("1.2", r"\infty (k_a + k_b)", r"'.infty' has no place in an expression: write c, which is as large"),
+        ("1.2", "∞ (k_a + k_b)", "write c, which is as large as you like"),
         ("1.2", "k_a" * MAX_TEXT, "at most 2,000 characters"),
         ("1.2", "(" * 400 + "k_a" + ")" * 400, "at most 500 characters"),
         ("1.2", "(" * 200 + "k_a" + ")" * 200, "more than 40 brackets"),
@@ -136,6 +148,31 @@ def test_what_cannot_be_graded_gets_a_sentence(task: str, text: str, reason: str
     with pytest.raises(AugenmerkError, match=reason) as refused:
         check(task, [text], samples=10)
     assert len(str(refused.value)) < 1000
+
+
+def test_names_that_are_not_in_the_question_are_not_offered() -> None:
+    for task, answer in (("1.2", "k_z"), ("1.6", "u_z"), ("1.7", "I; I; u_a u_z^T")):
+        with pytest.raises(AugenmerkError, match="there are") as refused:
+            check(task, [answer], samples=10)
+        offered = str(refused.value).split("there are ")[1].rstrip(".").split(", ")
+        assert not {"e", "t"} & set(offered)
+        assert ("c" in offered) is (task == "1.2")
+
+
+def test_an_incomplete_answer_is_told_apart_from_one_that_cannot_be_read() -> None:
+    for task, answer in (("1.4", "c mu_a"), ("1.7", "K = I; Q = I")):
+        with pytest.raises(IncompleteAnswerError, match="asks for"):
+            check(task, [answer], samples=10)
+    unreadable = [("1.4", "c mu_a +"), ("1.4", "ask me tomorrow"), ("1.4", "c mu_a; c my_b")]
+    for task, answer in [*unreadable, ("1.2", "c k_a; c k_b")]:
+        with pytest.raises(AugenmerkError) as refused:
+            check(task, [answer], samples=10)
+        assert not isinstance(refused.value, IncompleteAnswerError)
+
+
+def test_the_whole_answer_is_shown_as_it_was_read() -> None:
+    said = remarks("1.7", r"I; \frac{u_d u_a^T + u_c u_d^T}{B^2}; (u_b u_b^T - u_c u_c^T)/B^2")
+    assert said.startswith("Read as K = I; Q = ((u_d*u_a^T + u_c*u_d^T)/(B^2)); V = (u_b")
 
 
 def test_formulas_and_conditions_are_told_apart() -> None:

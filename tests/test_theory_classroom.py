@@ -115,9 +115,22 @@ def test_a_table_with_a_column_for_each_task_is_read_too(tmp_path: Path) -> None
         ("", "is empty; its first line must name the columns student, task, answers"),
         ("\n \n", "is empty"),
         ("student,task,answers\n", "has no answers, only the line that names the columns"),
-        ("student,answers\nAda,k_a\n", "there is no column 'task'; the first line must name the columns"),
-        ("name;task;answers\nAda;1.2;k_a\n", "no column 'student'; .* not name, task, answers"),
-        ("Ada,1.2,k_a\n", "no column 'student'"),
+        (
+            "student,answers\nAda,k_a\n",
+            "no column is called task; the columns are 'student', 'answers'. Need",
+        ),
+        ("name;task;answers\nAda;1.2;k_a\n", "called student; .*: rename 'name' to 'student' in the first"),
+        (
+            "Timestamp;Name;Frage;Antwort\nx;Ada;1.2;k_a\n",
+            "called student or task or answers; the columns are 'Timestamp', 'Name', 'Frage', 'Antwort'. "
+            "Needed are student, task, answers, or student and a column for each task, called 1.2 and so on: "
+            "rename 'Name' to 'student' and 'Frage' to 'task' and 'Antwort' to 'answers' in the first line",
+        ),
+        (
+            "Timestamp,Name,Frage 1.2\nx,Ada,k_a\n",
+            "called student; the columns are 'Timestamp', 'Name', 'Frage 1.2'. .* 'Name' to 'student' in",
+        ),
+        ("Ada,1.2,k_a\n", "no column is called student.* rename the columns in the first line"),
         ("student,task,answer,answers\nA,1.2,c,c\n", "two columns 'answers'"),
         (TABLE.encode("cp1252"), "line 3: this is not UTF-8; save the table as CSV in UTF-8 .in Excel"),
         (TABLE.encode("utf-16"), "is UTF-16; save the table as CSV in UTF-8"),
@@ -195,7 +208,7 @@ def test_the_same_answer_is_graded_once(tmp_path: Path, monkeypatch: pytest.Monk
 
 def test_mistakes_are_counted(tmp_path: Path) -> None:
     answers = ["k_a + k_b"] * 3 + ["k_b + k_a", "c k_a", "c(k_a + k_b)", "c(", "c(", ""]
-    answers += [f"{n}/1000*(k_a + k_b)" for n in range(1, 7)]
+    answers += [f"k_a +{' ' * n}k_b" for n in range(2, 8)]
     table = "student,task,answers\n" + "".join(f"S{n},1.2,{a}\n" for n, a in enumerate(answers))
     graded = grade(tmp_path, table)
     [summary] = summarise(graded)
@@ -227,14 +240,43 @@ def test_the_command_writes_a_table_and_a_page(tmp_path: Path) -> None:
     assert "only one of two" in shown
     assert "Béla" not in shown
     assert "HYPERLINK" not in shown
-    # Graded once more, the table stays as it is.
+    assert "line 8" not in shown  # it would tell who it was
+    # Graded once more, it keeps what a teacher may have written into it.
     again = tmp_path / "again.csv"
-    assert run_command("theory", "grade", out, "--samples", "10", "--out", again).code == 0
-    assert again.read_bytes() == out.read_bytes()
+    twice = run_command("theory", "grade", out, "--samples", "10", "--out", again)
+    assert twice.code == 0
+    assert "already: ours are verdict_2, mistake_2, why_2, remarks_2." in twice.err
+    old, new = (csv.reader(io.StringIO(p.read_text("utf-8-sig")), delimiter=";") for p in (out, again))
+    for before, after in zip(old, new, strict=True):
+        assert after[: len(before)] == before
+        assert [cell.removesuffix("_2") for cell in after[len(before) :]] == before[-4:]
     found = run_json(*arguments)
     assert [row["holds"] for row in found] == [True, False, True, False, None, True, None, None]
     assert found[1].keys() >= {"student", "task", "holds", "why", "answers", "verdict", "mistake", "remarks"}
     json.dumps(found)
+
+
+def test_a_cell_is_written_as_it_was_read(tmp_path: Path) -> None:
+    path = write(tmp_path, "student,task,answers,nickname,Why\n'Ada',1.2,k_a,'s-Gravenhage,late\n")
+    out = tmp_path / "grades.csv"
+    assert run_command("theory", "grade", path, "--samples", "10", "--out", out).code == 0
+    header, row = csv.reader(out.read_text("utf-8").splitlines())
+    assert header[:6] == ["student", "task", "answers", "nickname", "Why", "verdict_2"]
+    assert row[:6] == ["'Ada'", "1.2", "k_a", "'s-Gravenhage", "late", "wrong"]
+
+
+def test_a_student_who_answers_twice_is_named(tmp_path: Path) -> None:
+    rows = ["Ada,1.2,k_a", "Ben,1.2,k_b", "Ada,1.2,c(k_a + k_b)", "Ada,1.4,", "Ada,1.4,c mu_a"]
+    path = write(tmp_path, "student,task,answers\n" + "\n".join(rows) + "\n")
+    answer = run_command("theory", "grade", path, "--samples", "10")
+    assert "A student has more than one answer to a task 1 time; each of them is counted:\n" in answer.err
+    assert "Ada, 1.2: lines 2, 4\n" in answer.err
+    assert "1.4" not in answer.err
+    path = write(tmp_path, "student,task,answers\nAda,1.4,c mu_a\n")
+    alone = run_command("theory", "grade", path, "--samples", "10")
+    assert "more than one" not in alone.err
+    assert alone.out.startswith("1 answer of 1 student: 1 wrong\n")
+    assert "1 x incomplete" in alone.out
 
 
 def test_other_columns_are_kept(tmp_path: Path) -> None:
@@ -257,7 +299,9 @@ def test_mistakes_of_the_teacher_get_one_sentence(tmp_path: Path) -> None:
     )
     assert "No such file" in fails_with_a_sentence("theory", "grade", tmp_path / "none.csv")
     assert "cannot be used" in fails_with_a_sentence("theory", "grade", tmp_path)
-    assert "no column 'task'" in fails_with_a_sentence("theory", "grade", write(tmp_path, "student\nAda\n"))
+    assert "no column is called task" in fails_with_a_sentence(
+        "theory", "grade", write(tmp_path, "student\nAda\n")
+    )
     too_few = run_command("theory", "grade", write(tmp_path, TABLE), "--samples", "3")
     assert (too_few.code, too_few.out) == (2, "")
     assert "Invalid value for '--samples': Input should be greater than or equal to 10" in too_few.err

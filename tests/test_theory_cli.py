@@ -4,13 +4,16 @@ import json
 import subprocess
 import sys
 from dataclasses import replace
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 from matplotlib.text import Text
+from scipy.spatial import ConvexHull
 from typer.testing import CliRunner
 
 from augenmerk.cli import app
@@ -178,6 +181,13 @@ def test_whoever_gives_no_answer_is_told_how() -> None:
     assert "augenmerk theory 1.4 --question" in sentence
 
 
+def test_numbers_of_a_grade_stay_in_their_columns() -> None:
+    shown = in_process("check", "1.2", "--query", "c(k_a + 0.995 k_b)", "--samples", "10").stdout
+    rows = [line.split() for line in shown.split("\n\n")[1].splitlines()[1:]]
+    assert [row[:3] for row in rows][-1] == ["200", "200", "1.4e+07"]
+    assert {len(row) for row in rows} == {8}
+
+
 def test_how_an_answer_was_read_is_shown() -> None:
     query = r"\frac{ka + kb}{\tau}, \tau \to 0"
     shown = in_process("check", "1.2", "--query", query, "--samples", "10").stdout
@@ -267,6 +277,37 @@ def test_many_keys_are_drawn_with_few_names_inside_the_panel() -> None:
     names = [text for text in right.texts if text.get_text().startswith("$k")]
     assert len(names) == 8
     assert all(0 < text.get_position()[1] < 1 for text in names)
+
+
+@pytest.mark.parametrize(("task", "panel"), [("1.1", 0), ("1.2", 1)])
+@pytest.mark.parametrize("seed", [1, 5])
+def test_names_of_keys_cover_neither_one_another_nor_keys(task: str, panel: int, seed: int) -> None:
+    figure = draw(EXPERIMENTS[task](Setup(dim=2 if task == "1.1" else 64, samples=2, seed=seed)), LIGHT)
+    figure.draw_without_rendering()
+    axes = figure.axes[panel]
+    names = [text for text in axes.texts if text.get_text().startswith("$k")]
+    assert len(names) > 4
+    boxes = [name.get_window_extent().padded(2) for name in names]
+    assert not any(one.overlaps(other) for one, other in combinations(boxes, 2))
+    places = [np.asarray(drawn.get_offsets()) for drawn in axes.collections]
+    for x, y in axes.transData.transform(np.concatenate(places)):
+        assert not any(box.contains(x, y) for box in boxes)
+    # No line goes through the name of a corner, beside which there is room outside of the hull.
+    lines = [np.asarray(line.get_xydata()) for line in axes.lines]
+    steps = np.linspace(0, 1, 200)[:, None]
+    for begin, end in lines:
+        for x, y in axes.transData.transform(begin + steps * (end - begin)):
+            boxes = [box for box in boxes if not box.contains(x, y)]
+    assert len(boxes) >= len(ConvexHull(np.concatenate(places)).vertices) or task == "1.1"
+
+
+def test_the_picture_of_1_3_does_not_answer_1_4() -> None:
+    figure = draw(EXPERIMENTS["1.3"](Setup(samples=20)), LIGHT)
+    right = figure.axes[-1]
+    assert not any("head" in text.get_text() for text in figure.findobj(Text))
+    curves, rings = [[line for line in right.lines if line.get_marker() == mark] for mark in ("None", "o")]
+    assert {line.get_color() for line in curves} >= {ring.get_markeredgecolor() for ring in rings}
+    assert len(rings) == 2
 
 
 @pytest.mark.parametrize("dim", [1, 2, 3])

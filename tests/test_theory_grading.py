@@ -133,24 +133,61 @@ def test_a_fixed_number_is_not_enough_for_any_number_of_keys() -> None:
     grade = check("1.2", ["100*(k_a + k_b)"], samples=SAMPLES)
     assert not grade.holds
     assert grade.missing_scale
-    assert "for 64 keys in 256 dimensions: the query is too short; 2 times as large" in grade.why
+    assert (
+        "for 64 keys in 256 dimensions: the scale of the query is too small, though large enough for 8 keys "
+        "in 64 dimensions; 2 times as large it holds there, so a larger scale is all that is missing"
+    ) in grade.why
     # A c in the wrong place is no scale either.
     shrunk = check("1.2", ["(k_a + k_b)/c"], samples=10)
     assert not shrunk.holds
     assert shrunk.missing_scale
 
 
+@pytest.mark.parametrize("factor", ["log(m) sqrt(d)", "sqrt(d)", "5", "e^2"])
+def test_a_scale_that_is_too_small_is_not_called_missing(factor: str) -> None:
+    grade = check("1.2", [f"{factor} (k_a + k_b)"], samples=10)
+    assert (grade.holds, grade.mistake, grade.missing_scale) == (False, "scale too small", True)
+    assert "the scale of the query is too small" in grade.why
+    assert "no scale" not in grade.why
+
+
+@pytest.mark.parametrize("factor", ["c", "gamma", "10 sqrt(d)"])
+def test_an_answer_has_to_hold_in_the_limit(factor: str) -> None:
+    """At some size the weights are nearly even, but a larger scale makes all of a small difference."""
+    grade = check("1.2", [f"{factor} (k_a + 0.995 k_b)"], samples=10)
+    assert (grade.holds, grade.mistake, grade.missing_scale) == (False, "leans to one", False)
+    assert "and a very large scale the weights on a and b come to 1.00 and 0.00" in grade.why
+    assert "q.k_a is larger than q.k_b (as 1 to 0.995)" in grade.why
+    assert all(row["c"] > 1000 for row in grade.conditions)
+    unscaled = check("1.2", ["k_a + 0.995 k_b"], samples=10)
+    assert (unscaled.mistake, unscaled.missing_scale) == ("leans to one", False)
+    assert "the query has no scale; and a scale would not save it" in unscaled.why
+
+
+def test_one_query_may_look_at_the_noisy_key_of_1_5() -> None:
+    """The other keys vary too little to matter, as the question says."""
+    assert check("1.5", ["c(mu_a/(mu_a^T k_a) + mu_b)"], samples=SAMPLES).holds
+
+
+def test_the_verdict_of_1_5_speaks_of_what_its_question_has() -> None:
+    grade = check("1.5", ["c mu_a; c mu_b"], samples=SAMPLES)
+    assert "that is for mu_a.k_a above 0.05: " in grade.why
+    for said in (grade.why, check("1.5", ["c(mu_a + mu_b)"], samples=SAMPLES).why):
+        assert "lambda" not in said
+        assert "beta" not in said
+    assert all("beta" not in row for row in grade.conditions)
+
+
 def test_self_attention_answers() -> None:
     assert check("1.6", ["u_a"], samples=10).holds
     wrong = check("1.6", ["c_2 = u_b"], samples=10)
     assert not wrong.holds
-    assert "x_2 attends to x_1, x_2, x_3 with 0.00, 1.00, 0.00" in wrong.why
-    assert "u_a" not in wrong.why  # the reader may want to go on looking
+    assert wrong.why == "the answer is 1.41 B away from c_2: which product of x_2 is the largest?"
     for order in ([K, Q, V], [V, K, Q], ["I", Q.removeprefix("Q = "), V.removeprefix("V = ")]):
         assert check("1.7", order, samples=10).holds
     small = check("1.7", [K, Q.replace("^2", "^4"), V], samples=10)
     assert small.missing_scale
-    assert "the scale is all that is missing" in small.why
+    assert "the factor is all that is missing" in small.why
     tiny = check("1.7", [K, f"1e-30*{Q[4:]}", V], samples=10)
     assert tiny.missing_scale
     factor = check("1.7", [K, Q, "V = u_b*u_b^T - u_c*u_c^T"], samples=10)

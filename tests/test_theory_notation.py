@@ -36,6 +36,8 @@ KNOWN = frozenset(NAMES)
         (r"k_a k_b^{\top}", "k_a*k_b^T", np.outer(A, B)),
         (r"k_a k_b^{\mathrm{T}} k_b", "k_a*k_b^T*k_b", A * (B @ B)),
         (r"k_a k_b^{T}", "k_a*k_b^T", np.outer(A, B)),
+        (r"\frac{k_a k_b^T}{c}", "((k_a*k_b^T)/c)", np.outer(A, B) / 2),
+        (r"{k_a k_b^\mathrm{T}}", "(k_a*k_b^T)", np.outer(A, B)),
         ("k_a kₐᵀ k_b", "k_a*k_a^T*k_b", A * (A @ B)),
         ("k_a @ k_b.T", "k_a*k_b^T", np.outer(A, B)),
         (r"\lVert k_a + k_b \rVert_2 k_a", "norm(k_a + k_b)*k_a", np.linalg.norm(A + B) * A),

@@ -2,16 +2,18 @@
 
 import json
 import re
+from pathlib import Path
 
 import pytest
 
 from augenmerk.theory import EXPERIMENTS, grading_self
 from augenmerk.theory.questions import QUESTIONS
 from augenmerk.theory.trials import NAMES
+from tests.command import fails_with_a_sentence, run_command, run_json
 from tests.test_theory_cli import in_process
 
 GIVEN_AWAY = {
-    "1.1": ["k_j - h_j", "lies outside"],
+    "1.1": ["h_j", "hull", "lies outside"],
     "1.2": ["k_a + k_b", "mu_a + mu_b"],
     "1.3": ["/lambda_a", "leans"],
     "1.4": ["c mu_a", "c*mu_a", "copy"],
@@ -47,8 +49,63 @@ def test_hints_come_one_by_one(task: str) -> None:
         assert re.findall(r"^hint (\d)", result.stdout, flags=re.MULTILINE) == [
             str(number) for number in range(1, min(count, len(hints)) + 1)
         ]
-        more = f"augenmerk theory {task}{' --hint' * (count + 1)}\n"
+        more = f"augenmerk theory {task} --hint {count + 1}\n"
         assert (more in result.stdout) is (count < len(hints))
+        assert in_process(task, "--hint", str(count)).stdout == result.stdout
+        assert in_process(task, f"--hint={count}").stdout == result.stdout
+
+
+def test_hints_of_another_kind_are_refused() -> None:
+    for arguments in (["--hint", "0"], ["--hint=0"], ["--hint=x"], ["--hint="]):
+        refused = in_process("1.2", *arguments)
+        assert refused.exit_code == 2
+        assert "how many hints is a number, such as 2" in " ".join(refused.output.split())
+    assert in_process("1.2", "--hint", "x").exit_code == 2
+
+
+@pytest.mark.parametrize("task", EXPERIMENTS)
+def test_the_list_of_commands_gives_no_answer_away(task: str) -> None:
+    [line] = [line for line in in_process("--help").stdout.splitlines() if f" {task} " in line]
+    for secret in (*GIVEN_AWAY[task], "head follows", "hull", "break"):
+        assert secret not in line
+
+
+def test_a_question_without_the_root_does_not_show_it() -> None:
+    asked = in_process("1.3", "--unscaled", "--hint", "3").stdout
+    assert "sqrt" not in asked
+    assert "alpha_i = exp(q.k_i) / sum_j exp(q.k_j), a = sum_j alpha_j v_j." in asked
+    assert "augenmerk theory check 1.3 --unscaled --query" in asked
+    for task in ("1.6", "scaling"):  # which are about what is left out
+        assert QUESTIONS[task].without_root() == QUESTIONS[task]
+
+
+def test_a_question_draws_nothing(tmp_path: Path) -> None:
+    picture = tmp_path / "a.png"
+    sentence = fails_with_a_sentence("theory", "1.2", "--question", "--out", picture)
+    assert "--out draws the answer" in sentence
+    assert "augenmerk theory questions --out questions.md" in sentence
+    assert not picture.exists()
+
+
+def test_all_questions_at_once(tmp_path: Path) -> None:
+    shown = run_command("theory", "questions")
+    assert shown.code == 0
+    for task, question in QUESTIONS.items():
+        assert in_process(task, "--question").stdout in shown.out
+        assert question.hints[0][:20] not in shown.out
+    out = tmp_path / "questions.md"
+    written = run_command("theory", "questions", "--out", out, "--unscaled")
+    assert (written.code, written.out) == (0, "")
+    page = out.read_text("utf-8")
+    assert page.count("\n## ") == len(QUESTIONS)
+    assert "\n    alpha_i = exp(q.k_i) / sum_j exp(q.k_j), a = sum_j alpha_j v_j.\n" in page
+    assert "\n| k_a, k_b | the two keys (mu_a and mu_b are the same here) |\n" in page
+    assert "\nAnswer: q_1 = ...; q_2 = ...\n" in page
+    for secret in (secret for secrets in GIVEN_AWAY.values() for secret in secrets):
+        assert secret not in page
+    found = run_json("theory", "questions")
+    assert [each["task"] for each in found["questions"]] == list(QUESTIONS)
+    assert "ends in .md" in fails_with_a_sentence("theory", "questions", "--out", tmp_path / "q.pdf")
 
 
 def test_a_question_as_json() -> None:
@@ -65,5 +122,10 @@ def test_the_names_of_a_question_are_those_of_its_answers(task: str) -> None:
     told = {name for names in QUESTIONS[task].names for name in names.split(", ")}
     understood = NAMES.get(task, grading_self.NAMES)
     assert told <= understood
-    unsaid = {"1.2": {"t", "e", "mu_a", "mu_b"}, "1.6": {"c", "e", "I"}, "1.7": {"c", "e"}}
+    unsaid = {
+        "1.1": {"t", "e", "h_j"},
+        "1.2": {"t", "e", "mu_a", "mu_b"},
+        "1.6": {"c", "e", "I"},
+        "1.7": {"c", "e"},
+    }
     assert understood - told == unsaid.get(task, {"t", "e"})

@@ -409,6 +409,23 @@ def test_command_with_files(word_run: Path, word: Translator, tmp_path: Path) ->
     assert sorted(path.name for path in tmp_path.iterdir()) == ["de.txt", "en.txt"]
 
 
+def test_bad_lines_are_left_empty_if_they_may_be(word_run: Path, word: Translator, tmp_path: Path) -> None:
+    source, target = tmp_path / "de.txt", tmp_path / "en.txt"
+    good = [line.encode() for line in SENTENCES[:2]]
+    content = b"\n".join([good[0], b"Der B\xe4r", b"x" * 1_000_001, good[1]]) + b"\n"
+    source.write_bytes(content)
+    asked = ("--model", word_run, "--input", source, "--output", target)
+    assert "line 2: not UTF-8" in (complaint := refused(*asked))
+    assert "--skip-bad leaves such lines empty" in complaint
+    answer = run_command("translate", *asked, "--skip-bad")
+    first, last = (each.text for each in word.translate(SENTENCES[:2]))
+    assert target.read_text(encoding="utf-8") == f"{first}\n\n\n{last}\n"
+    said = "Bad lines, whose translation is empty: 1 not UTF-8, 1 too long; the first is line 2.\n"
+    assert (answer.code, answer.err) == (0, f"augenmerk: {said}")
+    piped = run_command("translate", "--model", word_run, "--skip-bad", stdin=content)
+    assert (piped.out, piped.err) == (f"{first}\n\n\n{last}\n", answer.err)
+
+
 def test_what_cannot_be_translated(bpe_run: Path, tmp_path: Path) -> None:
     assert "stdin, line 1: not UTF-8" in refused("--model", bpe_run, stdin=b"Der B\xe4r")
     assert "Sentence 2 is empty" in refused("--model", bpe_run, "Hallo.", " ")

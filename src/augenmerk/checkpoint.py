@@ -60,6 +60,7 @@ _METRICS, _RESULT, _SCORES = "metrics.jsonl", "result.json", "scores.json"
 _OTHER_SCORES, _FAMILIARITY = "other_scores.json", "familiarity.json"
 _LOCK, _SCORES_LOCK = ".lock", ".scores.lock"
 _LOCK_TIMEOUT = 60.0  # seconds; the scores are locked for milliseconds at a time
+_TRAINING_LOCK_TIMEOUT = 0.5  # not 0, for `_is_locked` may be holding the lock just then
 HYPOTHESES = "hypotheses"
 """The folder of the translations in a run."""
 _DIGEST = "# sha256: "  # how the first line of config.toml begins
@@ -117,6 +118,10 @@ class RunDirectory:
                 if not _find_missing_file(path):
                     if (path / _RESULT).exists():
                         raise AugenmerkError(f"{path} is a finished run; choose another --out.")
+                    if _is_locked(path / _LOCK):
+                        raise AugenmerkError(
+                            f"{path} is being trained by another process; choose another --out."
+                        )
                     raise AugenmerkError(
                         f"{path} is an unfinished run; go on with --resume or choose another --out."
                     )
@@ -206,7 +211,7 @@ class RunDirectory:
         released when the process ends, even if it is killed.
         """
         busy = f"{self.path} is being trained by another process; wait until it is done or stop it."
-        with self._locked(_LOCK, 0, busy):
+        with self._locked(_LOCK, _TRAINING_LOCK_TIMEOUT, busy):
             remove_stale_temp_files(self.path, _MODEL, _STATE, _METRICS, _RESULT)
             yield
 
@@ -413,6 +418,19 @@ def _find_tokenizer_files(folder: Path) -> tuple[str, ...]:
         if all((folder / name).is_file() for name in names):
             return names
     return ()
+
+
+def _is_locked(path: Path) -> bool:
+    """Returns whether another process holds the lock. A lock that does not exist is not created."""
+    if not path.exists():
+        return False
+    try:
+        with FileLock(path, timeout=0):
+            return False
+    except Timeout:
+        return True
+    except OSError:  # not writable, so nobody trains it
+        return False
 
 
 def _find_missing_file(folder: Path) -> str | None:

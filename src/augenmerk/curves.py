@@ -22,6 +22,8 @@ AXES = {"epoch": "epoch", "step": "step", "seconds": "seconds"}
 """What curves can be drawn against, with the key of metrics.jsonl."""
 LINE_STYLES = ("-", (0, (4, 1.5)))
 """Validation, and training."""
+MARKERS = ("o", "s", "^", "D", "v")
+"""The second is for runs beyond the number of colours, and so on."""
 
 
 @dataclass(frozen=True)
@@ -121,8 +123,9 @@ def _draw_panel(axes: Axes, runs: Sequence[RunCurves], kind: CurveKind, by: str,
                 continue
             colour = _choose_colour(place if len(runs) == 1 else number, theme)
             look: dict[str, Any] = {"color": colour, "linewidth": 2 if place == 0 else 1.5}
-            few: dict[str, Any] = {"marker": "o", "markersize": 3.5} if len(points) <= 40 else {}
-            axes.plot(*zip(*points, strict=True), linestyle=LINE_STYLES[place], **look, **few)
+            look |= _choose_marker(number, theme)
+            every = 1 if len(points) <= 40 else len(points) // 20  # so that the line is seen
+            axes.plot(*zip(*points, strict=True), linestyle=LINE_STYLES[place], markevery=every, **look)
             if len(runs) == 1 and len(kind.keys) > 1:
                 ends.append((*points[-1], name, colour))
             if place == 0 and kind.best is not None:
@@ -153,7 +156,14 @@ def _name_runs(figure: Figure, runs: Sequence[RunCurves], theme: Theme) -> None:
     from matplotlib.lines import Line2D
 
     handles = [
-        Line2D([], [], color=_choose_colour(number, theme), linewidth=2, label=run.name)
+        Line2D(
+            [],
+            [],
+            color=_choose_colour(number, theme),
+            linewidth=2,
+            label=run.name,
+            **_choose_marker(number, theme),
+        )
         for number, run in enumerate(runs)
     ]
     ring: dict[str, Any] = {"linestyle": "none", "marker": "o", "markersize": 8, "markerfacecolor": "none"}
@@ -163,6 +173,11 @@ def _name_runs(figure: Figure, runs: Sequence[RunCurves], theme: Theme) -> None:
 
 def _choose_colour(number: int, theme: Theme) -> str:
     return theme.series[number % len(theme.series)]
+
+
+def _choose_marker(number: int, theme: Theme) -> dict[str, Any]:
+    marker = MARKERS[number // len(theme.series) % len(MARKERS)]
+    return {"marker": marker, "markersize": 3.5 if marker == "o" else 5}
 
 
 def find_best(points: Sequence[tuple[float, float]], best: str) -> tuple[float, float]:

@@ -14,6 +14,10 @@ from augenmerk.errors import AugenmerkError
 from augenmerk.user_code import load_user_module
 
 
+class LoggerStartError(AugenmerkError):
+    """Raised if a logger cannot start, before anything is trained."""
+
+
 class Logger(Protocol):
     """Receives the figures of a run while it is trained."""
 
@@ -25,7 +29,7 @@ class Logger(Protocol):
         and after each epoch with what metrics.jsonl has of it."""
 
     def close(self) -> None:
-        """Is called once, when training is done, was stopped or failed."""
+        """Is called once, when training is done, was stopped or failed; not if `start` failed."""
 
 
 class TensorBoardLogger:
@@ -61,15 +65,19 @@ class LoggerGroup:
     """Calls several loggers. One that raises is reported on stderr and called no more: training goes on."""
 
     def __init__(self, loggers: Sequence[Logger]) -> None:
-        self._loggers = list(loggers)
+        self._waiting = list(loggers)
+        self._loggers: list[Logger] = []
 
     def start(self, run: Path, settings: Mapping[str, Any], step: int) -> None:
-        """Starts all of them; raises AugenmerkError if one cannot, for now nothing is lost yet."""
-        for logger in self._loggers:
+        """Starts all of them; raises LoggerStartError if one cannot, because nothing is lost yet."""
+        for logger in self._waiting:
             try:
                 logger.start(run, settings, step)
             except Exception as error:
-                raise AugenmerkError(f"The logger {_describe(logger, error)}.") from error
+                raise LoggerStartError(
+                    f"The logger {_describe(logger, error)}; nothing was trained."
+                ) from error
+            self._loggers.append(logger)
 
     def log(self, step: int, metrics: Mapping[str, float]) -> None:
         for logger in list(self._loggers):

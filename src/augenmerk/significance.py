@@ -49,6 +49,7 @@ TRIALS = 10_000  # of approximate randomisation
 RESAMPLES = 2_000  # of the bootstrap
 SEED = 12345  # also the default of sacrebleu
 ALPHA = 0.05  # from this p on, a difference may be chance
+FEW_SENTENCES = 200  # fewer than these are called a small sample
 _BATCH = 1_000  # samples that are drawn and scored at once
 
 
@@ -178,13 +179,25 @@ def _degrees_of_freedom(*parts: tuple[float, int]) -> float:
     return total**2 / weight if weight else 1.0
 
 
-def difference_in_words(difference: float, metric: str) -> str:
-    """Returns a difference such as "0.3 BLEU above" or, if the metric is the loss, "0.312 below"."""
-    digits, unit = (3, "") if metric == "loss" else (1, f" {metric}")
-    size = f"{abs(difference):.{digits}f}"
-    if float(size) == 0:
-        size = f"less than {10**-digits:.{digits}f}"
-    return f"{size}{unit} {'above' if difference > 0 else 'below'}"
+def difference_in_words(name: str, other: str, difference: float, unit: str, digits: int = 1) -> str:
+    """Returns a difference such as "a is 0.3 BLEU above b", or "a and b differ by less than 0.1 BLEU".
+
+    The unit begins with a space, or is empty.
+    """
+    if rounds_to_zero(difference, digits):
+        return f"{name} and {other} differ by less than {10**-digits:.{digits}f}{unit}"
+    return f"{name} is {abs(difference):.{digits}f}{unit} {'above' if difference > 0 else 'below'} {other}"
+
+
+def rounds_to_zero(difference: float, digits: int) -> bool:
+    return float(f"{difference:.{digits}f}") == 0
+
+
+def few_sentences_in_words(sentences: int) -> str:
+    """Returns a warning that begins with a space, or nothing if there are enough sentences."""
+    if sentences >= FEW_SENTENCES:
+        return ""
+    return f" Only {sentences} sentence{'' if sentences == 1 else 's'}: a small sample."
 
 
 # One run against another: `augenmerk evaluate --baseline`
@@ -198,6 +211,7 @@ class Comparison:
     score: float
     baseline_score: float
     difference: float
+    sentences: int
     interval: tuple[float, float]
     """95% of the resampled scores, as sacrebleu computes it: their mean plus and minus half the width."""
     baseline_interval: tuple[float, float]
@@ -211,11 +225,14 @@ class Comparison:
     def in_words(self, name: str, baseline: str) -> str:
         if not self.difference:
             return f"{name} and {baseline} have the same {self.metric}."
-        doubt = ", which may be chance" if max(self.p_randomisation, self.p_bootstrap) >= ALPHA else ""
+        small = [p < ALPHA for p in (self.p_randomisation, self.p_bootstrap)]
+        doubt = "" if all(small) else ", which may be chance"
+        if any(small) and not all(small):
+            doubt += ": the two tests disagree"  # on few sentences, the bootstrap finds too much
         return (
-            f"{name} is {difference_in_words(self.difference, self.metric)} {baseline}{doubt} "
+            f"{difference_in_words(name, baseline, self.difference, f' {self.metric}')}{doubt} "
             f"(p = {self.p_randomisation:.2g} by approximate randomisation, {self.p_bootstrap:.2g} by paired "
-            f"bootstrap)."
+            f"bootstrap).{few_sentences_in_words(self.sentences)}"
         )
 
 
@@ -243,6 +260,7 @@ def compare_texts(
             score=our_score,
             baseline_score=their_score,
             difference=difference,
+            sentences=ours.shape[1],
             interval=_resampled_interval(our_scores),
             baseline_interval=_resampled_interval(their_scores),
             p_randomisation=p_value(np.abs(randomise(ours, theirs, score, trials)), abs(difference)),

@@ -26,15 +26,17 @@ from augenmerk import familiarity
 from augenmerk.batching import ParallelTokens, encode_pairs
 from augenmerk.bitext import Bitext, SentencePair, open_data, resolve_data
 from augenmerk.checkpoint import RunDirectory
-from augenmerk.config import ModelConfig, RunConfig, TextConfig, TrainConfig
+from augenmerk.config import DATASETS, ModelConfig, RunConfig, TextConfig, TrainConfig
 from augenmerk.device import describe_device
 from augenmerk.engine import Engine
 from augenmerk.errors import AugenmerkError
 from augenmerk.evaluate import count_words, measure_loss
+from augenmerk.familiarity import Familiarity
 from augenmerk.loggers import Logger, LoggerGroup
 from augenmerk.malloc import limit_malloc_caching
 from augenmerk.model import TranslationModel, build_model
-from augenmerk.model.attention import MECHANISM_FILES, make_attention
+from augenmerk.model.attention import MECHANISM_FILES
+from augenmerk.model.trial import try_mechanism
 from augenmerk.scores import compute_bleu
 from augenmerk.subword_dropout import SubwordSampler
 from augenmerk.tensorfile import load_checked
@@ -47,6 +49,9 @@ TYPICAL_LENGTH = 16
 GREEDY = {"beam": 1, "n_best": 1, "sample": False, "mbr": False, "candidates": None}
 """Search settings of validation during training, which is greedy even if the run translates with a beam."""
 
+
+SAMPLED_PAIRS = 500
+"""Training pairs that are looked at to tell the direction of translation."""
 
 FREE_SETTINGS = {"embedding_dropout", "output_dropout", "bpe_dropout", "init"}
 """Settings of [text] and [model] that may differ from those of the run whose weights are taken."""
@@ -227,6 +232,28 @@ def learning_rate(config: TrainConfig, step: int, done: float) -> float:
     return rate
 
 
+def count_steps(settings: TrainConfig, pairs: int) -> int:
+    """Returns how often all epochs over so many pairs update the weights."""
+    return settings.epochs * math.ceil(pairs / (settings.batch_size * settings.accumulate))
+
+
+def shorten_warmup(config: RunConfig) -> RunConfig:
+    """Returns the settings with a warm-up of at most a fifth of all steps, if the data is a person's own.
+
+    A preset's warm-up is meant for tens of thousands of pairs. With some hundreds, the learning rate would
+    still be rising when training ends, and the model would learn nothing.
+    """
+    settings = config.train
+    if config.data.bitext in DATASETS or not settings.warmup:
+        return config
+    pairs = open_data(resolve_data(config).data)[config.data.train]
+    # With so many pairs there are steps enough: the rest of a large file need not be read.
+    enough = settings.batch_size * settings.accumulate * math.ceil(5 * settings.warmup / settings.epochs)
+    steps = count_steps(settings, sum(1 for _ in islice(pairs, enough)))
+    train = settings.model_copy(update={"warmup": min(settings.warmup, steps // 5)})
+    return config.model_copy(update={"train": train})
+
+
 def start(config: RunConfig, out: Path) -> RunDirectory:
     """Creates a run directory, with a vocabulary that is learnt from the training split alone.
 
@@ -238,7 +265,7 @@ def start(config: RunConfig, out: Path) -> RunDirectory:
     bitext = open_data(config.data)
     # A missing split or an unknown mechanism is reported before the vocabulary is learnt.
     bitext[config.data.validation]
-    make_attention(config.model)
+    try_mechanism(config.model)
     own = MECHANISM_FILES.get(config.model.attention)
     code = {} if own is None else {own.name: own.read_bytes()}  # for the record, and to translate elsewhere
     if config.train.initial_run is not None:
@@ -247,6 +274,31 @@ def start(config: RunConfig, out: Path) -> RunDirectory:
         return RunDirectory.create(out, config, parent.tokenizers, code, parent)
     tokenizers = TokenizerPair.train(bitext[config.data.train], config.text)
     return RunDirectory.create(out, config, tokenizers, code)
+
+
+def describe_direction(parent: RunDirectory, config: RunConfig) -> str | None:
+    """Returns a warning if the pairs look as if they had to be translated the other way than the parent does.
+
+    That is so if most source sentences are unlike those that the parent learnt from, and most target
+    sentences are like them.
+    """
+    learnt = parent.read_familiarity()
+    if learnt is None:
+        return None
+    tokenizer = parent.tokenizers.source
+    judge = Familiarity.of_run(tokenizer, learnt, parent.path).judge
+    pairs = list(islice(open_data(resolve_data(config).data)[config.data.train], SAMPLED_PAIRS))
+    sources, targets = (
+        sum(reason is not None for reason in judge(tokenizer.encode_ids(side)))
+        for side in ([pair.source for pair in pairs], [pair.target for pair in pairs])
+    )
+    if not 2 * targets < len(pairs) < 2 * sources:
+        return None
+    return (
+        f"The direction looks wrong: of the first {len(pairs):,} training pairs, {sources:,} have a source "
+        f"sentence unlike those that {parent.path} learnt from, but {len(pairs) - targets:,} a target "
+        f"sentence like them. Exchange the two sides, or say --source-language and --target-language."
+    )
 
 
 def refuse_other_model(parent: RunDirectory, config: RunConfig) -> None:
@@ -269,7 +321,7 @@ def _as_toml(value: object) -> str:
 
 
 def change_epochs(run: RunDirectory, epochs: int) -> tuple[RunDirectory, str]:
-    """Returns the run with another number of epochs to train in all, and a sentence about what that means.
+    """Returns the run with another number of epochs to train in all, and in sentences what that means.
 
     Raises AugenmerkError if the run cannot go on that long.
     """
@@ -288,16 +340,19 @@ def change_epochs(run: RunDirectory, epochs: int) -> tuple[RunDirectory, str]:
             f"{run.path} ended because {settings.patience} epochs brought no improvement (train.patience); "
             f"{anew}."
         )
-    scores = "; its scores, which were of fewer epochs, are removed" if run.read_scores() else ""
+    about = [f"The run goes on from epoch {progress.epoch} to epoch {epochs}, instead of {settings.epochs}."]
+    if run.read_scores():
+        about.append("Its scores are removed, because they were measured after fewer epochs.")
     changed = run.change_epochs(epochs)
-    about = f"{epochs} epochs instead of {settings.epochs}{scores}"
     if settings.schedule == "constant" or not saved:
-        return changed, f"{about}: the same as if it had begun with {epochs}."
-    rate = learning_rate(settings, progress.step, progress.epoch / epochs)
-    return changed, (
-        f"{about}: the learning rate, which falls along a cosine over all epochs, is now {rate:.2g} after "
-        f"epoch {progress.epoch}, so this is not the same as a run that began with {epochs}."
-    )
+        about.append(f"The result will be that of a run that began with {epochs} epochs.")
+    else:
+        rate = learning_rate(settings, progress.step, progress.epoch / epochs)
+        about.append(
+            f"The learning rate falls along a cosine over all epochs and is now {rate:.2g}, so the result "
+            f"will not be that of a run that began with {epochs} epochs."
+        )
+    return changed, "\n".join(about)
 
 
 def estimate_logits_bytes(run: RunDirectory) -> int:
@@ -413,6 +468,7 @@ def _train(
     result = {
         "run": str(run.path),
         "best_epoch": progress.best_epoch,
+        "select_by": settings.select_by,
         "epochs": progress.epoch,
         **{key: value for key, value in best.items() if key.startswith("validation_")},
         "parameters": sum(parameter.numel() for parameter in model.parameters()),

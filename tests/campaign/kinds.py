@@ -308,7 +308,7 @@ def commands(case: Case) -> None:
         *arguments,
         stdin=rng.choice(["empty", "empty", "input.txt"]),
         signal=rng.choice([signal.SIGINT, signal.SIGTERM]),
-        after=rng.uniform(0.3, 2.5) if long else 20.0,
+        after=rng.uniform(0.3, 2.5) if long else 8.0,
     )
 
 

@@ -10,7 +10,7 @@ Files may be larger than memory: sentences are read in chunks, and a few numbers
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from hashlib import blake2b
@@ -109,6 +109,14 @@ class CheckResult:
     splits: list[SplitSummary] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
     findings: list[Finding] = field(default_factory=list)
+
+    def lines_by_kind(self, keep: Collection[str] = ()) -> dict[str, dict[str, set[int]]]:
+        """Returns the lines that the findings name, by split and kind, without the kinds to `keep`."""
+        lines: dict[str, dict[str, set[int]]] = {}
+        for finding in self.findings:
+            if finding.lines and finding.kind not in keep:
+                lines.setdefault(finding.split, {}).setdefault(finding.kind, set()).update(finding.lines)
+        return lines
 
 
 def check_files(place: Path, source_language: str | None, target_language: str | None) -> CheckResult:
@@ -217,7 +225,7 @@ class _SplitChecker:
         self._has_capitals = [False, False]
         self._has_lower = [False, False]
         self._found: dict[str, list[int]] = {}
-        self._fits: list[tuple[int, float]] = []
+        self._badly_fitting: list[int] = []
         self._pairs_seen: set[int] = set()
         self.first_line_of_source: dict[int, int] = {}
         self._bad = 0
@@ -278,8 +286,8 @@ class _SplitChecker:
                 self._look_at_language(line, source, target)
         if len(pairs) >= FEWEST["fit"]:
             fits = measure_fit(source_words, target_words)
-            self._fits += [
-                (line, fit) for line, fit in zip(lines, fits.tolist(), strict=True) if fit < WORST_FIT
+            self._badly_fitting += [
+                line for line, fit in zip(lines, fits.tolist(), strict=True) if fit < WORST_FIT
             ]
 
     def _look_at_sentence(self, line: int, side: int, sentence: str, words: int) -> None:
@@ -359,11 +367,10 @@ class _SplitChecker:
             message = "one side is much longer than the other, compared with the rest"
             self._add("length", lines[odd & ~shifted].tolist(), message)
         somewhere_else = set(lines[shifted].tolist()) | set(self._found.get("swapped", []))
-        fits = sorted((fit, line) for line, fit in self._fits if line not in somewhere_else)
         self._add(
             "misaligned",
-            [line for _, line in fits],
-            "the two sides do not look like translations of each other (worst first)",
+            [line for line in self._badly_fitting if line not in somewhere_else],
+            "the two sides do not look like translations of each other",
         )
         for kind, message in (
             ("repeated", "the same pair stands further above"),

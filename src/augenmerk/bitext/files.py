@@ -18,7 +18,7 @@ import gzip
 import json
 import re
 import zlib
-from collections.abc import Callable, Collection, Generator, Iterable, Iterator
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
@@ -74,18 +74,21 @@ def load(
     *,
     skip_bad: bool = False,
     divide: bool = True,
+    left_out: Mapping[str, Collection[int]] | None = None,
 ) -> Bitext:
     """Opens the pairs in a folder, in one TSV or JSON lines file, or in `place.de` and `place.en`.
 
     If there is one split only, it is divided into train, val and test (see `hold_out`), unless its name
     says that it is a validation or test set, or `divide` is False. With `skip_bad`, lines that hold no usable
     pair are left out and kept in `Bitext.skipped`; otherwise the first of them raises AugenmerkError when it
-    is read.
+    is read. `left_out` are the numbers of further lines to leave out, by the split as it is in the files.
     """
     found = find(place, source_language, target_language)
     skipped: set[BadLine] = set()
     splits: dict[str, Iterable[SentencePair]] = {
-        name: LazySplit(partial(_read_pairs, reader, skipped if skip_bad else None))
+        name: LazySplit(
+            partial(_read_pairs, reader, skipped if skip_bad else None, (left_out or {}).get(name, ()))
+        )
         for name, reader in found.readers.items()
     }
     if divide and is_divided(splits):
@@ -125,19 +128,22 @@ def _split_order(name: str) -> tuple[bool, bool, str]:
     return not name.startswith("train"), not name.startswith(("val", "dev")), name
 
 
-def read_lines(path: Path) -> Generator[str, None, None]:
+def read_lines(path: Path, bad_lines: list[BadLine] | None = None) -> Generator[str, None, None]:
     """Yields the lines of a UTF-8 file, plain or gzip, without their ends.
 
     Only a line feed ends a line (a carriage return before it is dropped), so that a rare character such as
-    U+2028 inside a sentence cannot shift one side of a bitext against the other.
+    U+2028 inside a sentence cannot shift one side of a bitext against the other. A line that is not UTF-8 or
+    far too long raises BadLineError; with a list of `bad_lines`, it is added to it and yielded as empty.
     """
     with closing(_scan_file(path)) as lines:
-        yield from _refuse_bad_lines(lines)
+        yield from _without_bad_lines(lines, bad_lines)
 
 
-def decode_lines(stream: BinaryIO | BufferedIOBase, name: str) -> Iterator[str]:
-    """Yields the lines of a binary stream, without their ends; error messages call the stream `name`."""
-    return _refuse_bad_lines(_scan_stream(stream, name))
+def decode_lines(
+    stream: BinaryIO | BufferedIOBase, name: str, bad_lines: list[BadLine] | None = None
+) -> Iterator[str]:
+    """Yields the lines of a binary stream, which messages call `name`, as `read_lines` those of a file."""
+    return _without_bad_lines(_scan_stream(stream, name), bad_lines)
 
 
 def read_parallel(source_path: Path, target_path: Path) -> Generator[SentencePair, None, None]:
@@ -145,22 +151,32 @@ def read_parallel(source_path: Path, target_path: Path) -> Generator[SentencePai
     return _read_pairs(partial(_scan_parallel, source_path, target_path), None)
 
 
-def _refuse_bad_lines(lines: Iterable[str | BadLine]) -> Iterator[str]:
+def _without_bad_lines(lines: Iterable[str | BadLine], bad_lines: list[BadLine] | None) -> Iterator[str]:
     for line in lines:
-        if isinstance(line, BadLine):
-            raise AugenmerkError(str(line))
-        yield line
+        if not isinstance(line, BadLine):
+            yield line
+        elif bad_lines is None:
+            raise BadLineError(str(line))
+        else:
+            bad_lines.append(line)
+            yield ""
 
 
 def _read_pairs(
-    reader: Callable[[], Generator[Entry, None, None]], skipped: set[BadLine] | None
+    reader: Callable[[], Generator[Entry, None, None]],
+    skipped: set[BadLine] | None,
+    left_out: Collection[int] = (),
 ) -> Generator[SentencePair, None, None]:
-    """Yields pairs. Bad lines are added to `skipped`, one for each pair that is lost; without it, refused."""
+    """Yields pairs, except for those in the lines `left_out`.
+
+    Bad lines are added to `skipped`, one for each pair that is lost; without it, they are refused.
+    """
     # Closed here, because a file that an error leaves open would stay open until garbage is collected.
     with closing(reader()) as entries:
-        for entry in entries:
+        for number, entry in enumerate(entries, 1):
             if isinstance(entry, SentencePair):
-                yield entry
+                if number not in left_out:
+                    yield entry
             elif skipped is None:
                 raise BadLineError(str(entry[0]))
             else:

@@ -45,10 +45,11 @@ def list_(
     for setting in found:
         out().print(f"[bold]{setting.name}[/]  {escape(setting.description)}")
         out().print(f"    [dim]{escape(setting.meaning)}[/]")
-    presets = ", ".join(PRESETS)
-    err().print(
-        f"[dim]`augenmerk config show PRESET` begins a file of your own; the presets are {presets}.[/]"
-    )
+    if name is None:
+        presets = ", ".join(PRESETS)
+        err().print(
+            f"[dim]`augenmerk config show PRESET` begins a file of your own; the presets are {presets}.[/]"
+        )
 
 
 @app.command(

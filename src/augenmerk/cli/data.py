@@ -3,7 +3,7 @@
 import sys
 from collections import Counter
 from dataclasses import asdict
-from itertools import groupby, islice
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -12,7 +12,14 @@ from rich.markup import escape
 from rich.progress import DownloadColumn
 from typer import Argument, Option
 
-from augenmerk.cli.options import MAX_SEED, Json, SkipBad, SourceLanguage, TargetLanguage
+from augenmerk.cli.options import (
+    MAX_SEED,
+    Json,
+    SkipBad,
+    SourceLanguage,
+    TargetLanguage,
+    describe_skipped,
+)
 from augenmerk.cli.terminal import (
     FittingProgress,
     draw_links,
@@ -26,6 +33,7 @@ from augenmerk.cli.terminal import (
 from augenmerk.errors import AugenmerkError
 
 if TYPE_CHECKING:
+    from augenmerk.bitext import Bitext
     from augenmerk.bitext.check import CheckResult
 
 app = typer.Typer(help="Sentence pairs: list, show, check, fetch, export.", no_args_is_help=True)
@@ -139,6 +147,8 @@ def check(
 
 
 def _print_check(result: "CheckResult") -> None:
+    from augenmerk.bitext import NAMES
+
     rows = []
     for split in result.splits:
         sides = split.source, split.target
@@ -158,16 +168,15 @@ def _print_check(result: "CheckResult") -> None:
         out().print()
     if result.problems:
         out().print("[bold red]What stops training[/]")
-        for (split, kind), group in groupby(
-            sorted(result.problems, key=lambda problem: (problem.split, problem.kind)),
-            key=lambda problem: (problem.split, problem.kind),
-        ):
-            problems = list(group)
-            for problem in problems[:SHOWN]:
+        seen: Counter[tuple[str, str]] = Counter()
+        for problem in result.problems:  # they are in the order of the splits and of their lines
+            seen[problem.split, problem.kind] += 1
+            if seen[problem.split, problem.kind] <= SHOWN:
                 place = f"{problem.file}, line {problem.line:,}: " if problem.line is not None else ""
                 out().print(f"  {escape(place + problem.reason)}")
-            if len(problems) > SHOWN:
-                out().print(f"  [dim]and {len(problems) - SHOWN:,} more in '{escape(split)}' ({kind})[/]")
+        for (split_name, kind), count in seen.items():
+            if count > SHOWN:
+                out().print(f"  [dim]and {count - SHOWN:,} more in '{escape(split_name)}' ({kind})[/]")
         if all(problem.line is not None for problem in result.problems):
             out().print("  [dim]Put it right, or train without these lines: augenmerk train --skip-bad[/]")
     else:
@@ -180,6 +189,8 @@ def _print_check(result: "CheckResult") -> None:
             more = f", and {len(finding.lines) - SHOWN:,} more" if len(finding.lines) > SHOWN else ""
             numbers = ", ".join(f"{line:,}" for line in finding.lines[:SHOWN])
             out().print(f"  {' ' * len(finding.split)}  [dim]line {numbers}{more}[/]")
+    if result.place not in NAMES and any(finding.lines for finding in result.findings):
+        out().print("  [dim]To write the pairs without these lines: augenmerk data export --clean[/]")
 
 
 @app.command(epilog="Example:  augenmerk data fetch multi30k")
@@ -202,7 +213,10 @@ def fetch(
         err().print(f"Multi30k is complete and verified in {place}")
 
 
-@app.command(epilog="Example:  augenmerk data export bilderbuch --pairs 1000 --align --out pairs")
+@app.command(
+    epilog="Examples:  augenmerk data export bilderbuch --pairs 1000 --align --out pairs    "
+    "augenmerk data export pairs.tsv --clean --unsplit --format tsv --out clean"
+)
 def export(
     name: Name,
     out: Annotated[Path, Option(help="The folder to write to.")],
@@ -218,42 +232,96 @@ def export(
     ] = False,
     overwrite: Annotated[bool, Option("--overwrite", help="Replace existing files.")] = False,
     skip_bad: SkipBad = False,
+    clean: Annotated[
+        bool,
+        Option("--clean", help="Your own pairs: leave out bad lines and all lines that `data check` lists."),
+    ] = False,
+    keep: Annotated[
+        list[str] | None,
+        Option(metavar="KIND", help="With --clean: keep lines of this kind, 'repeated' say; repeatable."),
+    ] = None,
+    unsplit: Annotated[
+        bool,
+        Option("--unsplit", help="Write one file of your own whole, not divided into train, val and test."),
+    ] = False,
     folder: Folder = None,
     source_language: SourceLanguage = None,
     target_language: TargetLanguage = None,
     json: Json = False,
 ) -> None:
     """Write sentence pairs to files that other tools read, with gold links where there are any."""
-    from augenmerk.bitext import open_bitext
+    from augenmerk.bitext import NAMES, BadLineError, open_bitext
     from augenmerk.bitext.export import export as write_splits
 
-    bitext = open_bitext(
-        name,
-        pairs=pairs,
-        seed=seed,
-        folder=folder,
-        source_language=source_language,
-        target_language=target_language,
-        skip_bad=skip_bad,
-    )
-    with FittingProgress() as bar:
-        written = write_splits(
-            {each: bar.track(bitext[each], description=each) for each in split or bitext.splits},
-            out,
-            bitext.source_language,
-            bitext.target_language,
-            format=format,
-            align=align,
-            tokenized=tokenized,
-            overwrite=overwrite,
+    if unsplit and name in NAMES:
+        raise AugenmerkError(f"--unsplit is for one file of your own; {name} has splits.")
+    if keep and not clean:
+        raise AugenmerkError("--keep says which lines --clean keeps: add --clean.")
+    left_out: dict[str, dict[str, set[int]]] = {}
+    if clean:
+        bitext, left_out = _open_clean(name, source_language, target_language, keep or [], not unsplit)
+    else:
+        bitext = open_bitext(
+            name,
+            pairs=pairs,
+            seed=seed,
+            folder=folder,
+            source_language=source_language,
+            target_language=target_language,
+            skip_bad=skip_bad,
+            divide=not unsplit,
         )
+    try:
+        with FittingProgress() as bar:
+            written = write_splits(
+                {each: bar.track(bitext[each], description=each) for each in split or bitext.splits},
+                out,
+                bitext.source_language,
+                bitext.target_language,
+                format=format,
+                align=align,
+                tokenized=tokenized,
+                overwrite=overwrite,
+            )
+    except BadLineError as error:
+        raise AugenmerkError(f"{error} --skip-bad leaves such lines out.") from None
     if json:
         skipped = sorted(map(asdict, bitext.skipped), key=lambda bad: (bad["file"], bad["line"]))
-        print_json({"name": bitext.name, "files": [str(path) for path in written], "skipped": skipped})
+        found = {
+            each: {kind: sorted(lines) for kind, lines in kinds.items()} for each, kinds in left_out.items()
+        }
+        files = [str(path) for path in written]
+        print_json({"name": bitext.name, "files": files, "skipped": skipped, "left_out": found})
     else:
         if bitext.skipped:
-            kinds = sorted(Counter(bad.kind for bad in bitext.skipped).items())
-            reasons = ", ".join(f"{count:,} {kind}" for kind, count in kinds)
-            err().print(f"{len(bitext.skipped):,} bad lines skipped: {reasons}")
+            err().print(describe_skipped(bitext.skipped))
+        for each, kinds_of_split in left_out.items():
+            lines = set[int]().union(*kinds_of_split.values())
+            reasons = ", ".join(f"{len(found):,} {kind}" for kind, found in kinds_of_split.items())
+            err().print(f"{len(lines):,} lines of '{escape(each)}' left out: {reasons}")
         for path in written:
             print_written(path)
+
+
+def _open_clean(
+    name: str, source_language: str | None, target_language: str | None, keep: list[str], divide: bool
+) -> "tuple[Bitext, dict[str, dict[str, set[int]]]]":
+    """Opens a person's own pairs without the lines that `data check` lists; also returns these lines."""
+    from augenmerk.bitext import NAMES, check_own
+    from augenmerk.bitext.check import check_files
+    from augenmerk.bitext.files import load
+
+    if name in NAMES:
+        raise AugenmerkError(f"--clean is for sentence pairs of your own, not for {name}.")
+    check_own(name)
+    with err().status(f"checking {escape(name)}"):
+        result = check_files(Path(name), source_language, target_language)
+    if unknown := set(keep) - {finding.kind for finding in result.findings if finding.lines}:
+        kinds = dict.fromkeys(finding.kind for finding in result.findings if finding.lines)
+        there = f"those found here are {', '.join(kinds)}" if kinds else "nothing was found here"
+        raise AugenmerkError(f"--keep: there are no lines of the kind '{min(unknown)}'; {there}.")
+    left_out = result.lines_by_kind(keep)
+    lines = {split: set[int]().union(*kinds.values()) for split, kinds in left_out.items()}
+    place = Path(name)
+    bitext = load(place, source_language, target_language, skip_bad=True, divide=divide, left_out=lines)
+    return bitext, left_out

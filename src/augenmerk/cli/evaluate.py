@@ -152,6 +152,9 @@ def evaluate(
         print_json(rows)
     else:
         _print_rows(directory, rows)
+    if run is None:
+        copy = escape(str(directory.path))
+        err().print(f"[dim]Scores and translations are kept in {copy}, a copy of the model that ships.[/]")
     _print_sacrebleu_commands(directory, rows)
 
 
@@ -256,6 +259,10 @@ def _print_alignment(rows: Iterable[Row]) -> None:
     headings = ("alignment", "against", "AER", "precision", "recall", "F1", "AER at -1", "at +1", "best")
     out().print()
     out().print(make_table(headings, lines, left=2, gap=1))
+    out().print(
+        "[dim]AER: alignment error rate, 0 is best; at -1 and +1: as if the attention lagged by a word, "
+        "or were ahead by one; best: which of the three fits best[/]"
+    )
     for split, row in by_split.items():
         for prefix, whose in (("", ""), ("reverse_", " of the reverse run")):
             if f"{prefix}attention" in row["alignment"]:
@@ -281,7 +288,8 @@ def _print_comparison(row: Row, name: str) -> None:
     out().print(make_table((heading, "BLEU", "95%", "chrF", "95%"), lines))
     for test in tests:
         out().print(escape(test["in_words"]))
-    out().print("[dim]{trials:,} trials, {resamples:,} resamples, seed {seed}[/]".format(**tests[0]))
+    how = "{trials:,} trials, {resamples:,} resamples, seed {seed}".format(**tests[0])
+    out().print(f"[dim]{how}. These tests are about sentences: trained with other seeds, runs may differ.[/]")
 
 
 def _print_sacrebleu_commands(run: "RunDirectory", rows: Sequence[Row]) -> None:

@@ -1,6 +1,7 @@
 """Options that several commands share, and the functions that carry them out."""
 
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NamedTuple
 
@@ -13,7 +14,7 @@ from augenmerk.errors import AugenmerkError
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from augenmerk.bitext import Bitext, SentencePair
+    from augenmerk.bitext import BadLine, Bitext, SentencePair
     from augenmerk.config import DataConfig
     from augenmerk.figures import Style
     from augenmerk.translate import Translation, Translator
@@ -120,13 +121,20 @@ class OtherData:
     """The sentence pairs that --data names, for a run that was trained on others or on the same."""
 
     def __init__(
-        self, name: str, divided: bool, source_language: str | None = None, target_language: str | None = None
+        self,
+        name: str,
+        divided: bool,
+        source_language: str | None = None,
+        target_language: str | None = None,
+        *,
+        skip_bad: bool = False,
     ) -> None:
         """A file of one's own is one split with all of its pairs, unless `divided`."""
         from augenmerk.bitext import resolve_data_name
 
         self.place = resolve_data_name(name, Path.cwd())
         self._divided = divided
+        self._skip_bad = skip_bad
         self._languages = source_language, target_language
 
     def is_place_of(self, own: str) -> bool:
@@ -150,8 +158,16 @@ class OtherData:
             self.place,
             source_language=source or own.source_language,
             target_language=target or own.target_language,
+            skip_bad=self._skip_bad,
             divide=self._divided,
         )
+
+
+def describe_skipped(skipped: "Collection[BadLine]") -> str:
+    """Returns how many bad lines were skipped, and why, in a line for people."""
+    kinds = sorted(Counter(bad.kind for bad in skipped).items())
+    reasons = ", ".join(f"{count:,} {kind}" for kind, count in kinds)
+    return f"{len(skipped):,} bad line{'s' if len(skipped) > 1 else ''} skipped: {reasons}"
 
 
 def check_sentences(sentences: "Sequence[str]") -> None:

@@ -1,5 +1,6 @@
 """`augenmerk plot`: draws the curves of training, as a picture or in the terminal."""
 
+import os
 from pathlib import Path
 from typing import Annotated
 
@@ -44,9 +45,11 @@ def plot(
     if out is not None:
         get_picture_format(out)
     opened = [RunDirectory.open(path) for path in runs]
-    names = [path.resolve().name for path in runs]
-    if len(set(names)) < len(names):
-        names = list(map(str, runs))
+    places = [path.resolve() for path in runs]
+    names = [place.name for place in places]
+    if len(set(names)) < len(names):  # as in a study: mean/seed-1, scaled-dot/seed-1
+        common = os.path.commonpath([place.parent for place in places])
+        names = [str(place.relative_to(common)) for place in places]
     curves = [RunCurves(name, run.read_metrics()) for name, run in zip(names, opened, strict=True)]
     kinds = choose_kinds(curves, curve or (), by)
     if out is not None:

@@ -36,9 +36,13 @@ def report(
         str | None, Option(help="Columns of the table, separated by commas, e.g. runs,bleu,seconds.")
     ] = None,
     spread: Annotated[
-        str, Option(help="Beside each mean: variance, deviation (standard deviation) or none.")
-    ] = "variance",
-    bold: Annotated[bool, Option(help="Print the best mean of each column in bold type.")] = True,
+        str, Option(help="Beside each mean: deviation (standard deviation), variance or none.")
+    ] = "deviation",
+    published: Annotated[bool, Option(help="Show figures that others published beside ours.")] = True,
+    bold: Annotated[
+        bool,
+        Option(help="Print the best mean of each column in bold type, with all that look the same."),
+    ] = True,
     caption: Annotated[str | None, Option(help="With --format latex: text above the table.")] = None,
     label: Annotated[
         str | None, Option(help="With --format latex: label of the table, e.g. tab:bleu.")
@@ -67,7 +71,7 @@ def report(
     if figure_format not in FORMATS:
         raise AugenmerkError(f"'{figure_format}' is not a format of pictures: expected {', '.join(FORMATS)}.")
     style = options.make_style(theme, title, size, font_size, outline)
-    table = TableStyle(spread=spread, bold=bold, caption=caption, label=label)
+    table = TableStyle(spread=spread, published=published, bold=bold, caption=caption, label=label)
     if columns is not None:
         table = replace(table, columns=tuple(name.strip() for name in columns.split(",")))
     result = StudyResult.load(study)

@@ -48,6 +48,9 @@ def score(
     ] = None,
     source_language: options.SourceLanguage = None,
     target_language: options.TargetLanguage = None,
+    skip_bad: Annotated[
+        bool, Option("--skip-bad", help="Leave out bad lines of --data (empty, not UTF-8, ...).")
+    ] = False,
     show_attention: Annotated[
         bool, Option("--show-attention", help="Also draw the attention over words of each pair.")
     ] = False,
@@ -65,18 +68,18 @@ def score(
 
     options.load_mechanisms(attention)
     sentences, models = list(text or []), list(model or [])
+    in_turn = "every sentence needs its translation: give source, target, source, target."
     if len(sentences) % 2:  # pairs are even, so the first of an odd number is a run
         first = sentences.pop(0)
         if not options.is_folder(first):
-            raise AugenmerkError(
-                f"'{first}' is not a run directory, and every sentence needs its translation: give source, "
-                f"target, source, target."
-            )
+            raise AugenmerkError(f"'{first}' is not a run directory, and {in_turn}")
         models.insert(0, Path(first))
+    elif sentences and options.is_folder(sentences[0]) and Path(sentences[0], "config.toml").exists():
+        raise AugenmerkError(f"After the run directory '{sentences[0]}', {in_turn}")
     if sentences and data is not None:
         raise AugenmerkError("There are sentences and --data; give one or the other.")
-    if data is None and (split or source_language or target_language):
-        raise AugenmerkError("--split and the languages are those of --data: add --data.")
+    if data is None and (split or source_language or target_language or skip_bad):
+        raise AugenmerkError("--split, --skip-bad and the languages are those of --data: add --data.")
     if heads and not (json or show_attention):
         raise AugenmerkError("--heads adds to what --json or --show-attention print: add one of them.")
     options.check_sentences(sentences)
@@ -85,7 +88,8 @@ def score(
     if sentences:
         pairs = zip(sentences[::2], sentences[1::2], strict=True)
     elif data is not None:
-        place = options.OtherData(data, split is not None, source_language, target_language)
+        languages = source_language, target_language
+        place = options.OtherData(data, split is not None, *languages, skip_bad=skip_bad)
         pairs = _read_data(translator, place, split)
     else:
         pairs = _read_pairs()
@@ -133,13 +137,18 @@ class Total:
 
 
 def _read_data(translator: "Translator", place: options.OtherData, split: str | None) -> Iterator[Pair]:
-    from augenmerk.bitext import open_data
+    from augenmerk.bitext import BadLineError, open_data
     from augenmerk.evaluate import choose_split
 
     own = translator.config.data
     bitext = open_data(own) if place.place == own.bitext else place.open(own)
-    for pair in bitext[split or choose_split(bitext, own.validation)]:
-        yield pair.source, pair.target
+    try:
+        for pair in bitext[split or choose_split(bitext, own.validation)]:
+            yield pair.source, pair.target
+    except BadLineError as error:
+        raise AugenmerkError(f"{error} --skip-bad leaves such lines out.") from None
+    if bitext.skipped:
+        err().print(options.describe_skipped(bitext.skipped))
 
 
 def _read_pairs() -> Iterator[Pair | None]:

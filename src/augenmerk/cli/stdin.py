@@ -6,6 +6,10 @@ import select
 import stat
 import sys
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from augenmerk.bitext.pairs import BadLine
 
 READ_BYTES = 1 << 16
 
@@ -51,10 +55,11 @@ class ArrivingLines(io.BufferedIOBase):
         return not self._ended
 
 
-def read_stdin() -> Iterator[str | None]:
+def read_stdin(bad_lines: "list[BadLine] | None" = None) -> Iterator[str | None]:
     """Yields the lines of stdin, and None after a line if the next one has not arrived yet.
 
-    A file is always there. So are all lines where the system cannot tell (pipes on Windows).
+    A file is always there. So are all lines where the system cannot tell (pipes on Windows). A bad line
+    raises BadLineError, or is added to `bad_lines` and yielded as empty.
     """
     from augenmerk.bitext.files import decode_lines
     from augenmerk.bitext.pairs import MAX_LINE_BYTES
@@ -65,10 +70,10 @@ def read_stdin() -> Iterator[str | None]:
     except OSError:  # not a stream of the system; io.UnsupportedOperation is an OSError too
         file = True
     if file or sys.platform == "win32":
-        yield from decode_lines(sys.stdin.buffer, "stdin")
+        yield from decode_lines(sys.stdin.buffer, "stdin", bad_lines)
         return
     lines = ArrivingLines(descriptor, MAX_LINE_BYTES)
-    for line in decode_lines(lines, "stdin"):
+    for line in decode_lines(lines, "stdin", bad_lines):
         yield line
         if not lines.is_ready():
             yield None

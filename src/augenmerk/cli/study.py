@@ -129,10 +129,12 @@ def _print_result(result: "StudyResult") -> None:
     headings = (MEASURES[measure].heading.replace(" ", "\n") for measure in measures)
     out().print(make_table(("variant", "runs", *headings), rows, gap=1))
     out().print("[dim]mean ± standard deviation over the runs[/]")
-    for comparison in result.comparisons:
-        out().print(escape(comparison.in_words))
-    for repair in result.beam_repairs:
-        out().print(escape(repair.in_words))
+    findings = result.findings()
+    for finding in findings:
+        out().print(f"- {escape(finding)}")
+    further = len(result.comparisons) + len(result.beam_repairs) - len(findings)
+    if further:
+        out().print(f"[dim]{further} further comparison{'' if further == 1 else 's'}: see the report.[/]")
     for remark in result.remarks:
         out().print(f"[dim]{escape(remark)}[/]")
 

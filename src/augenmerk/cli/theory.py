@@ -1,15 +1,18 @@
 """`augenmerk theory`: what attention can and cannot compute, tried out."""
 
 import os
+import re
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer.core import TyperCommand
 
 from augenmerk.cli import options, theory_answers
 from augenmerk.cli.options import Json
 from augenmerk.cli.theory_answers import Seed, Unscaled
+from augenmerk.errors import AugenmerkError
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -18,7 +21,8 @@ if TYPE_CHECKING:
     from augenmerk.theory import Setup
 
 app = typer.Typer(
-    help="What attention can and cannot compute: constructed, measured, bounded, drawn; and answers graded.",
+    help="What attention can and cannot compute: constructed, measured, bounded, drawn; and answers graded. "
+    "The command of a task shows its answer; with --question it only asks.",
     no_args_is_help=True,
 )
 
@@ -26,9 +30,11 @@ Keys = Annotated[int, typer.Option(help="How many keys (for 1.6 and 1.7: inputs)
 Dim = Annotated[int, typer.Option(help="Dimension of the keys.", min=1, max=4096)]
 Scale = Annotated[
     float | None,
-    typer.Option(help="c, the size of the query. Default: what the bound asks for, or 10 to 20 sqrt(d)."),
+    typer.Option(help="c, the scale of the query. Default: what the bound asks for, or 10 to 20 sqrt(d)."),
 ]
-Length = Annotated[float | None, typer.Option("--scale", help="B, the length of the parts. Default: 4.")]
+Length = Annotated[
+    float | None, typer.Option("--length", "--scale", help="B, the length of the parts. Default: 4.")
+]
 Beta = Annotated[float, typer.Option(help="The variance of the length of a key.")]
 Eps = Annotated[float, typer.Option(help="The weight that all other keys together may have.")]
 Samples = Annotated[int, typer.Option(help="How many random instances.", min=1, max=1_000_000)]
@@ -36,7 +42,7 @@ AskQuestion = Annotated[bool, typer.Option("--question", help="Only state the qu
 Hints = Annotated[
     int,
     typer.Option(
-        "--hint", count=True, help="The question with a hint; --hint --hint with two.", show_default=False
+        "--hint", count=True, help="The question with a hint; --hint 2 with two.", show_default=False
     ),
 ]
 Out = Annotated[
@@ -45,7 +51,26 @@ Out = Annotated[
 ]
 
 
-@app.command("1.1", epilog="Example:  augenmerk theory 1.1 --keys 8 --out hull.svg")
+class Task(TyperCommand):
+    """A command that takes `--hint 2` and `--hint=2` for `--hint --hint`."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        repeated, left = list[str](), list(args)
+        while left:
+            argument = left.pop(0)
+            if argument == "--hint" and left and left[0].isdecimal():
+                argument = f"--hint={left.pop(0)}"
+            if not argument.startswith("--hint="):
+                repeated.append(argument)
+                continue
+            count = argument.removeprefix("--hint=")
+            if not re.fullmatch("[1-9][0-9]?", count):
+                raise typer.BadParameter(f"--hint {count}: how many hints is a number, such as 2.", ctx)
+            repeated += ["--hint"] * int(count)
+        return super().parse_args(ctx, repeated)
+
+
+@app.command("1.1", cls=Task, epilog="Example:  augenmerk theory 1.1 --keys 8 --out copying.svg")
 def copying(
     keys: Keys = 8,
     dim: Dim = 2,
@@ -64,14 +89,14 @@ def copying(
     hint: Hints = 0,
     json: Json = False,
 ) -> None:
-    """When can one value be copied? Keys inside and outside the hull of the others."""
+    """Copying one value: when is there a query for it?"""
     from augenmerk.theory import Setup
 
     setup = Setup(keys, dim, samples, seed, scale, unscaled, eps=eps)
     _run("1.1", setup, out, options.make_style(theme, title, size, font_size, outline), question, hint, json)
 
 
-@app.command("1.2", epilog="Example:  augenmerk theory 1.2 --keys 8 --dim 64 --scale 50")
+@app.command("1.2", cls=Task, epilog="Example:  augenmerk theory 1.2 --keys 8 --dim 64 --scale 50")
 def averaging(
     keys: Keys = 8,
     dim: Dim = 64,
@@ -90,14 +115,14 @@ def averaging(
     hint: Hints = 0,
     json: Json = False,
 ) -> None:
-    """The average of two values: orthonormal keys, and any keys."""
+    """Averaging two values."""
     from augenmerk.theory import Setup
 
     setup = Setup(keys, dim, samples, seed, scale, unscaled, eps=eps)
     _run("1.2", setup, out, options.make_style(theme, title, size, font_size, outline), question, hint, json)
 
 
-@app.command("1.3", epilog="Example:  augenmerk theory 1.3 --beta 0.1 --out lean.svg")
+@app.command("1.3", cls=Task, epilog="Example:  augenmerk theory 1.3 --beta 0.1 --out noisy.svg")
 def noisy_average(
     keys: Keys = 8,
     dim: Dim = 64,
@@ -116,22 +141,20 @@ def noisy_average(
     hint: Hints = 0,
     json: Json = False,
 ) -> None:
-    """The same average of keys of random length: every sample leans to one side."""
+    """The same average, of keys of random length."""
     from augenmerk.theory import Setup
 
     setup = Setup(keys, dim, samples, seed, scale, unscaled, beta=beta)
     _run("1.3", setup, out, options.make_style(theme, title, size, font_size, outline), question, hint, json)
 
 
-@app.command("1.4", epilog="Example:  augenmerk theory 1.4 --beta 0.5 --heads 2 --out heads.svg")
+@app.command("1.4", cls=Task, epilog="Example:  augenmerk theory 1.4 --beta 0.5 --heads 2 --out heads.svg")
 def several_heads(
     keys: Keys = 8,
     dim: Dim = 64,
     scale: Scale = None,
     beta: Beta = 0.1,
-    heads: Annotated[
-        int, typer.Option(help="How many heads, one for each of the first keys.", min=1, max=1000)
-    ] = 2,
+    heads: Annotated[int, typer.Option(help="How many heads.", min=1, max=1000)] = 2,
     samples: Samples = 4000,
     seed: Seed = 1,
     unscaled: Unscaled = False,
@@ -145,14 +168,14 @@ def several_heads(
     hint: Hints = 0,
     json: Json = False,
 ) -> None:
-    """Two heads on the same noisy keys: where they hold, and how often they break."""
+    """Two heads on the keys of 1.3."""
     from augenmerk.theory import Setup
 
     setup = Setup(keys, dim, samples, seed, scale, unscaled, beta=beta, heads=heads)
     _run("1.4", setup, out, options.make_style(theme, title, size, font_size, outline), question, hint, json)
 
 
-@app.command("1.5", epilog="Example:  augenmerk theory 1.5 --out swing.svg")
+@app.command("1.5", cls=Task, epilog="Example:  augenmerk theory 1.5 --out noisy.svg")
 def noisy_direction(
     keys: Keys = 8,
     dim: Dim = 64,
@@ -172,14 +195,14 @@ def noisy_direction(
     hint: Hints = 0,
     json: Json = False,
 ) -> None:
-    """One key swings along its own direction: one head follows it, two heads do not."""
+    """Noise along one key's own direction."""
     from augenmerk.theory import Setup
 
     setup = Setup(keys, dim, samples, seed, scale, unscaled, beta=beta, alpha=alpha)
     _run("1.5", setup, out, options.make_style(theme, title, size, font_size, outline), question, hint, json)
 
 
-@app.command("1.6", epilog="Example:  augenmerk theory 1.6 --scale 2 --out self.svg")
+@app.command("1.6", cls=Task, epilog="Example:  augenmerk theory 1.6 --length 2 --out self.svg")
 def without_projections(
     keys: Keys = 3,
     dim: Dim = 16,
@@ -196,7 +219,7 @@ def without_projections(
     hint: Hints = 0,
     json: Json = False,
 ) -> None:
-    """Self-attention without projections: everything attends to itself."""
+    """Self-attention without projections."""
     from augenmerk.theory import Setup
 
     _run(
@@ -210,7 +233,7 @@ def without_projections(
     )
 
 
-@app.command("1.7", epilog="Example:  augenmerk theory 1.7 --out matrices.svg")
+@app.command("1.7", cls=Task, epilog="Example:  augenmerk theory 1.7 --out matrices.svg")
 def with_projections(
     keys: Keys = 3,
     dim: Dim = 16,
@@ -227,7 +250,7 @@ def with_projections(
     hint: Hints = 0,
     json: Json = False,
 ) -> None:
-    """Self-attention with K, Q and V: the given matrices, and those a solver finds."""
+    """Self-attention with K, Q and V."""
     from augenmerk.theory import Setup
 
     _run(
@@ -241,7 +264,7 @@ def with_projections(
     )
 
 
-@app.command(epilog="Example:  augenmerk theory scaling --keys 32 --dim 1024 --out scaling.svg")
+@app.command(cls=Task, epilog="Example:  augenmerk theory scaling --keys 32 --dim 1024 --out scaling.svg")
 def scaling(
     keys: Keys = 32,
     dim: Annotated[int, typer.Option(help="The largest dimension.", min=1, max=4096)] = 1024,
@@ -257,7 +280,7 @@ def scaling(
     hint: Hints = 0,
     json: Json = False,
 ) -> None:
-    """Why 1/sqrt(d): logits, entropy and gradients against the dimension, with and without it."""
+    """Why 1/sqrt(d)."""
     from augenmerk.theory import Setup
 
     _run(
@@ -271,6 +294,32 @@ def scaling(
     )
 
 
+@app.command(epilog="Examples:  augenmerk theory questions    augenmerk theory questions --out questions.md")
+def questions(
+    unscaled: Unscaled = False,
+    out: Annotated[
+        Path | None, typer.Option(help="Write them to this Markdown file, as a hand-out.", show_default=False)
+    ] = None,
+    json: Json = False,
+) -> None:
+    """All questions, without their answers and hints."""
+    from augenmerk.cli.terminal import print_written
+    from augenmerk.cli.theory_output import format_questions, question_lines
+    from augenmerk.storage import atomic_write
+    from augenmerk.theory.questions import QUESTIONS
+
+    asked = [question.without_root() if unscaled else question for question in QUESTIONS.values()]
+    if out is not None:
+        if out.suffix.lower() not in (".md", ".txt"):
+            raise AugenmerkError(f"{out}: questions are written as Markdown, to a name that ends in .md.")
+        atomic_write(out, [format_questions(asked).encode()])
+        print_written(out)
+    document = {"questions": [question.as_dict(0) for question in asked]}
+    shown = (line for question in asked for line in (*question_lines(question, 0, unscaled), ""))
+    if out is None or json:
+        _print(document, shown, json)
+
+
 app.add_typer(theory_answers.app)
 
 
@@ -282,8 +331,13 @@ def _run(
     from augenmerk.theory.questions import QUESTIONS
 
     if question or hints:
-        asked = QUESTIONS[task]
-        _print(asked.as_dict(hints), question_lines(asked, hints), json)
+        if out is not None:
+            raise AugenmerkError(
+                f"{out}: --out draws the answer, for which --question and --hint do not ask; "
+                "augenmerk theory questions --out questions.md writes all questions to a file."
+            )
+        asked = QUESTIONS[task].without_root() if setup.unscaled else QUESTIONS[task]
+        _print(asked.as_dict(hints), question_lines(asked, hints, setup.unscaled), json)
         return
     result = EXPERIMENTS[task](setup)
     if out is not None:
@@ -347,7 +401,6 @@ def from_run(
     from augenmerk.checkpoint import SHIPPED
     from augenmerk.cli.terminal import err
     from augenmerk.cli.theory_output import step_lines
-    from augenmerk.errors import AugenmerkError
     from augenmerk.probe import probe_attention
     from augenmerk.theory import Setup
     from augenmerk.theory.from_run import examine_step

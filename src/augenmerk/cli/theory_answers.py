@@ -11,7 +11,7 @@ app = typer.Typer()
 
 Samples = Annotated[int, typer.Option(help="How many random instances of each condition.", min=10, max=2000)]
 Seed = Annotated[int, typer.Option(help="Random seed.", min=0, max=MAX_SEED)]
-Unscaled = Annotated[bool, typer.Option("--unscaled", help="Drop the 1/sqrt(d), as the course does.")]
+Unscaled = Annotated[bool, typer.Option("--unscaled", help="Leave out the 1/sqrt(d), as the course does.")]
 
 
 @app.command(
@@ -87,11 +87,17 @@ def grade(
     from rich.progress import MofNCompleteColumn
 
     from augenmerk.cli import terminal
-    from augenmerk.cli.theory_output import class_lines, format_grades
+    from augenmerk.cli.theory_output import class_lines, format_grades, name_own_columns, repeated_lines
     from augenmerk.diagrams.html import render_template
     from augenmerk.errors import AugenmerkError
     from augenmerk.storage import atomic_write
-    from augenmerk.theory.classroom import collect_unreadable, grade_sheet, read_answer_sheet, summarise
+    from augenmerk.theory.classroom import (
+        collect_unreadable,
+        find_repeated,
+        grade_sheet,
+        read_answer_sheet,
+        summarise,
+    )
     from augenmerk.theory.questions import QUESTIONS
 
     for path in (out, page):
@@ -112,11 +118,18 @@ def grade(
     if out is not None:
         atomic_write(out, [format_grades(sheet, graded)])
         terminal.print_written(out)
+        if "verdict" not in (own := name_own_columns(sheet)).values():
+            names = ", ".join(own.values())
+            terminal.err().print(
+                f"The table has columns of these names already: ours are {names}.", soft_wrap=True
+            )
     if page is not None:
         context = {"graded": graded, "tasks": summaries, "unread": unread, "questions": QUESTIONS}
         context["title"] = "Which mistakes were made"
         atomic_write(page, [render_template("grades.html", context).encode()])
         terminal.print_written(page)
+    for line in repeated_lines(find_repeated(graded)):
+        terminal.err().print(line, soft_wrap=True)
     if json:
         terminal.print_json([answer.as_dict() for answer in graded])
         return

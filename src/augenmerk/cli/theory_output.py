@@ -12,13 +12,16 @@ from rich.markup import escape
 from augenmerk.errors import shorten
 
 if TYPE_CHECKING:
-    from augenmerk.theory.classroom import AnswerSheet, GradedAnswer, TaskSummary, Unreadable
+    from augenmerk.theory.classroom import AnswerSheet, GradedAnswer, Repeated, TaskSummary, Unreadable
     from augenmerk.theory.from_run import StepReport
     from augenmerk.theory.questions import Question
     from augenmerk.theory.results import Grade, Measurement, Result
 
 WIDTH = 96
 MAX_UNREAD = 20  # the most unreadable answers that are listed on the terminal
+MAX_REPEATED = 10  # the most students of whom it is said that they answered twice
+OWN_COLUMNS = ("verdict", "mistake", "why", "remarks")
+"""What grades add to the table of a class."""
 
 
 def result_lines(result: "Result") -> Iterator[str]:
@@ -66,7 +69,7 @@ def grade_lines(grade: "Grade") -> Iterator[str]:
         yield f"{cells}   {'holds' if row['holds'] else 'fails'}"
 
 
-def question_lines(question: "Question", hints: int) -> Iterator[str]:
+def question_lines(question: "Question", hints: int, unscaled: bool = False) -> Iterator[str]:
     """Yields the question, the names that an answer may use, and the first of its hints."""
     yield f"[bold]{question.task}  {escape(question.title)}[/]"
     for paragraph in question.text.split("\n"):
@@ -83,12 +86,29 @@ def question_lines(question: "Question", hints: int) -> Iterator[str]:
         first, *rest = textwrap.wrap(f"hint {number}: {hint}", WIDTH)
         yield f"[yellow]hint {number}[/]{escape(first.removeprefix(f'hint {number}'))}"
         yield from map(escape, rest)
-    left = len(question.hints) - hints
+    left, flag = len(question.hints) - hints, " --unscaled" if unscaled else ""
     if left > 0:
         what = f"{left} {'more ' if hints else ''}{'hint' if left == 1 else 'hints'}"
-        yield f"[dim]{what}: augenmerk theory {question.task}{' --hint' * (hints + 1)}[/]"
+        more = f" {hints + 1}" if hints else ""
+        yield f"[dim]{what}: augenmerk theory {question.task}{flag} --hint{more}[/]"
     if question.answer:
-        yield f"[dim]your answer: augenmerk theory check {question.task} --query '{question.answer}'[/]"
+        answer = f"--query '{question.answer}'"
+        yield f"[dim]your answer: augenmerk theory check {question.task}{flag} {answer}[/]"
+
+
+def format_questions(questions: "Sequence[Question]") -> str:
+    """Formats questions, without hints, as a Markdown document."""
+    lines = ["# What attention can and cannot compute: the questions", ""]
+    for question in questions:
+        *formulas, text = question.text.split("\n")
+        lines += [f"## {question.task}: {question.title}", ""]
+        lines += [part for formula in formulas for part in (f"    {formula}", "")]
+        lines += [*textwrap.wrap(text, WIDTH), ""]
+        if question.names:
+            lines += ["| name | what it stands for |", "|---|---|"]
+            lines += [f"| {name} | {meaning} |" for name, meaning in question.names.items()]
+            lines += ["", f"Answer: {question.answer}", ""]
+    return "\n".join(lines)
 
 
 def class_lines(
@@ -98,7 +118,7 @@ def class_lines(
     verdicts = Counter(answer.verdict for answer in graded)
     students = len({answer.student for answer in graded})
     counts = ", ".join(f"{count:,} {verdict}" for verdict, count in verdicts.most_common())
-    yield f"[bold]{len(graded):,} answers of {students:,} students: {counts}[/]"
+    yield f"[bold]{_count(len(graded), 'answer')} of {_count(students, 'student')}: {counts}[/]"
     yield ""
     yield "[dim]task    right   wrong   unreadable   empty[/]"
     for task in summaries:
@@ -121,20 +141,44 @@ def class_lines(
         yield f"and {len(unread) - MAX_UNREAD:,} more: --out and --page have them all"
 
 
+def repeated_lines(repeated: "Sequence[Repeated]") -> Iterator[str]:
+    """Yields a warning if students have several answers to a task, all of which are graded and counted."""
+    if not repeated:
+        return
+    several = _count(len(repeated), "time")
+    yield f"[yellow]A student has more than one answer to a task {several}; each of them is counted:[/]"
+    for one in repeated[:MAX_REPEATED]:
+        lines = ", ".join(map(str, one.lines))
+        text = f"{shorten(one.student)}, {shorten(one.task) or 'no task'}: lines {lines}"
+        yield from map(escape, textwrap.wrap(text, WIDTH, subsequent_indent="  "))
+    if len(repeated) > MAX_REPEATED:
+        yield f"and {len(repeated) - MAX_REPEATED:,} more"
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
+
+
+def name_own_columns(sheet: "AnswerSheet") -> dict[str, str]:
+    """Returns the headings under which grades are written: with a number behind them if a table has them."""
+    taken, number = {column.casefold() for column in sheet.columns}, 1
+    names = {column: column for column in OWN_COLUMNS}
+    while taken & set(names.values()):
+        number += 1
+        names = {column: f"{column}_{number}" for column in OWN_COLUMNS}
+    return names
+
+
 def format_grades(sheet: "AnswerSheet", graded: "Sequence[GradedAnswer]") -> bytes:
     """Formats the table of a class with what was found, as CSV of the kind that was read."""
     from augenmerk.report.tables import escape_csv
 
-    own = ("verdict", "mistake", "why", "remarks")
-    kept = [place for place, column in enumerate(sheet.columns) if column not in own]
     text = io.StringIO()
     writer = csv.writer(text, delimiter=sheet.delimiter, lineterminator="\n")
-    writer.writerow([*(escape_csv(sheet.columns[place]) for place in kept), *own])
+    writer.writerow([*map(escape_csv, sheet.columns), *name_own_columns(sheet).values()])
     for row, answer in zip(sheet.rows, graded, strict=True):
-        # What was escaped before is not escaped again.
-        cells = [row.cells[place].removeprefix("'") for place in kept]
-        found = [getattr(answer, column) for column in own]
-        writer.writerow([escape_csv(cell) for cell in (*cells, *found)])
+        found = [getattr(answer, column) for column in OWN_COLUMNS]
+        writer.writerow([escape_csv(cell) for cell in (*row.cells, *found)])
     return text.getvalue().encode("utf-8-sig" if sheet.byte_order_mark else "utf-8")
 
 
@@ -143,7 +187,9 @@ def _cell(key: str, value: Any) -> str:
         return " ".join(f"{weight:.3f}" for weight in value)
     if key == "sort":
         return str(value)
-    return _number(value) if key in ("deviation", "error") else f"{value:.6g}"
+    if key in ("deviation", "error"):
+        return _number(value)
+    return f"{value:.6g}" if value < 1e6 else f"{value:.2g}"  # which fits the column
 
 
 def step_lines(

@@ -1,7 +1,7 @@
 """`augenmerk train`: trains a run and shows its progress."""
 
-import math
 import shlex
+import shutil
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from augenmerk.config import RunConfig
 
 app = typer.Typer()
+
+FEW_STEPS = 300
+"""Steps with which a model that begins with random weights learns little (docs/own-data.md)."""
 
 
 @app.command(
@@ -91,7 +94,7 @@ def train(
     from augenmerk.bitext import BadLineError
     from augenmerk.config import CUSTOM_ATTENTION
     from augenmerk.device import choose_device
-    from augenmerk.loggers import Logger, TensorBoardLogger, load_logger
+    from augenmerk.loggers import Logger, LoggerStartError, TensorBoardLogger, load_logger
     from augenmerk.model import load_mechanism
     from augenmerk.train import TrainingInterrupted
     from augenmerk.train import train as train_run
@@ -119,26 +122,38 @@ def train(
         raise AugenmerkError("--from begins a new run and --resume continues one; give one of them.")
     try:
         if resume:
-            run = _open_to_resume(preset, overrides, epochs, out)
+            run, remark = _open_to_resume(preset, overrides, epochs, out)
         elif initial_run is not None:
-            run = _start_from(initial_run, preset, overrides, out)
+            run, remark = _start_from(initial_run, preset, overrides, out)
         else:
-            run = _start(preset, overrides, out)
+            run, remark = _start(preset, overrides, out)
     except BadLineError as error:
         raise AugenmerkError(
             f"{error} All that is wrong is listed by `augenmerk data check`; --skip-bad trains without it."
         ) from None
+    except KeyboardInterrupt as interrupt:
+        interrupt.args = ("Training had not begun; nothing is lost.",)
+        raise
     config = run.config
     architecture = "Transformer, " if config.model.architecture == "transformer" else ""
     err().print(
         f"{run.path}: {architecture}{config.model.attention} on {config.data.bitext}, {chosen_device}",
         markup=False,
     )
+    if remark:
+        err().print(remark, markup=False)
+    command = shlex.join(["augenmerk", "train", "--resume", "--out", str(run.path), *own_file])
     try:
         with TrainingDisplay(config) as display:
             result = train_run(run, chosen_device, display, loggers)
+    except KeyboardInterrupt as interrupt:  # before the first step, or a second Ctrl-C
+        interrupt.args = (f"Continue with:  {command}",)
+        raise
+    except LoggerStartError:
+        if not resume:
+            shutil.rmtree(run.path)  # made a moment ago, and in the way of the next try
+        raise
     except TrainingInterrupted as interrupted:
-        command = shlex.join(["augenmerk", "train", "--resume", "--out", str(run.path), *own_file])
         err().print(f"Saved. Continue with:  [bold]{escape(command)}[/]")
         sys.exit(128 + interrupted.signum)  # 130 after Ctrl-C, 143 after SIGTERM, as shells report them
     if json:
@@ -147,23 +162,45 @@ def train(
         _print_result(result)
 
 
-def _start(preset: str | None, overrides: list[str], out: Path | None) -> "RunDirectory":
+def _start(preset: str | None, overrides: list[str], out: Path | None) -> tuple["RunDirectory", str]:
+    """Starts a run; also returns a remark about its settings, or nothing."""
     from augenmerk.config import load_config
     from augenmerk.train import start
 
     if preset is None:
         raise AugenmerkError("Say what to train: a preset (such as quick) or a TOML file.")
-    config = load_config(preset, overrides)
-    return start(config, out or _default_place(Path(preset).stem, config))
+    config, remark = load_config(preset, overrides), ""
+    if _warmup_is_open(preset, overrides):
+        config, remark = _shorten_warmup(config)
+    return start(config, out or _default_place(Path(preset).stem, config)), remark
+
+
+def _warmup_is_open(preset: str | None, overrides: list[str]) -> bool:
+    """Returns whether a person has left the warm-up to a preset, or to the run that is fine-tuned."""
+    from augenmerk.config import PRESETS
+
+    decided = any(setting.partition("=")[0].strip() == "train.warmup" for setting in overrides)
+    return not decided and (preset is None or preset in PRESETS)
+
+
+def _shorten_warmup(config: "RunConfig") -> tuple["RunConfig", str]:
+    """Returns the settings with a warm-up that suits the number of pairs, and what was changed, in words."""
+    from augenmerk.train import shorten_warmup
+
+    shortened, old = shorten_warmup(config), config.train.warmup
+    if (new := shortened.train.warmup) == old:
+        return config, ""
+    steps = f"{new} step{'s' if new != 1 else ''}"
+    return shortened, f"warm-up: {steps} instead of {old}, a fifth of all steps, because there are few"
 
 
 def _start_from(
     initial_run: Path, preset: str | None, overrides: list[str], out: Path | None
-) -> "RunDirectory":
-    """Starts a run with the vocabulary and the weights of another one."""
+) -> tuple["RunDirectory", str]:
+    """Starts a run with the vocabulary and the weights of another one; also returns a remark, or nothing."""
     from augenmerk.checkpoint import SHIPPED, RunDirectory
     from augenmerk.config import RunConfig, load_config
-    from augenmerk.train import start
+    from augenmerk.train import describe_direction, start
 
     if str(initial_run) == SHIPPED.name and not initial_run.exists():
         initial_run = SHIPPED
@@ -176,9 +213,14 @@ def _start_from(
     else:
         lowercase = str(parent.config.text.lowercase).lower()  # for the vocabulary stays the same
         config = load_config(preset, [f"text.lowercase={lowercase}", *overrides])
+    remark = ""
+    if _warmup_is_open(preset, overrides):
+        config, remark = _shorten_warmup(config)
+    direction = describe_direction(parent, config)
     train = config.train.model_copy(update={"initial_run": str(initial_run.resolve())})
     config = config.model_copy(update={"train": train})
-    return start(config, out or _default_place(initial_run.name, config))
+    run = start(config, out or _default_place(initial_run.name, config))
+    return run, "\n".join(filter(None, (remark, direction)))
 
 
 def _default_place(name: str, config: "RunConfig") -> Path:
@@ -191,50 +233,59 @@ def _default_place(name: str, config: "RunConfig") -> Path:
 
 def _open_to_resume(
     preset: str | None, overrides: list[str], epochs: int | None, out: Path | None
-) -> "RunDirectory":
-    """Opens the run in `out`, with more epochs if they are asked for.
+) -> tuple["RunDirectory", str]:
+    """Opens the run in `out`, with more epochs if they are asked for; returns a remark about that, too.
 
     Raises AugenmerkError if there is nothing left to do, or if it was started with other settings.
     """
     from augenmerk.bitext import resolve_data
     from augenmerk.checkpoint import RunDirectory
-    from augenmerk.config import load_config
+    from augenmerk.config import DATASETS, load_config
     from augenmerk.train import change_epochs
 
     if out is None:
         raise AugenmerkError("Say which run to continue: augenmerk train --resume --out RUN.")
     run = RunDirectory.open(out)
     if preset is not None:
-        wanted = resolve_data(load_config(preset, overrides))
+        wanted, kept = resolve_data(load_config(preset, overrides)), {}
         if epochs is not None:
-            train = wanted.train.model_copy(update={"epochs": run.config.train.epochs})
-            wanted = wanted.model_copy(update={"train": train})
-        if wanted != run.config:
+            kept["epochs"] = run.config.train.epochs
+        if _warmup_is_open(preset, overrides) and wanted.data.bitext not in DATASETS:
+            kept["warmup"] = run.config.train.warmup  # it was perhaps shortened when the run began
+        if wanted.model_copy(update={"train": wanted.train.model_copy(update=kept)}) != run.config:
             raise AugenmerkError(
                 f"{out} was started with other settings than these; leave them out to continue it as it is."
             )
     elif overrides:
         raise AugenmerkError(f"A run that is resumed keeps its settings; leave out {', '.join(overrides)}.")
     if epochs is not None and epochs != run.config.train.epochs:
-        run, about = change_epochs(run, epochs)
-        err().print(about, markup=False)
-        return run
+        return change_epochs(run, epochs)
     if run.finished:
         raise AugenmerkError(
             f"{out} is finished; there is nothing to resume unless --epochs asks for more than its "
             f"{run.config.train.epochs}."
         )
-    return run
+    return run, ""
 
 
 def _print_result(result: Mapping[str, Any]) -> None:
     bleu = f", BLEU {result['validation_bleu']:.1f}" if "validation_bleu" in result else ""
     out().print(
-        f"[bold]{escape(result['run'])}[/]: best epoch {result['best_epoch']}, validation loss "
+        f"[bold]{escape(result['run'])}[/]: best epoch {result['best_epoch']} of {result['epochs']} "
+        f"({'highest BLEU' if result['select_by'] == 'bleu' else 'lowest loss'}), validation loss "
         f"{result['validation_loss']:.3f}, perplexity {result['validation_perplexity']:.2f}{bleu}; "
         f"{result['parameters']:,} parameters, {result['seconds']:.0f} s, "
         f"{result['target_tokens_per_second']:,.0f} target tokens/s",
     )
+    begun = result["data"].get("initial")
+    if begun is None:
+        return
+    if result["select_by"] == "bleu":
+        worse = result["validation_bleu"] < begun["validation_bleu"]
+    else:
+        worse = result["validation_loss"] > begun["validation_loss"]
+    if worse:
+        err().print("[yellow]The weights that it began with were better.[/] Try a smaller train.lr.")
 
 
 def describe_training_data(data: Mapping[str, Any]) -> str:
@@ -285,16 +336,20 @@ class TrainingDisplay:
         self._bar.stop()
 
     def begin(self, data: Mapping[str, Any]) -> None:
+        from augenmerk.train import count_steps
+
         err().print(describe_training_data(data), markup=False)
-        settings = self._settings
-        steps = settings.epochs * math.ceil(
-            data["training_pairs"] / (settings.batch_size * settings.accumulate)
-        )
-        if steps < 2 * settings.warmup:
+        steps, warmup = count_steps(self._settings, data["training_pairs"]), self._settings.warmup
+        if steps < 2 * warmup:
             err().print(
                 f"[yellow]These are {steps:,} steps in all, and the learning rate rises during the first "
-                f"{settings.warmup:,}: the model will learn little.[/] For few pairs, try more --epochs and "
+                f"{warmup:,}: the model will learn little.[/] For few pairs, try more --epochs and "
                 f"--set train.batch_size=16 --set train.warmup={max(1, steps // 10)}."
+            )
+        elif steps < FEW_STEPS and "initial" not in data:
+            err().print(
+                f"[yellow]These are {steps:,} steps in all: the model will learn little.[/] "
+                f"Try more --epochs, and --set train.batch_size=16."
             )
 
     def batch(self, epoch: int, batch: int, batches: int, loss: float, tokens_per_second: float) -> None:

@@ -36,7 +36,10 @@ app = typer.Typer()
     epilog="Examples:  augenmerk translate 'Ein Mann fährt mit dem Fahrrad durch den Park.'    "
     "augenmerk translate --model runs/mine --beam 5 'Der kleine Hund schläft.'    "
     "augenmerk translate --model runs/mine --input de.txt --output en.txt    "
-    "augenmerk translate --model runs/a --model runs/b --beam 10 --mbr < de.txt"
+    "augenmerk translate --model runs/a --model runs/b --beam 10 --mbr < de.txt    "
+    "With more than one translation of each sentence (--n-best), a line has three columns with tabs between "
+    "them: the number of the sentence, from 1; the score (the log-probability, divided by the length to the "
+    "power of search.length_penalty; with --mbr the expected chrF), higher is better; the translation."
 )
 def translate(
     text: Annotated[
@@ -48,7 +51,12 @@ def translate(
     model: Models = None,
     beam: Beam = None,
     n_best: Annotated[
-        int | None, Option(help="Translations of each sentence. Default: 1.", min=1, max=1000)
+        int | None,
+        Option(
+            help="Translations of each sentence, as lines of number, score and text. Default: 1.",
+            min=1,
+            max=1000,
+        ),
     ] = None,
     input: Annotated[Path | None, Option(help="File with a sentence on each line.")] = None,  # noqa: A002
     output: Annotated[Path | None, Option(help="File to write to instead of stdout.")] = None,
@@ -70,6 +78,9 @@ def translate(
         int | None,
         Option(help="Candidates of each model for --mbr. Default: the beam, or 50 samples.", min=2, max=1000),
     ] = None,
+    skip_bad: Annotated[
+        bool, Option("--skip-bad", help="Leave lines empty that are not UTF-8 or far too long, and go on.")
+    ] = False,
     attention: Mechanisms = None,
     device: Device = "auto",
     subwords: Annotated[bool, Option("--subwords", help="With --json: include subwords.")] = False,
@@ -115,7 +126,7 @@ def translate(
         "candidates": candidates,
     }
     translator = load(model or SHIPPED, choose_device(device))
-    translations = _translate(translator, sentences, input, options, heads=heads)
+    translations = _translate(translator, sentences, input, options, skip_bad=skip_bad, heads=heads)
     lines: Iterator[str]
     if json:
         trees = (translation.to_dict(subwords=subwords) for translation in translations)
@@ -133,33 +144,48 @@ def _translate(
     file: Path | None,
     options: Mapping[str, Any],
     *,
+    skip_bad: bool,
     heads: bool,
 ) -> "Iterator[Translation]":
     """Translates the sentences, or the lines of the file or on stdin.
 
-    Warns where one was too long and, at the end, of those that are unlike what the model learnt from.
+    Warns where one was too long and, at the end, of bad lines that were skipped, whose translation is empty,
+    and of those that are unlike what the model learnt from.
     """
+    from augenmerk.bitext import BadLine, BadLineError
     from augenmerk.bitext.files import read_lines
 
     lines: Iterable[str | None] = sentences
+    bad_lines: list[BadLine] | None = [] if skip_bad else None
     if file is not None:
-        lines = read_lines(file)
+        lines = read_lines(file, bad_lines)
     elif not sentences:
-        lines = read_stdin()
+        lines = read_stdin(bad_lines)
         if sys.stdin.isatty():
             err().print("[dim]Type one sentence on each line; Ctrl-D ends.[/]")
     number, unfamiliar = 0, Unfamiliar("sentence" if sentences else "line")
-    for number, translation in enumerate(translator.stream(lines, heads=heads, **options), 1):
-        if translation.unfamiliar is not None:
-            unfamiliar.add(number, translation.unfamiliar)
-        if translation.truncated:
-            typer.echo(
-                f"augenmerk: {'sentence' if sentences else 'line'} {number} has more than "
-                f"{translator.max_source_length} tokens, the most this model reads: only its beginning was "
-                f"translated.",
-                err=True,
-            )
-        yield translation
+    try:
+        for number, translation in enumerate(translator.stream(lines, heads=heads, **options), 1):
+            if translation.unfamiliar is not None:
+                unfamiliar.add(number, translation.unfamiliar)
+            if translation.truncated:
+                typer.echo(
+                    f"augenmerk: {'sentence' if sentences else 'line'} {number} has more than "
+                    f"{translator.max_source_length} tokens, the most this model reads: only its beginning "
+                    f"was translated.",
+                    err=True,
+                )
+            yield translation
+    except BadLineError as error:
+        raise AugenmerkError(f"{error} --skip-bad leaves such lines empty and goes on.") from None
+    if bad_lines:
+        kinds = sorted(Counter(bad.kind for bad in bad_lines).items())
+        reasons = ", ".join(f"{count:,} {kind}" for kind, count in kinds)
+        typer.echo(
+            f"augenmerk: Bad lines, whose translation is empty: {reasons}; the first is line "
+            f"{bad_lines[0].line:,}.",
+            err=True,
+        )
     if unfamiliar.reasons:
         typer.echo(f"augenmerk: {unfamiliar.describe(number)}", err=True)
 

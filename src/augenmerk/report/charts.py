@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import math
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -24,9 +25,11 @@ LINE: Mapping[str, Any] = {"linewidth": 2}
 LINE_AND_DOT: Mapping[str, Any] = {"linewidth": 2, "marker": "o", "markersize": 5}
 DOT: Mapping[str, Any] = {"linestyle": "none", "marker": "o", "markersize": 6}
 STROKE: Mapping[str, Any] = {"linestyle": "none", "marker": "|", "markersize": 7}
-BAND: Mapping[str, Any] = {"linewidth": 8, "alpha": 0.3, "solid_capstyle": "butt"}
 WHISKER: Mapping[str, Any] = {"linestyle": "none", "marker": "|", "markersize": 10, "markeredgewidth": 1.5}
 """Signs in the legends."""
+MEAN_AND_RANGE = {"mean of the runs": LINE_AND_DOT, "from the lowest to the highest run": WHISKER}
+MAX_WHISKERS = 10
+"""How many epochs of a curve have a whisker, at most: more would hide each other."""
 CURVES = {
     "validation_loss": "validation loss",
     "validation_bleu": "validation BLEU, greedy",
@@ -71,26 +74,29 @@ def list_charts(result: StudyResult) -> dict[str, NamedChart]:
 
 
 def draw_curves(result: StudyResult, measure: str, theme: Theme) -> Figure:
-    """Draws a line for each variant, the mean of its runs, in a band from the lowest to the highest run."""
+    """Draws a line for each variant, the mean of its runs, with whiskers from the lowest to the highest run.
+
+    The variants stand a little beside each other, so that each can be seen where their runs overlap.
+    """
     from matplotlib.ticker import MaxNLocator
 
     with use_theme(theme):
         figure, axes = _make_figure(3.5, CURVES[measure])
         ends = []
-        shade = 0.22 if len(result.variants) <= 3 else 0.12
         for number, variant in enumerate(result.variants):
             for curve in (curve for curve in variant.curves if curve.measure == measure):
                 points = curve.points
-                epochs, means = [point.epoch for point in points], [point.mean for point in points]
-                low, high = [point.low for point in points], [point.high for point in points]
-                colour, style = _choose_look(number, theme)
-                axes.fill_between(epochs, low, high, color=colour, alpha=shade, linewidth=0)
-                axes.plot(epochs, means, style, color=colour, linewidth=2, marker="o", markersize=3.5)
-                ends.append((epochs[-1], means[-1], shorten_text(variant.name), colour))
+                every = math.ceil(len(points) / MAX_WHISKERS)
+                aside = every * _move_aside(number, result)
+                places, means = [point.epoch + aside for point in points], [point.mean for point in points]
+                ranges = [(point.low, point.high) for point in points]
+                colour = _draw_means(axes, places, means, ranges, number, theme, every)
+                right = points[-1].epoch + every * _move_aside(len(result.variants) - 1, result)
+                ends.append((right, means[-1], shorten_text(variant.name), colour))
         axes.xaxis.set_major_locator(MaxNLocator(integer=True))
         axes.set_xlabel("epoch")
         label_ends(axes, ends)
-        _explain(figure, theme, {"mean of the runs": LINE, "from the lowest to the highest run": BAND})
+        _explain(figure, theme, MEAN_AND_RANGE)
         return figure
 
 
@@ -103,20 +109,16 @@ def draw_lengths(result: StudyResult, theme: Theme) -> Figure:
             bins = variant.by_length
             if not bins:
                 continue
-            colour, style = _choose_look(number, theme)
-            places, means = range(len(bins)), [each.bleu for each in bins]
-            # The mean of equal figures may be a rounding error outside of them.
-            below, above = [each.bleu - each.low for each in bins], [each.high - each.bleu for each in bins]
-            whiskers = [[max(0.0, length) for length in whisker] for whisker in (below, above)]
-            axes.errorbar(
-                places, means, whiskers, color=colour, linestyle=style, linewidth=2, marker="o", capsize=3
-            )
-            ends.append((places[-1], means[-1], shorten_text(variant.name), colour))
+            aside = _move_aside(number, result) / 2  # these places are far from each other
+            places, means = [place + aside for place in range(len(bins))], [each.bleu for each in bins]
+            colour = _draw_means(axes, places, means, [(each.low, each.high) for each in bins], number, theme)
+            right = len(bins) - 1 + _move_aside(len(result.variants) - 1, result) / 2
+            ends.append((right, means[-1], shorten_text(variant.name), colour))
             lengths = (dict.fromkeys((each.shortest, each.longest)) for each in bins)
-            axes.set_xticks(places, ["–".join(map(str, each)) for each in lengths])
+            axes.set_xticks(range(len(bins)), ["–".join(map(str, each)) for each in lengths])
         axes.set_xlabel("words of the source sentence")
         label_ends(axes, ends)
-        _explain(figure, theme, {"mean of the runs": LINE, "from the lowest to the highest run": WHISKER})
+        _explain(figure, theme, MEAN_AND_RANGE)
         return figure
 
 
@@ -157,13 +159,13 @@ def draw_beams(result: StudyResult, split: str, theme: Theme) -> Figure:
                 rows = [row for row in result.beam_rows if (row.variant, row.split) == (variant.name, split)]
                 if not rows:
                     continue
-                colour, style = _choose_look(number, theme)
-                widths, values = [row.beam for row in rows], [get_value(row) for row in rows]
-                if heading == "BLEU":
-                    low, high = [row.bleu_low for row in rows], [row.bleu_high for row in rows]
-                    axes.fill_between(widths, low, high, color=colour, alpha=0.22, linewidth=0)
-                line = axes.plot(widths, values, style, color=colour, linewidth=2, marker="o", markersize=4)
-                line[0].set_label(shorten_text(variant.name))
+                # A factor, because the axis is logarithmic.
+                places = [row.beam * (1 + _move_aside(number, result) / 2) for row in rows]
+                values = [get_value(row) for row in rows]
+                only_bleu = heading == "BLEU"
+                ranges = [(row.bleu_low, row.bleu_high) for row in rows] if only_bleu else []
+                _draw_means(axes, places, values, ranges, number, theme)
+                axes.lines[-1].set_label(shorten_text(variant.name))
             axes.set_xscale("log")
             axes.set_xticks(beams, map(str, beams))
             axes.minorticks_off()
@@ -177,9 +179,31 @@ def draw_beams(result: StudyResult, split: str, theme: Theme) -> Figure:
         handles, labels = figure.axes[0].get_legend_handles_labels()
         if len(labels) > 1:
             figure.legend(handles, labels, loc="outside upper left", ncols=4)
-        signs = {"mean of the runs": LINE_AND_DOT, "BLEU: from the lowest to the highest run": BAND}
-        _explain(figure, theme, signs)
+        _explain(figure, theme, MEAN_AND_RANGE)
         return figure
+
+
+def _draw_means(
+    axes: Axes,
+    places: Sequence[float],
+    means: Sequence[float],
+    ranges: Sequence[tuple[float, float]],
+    number: int,
+    theme: Theme,
+    every: int = 1,
+) -> str:
+    """Draws the line of a variant, with a whisker for every so many of its ranges; returns its colour."""
+    colour, style = _choose_look(number, theme)
+    for place, (low, high) in list(zip(places, ranges, strict=False))[::-every]:  # the last point has one
+        axes.plot([place, place], [low, high], color=colour, linewidth=1.2, alpha=0.85)
+    axes.plot(places, means, style, color=colour, linewidth=1.8, marker="o", markersize=3.5)
+    return colour
+
+
+def _move_aside(number: int, result: StudyResult) -> float:
+    """Returns how far a variant stands beside a place, as a share of the distance between places."""
+    count = len(result.variants)
+    return (number - (count - 1) / 2) * min(0.06, 0.4 / count)
 
 
 def _explain(

@@ -20,10 +20,7 @@ PLAIN = Style()
 
 def render_report(result: StudyResult, table: TableStyle = DEFAULT_STYLE, style: Style = PLAIN) -> str:
     """Renders the page of a study's result, which is light or dark as the reader's screen is."""
-    first = result.splits[0]
-    answers = [each.in_words for each in result.comparisons if (each.measure, each.split) == ("bleu", first)]
-    # In a study with only one variant, the width of the beam is what the question is about.
-    leading = [each for each in result.beam_repairs if len(result.variants) == 1 and each.split == first]
+    findings = result.findings()
     bins = next((variant.by_length for variant in result.variants if variant.by_length), ())
     charts = {name: _draw(chart, style) for name, chart in list_charts(result).items()}
     by_beam = [chart for name, chart in charts.items() if name.startswith("beams")]
@@ -32,15 +29,16 @@ def render_report(result: StudyResult, table: TableStyle = DEFAULT_STYLE, style:
         "heading": style.title or result.question,
         "result": result,
         "measures": MEASURES,
-        "answers": [*answers, *(each.in_words for each in leading)],
+        "findings": findings,
         "columns": build_columns(result, table),
         "table_note": describe_table(result, table),
+        "published": table.published and result.published,
         "effects": charts.get("effects"),
         "curves": [charts[measure] for measure in CURVES if measure in charts],
         "bins": bins,
         "lengths": charts.get("lengths"),
         "beams": dict(zip(result.splits, by_beam, strict=False)),
-        "repairs": [each.in_words for each in result.beam_repairs if each not in leading],
+        "repairs": [each.in_words for each in result.beam_repairs if each.in_words not in findings],
         "examples": [(example, _make_maps(example)) for example in result.examples],
     }
     return render_template("report.html", context)

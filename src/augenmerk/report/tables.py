@@ -14,7 +14,7 @@ COLUMNS = ("bleu", "chrf", "validation_loss", "loss", "perplexity", "alignment_e
 """The measures that a table shows of the study's first split and first beam, if they were measured."""
 ABOUT_RUNS = ("runs", "parameters")
 """The columns that are no measures: how many runs are finished, and how many parameters they have."""
-SPREADS = {"variance": "(variance, n − 1)", "deviation": "± standard deviation", "none": ""}
+SPREADS = {"deviation": "± standard deviation", "variance": "(variance)", "none": ""}
 """What may stand beside a mean, each with how the note below a table calls it."""
 ABSENT = "–"
 
@@ -25,10 +25,12 @@ class TableStyle:
 
     columns: tuple[str, ...] = (*ABOUT_RUNS, *COLUMNS)
     """Of `ABOUT_RUNS` and the keys of `MEASURES`, in this order."""
-    spread: str = "variance"
+    spread: str = "deviation"
     """A key of `SPREADS`."""
+    published: bool = True
+    """Whether figures that others published stand beside ours."""
     bold: bool = True
-    """Whether the best mean of each column is bold."""
+    """Whether the best mean of each column is bold, and every other mean that looks the same."""
     caption: str | None = None
     """In LaTeX, the text above the table."""
     label: str | None = None
@@ -89,7 +91,8 @@ def build_columns(result: StudyResult, style: TableStyle = DEFAULT_STYLE) -> lis
         }
         if style.bold and len(measured) > 1 and about.better != "neither":
             choose = max if about.better == "higher" else min
-            best = choose(float(cell.mean) for cell in measured.values())  # equal if they look equal
+            # As printed: it would puzzle if one of two equal figures were bold.
+            best = choose(float(cell.mean) for cell in measured.values())
             measured = {
                 variant: replace(cell, best=float(cell.mean) == best) for variant, cell in measured.items()
             }
@@ -99,7 +102,7 @@ def build_columns(result: StudyResult, style: TableStyle = DEFAULT_STYLE) -> lis
                 _format_spread(each.variance, f"{each.variance or 0:g}", about.digits, style),
             )
             for each in result.published
-            if each.measure == name
+            if style.published and each.measure == name
         }
         for title, is_published, known in (
             (heading, False, measured),
@@ -144,11 +147,12 @@ def _format_spread(variance: float | None, shown: str, digits: int, style: Table
 
 
 def describe_table(result: StudyResult, style: TableStyle = DEFAULT_STYLE) -> str:
-    """Returns a sentence that explains the table."""
+    """Returns sentences that explain the table."""
     search = "greedy search" if result.beams[0] == 1 else f"beam {result.beams[0]}"
     shown = " ".join(filter(None, ("Mean", SPREADS[style.spread])))
     measured = f"BLEU, chrF, loss and perplexity on {result.splits[0]} with {search}"
-    return f"{shown} over the finished runs; {measured}."
+    bold = " Bold: the best mean of a column, and all that look the same." if style.bold else ""
+    return f"{shown} over the finished runs; {measured}.{bold}"
 
 
 def _build_texts(
@@ -174,7 +178,7 @@ def format_markdown(result: StudyResult, style: TableStyle = DEFAULT_STYLE) -> s
     rule = "|---" + "|---:" * (len(texts[0]) - 1) + "|"
     statements = [each.in_words for each in result.comparisons]
     statements += [each.in_words for each in result.beam_repairs]
-    if result.published:
+    if style.published and result.published:
         statements.append(f"Columns called “published” were not measured here: {result.published_source}.")
     lines = [f"**{_escape_markdown(result.question)}**", "", head, rule, *rows]
     lines += ["", _escape_markdown(describe_table(result, style)), ""]

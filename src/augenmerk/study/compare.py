@@ -11,10 +11,19 @@ from typing import Any, Literal, TypeVar
 import numpy as np
 
 from augenmerk.scores import Counts, bleu_from_counts, ratio_from_counts
-from augenmerk.significance import ALPHA, RESAMPLES, TRIALS, compare_paired, difference_in_words, holm
+from augenmerk.significance import (
+    ALPHA,
+    RESAMPLES,
+    TRIALS,
+    compare_paired,
+    difference_in_words,
+    few_sentences_in_words,
+    holm,
+    rounds_to_zero,
+)
 from augenmerk.study.result import BeamRepair, BeamRow, ComparisonResult, SeedComparison
 
-FEW_SEEDS, FEW_SENTENCES = 5, 200  # fewer than these are called a small sample
+FEW_SEEDS = 5  # fewer than these are called a small sample
 ROUNDING = 1e-4  # model scores closer than this are equal: they were computed in other batches
 
 CountsBySeed = Mapping[int, Counts]  # the counts (N, C) of each finished run of a variant
@@ -84,16 +93,15 @@ def comparison_in_words(compared: ComparisonResult, family: int) -> str:
     name, against, difference = compared.variant, compared.against, compared.difference
     if compared.measure == "loss":
         metric, digits, place = "loss", 3, f"on {compared.split}"
-        gap = difference_in_words(difference, metric)
-        finding = f"The loss of {name} {place} is {gap} that of {against}"
+        gap = difference_in_words(f"The loss of {name}", f"that of {against}", difference, "", digits)
     else:
         metric, digits, place = "BLEU", 1, f"on {compared.split} with {_beam_in_words(compared.beam or 1)}"
-        finding = f"{name} is {difference_in_words(difference, metric)} {against} {place}"
+        gap = difference_in_words(name, against, difference, " BLEU", digits)
     if not difference and not compared.sentence_deviation and not compared.seed_deviation:
         same = f"{name} and {against} have the same {metric} {place}"
         return f"{same} whatever sentences are drawn: no difference."
     sample = _sample_in_words(len(compared.seeds), "One run of each", "pairs of runs", compared.sentences)
-    return f"{finding}, {_certainty_in_words(compared, family, 'comparisons', digits)}. {sample}"
+    return f"{gap} {place}, {_certainty_in_words(compared, family, 'comparisons', digits)}. {sample}"
 
 
 # Beams: a search error is a sentence for which the search missed a translation that the model scores higher.
@@ -180,11 +188,11 @@ def _repair_in_words(repair: BeamRepair, family: int) -> str:
     # Three runs translate the same sentences, which must not look like three times as many.
     total = f"{each:,}" if repair.runs == 1 else f"{repair.runs} x {each:,}"
     cost = f" For {repair.worse:,} it finds one the model likes less." if repair.worse else ""
+    overall = difference_in_words(wide, narrow, repair.difference, " BLEU")
     return (
         f"{repair.variant} on {repair.split}: {wide} finds a translation that the model likes better for "
         f"{repair.better:,} of {total} sentences ({share:.0%}), whose BLEU goes from "
-        f"{repair.bleu_narrow:.1f} to {repair.bleu_wide:.1f}.{cost} On all sentences it is "
-        f"{difference_in_words(repair.difference, 'BLEU')} {narrow}, "
+        f"{repair.bleu_narrow:.1f} to {repair.bleu_wide:.1f}.{cost} On all sentences {overall}, "
         f"{_certainty_in_words(repair, family, 'widths', 1)}. {sample}"
     )
 
@@ -198,19 +206,25 @@ def _certainty_in_words(found: ComparisonResult | BeamRepair, family: int, what:
     doubt = "; these runs do differ, but others may not" if low <= 0 <= high else ""
     if found.p_corrected >= ALPHA:
         doubt = ", which may be chance"
-    if found.difference < 0:  # then the interval is how far below
-        low, high = -high, -low
     p = f"p = {found.p_corrected:.2g}" if found.p_corrected >= 0.001 else "p < 0.001"
     correction = f", corrected for {family} {what}" if family > 1 else ""
-    if max(abs(low), abs(high)) < 0.5 * 10**-digits:
-        interval = f"95% less than {10**-digits:.{digits}f} either way"
+    if rounds_to_zero(low, digits) and rounds_to_zero(high, digits):
+        interval = "95% interval included"
+    elif rounds_to_zero(found.difference, digits):
+        interval = f"95% from {_end_in_words(low, digits)} to {_end_in_words(high, digits)}"
     else:
+        if found.difference < 0:  # then the interval is how far below
+            low, high = -high, -low
         interval = f"95% {low:z.{digits}f} to {high:z.{digits}f}"  # z: no sign before a zero
     return f"{interval} ({p}{correction}){doubt}"
 
 
+def _end_in_words(end: float, digits: int) -> str:
+    return f"{abs(end):.{digits}f} {'above' if end > 0 else 'below'}"
+
+
 def _sample_in_words(seeds: int, one: str, several: str, sentences: int) -> str:
-    few = f" Only {sentences} sentences: a small sample." if sentences < FEW_SENTENCES else ""
+    few = few_sentences_in_words(sentences)
     if seeds == 1:
         return f"{one}: this says nothing about other seeds.{few}"
     small = ": a small sample" if seeds < FEW_SEEDS else ""

@@ -49,7 +49,7 @@ MEASURES: Mapping[str, Measure] = {
     "word_perplexity": Measure("perplexity per word", 2, "lower", "split", lowest=1.0),
     "alignment_error": Measure("alignment error", 3, "lower", "split", highest=1.0),
     "length_ratio": Measure("length ratio", 3, "neither", "beam"),
-    "seconds": Measure("training seconds", 0, "lower", "run"),
+    "seconds": Measure("training seconds", 0, "neither", "run"),  # no quality of a translator
 }
 
 
@@ -329,6 +329,24 @@ class StudyResult(StudyHeader):
             its_tree["mean"] = {each.measure: each.mean for each in first}
             its_tree["variance"] = {each.measure: each.variance for each in first}
         return {"complete": self.complete, **tree}
+
+    def findings(self) -> list[str]:
+        """Returns the sentences that answer the question: how the variant with the highest mean BLEU on the
+        first split differs from each other one; in a study with one variant, what wider beams do."""
+        first = self.splits[0]
+        if len(self.variants) == 1:
+            return [each.in_words for each in self.beam_repairs if each.split == first]
+        means = {
+            variant.name: summary.mean
+            for variant in self.variants
+            if (summary := variant.summary("bleu", first, self.beams[0])) is not None
+        }
+        best = max(means, key=lambda name: means[name], default=None)
+        return [
+            each.in_words
+            for each in self.comparisons
+            if (each.measure, each.split) == ("bleu", first) and best in (each.variant, each.against)
+        ]
 
     def asked_first(self, summary: Summary) -> bool:
         """Returns whether a summary is of training, or of the study's first split and beam."""

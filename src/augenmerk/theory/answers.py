@@ -5,12 +5,14 @@ have is a number of the reader's choice.
 """
 
 import re
+import unicodedata
 from collections.abc import Sequence, Set
 from dataclasses import dataclass
 
 from augenmerk.errors import AugenmerkError, shorten
 from augenmerk.theory.expressions import Expression
-from augenmerk.theory.notation import NAME, plain_name, tokens
+from augenmerk.theory.notation import GREEK, NAME, plain_name, tokens
+from augenmerk.theory.questions import QUESTIONS
 
 MAX_TEXT = 2000  # the most characters in an answer, before anything is looked for in it
 SCALES = frozenset({"c", "t"})
@@ -18,7 +20,10 @@ SCALES = frozenset({"c", "t"})
 NOISE = frozenset({"alpha", "beta"})
 """Variances in 1.3 to 1.5, and also letters that many people take for a scale."""
 
-_MATHEMATICS = re.compile(r"\$|\\[()\[\]]")
+_MATHEMATICS = re.compile(r"\$|\\[()\[\]]|\\(?:begin|end)\s*\{[a-z]+\*?\}|&")
+_STYLED_LETTER = re.compile("[\U0001d400-\U0001d7ff\u210e]")
+"""The italic, bold, ... letters of Unicode; \u210e is the italic h. Each stands for one ordinary letter."""
+_PROSE = re.compile(r"(?:[^\W\d_]|[\s.,;:!?'’-])+")
 _DECIMAL_COMMA = re.compile(r"(?<=\d),(?=\d)")
 """The comma of 0,5; one between formulas has a letter or a space beside it."""
 _SEPARATOR = re.compile(
@@ -28,11 +33,22 @@ _SEPARATOR = re.compile(
 _EQUALS = re.compile(r"\s*(?::?=|≈|∝|\\approx|\\propto)")
 
 
+class IncompleteAnswerError(AugenmerkError):
+    """There are fewer formulas than the task asks for, though what is there can be read."""
+
+
 @dataclass(frozen=True)
 class Answers:
     expressions: tuple[Expression, ...]  # in the order in which the task asks for them
     free: frozenset[str]  # the names of numbers that the reader may choose
     remarks: tuple[str, ...]  # how the text was understood, where that is not obvious
+
+    @property
+    def has_fixed_scale(self) -> bool:
+        """Whether the answer has a factor without a free number in it, such as 100 or sqrt(d)."""
+        numbers = {number for each in self.expressions for number in each.constants}
+        sizes = {name for each in self.expressions for name in each.names & {"d", "m", "e"}}
+        return not self.free and bool(sizes or any(n > 2 or 0 < n < 0.1 for n in numbers))
 
 
 def split_answers(texts: Sequence[str], expected: Set[str], known: Set[str]) -> tuple[list[str], list[str]]:
@@ -46,6 +62,7 @@ def split_answers(texts: Sequence[str], expected: Set[str], known: Set[str]) -> 
     for text in texts:
         if len(text) > MAX_TEXT:
             raise AugenmerkError(f"An answer has at most {MAX_TEXT:,} characters, this one {len(text):,}.")
+        text = _STYLED_LETTER.sub(lambda letter: unicodedata.normalize("NFKC", letter[0]), text)
         text = _DECIMAL_COMMA.sub(".", text)
         # Replaced by as many spaces, so that places stay the same.
         bare = _MATHEMATICS.sub(lambda sign: " " * len(sign[0]), text)
@@ -100,11 +117,21 @@ def read_answers(
     known: frozenset[str],
     evaluations: int,
 ) -> Answers:
-    """Reads one formula for each of the `expected` names; those with a name may come in any order."""
-    if len(formulas) != len(expected):
-        how_many = "1 formula" if len(expected) == 1 else f"{len(expected)} formulas"
-        shown = "; ".join(f"{name} = ..." for name in expected)
-        raise AugenmerkError(f"Task {task} asks for {how_many} ({shown}), not {len(formulas)}.")
+    """Reads one formula for each of the `expected` names; those with a name may come in any order.
+
+    Raises IncompleteAnswerError if there are too few, and AugenmerkError for what else cannot be read.
+    """
+    offered = [name for names in QUESTIONS[task].names for name in names.split(", ")]
+    if formulas and not any(formula.strip() for formula in formulas):
+        raise AugenmerkError(f"The answer is empty; task {task} asks for one ({QUESTIONS[task].answer}).")
+    for formula in formulas:
+        if _is_prose(formula, known):
+            raise AugenmerkError(
+                f"'{shorten(' '.join(formula.split()), 200)}' has none of the names of task {task}: "
+                f"{', '.join(offered)}."
+            )
+    if len(formulas) > len(expected) or not formulas:
+        raise _wrong_count(AugenmerkError, task, formulas, expected)
     found: dict[str, Expression] = {}
     for number, formula in enumerate(formulas):
         given, start = _split_off_name(formula)
@@ -114,15 +141,36 @@ def read_answers(
                 f"'{shorten(formula.strip(), 200)}': task {task} asks for {', '.join(expected)}, each once."
             )
         found[name] = Expression(formula, start, evaluations, known)
-    expressions = tuple(found[name] for name in expected)
+    expressions = tuple(found[name] for name in expected if name in found)
     free, remarks = _find_free_numbers(expressions, known)
     for expression in expressions:
-        expression.check_names(known | free)
-    readings = [each.reading for each in expressions if not _reads_the_same(each)]
-    remarks = [f"Read as {', '.join(readings)}.", *remarks] if readings else remarks
+        expression.check_names(known | free, offered)
+    if len(found) < len(expected):
+        # What was left out may be a formula with a misspelt name.
+        raise _wrong_count(AugenmerkError if conditions else IncompleteAnswerError, task, formulas, expected)
+    if not all(map(_reads_the_same, expressions)):
+        readings = [each.reading for each in expressions]
+        if len(expected) > 1:
+            readings = [f"{name} = {reading}" for name, reading in zip(expected, readings, strict=True)]
+        remarks = [f"Read as {'; '.join(readings)}.", *remarks]
     if conditions:
         remarks.append(f"Left out: {'; '.join(conditions)}.")
     return Answers(expressions, free, tuple(remarks))
+
+
+def _is_prose(text: str, known: Set[str]) -> bool:
+    """Returns whether a text is words alone, none of them a name of the task."""
+    if not _PROSE.fullmatch(text) or any(token.text in known for token in tokens(text, 0, known)):
+        return False
+    return any(len(word) > 2 and word not in GREEK.values() for word in re.findall(r"[^\W\d_]+", text))
+
+
+def _wrong_count(
+    kind: type[AugenmerkError], task: str, formulas: Sequence[str], expected: Sequence[str]
+) -> AugenmerkError:
+    how_many = "1 formula" if len(expected) == 1 else f"{len(expected)} formulas"
+    shown = "; ".join(f"{name} = ..." for name in expected)
+    return kind(f"Task {task} asks for {how_many} ({shown}), not {len(formulas)}.")
 
 
 def _find_free_numbers(

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from augenmerk.errors import AugenmerkError, shorten
+from augenmerk.theory.answers import IncompleteAnswerError
 from augenmerk.theory.grading import TASKS, check, check_samples
 from augenmerk.theory.mistakes import MISTAKES
 
@@ -27,6 +28,12 @@ VERDICTS: tuple[Verdict, ...] = ("right", "wrong", "unreadable", "empty")
 
 _TASK = re.compile(r"(?:task|question|aufgabe|frage)?\s*1\s*[.,]\s*([1-7])", re.IGNORECASE)
 _DATE = re.compile(r"\d{4}|jan|feb|m[aä]r|apr|ma[iy]|jun|jul", re.IGNORECASE)
+_LIKELY = {
+    **dict.fromkeys(("name", "full name", "e-mail", "email", "id", "vorname"), "student"),
+    **dict.fromkeys(("question", "exercise", "frage", "aufgabe"), "task"),
+    **dict.fromkeys(("response", "solution", "antwort", "antworten", "lösung"), "answers"),
+}
+"""Headings of forms that are likely to be meant, for a message only: a guess must not decide on grades."""
 _ESCAPED = re.compile(r"'(?=\s*[-=+@])")  # as this command escapes what a spreadsheet takes for a formula
 
 
@@ -91,8 +98,9 @@ def read_answer_sheet(path: Path) -> AnswerSheet:
             table.append((line, cells))
     if not table:
         raise AugenmerkError(f"{path} is empty; its first line must name the columns {_names(COLUMNS)}.")
+    headings = table[0][1]
     table = _unfold(table)
-    columns = _read_header(path, table[0][1])
+    columns = _read_header(path, table[0][1], headings)
     rows = [_make_row(line, columns, cells, delimiter) for line, cells in table[1:]]
     if not rows:
         raise AugenmerkError(f"{path} has no answers, only the line that names the columns.")
@@ -136,8 +144,8 @@ def _find_delimiter(text: str) -> tuple[str, int]:
     if lines and (given := re.fullmatch(r"sep=([,;\t])", lines[number].strip(" "))):  # a line for Excel
         return given[1], number + 2
     first = lines[number] if lines else ""
-    counts = {sign: sum(map(_is_ours, first.split(sign))) for sign in (",", ";", "\t")}
-    return max(counts, key=lambda sign: counts[sign]), number + 1
+    cells = {sign: first.split(sign) for sign in (",", ";", "\t")}
+    return max(cells, key=lambda sign: (sum(map(_is_ours, cells[sign])), len(cells[sign]))), number + 1
 
 
 def _plain(heading: str) -> str:
@@ -153,15 +161,22 @@ def _names(columns: Sequence[str]) -> str:
     return ", ".join(columns)
 
 
-def _read_header(path: Path, cells: Sequence[str]) -> tuple[str, ...]:
+def _read_header(path: Path, cells: Sequence[str], written: Sequence[str]) -> tuple[str, ...]:
+    """Returns the names of the columns; `written` are those of the file, before tasks became rows."""
     columns = tuple(_plain(cell) if _plain(cell) in COLUMNS else cell.strip() for cell in cells)
-    found = shorten(_names(columns), 120)
+    found = shorten(_names([f"'{cell.strip()}'" for cell in written]), 300)
+    if missing := [name for name in COLUMNS if name not in columns]:
+        renamed = [
+            f"'{cell.strip()}' to '{_LIKELY[_plain(cell)]}'"
+            for cell in written
+            if _LIKELY.get(_plain(cell)) in missing
+        ]
+        raise AugenmerkError(
+            f"{path}: no column is called {' or '.join(missing)}; the columns are {found}. Needed are "
+            f"{_names(COLUMNS)}, or student and a column for each task, called 1.2 and so on: rename "
+            f"{' and '.join(renamed) if renamed else 'the columns'} in the first line of the file."
+        )
     for name in COLUMNS:
-        if name not in columns:
-            raise AugenmerkError(
-                f"{path}: there is no column '{name}'; the first line must name the columns "
-                f"{_names(COLUMNS)}, not {found}."
-            )
         if columns.count(name) > 1:
             raise AugenmerkError(f"{path}: there are two columns '{name}': {found}.")
     return columns
@@ -226,6 +241,8 @@ def _grade(task: str, answers: str, samples: int, seed: int, scale: float | None
         )
     try:
         grade = check(task, [answers], samples=samples, seed=seed, scale=scale)
+    except IncompleteAnswerError as error:
+        return _Verdict("wrong", "incomplete", str(error))
     except AugenmerkError as error:
         return _Verdict("unreadable", why=str(error))
     why = grade.why[0].upper() + grade.why[1:] if not grade.why.startswith("c_") else grade.why
@@ -265,6 +282,23 @@ class Unreadable:
         shown = ", ".join(map(str, self.lines[:MAX_EXAMPLES]))
         more = f" and {len(self.lines) - MAX_EXAMPLES} more" if len(self.lines) > MAX_EXAMPLES else ""
         return f"{'line' if len(self.lines) == 1 else 'lines'} {shown}{more}"
+
+
+class Repeated(NamedTuple):
+    """Several answers of one student to one task."""
+
+    student: str
+    task: str
+    lines: tuple[int, ...]
+
+
+def find_repeated(graded: Sequence[GradedAnswer]) -> list[Repeated]:
+    """Returns which students have several answers to a task that are not empty, in the order of the table."""
+    lines: dict[tuple[str, str], list[int]] = {}
+    for answer in graded:
+        if answer.student and answer.verdict != "empty":
+            lines.setdefault((answer.student, answer.task), []).append(answer.line)
+    return [Repeated(*who, tuple(where)) for who, where in lines.items() if len(where) > 1]
 
 
 def collect_unreadable(graded: Sequence[GradedAnswer]) -> list[Unreadable]:

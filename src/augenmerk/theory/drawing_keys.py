@@ -10,13 +10,14 @@ from matplotlib.figure import Figure, SubFigure
 from matplotlib.legend_handler import HandlerTuple
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
+from matplotlib.patheffects import withStroke
 from matplotlib.ticker import MaxNLocator
 from scipy.spatial import ConvexHull
 from scipy.special import expit
 
 from augenmerk.figures import Theme
 from augenmerk.theory.attention import Array, attention_weights
-from augenmerk.theory.closed_form import head_per_value_weight, share_density, weight_of_first
+from augenmerk.theory.closed_form import share_density, weight_of_first
 from augenmerk.theory.noise import PICTURE_BETAS, Samples
 from augenmerk.theory.reach import Reach, leak_bound, reach, strength_needed, tied_weight
 
@@ -62,19 +63,24 @@ def _draw_hull(axes: Axes, keys: Array, reaches: Reaches, theme: Theme) -> None:
         label = "hidden: inside the hull of the others"
         axes.scatter(x[~possible], y[~possible], s=70, zorder=3, label=label, **ring)
     arrow = {"arrowstyle": "-|>", "color": theme.series[1], "alpha": 0.7, "lw": 1.4}
-    for key, found in zip(keys, reaches, strict=True):
-        if found.query is not None:
-            end = key + found.query * np.ptp(keys, axis=0).max() * 0.16
-            axes.annotate("", end, key, arrowprops=arrow, zorder=2)
-    _finish_plane(axes, keys, 0.7, theme)
+    ends = [
+        (key, key + found.query * np.ptp(keys, axis=0).max() * 0.16)
+        for key, found in zip(keys, reaches, strict=True)
+        if found.query is not None
+    ]
+    for begin, end in ends:
+        axes.annotate("", end, begin, arrowprops=arrow, zorder=2)
+    _finish_plane(axes, keys, 0.7, ends, theme)
     set_headline(axes, "Keys, and the best query for each corner of the hull")
 
 
-def _finish_plane(axes: Axes, keys: Array, room: float, theme: Theme) -> None:
+def _finish_plane(
+    axes: Axes, keys: Array, room: float, lines: Sequence[tuple[Array, Array]], theme: Theme
+) -> None:
     """Names the keys and centres them in a panel of fixed shape with room around them and a legend below."""
-    _name_keys(axes, keys, theme)
     middle, extent = (keys.max(axis=0) + keys.min(axis=0)) / 2, np.ptp(keys, axis=0)
     half = room * max(extent[0] / PANEL, extent[1])
+    _name_keys(axes, keys, half, lines, theme)
     axes.set_xlim(middle[0] - PANEL * half, middle[0] + PANEL * half)
     axes.set_ylim(middle[1] - half, middle[1] + half)
     axes.set_aspect("equal")
@@ -82,18 +88,38 @@ def _finish_plane(axes: Axes, keys: Array, room: float, theme: Theme) -> None:
     axes.legend(loc="upper center", bbox_to_anchor=(0.5, 0.0), fontsize=9, ncols=2)
 
 
-def _name_keys(axes: Axes, keys: Array, theme: Theme) -> None:
-    """Puts the name of each key on its side towards the middle, where no arrow is; close keys share one."""
-    centre, close = keys.mean(axis=0), 0.05 * np.ptp(keys, axis=0).max()
+def _name_keys(
+    axes: Axes, keys: Array, half: float, lines: Sequence[tuple[Array, Array]], theme: Theme
+) -> None:
+    """Puts the name of each key on that side of it where most room is; keys that are close share one.
+
+    `half` is half of the panel's height, and `lines` are what a name should keep away from.
+    """
+    angles = np.linspace(0, 2 * np.pi, 32, endpoint=False)
+    directions = np.stack([np.cos(angles), np.sin(angles)], axis=1)
+    along = np.linspace(0, 1, 40)[:, None]
+    taken = np.concatenate([keys, *(begin + along * (end - begin) for begin, end in lines)])
     left = list(range(len(keys)))
     while left:
-        together = [j for j in left if np.linalg.norm(keys[j] - keys[left[0]]) <= close]
+        together = [j for j in left if np.linalg.norm(keys[j] - keys[left[0]]) <= 0.12 * half]
         left = [j for j in left if j not in together]
-        place = keys[together].mean(axis=0)
-        inwards = centre - place
-        offset = (13 + 5 * (len(together) - 1)) * inwards / (np.linalg.norm(inwards) or 1)
+        place, more = keys[together].mean(axis=0), len(together) - 1
+        # Half of the width of the further names, and for each direction the points (32, n, 2) under the text.
+        wide = 0.12 * half * more
+        reach_out = 0.12 * half + wide * np.abs(directions[:, :1])
+        under = np.linspace(-wide, wide, 2 * more + 1)[:, None] * [1.0, 0.0]
+        text = (place + reach_out * directions)[:, None] + under
+        room = np.linalg.norm(text[:, :, None] - taken, axis=3).min(axis=(1, 2))
+        outwards = (
+            directions @ (place - keys.mean(axis=0)) / half
+        )  # decides where there is room on many sides
+        best = int(np.argmax(room + 0.01 * half * outwards))
+        taken = np.concatenate([taken, text[best]])
         name = ", ".join(f"$k_{{{j + 1}}}$" for j in together)
-        axes.annotate(name, place, offset, fontsize=9.5, color=theme.ink, zorder=5, **CENTRED)
+        halo = [withStroke(linewidth=2.5, foreground=theme.paper)]
+        style: dict[str, Any] = {"fontsize": 10, "color": theme.ink, "ha": "center", "va": "center"}
+        x, y = text[best, more]
+        axes.text(x, y, name, zorder=5, path_effects=halo, **style)
 
 
 def _draw_weights_against_size(
@@ -130,9 +156,9 @@ def _draw_weights_against_size(
         labels = (None, None) if number else (f"a hidden key, best of {how_many} directions", "its ceiling")
         axes.plot(sizes, best[:, j], color=red, lw=1.8, label=labels[0])
         axes.axhline(reaches[j].ceiling, color=red, lw=1, ls=":", label=labels[1])
-    axes.set(xscale="log", ylim=(0, 1.04), xlabel="size $c$ of the query", ylabel="weight")
+    axes.set(xscale="log", ylim=(0, 1.04), xlabel="scale $c$ of the query", ylabel="weight")
     axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.16), fontsize=9, ncols=2)
-    set_headline(axes, "Weight against the size of the query")
+    set_headline(axes, "Weight against the scale of the query")
 
 
 def _directions(dim: int) -> tuple[Array, str]:
@@ -176,21 +202,25 @@ def draw_averaging(theme: Theme, keys: Array, c: float, scale: float, seed: int)
         right.plot(*line, color=colour, lw=width, zorder=1 + possible, label=labels[possible])
         labels[possible] = None
     right.scatter(points[:, 0], points[:, 1], s=50, color=theme.ink, zorder=3)
-    _finish_plane(right, points, 0.55, theme)
+    ends = [(points[i], points[j]) for (i, j), _ in pairs]
+    _finish_plane(right, points, 0.6, ends, theme)
     fewer = f" (not {count})" if len(points) < count else ""
     set_headline(right, f"{len(points)} keys in the plane{fewer}: which pairs can be averaged")
     return figure
 
 
 def draw_lean(
-    theme: Theme, keys: int, s: float, one: Sequence[Samples], several: Sequence[Samples]
+    theme: Theme, keys: int, s: float, from_means: Sequence[Samples], from_keys: Sequence[Samples]
 ) -> Figure:
-    """Draws the distribution of the share of a in 1.3, and the deviation of its weight against beta."""
+    """Draws the distribution of the share of a in 1.3, and the deviation of its weight against beta.
+
+    Only for one head: what several do is the question of 1.4.
+    """
     figure = Figure(figsize=(10.0, 4.2), layout="constrained")
     halves = figure.add_gridspec(1, 2)
     panels = figure.add_subfigure(halves[0]).subplots(len(PICTURE_BETAS), 1, sharex=True)
     grid, bins = expit(np.linspace(-9, 9, 400)), np.linspace(0, 1, 41)
-    for axes, beta, drawn in zip(panels, PICTURE_BETAS, one, strict=True):
+    for axes, beta, drawn in zip(panels, PICTURE_BETAS, from_means, strict=True):
         heights, *_ = axes.hist(drawn.share, bins=bins, density=True, color=theme.series[0], alpha=0.35)
         axes.plot(grid, share_density(grid, s, beta), color=theme.series[0], lw=1.8)
         axes.set_ylim(0, 1.4 * heights.max())
@@ -200,19 +230,22 @@ def draw_lean(
     panels[-1].set_xlabel("share of $v_a$ in a sample: bars drawn, line logit-normal")
     set_headline(panels[0], "The more noise, the fewer samples are near one half")
     right = figure.add_subfigure(halves[1]).subplots()
-    red, blue, dark_red = theme.series[0], theme.series[1], theme.series[4]
     sweep = np.geomspace(1e-4, 1.0, 25)
-    for moments, colour, label in (
-        ([weight_of_first(keys, s, b, "keys") for b in sweep], dark_red, "one head, $q = c\\,(k_a + k_b)$"),
-        ([weight_of_first(keys, s, b) for b in sweep], red, "one head, $q = c\\,(\\mu_a + \\mu_b)$"),
+    for moments, samples, colour, label in (
         (
-            [head_per_value_weight(keys, s, b) for b in sweep],
-            blue,
-            "two heads, $c\\,\\mu_a$ and $c\\,\\mu_b$",
+            [weight_of_first(keys, s, b, "keys") for b in sweep],
+            from_keys,
+            theme.series[4],
+            "$q = c\\,(k_a + k_b)$",
+        ),
+        (
+            [weight_of_first(keys, s, b) for b in sweep],
+            from_means,
+            theme.series[0],
+            "$q = c\\,(\\mu_a + \\mu_b)$",
         ),
     ):
         right.plot(sweep, [each.deviation for each in moments], color=colour, lw=2, label=label)
-    for samples, colour in ((one, red), (several, blue)):
         measured = [drawn.weights[:, 0].std() for drawn in samples]
         right.plot(PICTURE_BETAS, measured, "o", ms=6, mfc=theme.paper, mec=colour, mew=1.5)
     right.axhline(0.5, color=theme.faint, lw=1, zorder=0)

@@ -62,6 +62,15 @@ class Expression:
         return frozenset(name for name, _ in self._names)
 
     @property
+    def constants(self) -> frozenset[float]:
+        """The numbers that are written in the formula."""
+        return frozenset(
+            node.value
+            for node in ast.walk(self._tree)
+            if isinstance(node, ast.Constant) and isinstance(node.value, float)
+        )
+
+    @property
     def called_names(self) -> frozenset[str]:
         """The names that stand before a bracket as functions do."""
         return frozenset(name for name, place in self._names if place in self._calls)
@@ -76,14 +85,24 @@ class Expression:
         text = re.sub(r"(?<![\w ])\((\w+)\)", r"\1", text)
         return re.sub(rf"\b({'|'.join(_FUNCTIONS)}) \(", r"\1(", text).strip()
 
-    def check_names(self, known: Mapping[str, object] | frozenset[str]) -> None:
-        """Raises AugenmerkError if the formula uses a name that the task does not have."""
+    def check_names(
+        self, known: Mapping[str, object] | frozenset[str], offered: Sequence[str] | None = None
+    ) -> None:
+        """Raises AugenmerkError if the formula uses a name that the task does not have.
+
+        The message has the names that are `offered`: those of the question, which has no synonyms.
+        """
         for name, place in self._names:
             if name not in known:
                 call = place in self._calls
                 what = f"function '{name}'" if call else f"'{name}' in this task"
-                there = ", ".join(sorted(_FUNCTIONS if call else known))
-                _refuse(self.text, place, f"there is no {what}; there are {there}")
+                there = ", ".join(sorted(_FUNCTIONS) if call else offered or sorted(known))
+                reason = f"there is no {what}; there are {there}"
+                if name.lower().startswith("v_") and any(each.startswith("k_") for each in known):
+                    reason = f"'{name}' is a value, and weights depend on keys alone; there are {there}"
+                elif (other := name.swapcase()) in known or (other := name.lower()) in known:
+                    reason = f"there is no {what}, but '{other}'; there are {there}"
+                _refuse(self.text, place, reason)
 
     def value(self, names: Mapping[str, Array | float]) -> Array:
         """Returns the value of the formula where its names stand for these."""
@@ -180,6 +199,8 @@ def _to_python(text: str, start: int, found: Sequence[Token]) -> tuple[str, list
         following = found[number + 1].text if number + 1 < len(found) else ""
         if kind == "other":
             instead = ": use ( and )" if token in "[]" else ""
+            if token in ("\\infty", "∞"):
+                instead = ": write c, which is as large as you like"
             _refuse(text, place, f"'{token}' has no place in an expression{instead}")
         if kind == "fraction":
             _refuse(text, place, "a fraction is written \\frac{...}{...}")

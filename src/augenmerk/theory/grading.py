@@ -78,7 +78,7 @@ def _check_queries(task: str, answers: Sequence[str], samples: int, seed: int, s
         scaled.append(best if best.holds else enlarge(tried))
     holds = all(trial.holds for trial in trials)
     missing = not holds and all(trial.holds for trial in scaled)
-    mistake, why = explain_success(trials) if holds else explain_failure(trials, scaled, missing)
+    mistake, why = explain_success(trials) if holds else explain_failure(read, trials, scaled, missing)
     error, rows = max(trial.error for trial in trials), tuple(trial.as_row() for trial in trials)
     return Grade(task, holds, why, error, missing, tuple(answers), rows, mistake, read.remarks)
 

@@ -4,12 +4,13 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from augenmerk.theory.answers import Answers
 from augenmerk.theory.attention import Array, total_variation
 from augenmerk.theory.trials import MIN_LAMBDA, TOLERANCE, Trial
 
 MISTAKES: Mapping[str, str] = {
     "no scale": "The direction is right, but the query is too short for the softmax to decide.",
-    "scale too small": "A fixed number is large enough for few keys in few dimensions, not for any.",
+    "scale too small": "There is a scale, but one that is too small for many keys or many dimensions.",
     "right only on average": "Every sample leans to one side; only the mean over many is the average.",
     "leans to one": "Both keys are above all others, but not equally, and a scale magnifies the difference.",
     "only one of two": "The query points to one of the two keys alone.",
@@ -19,6 +20,7 @@ MISTAKES: Mapping[str, str] = {
     "both heads on one key": "Both heads copy the same value.",
     "a head on two keys": "A head attends to two keys, and swings between them as a single head does.",
     "zero query": "The query is 0 and attends to everything alike.",
+    "incomplete": "There are fewer formulas than the task asks for.",
     "another output": "c_2 comes out differently: what is the largest product of x_2?",
     "factor missing": "Only a factor is missing, such as the 1/B^2 that makes up for the length of parts.",
     "wrong value": "Each input attends to one input, but V does not make the wanted output of it.",
@@ -39,21 +41,29 @@ def explain_success(trials: Sequence[Trial]) -> tuple[str, str]:
         why += ", if the number of your choice is close to 0"
     astray = max((trial.as_row() for trial in trials), key=lambda row: row["outside_the_claim"])
     if uncovered := astray["outside_the_claim"]:
-        why += (
-            f"; that is for lambda above {MIN_LAMBDA}: with beta {astray['beta']:g}, {uncovered:.0%} of the "
-            "samples have a lambda_a or lambda_b below it, and "
-            f"{astray['outside_the_claim_and_missed'] / uncovered:.0%} of these miss"
-        )
+        below = f"; that is for mu_a.k_a above {MIN_LAMBDA}: {uncovered:.0%} of the samples have less"
+        if "beta" in astray:
+            below = (
+                f"; that is for lambda above {MIN_LAMBDA}: with beta {astray['beta']:g}, {uncovered:.0%} of "
+                "the samples have a lambda_a or lambda_b below it"
+            )
+        why += f"{below}, and {astray['outside_the_claim_and_missed'] / uncovered:.0%} of these miss"
     return "", why + "."
 
 
-def explain_failure(trials: Sequence[Trial], scaled: Sequence[Trial], missing_scale: bool) -> tuple[str, str]:
+def explain_failure(
+    answers: Answers, trials: Sequence[Trial], scaled: Sequence[Trial], missing_scale: bool
+) -> tuple[str, str]:
     """Names the mistake, and explains the first condition that fails and the first that any scale fails."""
     trial, larger = next((own, large) for own, large in zip(trials, scaled, strict=True) if not own.holds)
     one_head = trial.head_weights.shape[1] == 1
-    fixed = any(each.holds for each in trials)
-    if fixed:
-        lack = "the query is too short" if one_head else "the queries are too short"
+    if answers.free:
+        is_short = "the query is too short" if one_head else "the queries are too short"
+        lack = f"{is_short} for every size of {' and '.join(sorted(answers.free))} that was tried"
+    elif answers.has_fixed_scale:
+        lack = f"the scale of the {'query' if one_head else 'queries'} is too small"
+        if enough := next((each.condition for each in trials if each.holds), None):
+            lack += f", though large enough for {enough}"
     else:
         lack = "the query has no scale" if one_head else "the queries have no scale"
     targets = "weight on j reaches" if trial.targets == 1 else "weights on a and b reach"
@@ -61,9 +71,13 @@ def explain_failure(trials: Sequence[Trial], scaled: Sequence[Trial], missing_sc
     numbers = f"{weights[0]} each" if weights == weights[:1] * 2 else " and ".join(weights)
     small = f"the {targets} only {numbers} for {trial.condition}: {lack}"
     if missing_scale:
-        enough = f"{larger.factor:g} times as large it holds there"
-        mistake = "scale too small" if fixed else "no scale"
-        return mistake, f"{small}; {enough}, so the scale is all that is missing."
+        mistake, what = (
+            ("scale too small", "a larger scale") if answers.has_fixed_scale else ("no scale", "the scale")
+        )
+        return (
+            mistake,
+            f"{small}; {larger.factor:g} times as large it holds there, so {what} is all that is missing.",
+        )
     mistake, reason = _explain_misses(next(each for each in scaled if not each.holds))
     # A scale is missing as well if the answer does something else when it is larger.
     if larger.factor != 1 and larger.error < trial.error - TOLERANCE:
@@ -73,7 +87,7 @@ def explain_failure(trials: Sequence[Trial], scaled: Sequence[Trial], missing_sc
 
 def _explain_misses(trial: Trial) -> tuple[str, str]:
     """Names the mistake that no scale repairs, and explains it."""
-    where = f"for {trial.condition}"
+    where = f"for {trial.condition}{' and a very large scale' if trial.is_limit else ''}"
     if not trial.logits.any():
         return "zero query", f"{where} the query is 0, so that all keys are attended to alike"
     first = trial.first_weights
@@ -125,7 +139,7 @@ def _explain_direction(trial: Trial) -> tuple[str, str]:
     if all(lifted):
         larger, smaller = ("a", "b") if a > b else ("b", "a")
         return "leans to one", (
-            f"q.k_{larger} is larger than q.k_{smaller} (as {max(a, b):.2f} to {min(a, b):.2f}), and a scale "
+            f"q.k_{larger} is larger than q.k_{smaller} (as {max(a, b):.4g} to {min(a, b):.4g}), and a scale "
             "that shuts out the other keys also makes this difference large"
         )
     if any(lifted):

@@ -211,7 +211,7 @@ def run_noisy_average(setup: Setup) -> Result:
             f"(v_a + v_b)/2, a single one {distances.mean():.3f} on average (v_a and v_b are 1 away).",
         ),
         refuted=_refute_leaning(drawn) or (leak if elsewhere > MAX_LEAK else ""),
-        picture=lambda: (keys, s, *_sample_for_picture(run, 2)),
+        picture=lambda: (keys, s, *_sample_for_picture(run, one_head(run.c), one_head(run.c, "keys"))),
     )
 
 
@@ -260,7 +260,10 @@ def run_several_heads(setup: Setup) -> Result:
             f"average, that of {heads} heads {distances.mean():.3f}.",
         ),
         refuted=_refute_heads(drawn),
-        picture=lambda: (values, *_sample_for_picture(run, heads)),
+        picture=lambda: (
+            values,
+            *_sample_for_picture(run, one_head(run.c, subset=subset), head_per_value(run.c, subset=subset)),
+        ),
     )
 
 
@@ -333,13 +336,11 @@ def _refute_heads(drawn: Samples) -> str:
     )
 
 
-def _sample_for_picture(run: _Experiment, heads: int) -> tuple[list[Samples], list[Samples]]:
-    """Returns samples for each of PICTURE_BETAS, with one head and with several."""
-    rng, subset = np.random.default_rng([run.setup.seed, 1]), tuple(range(heads))
-    one, several = list[Samples](), list[Samples]()
+def _sample_for_picture(run: _Experiment, *strategies: Queries) -> list[list[Samples]]:
+    """Returns for each of the strategies samples for each of PICTURE_BETAS."""
+    rng, drawn = np.random.default_rng([run.setup.seed, 1]), [list[Samples]() for _ in strategies]
     for beta in PICTURE_BETAS:
         noise = KeyNoise.of_norms(run.setup.keys, beta)
-        for samples, strategy in ((one, one_head), (several, head_per_value)):
-            queries = strategy(run.c, subset=subset)
+        for samples, queries in zip(drawn, strategies, strict=True):
             samples.append(resample(run.means, noise, queries, 4000, rng, run.setup.scale))
-    return one, several
+    return drawn

@@ -29,7 +29,7 @@ _NAME = (
     rf"(?(braced)\s*\}}(?:_(?:[A-Za-z0-9]+|\{{\s*[A-Za-z0-9]+\s*\}}))?)[{''.join(_SUBSCRIPTS)}]*"
 )
 NAME = re.compile(_NAME)
-_T = r"(?:\\top|\\intercal|(?:\\(?:mathrm|mathsf|text|top)\s*)?\{?\s*[T⊤]\s*\}?)"
+_T = r"(?:\\top|\\intercal|\\(?:mathrm|mathsf|text)\s*(?:\{\s*T\s*\}|T)|[T⊤])"
 _TOKEN = re.compile(
     r"(?P<space>\s|~|&|\\[,;:!> ]"
     r"|\\(?:left|right|[bB]igg?[lrm]?|displaystyle|textstyle|quad|qquad)(?![A-Za-z]))"

@@ -1,7 +1,7 @@
 """The questions of the theory lab, apart from their answers, each with hints that give away more and more."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 
@@ -15,6 +15,13 @@ class Question:
     answer: str
     """What to give to `augenmerk theory check`, with the answer itself left out."""
     hints: tuple[str, ...]
+
+    def without_root(self) -> "Question":
+        """Returns the question about attention without 1/sqrt(d), where it is about attention with it."""
+        if not self.text.startswith(_ATTENTION):
+            return self
+        hints = tuple(hint.replace("/sqrt(d)", "") for hint in self.hints)
+        return replace(self, text=self.text.replace("/sqrt(d)", ""), hints=hints)
 
     def as_dict(self, hints: int) -> dict[str, Any]:
         """Returns the question with the first of its hints."""
@@ -43,11 +50,11 @@ _ALL = (
         "1.1",
         "Copying one value",
         f"{_ATTENTION}\nWhen is there a query q with a = v_j, as nearly as you like? Find the condition on "
-        "the keys, and a query that works whenever it is met: for keys of any length and in any position.",
+        "the keys, and a query that works whenever it is met: for keys of any length and in any position. If "
+        "your query needs a point that has no name here, the third hint names it.",
         {
             "k_j": "the key whose value is to be copied",
             "k_mean": "the mean of the other keys",
-            "h_j": "the point of the convex hull of the other keys that is nearest to k_j",
             **_CHOSEN,
             **_SIZES,
         },
@@ -59,7 +66,8 @@ _ALL = (
             "look for a line that has k_j on one side and all the others on the other side. Which keys "
             "have none?",
             "k_j itself is such a direction if all keys have one length, but not if a longer key lies "
-            "behind k_j. What counts is the shape of all the others together, their convex hull.",
+            "behind k_j. What counts is the shape of all the others together, their convex hull. In an "
+            "answer, its point that is nearest to k_j is called h_j.",
             "The line that keeps the largest distance stands at right angles to the shortest way from the "
             "hull of the others to k_j.",
         ),
@@ -91,7 +99,7 @@ _ALL = (
         "q = ...",
         (
             "Write down q.k_a and q.k_b for q = c(mu_a + mu_b). By how much do they differ?",
-            "alpha_a/alpha_b = exp((q.k_a - q.k_b)/sqrt(d)): the same large c that shuts out the other "
+            "alpha_a/alpha_b = exp(q.k_a/sqrt(d) - q.k_b/sqrt(d)): the same large c that shuts out the other "
             "keys multiplies this difference, too.",
             "For every sample to come out even, q.k_a = q.k_b must hold whatever the lengths are: a longer "
             "key needs a smaller share in q.",

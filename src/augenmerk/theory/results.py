@@ -168,7 +168,7 @@ class Setup:
     samples: int = 4000
     seed: int = 1
     c: float | None = None
-    """The size of the query (--scale), or what the experiment takes if it is None; for 1.6 and 1.7, B."""
+    """The scale of the query, or what the experiment takes if it is None; for 1.6 and 1.7, B (--length)."""
     unscaled: bool = False
     eps: float = 0.01
     beta: float = 0.1

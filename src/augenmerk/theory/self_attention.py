@@ -324,7 +324,7 @@ def _draw_parts(setup: Setup) -> tuple[float, list[Array]]:
     """Returns B and orthogonal parts of that length: four, and one for each input beyond the third."""
     B = USUAL_B if setup.c is None else setup.c
     if not 0 < B <= 25:
-        raise AugenmerkError(f"--scale {B:g} is impossible: the length B of the parts is between 0 and 25.")
+        raise AugenmerkError(f"--length {B:g} is impossible: the length B of the parts is between 0 and 25.")
     seconds = 3.5e-4 + 4e-6 * setup.keys * setup.dim
     setup.check(least=(3, setup.keys + 1, 1), most_numbers=1_000_000, sample_seconds=seconds)
     rngs = [np.random.default_rng([setup.seed, number]) for number in range(setup.samples)]
