@@ -376,7 +376,7 @@ def test_a_table_of_layers_and_heads(run: RunDirectory, translator: Translator) 
     assert ["layer", "head", "1", "head", "2", "head", "3", "head", "4"] in lines
     for layer in (1, 2):
         drops = [one["mean_drop"] for one in found["heads"] if one["layer"] == layer]
-        assert [str(layer), *(f"{round(drop, 2) + 0.0:.2f}" for drop in drops)] in lines
+        assert [str(layer), *(f"{round(drop, 3) + 0.0:.3f}" for drop in drops)] in lines
     own = run_json("faithfulness", run.path, SENTENCE)
     assert (own["split"], own["sentences"]) == ("command line", 1)
 

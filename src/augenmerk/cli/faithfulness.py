@@ -179,7 +179,7 @@ def _print_heads(summary: Mapping[str, Any]) -> None:
     """Prints a table with a row for each layer and a column for each head."""
     _print_split(summary)
     rows = [
-        [str(layer), *(f"{_round(one.mean_drop):.2f}" for one in heads)]
+        [str(layer), *(f"{round(one.mean_drop, 3) + 0.0:.3f}" for one in heads)]
         for layer, heads in groupby(summary["heads"], key=lambda one: one.layer)
     ]
     out().print(
