@@ -24,7 +24,8 @@ change when words are added; they are the state of a hypothesis.
 """
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 
 import torch
 from torch import Tensor, nn
@@ -35,6 +36,11 @@ from augenmerk.model.interface import AttentionWeights, Source, State, Translati
 
 LEARNT_POSITIONS = 512
 """The number of places that are learnt; words further on share the last one."""
+
+Look = Callable[[int, Attention, Tensor, Memory], Tensor]
+"""A function that takes the place of `Attention.attend` where a decoder layer looks at the source. It gets
+the number of the layer, counted from 0, its mechanism, the queries LN(y), and its keys and values, and
+returns the context for each query, (B, T, D)."""
 
 
 class TransformerTranslator(TranslationModel):
@@ -100,17 +106,33 @@ class TransformerTranslator(TranslationModel):
         return self.encoder_norm(x), all_weights
 
     def decode(
-        self, tgt_in: Tensor, source: Source, *, need_weights: bool = False
+        self, tgt_in: Tensor, source: Source, *, need_weights: bool = False, look: Look | None = None
     ) -> tuple[Tensor, Tensor | None]:
-        """Computes g for whole targets (B, T), and the mean over layers and heads of the source's weights."""
+        """Computes g for whole targets (B, T), and the mean over layers and heads of the source's weights.
+
+        With `look`, which decides what each layer takes from the source, there are no weights.
+        """
         y, all_weights = self.embed(self.W_b, tgt_in), []
         mask = _causal_mask(tgt_in)
-        for layer, attention, memory in self._decoder_layers(source.memory):
+        for number, (layer, attention, memory) in enumerate(self._decoder_layers(source.memory)):
             normal = layer.own_norm(y)
             y = layer.look_back(y, normal, layer.own.memory(normal, mask))
-            y, weights = layer.look_at_source(y, attention, memory, need_weights=need_weights)
+            y, weights = layer.look_at_source(
+                y, attention, memory, need_weights=need_weights, look=look and partial(look, number)
+            )
             all_weights.append(weights)
         return self.decoder_norm(y), _mean(all_weights)
+
+    def looks_at_source(self, tgt_in: Tensor, source: Source) -> list[tuple[Attention, Tensor, Memory]]:
+        """Returns for each decoder layer its mechanism, the queries LN(y), and its keys and values."""
+        looks = []
+
+        def look(_number: int, attention: Attention, queries: Tensor, memory: Memory) -> Tensor:
+            looks.append((attention, queries, memory))
+            return attention.attend(queries, memory, need_weights=False)[0]
+
+        self.decode(tgt_in, source, look=look)
+        return looks
 
     def attention_weights(self, src: Tensor, src_mask: Tensor, tgt_in: Tensor) -> AttentionWeights:
         """Computes the weights of all heads in all layers."""
@@ -240,10 +262,20 @@ class DecoderLayer(nn.Module):
         return y + found
 
     def look_at_source(
-        self, y: Tensor, attention: Attention, memory: Memory, *, need_weights: bool
+        self,
+        y: Tensor,
+        attention: Attention,
+        memory: Memory,
+        *,
+        need_weights: bool,
+        look: Callable[[Attention, Tensor, Memory], Tensor] | None = None,
     ) -> tuple[Tensor, Tensor | None]:
         """Adds what attention finds in the source, then the feed-forward part; returns the weights too."""
-        a, weights = attention.attend(self.cross_norm(y), memory, need_weights=need_weights)
+        normal = self.cross_norm(y)
+        if look is None:
+            a, weights = attention.attend(normal, memory, need_weights=need_weights)
+        else:
+            a, weights = look(attention, normal, memory), None
         y = y + self.dropout(a)
         return y + self.dropout(self.feed_forward(y)), weights
 
