@@ -184,7 +184,8 @@ def test_a_study_that_ships_is_found_by_its_name(tmp_path: Path) -> None:
     assert find_study("small").name == "small.toml"
     assert find_study(str(tmp_path / "mine.toml")) == tmp_path / "mine.toml"
     with pytest.raises(
-        AugenmerkError, match=r"no study called 'smal': there are architecture, attention, beam, mechanisms, small"
+        AugenmerkError,
+        match=r"no study called 'smal': there are architecture, attention, beam, mechanisms, small",
     ):
         find_study("smal")
     listed = run_json("study", "--list")

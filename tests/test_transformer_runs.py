@@ -331,7 +331,6 @@ def test_what_a_model_does_not_have_is_refused_with_a_sentence(run: RunDirectory
     answer = run_command("diagram", "--model", run.path, SENTENCES[0], "--layer", 9)
     assert (answer.code, answer.out) == (2, "")
     assert "Invalid value for '--layer'" in answer.err
-    assert "'transformer'" in fails_with_a_sentence("faithfulness", run.path)
 
 
 def test_patterns_of_a_layer_a_head_and_all_heads(run: RunDirectory, gru: RunDirectory) -> None:
@@ -400,6 +399,6 @@ batch_size = 30
     assert answer.code == 0, answer.err
     result = json.loads((out / "study.json").read_text(encoding="utf-8"))
     assert [one["name"] for one in result["variants"]] == ["architecture=gru", "architecture=transformer"]
-    assert len(result["comparisons"]) == 1
+    assert {one["measure"] for one in result["comparisons"]} == {"bleu", "loss"}
     report = run_command("report", out)
     assert report.code == 0, report.err
