@@ -7,13 +7,14 @@ import torch
 from torch import Tensor, nn
 
 from augenmerk.batching import Batch, ParallelTokens
-from augenmerk.config import ModelConfig, TrainConfig
+from augenmerk.config import Architecture, ModelConfig, TrainConfig
 from augenmerk.engine import Engine
-from augenmerk.model.translator import GRUTranslator
+from augenmerk.model import TranslationModel, build_model
 
 CPU = torch.device("cpu")
 V = 40
 needs_gpu = pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no GPU here")
+both_architectures = pytest.mark.parametrize("architecture", ["gru", "transformer"])
 
 
 def data(lengths: list[tuple[int, int]], seed: int = 1) -> ParallelTokens:
@@ -28,9 +29,12 @@ def batches(tokens: ParallelTokens, size: int) -> list[Batch]:
     return list(tokens.batches(tokens.plan(size, shuffle=False)))
 
 
-def model(dropout: float = 0.0) -> GRUTranslator:
+def model(dropout: float = 0.0, architecture: Architecture = "gru") -> TranslationModel:
     torch.manual_seed(5)
-    return GRUTranslator(ModelConfig(embedding=16, hidden=16, key=16, embedding_dropout=dropout), V, V)
+    config = ModelConfig(
+        architecture=architecture, embedding=16, hidden=16, key=16, layers=2, embedding_dropout=dropout
+    )
+    return build_model(config, V, V)
 
 
 def engine(**settings: object) -> Engine:
@@ -126,9 +130,9 @@ def test_a_state_brings_everything_back() -> None:
 # On a GPU
 
 
-def pair_of_engines(**settings: object) -> tuple[Engine, Engine]:
+def pair_of_engines(architecture: Architecture, **settings: object) -> tuple[Engine, Engine]:
     config = TrainConfig.model_validate({"precision": "fp32", "batch_size": 4, **settings})
-    translator = model()
+    translator = model(architecture=architecture)
     return Engine(copy.deepcopy(translator), config, CPU), Engine(translator, config, torch.device("cuda"))
 
 
@@ -139,11 +143,12 @@ def count_graphs(engine: Engine) -> int:
 
 
 @needs_gpu
+@both_architectures
 @pytest.mark.parametrize("settings", [{}, {"clip": 0.1, "ema": 0.9, "optimizer": "adamw"}], ids=str)
-def test_recorded_work_is_the_same_work(settings: dict[str, object]) -> None:
+def test_recorded_work_is_the_same_work(settings: dict[str, object], architecture: Architecture) -> None:
     """Shapes that come again and again, in turns and with an odd one between, against the CPU."""
     tokens = data([(5, 4)] * 8 + [(7, 6)] * 8 + [(3, 3)] * 3)
-    on_cpu, on_gpu = pair_of_engines(**settings)
+    on_cpu, on_gpu = pair_of_engines(architecture, **settings)
     for number in range(5):
         for batch in batches(tokens, 4):
             for each in (on_cpu, on_gpu):
@@ -163,10 +168,13 @@ def test_there_is_nothing_to_prepare_on_a_cpu() -> None:
 
 
 @needs_gpu
-def test_work_recorded_ahead_is_the_same_work() -> None:
+@both_architectures
+def test_work_recorded_ahead_is_the_same_work(architecture: Architecture) -> None:
     tokens = data([(5, 4)] * 8 + [(7, 6)] * 8)
     config = TrainConfig(precision="fp32", batch_size=4, ema=0.9, clip=0.1)
-    plain, prepared = (Engine(model(), config, torch.device("cuda")) for _ in range(2))
+    plain, prepared = (
+        Engine(model(architecture=architecture), config, torch.device("cuda")) for _ in range(2)
+    )
     prepared.prepare([(4, 6, 5), (4, 8, 7)], V)
     for _ in range(4):
         for batch in batches(tokens.to("cuda"), 4):
@@ -179,9 +187,10 @@ def test_work_recorded_ahead_is_the_same_work() -> None:
 
 
 @needs_gpu
-def test_accumulation_works_on_recorded_work() -> None:
+@both_architectures
+def test_accumulation_works_on_recorded_work(architecture: Architecture) -> None:
     tokens = data([(5, 4)] * 16)
-    on_cpu, on_gpu = pair_of_engines()
+    on_cpu, on_gpu = pair_of_engines(architecture)
     for _ in range(4):
         for each in (on_cpu, on_gpu):
             each.step([batch.to(each.device) for batch in batches(tokens, 4)], 0.01)
@@ -190,9 +199,10 @@ def test_accumulation_works_on_recorded_work() -> None:
 
 
 @needs_gpu
-def test_dropout_differs_from_replay_to_replay() -> None:
+@both_architectures
+def test_dropout_differs_from_replay_to_replay(architecture: Architecture) -> None:
     config = TrainConfig(precision="fp32", batch_size=4)
-    on_gpu = Engine(model(dropout=0.5), config, torch.device("cuda"))
+    on_gpu = Engine(model(0.5, architecture), config, torch.device("cuda"))
     on_gpu.model.train()
     [batch] = batches(data([(9, 9)] * 4).to("cuda"), 4)
     losses = []

@@ -173,6 +173,7 @@ def _numbered(like: Tensor) -> Tensor:
 @pytest.mark.parametrize("name", ATTENTIONS)
 def test_mixing_a_mechanisms_own_weights_gives_its_context(name: AttentionName) -> None:
     model = untrained(name).model
+    assert isinstance(model, GRUTranslator)
     states, queries = torch.randn(2, 5, 32), torch.randn(2, 3, 16)
     memory = model.attention.memory(states, torch.tensor([[True] * 5, [True] * 3 + [False] * 2]))
     context, weights = model.attention.attend(queries, memory)

@@ -13,6 +13,7 @@ from augenmerk.train import start, train
 from augenmerk.translate import load
 from tests.runs import tiny
 from tests.test_train import Silent
+from tests.test_transformer import POSITIONS, batch_of, transformer
 from tests.test_translator import data, translator
 
 pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no GPU here")
@@ -40,9 +41,32 @@ def test_forward_step_loop_and_single_sentences_agree(attention: AttentionName) 
         torch.testing.assert_close(together[row, :t], alone[0])
 
 
+@pytest.mark.parametrize("positions", POSITIONS)
+@pytest.mark.parametrize("attention", ATTENTIONS)
+@torch.no_grad()
+def test_a_transformer_there_is_that_here(attention: AttentionName, positions: str) -> None:
+    model, batch = transformer(attention, positions), batch_of([(5, 4), (3, 6), (1, 1), (7, 0)])
+    expected, weights = model(batch.src, batch.src_mask, batch.tgt_in, need_weights=True)
+    there, model = batch.to(GPU), model.to(GPU)
+    fused, _ = model(there.src, there.src_mask, there.tgt_in)
+    torch.testing.assert_close(fused.cpu(), expected, atol=1e-5, rtol=1e-5)  # angles are in fp32
+    source = model.encode(there.src, there.src_mask)
+    state = source.start
+    for i in range(there.tgt_in.shape[1]):
+        single, alpha, state = model.step(there.tgt_in[:, i : i + 1], state, source.memory)
+        torch.testing.assert_close(single[:, 0].cpu(), expected[:, i], atol=1e-5, rtol=1e-5)
+        torch.testing.assert_close(alpha[:, 0].cpu(), weights[:, i], atol=1e-5, rtol=1e-5)
+
+
+@pytest.mark.parametrize("architecture", ["gru", "transformer"])
 @pytest.mark.parametrize("precision", ["fp32", "bf16"])
-def test_training_there_learns_as_here(tmp_path: Path, precision: str) -> None:
-    settings = {"train__epochs": 6, "model__embedding_dropout": 0.0, "train__precision": precision}
+def test_training_there_learns_as_here(tmp_path: Path, precision: str, architecture: str) -> None:
+    settings = {
+        "train__epochs": 6,
+        "model__embedding_dropout": 0.0,
+        "train__precision": precision,
+        "model__architecture": architecture,
+    }
     losses = {}
     for name, device in (("cpu", torch.device("cpu")), ("gpu", GPU)):
         directory = start(tiny(**settings), tmp_path / name)

@@ -73,6 +73,8 @@ def folder(shared_runs: SharedRuns, tmp_path_factory: pytest.TempPathFactory) ->
     for name, seed in (("mine", 1), ("a", 1), ("b", 2), ("c", 2)):
         shared_runs.copy(tiny(train__seed=seed), folder / "runs" / name)
     shared_runs.copy(tiny(model__attention="multi-head"), folder / "runs" / "multi-head")
+    transformer = {"model__architecture": "transformer", "model__attention": "multi-head", "model__layers": 2}
+    shared_runs.copy(tiny(**transformer), folder / "runs" / "transformer")
     (folder / "runs" / "study-small").mkdir()
     make_result().save(folder / "runs" / "study-small")
     (folder / "de.txt").write_text("Der kleine Hund schläft.\nDie Frau lacht.\n", encoding="utf-8")

@@ -184,7 +184,8 @@ def test_a_study_that_ships_is_found_by_its_name(tmp_path: Path) -> None:
     assert find_study("small").name == "small.toml"
     assert find_study(str(tmp_path / "mine.toml")) == tmp_path / "mine.toml"
     with pytest.raises(
-        AugenmerkError, match=r"no study called 'smal': there are attention, beam, mechanisms, small"
+        AugenmerkError,
+        match=r"no study called 'smal': there are architecture, attention, beam, mechanisms, small",
     ):
         find_study("smal")
     listed = run_json("study", "--list")
@@ -192,3 +193,22 @@ def test_a_study_that_ships_is_found_by_its_name(tmp_path: Path) -> None:
     assert all(read_study(Path(row["file"])).question == row["question"] for row in listed)
     assert "small" in run_command("study", "--list").out
     assert "augenmerk study --list" in fails_with_a_sentence("study")
+
+
+def test_settings_for_one_value_of_a_factor(tmp_path: Path) -> None:
+    factors = '[factors]\n"model.architecture" = ["gru", "transformer"]\nattention = ["mean", "multi-head"]\n'
+    own = "[settings_for.transformer]\ntrain.lr = 0.5\n[settings_for.transformer.model]\nlayers = 2\n"
+    runs = declared(tmp_path, f"{LEAST}{factors}{own}").runs
+    found = [(run.config.model.architecture, run.config.train.lr, run.config.model.layers) for run in runs]
+    assert found == [("gru", 0.001, 1)] * 2 + [("transformer", 0.5, 2)] * 2
+    for wrong, complaint in (
+        (
+            "[settings_for.lstm]\ntrain.lr = 1.0\n",
+            "settings for 'lstm', but no factor has this value; there are gru",
+        ),
+        ('[settings_for.gru]\nattention = "dot"\n', "cannot say 'model.attention', which is a factor"),
+        ("[settings_for.gru]\ntrain.seed = 3\n", "'train.seed' is not a setting of variants; name the seeds"),
+        ("[settings_for.gru]\nlr = 3\n", "'lr' is no setting"),
+    ):
+        with pytest.raises(AugenmerkError, match=complaint):
+            declared(tmp_path, LEAST + factors + wrong)

@@ -2,14 +2,19 @@
 
 The model is forced to produce the reference, because that is what the links are about. Each word of the
 reference is linked to the source word that was attended to most when it was predicted.
+
+A Transformer attends with several heads in several layers. Which of them is compared is chosen on the
+validation split (`choose_attention`), and then used for every split.
 """
 
 from collections.abc import Callable, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import islice, repeat
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
+
+from torch import Tensor
 
 from augenmerk.alignment import (
     OFFSETS,
@@ -24,35 +29,127 @@ from augenmerk.alignment import (
     shift_links,
     threshold_links,
 )
-from augenmerk.bitext import Bitext, Links, SentencePair
+from augenmerk.bitext import Bitext, Links, SentencePair, open_data
 from augenmerk.bitext.files import read_lines
 from augenmerk.errors import AugenmerkError
 from augenmerk.storage import write_lines
-from augenmerk.translate import Translator
+from augenmerk.translate import Translation, Translator, average_heads
 from augenmerk.words import split_words
 
 Progress = Callable[[str, int, int], None]
 
+CHOICE_SENTENCES = 300
+"""The number of validation pairs by which the attention of a Transformer is chosen."""
 
-def measure_alignment(translator: Translator, pairs: Sequence[SentencePair]) -> AlignmentScore:
+
+class ChosenAttention(NamedTuple):
+    """Which attention of a Transformer to the source is compared with links."""
+
+    layer: int | None = None
+    """Counted from 1; None for the mean over all layers and heads."""
+    head: int | None = None
+    """Counted from 1; None for the mean over the heads of the layer."""
+    chosen_on: str | None = None
+    """The validation split by which it was chosen; None if there was nothing to choose by."""
+
+    @property
+    def name(self) -> str:
+        if self.layer is None:
+            return "mean of all layers and heads"
+        return f"layer {self.layer}, {'mean of all heads' if self.head is None else f'head {self.head}'}"
+
+    def get_weights(self, translation: Translation) -> Tensor:
+        """Returns weights over words of a translation that has its heads, unless the mean is asked for."""
+        if self.layer is None:
+            return translation.attention
+        heads = [one for one in translation.heads if one.layer == self.layer]
+        return (average_heads(heads) if self.head is None else heads[self.head - 1]).attention
+
+
+def choose_attention(
+    translator: Translator,
+    threshold: float | None = None,
+    progress: Progress = lambda _what, _done, _total: None,
+) -> ChosenAttention | None:
+    """Finds which head of a Transformer, mean over a layer, or mean over all, aligns best on validation.
+
+    The pairs are the first `CHOICE_SENTENCES` of the validation split that the run was trained with; they are
+    compared as in `Agreement`, with gold links if they have them, otherwise with silver ones. If there are no
+    such pairs or links, the mean over all is taken.
+
+    Returns None where there is no choice: for a GRU, for a mechanism that does not select words, and for an
+    ensemble.
+    """
+    if len(translator.models) > 1 or not translator.model.selective:
+        return None
+    config = translator.config
+    if config.model.architecture != "transformer":
+        return None
+    validation = config.data.validation
+    try:
+        bitext = open_data(config.data)
+        pairs = list(bitext[validation])
+        _, links = find_links(bitext, validation, pairs, progress)
+    except AugenmerkError:  # the data was moved, or no aligner is installed
+        return ChosenAttention()
+    linked = [(pair, one) for pair, one in zip(pairs, links, strict=True) if one is not None]
+    linked = linked[:CHOICE_SENTENCES]
+    if not linked:
+        return ChosenAttention()
+    what = "choosing a head"
+    progress(what, 0, 1)
+    scored = translator.score_all([(pair.source, pair.target) for pair, _ in linked], heads=True)
+    lengths = [len(split_words(pair.target)) for pair, _ in linked]
+
+    def alignment_error(choice: ChosenAttention) -> float:
+        found = (_link(choice.get_weights(one), threshold) for one in scored)
+        links = map(shift_links, found, repeat(0), lengths)  # without the end of the reference
+        return compare_links(zip(links, (gold for _, gold in linked), strict=True)).error
+
+    heads = scored[0].heads
+    choices = [ChosenAttention(chosen_on=validation)]
+    if heads[-1].head != 1:
+        layers = dict.fromkeys(one.layer for one in heads)
+        choices += [ChosenAttention(layer, None, validation) for layer in layers]
+    choices += [ChosenAttention(one.layer, one.head, validation) for one in heads]
+    best = min(choices, key=alignment_error)  # of equals the first, which is the simplest
+    progress(what, 1, 1)
+    return best
+
+
+def measure_alignment(
+    translator: Translator, pairs: Sequence[SentencePair], attention: ChosenAttention | None = None
+) -> AlignmentScore:
     """Compares attention with the gold links of the pairs; a model without attention proposes no links."""
     gold = [GoldLinks.of(pair.alignment or ()) for pair in pairs]
-    return compare_links(zip(link_references(translator, pairs)[0], gold, strict=True))
+    links = link_references(translator, pairs, attention=attention)[0]
+    return compare_links(zip(links, gold, strict=True))
 
 
 def link_references(
-    translator: Translator, pairs: Sequence[SentencePair], threshold: float | None = None
+    translator: Translator,
+    pairs: Sequence[SentencePair],
+    threshold: float | None = None,
+    attention: ChosenAttention | None = None,
 ) -> dict[int, list[Links]]:
     """Links the words of references by their largest weight, or by all weights that reach a threshold.
 
-    Returns the links at each of `OFFSETS`. The end of the reference counts as a word before links are moved,
-    so that at offset -1 its last word has a link too.
+    The weights are the mean over all heads and layers, unless `attention` says which. Returns the links at
+    each of `OFFSETS`. The end of the reference counts as a word before links are moved, so that at offset -1
+    its last word has a link too.
     """
-    scored = translator.score_all([(pair.source, pair.target) for pair in pairs])
-    maps = [translation.attention[:, :-1].tolist() for translation in scored]  # no link to the source's end
-    found = [argmax_links(one) if threshold is None else threshold_links(one, threshold) for one in maps]
+    attention = attention or ChosenAttention()
+    scored = translator.score_stream(
+        ((pair.source, pair.target) for pair in pairs), heads=attention.layer is not None
+    )
+    found = [_link(attention.get_weights(translation), threshold) for translation in scored]
     lengths = [len(split_words(pair.target)) for pair in pairs]
     return {offset: list(map(shift_links, found, repeat(offset), lengths)) for offset in OFFSETS}
+
+
+def _link(attention: Tensor, threshold: float | None) -> Links:
+    weights = attention[:, :-1].tolist()  # no link to the source's end
+    return argmax_links(weights) if threshold is None else threshold_links(weights, threshold)
 
 
 @dataclass(frozen=True)
@@ -66,6 +163,7 @@ class Agreement:
     """A translator of the reverse direction: then only links that both find count."""
     threshold: float | None = None
     """The weight from which on a source word is linked; None links the one with the largest weight."""
+    _choices: dict[Translator, ChosenAttention | None] = field(default_factory=dict, init=False, repr=False)
 
     def measure(
         self,
@@ -80,15 +178,20 @@ class Agreement:
         pairs = [pair for pair, links in zip(pairs, found, strict=True) if links is not None]
         gold = [links for links in found if links is not None]
         progress("reading references", 0, 1)
-        proposed = link_references(translator, pairs, self.threshold)
+        attention = self._choose_attention(translator, progress)
+        proposed = link_references(translator, pairs, self.threshold, attention)
+        chosen = _describe(attention)
         if self.reverse is not None:  # each of the two has the offset over its own target
-            theirs = link_references(self.reverse, [pair.reversed() for pair in pairs], self.threshold)
+            attention = self._choose_attention(self.reverse, progress)
+            turned = [pair.reversed() for pair in pairs]
+            theirs = link_references(self.reverse, turned, self.threshold, attention)
+            chosen |= {f"reverse_{name}": value for name, value in _describe(attention).items()}
             proposed = {at: list(map(intersect_links, ours, theirs[at])) for at, ours in proposed.items()}
         progress("reading references", 1, 1)
         scores = {at: compare_links(zip(links, gold, strict=True)) for at, links in proposed.items()}
         write_lines(folder / f"{split}.attention.align", map(format_pharaoh, proposed[0]))
         write_lines(folder / f"{split}.{against}.align", [links.pharaoh for links in gold])
-        row: dict[str, Any] = {"against": against, "sentences": len(pairs)}
+        row: dict[str, Any] = {"against": against, "sentences": len(pairs), **chosen}
         if not scores[0].proposed:
             return {"aer": None, "alignment": row}
         row |= {name: getattr(scores[0], name) for name in ("precision", "recall", "f1")}
@@ -102,13 +205,30 @@ class Agreement:
         """Returns "gold" or "silver" and the links to compare with; None for a pair that has none."""
         if self.gold is not None:
             return "gold", [*read_gold(self.gold, split, pairs)]
-        known = [pair.alignment for pair in pairs]
-        if any(links is not None for links in known):
-            return "gold", [None if links is None else GoldLinks.of(links) for links in known]
-        from augenmerk.silver import silver_links
+        return find_links(self.bitext, split, pairs, progress)
 
-        train = [] if split == "train" or "train" not in self.bitext.splits else list(self.bitext["train"])
-        return "silver", [*map(GoldLinks.of, silver_links(train, pairs, progress=progress))]
+    def _choose_attention(self, translator: Translator, progress: Progress) -> ChosenAttention | None:
+        """Returns what `choose_attention` finds, which takes some time, so only once for each translator."""
+        if translator not in self._choices:
+            self._choices[translator] = choose_attention(translator, self.threshold, progress)
+        return self._choices[translator]
+
+
+def _describe(attention: ChosenAttention | None) -> dict[str, Any]:
+    return {} if attention is None else {"attention": attention.name, "chosen_on": attention.chosen_on}
+
+
+def find_links(
+    bitext: Bitext, split: str, pairs: Sequence[SentencePair], progress: Progress
+) -> tuple[str, list[GoldLinks | None]]:
+    """Returns "gold" and the links of the pairs, or "silver" and those of an aligner if they have none."""
+    known = [pair.alignment for pair in pairs]
+    if any(links is not None for links in known):
+        return "gold", [None if links is None else GoldLinks.of(links) for links in known]
+    from augenmerk.silver import silver_links
+
+    train = [] if split == "train" or "train" not in bitext.splits else list(bitext["train"])
+    return "silver", [*map(GoldLinks.of, silver_links(train, pairs, progress=progress))]
 
 
 def read_gold(path: Path, split: str, pairs: Sequence[SentencePair]) -> list[GoldLinks]:

@@ -13,13 +13,13 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 
 from augenmerk.errors import AugenmerkError, shorten
 
-Architecture = Literal["gru"]
+Architecture = Literal["gru", "transformer"]
 AttentionName = Literal["none", "mean", "scaled-dot", "dot", "bilinear", "additive", "multi-head"]
 ATTENTIONS: tuple[AttentionName, ...] = get_args(AttentionName)
 CUSTOM_ATTENTION = re.compile(r"(?P<path>.+\.py):(?P<name>[A-Za-z_]\w*)")
 """How a mechanism in a person's own file is named: FILE.py:Class."""
 
-PRESETS = ("classic", "quick", "strong")
+PRESETS = ("classic", "quick", "strong", "transformer-quick", "transformer")
 DATASETS = ("bilderbuch", "multi30k")
 """The datasets that are known by name; any other is a person's own."""
 
@@ -108,34 +108,63 @@ class TextConfig(Settings):
         return self
 
 
+class TransformerConfig(Settings):
+    """What only a Transformer has."""
+
+    feed_forward: int = Field(default=1024, ge=1, le=32_768)
+    """Size of the hidden layer of the feed-forward part."""
+    positions: Literal["sinusoidal", "learnt", "rotary"] = "sinusoidal"
+    """How a word knows its place: sines are added to its embedding; vectors that are learnt are; or queries
+    and keys of self-attention are rotated, by an angle for each place."""
+    attention_dropout: float = Field(default=0.0, ge=0.0, lt=1.0)
+    """Dropout on the weights of multi-head attention."""
+    feed_forward_dropout: float = Field(default=0.0, ge=0.0, lt=1.0)
+    """Dropout on the hidden layer of the feed-forward part."""
+
+
 class ModelConfig(Settings):
     """The sizes of the translator, equations 3 to 15."""
 
     architecture: Architecture = "gru"
-    """The kind of encoder and decoder."""
+    """The kind of encoder and decoder. A Transformer has self-attention in both; `attention` is what its
+    decoder looks at the source with."""
     attention: str = Field(default="scaled-dot", examples=list(ATTENTIONS))
     """The attention mechanism: none, mean, scaled-dot, dot, bilinear, additive, multi-head, or FILE.py:Class
     for one in a file of your own."""
     embedding: int = Field(default=256, ge=1, le=8192)
-    """Size of a word embedding, z_t and b_i."""
+    """Size of a word embedding, z_t and b_i; of a Transformer, the size of every layer."""
     hidden: int = Field(default=512, ge=1, le=8192)
-    """Size of a GRU state: hf_t, hb_t and g_i. The word representation h_t is twice as large."""
+    """Size of a GRU state: hf_t, hb_t and g_i. The word representation h_t is twice as large. Unused by a
+    Transformer."""
     key: int = Field(default=512, ge=1, le=8192)
     """Size of queries and keys, where the mechanism projects to them."""
     heads: int = Field(default=4, ge=1, le=64)
     """Number of heads of multi-head attention, which divide `key` among them."""
     layers: int = Field(default=1, ge=1, le=8)
-    """GRU layers, in the encoder and in the decoder."""
+    """Layers of the encoder, and as many of the decoder."""
     embedding_dropout: float = Field(default=0.0, ge=0.0, lt=1.0)
     """Dropout on the embeddings of both languages."""
     output_dropout: float = Field(default=0.0, ge=0.0, lt=1.0)
-    """Dropout before the output layer, and between GRU layers."""
+    """Dropout before the output layer, and between GRU layers; in a Transformer, on what each part of a layer
+    adds."""
     tie: Literal["none", "target", "all"] = "none"
     """Which embeddings share one matrix: none; target embedding and output layer; or all, with the source
     embedding too, which needs a joint vocabulary."""
     init: Literal["torch", "orthogonal"] = "torch"
     """Initial weights: torch's defaults; or orthogonal matrices in the GRUs and larger tied embeddings, with
-    which a model learns faster (docs/experiments.md)."""
+    which a model learns faster (docs/experiments.md). A Transformer starts as its paper says."""
+    transformer: TransformerConfig = TransformerConfig()
+    """What only a Transformer has."""
+
+    @property
+    def query_size(self) -> int:
+        """The size of a decoder state that asks, g_i."""
+        return self.hidden if self.architecture == "gru" else self.embedding
+
+    @property
+    def value_size(self) -> int:
+        """The size of a word representation that is attended to, h_t."""
+        return 2 * self.hidden if self.architecture == "gru" else self.embedding
 
     @field_validator("attention")
     @classmethod
@@ -146,8 +175,14 @@ class ModelConfig(Settings):
 
     @model_validator(mode="after")
     def _heads_divide_key(self) -> Self:
-        if self.attention == "multi-head" and self.key % self.heads:
+        transformer = self.architecture == "transformer"
+        if (transformer or self.attention == "multi-head") and self.key % self.heads:
             raise ValueError(f"key = {self.key} cannot be shared evenly among heads = {self.heads}")
+        if transformer and self.transformer.positions == "rotary" and self.key // self.heads % 2:
+            raise ValueError(
+                f"rotary positions turn pairs of numbers: key = {self.key} over heads = {self.heads} gives "
+                f"{self.key // self.heads} numbers a head, which must be even"
+            )
         return self
 
 

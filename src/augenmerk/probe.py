@@ -8,7 +8,10 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from augenmerk.errors import AugenmerkError
-from augenmerk.model.attention import MultiHeadAttention
+from augenmerk.model import TranslationModel
+from augenmerk.model.attention import Attention, Memory, MultiHeadAttention
+from augenmerk.model.interface import Source
+from augenmerk.model.transformer import TransformerTranslator
 from augenmerk.model.translator import GRUTranslator
 from augenmerk.text import BOS, EOS
 from augenmerk.translate import Translation, Translator
@@ -26,21 +29,25 @@ class AttentionProbe:
     queries: NDArray[np.float64]  # (T, K)
     keys: NDArray[np.float64]  # (S, K)
     scale: float
+    layer: int | None
+    """The layer of a Transformer, counted from 1; None for a GRU."""
 
 
 @torch.inference_mode()
-def probe_attention(translator: Translator, text: str, head: int = 0) -> AttentionProbe:
+def probe_attention(
+    translator: Translator, text: str, head: int = 0, layer: int | None = None
+) -> AttentionProbe:
     """Translates a sentence and returns the queries and keys that the model computed, those of one head.
 
-    Raises AugenmerkError if the scores of the model's attention are not products of queries and keys.
+    In a Transformer they are those with which a decoder layer, by default the last, looks at the source.
+    Heads and layers are counted from 0. Raises AugenmerkError if the scores of the model's attention are not
+    products of queries and keys.
     """
     translation = translator.translate(text)
     hypothesis = translation.hypothesis
     if hypothesis is None:
         raise AugenmerkError("There is no word in the sentence; give one that can be translated.")
     model = translator.model
-    if not isinstance(model, GRUTranslator):
-        raise AugenmerkError(f"The theory lab does not know the architecture '{model.config.architecture}'.")
     device = model.device
     ids = translator.tokenizers.source.encode_ids([text])[0][: translator.max_source_length]
     source = model.encode(
@@ -48,26 +55,47 @@ def probe_attention(translator: Translator, text: str, head: int = 0) -> Attenti
         torch.ones(1, len(ids) + 1, dtype=torch.bool, device=device),
     )
     tokens = torch.tensor([[BOS, *hypothesis.ids]], device=device)[:, : len(translation.target_subwords)]
-    states = model.states(tokens, source)  # g_i
-    queries, keys, scale = _project(model, states, source.memory.keys, head)
+    attention, states, memory, number = _find_states(model, tokens, source, layer)
+    queries, keys, scale = _project(model.config.attention, attention, states, memory, head)
     arrays = [np.asarray(tensor.to(torch.float64).cpu().numpy()) for tensor in (queries, keys)]
     tokens_of = translation.source_subwords, translation.target_subwords
-    return AttentionProbe(translation, *tokens_of, arrays[0], arrays[1], scale)
+    return AttentionProbe(translation, *tokens_of, arrays[0], arrays[1], scale, number)
 
 
-def _project(model: GRUTranslator, states: Tensor, keys: Tensor, head: int) -> tuple[Tensor, Tensor, float]:
+def _find_states(
+    model: TranslationModel, tokens: Tensor, source: Source, layer: int | None
+) -> tuple[Attention, Tensor, Memory, int | None]:
+    """Returns a mechanism, the states that it asks with, its memory, and the number of its layer from 1."""
+    if isinstance(model, TransformerTranslator):
+        looks = model.looks_at_source(tokens, source)
+        if layer is None:
+            layer = len(looks) - 1
+        _check_place("layer", layer, len(looks))
+        return *looks[layer], layer + 1
+    if not isinstance(model, GRUTranslator):
+        raise AugenmerkError(f"The theory lab does not know the architecture '{model.config.architecture}'.")
+    _check_place("layer", layer or 0, 1)
+    return model.attention, model.states(tokens, source), source.memory, None
+
+
+def _check_place(name: str, place: int, count: int) -> None:
+    if not 0 <= place < count:
+        raise AugenmerkError(f"There is no {name} {place + 1}: this model has {count}.")
+
+
+def _project(
+    name: str, attention: Attention, states: Tensor, memory: Memory, head: int
+) -> tuple[Tensor, Tensor, float]:
     """Returns queries (T, K), keys (S, K) and the scale of their products."""
-    attention = model.attention
     heads = attention.heads if isinstance(attention, MultiHeadAttention) else 1
-    if not 0 <= head < heads:
-        raise AugenmerkError(f"There is no head {head + 1}: this model has {heads}.")
+    _check_place("head", head, heads)
     if isinstance(attention, MultiHeadAttention):
-        own = [x[0].chunk(heads, dim=-1)[head] for x in (attention.W_q(states), keys)]
-        return own[0], own[1], attention.scale
+        queries, keys = attention.split_queries_and_keys(states, memory)
+        return queries[0, head], keys[0, head], attention.scale
     fused = attention.fused_query(states)
     if fused is None:
         raise AugenmerkError(
-            f"The attention of this model is '{model.config.attention}', which is no product of queries "
+            f"The attention of this model is '{name}', which is no product of queries "
             "and keys; take a run with scaled-dot, dot, bilinear or multi-head."
         )
-    return fused[0][0], keys[0], fused[1]
+    return fused[0][0], memory.keys[0], fused[1]

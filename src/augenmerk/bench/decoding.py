@@ -58,12 +58,14 @@ def bench_decoding(
     return {"beams": rows, "latency_ms": 1e3 * median(seconds), "sentences": len(sources)}
 
 
-def random_translator(sentences: int, device: torch.device) -> tuple[Translator, list[list[int]]]:
-    """Returns a translator of the size of `quick` with random weights, and captions of bilderbuch as ids.
+def random_translator(
+    preset: str, sentences: int, device: torch.device
+) -> tuple[Translator, list[list[int]]]:
+    """Returns a translator of the size of a preset with random weights, and captions of bilderbuch as ids.
 
     Random weights hardly ever end a sentence, so all translations have the maximum length.
     """
-    config = load_config("quick", ["data.bitext=bilderbuch"])
+    config = load_config(preset, ["data.bitext=bilderbuch"])
     bitext = open_data(config.data)
     tokenizers = TokenizerPair.train(bitext["train"], config.text)
     torch.manual_seed(1)

@@ -17,7 +17,9 @@ app = typer.Typer(
 
 @app.command(epilog="Example:  augenmerk bench train --data bilderbuch --precision fp32")
 def train(
-    preset: Annotated[str, Option(help="Preset (classic, quick or strong) or a TOML file.")] = "classic",
+    preset: Annotated[
+        str, Option(help="Preset (classic, quick, strong, transformer-quick, transformer) or a TOML file.")
+    ] = "classic",
     precision: Annotated[
         Literal["auto", "fp32", "bf16"],
         Option(help="Precision of training; the plain loop is always in fp32."),
@@ -28,7 +30,10 @@ def train(
     device: Device = "auto",
     json: Json = False,
 ) -> None:
-    """Time training steps, and the step-by-step loop of tutorials, on the same batches."""
+    """Time training steps, and those of tutorials, on the same batches.
+
+    Tutorials train a GRU in a loop over the target words, and take torch's own Transformer, here with
+    sinusoidal positions."""
     from augenmerk.bench.training import bench_training
     from augenmerk.bitext import open_data
     from augenmerk.config import load_config
@@ -61,7 +66,10 @@ def train(
     epilog="Examples:  augenmerk bench decode    augenmerk bench decode --model runs/mine --beam 1 --beam 5"
 )
 def decode(
-    model: Annotated[Path | None, Option(help="Run directory. Default: random weights, like quick.")] = None,
+    model: Annotated[Path | None, Option(help="Run directory. Default: random weights.")] = None,
+    preset: Annotated[
+        str, Option(help="Whose size the model with random weights has: quick or transformer-quick.")
+    ] = "quick",
     beam: Annotated[
         list[int] | None, Option(help="Beam width; repeatable. Default: 1 5 10 20 50.", min=1, max=1000)
     ] = None,
@@ -76,7 +84,7 @@ def decode(
     chosen_device = choose_device(device)
     with err().status("") as status:
         if model is None:
-            translator, sources = random_translator(sentences, chosen_device)
+            translator, sources = random_translator(preset, sentences, chosen_device)
         else:
             translator, sources = trained_translator(model, sentences, chosen_device)
         result = bench_decoding(translator, sources, beam or [1, 5, 10, 20, 50], status.update)

@@ -57,7 +57,10 @@ def list_(
     "augenmerk config show runs/mine --json"
 )
 def show(
-    preset: Annotated[str, Argument(help="Preset (classic, quick or strong), TOML file, or run directory.")],
+    preset: Annotated[
+        str,
+        Argument(help="Preset (augenmerk config list names them), TOML file, or run directory."),
+    ],
     json: Json = False,
 ) -> None:
     """Show all settings of a preset or a run, explained, as a TOML file that can be edited and trained."""

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
-from itertools import islice
 from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, Annotated, Any
@@ -22,16 +21,19 @@ if TYPE_CHECKING:
     from augenmerk.config import DataConfig
     from augenmerk.diagrams import AttentionMap, Card
     from augenmerk.figures import Style, Theme
-    from augenmerk.translate import Translation, Translator
+    from augenmerk.translate import Part, Translation, Translator
 
 HOW_TO_READ = {
-    "heat": "Rows are the words produced, columns those of the source; the stronger the colour, the more a "
-    "word is attended to. Point at a cell to read its weight.",
-    "lines": "Above are the words of the source, below those produced; the stronger the line, the more a "
-    "word is attended to.",
+    "heat": "Rows are {looking}, columns {looked_at}; the stronger the colour, the more a word is attended "
+    "to. Point at a cell to read its weight.",
+    "lines": "Above are {looked_at}, below {looking}; the stronger the line, the more a word is attended to.",
 }
 """The views, each with an explanation for the page of pictures."""
-ALL_HEADS = "mean of all heads"
+WHO_LOOKS: "dict[Part, dict[str, str]]" = {
+    "cross": {"looking": "the words produced", "looked_at": "the words of the source"},
+    "encoder": {"looking": "the words of the source", "looked_at": "the source words that they look at"},
+    "decoder": {"looking": "the words produced", "looked_at": "the words before them"},
+}
 WIDE = 16
 """A map with more source words than this takes the whole width of the page."""
 
@@ -53,8 +55,8 @@ class Diagram:
 
     sentence: Sentence
     translations: "Sequence[Translation]"
-    maps: "Sequence[AttentionMap]"
-    """One for each translation; with --heads, that of all heads followed by that of each."""
+    maps: "Sequence[Sequence[AttentionMap]]"
+    """Those of each translation: one; with --heads, that of all heads followed by that of each."""
     titles: Sequence[str | None]
     """The name of each model, if there is more than one."""
 
@@ -62,7 +64,8 @@ class Diagram:
         from augenmerk.diagrams import draw_heat_map, draw_line_diagram
 
         draw = draw_heat_map if view == "heat" else draw_line_diagram
-        return style.apply_to_drawing(draw(self.maps, style.theme, style.title))
+        maps = [one for maps in self.maps for one in maps]
+        return style.apply_to_drawing(draw(maps, style.theme, style.title))
 
 
 @app.command(
@@ -96,9 +99,14 @@ def diagram(
     font_size: options.FontSize = None,
     outline: options.Outline = False,
     subwords: Annotated[bool, Option("--subwords", help="Draw subwords instead of words.")] = False,
+    layer: options.Layer = None,
     heads: Annotated[
         bool, Option("--heads", help="Draw each attention head, after the mean over all of them.")
     ] = False,
+    self_attention: Annotated[
+        str | None,
+        Option("--self", help="Of a Transformer, draw the self-attention of its encoder or its decoder."),
+    ] = None,
     attention: options.Mechanisms = None,
     device: options.Device = "auto",
     json: options.Json = False,
@@ -114,6 +122,7 @@ def diagram(
     options.load_mechanisms(attention)
     _check_choice(text, split, index, count)
     _check_drawing(view, format, out, many=count is not None)
+    part = _choose_part(self_attention)
     # In most terminals light letters stand on a dark ground.
     theme = theme or ("dark" if out is None else "light")
     style = options.make_style(theme, title, size, font_size, outline)
@@ -124,7 +133,14 @@ def diagram(
     if split is not None:
         sentences = _choose_sentences(translators[0].config.data, split, index, count, seed)
     diagrams = _translate(
-        sentences, translators, _make_titles(models), beam=beam, subwords=subwords, heads=heads
+        sentences,
+        translators,
+        _make_titles(models),
+        beam=beam,
+        subwords=subwords,
+        part=part,
+        layer=layer,
+        heads=heads,
     )
     files: list[Path] = []
     page = None
@@ -140,7 +156,7 @@ def diagram(
         ]
         runs = ", ".join(path.resolve().name for path in models)
         origin = f"{count} sentences of {split}, chosen at random (seed {seed})"
-        intro = f"{origin}, as translated by {runs}. {HOW_TO_READ[view]}"
+        intro = f"{origin}, as translated by {runs}. {HOW_TO_READ[view].format(**WHO_LOOKS[part])}"
         page = out / "index.html"
         # The page shows the diagrams itself: it links to the files, but does not need them.
         atomic_write(page, [render_index_page(title or f"Attention of {runs}", intro, cards).encode()])
@@ -175,6 +191,15 @@ def _check_choice(text: str | None, split: str | None, index: int | None, count:
         raise AugenmerkError("The sentence is not UTF-8; convert it to UTF-8.")
     if text is not None and not text.strip():
         raise AugenmerkError("The sentence is empty: there is nothing to draw.")
+
+
+def _choose_part(self_attention: str | None) -> "Part":
+    match self_attention:
+        case None:
+            return "cross"
+        case "encoder" | "decoder":
+            return self_attention
+    raise AugenmerkError(f"--self {self_attention}: expected encoder or decoder.")
 
 
 def _check_drawing(view: str, format: str, out: Path | None, *, many: bool) -> None:  # noqa: A002
@@ -227,24 +252,45 @@ def _translate(
     *,
     beam: int | None,
     subwords: bool,
+    part: "Part",
+    layer: int | None,
     heads: bool,
 ) -> list[Diagram]:
-    from augenmerk.diagrams import AttentionMap
-
     sources = [sentence.source for sentence in sentences]
-    by_model = [translator.translate(sources, heads=heads, beam=beam) for translator in translators]
+    need_heads = heads or layer is not None or part != "cross"
+    by_model = [translator.translate(sources, heads=need_heads, beam=beam) for translator in translators]
     diagrams = []
     for sentence, *translations in zip(sentences, *by_model, strict=True):
-        make_map = partial(AttentionMap.from_translation, subwords=subwords, reference=sentence.reference)
-        maps = []
-        for one, title in zip(translations, titles, strict=True):
-            if len(one.heads) > 1:
-                maps.append(make_map(one, title=f"{title}, {ALL_HEADS}" if title else ALL_HEADS))
-                maps += [make_map(one, head=head, title=title) for head in one.heads]
-            else:
-                maps.append(make_map(one, title=title))
+        maps = [
+            _make_maps(one, title, sentence.reference, subwords=subwords, part=part, layer=layer, heads=heads)
+            for one, title in zip(translations, titles, strict=True)
+        ]
         diagrams.append(Diagram(sentence, translations, maps, titles))
     return diagrams
+
+
+def _make_maps(
+    translation: "Translation",
+    title: str | None,
+    reference: str | None,
+    *,
+    subwords: bool,
+    part: "Part",
+    layer: int | None,
+    heads: bool,
+) -> "list[AttentionMap]":
+    from augenmerk.diagrams import AttentionMap
+    from augenmerk.translate import average_heads
+
+    make_map = partial(
+        AttentionMap.from_translation, translation, subwords=subwords, title=title, reference=reference
+    )
+    chosen = translation.select_heads(part, layer)
+    if not chosen or (part == "cross" and len(translation.heads) == 1):
+        return [make_map()]
+    if len(chosen) == 1:
+        return [make_map(head=chosen[0])]
+    return [make_map(head=one) for one in (average_heads(chosen), *(chosen if heads else ()))]
 
 
 def _make_card(drawn: Diagram, *, heading: str, file: str, view: str) -> "Card":
@@ -252,7 +298,8 @@ def _make_card(drawn: Diagram, *, heading: str, file: str, view: str) -> "Card":
     from augenmerk.figures import Style
 
     # The page shows the sentences above the pictures, so the pictures need not repeat the reference.
-    drawn = replace(drawn, maps=[replace(one, reference=None) for one in drawn.maps])
+    drawn = replace(drawn, maps=[[replace(one, reference=None) for one in maps] for maps in drawn.maps])
+    all_maps = [one for maps in drawn.maps for one in maps]
     charts = []
     if view == "lines":
         charts = [Chart.draw(lambda theme: drawn.draw(view, Style(theme)), "Which words attend to which")]
@@ -260,10 +307,10 @@ def _make_card(drawn: Diagram, *, heading: str, file: str, view: str) -> "Card":
     texts = {name: translation.text for name, translation in zip(names, drawn.translations, strict=True)}
     return Card(
         heading=heading,
-        maps=() if charts else drawn.maps,
+        maps=() if charts else all_maps,
         charts=charts,
         sentences={"source": drawn.sentence.source, **texts, "reference": drawn.sentence.reference or ""},
-        wide=any(len(one.source_words) > WIDE for one in drawn.maps),
+        wide=any(len(one.source_words) > WIDE for one in all_maps),
         file=file,
     )
 
@@ -277,18 +324,17 @@ def _print_diagrams(diagrams: Sequence[Diagram], theme: "Theme") -> None:
         sentence = drawn.sentence
         heading = "" if sentence.index is None else f"[dim]{sentence.index}[/]  "
         out().print(f"{heading}[bold]{escape(sentence.source)}[/]")
-        maps = iter(drawn.maps)
-        for translation, title in zip(drawn.translations, drawn.titles, strict=True):
+        for translation, title, maps in zip(drawn.translations, drawn.titles, drawn.maps, strict=True):
             heading = f"[dim]{escape(title)}:[/] " if title else ""
             out().print(f"\n{heading}{escape(translation.text)}")
-            if len(translation.heads) > 1:
-                shown = list(islice(maps, 1 + len(translation.heads)))
-                out().print(render_terminal_maps(shown, out().width, theme))
+            if len(maps) > 1:
+                out().print(render_terminal_maps(maps, out().width, theme))
             else:
-                shown = [next(maps)]
-                out().print(render_terminal_map(shown[0], out().width, theme))
-            if shown[0].note:
-                out().print(f"[dim]{escape(shown[0].note)}[/]")
+                if maps[0].title != title:  # which layer or head it is
+                    out().print(f"[dim]{escape(maps[0].title or '')}[/]")
+                out().print(render_terminal_map(maps[0], out().width, theme))
+            if maps[0].note:
+                out().print(f"[dim]{escape(maps[0].note)}[/]")
         if sentence.reference is not None:
             out().print(f"\n[dim]Reference:[/] {escape(sentence.reference)}")
 

@@ -246,7 +246,8 @@ def _print_rows(run: "RunDirectory", rows: Sequence[Row]) -> None:
 def _print_alignment(rows: Iterable[Row]) -> None:
     """Prints a line for each split: the references are aligned, so the beam makes no difference."""
     lines = []
-    for split, row in {row["split"]: row for row in rows if "alignment" in row}.items():
+    by_split = {row["split"]: row for row in rows if "alignment" in row}
+    for split, row in by_split.items():
         scores = row["alignment"]
         line = [escape(split), escape(scores["against"]), "-"]
         if row["aer"] is not None:  # the model attends to something
@@ -262,6 +263,13 @@ def _print_alignment(rows: Iterable[Row]) -> None:
         "[dim]AER: alignment error rate, 0 is best; at -1 and +1: as if the attention lagged by a word, "
         "or were ahead by one; best: which of the three fits best[/]"
     )
+    for split, row in by_split.items():
+        for prefix, whose in (("", ""), ("reverse_", " of the reverse run")):
+            if f"{prefix}attention" in row["alignment"]:
+                chosen_on = row["alignment"][f"{prefix}chosen_on"]
+                how = f"chosen on {chosen_on}" if chosen_on else "no validation links to choose a head by"
+                which = row["alignment"][f"{prefix}attention"]
+                out().print(escape(f"{split}: attention{whose}: {which}, {how}"))
 
 
 def _print_comparison(row: Row, name: str) -> None:

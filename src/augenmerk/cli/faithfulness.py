@@ -1,7 +1,8 @@
 """`augenmerk faithfulness`: measures whether predictions depend on the attention that the model shows."""
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import asdict, replace
+from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,6 +12,7 @@ from typer import Option
 
 from augenmerk.cli import options
 from augenmerk.cli.terminal import err, make_table, out, print_json, print_written
+from augenmerk.errors import AugenmerkError
 
 if TYPE_CHECKING:
     from augenmerk.diagrams import AttentionMap
@@ -27,7 +29,8 @@ app = typer.Typer()
 @app.command(
     epilog="Examples:  augenmerk faithfulness 'Ein Mann fährt mit dem Fahrrad durch den Park.'    "
     "augenmerk faithfulness --top 1    "
-    "augenmerk faithfulness runs/mine --split test --index 3 --out faithful"
+    "augenmerk faithfulness runs/mine --split test --index 3 --out faithful    "
+    "augenmerk faithfulness runs/transformer --split test --reference"
 )
 def faithfulness(
     run: options.RunAndSentences = None,
@@ -37,8 +40,13 @@ def faithfulness(
         Option(help="Show this sentence, counted from 0; repeatable.", min=0, max=options.MAX_INDEX),
     ] = None,
     top: Annotated[
-        int, Option(help="Without --index: how many to show, the largest mean drop first.", min=0, max=10_000)
-    ] = 3,
+        int | None,
+        Option(
+            help="Without --index: how many to show, the largest mean drop first. Default: 3.",
+            min=0,
+            max=10_000,
+        ),
+    ] = None,
     out: Annotated[Path | None, Option(help="Folder for pictures and a page.")] = None,
     theme: options.ThemeName = "light",
     title: options.Title = None,
@@ -51,20 +59,39 @@ def faithfulness(
     device: options.Device = "auto",
     json: options.Json = False,
 ) -> None:
-    """Replace the attention at each word and measure how much its log-probability drops."""
-    from augenmerk.faithfulness import measure_faithfulness, summarise
+    """Replace the attention at each word and measure how much its log-probability drops.
+
+    Of a Transformer, replace the attention of each head in turn, at all words at once.
+    """
+    from augenmerk.checkpoint import RunDirectory
+    from augenmerk.faithfulness import measure_faithfulness, measure_heads, summarise
     from augenmerk.storage import make_folder
 
     options.load_mechanisms(attention)
     style = options.make_style(theme, title, size, font_size, outline)
+    (path, sentences), indices = options.split_arguments(run), index or []
+    transformer = RunDirectory.open(path).config.model.architecture == "transformer"
+    if transformer:
+        pictures = {"--out": out, "--title": title, "--size": size, "--font-size": font_size}
+        _check_for_heads({"--index": index, "--top": top, **pictures, "--outline": outline or None})
     if out is not None:
         make_folder(out)
-    (path, sentences), indices = options.split_arguments(run), index or []
     read = options.translate_split(path, split, beam, reference, device, indices, sentences=sentences)
+    if transformer:
+        with err().status("measuring"):
+            found = {**read.described, **measure_heads(read.translator, read.translations)}
+        if json:
+            print_json({**found, "heads": [asdict(one) for one in found["heads"]]})
+        else:
+            _print_heads(found)
+        return
     with err().status("measuring"):
         measured = measure_faithfulness(read.translator, read.translations)
     by_drop = sorted(range(len(measured)), key=lambda i: -measured[i].mean_drop)
-    chosen = {i: measured[i] for i in indices or (range(len(sentences)) if sentences else by_drop[:top])}
+    chosen = {
+        i: measured[i]
+        for i in indices or (range(len(sentences)) if sentences else by_drop[: 3 if top is None else top])
+    }
     summary = {**read.described, **summarise(measured)}
     if out is not None:
         heading = title or f"Does {path.resolve().name} use what it shows?"
@@ -138,13 +165,44 @@ def _describe(index: int, one: "Faithfulness") -> dict[str, Any]:
     return {"index": index, **one.translation.to_dict(), **words}
 
 
-def _print_summary(summary: Mapping[str, Any]) -> None:
-    from augenmerk.faithfulness import REPLACEMENTS
+def _check_for_heads(given: Mapping[str, object]) -> None:
+    """Raises AugenmerkError if an option was given that says which single sentences to show or draw."""
+    for option, value in given.items():
+        if value is not None:
+            raise AugenmerkError(
+                f"{option} is about single sentences and their pictures, but this run is a Transformer, "
+                f"whose heads are compared over all sentences: leave out {option}."
+            )
 
+
+def _print_heads(summary: Mapping[str, Any]) -> None:
+    """Prints a table with a row for each layer and a column for each head."""
+    _print_split(summary)
+    rows = [
+        [str(layer), *(f"{round(one.mean_drop, 3) + 0.0:.3f}" for one in heads)]
+        for layer, heads in groupby(summary["heads"], key=lambda one: one.layer)
+    ]
+    out().print(
+        "By how much the log-probability of a word falls on average if one head, at all target words,"
+    )
+    out().print(
+        f"looks at all source words alike; the perplexity is {summary['perplexity']:.2f} without that."
+    )
+    out().print(make_table(("layer", *(f"head {number}" for number in range(1, len(rows[0])))), rows))
+    out().print(escape(summary["in_words"]))
+
+
+def _print_split(summary: Mapping[str, Any]) -> None:
     out().print(
         f"[bold]{escape(summary['split'])}[/]: {summary['words']:,} words of {summary['of']}, "
         f"ends of sentences included"
     )
+
+
+def _print_summary(summary: Mapping[str, Any]) -> None:
+    from augenmerk.faithfulness import REPLACEMENTS
+
+    _print_split(summary)
     rows = [["unchanged", f"{summary['loss']:.3f}", f"{summary['perplexity']:.2f}"]]
     for name in REPLACEMENTS:
         replaced = summary[name]

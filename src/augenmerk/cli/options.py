@@ -57,6 +57,10 @@ Split = Annotated[str | None, Option(help="Split of the run's data. Default: the
 Reference = Annotated[
     bool, Option("--reference", help="Feed the reference translations to the model instead of translating.")
 ]
+Layer = Annotated[
+    int | None,
+    Option(help="Of a Transformer, take only this layer, counted from 1. Default: all.", min=1, max=8),
+]
 Mechanisms = Annotated[
     list[str] | None,
     Option(

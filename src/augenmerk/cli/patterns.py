@@ -17,6 +17,7 @@ from augenmerk.errors import AugenmerkError
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from augenmerk.config import ModelConfig
     from augenmerk.figures import Style
     from augenmerk.patterns import PatternMatch
 
@@ -53,6 +54,7 @@ def patterns(
     outline: options.Outline = False,
     beam: options.Beam = None,
     reference: options.Reference = False,
+    layer: options.Layer = None,
     head: Annotated[
         int | None,
         Option(help="Take the attention of this head, counted from 1, instead of the mean.", min=1, max=64),
@@ -81,15 +83,13 @@ def patterns(
     if out is not None:
         make_folder(out)
     path, sentences = options.split_arguments(run)
-    if head is not None:
-        model = RunDirectory.open(path).config.model
-        count = model.heads if model.attention == "multi-head" else 1
-        if not 1 <= head <= count:
-            raise AugenmerkError(f"This model has no head {head}: its heads are counted from 1 to {count}.")
+    one_head = layer is not None or head is not None
+    if one_head:
+        _check_head(RunDirectory.open(path).config.model, layer, head)
     read = options.translate_split(
-        path, split, beam, reference, device, sentences=sentences, heads=heads or head is not None
+        path, split, beam, reference, device, sentences=sentences, heads=heads or one_head
     )
-    matches = find_patterns(read.pairs, read.translations, read.source_language, head)
+    matches = find_patterns(read.pairs, read.translations, read.source_language, layer, head)
     summary = {**read.described, **summarise_patterns(read.pairs, matches, of_references=reference)}
     if heads:
         compared = summarise_heads(read.pairs, read.translations, of_references=reference)
@@ -109,6 +109,19 @@ def patterns(
             err().print(escape(summary["heads_in_words"]))
     else:
         _print_result(summary, chosen)
+
+
+def _check_head(model: "ModelConfig", layer: int | None, head: int | None) -> None:
+    """Raises AugenmerkError if the model has no such layer or head."""
+    layers = model.layers if model.architecture == "transformer" else 1
+    heads = model.heads if model.attention == "multi-head" else 1
+    for name, number, count in (("layer", layer, layers), ("head", head, heads)):
+        if number is not None and not 1 <= number <= count:
+            raise AugenmerkError(
+                f"This model has no {name} {number}: its {name}s are counted from 1 to {count}."
+            )
+    if head is not None and layer is None and layers > 1:
+        raise AugenmerkError(f"Say of which layer head {head} is: give --layer, 1 to {layers}.")
 
 
 def _write_page(
@@ -175,11 +188,15 @@ def _print_result(summary: Mapping[str, Any], chosen: "Sequence[PatternMatch]") 
         )
     if "heads" in summary:
         rows = [
-            [str(one["head"]), *("-" if one[name] is None else f"{one[name]:.3f}" for name in HEAD_MEASURES)]
+            [
+                " · ".join(str(one[name]) for name in ("layer", "head") if one[name] is not None),
+                *("-" if one[name] is None else f"{one[name]:.3f}" for name in HEAD_MEASURES),
+            ]
             for one in summary["heads"]
         ]
         out().print()
-        out().print(make_table(("head", *HEAD_MEASURES.values()), rows))
+        heading = "head" if summary["heads"][0]["layer"] is None else "layer · head"
+        out().print(make_table((heading, *HEAD_MEASURES.values()), rows))
         out().print(escape(summary["heads_in_words"]))
     for match in chosen:
         verdict = f"[bold]{match.pattern.kind}[/]  {escape(match.pattern.verdict)}"

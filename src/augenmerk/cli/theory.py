@@ -369,7 +369,8 @@ def _save(path: Path, draw: "Callable[[Theme], Figure]", style: "Style") -> None
 @app.command(
     "from-run",
     epilog="Examples:  augenmerk theory from-run 'Der kleine Hund schläft.' --step 2    "
-    "augenmerk theory from-run runs/mine 'Der kleine Hund schläft.'",
+    "augenmerk theory from-run runs/mine 'Der kleine Hund schläft.'    "
+    "augenmerk theory from-run runs/transformer 'Der kleine Hund schläft.' --layer 1 --head 2",
 )
 def from_run(
     run: Annotated[
@@ -379,6 +380,10 @@ def from_run(
     step: Annotated[
         int, typer.Option(help="Which produced token to look at, counted from 1.", min=1, max=10_000)
     ] = 1,
+    layer: Annotated[
+        int | None,
+        typer.Option(help="Of a Transformer, which layer, from 1. Default: the last.", min=1, max=8),
+    ] = None,
     head: Annotated[int, typer.Option(help="Which head of multi-head attention, from 1.", min=1, max=64)] = 1,
     beta: Beta = 0.1,
     eps: Eps = 0.01,
@@ -408,7 +413,7 @@ def from_run(
     place, text = (SHIPPED, run) if sentence is None else (Path(run), sentence)
     if not text.strip():
         raise AugenmerkError("The sentence is empty: there is nothing to look at.")
-    found = probe_attention(load(place), text, head - 1)
+    found = probe_attention(load(place), text, head - 1, None if layer is None else layer - 1)
     if found.translation.truncated:
         limit = f"the {len(found.source) - 1} tokens that this model reads"
         err().print(f"The sentence is longer than {limit}: only its beginning is looked at.", soft_wrap=True)
@@ -427,8 +432,11 @@ def from_run(
         _save(out, lambda theme: draw_step(report, found.source, produced, theme), style)
     document = {
         **{"source": text, "truncated": found.translation.truncated, "translation": found.translation.text},
-        **{"step": step, "token": produced},
+        **{"step": step, "token": produced, "layer": found.layer, "head": head},
         **{"source_tokens": list(found.source), "target_tokens": list(found.target)},
     }
-    lines = step_lines(report, found.source, found.target, step, found.translation.text)
+    lines = list(step_lines(report, found.source, found.target, step, found.translation.text))
+    if found.layer is not None:
+        which = f"layer {found.layer}{'' if layer else ' (the last)'}, head {head}"
+        lines.insert(1, f"[dim]how the decoder looks at the source in {which}[/]")
     _print({**document, **report.as_dict()}, lines, json)

@@ -39,7 +39,11 @@ FEW_STEPS = 300
 )
 def train(
     preset: Annotated[
-        str | None, Argument(help="Preset (classic, quick or strong) or a TOML file.", show_default=False)
+        str | None,
+        Argument(
+            help="Preset (classic, quick, strong, transformer-quick, transformer) or a TOML file.",
+            show_default=False,
+        ),
     ] = None,
     data: Data = None,
     source_language: SourceLanguage = None,
@@ -131,8 +135,10 @@ def train(
         interrupt.args = ("Training had not begun; nothing is lost.",)
         raise
     config = run.config
+    architecture = "Transformer, " if config.model.architecture == "transformer" else ""
     err().print(
-        f"{run.path}: {config.model.attention} on {config.data.bitext}, {chosen_device}", markup=False
+        f"{run.path}: {architecture}{config.model.attention} on {config.data.bitext}, {chosen_device}",
+        markup=False,
     )
     if remark:
         err().print(remark, markup=False)
@@ -162,7 +168,7 @@ def _start(preset: str | None, overrides: list[str], out: Path | None) -> tuple[
     from augenmerk.train import start
 
     if preset is None:
-        raise AugenmerkError("Say what to train: a preset (classic, quick, strong) or a TOML file.")
+        raise AugenmerkError("Say what to train: a preset (such as quick) or a TOML file.")
     config, remark = load_config(preset, overrides), ""
     if _warmup_is_open(preset, overrides):
         config, remark = _shorten_warmup(config)

@@ -14,6 +14,8 @@ from augenmerk.words import INVISIBLE
 
 END = "</s>"
 """The word that stands for the end of a sentence."""
+BEGIN = "<s>"
+"""The word that stands for the beginning of a target sentence."""
 END_SIGN = "∎"
 """How diagrams show it."""
 NO_WORDS = "nothing to show: no words"
@@ -53,6 +55,8 @@ class HeadLike(Protocol):
 
     @property
     def name(self) -> str: ...
+    @property
+    def part(self) -> str: ...
     @property
     def attention(self) -> Any: ...
     @property
@@ -110,7 +114,8 @@ class AttentionMap:
     ) -> Self:
         """Makes the map of a translation, over its words or over its subwords.
 
-        With one of the translation's heads it is the map of that head, and called after it.
+        With one of the translation's heads it is the map of that head, and called after it. In the map of a
+        head of self-attention, source words look at source words, or target words at those before them.
         """
         notes = []
         if translation.truncated:
@@ -124,6 +129,10 @@ class AttentionMap:
         if subwords:
             source, target = translation.source_subwords, translation.target_subwords
             weights = shown.subword_attention
+        if head is not None and head.part == "encoder":
+            target = source
+        elif head is not None and head.part == "decoder":
+            source = (BEGIN, *target)[: weights.shape[1]]
         if head is not None:
             title = f"{title}, {head.name}" if title else head.name
         return cls(source, target, weights.tolist(), title, reference, " ".join(notes) or None)

@@ -6,11 +6,13 @@ To add an architecture, write a `TranslationModel` in a file of its own, import 
 
 from augenmerk.config import ModelConfig
 from augenmerk.model.attention import Attention, Memory, load_mechanism
-from augenmerk.model.interface import Source, State, StepModel, TranslationModel
+from augenmerk.model.interface import AttentionWeights, Source, State, StepModel, TranslationModel
+from augenmerk.model.transformer import TransformerTranslator
 from augenmerk.model.translator import GRUTranslator
 
 __all__ = [
     "Attention",
+    "AttentionWeights",
     "Memory",
     "Source",
     "State",
@@ -26,3 +28,5 @@ def build_model(config: ModelConfig, source_vocabulary: int, target_vocabulary: 
     match config.architecture:
         case "gru":
             return GRUTranslator(config, source_vocabulary, target_vocabulary)
+        case "transformer":
+            return TransformerTranslator(config, source_vocabulary, target_vocabulary)

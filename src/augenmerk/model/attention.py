@@ -10,7 +10,8 @@ state, V that of a word representation.
 
     queries (B, T, Q)   g_i
     states  (B, S, V)   h_t
-    mask    (B, S)      True on real words; None if there is no padding
+    mask    (B, S)      True on real words; None if there is no padding. In a Transformer's decoder, which
+                        must not see the words to come, (1, T, S)
     context (B, T, V)   a_i = sum_t alpha_it v_t
     weights (B, T, S)   alpha_it >= 0, summing to 1 over real words, 0 on padding
 
@@ -39,7 +40,7 @@ class Memory(NamedTuple):
 
     keys: Tensor  # (B, S, K); each mechanism defines its own
     values: Tensor  # (B, S, V)
-    mask: Tensor | None  # (B, S)
+    mask: Tensor | None  # (B, S), or (1, T, S) where it differs from query to query
 
     def keep(self, sentences: Tensor) -> "Memory":
         """Returns the memory of the selected sentences only."""
@@ -76,9 +77,8 @@ class Attention(nn.Module):
         if not need_weights:
             fused = self.fused_query(queries)
             if fused is not None:
-                mask = None if memory.mask is None else memory.mask[:, None, :]  # (B, 1, S)
                 context = F.scaled_dot_product_attention(
-                    fused[0], memory.keys, memory.values, attn_mask=mask, scale=fused[1]
+                    fused[0], memory.keys, memory.values, attn_mask=for_queries(memory.mask), scale=fused[1]
                 )
                 return context, None
         weights = masked_softmax(self.scores(queries, memory), memory.mask)  # (B, T, S)
@@ -115,10 +115,17 @@ def apply(layer: nn.Linear, x: Tensor) -> Tensor:
     return F.linear(x, layer.weight, layer.bias)
 
 
+def for_queries(mask: Tensor | None) -> Tensor | None:
+    """Returns a mask with a dimension for queries: (B, 1, S), or (1, T, S) as it is."""
+    return mask[:, None, :] if mask is not None and mask.dim() == 2 else mask
+
+
 def masked_softmax(scores: Tensor, mask: Tensor | None) -> Tensor:
-    """Returns the softmax over real source positions. Every sentence has at least one: its end."""
+    """Returns the softmax of scores (B, ..., T, S) over real positions. Every sentence has one: its end."""
+    mask = for_queries(mask)
     if mask is not None:
-        scores = scores.masked_fill(~mask[:, None, :], float("-inf"))
+        shape = (len(mask), *[1] * (scores.dim() - 3), *mask.shape[1:])
+        scores = scores.masked_fill(~mask.view(shape), float("-inf"))
     return scores.softmax(dim=-1)
 
 
@@ -172,7 +179,7 @@ class ScaledDotAttention(Attention):
 
     @classmethod
     def from_config(cls, config: ModelConfig) -> Self:
-        return cls(config.hidden, 2 * config.hidden, config.key)
+        return cls(config.query_size, config.value_size, config.key)
 
     def keys(self, states: Tensor) -> Tensor:
         return apply(self.W_k, states)
@@ -192,10 +199,21 @@ class DotAttention(Attention):
 
     alpha_it = softmax_t(g_i . (hf_t + hb_t))
 
-    h_t = [hf_t, hb_t] is twice as long as g_i; adding its two halves makes a product possible.
+    A GRU's h_t = [hf_t, hb_t] is twice as long as g_i; adding its two halves makes a product possible. In a
+    Transformer both have the same size, and alpha_it = softmax_t(g_i . h_t).
     """
 
+    def __init__(self, *, add_halves: bool = True) -> None:
+        super().__init__()
+        self.add_halves = add_halves
+
+    @classmethod
+    def from_config(cls, config: ModelConfig) -> Self:
+        return cls(add_halves=config.value_size == 2 * config.query_size)
+
     def keys(self, states: Tensor) -> Tensor:
+        if not self.add_halves:
+            return states
         forward, backward = states.chunk(2, dim=-1)
         return forward + backward
 
@@ -218,7 +236,7 @@ class BilinearAttention(Attention):
 
     @classmethod
     def from_config(cls, config: ModelConfig) -> Self:
-        return cls(config.hidden, 2 * config.hidden)
+        return cls(config.query_size, config.value_size)
 
     def keys(self, states: Tensor) -> Tensor:
         return apply(self.W, states)  # on the source side, where it is done once for all target positions
@@ -247,7 +265,7 @@ class AdditiveAttention(Attention):
 
     @classmethod
     def from_config(cls, config: ModelConfig) -> Self:
-        return cls(config.hidden, 2 * config.hidden, config.key)
+        return cls(config.query_size, config.value_size, config.key)
 
     def keys(self, states: Tensor) -> Tensor:
         return apply(self.W_k, states)
@@ -268,7 +286,7 @@ class MultiHeadAttention(Attention):
     The weights returned are the mean over the heads.
     """
 
-    def __init__(self, query: int, value: int, key: int, heads: int) -> None:
+    def __init__(self, query: int, value: int, key: int, heads: int, dropout: float = 0.0) -> None:
         super().__init__()
         self.heads = heads
         self.W_q = nn.Linear(query, key, bias=False)
@@ -276,10 +294,13 @@ class MultiHeadAttention(Attention):
         self.W_v = nn.Linear(value, key, bias=False)
         self.W_a = nn.Linear(key, value, bias=False)
         self.scale = 1 / math.sqrt(key // heads)
+        self.dropout = dropout
+        """The share of weights that training sets to 0; those returned are without it."""
 
     @classmethod
     def from_config(cls, config: ModelConfig) -> Self:
-        return cls(config.hidden, 2 * config.hidden, config.key, config.heads)
+        dropout = config.transformer.attention_dropout if config.architecture == "transformer" else 0.0
+        return cls(config.query_size, config.value_size, config.key, config.heads, dropout)
 
     def memory(self, states: Tensor, mask: Tensor | None = None) -> Memory:
         return Memory(self.W_k(states), self.W_v(states), mask)
@@ -288,18 +309,27 @@ class MultiHeadAttention(Attention):
         self, queries: Tensor, memory: Memory, *, need_weights: bool = True
     ) -> tuple[Tensor, Tensor | None]:
         if not need_weights:
-            q, k, v = self._split(self.W_q(queries)), self._split(memory.keys), self._split(memory.values)
-            mask = None if memory.mask is None else memory.mask[:, None, None, :]  # (B, 1, 1, S)
-            heads = F.scaled_dot_product_attention(q, k, v, attn_mask=mask, scale=self.scale)
+            q, k = self.split_queries_and_keys(queries, memory)
+            mask = for_queries(memory.mask)
+            heads = F.scaled_dot_product_attention(
+                q,
+                k,
+                self._split(memory.values),
+                attn_mask=None if mask is None else mask[:, None],
+                dropout_p=self.dropout if self.training else 0.0,
+                scale=self.scale,
+            )
             return self.W_a(self._join(heads)), None
         weights = self.weights(queries, memory)
         return self.mix(weights, memory), weights.mean(dim=1)
 
     def weights(self, queries: Tensor, memory: Memory) -> Tensor:
-        scores = self._split(self.W_q(queries)) @ self._split(memory.keys).mT * self.scale  # (B, N, T, S)
-        if memory.mask is not None:
-            scores = scores.masked_fill(~memory.mask[:, None, None, :], float("-inf"))
-        return scores.softmax(dim=-1)
+        q, k = self.split_queries_and_keys(queries, memory)
+        return masked_softmax(q @ k.mT * self.scale, memory.mask)  # (B, N, T, S)
+
+    def split_queries_and_keys(self, queries: Tensor, memory: Memory) -> tuple[Tensor, Tensor]:
+        """Returns the queries (B, N, T, K / N) and the keys (B, N, S, K / N) of each head."""
+        return self._split(self.W_q(queries)), self._split(memory.keys)
 
     def mix(self, weights: Tensor, memory: Memory) -> Tensor:
         return apply(self.W_a, self._join(weights @ self._split(memory.values)))

@@ -10,7 +10,10 @@ import torch
 from torch import Tensor, nn
 
 from augenmerk.config import ModelConfig
-from augenmerk.model.attention import Attention, Memory
+from augenmerk.model.attention import Memory
+
+VOCABULARY_MULTIPLE = 64
+"""Vocabularies are padded to a multiple of this: matrix units are several times faster on even widths."""
 
 State = tuple[Tensor, ...]
 """What a decoder remembers of the target words so far: at least one tensor, each (B, K, ...)."""
@@ -27,6 +30,17 @@ class Source(NamedTuple):
         return Source(
             self.memory.keep(sentences), tuple(part.index_select(0, sentences) for part in self.start)
         )
+
+
+class AttentionWeights(NamedTuple):
+    """The weights of every head in every layer, for whole sources and targets.
+
+    A mechanism without heads counts as one head, and a GRU's attention as one layer.
+    """
+
+    cross: Tensor  # (B, L, N, T, S): target words look at the source
+    encoder: Tensor | None = None  # (B, L, N, S, S): source words look at one another; a GRU has none
+    decoder: Tensor | None = None  # (B, L, N, T, T): target words look back
 
 
 class StepModel(Protocol):
@@ -51,8 +65,6 @@ class TranslationModel(nn.Module, ABC):
     `encode` and `step` compute one word at a time. `decode` and `step` give the same numbers, to rounding.
     """
 
-    attention: Attention
-
     def __init__(self, config: ModelConfig, target_vocabulary: int) -> None:
         super().__init__()
         self.config = config
@@ -68,11 +80,16 @@ class TranslationModel(nn.Module, ABC):
     ) -> tuple[Tensor, Tensor | None]:
         """Returns what the output layer reads for whole targets (B, T), and the weights (B, T, S)."""
 
+    @property
     @abstractmethod
-    def head_weights(self, tgt_in: Tensor, source: Source) -> Tensor:
-        """Returns the weights of each attention head for whole targets, (B, heads, T, S).
+    def selective(self) -> bool:
+        """Whether the largest weight tells which source word was attended to: see `Attention.selective`."""
 
-        Their mean over the heads is what `decode` and `step` return; a mechanism without heads counts as one.
+    @abstractmethod
+    def attention_weights(self, src: Tensor, src_mask: Tensor, tgt_in: Tensor) -> AttentionWeights:
+        """Returns the weights of all heads in all layers for whole targets.
+
+        The mean of `cross` over layers and heads is what `decode` and `step` return.
         """
 
     @abstractmethod
@@ -101,3 +118,8 @@ class TranslationModel(nn.Module, ABC):
     @property
     def device(self) -> torch.device:
         return next(self.parameters()).device
+
+
+def padded(vocabulary: int) -> int:
+    """Returns the vocabulary size rounded up to a multiple of `VOCABULARY_MULTIPLE`."""
+    return -(-vocabulary // VOCABULARY_MULTIPLE) * VOCABULARY_MULTIPLE

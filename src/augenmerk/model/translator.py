@@ -23,10 +23,14 @@ from torch import Tensor, nn
 from augenmerk.config import ModelConfig
 from augenmerk.model.attention import Memory, make_attention
 from augenmerk.model.inference import GRUInference
-from augenmerk.model.interface import Source, State, StepModel, TranslationModel
-
-VOCABULARY_MULTIPLE = 64
-"""Vocabularies are padded to a multiple of this: matrix units are several times faster on even widths."""
+from augenmerk.model.interface import (
+    AttentionWeights,
+    Source,
+    State,
+    StepModel,
+    TranslationModel,
+    padded,
+)
 
 
 class GRUTranslator(TranslationModel):
@@ -88,10 +92,15 @@ class GRUTranslator(TranslationModel):
         a, weights = self.attention.attend(g, source.memory, need_weights=need_weights)  # (B, T, D)
         return torch.cat([a, g], dim=-1), weights
 
-    def head_weights(self, tgt_in: Tensor, source: Source) -> Tensor:
-        """Computes the weights of each head for whole targets: (B, heads, T, S)."""
+    @property
+    def selective(self) -> bool:
+        return self.attention.selective
+
+    def attention_weights(self, src: Tensor, src_mask: Tensor, tgt_in: Tensor) -> AttentionWeights:
+        """Computes the weights of each head for whole targets; there is one layer."""
+        source = self.encode(src, src_mask)
         weights = self.attention.weights(self.states(tgt_in, source), source.memory)
-        return weights if weights.dim() == 4 else weights[:, None]
+        return AttentionWeights((weights if weights.dim() == 4 else weights[:, None])[:, None])
 
     def states(self, tgt_in: Tensor, source: Source) -> Tensor:
         """Computes equations 9 and 10 for whole targets: g_i (B, T, H), which do not depend on attention."""
@@ -175,8 +184,3 @@ class BidirectionalGRU(nn.Module):
 def reordered(x: Tensor, places: Tensor) -> Tensor:
     """Returns x (B, S, ...) with position t of each sentence taken from places[:, t]."""
     return x.gather(1, places[:, :, None].expand(-1, -1, x.shape[2]))
-
-
-def padded(vocabulary: int) -> int:
-    """Returns the vocabulary size rounded up to a multiple of `VOCABULARY_MULTIPLE`."""
-    return -(-vocabulary // VOCABULARY_MULTIPLE) * VOCABULARY_MULTIPLE

@@ -13,6 +13,8 @@ from augenmerk.translate import Translation
 class HeadSummary:
     """Means over the sentences of a split for one head; see `AttentionMeasures`."""
 
+    layer: int | None
+    """The layer, counted from 1; None in a GRU."""
     head: int
     monotonicity: float
     sharpness: float
@@ -21,6 +23,10 @@ class HeadSummary:
     end_mass: float
     alignment_error: float | None
     """The alignment error of its largest weights against gold links; None where there are none."""
+
+    @property
+    def name(self) -> str:
+        return f"head {self.head}" if self.layer is None else f"head {self.head} of layer {self.layer}"
 
 
 def summarise_heads(
@@ -38,6 +44,7 @@ def summarise_heads(
     gold = of_references and all(pair.alignment is not None for pair, _ in spoken)
     summaries = []
     for place, head in enumerate(spoken[0][1].heads if spoken else ()):
+        assert head.head is not None
         measures = [
             compute_measures(WordAttention.from_translation(one, one.heads[place])) for _, one in spoken
         ]
@@ -47,6 +54,7 @@ def summarise_heads(
         )
         summaries.append(
             HeadSummary(
+                layer=head.layer,
                 head=head.head,
                 monotonicity=_mean(measures, "monotonicity"),
                 sharpness=_mean(measures, "sharpness"),
@@ -65,14 +73,14 @@ def describe_heads(heads: Sequence[HeadSummary]) -> str:
     sharp = max(heads, key=lambda one: one.sharpness)
     spread = max(heads, key=lambda one: one.entropy_normalised)
     words = (
-        f"Head {monotone.head} is the most monotone ({monotone.monotonicity:.2f}), head {sharp.head} the "
-        f"sharpest ({sharp.sharpness:.2f}), head {spread.head} the most spread "
+        f"{monotone.name.capitalize()} is the most monotone ({monotone.monotonicity:.2f}), {sharp.name} the "
+        f"sharpest ({sharp.sharpness:.2f}), {spread.name} the most spread "
         f"({spread.entropy_normalised:.2f} of the possible entropy)"
     )
-    errors = {one.head: one.alignment_error for one in heads if one.alignment_error is not None}
+    errors = {one.name: one.alignment_error for one in heads if one.alignment_error is not None}
     if errors:
-        aligned = min(errors, key=lambda head: errors[head])
-        words += f"; head {aligned} is closest to the gold links (alignment error {errors[aligned]:.3f})"
+        aligned = min(errors, key=lambda name: errors[name])
+        words += f"; {aligned} is closest to the gold links (alignment error {errors[aligned]:.3f})"
     return f"{words}."
 
 

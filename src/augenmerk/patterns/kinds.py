@@ -33,7 +33,7 @@ from augenmerk.patterns.measures import (
     find_longest_run,
     find_moved_words,
 )
-from augenmerk.translate import HeadAttention, Translation
+from augenmerk.translate import HeadAttention, Translation, average_heads
 
 Kind = Literal["monotone", "inversion", "spread", "stuck", "shifted"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
@@ -80,7 +80,7 @@ class PatternMatch:
         pattern = self.pattern
         return {
             "index": self.index,
-            **({} if self.head is None else {"head": self.head.head}),
+            **({} if self.head is None else {"layer": self.head.layer, "head": self.head.head}),
             "kind": pattern.kind,
             "verdict": pattern.verdict,
             "strength": pattern.strength,
@@ -160,15 +160,20 @@ def find_patterns(
     pairs: Sequence[SentencePair],
     translations: Iterable[Translation],
     language: str,
+    layer: int | None = None,
     head: int | None = None,
 ) -> list[PatternMatch]:
     """Returns the pattern of every sentence whose translation has words, in the order of the split.
 
-    With `head`, counted from 1, it is the pattern of that head of translations made with `heads=True`.
+    With `layer` or `head`, counted from 1, it is the pattern of the mean over that layer's heads, or of that
+    head, in translations made with `heads=True`.
     """
     matches = []
     for index, (pair, translation) in enumerate(zip(pairs, translations, strict=True)):
-        chosen = None if head is None or not translation.heads else translation.heads[head - 1]
+        chosen = None
+        if (layer is not None or head is not None) and translation.heads:
+            heads = translation.select_heads(layer=layer)
+            chosen = average_heads(heads) if head is None else heads[head - 1]
         attention = WordAttention.from_translation(translation, chosen)
         if not attention.target or not attention.source:
             continue

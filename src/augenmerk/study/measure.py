@@ -17,7 +17,7 @@ from typing import Any
 import torch
 
 from augenmerk import __version__
-from augenmerk.agreement import measure_alignment
+from augenmerk.agreement import ChosenAttention, choose_attention, measure_alignment
 from augenmerk.bitext import SentencePair, open_data
 from augenmerk.checkpoint import RunDirectory
 from augenmerk.config import DataConfig
@@ -101,10 +101,16 @@ def _probe(evaluator: Evaluator, pairs: Mapping[str, Sequence[SentencePair]], jo
     if not examples:  # the first few pairs of medium length, whose diagrams can be read
         medium = (pair for pair in first if 7 <= len(split_words(pair.source)) <= 13)
         examples = [(pair.source, pair.target) for pair in islice(medium, EXAMPLES)]
+    # Choosing a head takes time, and is needed only where there are gold links to compare it with.
+    gold = any(_has_gold_links(pairs[split]) for split in pairs)
+    attention, chosen = choose_attention(translator) if gold else None, {}
+    if attention is not None:
+        chosen = {"alignment_attention": attention.name, "alignment_chosen_on": attention.chosen_on}
     losses = {split: evaluator.sentence_losses(split, pairs[split]) for split in pairs}
     probes = {
         "asked": _asked(job),
-        "alignment_error": {split: _alignment_error(translator, pairs[split]) for split in pairs},
+        "alignment_error": {split: _alignment_error(translator, pairs[split], attention) for split in pairs},
+        **chosen,
         "losses": {
             split: {"sums": [round(each, 6) for each in sums.tolist()], "tokens": tokens.tolist()}
             for split, (sums, tokens) in losses.items()
@@ -127,11 +133,17 @@ def _probe(evaluator: Evaluator, pairs: Mapping[str, Sequence[SentencePair]], jo
     atomic_write(run.path / PROBES, [text.encode("utf-8", "backslashreplace"), b"\n"])
 
 
-def _alignment_error(translator: Translator, pairs: Sequence[SentencePair]) -> float | None:
+def _has_gold_links(pairs: Sequence[SentencePair]) -> bool:
+    return all(pair.alignment is not None for pair in pairs)
+
+
+def _alignment_error(
+    translator: Translator, pairs: Sequence[SentencePair], attention: ChosenAttention | None
+) -> float | None:
     """Returns None where there are no gold links, or the mechanism links nothing."""
-    if any(pair.alignment is None for pair in pairs):
+    if not _has_gold_links(pairs):
         return None
-    score = measure_alignment(translator, pairs)
+    score = measure_alignment(translator, pairs, attention)
     return score.error if score.proposed else None
 
 

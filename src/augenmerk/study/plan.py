@@ -55,6 +55,8 @@ class _StudyFile(Settings):
     beside the study's file first, then in the current folder."""
     factors: dict[str, Any]
     """Settings with a list of values each: every combination is a variant."""
+    settings_for: dict[str, dict[str, Any]] = Field(default_factory=dict)
+    """By the value of a factor, such as transformer: settings for the variants that have it."""
     seeds: list[Annotated[int, Field(ge=0, lt=2**63)]] = Field(min_length=1)
     splits: list[str] = Field(default_factory=list)
     """Splits to translate (default: validation). Comparisons cover each, reports the first."""
@@ -140,11 +142,18 @@ def read_study(path: Path) -> Study:
         )
     base = _base(declared, path)
     variants = _variants(factors)
+    settings_for = _settings_for(declared.settings_for, factors, path)
     said = {key for group, settings in declared.settings.items() for key, _ in _flatten(group, settings)}
-    case_is_open = declared.base in PRESETS and "text.lowercase" not in said | factors.keys()
+    said |= factors.keys() | {key for settings in settings_for.values() for key in settings}
+    case_is_open = declared.base in PRESETS and "text.lowercase" not in said
 
     def plan_run(variant: Variant, seed: int) -> PlannedRun:
-        config = _config(base, {**variant.settings, "train.seed": seed}, path, variant.name)
+        own = {
+            key: setting
+            for value in map(_format, variant.settings.values())
+            for key, setting in settings_for.get(value, {}).items()
+        }
+        config = _config(base, {**own, **variant.settings, "train.seed": seed}, path, variant.name)
         return PlannedRun(variant, keep_own_case(config) if case_is_open else config)
 
     runs = tuple(plan_run(variant, seed) for seed in declared.seeds for variant in variants)
@@ -211,6 +220,34 @@ def _factors(declared: Mapping[str, Any], place: str) -> dict[str, list[Any]]:
         if len(values) <= MAX_RUNS and any(value in values[:i] for i, value in enumerate(values)):
             raise AugenmerkError(f"{place}: the factor '{key}' has a value twice.")
     return factors
+
+
+def _settings_for(
+    declared: Mapping[str, Mapping[str, Any]], factors: Mapping[str, list[Any]], path: Path
+) -> dict[str, dict[str, Any]]:
+    """Returns the settings for single values of factors, by value and by full key."""
+    values = {_format(value) for each in factors.values() for value in each}
+    for value in declared:
+        if value not in values:
+            raise AugenmerkError(
+                f"{path}: settings for '{value}', but no factor has this value; there are "
+                f"{', '.join(sorted(values))}."
+            )
+    found = {
+        value: {
+            SHORT_NAMES.get(key, key): setting
+            for group, settings in tree.items()
+            for key, setting in _flatten(group, settings)
+        }
+        for value, tree in declared.items()
+    }
+    for value, settings in found.items():
+        for key in settings:
+            if key in factors:
+                raise AugenmerkError(f"{path}: settings for '{value}' cannot say '{key}', which is a factor.")
+            if key in NOT_FACTORS:
+                raise AugenmerkError(f"{path}: '{key}' is not a setting of variants; {NOT_FACTORS[key]}.")
+    return found
 
 
 def _variants(factors: Mapping[str, list[Any]]) -> tuple[Variant, ...]:

@@ -1,14 +1,15 @@
 """A translation, with its attention over the words that a person sees."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import torch
 from torch import Tensor
 
 from augenmerk.alignment import over_words
+from augenmerk.errors import AugenmerkError
 from augenmerk.familiarity import REASONS, Reason
 from augenmerk.search import Hypothesis
 from augenmerk.text import EOS, SPECIAL_TOKENS, TokenizerPair
@@ -27,19 +28,40 @@ class Words(NamedTuple):
         return Words((*self.words, END), (*self.word_of, len(self.words)))
 
 
-class HeadAttention(NamedTuple):
-    """The attention of one head."""
+Part = Literal["cross", "encoder", "decoder"]
+"""Who looks at whom: the target at the source, source words at one another, target words at those before."""
 
-    head: int
-    """Its number, counted from 1."""
+
+class HeadAttention(NamedTuple):
+    """The attention of one head, or the mean over several."""
+
     attention: Tensor
-    """Weights (target words, source words), as in `Translation.attention`."""
+    """Weights over words: of `Translation.attention` for the part "cross", otherwise as in `attentions`."""
     subword_attention: Tensor
-    """Weights (target subwords, source subwords), as in `Translation.subword_attention`."""
+    """The same over subwords."""
+    head: int | None = None
+    """Its number within the layer, counted from 1; None for the mean over all heads."""
+    layer: int | None = None
+    """The number of its layer, counted from 1; None for the mean over all layers, and in a GRU, which has no
+    layers of attention."""
+    part: Part = "cross"
 
     @property
     def name(self) -> str:
-        return f"head {self.head}"
+        layer = [] if self.layer is None else [f"layer {self.layer}"]
+        head = "mean of all heads" if self.head is None else f"head {self.head}"
+        return ", ".join([*([] if self.part == "cross" else [self.part]), *layer, head])
+
+
+def average_heads(heads: Sequence[HeadAttention]) -> HeadAttention:
+    """Returns the mean over some heads of one part."""
+    layers = {one.layer for one in heads}
+    return HeadAttention(
+        torch.stack([one.attention for one in heads]).mean(0),
+        torch.stack([one.subword_attention for one in heads]).mean(0),
+        layer=layers.pop() if len(layers) == 1 else None,
+        part=heads[0].part,
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,8 +95,11 @@ class Translation:
     """The target words if they are not those of the tokens, because a target was given or unknown words were
     replaced."""
     heads: tuple[HeadAttention, ...] = field(default=(), repr=False)
-    """The attention of each head, if it was asked for (`heads=True`); the mean over them is `attention`. A
-    mechanism without heads counts as one. Empty for an empty line."""
+    """The attention of each head to the source, layer by layer, if it was asked for (`heads=True`); the mean
+    over all is `attention`. A mechanism without heads counts as one. Empty for an empty line."""
+    self_attention: Mapping[str, Tensor] = field(default_factory=dict, repr=False)
+    """Of a Transformer, if `heads=True`: weights over tokens, (layers, heads, tokens, tokens), of "encoder"
+    and "decoder"; `attentions` has them over words."""
 
     @property
     def source_words(self) -> tuple[str, ...]:
@@ -91,16 +116,74 @@ class Translation:
         those of a target word."""
         return self._over_words(self.subword_attention)
 
-    def with_heads(self, weights: Tensor) -> "Translation":
-        """Returns the translation with the weights (heads, target subwords, source subwords) of its heads."""
-        heads = (HeadAttention(number, self._over_words(one), one) for number, one in enumerate(weights, 1))
-        return replace(self, heads=tuple(heads))
+    def with_heads(self, cross: Tensor, self_attention: Mapping[str, Tensor] | None = None) -> "Translation":
+        """Returns the translation with the weights of all heads.
+
+        `cross` is (layers, heads, target subwords, source subwords).
+        """
+        heads = [
+            HeadAttention(self._over_words(one), one, number, layer if self_attention else None)
+            for layer, of_layer in enumerate(cross, 1)
+            for number, one in enumerate(of_layer, 1)
+        ]
+        return replace(self, heads=tuple(heads), self_attention=self_attention or {})
+
+    def select_heads(self, part: Part = "cross", layer: int | None = None) -> list[HeadAttention]:
+        """Returns the heads of a part, of all layers or of one, counted from 1; none for an empty line.
+
+        Raises AugenmerkError if there is no such layer, or no such part.
+        """
+        if not self.heads:
+            return []
+        layers = self.attentions["cross"].shape[0]
+        if layer is not None and not 1 <= layer <= layers:
+            have = "its layers are counted from 1 to" if layers > 1 else "the number of its layers is"
+            raise AugenmerkError(f"There is no layer {layer} of attention in this model: {have} {layers}.")
+        if part == "cross":
+            return [one for one in self.heads if layer is None or layer == (one.layer or 1)]
+        if part not in self.attentions:
+            raise AugenmerkError("This model has no self-attention: it is a GRU, and not a Transformer.")
+        return [
+            HeadAttention(over_words, over_tokens, head, number, part)
+            for number, (words, tokens) in enumerate(
+                zip(self.attentions[part], self.self_attention[part], strict=True), 1
+            )
+            if layer is None or layer == number
+            for head, (over_words, over_tokens) in enumerate(zip(words, tokens, strict=True), 1)
+        ]
+
+    @cached_property
+    def attentions(self) -> dict[str, Tensor]:
+        """Weights over words of every head in every layer, if `heads=True`; L layers of N heads each.
+
+        "cross" (L, N, target words, source words): what each target word takes from the source.
+        "encoder" (L, N, source words, source words): what each source word takes from each.
+        "decoder" (L, N, target words, target words): what is known of the target when each of its words is
+        predicted; column 0 is the beginning `<s>`, column j is target word j - 1, and the last word, which
+        nothing comes after, has none.
+
+        A GRU has "cross" only, with one layer.
+        """
+        if not self.heads:
+            return {}
+        layers = self.heads[-1].layer or 1
+        heads = len(self.heads) // layers
+        cross = torch.stack([one.attention for one in self.heads])
+        found = {"cross": cross.view(layers, heads, *cross.shape[1:])}
+        if self.self_attention:
+            source = self._source.word_of
+            before = [0]  # the word of each token that the decoder has read; the first is <s>
+            for word in self._target.word_of[:-1]:
+                before.append(before[-1] if word is None else word + 1)
+            sides = {"encoder": (source, source), "decoder": (self._target.word_of, before)}
+            for name, (rows, columns) in sides.items():
+                tokens = self.self_attention[name]  # (L, N, tokens, tokens); N may not be that of "cross"
+                maps = [_tokens_to_words(one, rows, columns) for one in tokens.flatten(0, 1)]
+                found[name] = torch.stack(maps).view(*tokens.shape[:2], *maps[0].shape)
+        return found
 
     def _over_words(self, weights: Tensor) -> Tensor:
-        rows = [row for row, word in enumerate(self._target.word_of) if word is not None]
-        if not rows:
-            return torch.zeros(0, len(self.source_words))
-        return over_words(weights[rows], _known(self._target), _known(self._source))
+        return _tokens_to_words(weights, self._target.word_of, self._source.word_of)
 
     @cached_property
     def word_log_probabilities(self) -> tuple[float, ...]:
@@ -157,9 +240,15 @@ class Translation:
             tree["source_subwords"] = list(self.source_subwords)
             tree["target_subwords"] = list(self.target_subwords)
             tree["subword_attention"] = _plain(self.subword_attention)
+        if self.self_attention:
+            tree["attentions"] = {
+                name: [[_plain(head) for head in layer] for layer in weights]
+                for name, weights in self.attentions.items()
+            }
         if self.heads:
             tree["heads"] = [
                 {
+                    **({} if one.layer is None else {"layer": one.layer}),
                     "head": one.head,
                     "attention": _plain(one.attention),
                     **({"subword_attention": _plain(one.subword_attention)} if subwords else {}),
@@ -195,8 +284,15 @@ class Translation:
         return words.with_end() if self.hypothesis.finished else words
 
 
-def _known(words: Words) -> Sequence[int]:
-    return [word for word in words.word_of if word is not None]
+def _tokens_to_words(
+    weights: Tensor, row_words: Sequence[int | None], column_words: Sequence[int | None]
+) -> Tensor:
+    """Returns weights over words; a row whose token belongs to no word is left out."""
+    rows = [row for row, word in enumerate(row_words) if word is not None]
+    columns = [word for word in column_words if word is not None]
+    if not rows:
+        return torch.zeros(0, max(columns, default=-1) + 1)
+    return over_words(weights[rows], [word for word in row_words if word is not None], columns)
 
 
 def _plain(attention: Tensor) -> list[list[float]]:

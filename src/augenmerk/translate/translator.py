@@ -210,11 +210,21 @@ class Translator:
         model, added = self.model, list(translations)
         places, data = self.encode_translations(translations)
         for batch in data.batches(data.plan(HEADS_BATCH_SIZE, shuffle=False)) if places else ():
-            weights = model.head_weights(batch.tgt_in, model.encode(batch.src, batch.src_mask)).cpu()
+            weights = model.attention_weights(batch.src, batch.src_mask, batch.tgt_in)
             for row, index in enumerate(batch.indices.tolist()):
                 one = translations[places[index]]
-                tokens, positions = one.subword_attention.shape
-                added[places[index]] = one.with_heads(weights[row, :, :tokens, :positions].clone())
+                T, S = one.subword_attention.shape
+                added[places[index]] = one.with_heads(
+                    weights.cross[row, :, :, :T, :S].cpu().clone(),
+                    {
+                        name: part[row, :, :, :length, :length].cpu().clone()
+                        for name, part, length in (
+                            ("encoder", weights.encoder, S),
+                            ("decoder", weights.decoder, T),
+                        )
+                        if part is not None
+                    },
+                )
         return added
 
     def encode_translations(self, translations: Sequence[Translation]) -> tuple[list[int], ParallelTokens]:
@@ -230,7 +240,7 @@ class Translator:
         """Returns the run's search settings with some changed; raises if the model cannot follow them."""
         settings = self.config.search.replaced(changes, "Search settings")
         for model in self.models:
-            if settings.replace_unknown and not model.attention.selective:
+            if settings.replace_unknown and not model.selective:
                 raise AugenmerkError(
                     f"The attention of this model is '{model.config.attention}', which does not tell from "
                     f"which source word an unknown word comes: none can be replaced."
