@@ -12,7 +12,8 @@ from rich.markup import escape
 from typer import Argument, Option
 
 from augenmerk.cli import options
-from augenmerk.cli.terminal import out, print_json, print_written
+from augenmerk.cli.terminal import err, out, print_json, print_written
+from augenmerk.cli.unfamiliar import warn_of_unfamiliar
 from augenmerk.errors import AugenmerkError
 
 if TYPE_CHECKING:
@@ -259,6 +260,14 @@ def _translate(
     sources = [sentence.source for sentence in sentences]
     need_heads = heads or layer is not None or part != "cross"
     by_model = [translator.translate(sources, heads=need_heads, beam=beam) for translator in translators]
+    if sentences[0].index is None:
+        warn_of_unfamiliar(by_model[0])
+    if heads and all(len(one.heads) < 2 for translations in by_model for one in translations):
+        err().print(
+            "There is one head only; several come with training with [bold]--attention multi-head[/], or a "
+            "Transformer.",
+            soft_wrap=True,
+        )
     diagrams = []
     for sentence, *translations in zip(sentences, *by_model, strict=True):
         maps = [

@@ -9,6 +9,7 @@ from rich.markup import escape
 from typer import Argument, Option
 
 from augenmerk.cli.terminal import err, out
+from augenmerk.cli.unfamiliar import warn_of_unfamiliar
 from augenmerk.errors import AugenmerkError
 
 if TYPE_CHECKING:
@@ -276,6 +277,8 @@ def translate_split(
             translations = translator.score_all([(pair.source, pair.target) for pair in pairs], heads=heads)
         else:
             translations = translator.translate([pair.source for pair in pairs], heads=heads, beam=beam)
+    if sentences:
+        warn_of_unfamiliar(translations)
     described = {"run": str(run), "split": name, "of": "references" if reference else "translations"}
     return TranslatedSplit(translator, language, pairs, translations, described)
 
