@@ -224,9 +224,8 @@ def _choose_sentences(
     data: "DataConfig", split: str, index: int | None, count: int | None, seed: int
 ) -> list[Sentence]:
     """Returns the sentence with this index, or `count` sentences chosen at random, in the split's order."""
-    from augenmerk.bitext import open_data
-
-    pairs = list(open_data(data)[split])
+    bitext, split = options.open_data_or_bilderbuch(data, split)
+    pairs = list(bitext[split])
     if index is not None:
         options.check_index(split, index, pairs)
         indices = [index]
@@ -346,6 +345,7 @@ def _print_diagrams(diagrams: Sequence[Diagram], theme: "Theme") -> None:
                 out().print(f"[dim]{escape(maps[0].note)}[/]")
         if sentence.reference is not None:
             out().print(f"\n[dim]Reference:[/] {escape(sentence.reference)}")
+    out().print("\n[dim]A single digit is in tenths; ∎ is the end of a sentence.[/]")
 
 
 def _describe(

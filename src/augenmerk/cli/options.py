@@ -265,7 +265,7 @@ def translate_split(
         name, language = COMMAND_LINE, _source_language(data)
         pairs = [SentencePair(sentence, "") for sentence in sentences]
     else:
-        bitext, name = _open_data_or_bilderbuch(data, split)
+        bitext, name = open_data_or_bilderbuch(data, split)
         language, pairs = bitext.source_language, list(bitext[name])
         if not pairs:
             raise AugenmerkError(f"{bitext.name} has no sentence pairs in '{name}'.")
@@ -283,7 +283,7 @@ def translate_split(
     return TranslatedSplit(translator, language, pairs, translations, described)
 
 
-def _open_data_or_bilderbuch(data: "DataConfig", split: str | None) -> "tuple[Bitext, str]":
+def open_data_or_bilderbuch(data: "DataConfig", split: str | None) -> "tuple[Bitext, str]":
     """Opens the data of a run, or bilderbuch if that is not there and the run is a German-English one."""
     from augenmerk.bitext import NAMES, open_bitext, open_data
 
