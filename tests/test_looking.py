@@ -168,9 +168,14 @@ def test_silver_links_where_there_are_no_gold_ones(tmp_path: Path, monkeypatch: 
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     [row] = run_json("evaluate", str(directory.path), "--beam", "1", "--alignment")
     assert row["alignment"]["against"] == "silver"
+    learnt_from = row["alignment"]["silver_pairs"]
+    assert learnt_from == sum(len(list(open_data(directory.config.data)[name])) for name in ("train", "val"))
     assert 0 < row["aer"] < 1
     assert len(list((tmp_path / "cache").rglob("*.json"))) == 1
     assert (directory.path / "alignments" / "val.silver.align").exists()
+    said = run_command("evaluate", directory.path, "--beam", "1", "--alignment")
+    assert "silver: links by a word aligner" in " ".join(said.out.split())
+    assert f"learnt from {learnt_from:,} pairs only" in " ".join(said.err.split())
 
 
 def test_a_threshold_links_what_reaches_it(there: Path) -> None:

@@ -76,9 +76,13 @@ class Agreement:
         progress: Progress,
     ) -> dict[str, Any]:
         """Returns figures for a row of scores, and writes both sets of links into the folder."""
-        against, found = self._gold_links(split, pairs, progress)
-        pairs = [pair for pair, links in zip(pairs, found, strict=True) if links is not None]
-        gold = [links for links in found if links is not None]
+        learnt_from: int | None = None
+        known = self._gold_links(split, pairs)
+        if known is None:
+            learnt_from, known = self._silver_links(split, pairs, progress)
+        against = "gold" if learnt_from is None else "silver"
+        pairs = [pair for pair, links in zip(pairs, known, strict=True) if links is not None]
+        gold = [links for links in known if links is not None]
         progress("reading references", 0, 1)
         proposed = link_references(translator, pairs, self.threshold)
         if self.reverse is not None:  # each of the two has the offset over its own target
@@ -89,6 +93,8 @@ class Agreement:
         write_lines(folder / f"{split}.attention.align", map(format_pharaoh, proposed[0]))
         write_lines(folder / f"{split}.{against}.align", [links.pharaoh for links in gold])
         row: dict[str, Any] = {"against": against, "sentences": len(pairs)}
+        if learnt_from is not None:
+            row["silver_pairs"] = learnt_from
         if not scores[0].proposed:
             return {"aer": None, "alignment": row}
         row |= {name: getattr(scores[0], name) for name in ("precision", "recall", "f1")}
@@ -96,19 +102,24 @@ class Agreement:
         row["aer_by_offset"] = {str(offset): score.error for offset, score in scores.items()}
         return {"aer": scores[0].error, "alignment": row}
 
-    def _gold_links(
-        self, split: str, pairs: Sequence[SentencePair], progress: Progress
-    ) -> tuple[str, list[GoldLinks | None]]:
-        """Returns "gold" or "silver" and the links to compare with; None for a pair that has none."""
+    def _gold_links(self, split: str, pairs: Sequence[SentencePair]) -> Sequence[GoldLinks | None] | None:
+        """Returns the gold links, None for a pair that has none; or None if no pair has any."""
         if self.gold is not None:
-            return "gold", [*read_gold(self.gold, split, pairs)]
+            return read_gold(self.gold, split, pairs)
         known = [pair.alignment for pair in pairs]
-        if any(links is not None for links in known):
-            return "gold", [None if links is None else GoldLinks.of(links) for links in known]
+        if all(links is None for links in known):
+            return None
+        return [None if links is None else GoldLinks.of(links) for links in known]
+
+    def _silver_links(
+        self, split: str, pairs: Sequence[SentencePair], progress: Progress
+    ) -> tuple[int, Sequence[GoldLinks]]:
+        """Returns the number of pairs that the aligner learnt from, and its links."""
         from augenmerk.silver import silver_links
 
         train = [] if split == "train" or "train" not in self.bitext.splits else list(self.bitext["train"])
-        return "silver", [*map(GoldLinks.of, silver_links(train, pairs, progress=progress))]
+        links = silver_links(train, pairs, progress=progress)
+        return len(train) + len(pairs), [*map(GoldLinks.of, links)]
 
 
 def read_gold(path: Path, split: str, pairs: Sequence[SentencePair]) -> list[GoldLinks]:

@@ -245,8 +245,11 @@ def _print_rows(run: "RunDirectory", rows: Sequence[Row]) -> None:
 
 def _print_alignment(rows: Iterable[Row]) -> None:
     """Prints a line for each split: the references are aligned, so the beam makes no difference."""
+    from augenmerk.silver import FEW_PAIRS
+
     lines = []
-    for split, row in {row["split"]: row for row in rows if "alignment" in row}.items():
+    aligned = [row for row in rows if "alignment" in row]
+    for split, row in {row["split"]: row for row in aligned}.items():
         scores = row["alignment"]
         line = [escape(split), escape(scores["against"]), "-"]
         if row["aer"] is not None:  # the model attends to something
@@ -262,6 +265,17 @@ def _print_alignment(rows: Iterable[Row]) -> None:
         "[dim]AER: alignment error rate, 0 is best; at -1 and +1: as if the attention lagged by a word, "
         "or were ahead by one; best: which of the three fits best[/]"
     )
+    learnt_from = {row["alignment"]["silver_pairs"] for row in aligned if "silver_pairs" in row["alignment"]}
+    if not learnt_from:
+        return
+    out().print(
+        "[dim]silver: links by a word aligner, for data without gold links; its errors raise the AER, too[/]"
+    )
+    if (fewest := min(learnt_from)) < FEW_PAIRS:
+        err().print(
+            f"[yellow]The word aligner learnt from {fewest:,} pairs only: many of its links are wrong, and the "
+            f"AER says little.[/] From {FEW_PAIRS:,} on it is better; --gold takes links of your own."
+        )
 
 
 def _print_comparison(row: Row, name: str) -> None:
