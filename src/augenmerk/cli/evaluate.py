@@ -273,8 +273,8 @@ def _print_alignment(rows: Iterable[Row]) -> None:
     )
     if (fewest := min(learnt_from)) < FEW_PAIRS:
         err().print(
-            f"[yellow]The word aligner learnt from {fewest:,} pairs only: many of its links are wrong, and the "
-            f"AER says little.[/] From {FEW_PAIRS:,} on it is better; --gold takes links of your own."
+            f"[yellow]The word aligner learnt from {fewest:,} pairs only: many of its links are wrong, and "
+            f"the AER says little.[/] From {FEW_PAIRS:,} on it is better; --gold takes links of your own."
         )
 
 
