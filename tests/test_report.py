@@ -318,7 +318,10 @@ def test_latex(result: StudyResult) -> None:
     assert (
         lines[5] == r"<b>\&\_lr=1e-3|x & 1/2 & 123,456 & \textbf{32.00} $\pm$ 1.41 & -- & \textbf{2.500} \\"
     )
-    assert lines[-2:] == [r"\bottomrule", r"\end{tabular}"]
+    assert lines[-3:-1] == [r"\bottomrule", r"\end{tabular}"]
+    assert "``published'' were not measured here: published by others, elsewhere." in lines[-1]
+    alone = format_latex(result, TableStyle(columns=("runs", "chrf", "validation_loss")))
+    assert alone.endswith("\\end{tabular}\n")  # no column of others, so no word about it
 
 
 def test_a_table_has_the_columns_that_were_asked_for_in_their_order(result: StudyResult) -> None:
@@ -385,7 +388,7 @@ def test_what_is_found_is_told_of_the_best_variant_alone(result: StudyResult) ->
 def test_a_latex_table_may_have_a_caption_and_a_label(result: StudyResult) -> None:
     text = format_latex(result, TableStyle(caption="5% & more", label="tab:a b"))
     assert "\\begin{table}\n\\centering\n\\caption{5\\% \\& more}\n\\label{tab:a-b}\n" in text
-    assert text.endswith("\\end{tabular}\n\\end{table}\n")
+    assert text.endswith("elsewhere.\\par}\n\\end{table}\n")
 
 
 def test_intervals_stay_within_the_bounds_of_their_measure() -> None:
