@@ -130,6 +130,18 @@ def test_the_logger_in_the_document_works(tmp_path: Path) -> None:
     assert any(line.split(",")[1] == "validation_loss" for line in lines)
 
 
+def test_training_from_python_as_in_the_document(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    csv_logger, *_, training = blocks("docs/logging.md", "python")
+    names: dict[str, Any] = {}
+    exec(csv_logger, names)
+    exec(training, names)
+    assert "epoch 1 validation loss" in capsys.readouterr().out
+    assert (tmp_path / "runs" / "from-python" / "log.csv").stat().st_size
+
+
 @pytest.mark.parametrize(
     ("place", "said"),
     [
