@@ -269,7 +269,7 @@ def _print_alignment(rows: Iterable[Row]) -> None:
     if not learnt_from:
         return
     out().print(
-        "[dim]silver: links by a word aligner, for data without gold links; its errors raise the AER, too[/]"
+        "[dim]silver: links by a word aligner, for data without gold links; its own errors count, too[/]"
     )
     if (fewest := min(learnt_from)) < FEW_PAIRS:
         err().print(

@@ -93,6 +93,9 @@ def draw_curves(result: StudyResult, measure: str, theme: Theme) -> Figure:
                 colour = _draw_means(axes, places, means, ranges, number, theme, every)
                 right = points[-1].epoch + every * _move_aside(len(result.variants) - 1, result)
                 ends.append((right, means[-1], shorten_text(variant.name), colour))
+        low, high = axes.get_xlim()
+        if high - low < 1:  # there is one epoch only; its variants belong together
+            axes.set_xlim(low - 0.5, high + 0.5)
         axes.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
         axes.set_xlabel("epoch")
         label_ends(axes, ends)
