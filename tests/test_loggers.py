@@ -9,7 +9,7 @@ import pytest
 
 from augenmerk.checkpoint import RunDirectory
 from augenmerk.loggers import LoggerGroup, LoggerStartError, load_logger
-from augenmerk.train import start, train
+from augenmerk.train import Clock, start, train
 from tests.command import fails_with_a_sentence, run_command
 from tests.runs import CPU, Silent, tiny
 from tests.test_documents import blocks
@@ -56,6 +56,16 @@ def test_a_logger_gets_steps_and_epochs_and_one_that_fails_stops_nothing(
     first = logged[0][1]
     assert set(first) == {"batch_loss", "learning_rate", "target_tokens_per_second"}
     assert first["learning_rate"] == 0.01
+
+
+def test_no_figure_is_logged_twice_for_a_step(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Even if every step is reported, the last of an epoch too."""
+    monkeypatch.setattr(Clock, "REPORT_SECONDS", 0)
+    memory = Memory()
+    train(start(tiny(), tmp_path / "run"), CPU, Silent(), [memory])
+    seen = [(step, name) for step, metrics in memory.calls[1:-1] for name in metrics]
+    assert len(seen) == len(set(seen))
+    assert len({step for step, _ in seen}) == max(step for step, _ in seen)
 
 
 UNREADY = """
@@ -118,6 +128,18 @@ def test_the_logger_in_the_document_works(tmp_path: Path) -> None:
     train(start(tiny(train__epochs=1), tmp_path / "run"), CPU, Silent(), [logger])
     lines = (tmp_path / "run" / "log.csv").read_text(encoding="utf-8").splitlines()
     assert any(line.split(",")[1] == "validation_loss" for line in lines)
+
+
+def test_training_from_python_as_in_the_document(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    csv_logger, *_, training = blocks("docs/logging.md", "python")
+    names: dict[str, Any] = {}
+    exec(csv_logger, names)
+    exec(training, names)
+    assert "epoch 1 validation loss" in capsys.readouterr().out
+    assert (tmp_path / "runs" / "from-python" / "log.csv").stat().st_size
 
 
 @pytest.mark.parametrize(

@@ -140,6 +140,19 @@ def test_alignment_against_gold_links(there: Path, tmp_path: Path) -> None:
     assert perfect["alignment"]["best_offset"] == 0
 
 
+def test_links_of_other_data_in_a_run_that_has_none_yet(there: Path, tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    shutil.copytree(there, run, ignore=shutil.ignore_patterns("alignments", "hypotheses"))
+    pairs, gold = tmp_path / "own.tsv", tmp_path / "own.gold"
+    pairs.write_text("Der Hund schläft.\tThe dog sleeps.\n", encoding="utf-8")
+    gold.write_text("0-0 1-1 2-2 3-3\n", encoding="utf-8")
+    languages = ("--source-language", "de", "--target-language", "en")
+    [row] = run_json("evaluate", run, "--data", pairs, *languages, "--alignment", "--gold", gold)
+    assert row["alignment"]["against"] == "gold"
+    [kept] = (run / "alignments").rglob("*.gold.align")
+    assert kept.read_text(encoding="utf-8") == gold.read_text(encoding="utf-8")
+
+
 def test_links_of_both_directions(there: Path, back: Path) -> None:
     arguments = ("evaluate", str(there), "--split", "val", "--beam", "1", "--alignment")
     [alone] = run_json(*arguments)
@@ -155,9 +168,14 @@ def test_silver_links_where_there_are_no_gold_ones(tmp_path: Path, monkeypatch: 
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     [row] = run_json("evaluate", str(directory.path), "--beam", "1", "--alignment")
     assert row["alignment"]["against"] == "silver"
+    learnt_from = row["alignment"]["silver_pairs"]
+    assert learnt_from == sum(len(list(open_data(directory.config.data)[name])) for name in ("train", "val"))
     assert 0 < row["aer"] < 1
     assert len(list((tmp_path / "cache").rglob("*.json"))) == 1
     assert (directory.path / "alignments" / "val.silver.align").exists()
+    said = run_command("evaluate", directory.path, "--beam", "1", "--alignment")
+    assert "silver: links by a word aligner" in " ".join(said.out.split())
+    assert f"learnt from {learnt_from:,} pairs only" in " ".join(said.err.split())
 
 
 def test_a_threshold_links_what_reaches_it(there: Path) -> None:

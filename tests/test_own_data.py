@@ -125,8 +125,16 @@ class TestWarmUp:
         assert "warm-up: 3 steps instead of 200, a fifth of all steps" in answer.err
         assert RunDirectory.open(run).config.train.warmup == 3
         assert "These are 15 steps in all: the model will learn little." in answer.err
+        assert "Try more --epochs, and --set train.batch_size=16." in " ".join(answer.err.split())
         resumed = train_command(*training, "--out", run, "--resume")
         assert "is finished" in resumed.err, "the same command names the same run"
+
+    def test_no_advice_that_was_already_taken(self, own: Path, tmp_path: Path) -> None:
+        settings = ("--set", "train.select_by=loss", "--set", "train.batch_size=16")
+        training = ("quick", "--data", own, *SMALL, *settings, "--epochs", 1)
+        said = " ".join(train_command(*training, "--out", tmp_path / "run").err.split())
+        assert "the model will learn little. Try more --epochs." in said
+        assert "--set train.batch_size" not in said
 
     def test_fine_tuning_too(self, shared_runs: SharedRuns, own: Path, tmp_path: Path) -> None:
         parent = shared_runs.copy(tiny(train__warmup=30), tmp_path / "parent")

@@ -23,8 +23,9 @@ from typer.testing import CliRunner
 
 from augenmerk.cli import app
 from augenmerk.errors import AugenmerkError
-from augenmerk.figures import DARK, move_apart
+from augenmerk.figures import DARK, LIGHT, move_apart
 from augenmerk.report import TableStyle, format_csv, format_latex, format_markdown, render_report
+from augenmerk.report.charts import draw_curves, draw_effects
 from augenmerk.study.result import (
     BeamRepair,
     BeamRow,
@@ -42,6 +43,7 @@ from augenmerk.study.result import (
     StudyResult,
     Summary,
     VariantResult,
+    describe_doubt,
 )
 from tests.command import COMMAND, fails_with_a_sentence, run_json
 from tests.test_study_compare import FOUND
@@ -209,6 +211,47 @@ def test_the_page_is_whole_escaped_and_needs_no_network(page: str) -> None:
         assert expected in text
 
 
+def test_the_page_doubts_differences_that_other_seeds_may_not_have(result: StudyResult, page: str) -> None:
+    """p is about these runs; the interval, which includes 0, is about others too."""
+    doubt = "these runs do differ, but others may not"
+    assert page.count(f">{doubt}<") == 1
+    [compared] = result.comparisons
+    for change, expected in (
+        ({"interval": (0.5, 2.0)}, ""),
+        ({"interval": (0.5, 2.0), "p_corrected": 0.05}, "may be chance"),
+        ({"p_corrected": 0.05}, "may be chance"),
+        ({"difference": 0.0, "interval": (0.0, 0.0), "p_corrected": 1.0}, ""),
+    ):
+        changed = replace(compared, **change)
+        assert describe_doubt(changed) == expected
+        assert doubt not in render_report(replace(result, comparisons=(changed,)))
+
+
+def test_the_chart_colours_a_difference_by_its_interval_and_p(result: StudyResult) -> None:
+    [compared] = result.comparisons
+    for interval, p, certain in (
+        ((-0.5, 3.0), 0.001, False),
+        ((0.5, 2.0), 0.2, False),
+        ((0.5, 2.0), 0.001, True),
+    ):
+        changed = replace(compared, interval=interval, p_corrected=p)
+        figure = draw_effects(replace(result, comparisons=(changed,)), LIGHT)
+        colours = {line.get_color() for line in figure.axes[0].lines}
+        assert (LIGHT.accent in colours) == certain
+
+
+@pytest.mark.parametrize("epochs", [1, 2])
+def test_an_axis_of_few_epochs_has_whole_ones_only(result: StudyResult, epochs: int) -> None:
+    variants = []
+    for each in result.variants:
+        [curve] = each.curves
+        variants.append(replace(each, curves=(replace(curve, points=curve.points[:epochs]),)))
+    [axes] = draw_curves(replace(result, variants=tuple(variants)), "validation_loss", LIGHT).axes
+    low, high = axes.get_xlim()
+    shown = [tick for tick in axes.get_xticks() if low <= tick <= high]
+    assert shown == list(range(1, epochs + 1))
+
+
 def test_with_one_variant_what_is_said_about_beams_leads(result: StudyResult, page: str) -> None:
     said = "Beam 5 repairs 30 of 200."
     assert page.index(said) > page.index("<h2>Beam search</h2>")
@@ -275,7 +318,10 @@ def test_latex(result: StudyResult) -> None:
     assert (
         lines[5] == r"<b>\&\_lr=1e-3|x & 1/2 & 123,456 & \textbf{32.00} $\pm$ 1.41 & -- & \textbf{2.500} \\"
     )
-    assert lines[-2:] == [r"\bottomrule", r"\end{tabular}"]
+    assert lines[-3:-1] == [r"\bottomrule", r"\end{tabular}"]
+    assert "``published'' were not measured here: published by others, elsewhere." in lines[-1]
+    alone = format_latex(result, TableStyle(columns=("runs", "chrf", "validation_loss")))
+    assert alone.endswith("\\end{tabular}\n")  # no column of others, so no word about it
 
 
 def test_a_table_has_the_columns_that_were_asked_for_in_their_order(result: StudyResult) -> None:
@@ -342,7 +388,7 @@ def test_what_is_found_is_told_of_the_best_variant_alone(result: StudyResult) ->
 def test_a_latex_table_may_have_a_caption_and_a_label(result: StudyResult) -> None:
     text = format_latex(result, TableStyle(caption="5% & more", label="tab:a b"))
     assert "\\begin{table}\n\\centering\n\\caption{5\\% \\& more}\n\\label{tab:a-b}\n" in text
-    assert text.endswith("\\end{tabular}\n\\end{table}\n")
+    assert text.endswith("elsewhere.\\par}\n\\end{table}\n")
 
 
 def test_intervals_stay_within_the_bounds_of_their_measure() -> None:

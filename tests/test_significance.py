@@ -30,6 +30,8 @@ from augenmerk.scores import (
     ratio_from_counts,
 )
 from augenmerk.significance import (
+    bootstrap,
+    bootstrap_p_value,
     compare_paired,
     compare_texts,
     estimate_mean,
@@ -127,17 +129,24 @@ def sacrebleu_p(kind: str, ours: list[str], theirs: list[str], metric: Metric) -
 
 
 @pytest.mark.parametrize("errors", [0.205, 0.23, 0.25])
-def test_p_values_are_those_of_sacrebleu_within_sampling_error(references: list[str], errors: float) -> None:
+def test_p_by_randomisation_is_that_of_sacrebleu_within_sampling_error(
+    references: list[str], errors: float
+) -> None:
     ours, theirs = noisy(references, 0.20, 1), noisy(references, errors, 3)
     for name, found in compare_texts(ours, theirs, references).items():
         metric = {"bleu": BLEU, "chrf": CHRF}[name](lowercase=True, references=[references])
-        for kind, p, samples in (
-            ("ar", found.p_randomisation, found.trials),
-            ("bs", found.p_bootstrap, found.resamples),
-        ):
-            expected, their_samples = sacrebleu_p(kind, ours, theirs, metric)
-            variance = max(expected, 1 / samples) * (1 - expected) * (1 / samples + 1 / their_samples)
-            assert p == pytest.approx(expected, abs=4 * math.sqrt(variance))
+        expected, samples = sacrebleu_p("ar", ours, theirs, metric)
+        variance = max(expected, 1 / found.trials) * (1 - expected) * (1 / found.trials + 1 / samples)
+        assert found.p_randomisation == pytest.approx(expected, abs=4 * math.sqrt(variance))
+
+
+def test_p_by_bootstrap_has_two_sides_and_that_of_sacrebleu_one(references: list[str]) -> None:
+    ours, theirs = noisy(references, 0.20, 1), noisy(references, 0.205, 3)
+    for name, found in compare_texts(ours, theirs, references).items():
+        metric = {"bleu": BLEU, "chrf": CHRF}[name](lowercase=True, references=[references])
+        one_sided, _ = sacrebleu_p("bs", ours, theirs, metric)
+        assert 0.05 < one_sided < 0.6 * found.p_bootstrap
+        assert found.p_bootstrap == pytest.approx(found.p_randomisation, rel=0.15)
 
 
 def test_one_pair_of_runs_of_a_study_is_tested_as_by_evaluate(references: list[str]) -> None:
@@ -218,6 +227,18 @@ def test_p_is_small_by_chance_as_seldom_as_it_says() -> None:
         found = compare_paired(as_counts(ours), as_counts(theirs), ratio_from_counts, trials=199, resamples=2)
         small.append(found.p <= 0.05)
     assert 0.02 <= np.mean(small) <= 0.08
+
+
+def test_p_by_bootstrap_is_small_by_chance_as_seldom_as_it_says() -> None:
+    """With one side only it would be small in one comparison of ten."""
+    rng = np.random.default_rng(9)
+    small = []
+    for _ in range(400):
+        ours, theirs = (as_counts(rng.normal(0, 1, (1, 100))) for _ in range(2))
+        our_scores, their_scores = bootstrap(ours, theirs, ratio_from_counts, resamples=199)[..., 0]
+        difference = float(ours[..., 0].mean() - theirs[..., 0].mean())
+        small.append(bootstrap_p_value(our_scores - their_scores, difference) <= 0.05)
+    assert 0.03 <= np.mean(small) <= 0.08
 
 
 @settings(max_examples=20)

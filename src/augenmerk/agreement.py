@@ -174,9 +174,15 @@ class Agreement:
         progress: Progress,
     ) -> dict[str, Any]:
         """Returns figures for a row of scores, and writes both sets of links into the folder."""
-        against, found = self._gold_links(split, pairs, progress)
-        pairs = [pair for pair, links in zip(pairs, found, strict=True) if links is not None]
-        gold = [links for links in found if links is not None]
+        learnt_from: int | None = None
+        known: Sequence[GoldLinks | None]
+        if self.gold is not None:
+            known = read_gold(self.gold, split, pairs)
+        else:
+            learnt_from, known = find_links(self.bitext, split, pairs, progress)
+        against = "gold" if learnt_from is None else "silver"
+        pairs = [pair for pair, links in zip(pairs, known, strict=True) if links is not None]
+        gold = [links for links in known if links is not None]
         progress("reading references", 0, 1)
         attention = self._choose_attention(translator, progress)
         proposed = link_references(translator, pairs, self.threshold, attention)
@@ -192,20 +198,14 @@ class Agreement:
         write_lines(folder / f"{split}.attention.align", map(format_pharaoh, proposed[0]))
         write_lines(folder / f"{split}.{against}.align", [links.pharaoh for links in gold])
         row: dict[str, Any] = {"against": against, "sentences": len(pairs), **chosen}
+        if learnt_from is not None:
+            row["silver_pairs"] = learnt_from
         if not scores[0].proposed:
             return {"aer": None, "alignment": row}
         row |= {name: getattr(scores[0], name) for name in ("precision", "recall", "f1")}
         row["best_offset"] = best_offset(scores)
         row["aer_by_offset"] = {str(offset): score.error for offset, score in scores.items()}
         return {"aer": scores[0].error, "alignment": row}
-
-    def _gold_links(
-        self, split: str, pairs: Sequence[SentencePair], progress: Progress
-    ) -> tuple[str, list[GoldLinks | None]]:
-        """Returns "gold" or "silver" and the links to compare with; None for a pair that has none."""
-        if self.gold is not None:
-            return "gold", [*read_gold(self.gold, split, pairs)]
-        return find_links(self.bitext, split, pairs, progress)
 
     def _choose_attention(self, translator: Translator, progress: Progress) -> ChosenAttention | None:
         """Returns what `choose_attention` finds, which takes some time, so only once for each translator."""
@@ -220,15 +220,19 @@ def _describe(attention: ChosenAttention | None) -> dict[str, Any]:
 
 def find_links(
     bitext: Bitext, split: str, pairs: Sequence[SentencePair], progress: Progress
-) -> tuple[str, list[GoldLinks | None]]:
-    """Returns "gold" and the links of the pairs, or "silver" and those of an aligner if they have none."""
+) -> tuple[int | None, list[GoldLinks | None]]:
+    """Returns the gold links of the pairs, or the silver ones of an aligner if they have none.
+
+    Gold links come with None; silver ones with the number of pairs that the aligner learnt from.
+    """
     known = [pair.alignment for pair in pairs]
     if any(links is not None for links in known):
-        return "gold", [None if links is None else GoldLinks.of(links) for links in known]
+        return None, [None if links is None else GoldLinks.of(links) for links in known]
     from augenmerk.silver import silver_links
 
     train = [] if split == "train" or "train" not in bitext.splits else list(bitext["train"])
-    return "silver", [*map(GoldLinks.of, silver_links(train, pairs, progress=progress))]
+    links = silver_links(train, pairs, progress=progress)
+    return len(train) + len(pairs), [*map(GoldLinks.of, links)]
 
 
 def read_gold(path: Path, split: str, pairs: Sequence[SentencePair]) -> list[GoldLinks]:

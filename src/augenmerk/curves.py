@@ -142,7 +142,7 @@ def _draw_panel(axes: Axes, runs: Sequence[RunCurves], kind: CurveKind, by: str,
         axes.legend(fontsize=9)
     axes.set_title(kind.heading, loc="left", fontsize=10.5, fontweight="bold")
     axes.grid(axis="y", alpha=0.6)
-    axes.xaxis.set_major_locator(MaxNLocator(nbins=6, integer=by != "seconds"))
+    axes.xaxis.set_major_locator(MaxNLocator(nbins=6, integer=by != "seconds", min_n_ticks=1))
     axes.set_xlabel(by)
     axes.margins(y=0.14)
     if all(key in ("learning_rate", "target_tokens_per_second") for key in kind.keys):

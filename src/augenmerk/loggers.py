@@ -26,7 +26,7 @@ class Logger(Protocol):
 
     def log(self, step: int, metrics: Mapping[str, float]) -> None:
         """Is called several times a second with `batch_loss`, `learning_rate` and `target_tokens_per_second`,
-        and after each epoch with what metrics.jsonl has of it."""
+        and after each epoch with what metrics.jsonl has of it. No figure comes twice for a step."""
 
     def close(self) -> None:
         """Is called once, when training is done, was stopped or failed; not if `start` failed."""

@@ -11,7 +11,10 @@ sentence S times. p is how often the difference is then at least as large as the
 sentences, given these runs.
 
 **Bootstrap resampling** draws N sentences with replacement, the same for all runs, and shows how much the
-scores vary with the choice of sentences.
+scores vary with the choice of sentences. `augenmerk evaluate` also takes a p from it: how often a resampled
+difference is at least as far from the mean of the resampled differences, on either side, as the real
+difference is from 0. `sacrebleu --paired-bs` takes the absolute value of each resampled difference before it
+subtracts their mean; of a clear difference this leaves one side, and p is about half as large.
 
 **The interval of a difference over seeds** is about new sentences and new seeds. The mean difference over S
 seeds has a variance from the seeds, v1 = (variance of the S differences) / S with S - 1 degrees of freedom,
@@ -129,6 +132,11 @@ def p_value(samples: NDArray[np.float64], observed: float) -> float:
     return float((1 + (samples >= observed - 1e-9).sum()) / (1 + len(samples)))
 
 
+def bootstrap_p_value(resampled: NDArray[np.float64], difference: float) -> float:
+    """Returns how often resampled differences are as far from their mean as the real one is from 0."""
+    return p_value(np.abs(resampled - resampled.mean()), abs(difference))
+
+
 @dataclass(frozen=True)
 class PairedComparison:
     """The difference between two systems over one or more pairs of runs, ours minus theirs."""
@@ -217,7 +225,7 @@ class Comparison:
     baseline_interval: tuple[float, float]
     p_randomisation: float
     p_bootstrap: float
-    """As in sacrebleu: how often resampled differences exceed their mean by the real difference."""
+    """Two-sided: how often resampled differences are as far from their mean as the real one is from 0."""
     trials: int
     resamples: int
     seed: int
@@ -254,7 +262,6 @@ def compare_texts(
         our_score, their_score = (float(score(counts.sum(1))[0]) for counts in (ours, theirs))
         difference = our_score - their_score
         our_scores, their_scores = bootstrap(ours, theirs, score, resamples)[..., 0]
-        gaps = np.abs(our_scores - their_scores)
         compared[key] = Comparison(
             metric=name,
             score=our_score,
@@ -264,7 +271,7 @@ def compare_texts(
             interval=_resampled_interval(our_scores),
             baseline_interval=_resampled_interval(their_scores),
             p_randomisation=p_value(np.abs(randomise(ours, theirs, score, trials)), abs(difference)),
-            p_bootstrap=p_value(gaps - gaps.mean(), abs(difference)) if difference else 1.0,
+            p_bootstrap=bootstrap_p_value(our_scores - their_scores, difference),
             trials=trials,
             resamples=resamples,
             seed=SEED,

@@ -26,6 +26,9 @@ from augenmerk.words import split_words
 
 ITERATIONS = 5
 HEURISTIC = "GROW_DIAG_FINAL_AND"
+FEW_PAIRS = 1_000
+"""The aligner's own links are poor if it learns from fewer pairs: on bilderbuch its alignment error is 0.14
+with 1,000 pairs, 0.20 with 500 and 0.35 with 60."""
 LONGEST = 200  # words of a sentence: the aligner does not learn from longer ones, but aligns them
 
 Progress = Callable[[str, int, int], None]

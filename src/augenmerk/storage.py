@@ -128,11 +128,8 @@ def make_folder(path: Path) -> None:
 
 
 def write_lines(path: Path, lines: Iterable[str]) -> None:
-    """Writes a text file, and creates its folder if that is absent."""
-    try:
-        path.parent.mkdir(exist_ok=True)
-    except OSError as error:
-        raise AugenmerkError(f"{path.parent}: cannot be created ({error_reason(error)}).") from None
+    """Writes a text file, and creates its folder, and those above it, if they are absent."""
+    make_folder(path.parent)
     atomic_write(path, [f"{line}\n".encode() for line in lines])
 
 

@@ -433,7 +433,8 @@ def _train(
                     "learning_rate": rate,
                     "target_tokens_per_second": speed,
                 }
-                logger.log(progress.step, figures)
+                if progress.batch < len(plan):  # else the epoch's figures come with the same step and names
+                    logger.log(progress.step, figures)
                 logged_loss, logged_tokens = loss_sum, progress.tokens
             if stop_signal() or clock.save_is_due():
                 progress.loss_sum = float(engine.loss_sum)

@@ -245,6 +245,8 @@ def _print_rows(run: "RunDirectory", rows: Sequence[Row]) -> None:
 
 def _print_alignment(rows: Iterable[Row]) -> None:
     """Prints a line for each split: the references are aligned, so the beam makes no difference."""
+    from augenmerk.silver import FEW_PAIRS
+
     lines = []
     by_split = {row["split"]: row for row in rows if "alignment" in row}
     for split, row in by_split.items():
@@ -270,6 +272,19 @@ def _print_alignment(rows: Iterable[Row]) -> None:
                 how = f"chosen on {chosen_on}" if chosen_on else "no validation links to choose a head by"
                 which = row["alignment"][f"{prefix}attention"]
                 out().print(escape(f"{split}: attention{whose}: {which}, {how}"))
+    learnt_from = {
+        row["alignment"]["silver_pairs"] for row in by_split.values() if "silver_pairs" in row["alignment"]
+    }
+    if not learnt_from:
+        return
+    out().print(
+        "[dim]silver: links by a word aligner, for data without gold links; its own errors count, too[/]"
+    )
+    if (fewest := min(learnt_from)) < FEW_PAIRS:
+        err().print(
+            f"[yellow]The word aligner learnt from {fewest:,} pairs only: many of its links are wrong, and "
+            f"the AER says little.[/] From {FEW_PAIRS:,} on it is better; --gold takes links of your own."
+        )
 
 
 def _print_comparison(row: Row, name: str) -> None:

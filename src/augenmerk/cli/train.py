@@ -339,17 +339,19 @@ class TrainingDisplay:
         from augenmerk.train import count_steps
 
         err().print(describe_training_data(data), markup=False)
+        # Advice that was already taken would not help.
+        smaller = "" if self._settings.batch_size <= 16 else "--set train.batch_size=16"
         steps, warmup = count_steps(self._settings, data["training_pairs"]), self._settings.warmup
         if steps < 2 * warmup:
             err().print(
                 f"[yellow]These are {steps:,} steps in all, and the learning rate rises during the first "
                 f"{warmup:,}: the model will learn little.[/] For few pairs, try more --epochs and "
-                f"--set train.batch_size=16 --set train.warmup={max(1, steps // 10)}."
+                f"{smaller + ' ' if smaller else ''}--set train.warmup={max(1, steps // 10)}."
             )
         elif steps < FEW_STEPS and "initial" not in data:
             err().print(
                 f"[yellow]These are {steps:,} steps in all: the model will learn little.[/] "
-                f"Try more --epochs, and --set train.batch_size=16."
+                f"Try more --epochs{', and ' + smaller if smaller else ''}."
             )
 
     def batch(self, epoch: int, batch: int, batches: int, loss: float, tokens_per_second: float) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from augenmerk.diagrams.attention_map import shorten_text
 from augenmerk.figures import Theme, label_ends, use_theme
-from augenmerk.study.result import BeamRow, ComparisonResult, StudyResult
+from augenmerk.study.result import BeamRow, ComparisonResult, StudyResult, describe_doubt
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -93,7 +93,10 @@ def draw_curves(result: StudyResult, measure: str, theme: Theme) -> Figure:
                 colour = _draw_means(axes, places, means, ranges, number, theme, every)
                 right = points[-1].epoch + every * _move_aside(len(result.variants) - 1, result)
                 ends.append((right, means[-1], shorten_text(variant.name), colour))
-        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+        low, high = axes.get_xlim()
+        if high - low < 1:  # there is one epoch only; its variants belong together
+            axes.set_xlim(low - 0.5, high + 0.5)
+        axes.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
         axes.set_xlabel("epoch")
         label_ends(axes, ends)
         _explain(figure, theme, MEAN_AND_RANGE)
@@ -129,8 +132,8 @@ def draw_effects(result: StudyResult, theme: Theme) -> Figure:
     with use_theme(theme):
         figure, axes = _make_figure(1.4 + 0.42 * len(compared), grid="x")
         for place, each in enumerate(compared):
-            sure = not each.interval[0] <= 0 <= each.interval[1] and each.p_corrected < 0.05
-            colour = theme.accent if sure else theme.ink
+            certain = each.difference and not describe_doubt(each)
+            colour = theme.accent if certain else theme.ink
             axes.plot(each.interval, [place, place], color=colour, linewidth=2.5, solid_capstyle="round")
             axes.plot([each.difference], [place], "o", color=colour, markersize=7)
             runs = [seed.difference for seed in each.seeds]
@@ -143,7 +146,7 @@ def draw_effects(result: StudyResult, theme: Theme) -> Figure:
         axes.locator_params(axis="x", nbins=5)  # few, because the labels of tiny differences are long
         axes.set_xlabel("difference in BLEU")
         signs = {"mean": DOT, "95% interval": LINE, "a pair of runs": STROKE}
-        _explain(figure, theme, signs, {"p < 0.05, corrected": theme.accent})
+        _explain(figure, theme, signs, {"p < 0.05 and an interval without 0": theme.accent})
         return figure
 
 

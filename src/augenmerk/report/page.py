@@ -9,8 +9,14 @@ from augenmerk.diagrams import AttentionMap, Chart
 from augenmerk.diagrams.html import render_template
 from augenmerk.figures import Style, Theme
 from augenmerk.report.charts import CURVES, NamedChart, list_charts
-from augenmerk.report.tables import DEFAULT_STYLE, TableStyle, build_columns, describe_table
-from augenmerk.study.result import MEASURES, Example, StudyResult
+from augenmerk.report.tables import (
+    DEFAULT_STYLE,
+    TableStyle,
+    build_columns,
+    describe_published,
+    describe_table,
+)
+from augenmerk.study.result import MEASURES, Example, StudyResult, describe_doubt
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -32,7 +38,8 @@ def render_report(result: StudyResult, table: TableStyle = DEFAULT_STYLE, style:
         "findings": findings,
         "columns": build_columns(result, table),
         "table_note": describe_table(result, table),
-        "published": table.published and result.published,
+        "published": describe_published(result, table),
+        "describe_doubt": describe_doubt,
         "effects": charts.get("effects"),
         "curves": [charts[measure] for measure in CURVES if measure in charts],
         "bins": bins,

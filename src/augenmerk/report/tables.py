@@ -155,6 +155,13 @@ def describe_table(result: StudyResult, style: TableStyle = DEFAULT_STYLE) -> st
     return f"{shown} over the finished runs; {measured}.{bold}"
 
 
+def describe_published(result: StudyResult, style: TableStyle = DEFAULT_STYLE) -> str:
+    """Returns a sentence about the columns that others published, or nothing if the table has none."""
+    if not any(column.published for column in build_columns(result, style)):
+        return ""
+    return f"Columns called “published” were not measured here: {result.published_source}."
+
+
 def _build_texts(
     result: StudyResult, style: TableStyle, escape: Callable[[str], str], bold: str
 ) -> list[list[str]]:
@@ -178,8 +185,8 @@ def format_markdown(result: StudyResult, style: TableStyle = DEFAULT_STYLE) -> s
     rule = "|---" + "|---:" * (len(texts[0]) - 1) + "|"
     statements = [each.in_words for each in result.comparisons]
     statements += [each.in_words for each in result.beam_repairs]
-    if style.published and result.published:
-        statements.append(f"Columns called “published” were not measured here: {result.published_source}.")
+    if source := describe_published(result, style):
+        statements.append(source)
     lines = [f"**{_escape_markdown(result.question)}**", "", head, rule, *rows]
     lines += ["", _escape_markdown(describe_table(result, style)), ""]
     lines += [f"- {_escape_markdown(sentence)}" for sentence in (*statements, *result.remarks)]
@@ -205,6 +212,8 @@ def format_latex(result: StudyResult, style: TableStyle = DEFAULT_STYLE) -> str:
         "\\bottomrule",
         "\\end{tabular}",
     ]
+    if source := describe_published(result, style):
+        tabular.append(f"\\par\\smallskip{{\\footnotesize {_escape_latex(' '.join(source.split()))}\\par}}")
     lines = [
         f"% {' '.join(result.question.split())}",
         f"% {' '.join(describe_table(result, style).split())}",
@@ -229,6 +238,8 @@ _LATEX = {
     ABSENT: "--",
     "−": "$-$",
     "±": r"$\pm$",
+    "“": "``",
+    "”": "''",
 }
 _LABEL = re.compile(r"[^\w:.-]")  # characters that LaTeX does not allow in a label
 

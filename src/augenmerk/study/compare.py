@@ -12,7 +12,6 @@ import numpy as np
 
 from augenmerk.scores import Counts, bleu_from_counts, ratio_from_counts
 from augenmerk.significance import (
-    ALPHA,
     RESAMPLES,
     TRIALS,
     compare_paired,
@@ -21,7 +20,14 @@ from augenmerk.significance import (
     holm,
     rounds_to_zero,
 )
-from augenmerk.study.result import BeamRepair, BeamRow, ComparisonResult, SeedComparison
+from augenmerk.study.result import (
+    ALPHA,
+    BeamRepair,
+    BeamRow,
+    ComparisonResult,
+    SeedComparison,
+    describe_doubt,
+)
 
 FEW_SEEDS = 5  # fewer than these are called a small sample
 ROUNDING = 1e-4  # model scores closer than this are equal: they were computed in other batches
@@ -203,9 +209,9 @@ def _repair_in_words(repair: BeamRepair, family: int) -> str:
 def _certainty_in_words(found: ComparisonResult | BeamRepair, family: int, what: str, digits: int) -> str:
     """Returns the interval and p of a difference, and whether it may be due to sentences or seeds."""
     low, high = found.interval
-    doubt = "; these runs do differ, but others may not" if low <= 0 <= high else ""
-    if found.p_corrected >= ALPHA:
-        doubt = ", which may be chance"
+    doubt = describe_doubt(found)
+    if doubt:
+        doubt = f", which {doubt}" if found.p_corrected >= ALPHA else f"; {doubt}"
     p = f"p = {found.p_corrected:.2g}" if found.p_corrected >= 0.001 else "p < 0.001"
     correction = f", corrected for {family} {what}" if family > 1 else ""
     if rounds_to_zero(low, digits) and rounds_to_zero(high, digits):

@@ -20,6 +20,7 @@ from augenmerk.storage import atomic_write, explain_read_errors, parse_object, r
 RESULT = "study.json"
 LOCK = ".lock"  # the lock file beside it, which is locked while the study runs and never removed
 FORMAT = 1
+ALPHA = 0.05  # that of `augenmerk.significance`, which needs torch
 LARGEST = 2**63  # of the numbers accepted: seeds are smaller, and charts cannot show much larger ones
 
 Interval = tuple[float, float]
@@ -185,6 +186,19 @@ class ComparisonResult:
     in_words: str
 
 
+def describe_doubt(found: "ComparisonResult | BeamRepair") -> str:
+    """Returns why a difference may not be found again, or nothing if both p and the interval speak for it.
+
+    p is about the sentences, for the very runs that were compared; the interval is also about other seeds.
+    """
+    low, high = found.interval
+    if low == high == 0:
+        return ""  # there is no difference, whatever sentences are drawn
+    if found.p_corrected >= ALPHA:
+        return "may be chance"
+    return "these runs do differ, but others may not" if low <= 0 <= high else ""
+
+
 @dataclass(frozen=True)
 class BeamRow:
     """A variant's translations of a split with one beam width; means over the runs."""
@@ -218,7 +232,7 @@ class BeamRepair:
     difference: float  # BLEU with the wider beam minus BLEU with the narrower, as in `ComparisonResult`
     interval: Interval
     p: float
-    p_corrected: float
+    p_corrected: float  # by Holm, for all wider beams of this variant on this split
     in_words: str
 
 
