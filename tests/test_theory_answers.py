@@ -24,11 +24,14 @@ RIGHT = [
     ("1.2", "= c(k_a + k_b)"),
     ("1.2", "q := c(k_a + k_b)"),
     ("1.2", r"\frac{k_a + k_b}{\tau}"),
+    ("1.2", r"c\,(k_a + k_b)"),
+    ("1.2", r"c\;k_a + c\>k_b,\; c \gg 0"),
     ("1.2", r"\begin{align} q &= c(k_a + k_b) \end{align}"),
     ("1.2", "𝑞 = 𝑐(𝑘_𝑎 + 𝑘_𝑏)"),  # in italic letters
     ("1.2", "𝛼(𝝁_a + 𝝁_b)"),
     ("1.4", r"\begin{align*}q_1 &= c \mu_a \\ q_2 &= c \mu_b\end{align*}"),
     ("1.4", r"$q_1 = \beta \mu_a$; $q_2 = \beta \mu_b$"),
+    ("1.4", r"$q_1 = c\,\mu_a$; $q_2 = c\:\mu_b$"),
     ("1.4", "q_2 = c mu_b, q_1 = c mu_a"),
     ("1.4", "q1 = c mu_a and q2 = c mu_b"),
     ("1.4", "c_1 mu_a, c_2 mu_b with c_1, c_2 >> 0"),
@@ -37,6 +40,10 @@ RIGHT = [
     ("1.6", "c2 = u_a"),
     ("1.6", "x_2"),
     ("1.7", r"K = I, Q = (u_d u_a^\top + u_c u_d^\top)/\|u_a\|^2, V = \frac{1}{B^2}(u_b u_b^T - u_c u_c^T)"),
+    (
+        "1.7",
+        r"$K = I$, $Q = \frac{1}{B^2}\,(u_d u_a^T + u_c u_d^T)$, $V = \frac{1}{B^2}\;(u_b u_b^T - u_c u_c^T)$",
+    ),
 ]
 
 

@@ -20,7 +20,8 @@ SCALES = frozenset({"c", "t"})
 NOISE = frozenset({"alpha", "beta"})
 """Variances in 1.3 to 1.5, and also letters that many people take for a scale."""
 
-_MATHEMATICS = re.compile(r"\$|\\[()\[\]]|\\(?:begin|end)\s*\{[a-z]+\*?\}|&")
+_MATHEMATICS = re.compile(r"\$|(?<!\\)\\[()\[\],;:>!]|\\(?:begin|end)\s*\{[a-z]+\*?\}|&")
+"""What sets a formula without meaning anything; a thin space such as `\\,` must not be taken for a comma."""
 _STYLED_LETTER = re.compile("[\U0001d400-\U0001d7ff\u210e]")
 """The italic, bold, ... letters of Unicode; \u210e is the italic h. Each stands for one ordinary letter."""
 _PROSE = re.compile(r"(?:[^\W\d_]|[\s.,;:!?'’-])+")
