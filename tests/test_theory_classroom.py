@@ -109,9 +109,34 @@ def test_a_table_with_a_column_for_each_task_is_read_too(tmp_path: Path) -> None
     assert [one.verdict for one in grade_sheet(sheet, samples=10)] == ["right", "right", "wrong", "empty"]
 
 
+def test_a_heading_with_one_number_of_a_task_is_its_column(tmp_path: Path) -> None:
+    headings = [
+        "Student",
+        "Aufgabe 1.1: Wann?",
+        "Aufgabe 1.2 (Mittelwert)",
+        "Aufgabe 1.3",
+        "Aufgabe 1.4 – zwei",
+    ]
+    headings += ["1.6", "1.7 K, Q, V", "points for 1.6", "1.3 and 1.5", "Version 1.2.3", "1.25"]
+    path = write(tmp_path, ",".join(f'"{each}"' for each in headings) + "\nAda,a,b,c,d,e,f,g,h,i,j\n")
+    sheet = read_answer_sheet(path)
+    assert [(row.task, row.answers) for row in sheet.rows] == [
+        *(("1.1", "a"), ("1.2", "b"), ("1.3", "c"), ("1.4", "d"), ("1.6", "e"), ("1.7", "f")),
+    ]
+    assert sheet.task_columns == tuple(headings[1:7])
+    assert sheet.other_columns == tuple(headings[7:])
+    said = " ".join(run_command("theory", "grade", path, "--samples", "10").err.split())
+    assert "Columns of tasks: 'Aufgabe 1.1: Wann?'; 'Aufgabe 1.2 (Mittelwert)'; 'Aufgabe 1.3';" in said
+    assert "Not graded: 'points for 1.6'; '1.3 and 1.5'; 'Version 1.2.3'; '1.25'." in said
+
+
 @pytest.mark.parametrize(
     ("content", "reason"),
     [
+        (
+            "student,1.2 x,points 1.2\nA,b,c\n",
+            "two columns are for task 1.2, '1.2 x' and 'points 1.2'; rename",
+        ),
         ("", "is empty; its first line must name the columns student, task, answers"),
         ("\n \n", "is empty"),
         ("student,task,answers\n", "has no answers, only the line that names the columns"),

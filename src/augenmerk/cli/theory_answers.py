@@ -87,7 +87,13 @@ def grade(
     from rich.progress import MofNCompleteColumn
 
     from augenmerk.cli import terminal
-    from augenmerk.cli.theory_output import class_lines, format_grades, name_own_columns, repeated_lines
+    from augenmerk.cli.theory_output import (
+        class_lines,
+        column_lines,
+        format_grades,
+        name_own_columns,
+        repeated_lines,
+    )
     from augenmerk.diagrams.html import render_template
     from augenmerk.errors import AugenmerkError
     from augenmerk.storage import atomic_write
@@ -106,6 +112,8 @@ def grade(
         if path is not None and not path.parent.is_dir():  # before anything is graded
             raise AugenmerkError(f"{path}: there is no folder {path.parent}.")
     sheet = read_answer_sheet(answers)
+    for line in column_lines(sheet):
+        terminal.err().print(line, soft_wrap=True)
     with terminal.show_progress(MofNCompleteColumn()) as show:
         graded = grade_sheet(
             sheet,

@@ -141,6 +141,18 @@ def class_lines(
         yield f"and {len(unread) - MAX_UNREAD:,} more: --out and --page have them all"
 
 
+def column_lines(sheet: "AnswerSheet") -> Iterator[str]:
+    """Yields which columns were taken for tasks and which were not, if a table has a column for each task."""
+    if not sheet.task_columns:
+        return
+    named = [
+        "; ".join(f"'{shorten(each, 40)}'" for each in c) for c in (sheet.task_columns, sheet.other_columns)
+    ]
+    yield from map(escape, textwrap.wrap(f"Columns of tasks: {named[0]}.", WIDTH, subsequent_indent="  "))
+    if sheet.other_columns:
+        yield from map(escape, textwrap.wrap(f"Not graded: {named[1]}.", WIDTH, subsequent_indent="  "))
+
+
 def repeated_lines(repeated: "Sequence[Repeated]") -> Iterator[str]:
     """Yields a warning if students have several answers to a task, all of which are graded and counted."""
     if not repeated:

@@ -27,6 +27,7 @@ Verdict = Literal["right", "wrong", "unreadable", "empty"]
 VERDICTS: tuple[Verdict, ...] = ("right", "wrong", "unreadable", "empty")
 
 _TASK = re.compile(r"(?:task|question|aufgabe|frage)?\s*1\s*[.,]\s*([1-7])", re.IGNORECASE)
+_TASK_IN_HEADING = re.compile(r"(?<![\d.,])1\s*[.,]\s*([1-7])(?!\s*[.,]?\d)")
 _DATE = re.compile(r"\d{4}|jan|feb|m[aä]r|apr|ma[iy]|jun|jul", re.IGNORECASE)
 _LIKELY = {
     **dict.fromkeys(("name", "full name", "e-mail", "email", "id", "vorname"), "student"),
@@ -57,6 +58,13 @@ class AnswerSheet:
     rows: tuple[Row, ...]
     delimiter: str
     byte_order_mark: bool
+    task_columns: tuple[str, ...] = ()
+    """The headings of the columns that were taken for tasks, if there is one for each task."""
+
+    @property
+    def other_columns(self) -> tuple[str, ...]:
+        """The columns that are only copied."""
+        return tuple(column for column in self.columns if column not in COLUMNS)
 
 
 @dataclass(frozen=True)
@@ -99,25 +107,46 @@ def read_answer_sheet(path: Path) -> AnswerSheet:
     if not table:
         raise AugenmerkError(f"{path} is empty; its first line must name the columns {_names(COLUMNS)}.")
     headings = table[0][1]
-    table = _unfold(table)
+    table, task_columns = _unfold(path, table)
     columns = _read_header(path, table[0][1], headings)
     rows = [_make_row(line, columns, cells, delimiter) for line, cells in table[1:]]
     if not rows:
         raise AugenmerkError(f"{path} has no answers, only the line that names the columns.")
-    return AnswerSheet(columns, tuple(rows), delimiter, data.startswith(codecs.BOM_UTF8))
+    return AnswerSheet(columns, tuple(rows), delimiter, data.startswith(codecs.BOM_UTF8), task_columns)
 
 
-def _unfold(table: list[tuple[int, list[str]]]) -> list[tuple[int, list[str]]]:
-    """Makes rows of the columns of a table that has one for each task, as forms on the web write it."""
+def _unfold(
+    path: Path, table: list[tuple[int, list[str]]]
+) -> tuple[list[tuple[int, list[str]]], tuple[str, ...]]:
+    """Makes rows of the columns of a table that has one for each task, as forms on the web write it.
+
+    Returns the rows, and the headings of these columns.
+    """
     headings = table[0][1]
-    tasks = {place: heading for place, heading in enumerate(headings) if _TASK.fullmatch(heading.strip())}
-    if not tasks or set(map(_plain, headings)) & {"task", "answers"}:
-        return table
+    if set(map(_plain, headings)) & {"task", "answers"}:
+        return table, ()
+    tasks = {place: task for place, heading in enumerate(headings) if (task := _find_task(heading))}
+    for task in sorted(set(tasks.values())):
+        places = [place for place in tasks if tasks[place] == task]
+        exact = [place for place in places if _TASK.fullmatch(headings[place].strip())]
+        if len(exact or places) > 1:
+            named = " and ".join(f"'{shorten(headings[place].strip())}'" for place in exact or places)
+            raise AugenmerkError(f"{path}: two columns are for task {task}, {named}; rename one of them.")
+        if exact:  # a column "1.2" beside "points for 1.2"
+            tasks = {place: each for place, each in tasks.items() if each != task or place in exact}
+    if not tasks:
+        return table, ()
     unfolded = [(table[0][0], [*_without(headings, tasks), "task", "answers"])]
     for line, cells in table[1:]:
         padded = [*cells, *[""] * (len(headings) - len(cells))]
         unfolded += [(line, [*_without(padded, tasks), task, padded[place]]) for place, task in tasks.items()]
-    return unfolded
+    return unfolded, tuple(headings[place].strip() for place in tasks)
+
+
+def _find_task(heading: str) -> str:
+    """Returns the task of a heading with one number of a task, such as `Aufgabe 1.4 - two heads`, or ""."""
+    found = _TASK_IN_HEADING.findall(heading)
+    return f"1.{found[0]}" if len(found) == 1 else ""
 
 
 def _without(cells: Sequence[str], places: Container[int]) -> list[str]:
@@ -154,7 +183,7 @@ def _plain(heading: str) -> str:
 
 
 def _is_ours(heading: str) -> bool:
-    return _plain(heading) in COLUMNS or bool(_TASK.fullmatch(_plain(heading)))
+    return _plain(heading) in COLUMNS or bool(_find_task(heading))
 
 
 def _names(columns: Sequence[str]) -> str:
