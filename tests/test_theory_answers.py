@@ -50,7 +50,7 @@ RIGHT = [
     ("1.7", r"K = I, Q = (u_d u_a^\top + u_c u_d^\top)/\|u_a\|^2, V = \frac{1}{B^2}(u_b u_b^T - u_c u_c^T)"),
     (
         "1.7",
-        r"$K = I$, $Q = \frac{1}{B^2}\,(u_d u_a^T + u_c u_d^T)$, $V = \frac{1}{B^2}\;(u_b u_b^T - u_c u_c^T)$",
+        r"$K = I$, $Q = \frac{1}{B^2}\,(u_d u_a^T + u_c u_d^T)$, $V = (u_b u_b^T - u_c u_c^T)\;/B^2$",
     ),
 ]
 

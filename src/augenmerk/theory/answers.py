@@ -182,8 +182,8 @@ def read_answers(
     for condition in conditions:
         if not _HARMLESS.fullmatch(condition):
             raise AugenmerkError(
-                f"'{shorten(' '.join(condition.split()), 200)}', beside the formula, may change what the answer "
-                "says, and is not understood: give the formula alone."
+                f"'{shorten(' '.join(condition.split()), 200)}', beside the formula, may change what the "
+                "answer says, and is not understood: give the formula alone."
             )
     if not all(map(_reads_the_same, expressions)):
         readings = [each.reading for each in expressions]

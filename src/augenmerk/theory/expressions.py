@@ -1,10 +1,10 @@
 r"""Reads and computes a reader's formula, such as `c (k_a + k_b)/norm(k_a)`, without ever executing it.
 
 Names stand for what the task gives: numbers, vectors, matrices. Products are those of linear algebra:
-`u_b u_c^T` is a matrix, `u_b^T u_c` and `u_b.u_c` are numbers; the `*` of a product may be left out. `notation.py` reads LaTeX
-and other ways to write the same. The formula is rewritten as a Python expression, which `ast` parses; a
-whitelist of its nodes is computed with numpy. Anything else is refused with a sentence that points at the
-character.
+`u_b u_c^T` is a matrix, `u_b^T u_c` and `u_b.u_c` are numbers; the `*` of a product may be left out.
+`notation.py` reads LaTeX and other ways to write the same. The formula is rewritten as a Python expression,
+which `ast` parses; a whitelist of its nodes is computed with numpy. Anything else is refused with a sentence
+that points at the character.
 """
 
 import ast
