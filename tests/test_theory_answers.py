@@ -85,6 +85,7 @@ WRONG = [
     ("1.4", "c mu_a; c mu_a", "both heads on one key", "both heads copy v_a"),
     ("1.4", "c(mu_a + mu_b); c mu_a", "a head on two keys", "head 1 attends to both and head 2 copies v_a"),
     ("1.4", "c mu_a; -c mu_b", "other keys", "head 1 copies v_a and head 2 attends to other keys"),
+    ("1.6", "u_a*B", "factor missing", "the direction is right, but not the length: the answer is 5 times"),
     ("1.6", "u_b", "another output", "which product of x_2 is the largest?"),
     ("1.7", "I; I; I", "wrong value", "c_2 as u_a"),
     ("1.7", "0*I; I; I", "attention is spread", "with 0.33, 0.33, 0.33"),
@@ -122,6 +123,16 @@ def test_what_is_not_obvious_is_said() -> None:
     # With a scale beside it, it is the variance.
     assert remarks("1.4", "c mu_a/(1 + beta); c mu_b/(1 + beta)") == ""
     assert check("1.4", ["c mu_a/(1 + beta); c mu_b/(1 + beta)"], samples=10).conditions[0]["c"] > 1
+
+
+def test_a_fixed_number_is_right_only_up_to_some_size() -> None:
+    assert "A fixed number is large enough only up to" in remarks("1.2", "500(k_a + k_b)")
+    assert remarks("1.2", "d m (k_a + k_b)") == ""
+
+
+def test_samples_that_do_not_count_alarm_nobody() -> None:
+    why = check("1.4", ["c mu_a; c mu_b"], samples=100).why
+    assert "of all with beta 0.5) do not count, since the question asks for positive lambda." in why
 
 
 def test_a_number_that_has_to_be_small_says_so() -> None:

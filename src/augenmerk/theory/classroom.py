@@ -10,7 +10,7 @@ import io
 import re
 from collections import Counter
 from collections.abc import Callable, Container, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -83,8 +83,11 @@ class GradedAnswer:
         return {**vars(self), "holds": holds}
 
 
-def read_answer_sheet(path: Path) -> AnswerSheet:
-    """Reads the table; raises AugenmerkError if the file is not UTF-8, or lacks a column or an answer."""
+def read_answer_sheet(path: Path, student_column: str | None = None) -> AnswerSheet:
+    """Reads the table; raises AugenmerkError if the file is not UTF-8, or lacks a column or an answer.
+
+    The students are in the column of this heading; by default in `student`, or else in `name`.
+    """
     if (size := path.stat().st_size) > MAX_BYTES:
         raise AugenmerkError(f"{path} has {size:,} bytes; answers of a class have up to {MAX_BYTES:,}.")
     data = path.read_bytes()
@@ -107,6 +110,7 @@ def read_answer_sheet(path: Path) -> AnswerSheet:
     if not table:
         raise AugenmerkError(f"{path} is empty; its first line must name the columns {_names(COLUMNS)}.")
     headings = table[0][1]
+    table[0] = (table[0][0], _name_students(path, headings, student_column))
     table, task_columns = _unfold(path, table)
     columns = _read_header(path, table[0][1], headings)
     rows = [_make_row(line, columns, cells, delimiter) for line, cells in table[1:]]
@@ -141,6 +145,16 @@ def _unfold(
         padded = [*cells, *[""] * (len(headings) - len(cells))]
         unfolded += [(line, [*_without(padded, tasks), task, padded[place]]) for place, task in tasks.items()]
     return unfolded, tuple(headings[place].strip() for place in tasks)
+
+
+def _name_students(path: Path, headings: Sequence[str], student_column: str | None) -> list[str]:
+    """Returns the headings with `student` for the one that has the students."""
+    plain = list(map(_plain, headings))
+    wanted = _plain(student_column or ("student" if "student" in plain else "name"))
+    if student_column is not None and wanted not in plain:
+        found = shorten(_names([f"'{cell.strip()}'" for cell in headings]), 300)
+        raise AugenmerkError(f"{path}: no column is called '{student_column}'; the columns are {found}.")
+    return ["student" if name == wanted else heading for name, heading in zip(plain, headings, strict=True)]
 
 
 def _find_task(heading: str) -> str:
@@ -183,7 +197,7 @@ def _plain(heading: str) -> str:
 
 
 def _is_ours(heading: str) -> bool:
-    return _plain(heading) in COLUMNS or bool(_find_task(heading))
+    return _plain(heading) in (*COLUMNS, "name") or bool(_find_task(heading))
 
 
 def _names(columns: Sequence[str]) -> str:
@@ -304,11 +318,13 @@ class Unreadable:
     answers: str
     why: str
     lines: tuple[int, ...]
+    students: tuple[str, ...]  # one for each line
 
     @property
     def where(self) -> str:
-        """The first of the lines, in words."""
-        shown = ", ".join(map(str, self.lines[:MAX_EXAMPLES]))
+        """The first of the lines, with the students, in words."""
+        places = zip(self.lines[:MAX_EXAMPLES], self.students, strict=False)
+        shown = ", ".join(f"{line} ({shorten(name)})" if name else str(line) for line, name in places)
         more = f" and {len(self.lines) - MAX_EXAMPLES} more" if len(self.lines) > MAX_EXAMPLES else ""
         return f"{'line' if len(self.lines) == 1 else 'lines'} {shown}{more}"
 
@@ -330,13 +346,27 @@ def find_repeated(graded: Sequence[GradedAnswer]) -> list[Repeated]:
     return [Repeated(*who, tuple(where)) for who, where in lines.items() if len(where) > 1]
 
 
+def keep_last_answers(sheet: AnswerSheet) -> AnswerSheet:
+    """Returns the table without the answers that the same student replaced by another one further below."""
+    last = {(row.student, row.task): row.line for row in sheet.rows if row.answers}
+    kept = [
+        row
+        for row in sheet.rows
+        if not row.student or last.get((row.student, row.task), row.line) == row.line
+    ]
+    return replace(sheet, rows=tuple(kept))
+
+
 def collect_unreadable(graded: Sequence[GradedAnswer]) -> list[Unreadable]:
     """Returns each answer that could not be read once, task by task, the most frequent first."""
-    lines: dict[tuple[str, str, str], list[int]] = {}
+    alike: dict[tuple[str, str, str], list[GradedAnswer]] = {}
     for answer in graded:
         if answer.verdict == "unreadable":
-            lines.setdefault((answer.task, answer.answers, answer.why), []).append(answer.line)
-    found = [Unreadable(*what, tuple(where)) for what, where in lines.items()]
+            alike.setdefault((answer.task, answer.answers, answer.why), []).append(answer)
+    found = [
+        Unreadable(*what, tuple(one.line for one in same), tuple(one.student for one in same))
+        for what, same in alike.items()
+    ]
     return sorted(found, key=lambda one: (one.task, -len(one.lines), one.lines))
 
 
