@@ -56,6 +56,7 @@ _HARMLESS = re.compile(
 )
 """Matches a condition that says no more than that a number is large, positive or real, as it is taken to be
 anyway; not one that gives it a value. Nothing is matched twice, which could take for ever."""
+_SMALL = re.compile(rf"({_LETTER})\s*(?:(?:->|→|\\to|\\rightarrow)\s*0|(?:<<|≪|\\ll)\s*1)")
 _EQUALS = re.compile(r"\s*(?::?=|≈|∝|\\approx|\\propto)")
 
 
@@ -180,7 +181,7 @@ def read_answers(
         # What was left out may be a formula with a misspelt name.
         raise _wrong_count(AugenmerkError if conditions else IncompleteAnswerError, task, formulas, expected)
     for condition in conditions:
-        if not _HARMLESS.fullmatch(condition):
+        if not _HARMLESS.fullmatch(condition) and not _has_small_divisor(condition, expressions):
             raise AugenmerkError(
                 f"'{shorten(' '.join(condition.split()), 200)}', beside the formula, may change what the "
                 "answer says, and is not understood: give the formula alone."
@@ -193,6 +194,15 @@ def read_answers(
     if conditions:
         remarks.append(f"Left out: {'; '.join(conditions)}.")
     return Answers(expressions, free, tuple(remarks))
+
+
+def _has_small_divisor(condition: str, expressions: Sequence[Expression]) -> bool:
+    """Returns whether a condition makes a number small by which the formulas only divide."""
+    small = _SMALL.fullmatch(condition)
+    if not small:
+        return False
+    name = re.escape(plain_name(small[1]))
+    return not any(re.search(rf"(?<!/)\b{name}\b", expression.reading) for expression in expressions)
 
 
 def _is_prose(text: str, known: Set[str]) -> bool:
