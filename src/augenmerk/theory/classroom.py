@@ -113,7 +113,9 @@ def read_answer_sheet(path: Path, student_column: str | None = None) -> AnswerSh
     table[0] = (table[0][0], _name_students(path, headings, student_column))
     table, task_columns = _unfold(path, table)
     columns = _read_header(path, table[0][1], headings)
-    rows = [_make_row(line, columns, cells, delimiter) for line, cells in table[1:]]
+    # Which cell of a row with a cell for each task was cut in two cannot be known.
+    joint = None if task_columns else delimiter
+    rows = [_make_row(line, columns, cells, joint) for line, cells in table[1:]]
     if not rows:
         raise AugenmerkError(f"{path} has no answers, only the line that names the columns.")
     return AnswerSheet(columns, tuple(rows), delimiter, data.startswith(codecs.BOM_UTF8), task_columns)
@@ -143,7 +145,9 @@ def _unfold(
     unfolded = [(table[0][0], [*_without(headings, tasks), "task", "answers"])]
     for line, cells in table[1:]:
         padded = [*cells, *[""] * (len(headings) - len(cells))]
-        unfolded += [(line, [*_without(padded, tasks), task, padded[place]]) for place, task in tasks.items()]
+        # Cells behind the last column come last, where they are seen to be too many.
+        kept, extra = _without(padded[: len(headings)], tasks), padded[len(headings) :]
+        unfolded += [(line, [*kept, task, padded[place], *extra]) for place, task in tasks.items()]
     return unfolded, tuple(headings[place].strip() for place in tasks)
 
 
@@ -225,9 +229,9 @@ def _read_header(path: Path, cells: Sequence[str], written: Sequence[str]) -> tu
     return columns
 
 
-def _make_row(line: int, columns: Sequence[str], cells: list[str], delimiter: str) -> Row:
+def _make_row(line: int, columns: Sequence[str], cells: list[str], delimiter: str | None) -> Row:
     # A delimiter in an answer that is not in quotation marks makes more cells of the answer.
-    if len(cells) > len(columns) and columns[-1] == "answers":
+    if delimiter is not None and len(cells) > len(columns) and columns[-1] == "answers":
         last = len(columns) - 1
         cells = [*cells[:last], delimiter.join(cells[last:])]
     problem = ""
