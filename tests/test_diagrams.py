@@ -260,6 +260,34 @@ class TestPictures:
         assert count("2x2") == 0
         assert count("8x6") == (of_length(6, 5).matrix >= 0.02).sum()
 
+    def test_a_size_of_text_is_kept_beside_the_sides_or_it_is_said(
+        self, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        width, height = draw_heat_map([of_length(6, 5)], LIGHT).get_size_inches()
+
+        def draw_in(share: float) -> set[float]:
+            """Draws with the text twice as large, in a share of the room that would be twice as large."""
+            caplog.clear()
+            size = PictureSize(2 * width * share, 2 * height * share, is_shape=False)
+            figure = Style(LIGHT, size=size, font_size=20).apply_to_drawing(
+                draw_heat_map([of_length(6, 5)], LIGHT)
+            )
+            assert tuple(figure.get_size_inches()) == pytest.approx((size.width, size.height))
+            right, top = figure.get_size_inches() * figure.dpi
+            for text, box in written(figure).items():
+                assert min(box[0], box[1], right - box[2], top - box[3]) >= 0, text
+            return {float(text.get_fontsize()) for text in figure.axes[0].texts}
+
+        usual = {float(t.get_fontsize()) for t in draw_heat_map([of_length(6, 5)], LIGHT).axes[0].texts}
+        for share in (1.2, 1.0, 0.96):  # the last one takes some of the margins
+            assert draw_in(share) == {2 * size for size in usual}
+            assert not caplog.messages
+        assert max(draw_in(0.5)) < 2 * max(usual)
+        [said] = caplog.messages
+        assert re.fullmatch(
+            r"In .* by .* inches there is room for text of 1[01]\S* points, not of 20\.", said
+        )
+
     @pytest.mark.parametrize("theme", THEMES.values(), ids=THEMES)
     def test_no_attention_has_the_colour_of_the_paper(self, theme: Theme) -> None:
         assert get_heat_colours(theme, 48)[0] == theme.paper

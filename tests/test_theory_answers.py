@@ -21,22 +21,38 @@ RIGHT = [
     ("1.2", r"q = c(k_a + k_b), \quad c \gg 0"),
     ("1.2", "c(k_a + k_b) for some large c"),
     ("1.2", "for c large, q = c(k_a + k_b)"),
+    ("1.2", "The query should be c(k_a + k_b) with c large."),
+    ("1.2", r"$q = c\cdot(\vec k_a + \vec k_b)$."),
+    ("1.2", r"Let $q = c(k_a + k_b)$. Mit $c \to \infty$."),
+    ("1.2", "Antwort: c (k_a + k_b) mit einer sehr großen Zahl c"),
+    ("1.2", r"c(k_a + k_b), c \in \mathbb{R}^+, c >> sqrt(d)"),
     ("1.2", "= c(k_a + k_b)"),
     ("1.2", "q := c(k_a + k_b)"),
     ("1.2", r"\frac{k_a + k_b}{\tau}"),
+    ("1.2", "(k_a + k_b)/s with s << 1"),
+    ("1.2", r"c\,(k_a + k_b)"),
+    ("1.2", r"c\;k_a + c\>k_b,\; c \gg 0"),
     ("1.2", r"\begin{align} q &= c(k_a + k_b) \end{align}"),
     ("1.2", "𝑞 = 𝑐(𝑘_𝑎 + 𝑘_𝑏)"),  # in italic letters
     ("1.2", "𝛼(𝝁_a + 𝝁_b)"),
     ("1.4", r"\begin{align*}q_1 &= c \mu_a \\ q_2 &= c \mu_b\end{align*}"),
     ("1.4", r"$q_1 = \beta \mu_a$; $q_2 = \beta \mu_b$"),
+    ("1.4", r"$q_1 = c\,\mu_a$; $q_2 = c\:\mu_b$"),
     ("1.4", "q_2 = c mu_b, q_1 = c mu_a"),
     ("1.4", "q1 = c mu_a and q2 = c mu_b"),
     ("1.4", "c_1 mu_a, c_2 mu_b with c_1, c_2 >> 0"),
     ("1.4", "c mu_a\nc mu_b"),
     ("1.5", r"\alpha \mu_a; \alpha \mu_b"),
+    ("1.5", "c*mu_a/(mu_a.k_a) + c*mu_b/(mu_b.k_b)"),
+    ("1.5", r"c \frac{\mu_a}{\mu_a \cdot k_a} + c \frac{\mu_b}{\mu_b \cdot k_b}."),
+    ("1.6", "u_a."),
     ("1.6", "c2 = u_a"),
     ("1.6", "x_2"),
     ("1.7", r"K = I, Q = (u_d u_a^\top + u_c u_d^\top)/\|u_a\|^2, V = \frac{1}{B^2}(u_b u_b^T - u_c u_c^T)"),
+    (
+        "1.7",
+        r"$K = I$, $Q = \frac{1}{B^2}\,(u_d u_a^T + u_c u_d^T)$, $V = (u_b u_b^T - u_c u_c^T)\;/B^2$",
+    ),
 ]
 
 
@@ -65,10 +81,12 @@ WRONG = [
     ("1.2", "-c(k_a + k_b)", "points away", "its products with k_a and k_b are negative"),
     ("1.2", "k_a - k_b", "only one of two", "no scale; and a scale would not save it"),
     ("1.2", "0 k_a", "zero query", "all keys are attended to alike"),
+    ("1.2", "q = 0.", "zero query", "all keys are attended to alike"),
     ("1.3", "c(mu_a + mu_b)", "right only on average", "only the mean over resamplings is right"),
     ("1.4", "c mu_a; c mu_a", "both heads on one key", "both heads copy v_a"),
     ("1.4", "c(mu_a + mu_b); c mu_a", "a head on two keys", "head 1 attends to both and head 2 copies v_a"),
     ("1.4", "c mu_a; -c mu_b", "other keys", "head 1 copies v_a and head 2 attends to other keys"),
+    ("1.6", "u_a*B", "factor missing", "the direction is right, but not the length: the answer is 5 times"),
     ("1.6", "u_b", "another output", "which product of x_2 is the largest?"),
     ("1.7", "I; I; I", "wrong value", "c_2 as u_a"),
     ("1.7", "0*I; I; I", "attention is spread", "with 0.33, 0.33, 0.33"),
@@ -108,6 +126,16 @@ def test_what_is_not_obvious_is_said() -> None:
     assert check("1.4", ["c mu_a/(1 + beta); c mu_b/(1 + beta)"], samples=10).conditions[0]["c"] > 1
 
 
+def test_a_fixed_number_is_right_only_up_to_some_size() -> None:
+    assert "A fixed number is large enough only up to" in remarks("1.2", "500(k_a + k_b)")
+    assert remarks("1.2", "d m (k_a + k_b)") == ""
+
+
+def test_samples_that_do_not_count_alarm_nobody() -> None:
+    why = check("1.4", ["c mu_a; c mu_b"], samples=100).why
+    assert "of all with beta 0.5) do not count, since the question asks for positive lambda." in why
+
+
 def test_a_number_that_has_to_be_small_says_so() -> None:
     grade = check("1.2", ["(k_a + k_b)/tau"], samples=10)
     assert "if the number of your choice is close to 0" in grade.why
@@ -123,6 +151,18 @@ def test_a_number_that_has_to_be_small_says_so() -> None:
         ("1.2", "lambda_a k_a", "there is no 'lambda_a' in this task"),
         ("1.4", "lambda mu_a; lambda mu_b", "there is no 'lambda' in this task"),
         ("1.2", "normalise(k_a + k_b)", "there is no function 'normalise'"),
+        ("1.2", "not c(k_a + k_b)", "there is no 'not' in this task"),
+        ("1.2", "It is impossible with c(k_a + k_b)", "'It is impossible', beside the formula, may change"),
+        ("1.2", "c(k_a + k_b). This is wrong.", "'This is wrong', beside the formula, may change"),
+        ("1.2", "$c(k_a + k_b)$ with $c = 1$", "'c = 1', beside the formula, may change"),
+        ("1.2", "c(k_a + k_b), c > 0 not large", "'c > 0 not large', beside the formula"),
+        ("1.2", r"c(k_a + k_b), c \to 0", "beside the formula"),
+        ("1.2", "c(k_a + k_b), c << 1", "'c << 1', beside the formula"),
+        ("1.2", "c(k_a + k_b)," + " a" * 500 + " b = 2", "beside the formula"),
+        ("1.2", "direction k_a + k_b", "there is no 'direction' in this task"),
+        ("1.2", "the mean of k_a + k_b", "there is no 'mean' in this task"),
+        ("1.2", "c(k_a + k_b) or c k_a", "there is no 'or' in this task"),
+        ("1.2", "k_a·k_b·k_a", "x.y.z can be read in two ways"),
         ("1.2", "gamma", r"is a number; a query is a vector like the keys \(read as numbers: gamma\)"),
         ("1.2", "c(ka + kc)", "there is no 'kc' in this task"),
         ("1.6", "1e300 u_a", "has entries of .*; numbers up to 1e.12 can be graded"),

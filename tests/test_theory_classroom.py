@@ -109,9 +109,42 @@ def test_a_table_with_a_column_for_each_task_is_read_too(tmp_path: Path) -> None
     assert [one.verdict for one in grade_sheet(sheet, samples=10)] == ["right", "right", "wrong", "empty"]
 
 
+def test_a_row_with_a_cell_too_many_for_its_tasks_is_left_to_the_teacher(tmp_path: Path) -> None:
+    table = "student;1.2;1.4\nAda;c(k_a + k_b);c mu_a; c mu_b\nBen;c(k_a + k_b);;\n"
+    ada, second, ben, empty = grade(tmp_path, table)
+    assert (ada.task, ada.verdict, second.task, second.verdict) == ("1.2", "unreadable", "1.4", "unreadable")
+    assert ada.why == "The row has 4 cells, and the table 3 columns."
+    assert (ben.verdict, empty.verdict) == ("right", "empty")
+
+
+def test_a_heading_with_one_number_of_a_task_is_its_column(tmp_path: Path) -> None:
+    headings = [
+        "Student",
+        "Aufgabe 1.1: Wann?",
+        "Aufgabe 1.2 (Mittelwert)",
+        "Aufgabe 1.3",
+        "Aufgabe 1.4 – zwei",
+    ]
+    headings += ["1.6", "1.7 K, Q, V", "points for 1.6", "1.3 and 1.5", "Version 1.2.3", "1.25"]
+    path = write(tmp_path, ",".join(f'"{each}"' for each in headings) + "\nAda,a,b,c,d,e,f,g,h,i,j\n")
+    sheet = read_answer_sheet(path)
+    assert [(row.task, row.answers) for row in sheet.rows] == [
+        *(("1.1", "a"), ("1.2", "b"), ("1.3", "c"), ("1.4", "d"), ("1.6", "e"), ("1.7", "f")),
+    ]
+    assert sheet.task_columns == tuple(headings[1:7])
+    assert sheet.other_columns == tuple(headings[7:])
+    said = " ".join(run_command("theory", "grade", path, "--samples", "10").err.split())
+    assert "Columns of tasks: 'Aufgabe 1.1: Wann?'; 'Aufgabe 1.2 (Mittelwert)'; 'Aufgabe 1.3';" in said
+    assert "Not graded: 'points for 1.6'; '1.3 and 1.5'; 'Version 1.2.3'; '1.25'." in said
+
+
 @pytest.mark.parametrize(
     ("content", "reason"),
     [
+        (
+            "student,1.2 x,points 1.2\nA,b,c\n",
+            "two columns are for task 1.2, '1.2 x' and 'points 1.2'; rename",
+        ),
         ("", "is empty; its first line must name the columns student, task, answers"),
         ("\n \n", "is empty"),
         ("student,task,answers\n", "has no answers, only the line that names the columns"),
@@ -119,16 +152,16 @@ def test_a_table_with_a_column_for_each_task_is_read_too(tmp_path: Path) -> None
             "student,answers\nAda,k_a\n",
             "no column is called task; the columns are 'student', 'answers'. Need",
         ),
-        ("name;task;answers\nAda;1.2;k_a\n", "called student; .*: rename 'name' to 'student' in the first"),
+        ("id;task;answers\nAda;1.2;k_a\n", "called student; .*: rename 'id' to 'student' in the first"),
         (
             "Timestamp;Name;Frage;Antwort\nx;Ada;1.2;k_a\n",
-            "called student or task or answers; the columns are 'Timestamp', 'Name', 'Frage', 'Antwort'. "
+            "called task or answers; the columns are 'Timestamp', 'Name', 'Frage', 'Antwort'. "
             "Needed are student, task, answers, or student and a column for each task, called 1.2 and so on: "
-            "rename 'Name' to 'student' and 'Frage' to 'task' and 'Antwort' to 'answers' in the first line",
+            "rename 'Frage' to 'task' and 'Antwort' to 'answers' in the first line",
         ),
         (
-            "Timestamp,Name,Frage 1.2\nx,Ada,k_a\n",
-            "called student; the columns are 'Timestamp', 'Name', 'Frage 1.2'. .* 'Name' to 'student' in",
+            "Timestamp,E-Mail,Frage 1.2\nx,Ada,k_a\n",
+            "called student; the columns are 'Timestamp', 'E-Mail', 'Frage 1.2'. .* 'E-Mail' to 'student' in",
         ),
         ("Ada,1.2,k_a\n", "no column is called student.* rename the columns in the first line"),
         ("student,task,answer,answers\nA,1.2,c,c\n", "two columns 'answers'"),
@@ -218,7 +251,7 @@ def test_mistakes_are_counted(tmp_path: Path) -> None:
     assert no_scale.examples[0] == ("k_a + k_b", 3)
     assert (one.name, one.count, one.examples) == ("only one of two", 1, (("c k_a", 1),))
     [unread] = collect_unreadable(graded)
-    assert (unread.answers, unread.lines, unread.where) == ("c(", (8, 9), "lines 8, 9")
+    assert (unread.answers, unread.lines, unread.where) == ("c(", (8, 9), "lines 8 (S6), 9 (S7)")
 
 
 def test_the_command_writes_a_table_and_a_page(tmp_path: Path) -> None:
@@ -229,7 +262,7 @@ def test_the_command_writes_a_table_and_a_page(tmp_path: Path) -> None:
     assert answer.code == 0, answer.err
     assert answer.out.startswith("8 answers of 8 students: 3 right, 2 wrong, 2 unreadable, 1 empty\n")
     assert "1 x only one of two         =c*k_a" in answer.out
-    assert "line 8, 1.4:" in answer.out
+    assert "line 8 (Gül), 1.4:" in answer.out
     # As the teacher's spreadsheet wrote it: with semicolons, and a mark that says UTF-8.
     assert out.read_bytes().startswith(b"\xef\xbb\xbfstudent;task;answers;verdict;mistake;why;remarks\n")
     rows = list(csv.DictReader(io.StringIO(out.read_text("utf-8-sig")), delimiter=";"))
@@ -241,6 +274,8 @@ def test_the_command_writes_a_table_and_a_page(tmp_path: Path) -> None:
     assert "Béla" not in shown
     assert "HYPERLINK" not in shown
     assert "line 8" not in shown  # it would tell who it was
+    assert "2 answers could not be read by the program" in shown
+    assert "ask me tomorrow" not in shown  # there may be a name in it
     # Graded once more, it keeps what a teacher may have written into it.
     again = tmp_path / "again.csv"
     twice = run_command("theory", "grade", out, "--samples", "10", "--out", again)
@@ -269,14 +304,36 @@ def test_a_student_who_answers_twice_is_named(tmp_path: Path) -> None:
     rows = ["Ada,1.2,k_a", "Ben,1.2,k_b", "Ada,1.2,c(k_a + k_b)", "Ada,1.4,", "Ada,1.4,c mu_a"]
     path = write(tmp_path, "student,task,answers\n" + "\n".join(rows) + "\n")
     answer = run_command("theory", "grade", path, "--samples", "10")
-    assert "A student has more than one answer to a task 1 time; each of them is counted:\n" in answer.err
+    assert (
+        "A student has more than one answer to a task 1 time; each of them is counted (--keep last"
+        in answer.err
+    )
     assert "Ada, 1.2: lines 2, 4\n" in answer.err
     assert "1.4" not in answer.err
+    out = tmp_path / "grades.csv"
+    last = run_command("theory", "grade", path, "--samples", "10", "--keep", "last", "--out", out)
+    assert "Replaced by a later answer, and left out: 2.\n" in last.err  # with the empty one
+    assert "more than one" not in last.err
+    assert last.out.startswith("3 answers of 2 students: 2 wrong, 1 right\n")
+    assert [row[0] for row in csv.reader(out.read_text("utf-8").splitlines())][1:] == ["Ben", "Ada", "Ada"]
+    assert "--keep first: expected all or last" in fails_with_a_sentence(
+        "theory", "grade", path, "--keep", "first"
+    )
     path = write(tmp_path, "student,task,answers\nAda,1.4,c mu_a\n")
     alone = run_command("theory", "grade", path, "--samples", "10")
     assert "more than one" not in alone.err
     assert alone.out.startswith("1 answer of 1 student: 1 wrong\n")
     assert "1 x incomplete" in alone.out
+
+
+def test_students_may_be_in_another_column(tmp_path: Path) -> None:
+    path = write(tmp_path, "Mail,Name,1.2\na@b,Ada,k_a\n")
+    assert [row.student for row in read_answer_sheet(path).rows] == ["Ada"]
+    assert [row.student for row in read_answer_sheet(path, "mail").rows] == ["a@b"]
+    with pytest.raises(
+        AugenmerkError, match="no column is called 'Matrikel'; the columns are 'Mail', 'Name'"
+    ):
+        read_answer_sheet(path, "Matrikel")
 
 
 def test_other_columns_are_kept(tmp_path: Path) -> None:

@@ -29,6 +29,12 @@ NAMES: dict[str, Array | float] = {
 @pytest.mark.parametrize(
     ("text", "value"),
     [
+        ("k_a.k_b", A @ B),
+        ("c k_a . k_b", 2 * A @ B),
+        ("k_a/(k_a·k_b)", A / (A @ B)),
+        ("(k_a @ k_b)·k_a", (A @ B) * A),
+        ("c·B·k_a·k_b^T", 8 * np.outer(A, B)),
+        ("2.k_a", 2 * A),
         ("c*(k_a + k_b)", 2 * (A + B)),
         ("(k_a+k_b)/norm(k_a+k_b)", (A + B) / np.linalg.norm(A + B)),
         ("k_a - k_b - k_b", A - 2 * B),

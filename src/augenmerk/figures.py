@@ -5,6 +5,7 @@ Figures are made without `pyplot`, so that no window and no global state is need
 
 from __future__ import annotations
 
+import logging
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -41,6 +42,8 @@ CELL_NUMBER = "number-in-cell"
 """The id of matplotlib texts that stand in the cells of a matrix."""
 MAX_INCHES = 100.0
 """The most inches on a side of a picture: at 200 dots per inch, a PNG of 20,000 dots."""
+SPARE_MARGIN = 0.3
+"""How many inches of its margins, on both sides together, a drawing gives up for text of a given size."""
 _SIZE = re.compile(r"(?P<width>\d+(\.\d+)?)(?P<sign>[:x])(?P<height>\d+(\.\d+)?)(?P<unit>cm|in)?")
 
 
@@ -227,18 +230,27 @@ class Style:
     outline: bool = False
     """Whether letters in SVG files are drawn as paths, which look the same without the font."""
 
-    def choose_sides(self, width: float, height: float) -> tuple[float, float, float]:
+    def choose_sides(self, width: float, height: float, spare: float = 0.0) -> tuple[float, float, float]:
         """Returns the sides in inches of a picture with these natural sides, and by how much it is scaled.
 
-        With a size in inches and no size of text the picture grows or shrinks until it fits.
+        With a size in inches and no size of text the picture grows or shrinks until it fits. If both are
+        given, both hold as far as there is room, for which `spare` inches of the natural sides may be cut
+        off; a warning says where the text has to be smaller.
         """
         scale = 1.0 if self.font_size is None else self.font_size / TEXT_SIZE
         if self.size is None:
             return width * scale, height * scale, scale
         sides = self.size.apply(width * scale, height * scale)
         if not self.size.is_shape:
-            fitting = min(sides[0] / width, sides[1] / height)
-            scale = fitting if self.font_size is None else min(scale, fitting)
+            if self.font_size is None:
+                return *sides, min(sides[0] / width, sides[1] / height)
+            fitting = min(sides[0] / (width - spare), sides[1] / (height - spare))
+            if fitting < scale:
+                scale = fitting
+                logging.getLogger(__name__).warning(
+                    "In %.4g by %.4g inches there is room for text of %.3g points, not of %g.",
+                    *(*sides, scale * TEXT_SIZE, self.font_size),
+                )
         return *sides, scale
 
     def apply_to_chart(self, figure: Figure) -> Figure:
@@ -261,7 +273,7 @@ class Style:
         """Gives the size and the size of text to a figure with one set of axes, whose unit is the inch."""
         [axes] = figure.axes
         width, height = figure.get_size_inches()
-        new_width, new_height, scale = self.choose_sides(width, height)
+        new_width, new_height, scale = self.choose_sides(width, height, SPARE_MARGIN)
         figure.set_size_inches(new_width, new_height)
         right, down = new_width / scale - width, new_height / scale - height
         axes.set_xlim(-right / 2, width + right / 2)

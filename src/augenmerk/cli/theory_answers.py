@@ -74,6 +74,13 @@ def grade(
     page: Annotated[
         Path | None, typer.Option(help="Write a page of the mistakes, without names, to this HTML file.")
     ] = None,
+    keep: Annotated[
+        str,
+        typer.Option(help="Of several answers of a student to a task: all, or last, in the file's order."),
+    ] = "all",
+    student_column: Annotated[
+        str | None, typer.Option(help="Heading of the column with the students. Default: student, or name.")
+    ] = None,
     samples: Samples = 100,
     seed: Seed = 1,
     unscaled: Unscaled = False,
@@ -87,7 +94,13 @@ def grade(
     from rich.progress import MofNCompleteColumn
 
     from augenmerk.cli import terminal
-    from augenmerk.cli.theory_output import class_lines, format_grades, name_own_columns, repeated_lines
+    from augenmerk.cli.theory_output import (
+        class_lines,
+        column_lines,
+        format_grades,
+        name_own_columns,
+        repeated_lines,
+    )
     from augenmerk.diagrams.html import render_template
     from augenmerk.errors import AugenmerkError
     from augenmerk.storage import atomic_write
@@ -95,17 +108,28 @@ def grade(
         collect_unreadable,
         find_repeated,
         grade_sheet,
+        keep_last_answers,
         read_answer_sheet,
         summarise,
     )
     from augenmerk.theory.questions import QUESTIONS
 
+    if keep not in ("all", "last"):
+        raise AugenmerkError(f"--keep {keep}: expected all or last.")
     for path in (out, page):
         if path is not None and path.exists() and path.samefile(answers):
             raise AugenmerkError(f"{path} has the answers; give the grades another name.")
         if path is not None and not path.parent.is_dir():  # before anything is graded
             raise AugenmerkError(f"{path}: there is no folder {path.parent}.")
-    sheet = read_answer_sheet(answers)
+    sheet = read_answer_sheet(answers, student_column)
+    for line in column_lines(sheet):
+        terminal.err().print(line, soft_wrap=True)
+    if keep == "last":
+        kept = keep_last_answers(sheet)
+        terminal.err().print(
+            f"Replaced by a later answer, and left out: {len(sheet.rows) - len(kept.rows):,}."
+        )
+        sheet = kept
     with terminal.show_progress(MofNCompleteColumn()) as show:
         graded = grade_sheet(
             sheet,

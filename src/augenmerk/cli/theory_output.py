@@ -129,16 +129,33 @@ def class_lines(
             if not number:
                 yield ""
             label = f"{task.task if not number else '':6}{mistake.count:4,} x {mistake.name:24}"
-            example = shorten(" ".join(mistake.examples[0][0].split()), 50)
+            room = max(10, min(50, _get_width() - len(label)))
+            example = shorten(" ".join(mistake.examples[0][0].split()), room)
             yield f"{escape(label)}[dim]{escape(example)}[/]"
     if unread:
         yield ""
         yield "[bold]To be read by you[/]"
     for one in unread[:MAX_UNREAD]:
         text = f"{one.where}, {shorten(one.task) or 'no task'}: {shorten(one.why, 300)}"
-        yield from map(escape, textwrap.wrap(text, WIDTH, subsequent_indent="  "))
+        yield from map(escape, textwrap.wrap(text, _get_width(), subsequent_indent="  "))
     if len(unread) > MAX_UNREAD:
         yield f"and {len(unread) - MAX_UNREAD:,} more: --out and --page have them all"
+
+
+def column_lines(sheet: "AnswerSheet") -> Iterator[str]:
+    """Yields which columns were taken for tasks and which were not, if a table has a column for each task."""
+    if not sheet.task_columns:
+        return
+    named = [
+        "; ".join(f"'{shorten(each, 40)}'" for each in c) for c in (sheet.task_columns, sheet.other_columns)
+    ]
+    yield from map(
+        escape, textwrap.wrap(f"Columns of tasks: {named[0]}.", _get_width(), subsequent_indent="  ")
+    )
+    if sheet.other_columns:
+        yield from map(
+            escape, textwrap.wrap(f"Not graded: {named[1]}.", _get_width(), subsequent_indent="  ")
+        )
 
 
 def repeated_lines(repeated: "Sequence[Repeated]") -> Iterator[str]:
@@ -146,13 +163,21 @@ def repeated_lines(repeated: "Sequence[Repeated]") -> Iterator[str]:
     if not repeated:
         return
     several = _count(len(repeated), "time")
-    yield f"[yellow]A student has more than one answer to a task {several}; each of them is counted:[/]"
+    counted = "each of them is counted (--keep last counts one)"
+    yield f"[yellow]A student has more than one answer to a task {several}; {counted}:[/]"
     for one in repeated[:MAX_REPEATED]:
         lines = ", ".join(map(str, one.lines))
         text = f"{shorten(one.student)}, {shorten(one.task) or 'no task'}: lines {lines}"
-        yield from map(escape, textwrap.wrap(text, WIDTH, subsequent_indent="  "))
+        yield from map(escape, textwrap.wrap(text, _get_width(), subsequent_indent="  "))
     if len(repeated) > MAX_REPEATED:
         yield f"and {len(repeated) - MAX_REPEATED:,} more"
+
+
+def _get_width() -> int:
+    """Returns how wide text for a teacher is: as on paper, but no wider than the terminal."""
+    from augenmerk.cli.terminal import out
+
+    return min(WIDTH, max(20, out().width)) if out().is_terminal else WIDTH
 
 
 def _count(number: int, what: str) -> str:

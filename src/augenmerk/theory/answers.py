@@ -1,7 +1,8 @@
 """Reads answers as people write them: several in one text, with names before and conditions behind them.
 
 `q_1 = c mu_a, q_2 = c mu_b, where c >> 0` is two formulas and a condition. A letter that the task does not
-have is a number of the reader's choice.
+have is a number of the reader's choice. Any other word is not understood, and a text that is not understood
+is refused rather than guessed at: whoever reads it may find a `not` in it.
 """
 
 import re
@@ -20,16 +21,42 @@ SCALES = frozenset({"c", "t"})
 NOISE = frozenset({"alpha", "beta"})
 """Variances in 1.3 to 1.5, and also letters that many people take for a scale."""
 
-_MATHEMATICS = re.compile(r"\$|\\[()\[\]]|\\(?:begin|end)\s*\{[a-z]+\*?\}|&")
+_MATHEMATICS = re.compile(r"\$|(?<!\\)\\[()\[\],;:>!]|\\(?:begin|end)\s*\{[a-z]+\*?\}|&")
+"""What sets a formula without meaning anything; a thin space such as `\\,` must not be taken for a comma."""
 _STYLED_LETTER = re.compile("[\U0001d400-\U0001d7ff\u210e]")
 """The italic, bold, ... letters of Unicode; \u210e is the italic h. Each stands for one ordinary letter."""
 _PROSE = re.compile(r"(?:[^\W\d_]|[\s.,;:!?'’-])+")
 _DECIMAL_COMMA = re.compile(r"(?<=\d),(?=\d)")
 """The comma of 0,5; one between formulas has a letter or a space beside it."""
 _SEPARATOR = re.compile(
-    r"[()\[\]{}]|[;,\n]|\\\\"
-    r"|(?:\\text\s*\{\s*)?\b(?:and|where|with|for|when|if|as|such that|und|wobei|mit)\b(?:\s*\})?"
+    r"[()\[\]{}]|[;,\n]|\\\\|(?<=[^\s\d])\.(?=\s)|\.(?=\s*$|\s+(?-i:[A-ZÄÖÜ])[a-zäöü])"
+    r"|(?:\\text\s*\{\s*)?\b(?:and|where|with|for|when|if|as|such that|und|wobei|mit|für|wenn)\b(?:\s*\})?",
+    re.IGNORECASE,
 )
+_OPENING = re.compile(
+    r"\s*(?:(?:the|my|our|query|answer|solution|should|would|must|be|is|let|take|choose|use|set|so|then|thus|"
+    r"hence|therefore|die|meine|anfrage|antwort|lösung|ist|lautet|wähle|setze|also)\b[\s:]*)+",
+    re.IGNORECASE,
+)
+"""Words before a formula that say no more than that it is the answer."""
+_FREE_NAME = re.compile(rf"(?:[A-Za-z]|{'|'.join(GREEK.values())})(?:[0-9]+|_\w+)?|scale|const")
+_LETTER = (
+    rf"(?:[A-Za-z]|\\?(?:var)?(?:{'|'.join(GREEK.values())})|[{''.join(GREEK)}])(?![A-Za-z])"
+    r"(?:_?(?:[A-Za-z0-9]\b|\{[A-Za-z0-9]+\}|[₀-₉]))?"
+)
+_LARGE = rf"(?:>>?|≫|≥|\\gg|\\geq?(?:slant)?)\s*=?\s*(?:[0-9.]+|\\?sqrt\s*[({{]?\s*[dm]\s*[)}}]?|{_LETTER})"
+_HARMLESS = re.compile(
+    rf"(?>{_LETTER}\s*(?:{_LARGE}|(?:->|→|\\to|\\rightarrow)\s*\+?\s*(?:∞|\\infty|infinity)"
+    r"|(?:∈|\\in)\s*(?:ℝ|\\?R\b|\\mathbb\s*(?:R|\{\s*R\s*\}))(?:[_^]?\{?\+\}?)?)?"
+    r"|[\s,.:(){}]|\\(?:q?quad|text)\b"
+    r"|(?:is|are|an|some|very|large|larger|big|huge|sufficiently|arbitrarily|enough|real|positive|constants?|"
+    r"numbers?|scalars?|scale|factor|ist|sind|eine?|einer|sehr|gro(?:ß|ss)(?:e[nrs]?)?|genügend|hinreichend|"
+    r"beliebig|reell|positiv|konstante|zahl|skalar|faktor)\b)*+",
+    re.IGNORECASE,
+)
+"""Matches a condition that says no more than that a number is large, positive or real, as it is taken to be
+anyway; not one that gives it a value. Nothing is matched twice, which could take for ever."""
+_SMALL = re.compile(rf"({_LETTER})\s*(?:(?:->|→|\\to|\\rightarrow)\s*0|(?:<<|≪|\\ll)\s*1)")
 _EQUALS = re.compile(r"\s*(?::?=|≈|∝|\\approx|\\propto)")
 
 
@@ -66,7 +93,7 @@ def split_answers(texts: Sequence[str], expected: Set[str], known: Set[str]) -> 
         text = _DECIMAL_COMMA.sub(".", text)
         # Replaced by as many spaces, so that places stay the same.
         bare = _MATHEMATICS.sub(lambda sign: " " * len(sign[0]), text)
-        parts = _split_outside_brackets(bare)
+        parts = [_blank_opening(part) for part in _split_outside_brackets(bare)]
         own = [part for part in parts if _is_formula(part, expected, vectors, known)]
         formulas += own or [bare]
         if own:
@@ -85,6 +112,11 @@ def _split_outside_brackets(text: str) -> list[str]:
             parts.append(text[begin : match.start()])
             begin = match.end()
     return [*parts, text[begin:]]
+
+
+def _blank_opening(part: str) -> str:
+    opening = _OPENING.match(part)
+    return " " * opening.end() + part[opening.end() :] if opening else part
 
 
 def _vectors(known: Set[str]) -> frozenset[str]:
@@ -148,6 +180,12 @@ def read_answers(
     if len(found) < len(expected):
         # What was left out may be a formula with a misspelt name.
         raise _wrong_count(AugenmerkError if conditions else IncompleteAnswerError, task, formulas, expected)
+    for condition in conditions:
+        if not _HARMLESS.fullmatch(condition) and not _has_small_divisor(condition, expressions):
+            raise AugenmerkError(
+                f"'{shorten(' '.join(condition.split()), 200)}', beside the formula, may change what the "
+                "answer says, and is not understood: give the formula alone."
+            )
     if not all(map(_reads_the_same, expressions)):
         readings = [each.reading for each in expressions]
         if len(expected) > 1:
@@ -156,6 +194,15 @@ def read_answers(
     if conditions:
         remarks.append(f"Left out: {'; '.join(conditions)}.")
     return Answers(expressions, free, tuple(remarks))
+
+
+def _has_small_divisor(condition: str, expressions: Sequence[Expression]) -> bool:
+    """Returns whether a condition makes a number small by which the formulas only divide."""
+    small = _SMALL.fullmatch(condition)
+    if not small:
+        return False
+    name = re.escape(plain_name(small[1]))
+    return not any(re.search(rf"(?<!/)\b{name}\b", expression.reading) for expression in expressions)
 
 
 def _is_prose(text: str, known: Set[str]) -> bool:
@@ -183,7 +230,8 @@ def _find_free_numbers(
     own = {
         name
         for name in used - known - called
-        if name.partition("_")[0] not in bases
+        if _FREE_NAME.fullmatch(name)
+        and name.partition("_")[0] not in bases
         and name.partition("_")[2] not in indices
         and name[:-1] not in bases  # kc is a key that does not exist rather than a number
     }

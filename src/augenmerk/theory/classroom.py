@@ -10,7 +10,7 @@ import io
 import re
 from collections import Counter
 from collections.abc import Callable, Container, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -27,6 +27,7 @@ Verdict = Literal["right", "wrong", "unreadable", "empty"]
 VERDICTS: tuple[Verdict, ...] = ("right", "wrong", "unreadable", "empty")
 
 _TASK = re.compile(r"(?:task|question|aufgabe|frage)?\s*1\s*[.,]\s*([1-7])", re.IGNORECASE)
+_TASK_IN_HEADING = re.compile(r"(?<![\d.,])1\s*[.,]\s*([1-7])(?!\s*[.,]?\d)")
 _DATE = re.compile(r"\d{4}|jan|feb|m[aä]r|apr|ma[iy]|jun|jul", re.IGNORECASE)
 _LIKELY = {
     **dict.fromkeys(("name", "full name", "e-mail", "email", "id", "vorname"), "student"),
@@ -57,6 +58,13 @@ class AnswerSheet:
     rows: tuple[Row, ...]
     delimiter: str
     byte_order_mark: bool
+    task_columns: tuple[str, ...] = ()
+    """The headings of the columns that were taken for tasks, if there is one for each task."""
+
+    @property
+    def other_columns(self) -> tuple[str, ...]:
+        """The columns that are only copied."""
+        return tuple(column for column in self.columns if column not in COLUMNS)
 
 
 @dataclass(frozen=True)
@@ -75,8 +83,11 @@ class GradedAnswer:
         return {**vars(self), "holds": holds}
 
 
-def read_answer_sheet(path: Path) -> AnswerSheet:
-    """Reads the table; raises AugenmerkError if the file is not UTF-8, or lacks a column or an answer."""
+def read_answer_sheet(path: Path, student_column: str | None = None) -> AnswerSheet:
+    """Reads the table; raises AugenmerkError if the file is not UTF-8, or lacks a column or an answer.
+
+    The students are in the column of this heading; by default in `student`, or else in `name`.
+    """
     if (size := path.stat().st_size) > MAX_BYTES:
         raise AugenmerkError(f"{path} has {size:,} bytes; answers of a class have up to {MAX_BYTES:,}.")
     data = path.read_bytes()
@@ -99,25 +110,61 @@ def read_answer_sheet(path: Path) -> AnswerSheet:
     if not table:
         raise AugenmerkError(f"{path} is empty; its first line must name the columns {_names(COLUMNS)}.")
     headings = table[0][1]
-    table = _unfold(table)
+    table[0] = (table[0][0], _name_students(path, headings, student_column))
+    table, task_columns = _unfold(path, table)
     columns = _read_header(path, table[0][1], headings)
-    rows = [_make_row(line, columns, cells, delimiter) for line, cells in table[1:]]
+    # Which cell of a row with a cell for each task was cut in two cannot be known.
+    joint = None if task_columns else delimiter
+    rows = [_make_row(line, columns, cells, joint) for line, cells in table[1:]]
     if not rows:
         raise AugenmerkError(f"{path} has no answers, only the line that names the columns.")
-    return AnswerSheet(columns, tuple(rows), delimiter, data.startswith(codecs.BOM_UTF8))
+    return AnswerSheet(columns, tuple(rows), delimiter, data.startswith(codecs.BOM_UTF8), task_columns)
 
 
-def _unfold(table: list[tuple[int, list[str]]]) -> list[tuple[int, list[str]]]:
-    """Makes rows of the columns of a table that has one for each task, as forms on the web write it."""
+def _unfold(
+    path: Path, table: list[tuple[int, list[str]]]
+) -> tuple[list[tuple[int, list[str]]], tuple[str, ...]]:
+    """Makes rows of the columns of a table that has one for each task, as forms on the web write it.
+
+    Returns the rows, and the headings of these columns.
+    """
     headings = table[0][1]
-    tasks = {place: heading for place, heading in enumerate(headings) if _TASK.fullmatch(heading.strip())}
-    if not tasks or set(map(_plain, headings)) & {"task", "answers"}:
-        return table
+    if set(map(_plain, headings)) & {"task", "answers"}:
+        return table, ()
+    tasks = {place: task for place, heading in enumerate(headings) if (task := _find_task(heading))}
+    for task in sorted(set(tasks.values())):
+        places = [place for place in tasks if tasks[place] == task]
+        exact = [place for place in places if _TASK.fullmatch(headings[place].strip())]
+        if len(exact or places) > 1:
+            named = " and ".join(f"'{shorten(headings[place].strip())}'" for place in exact or places)
+            raise AugenmerkError(f"{path}: two columns are for task {task}, {named}; rename one of them.")
+        if exact:  # a column "1.2" beside "points for 1.2"
+            tasks = {place: each for place, each in tasks.items() if each != task or place in exact}
+    if not tasks:
+        return table, ()
     unfolded = [(table[0][0], [*_without(headings, tasks), "task", "answers"])]
     for line, cells in table[1:]:
         padded = [*cells, *[""] * (len(headings) - len(cells))]
-        unfolded += [(line, [*_without(padded, tasks), task, padded[place]]) for place, task in tasks.items()]
-    return unfolded
+        # Cells behind the last column come last, where they are seen to be too many.
+        kept, extra = _without(padded[: len(headings)], tasks), padded[len(headings) :]
+        unfolded += [(line, [*kept, task, padded[place], *extra]) for place, task in tasks.items()]
+    return unfolded, tuple(headings[place].strip() for place in tasks)
+
+
+def _name_students(path: Path, headings: Sequence[str], student_column: str | None) -> list[str]:
+    """Returns the headings with `student` for the one that has the students."""
+    plain = list(map(_plain, headings))
+    wanted = _plain(student_column or ("student" if "student" in plain else "name"))
+    if student_column is not None and wanted not in plain:
+        found = shorten(_names([f"'{cell.strip()}'" for cell in headings]), 300)
+        raise AugenmerkError(f"{path}: no column is called '{student_column}'; the columns are {found}.")
+    return ["student" if name == wanted else heading for name, heading in zip(plain, headings, strict=True)]
+
+
+def _find_task(heading: str) -> str:
+    """Returns the task of a heading with one number of a task, such as `Aufgabe 1.4 - two heads`, or ""."""
+    found = _TASK_IN_HEADING.findall(heading)
+    return f"1.{found[0]}" if len(found) == 1 else ""
 
 
 def _without(cells: Sequence[str], places: Container[int]) -> list[str]:
@@ -154,7 +201,7 @@ def _plain(heading: str) -> str:
 
 
 def _is_ours(heading: str) -> bool:
-    return _plain(heading) in COLUMNS or bool(_TASK.fullmatch(_plain(heading)))
+    return _plain(heading) in (*COLUMNS, "name") or bool(_find_task(heading))
 
 
 def _names(columns: Sequence[str]) -> str:
@@ -182,9 +229,9 @@ def _read_header(path: Path, cells: Sequence[str], written: Sequence[str]) -> tu
     return columns
 
 
-def _make_row(line: int, columns: Sequence[str], cells: list[str], delimiter: str) -> Row:
+def _make_row(line: int, columns: Sequence[str], cells: list[str], delimiter: str | None) -> Row:
     # A delimiter in an answer that is not in quotation marks makes more cells of the answer.
-    if len(cells) > len(columns) and columns[-1] == "answers":
+    if delimiter is not None and len(cells) > len(columns) and columns[-1] == "answers":
         last = len(columns) - 1
         cells = [*cells[:last], delimiter.join(cells[last:])]
     problem = ""
@@ -275,11 +322,13 @@ class Unreadable:
     answers: str
     why: str
     lines: tuple[int, ...]
+    students: tuple[str, ...]  # one for each line
 
     @property
     def where(self) -> str:
-        """The first of the lines, in words."""
-        shown = ", ".join(map(str, self.lines[:MAX_EXAMPLES]))
+        """The first of the lines, with the students, in words."""
+        places = zip(self.lines[:MAX_EXAMPLES], self.students, strict=False)
+        shown = ", ".join(f"{line} ({shorten(name)})" if name else str(line) for line, name in places)
         more = f" and {len(self.lines) - MAX_EXAMPLES} more" if len(self.lines) > MAX_EXAMPLES else ""
         return f"{'line' if len(self.lines) == 1 else 'lines'} {shown}{more}"
 
@@ -301,13 +350,27 @@ def find_repeated(graded: Sequence[GradedAnswer]) -> list[Repeated]:
     return [Repeated(*who, tuple(where)) for who, where in lines.items() if len(where) > 1]
 
 
+def keep_last_answers(sheet: AnswerSheet) -> AnswerSheet:
+    """Returns the table without the answers that the same student replaced by another one further below."""
+    last = {(row.student, row.task): row.line for row in sheet.rows if row.answers}
+    kept = [
+        row
+        for row in sheet.rows
+        if not row.student or last.get((row.student, row.task), row.line) == row.line
+    ]
+    return replace(sheet, rows=tuple(kept))
+
+
 def collect_unreadable(graded: Sequence[GradedAnswer]) -> list[Unreadable]:
     """Returns each answer that could not be read once, task by task, the most frequent first."""
-    lines: dict[tuple[str, str, str], list[int]] = {}
+    alike: dict[tuple[str, str, str], list[GradedAnswer]] = {}
     for answer in graded:
         if answer.verdict == "unreadable":
-            lines.setdefault((answer.task, answer.answers, answer.why), []).append(answer.line)
-    found = [Unreadable(*what, tuple(where)) for what, where in lines.items()]
+            alike.setdefault((answer.task, answer.answers, answer.why), []).append(answer)
+    found = [
+        Unreadable(*what, tuple(one.line for one in same), tuple(one.student for one in same))
+        for what, same in alike.items()
+    ]
     return sorted(found, key=lambda one: (one.task, -len(one.lines), one.lines))
 
 

@@ -1,10 +1,10 @@
 r"""Reads and computes a reader's formula, such as `c (k_a + k_b)/norm(k_a)`, without ever executing it.
 
 Names stand for what the task gives: numbers, vectors, matrices. Products are those of linear algebra:
-`u_b u_c^T` is a matrix, `u_b^T u_c` a number; the `*` of a product may be left out. `notation.py` reads LaTeX
-and other ways to write the same. The formula is rewritten as a Python expression, which `ast` parses; a
-whitelist of its nodes is computed with numpy. Anything else is refused with a sentence that points at the
-character.
+`u_b u_c^T` is a matrix, `u_b^T u_c` and `u_b.u_c` are numbers; the `*` of a product may be left out.
+`notation.py` reads LaTeX and other ways to write the same. The formula is rewritten as a Python expression,
+which `ast` parses; a whitelist of its nodes is computed with numpy. Anything else is refused with a sentence
+that points at the character.
 """
 
 import ast
@@ -26,7 +26,7 @@ MAX_WORK = 1e9  # the most operations on numbers in all evaluations; about ten s
 _STEP = 3000  # the time to begin an operation of numpy, in operations on numbers
 _MATMUL = 16  # how much faster numpy does the multiplications in a product of matrices
 
-_SIGN = re.compile(r"[-+*/]")
+_SIGN = re.compile(r"[-+*/@]")
 
 
 class Expression:
@@ -43,6 +43,7 @@ class Expression:
         self.text = text
         self._evaluations = evaluations
         self._work = 0.0
+        self._dots = set[ast.expr]()  # the products that were seen to be of two vectors, and a number
         if len(text) > MAX_LENGTH:
             reason = f"an expression has at most {MAX_LENGTH} characters, this one {len(text)}"
             _refuse(text, MAX_LENGTH, reason)
@@ -78,10 +79,11 @@ class Expression:
     @property
     def reading(self) -> str:
         """The formula as it was understood, in plain notation."""
-        text = re.sub(r"([A-Za-z_]\w*)_ ", r"\1 ", self._python).replace("** ", "^ ").replace(" .T", "^T")
+        text = re.sub(r"([A-Za-z_]\w*)_ ", r"\1 ", self._python).replace("** ", "^ ")
+        text = text.replace(" .T", "^T").replace("@ ", "· ")
         text = re.sub(r"\.0 ", " ", text)
         text = re.sub(r"\( ", "(", re.sub(r" ([),])", r"\1", text))
-        text = re.sub(r"(?<=[\w)]) ([*/^]) ", r"\1", text)
+        text = re.sub(r"(?<=[\w)]) ([*/^·]) ", r"\1", text)
         text = re.sub(r"(?<![\w ])\((\w+)\)", r"\1", text)
         return re.sub(rf"\b({'|'.join(_FUNCTIONS)}) \(", r"\1(", text).strip()
 
@@ -112,8 +114,13 @@ class Expression:
             return self._compute(self._tree, names)
 
     def value_of_shape(self, names: Mapping[str, Array | float], shape: tuple[int, ...], rule: str) -> Array:
-        """Returns the value of the formula; raises AugenmerkError with the rule if it has another shape."""
+        """Returns the value of the formula; raises AugenmerkError with the rule if it has another shape.
+
+        The number 0 stands for a vector or a matrix of zeros.
+        """
         value = self.value(names)
+        if not value.ndim and not value:  # 0 is what people write for a vector or a matrix of zeros
+            return np.zeros(shape)
         if value.shape != shape:
             kind = ("a number", "a vector", "a matrix")[value.ndim]
             size = " of another size" if value.ndim == len(shape) else ""
@@ -146,6 +153,13 @@ class Expression:
                 sign = _SIGN.search(self._python, left.end_col_offset or 0)
                 assert sign is not None
                 parts = [self._compute(left, names), self._compute(right, names)]
+                if isinstance(operator, ast.MatMult):
+                    in_brackets = ")" in self._python[left.end_col_offset : sign.start()]
+                    if left in self._dots and parts[1].ndim and not in_brackets:
+                        reason = "x.y.z can be read in two ways: put brackets around a product of two"
+                        _refuse(self.text, self._places[sign.start()], reason)
+                    if parts[0].ndim == parts[1].ndim == 1:
+                        self._dots.add(node)
                 return self._apply(_OPERATORS[type(operator)], parts, self._places[sign.start()])
             case ast.Call(func=ast.Name(id=name), args=arguments, keywords=[]) if name[:-1] in _FUNCTIONS:
                 name = name[:-1]
@@ -254,7 +268,7 @@ def _to_python(text: str, start: int, found: Sequence[Token]) -> tuple[str, list
             if not operand_expected:  # a sign between two operands, rather than before one
                 level.in_exponent = token == "^"
                 level.in_divisor = token == "/" or (token == "^" and level.in_divisor)
-            piece = "**" if token == "^" else token
+            piece = {"^": "**", "·": "@"}.get(token, token)
             operand_expected = True
         function = kind == "name" and token in _FUNCTIONS and following in _CLOSERS
         python, places = f"{python}{piece} ", places + [place] * (len(piece) + 1)
@@ -276,7 +290,7 @@ def _refuse(text: str, place: int, reason: str) -> NoReturn:
 # The operations of linear algebra. A number has no axis, a vector one, a matrix two; a transposed vector is a
 # matrix of one row.
 
-_OPERATORS = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.Pow: "^"}
+_OPERATORS = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.Pow: "^", ast.MatMult: "·"}
 _FUNCTIONS: Mapping[str, Callable[..., Any]] = {
     **{"norm": np.linalg.norm, "dot": np.dot, "outer": np.outer},
     **{"sqrt": np.sqrt, "exp": np.exp, "ln": np.log, "log": np.log, "abs": np.abs},
@@ -314,8 +328,10 @@ def _operate(sign: str, left: Array, right: Array) -> Array:
     if left.ndim == 0 or right.ndim == 0:
         return left * right
     if left.ndim == 1 and right.ndim == 1:
+        if sign == "·" and left.shape == right.shape:
+            return np.asarray(left @ right)
         raise _OperandError(
-            "a product of two vectors can be a number or a matrix: write x^T*y (or dot(x, y)) for the "
+            "a product of two vectors can be a number or a matrix: write x.y (or dot(x, y)) for the "
             "number, x*y^T (or outer(x, y)) for the matrix"
         )
     if left.ndim == 1:
@@ -344,7 +360,7 @@ def _count_work(name: str, parts: Sequence[Array]) -> float:
     sizes = [float(part.size) for part in parts]
     if name == "outer":
         return sizes[0] * sizes[-1]
-    if name == "*" and all(part.ndim for part in parts):
+    if name in "*·" and all(part.ndim for part in parts):
         left, right = parts
         rows, columns = left.shape[0], right.shape[-1] if right.ndim > 1 else 1
         inner = left.shape[1] if left.ndim > 1 else 1

@@ -28,6 +28,10 @@ from augenmerk.theory.trials import (
 MIN_SAMPLES, MAX_SAMPLES = 10, 2000
 ROUNDING = 1e-3
 """If the last digit of a logit is worth more than this, rounding may decide instead of the answer."""
+FIXED_SIZE = (
+    "A fixed number is large enough only up to some number of keys and dimensions; c, which is as large as "
+    "you like, always is."
+)
 TASKS = (*CONDITIONS, "1.6", "1.7")
 HEADS: Mapping[str, tuple[int, ...]] = {"1.1": (1,), "1.2": (1,), "1.3": (1,), "1.4": (2,), "1.5": (1, 2)}
 
@@ -80,7 +84,10 @@ def _check_queries(task: str, answers: Sequence[str], samples: int, seed: int, s
     missing = not holds and all(trial.holds for trial in scaled)
     mistake, why = explain_success(trials) if holds else explain_failure(read, trials, scaled, missing)
     error, rows = max(trial.error for trial in trials), tuple(trial.as_row() for trial in trials)
-    return Grade(task, holds, why, error, missing, tuple(answers), rows, mistake, read.remarks)
+    remarks = read.remarks
+    if holds and not any(query.names & (read.free | {"d", "m"}) for query in read.expressions):
+        remarks += (FIXED_SIZE,)
+    return Grade(task, holds, why, error, missing, tuple(answers), rows, mistake, remarks)
 
 
 def _refuse_rounding(answers: Sequence[str], trial: Trial) -> None:

@@ -71,7 +71,7 @@ def _evaluate(
 def check_output(answers: Sequence[str], read: Answers, samples: int, seed: int) -> Grade:
     """Grades an answer to 1.6, which says what c_2 is."""
     [expression], free = read.expressions, dict.fromkeys(read.free, LARGE)
-    rows = []
+    rows, lengths, cosines = [], list[float](), list[float]()
     for number, (dim, B) in enumerate(CONDITIONS):
         errors = []
         for instance in _draw_instances(number, samples, seed):
@@ -80,6 +80,9 @@ def check_output(answers: Sequence[str], read: Answers, samples: int, seed: int)
             rule = "an output is a vector like the u"
             predicted = _evaluate(expression, {**instance.names, **free}, (dim,), rule)
             errors.append(float(np.linalg.norm(outputs[1] - predicted) / B))
+            length = float(np.linalg.norm(predicted))
+            lengths.append(length / float(np.linalg.norm(outputs[1])))
+            cosines.append(float(predicted @ outputs[1]) / (B * length) if length else 0.0)
             shown = instance.describe(outputs[1])
         rows.append({"dim": dim, "B": B, "error": max(errors), "holds": max(errors) <= TOLERANCE})
     error = max(row["error"] for row in rows)
@@ -89,6 +92,12 @@ def check_output(answers: Sequence[str], read: Answers, samples: int, seed: int)
             f"answer is within {max(error, 0.0001):.4f} B in all {len(rows)} conditions."
         )
         return Grade("1.6", True, why, error, False, tuple(answers), tuple(rows), remarks=read.remarks)
+    if min(cosines) > 1 - TOLERANCE**2:
+        times = f"{lengths[0]:.3g} times as long as c_2 for B = {rows[0]['B']:g}"
+        why = f"the direction is right, but not the length: the answer is {times}."
+        return Grade(
+            "1.6", False, why, error, True, tuple(answers), tuple(rows), "factor missing", read.remarks
+        )
     # Without the right answer, and without the weights, which are as good: a reader may go on looking.
     why = f"the answer is {rows[0]['error']:.2f} B away from c_2: which product of x_2 is the largest?"
     return Grade("1.6", False, why, error, False, tuple(answers), tuple(rows), "another output", read.remarks)

@@ -22,7 +22,7 @@ MISTAKES: Mapping[str, str] = {
     "zero query": "The query is 0 and attends to everything alike.",
     "incomplete": "There are fewer formulas than the task asks for.",
     "another output": "c_2 comes out differently: what is the largest product of x_2?",
-    "factor missing": "Only a factor is missing, such as the 1/B^2 that makes up for the length of parts.",
+    "factor missing": "Only a factor is missing or wrong, such as 1/B^2 for the length of the parts.",
     "wrong value": "Each input attends to one input, but V does not make the wanted output of it.",
     "attention is spread": "An input attends to several inputs.",
 }
@@ -41,13 +41,13 @@ def explain_success(trials: Sequence[Trial]) -> tuple[str, str]:
         why += ", if the number of your choice is close to 0"
     astray = max((trial.as_row() for trial in trials), key=lambda row: row["outside_the_claim"])
     if uncovered := astray["outside_the_claim"]:
-        below = f"; that is for mu_a.k_a above {MIN_LAMBDA}: {uncovered:.0%} of the samples have less"
+        below, positive = f"mu_a.k_a below {MIN_LAMBDA} ({uncovered:.0%} of all)", "mu_a.k_a"
         if "beta" in astray:
-            below = (
-                f"; that is for lambda above {MIN_LAMBDA}: with beta {astray['beta']:g}, {uncovered:.0%} of "
-                "the samples have a lambda_a or lambda_b below it"
-            )
-        why += f"{below}, and {astray['outside_the_claim_and_missed'] / uncovered:.0%} of these miss"
+            share = f"{uncovered:.0%} of all with beta {astray['beta']:g}"
+            below, positive = f"a lambda_a or lambda_b below {MIN_LAMBDA} ({share})", "lambda"
+        why += f"; samples with {below} do not count, since the question asks for positive {positive}"
+        held = 1 - astray["outside_the_claim_and_missed"] / uncovered
+        why += f", though the answer holds in {held:.0%} of them" if held >= 0.005 else ""
     return "", why + "."
 
 

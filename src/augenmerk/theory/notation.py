@@ -37,11 +37,13 @@ _TOKEN = re.compile(
     rf"|(?P<transpose>\^\s*(?:\{{\s*{_T}\s*\}}|{_T})(?![A-Za-z0-9_])|ᵀ|\.T(?![A-Za-z0-9_]))"
     r"|(?P<fraction>\\[dt]?frac\s*(?P<digits>[0-9]\s*[0-9]|\{))"
     r"|(?P<bar>(?:\\\||\\[lr]?[Vv]ert(?![A-Za-z])|‖|\|\|?)(?:_(?:2|\{2\}))?)"
-    r"|(?P<sign>\*\*|[-+*/^(),{}@·×⋅∗−–²]|\\(?:cdot|times|ast|div)(?![A-Za-z]))"
+    r"|(?P<sign>\*\*|[-+*/^(),{}@·×⋅∗−–²]|\\(?:cdot|times|ast|div)(?![A-Za-z])"
+    rf"|\.(?=\s*[A-Za-z\\(|‖{''.join(GREEK)}]))"
     rf"|(?P<name>{_NAME})|(?P<other>\\[A-Za-z]+|\S)"
 )
 _SIGNS = {
-    **dict.fromkeys(("@", "·", "×", "⋅", "∗", "\\cdot", "\\times", "\\ast"), "*"),
+    **dict.fromkeys(("×", "∗", "\\times", "\\ast"), "*"),
+    **dict.fromkeys(("@", "⋅", ".", "\\cdot"), "·"),  # of two vectors, a dot product
     **{"**": "^", "−": "-", "–": "-", "\\div": "/"},
 }
 
@@ -93,7 +95,7 @@ def _split(text: str, start: int, known: Set[str]) -> Iterator[Token]:
             yield from (Token("sign", "/", place), Token("number", match["digits"][-1], place))
             yield Token("sign", ")", place)
         else:
-            yield Token(kind, _SIGNS.get(token, token), place)
+            yield Token(kind, _SIGNS.get(token, token) if kind == "sign" else token, place)
 
 
 def _kind(match: re.Match[str]) -> str:

@@ -51,7 +51,8 @@ _ALL = (
         "Copying one value",
         f"{_ATTENTION}\nWhen is there a query q with a = v_j, as nearly as you like? Find the condition on "
         "the keys, and a query that works whenever it is met: for keys of any length and in any position. If "
-        "your query needs a point that has no name here, the third hint names it.",
+        "your query needs a point that has no name here, the third hint names it (augenmerk theory 1.1 "
+        "--hint 3).",
         {
             "k_j": "the key whose value is to be copied",
             "k_mean": "the mean of the other keys",

@@ -251,7 +251,9 @@ def _try_size(
     products, along = [], True
     with np.errstate(all="ignore"):  # logits that are too large are refused when all are known
         for instance in instances:
-            queries = np.stack([each.value({**instance.names, **chosen}) for each in answers.expressions])
+            names, shape = {**instance.names, **chosen}, (condition.dim,)
+            rule = "a query is a vector like the keys"
+            queries = np.stack([each.value_of_shape(names, shape, rule) for each in answers.expressions])
             products.append(queries @ instance.keys.T)
             along = along and _are_parallel(queries[0], instance.keys[0])
         logits = scale * np.stack(products)  # (samples, heads, m)
