@@ -7,6 +7,7 @@ resumed ends with the same weights, bit for bit on a CPU, as one that was not.
 """
 
 import copy
+import hashlib
 import math
 import signal
 import threading
@@ -99,6 +100,8 @@ class TrainingProgress:
     """The lowest validation loss so far; with `select_by = "bleu"`, the lowest negative BLEU."""
     history: list[dict[str, Any]] = field(default_factory=list)
     """The metrics of each epoch: the lines of metrics.jsonl."""
+    pairs_sha256: str = ""
+    """A checksum of the training pairs, to tell data that was moved from other data."""
     initial: dict[str, float] = field(default_factory=dict)
     """The metrics of the weights of another run with which this one began."""
 
@@ -120,6 +123,8 @@ class TrainingData:
         self._bitext = bitext
         self.pairs = 0
         """How many pairs the training split has, the too long ones included; 0 until it was encoded."""
+        self.sha256 = ""
+        """A checksum of these pairs."""
         self._tokenizers = tokenizers
         self._config = config
         self._device = device
@@ -155,9 +160,12 @@ class TrainingData:
         )
 
     def _read(self) -> Iterator[SentencePair]:
+        digest = hashlib.sha256()
         for number, pair in enumerate(self._bitext[self._config.data.train], 1):
             self.pairs = number
+            digest.update(f"{pair.source}\n{pair.target}\n".encode("utf-8", "surrogatepass"))
             yield pair
+        self.sha256 = digest.hexdigest()
 
 
 class Validation:
@@ -323,7 +331,8 @@ def _as_toml(value: object) -> str:
 def change_epochs(run: RunDirectory, epochs: int) -> tuple[RunDirectory, str]:
     """Returns the run with another number of epochs to train in all, and in sentences what that means.
 
-    Raises AugenmerkError if the run cannot go on that long.
+    Nothing is written: `train` does that when it is certain that the run can go on. Raises AugenmerkError
+    if the run cannot go on that long.
     """
     saved, settings = run.load_state(), run.config.train
     progress = TrainingProgress(**saved[1]) if saved else TrainingProgress()
@@ -342,8 +351,11 @@ def change_epochs(run: RunDirectory, epochs: int) -> tuple[RunDirectory, str]:
         )
     about = [f"The run goes on from epoch {progress.epoch} to epoch {epochs}, instead of {settings.epochs}."]
     if run.read_scores():
-        about.append("Its scores are removed, because they were measured after fewer epochs.")
-    changed = run.change_epochs(epochs)
+        about.append("Its scores will be removed, because they were measured after fewer epochs.")
+    changed = RunDirectory(run.path)
+    tree = run.config.model_dump(exclude_none=True)
+    tree["train"]["epochs"] = epochs
+    changed.config = RunConfig.checked(tree, str(run.path))
     if settings.schedule == "constant" or not saved:
         about.append(f"The result will be that of a run that began with {epochs} epochs.")
     else:
@@ -402,6 +414,13 @@ def _train(
         if saved is None:
             progress.initial = validation.measure(model.eval())
         described["initial"] = {**initial[1], **progress.initial}
+    if run.data_moved and progress.pairs_sha256 not in ("", data.sha256):
+        raise AugenmerkError(
+            f"{config.data.bitext} has other training pairs than those that {run.path} has learnt from; "
+            f"to go on with other pairs, begin a new run with its weights: augenmerk train --from {run.path}."
+        )
+    progress.pairs_sha256 = data.sha256
+    run.write_changes()  # only now, when all that is needed was found
     reporter.begin(described)
 
     while progress.epoch < settings.epochs and not patience_is_over(progress, settings):
