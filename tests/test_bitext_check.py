@@ -220,6 +220,21 @@ class TestCommand:
     def test_nothing_to_check(self, tmp_path: Path) -> None:
         assert "no such file" in fails_with_a_sentence("data", "check", tmp_path / "nowhere.tsv")
         assert "no bitext called" in fails_with_a_sentence("data", "check", "nowhere")
+        assert "nowhere.md: there is no such file." in fails_with_a_sentence("data", "check", "nowhere.md")
+
+    @pytest.mark.skipif(not Path("/dev/null").is_char_device(), reason="there is no such device")
+    def test_a_device_is_no_file(self) -> None:
+        assert "/dev/null: neither a file nor a folder" in fails_with_a_sentence("data", "check", "/dev/null")
+
+    @pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
+    def test_utf_16_is_said_in_one_sentence(self, tmp_path: Path, encoding: str) -> None:
+        path = tmp_path / "pairs.tsv"
+        path.write_bytes("\ufeffEin Bär.\tA bear.\n".encode(encoding))
+        said = f"{path}: this file is UTF-16; convert it to UTF-8: iconv -f utf-16 -t utf-8 OLD > NEW"
+        [problem] = json.loads(run_command("data", "check", path, "--json").out)["problems"]
+        assert problem["reason"] == said
+        for command in (("data", "show"), ("translate", "--input"), ("translate", "--skip-bad", "--input")):
+            assert fails_with_a_sentence(*command, path) == f"augenmerk: {said}."
 
     def test_no_line_can_be_used(self, tmp_path: Path) -> None:
         (tmp_path / "pairs.tsv").write_text("one\ntwo\n", encoding="utf-8")

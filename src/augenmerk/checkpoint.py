@@ -251,6 +251,11 @@ class RunDirectory:
     def load_model(self, device: torch.device | str = "cpu") -> dict[str, Tensor]:
         """Loads the best weights; raises AugenmerkError if there are none yet."""
         if not self.model_path.exists():
+            if self.finished or self.read_metrics():
+                raise AugenmerkError(
+                    f"{self.model_path} is missing, although the run was trained; put it back, or train the "
+                    f"run anew under another --out."
+                )
             raise AugenmerkError(
                 f"{self.path} has no {_MODEL} yet: its training has not come to the end of an epoch."
             )

@@ -62,7 +62,7 @@ def open_bitext(
 
 def check_own(place: str) -> None:
     """Raises AugenmerkError if there is nothing that could be a person's own pairs at this place."""
-    if Path(place).name == place and place.endswith((".tsv", ".jsonl", ".gz")) and not Path(place).exists():
+    if Path(place).name == place and Path(place).suffix and not place_exists(Path(place)):
         raise AugenmerkError(f"{place}: there is no such file.")
     if not place.strip() or (Path(place).name == place and not place_exists(Path(place))):
         raise AugenmerkError(
