@@ -404,6 +404,7 @@ class TestFineTuning:
             ("model.hidden=32", "model.hidden = 24"),
             ("model.attention=mean", "model.attention = scaled-dot"),
             ("text.lowercase=false", "text.lowercase = true"),
+            ("model.transformer.feed_forward=64", "model.transformer.feed_forward = 1024"),
         ):
             assert there in fails_with_a_sentence(*tune, "--set", setting)
         assert "text.unit = word" in fails_with_a_sentence(*tune[:1], "quick", *tune[1:])

@@ -27,7 +27,7 @@ from augenmerk import familiarity
 from augenmerk.batching import ParallelTokens, encode_pairs
 from augenmerk.bitext import Bitext, SentencePair, open_data, resolve_data
 from augenmerk.checkpoint import RunDirectory
-from augenmerk.config import DATASETS, ModelConfig, RunConfig, TextConfig, TrainConfig
+from augenmerk.config import DATASETS, RunConfig, TrainConfig
 from augenmerk.device import describe_device
 from augenmerk.engine import Engine
 from augenmerk.errors import AugenmerkError
@@ -54,7 +54,14 @@ GREEDY = {"beam": 1, "n_best": 1, "sample": False, "mbr": False, "candidates": N
 SAMPLED_PAIRS = 500
 """Training pairs that are looked at to tell the direction of translation."""
 
-FREE_SETTINGS = {"embedding_dropout", "output_dropout", "bpe_dropout", "init"}
+FREE_SETTINGS = {
+    "text.bpe_dropout",
+    "model.embedding_dropout",
+    "model.output_dropout",
+    "model.transformer.attention_dropout",
+    "model.transformer.feed_forward_dropout",
+    "model.init",
+}
 """Settings of [text] and [model] that may differ from those of the run whose weights are taken."""
 
 
@@ -311,17 +318,23 @@ def describe_direction(parent: RunDirectory, config: RunConfig) -> str | None:
 
 def refuse_other_model(parent: RunDirectory, config: RunConfig) -> None:
     """Raises AugenmerkError if a model with these settings could not have the parent's weights and words."""
-    groups: tuple[tuple[str, TextConfig | ModelConfig, TextConfig | ModelConfig], ...] = (
-        ("text", parent.config.text, config.text),
-        ("model", parent.config.model, config.model),
-    )
-    for group, old, new in groups:
-        for key, value in new.model_dump().items():
-            if key not in FREE_SETTINGS and value != getattr(old, key):
+    for group in ("text", "model"):
+        old, new = (dict(_name_settings(group, each.model_dump()[group])) for each in (parent.config, config))
+        for key, value in new.items():
+            if key not in FREE_SETTINGS and value != old[key]:
                 raise AugenmerkError(
-                    f"{parent.path} has {group}.{key} = {_as_toml(getattr(old, key))}, and a run that begins "
+                    f"{parent.path} has {key} = {_as_toml(old[key])}, and a run that begins "
                     f"with its weights cannot have {_as_toml(value)}; leave it out, or train without --from."
                 )
+
+
+def _name_settings(name: str, value: object) -> Iterator[tuple[str, object]]:
+    """Yields all settings of a group, and of the groups inside of it, with their full names."""
+    if isinstance(value, Mapping):
+        for key, inner in value.items():
+            yield from _name_settings(f"{name}.{key}", inner)
+    else:
+        yield name, value
 
 
 def _as_toml(value: object) -> str:

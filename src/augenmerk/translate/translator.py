@@ -159,13 +159,7 @@ class Translator:
         """
         if isinstance(text, str):
             return next(self.stream([text], heads=heads, on_progress=on_progress, **changes))
-        if isinstance(text, bytes) or not isinstance(text, Iterable):
-            raise TypeError(
-                f"translate takes a sentence (a str) or a list of sentences, not {type(text).__name__}."
-            )
-        sentences = list(text)
-        for sentence in sentences:
-            _count_characters(sentence)  # also refuses None, which means something in a stream
+        sentences = _list_sentences(text)
         return list(self.stream(sentences, heads=heads, on_progress=on_progress, **changes))
 
     def stream(
@@ -444,6 +438,18 @@ class Translator:
             hypothesis=replace(hypothesis, weights=weights),
             other_words=words,
         )
+
+
+def _list_sentences(text: object) -> list[str]:
+    """Returns sentences as a list; raises TypeError if one is none, also None, which a stream may have."""
+    if isinstance(text, bytes) or not isinstance(text, Iterable):
+        raise TypeError(
+            f"translate takes a sentence (a str) or a list of sentences, not {type(text).__name__}."
+        )
+    sentences = list(text)
+    for sentence in sentences:
+        _count_characters(sentence)
+    return sentences
 
 
 def _count_characters(sentence: object) -> int:
