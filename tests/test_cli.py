@@ -192,3 +192,23 @@ def test_a_reader_that_stops_reading_is_no_error() -> None:
     assert process.stderr.read() == b""
     process.stderr.close()
     assert process.wait() == 0
+
+
+def test_sentences_unlike_the_training_text_are_named_by_every_command_that_takes_one() -> None:
+    for command in (("diagram",), ("patterns",), ("faithfulness",), ("theory", "from-run")):
+        answer = run_command(*command, "日本語の 文です")
+        assert answer.code == 0, answer.err
+        assert "unlike the text that this model was trained on" in answer.err, command
+
+
+def test_heads_of_a_model_with_one_are_explained() -> None:
+    assert "There is one head only" in run_command("diagram", "Ein Hund.", "--heads").err
+    assert "head" not in run_command("diagram", "Ein Hund.").err
+
+
+def test_arguments_that_are_hardly_sentences_get_a_remark() -> None:
+    assert "There is no file nosuch.txt" in run_command("translate", "nosuch.txt").err
+    assert "in quotation marks" in run_command("translate", "Ein", "Hund", "schläft.").err
+    assert run_command("translate", "Ein Hund schläft.").err == ""
+    assert "add --sample" in fails_with_a_sentence("translate", "Ein Hund.", "--temperature", 2)
+    assert "add --sample" in fails_with_a_sentence("translate", "Ein Hund.", "--top-k", 2)

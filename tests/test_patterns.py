@@ -314,3 +314,10 @@ def test_a_model_that_attends_to_nothing_is_refused() -> None:
     blank.__dict__["attention"] = torch.zeros(2, 2)
     with pytest.raises(AugenmerkError, match="attends to nothing"):
         find_patterns([SentencePair("a", "x")], [blank], "de")
+
+
+def test_sharp_attention_over_few_words_is_not_spread() -> None:
+    weights = np.array([[0.8, 0.1, 0.1], [0.2, 0.7, 0.1]])
+    attention = WordAttention(("Hallo", "!"), ("hello", "!"), weights)
+    assert compute_measures(attention).entropy_normalised > 0.4
+    assert classify_attention(attention, "de").kind == "monotone"

@@ -315,9 +315,15 @@ def _describe_heads(heads: Sequence[HeadFaithfulness]) -> str:
     hardly = f"the log-probability of a word falls by less than {HEAD_THRESHOLD:g} without one"
     if few == len(heads):
         return f"The translations depend on no single head: {hardly}, whichever it is."
+    others = (
+        f"None of the {len(heads)} heads is idle: it falls by {HEAD_THRESHOLD:g} or more without any of them."
+    )
+    if few:
+        others = (
+            f"{few} of {len(heads)} heads hardly {'matters' if few == 1 else 'matter'}, taken one at a time: "
+            f"{hardly}."
+        )
     return (
         f"The translations depend most on head {most.head} of layer {most.layer}: if it looks at all source "
-        f"words alike, the log-probability of a word falls by {most.mean_drop:.2f} on average. "
-        f"{few} of {len(heads)} heads hardly {'matters' if few == 1 else 'matter'}, taken one at a time: "
-        f"{hardly}."
+        f"words alike, the log-probability of a word falls by {most.mean_drop:.2f} on average. {others}"
     )

@@ -12,7 +12,8 @@ from rich.markup import escape
 from typer import Argument, Option
 
 from augenmerk.cli import options
-from augenmerk.cli.terminal import out, print_json, print_written
+from augenmerk.cli.terminal import err, out, print_json, print_written
+from augenmerk.cli.unfamiliar import warn_of_unfamiliar
 from augenmerk.errors import AugenmerkError
 
 if TYPE_CHECKING:
@@ -223,9 +224,8 @@ def _choose_sentences(
     data: "DataConfig", split: str, index: int | None, count: int | None, seed: int
 ) -> list[Sentence]:
     """Returns the sentence with this index, or `count` sentences chosen at random, in the split's order."""
-    from augenmerk.bitext import open_data
-
-    pairs = list(open_data(data)[split])
+    bitext, split = options.open_data_or_bilderbuch(data, split)
+    pairs = list(bitext[split])
     if index is not None:
         options.check_index(split, index, pairs)
         indices = [index]
@@ -259,6 +259,14 @@ def _translate(
     sources = [sentence.source for sentence in sentences]
     need_heads = heads or layer is not None or part != "cross"
     by_model = [translator.translate(sources, heads=need_heads, beam=beam) for translator in translators]
+    if sentences[0].index is None:
+        warn_of_unfamiliar(by_model[0])
+    if heads and all(len(one.heads) < 2 for translations in by_model for one in translations):
+        err().print(
+            "There is one head only; several come with training with [bold]--attention multi-head[/], or a "
+            "Transformer.",
+            soft_wrap=True,
+        )
     diagrams = []
     for sentence, *translations in zip(sentences, *by_model, strict=True):
         maps = [
@@ -337,6 +345,7 @@ def _print_diagrams(diagrams: Sequence[Diagram], theme: "Theme") -> None:
                 out().print(f"[dim]{escape(maps[0].note)}[/]")
         if sentence.reference is not None:
             out().print(f"\n[dim]Reference:[/] {escape(sentence.reference)}")
+    out().print("\n[dim]A single digit is in tenths; ∎ is the end of a sentence.[/]")
 
 
 def _describe(

@@ -9,6 +9,7 @@ from rich.markup import escape
 from typer import Argument, Option
 
 from augenmerk.cli.terminal import err, out
+from augenmerk.cli.unfamiliar import warn_of_unfamiliar
 from augenmerk.errors import AugenmerkError
 
 if TYPE_CHECKING:
@@ -264,7 +265,7 @@ def translate_split(
         name, language = COMMAND_LINE, _source_language(data)
         pairs = [SentencePair(sentence, "") for sentence in sentences]
     else:
-        bitext, name = _open_data_or_bilderbuch(data, split)
+        bitext, name = open_data_or_bilderbuch(data, split)
         language, pairs = bitext.source_language, list(bitext[name])
         if not pairs:
             raise AugenmerkError(f"{bitext.name} has no sentence pairs in '{name}'.")
@@ -276,11 +277,13 @@ def translate_split(
             translations = translator.score_all([(pair.source, pair.target) for pair in pairs], heads=heads)
         else:
             translations = translator.translate([pair.source for pair in pairs], heads=heads, beam=beam)
+    if sentences:
+        warn_of_unfamiliar(translations)
     described = {"run": str(run), "split": name, "of": "references" if reference else "translations"}
     return TranslatedSplit(translator, language, pairs, translations, described)
 
 
-def _open_data_or_bilderbuch(data: "DataConfig", split: str | None) -> "tuple[Bitext, str]":
+def open_data_or_bilderbuch(data: "DataConfig", split: str | None) -> "tuple[Bitext, str]":
     """Opens the data of a run, or bilderbuch if that is not there and the run is a German-English one."""
     from augenmerk.bitext import NAMES, open_bitext, open_data
 

@@ -401,6 +401,7 @@ def from_run(
     from augenmerk.checkpoint import SHIPPED
     from augenmerk.cli.terminal import err
     from augenmerk.cli.theory_output import step_lines
+    from augenmerk.cli.unfamiliar import warn_of_unfamiliar
     from augenmerk.probe import probe_attention
     from augenmerk.theory import Setup
     from augenmerk.theory.from_run import examine_step
@@ -414,6 +415,7 @@ def from_run(
     if not text.strip():
         raise AugenmerkError("The sentence is empty: there is nothing to look at.")
     found = probe_attention(load(place), text, head - 1, None if layer is None else layer - 1)
+    warn_of_unfamiliar([found.translation])
     if found.translation.truncated:
         limit = f"the {len(found.source) - 1} tokens that this model reads"
         err().print(f"The sentence is longer than {limit}: only its beginning is looked at.", soft_wrap=True)

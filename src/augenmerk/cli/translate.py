@@ -1,9 +1,10 @@
 """`augenmerk translate`: translates sentences, lines on stdin or a file with a trained run."""
 
 import os
+import re
 import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -23,10 +24,10 @@ from augenmerk.cli.options import (
 )
 from augenmerk.cli.stdin import read_stdin
 from augenmerk.cli.terminal import FittingProgress, err, format_json
+from augenmerk.cli.unfamiliar import Unfamiliar
 from augenmerk.errors import AugenmerkError, format_message, remove_control_characters
 
 if TYPE_CHECKING:
-    from augenmerk.familiarity import Reason
     from augenmerk.translate import Translation, Translator
 
 app = typer.Typer()
@@ -108,6 +109,9 @@ def translate(
         raise AugenmerkError("--subwords adds to what --json prints: add --json.")
     if heads and not json:
         raise AugenmerkError("--heads adds to what --json prints: add --json.")
+    for name, given in (("--temperature", temperature), ("--top-k", top_k)):
+        if given is not None and not sample:
+            raise AugenmerkError(f"{name} says how to sample: add --sample.")
     if sample and beam is not None:
         raise AugenmerkError("A sample is drawn without a beam; give --sample or --beam.")
     if candidates is not None and not mbr:
@@ -115,6 +119,7 @@ def translate(
     if output is not None and output.is_dir():
         raise AugenmerkError(f"{output} is a folder; give --output the name of a file.")
     check_sentences(sentences)
+    _warn_of_no_sentences(sentences)
     options = {  # None leaves a setting as it is in the run
         "beam": beam,
         "n_best": n_best,
@@ -191,37 +196,17 @@ def _translate(
         typer.echo(f"augenmerk: {unfamiliar.describe(number)}", err=True)
 
 
-class Unfamiliar:
-    """Counts the sentences that are unlike what the model learnt from, for one warning about all of them."""
-
-    def __init__(self, unit: str) -> None:
-        self._unit = unit
-        self._first = 0
-        self.reasons: Counter[Reason] = Counter()
-
-    def add(self, number: int, reason: "Reason") -> None:
-        self._first = self._first or number
-        self.reasons[reason] += 1
-
-    def describe(self, total: int) -> str:
-        from augenmerk.familiarity import REASONS
-
-        count = self.reasons.total()
-        if count == 1:
-            [reason] = self.reasons
-            which = f"The {self._unit}" if total == 1 else f"{self._unit.capitalize()} {self._first:,}"
-            return (
-                f"{which} is unlike the text that this model was trained on (it has {REASONS[reason]}), and "
-                f"its translation may be nonsense. Is it in the right language?"
-            )
-        reasons = "; ".join(
-            f"{many:,} {'has' if many == 1 else 'have'} {REASONS[reason]}"
-            for reason, many in self.reasons.most_common()
+def _warn_of_no_sentences(sentences: Sequence[str]) -> None:
+    """Says on stderr that an argument looks like a file that is not there, or like a part of a sentence."""
+    first = sentences[0] if sentences else ""
+    if re.fullmatch(r"\S+\.[A-Za-z]\w{0,4}", first):
+        typer.echo(
+            f"augenmerk: There is no file {format_message(first)}; it is translated as a sentence.", err=True
         )
-        first = f", from {self._unit} {self._first:,} on," if count < total else ""
-        return (
-            f"{count:,} of {total:,} {self._unit}s{first} are unlike the text that this model was trained on "
-            f"({reasons}); their translations may be nonsense. Are they in the right language?"
+    elif len(sentences) > 1 and not any(" " in sentence.strip() for sentence in sentences):
+        typer.echo(
+            "augenmerk: Every argument is a sentence of its own; put a whole sentence in quotation marks.",
+            err=True,
         )
 
 

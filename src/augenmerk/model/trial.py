@@ -18,8 +18,8 @@ def try_mechanism(config: ModelConfig) -> None:
     """
     attention = make_attention(config).eval()
     file = MECHANISM_FILES.get(config.attention)
-    if file is not None and config.architecture == "gru":
-        problem = _find_problem(attention, config.hidden, file)
+    if file is not None:
+        problem = _find_problem(attention, config.query_size, config.value_size, file)
         if problem is not None:
             raise AugenmerkError(
                 f"The attention mechanism '{config.attention}' was tried on two made-up sentences, and "
@@ -28,10 +28,10 @@ def try_mechanism(config: ModelConfig) -> None:
 
 
 @torch.no_grad()
-def _find_problem(attention: Attention, hidden: int, file: Path) -> str | None:
+def _find_problem(attention: Attention, query_size: int, value_size: int, file: Path) -> str | None:
     rng = torch.Generator().manual_seed(1)  # of its own: the run's random numbers stay what they are
-    queries = torch.randn(2, 3, hidden, generator=rng)  # (B, T, Q)
-    states = torch.randn(2, 5, 2 * hidden, generator=rng)  # (B, S, V)
+    queries = torch.randn(2, 3, query_size, generator=rng)  # (B, T, Q)
+    states = torch.randn(2, 5, value_size, generator=rng)  # (B, S, V)
     mask = torch.tensor([[True] * 5, [True] * 3 + [False] * 2])  # (B, S)
     try:
         context, weights = attention(queries, states, mask)
@@ -39,7 +39,7 @@ def _find_problem(attention: Attention, hidden: int, file: Path) -> str | None:
     except Exception as error:
         return _describe_failure(error, file)
     for name, tensor, shape in (
-        ("context", context, (2, 3, 2 * hidden)),
+        ("context", context, (2, 3, value_size)),
         ("weights", weights, (2, 3, 5)),
     ):
         found = tuple(tensor.shape) if isinstance(tensor, torch.Tensor) else type(tensor).__name__

@@ -3,7 +3,7 @@
 The first rule that holds decides:
 
     stuck       longest_run >= 5: consecutive words attend to one source word
-    spread      entropy_normalised >= 0.4: the words attend to much of the source
+    spread      entropy_normalised >= 0.4, and sharpness < 0.6: the words attend to much of the source
     inversion   a word moved over two source words or more
     shifted     offset_gain >= 0.2: the whole diagonal is a word away from where it should be
     monotone    none of these: from left to right, except for neighbours that change places
@@ -40,6 +40,8 @@ KINDS: tuple[Kind, ...] = get_args(Kind)
 
 MIN_RUN = 5
 MIN_ENTROPY = 0.4
+MAX_SHARPNESS = 0.6
+"""In a sentence of few words even sharp attention has much of the possible entropy."""
 MIN_PLACES = 2
 MIN_GAIN = 0.2
 
@@ -118,7 +120,7 @@ def classify_attention(attention: WordAttention, language: str) -> Pattern:
         run = find_longest_run(attention)
         word = attention.source[int(attention.words[run[0]].argmax())]
         verdict = f"'{word}' is attended by {len(run)} words in a row, '{_quote(attention.target, run)}'."
-    elif measures.entropy_normalised >= MIN_ENTROPY:
+    elif measures.entropy_normalised >= MIN_ENTROPY and measures.sharpness < MAX_SHARPNESS:
         kind, strength = "spread", measures.entropy_normalised
         verdict = (
             f"The attention is spread: of {len(attention.source)} source words and their end, the one a word "
