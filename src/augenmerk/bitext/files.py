@@ -251,7 +251,7 @@ def _find_files(place: Path) -> dict[str, _FilesBySuffix]:
         return {stem: {suffix: [place]}}
     if place.exists():
         raise AugenmerkError(
-            f"{place}: neither a file nor a folder; pairs are read more than once: save them."
+            f"{place}: neither a file nor a folder; save the pairs in a file, which is read more than once."
         )
     siblings = _scan_folder(place.parent) if place.parent.is_dir() else {}
     if place.name not in siblings:
