@@ -126,8 +126,40 @@ def test_lines_after_a_lost_one_are_shifted(captions: Pairs, tmp_path: Path, los
     del targets[lost]
     pairs = [SentencePair(pair.source, target) for pair, target in zip(captions, targets, strict=False)]
     [found] = [finding.lines for finding in check(tmp_path, pairs).findings if finding.kind == "shifted"]
-    assert abs(found[0] - (lost + 1)) <= 20
+    assert max(lost - 20, 0) < found[0] <= lost + 1, "no shifted line is missed, and few others are named"
     assert found == tuple(range(found[0], 2500))
+
+
+@pytest.mark.parametrize("first", [507, 1203, 1888])
+@pytest.mark.parametrize("lost", [1, 3])
+def test_the_ends_of_a_shifted_block_are_found(
+    captions: Pairs, tmp_path: Path, first: int, lost: int
+) -> None:
+    # The targets of 100 lines go round: line n of the block has the target of line n + lost, or a wrong one.
+    block = [pair.target for pair in captions[first : first + 100]]
+    targets = [pair.target for pair in captions]
+    targets[first : first + 100] = block[lost:] + block[:lost]
+    pairs = [SentencePair(pair.source, target) for pair, target in zip(captions, targets, strict=True)]
+    [found] = [finding for finding in check(tmp_path, pairs).findings if finding.kind == "shifted"]
+    assert f"target line n-{lost}" in found.message or f"target line n+{lost}" in found.message
+    assert set(range(first + 1, first + 101)) <= set(found.lines)
+    assert len(found.lines) <= 140
+    written = run_command(
+        "data",
+        "export",
+        tmp_path / "pairs.tsv",
+        "--clean",
+        "--unsplit",
+        "--format",
+        "tsv",
+        "--out",
+        tmp_path / "clean",
+    )
+    assert written.code == 0, written.err
+    right = {(pair.source, pair.target) for pair in captions}
+    kept = (tmp_path / "clean" / "pairs.tsv").read_text(encoding="utf-8").splitlines()
+    assert all(tuple(line.split("\t")) in right for line in kept)
+    assert not lines(check_files(tmp_path / "clean" / "pairs.tsv", None, None), "shifted")
 
 
 def test_overlap_and_names_of_splits(captions: Pairs, tmp_path: Path) -> None:
@@ -188,6 +220,21 @@ class TestCommand:
     def test_nothing_to_check(self, tmp_path: Path) -> None:
         assert "no such file" in fails_with_a_sentence("data", "check", tmp_path / "nowhere.tsv")
         assert "no bitext called" in fails_with_a_sentence("data", "check", "nowhere")
+        assert "nowhere.md: there is no such file." in fails_with_a_sentence("data", "check", "nowhere.md")
+
+    @pytest.mark.skipif(not Path("/dev/null").is_char_device(), reason="there is no such device")
+    def test_a_device_is_no_file(self) -> None:
+        assert "/dev/null: neither a file nor a folder" in fails_with_a_sentence("data", "check", "/dev/null")
+
+    @pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
+    def test_utf_16_is_said_in_one_sentence(self, tmp_path: Path, encoding: str) -> None:
+        path = tmp_path / "pairs.tsv"
+        path.write_bytes("\ufeffEin Bär.\tA bear.\n".encode(encoding))
+        said = f"{path}: this file is UTF-16; convert it to UTF-8: iconv -f utf-16 -t utf-8 OLD > NEW"
+        [problem] = json.loads(run_command("data", "check", path, "--json").out)["problems"]
+        assert problem["reason"] == said
+        for command in (("data", "show"), ("translate", "--input"), ("translate", "--skip-bad", "--input")):
+            assert fails_with_a_sentence(*command, path) == f"augenmerk: {said}."
 
     def test_no_line_can_be_used(self, tmp_path: Path) -> None:
         (tmp_path / "pairs.tsv").write_text("one\ntwo\n", encoding="utf-8")
@@ -295,8 +342,14 @@ def test_offsets_of_known_lengths(offset: int) -> None:
     target = np.concatenate([fitting[:300], np.roll(fitting, offset)[300:]])
     found = find_offsets(source, target)
     assert found is not None
-    assert (found[:280] == 0).all()
-    assert (found[320:590] == offset).all()
+    if offset == 0:
+        assert found == []
+    else:
+        [shift] = found
+        assert shift.offset == offset
+        assert 290 <= shift.start <= 310
+        assert 280 <= shift.safe_start <= 300
+        assert shift.safe_end == 600
     assert find_offsets(source, rng.permutation(target)) is None
 
 

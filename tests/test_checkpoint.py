@@ -213,6 +213,9 @@ def test_without_weights_there_is_a_sentence(run: RunDirectory) -> None:
         run.load_model()
     with pytest.raises(AugenmerkError, match=r"model\.safetensors: there is no such file"):
         _ = run.about_model
+    run.write_metrics([{"epoch": 1}])  # so there were weights once
+    with pytest.raises(AugenmerkError, match=r"model\.safetensors is missing, although the run was trained"):
+        run.load_model()
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has other permissions")

@@ -18,7 +18,7 @@ from augenmerk.evaluate import Evaluator, evaluate_run
 from augenmerk.model import build_model
 from augenmerk.study.plan import read_study
 from augenmerk.train import change_epochs, describe_direction, shorten_warmup, start, train
-from tests.command import Answer, fails_with_a_sentence, run_command
+from tests.command import Answer, fails_with_a_sentence, run_command, run_json
 from tests.runs import CPU, SharedRuns, Silent, tiny
 
 
@@ -208,7 +208,6 @@ class TestMoreEpochs:
         run = shared_runs.copy(tiny(train__schedule="cosine"), tmp_path / "run")
         longer, about = change_epochs(run, 4)
         assert "is now 0.005, so the result will not be that" in about  # half of 0.01, halfway
-        assert not longer.finished
         result = train(longer, CPU, Silent())
         assert result["epochs"] == 4
 
@@ -216,8 +215,40 @@ class TestMoreEpochs:
         run = shared_runs.copy(tiny(), tmp_path / "run")
         evaluate_run(Evaluator(run, CPU), ["val"])
         longer, about = change_epochs(run, 3)
-        assert "Its scores are removed" in about
+        assert "Its scores will be removed" in about
+        assert longer.finished, "nothing is written before the data was read"
+        train(longer, CPU, Silent())
         assert longer.read_scores() == []
+
+    @pytest.mark.parametrize("loss", ["folder", "empty validation", "state", "disk"])
+    def test_what_cannot_go_on_loses_nothing(
+        self, own: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, loss: str
+    ) -> None:
+        run = start(tiny(data__bitext=str(own), train__epochs=1), tmp_path / "run")
+        train(run, CPU, Silent())
+        evaluate_run(Evaluator(run, CPU), ["val"])
+        before = {
+            name: (run.path / name).read_bytes() for name in ("config.toml", "result.json", "scores.json")
+        }
+        if loss == "folder":
+            own.rename(tmp_path / "moved")
+        elif loss == "empty validation":
+            lines = own.read_text(encoding="utf-8").splitlines()
+            own.write_text("\n".join(lines[:2]) + "\n", encoding="utf-8")
+        elif loss == "state":
+            (run.path / "state.safetensors").write_bytes(b"damaged")
+        else:
+            import augenmerk.checkpoint
+
+            def full(_path: Path) -> None:
+                raise OSError(28, "No space left on device")
+
+            monkeypatch.setattr(augenmerk.checkpoint, "fsync_path", full)
+        answer = run_command("train", "--resume", "--out", run.path, "--epochs", 2, "--device", "cpu")
+        assert answer.code == 2, answer.err
+        assert "Traceback" not in answer.err
+        assert {name: (run.path / name).read_bytes() for name in before} == before
+        Evaluator(RunDirectory.open(run.path), CPU)
 
     @pytest.mark.parametrize("calls", [1, 2, 3, 4])
     def test_killed_in_between_it_can_be_opened(
@@ -238,13 +269,14 @@ class TestMoreEpochs:
 
         import augenmerk.checkpoint
 
-        for name in ("save_tensors", "atomic_write"):
+        for name in ("save_tensors", "replacing"):
             monkeypatch.setattr(augenmerk.checkpoint, name, dying(getattr(augenmerk.checkpoint, name)))
+        longer, _ = change_epochs(run, 3)
         if calls <= 3:  # two files of tensors, then the settings
             with pytest.raises(KeyboardInterrupt):
-                change_epochs(run, 3)
+                longer.write_changes()
         else:
-            change_epochs(run, 3)
+            longer.write_changes()
         monkeypatch.undo()
         found = RunDirectory.open(run.path)
         assert found.config.train.epochs == (3 if calls > 3 else 2)
@@ -269,6 +301,34 @@ class TestMoreEpochs:
         train(run, CPU, Silent())
         with pytest.raises(AugenmerkError, match=r"1 epochs brought no improvement .*--from"):
             change_epochs(run, 30)
+
+
+class TestMovedPairs:
+    def test_the_same_pairs_elsewhere_and_no_others(self, own: Path, tmp_path: Path) -> None:
+        run = start(tiny(data__bitext=str(own), train__epochs=1), tmp_path / "run")
+        train(run, CPU, Silent())
+        resume = ("train", "--resume", "--out", run.path, "--epochs", 2, "--device", "cpu")
+        copied = shutil.copy(own, tmp_path / "copied.tsv")
+        kept = fails_with_a_sentence(*resume, "--data", copied)
+        assert (
+            f"leave out --data, or begin a new run with its weights: augenmerk train --from {run.path}"
+            in kept
+        )
+        own.rename(tmp_path / "moved.tsv")
+        assert "say where it is now: --data PLACE." in fails_with_a_sentence(*resume)
+        lines = (tmp_path / "moved.tsv").read_text(encoding="utf-8").splitlines()
+        (tmp_path / "other.tsv").write_text("\n".join(reversed(lines)) + "\n", encoding="utf-8")
+        settings = (run.path / "config.toml").read_bytes()
+        other = run_command(*resume, "--data", tmp_path / "other.tsv")
+        assert other.code == 2
+        assert "has other training pairs than those that" in other.err
+        assert (run.path / "config.toml").read_bytes() == settings
+        assert run.finished
+        answer = run_command(*resume, "--data", tmp_path / "moved.tsv")
+        assert answer.code == 0, answer.err
+        assert RunDirectory.open(run.path).config.data.bitext == str(tmp_path / "moved.tsv")
+        [row] = run_json("evaluate", run.path, "--device", "cpu")
+        assert row["split"] == "val"
 
 
 class TestFineTuning:
@@ -352,6 +412,7 @@ class TestFineTuning:
             ("model.hidden=32", "model.hidden = 24"),
             ("model.attention=mean", "model.attention = scaled-dot"),
             ("text.lowercase=false", "text.lowercase = true"),
+            ("model.transformer.feed_forward=64", "model.transformer.feed_forward = 1024"),
         ):
             assert there in fails_with_a_sentence(*tune, "--set", setting)
         assert "text.unit = word" in fails_with_a_sentence(*tune[:1], "quick", *tune[1:])

@@ -106,7 +106,12 @@ def test_bad_lines_of_a_file(run: RunDirectory, tmp_path: Path) -> None:
     answer = run_command(*asked, "--skip-bad", "--json")
     assert [json.loads(line)["target"] for line in answer.out.splitlines()] == ["A dog.", "A cat."]
     assert "2 bad lines skipped: 1 malformed, 1 not UTF-8" in answer.err
-    assert "add --data" in fails_with_a_sentence("score", run.path, "--skip-bad")
+    piped = run_command("score", run.path, "--json", stdin=path.read_bytes())
+    assert piped.code == 2
+    assert "stdin, line 2: not UTF-8" in piped.err
+    assert piped.err.endswith("--skip-bad leaves such lines out.\n")
+    assert run_command("score", run.path, "--skip-bad", "--json", stdin=path.read_bytes()) == answer
+    assert "leave it out" in fails_with_a_sentence("score", run.path, "Ein Hund.", "A dog.", "--skip-bad")
 
 
 def test_a_run_and_half_a_pair(run: RunDirectory) -> None:

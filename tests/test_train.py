@@ -168,6 +168,7 @@ def losses(run: RunDirectory) -> list[tuple[float, float]]:
 def flags(**changes: object) -> list[str]:
     """The settings of `tiny` for the command line."""
     tree = tiny(**changes).model_dump(exclude_none=True)
+    tree["model"] |= {f"transformer.{key}": value for key, value in tree["model"].pop("transformer").items()}
     values = {
         f"{group}.{key}": tree[group][key] for group in ("text", "model", "train") for key in tree[group]
     }

@@ -424,6 +424,31 @@ def test_bad_lines_are_left_empty_if_they_may_be(word_run: Path, word: Translato
     assert (answer.code, answer.err) == (0, f"augenmerk: {said}")
     piped = run_command("translate", "--model", word_run, "--skip-bad", stdin=content)
     assert (piped.out, piped.err) == (f"{first}\n\n\n{last}\n", answer.err)
+    several = ("translate", "--model", word_run, "--skip-bad", "--beam", 2, "--n-best", 2)
+    rows = [line.split("\t") for line in run_command(*several, stdin=content).out.splitlines()]
+    assert [row for row in rows if row[0] in "23"] == [["2", "", ""], ["3", "", ""]], (
+        "0 would be the best score"
+    )
+    assert all(float(score) < 0 for number, score, _ in rows if number in "14")
+
+
+@pytest.mark.parametrize(
+    "text", [None, 3, b"Der Hund.", ["Der Hund.", 3], ["Der Hund.", None], [b"Der Hund."]]
+)
+def test_what_is_no_sentence_is_refused(word: Translator, text: Any) -> None:
+    with pytest.raises(TypeError, match=r"^(translate takes a sentence|a sentence must be a str, not)"):
+        word.translate(text)
+
+
+def test_a_sentence_is_no_stream_of_letters(word: Translator) -> None:
+    for text in ("Der Hund.", b"Der Hund."):
+        with pytest.raises(TypeError, match=r"^stream takes many sentences"):
+            next(word.stream(text))  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match=r"^a sentence must be a str, not int: 3"):
+        list(word.stream(["Der Hund.", 3]))  # type: ignore[list-item]
+    for pairs in (["ab"], [("Der Hund.",)], [("Der Hund.", None)]):
+        with pytest.raises(TypeError, match=r"^a (pair must be \(source, target\)|sentence must be a str)"):
+            word.score_all(pairs)  # type: ignore[arg-type]
 
 
 def test_what_cannot_be_translated(bpe_run: Path, tmp_path: Path) -> None:

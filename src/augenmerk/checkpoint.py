@@ -49,6 +49,7 @@ from augenmerk.storage import (
     read_bytes,
     read_text,
     remove_stale_temp_files,
+    replacing,
     temp_path,
 )
 from augenmerk.tensorfile import Kind, load_tensors, read_about, save_tensors
@@ -104,6 +105,7 @@ class RunDirectory:
         self.path = path
         text, self._edited = _read_settings(path / _CONFIG)
         self.config = RunConfig.from_toml(text, str(path / _CONFIG))
+        self._written = self.config  # `config` may be replaced, see `write_changes`
         # As they stand in the file, for the checksums: a later version may have further settings.
         self._settings = parse_toml(text, str(path / _CONFIG))
         self._settings_digest = _sha256(text)
@@ -249,6 +251,11 @@ class RunDirectory:
     def load_model(self, device: torch.device | str = "cpu") -> dict[str, Tensor]:
         """Loads the best weights; raises AugenmerkError if there are none yet."""
         if not self.model_path.exists():
+            if self.finished or self.read_metrics():
+                raise AugenmerkError(
+                    f"{self.model_path} is missing, although the run was trained; put it back, or train the "
+                    f"run anew under another --out."
+                )
             raise AugenmerkError(
                 f"{self.path} has no {_MODEL} yet: its training has not come to the end of an epoch."
             )
@@ -285,26 +292,39 @@ class RunDirectory:
         path = self.path / _STATE
         return self._load(path, "state") if path.exists() else None
 
-    def change_epochs(self, epochs: int) -> Self:
-        """Changes the number of epochs in the settings, so that a finished run is unfinished again.
+    @property
+    def data_moved(self) -> bool:
+        """Whether `config` names another place of the data than the file of settings does."""
+        return self.config.data.bitext != self._written.data.bitext
 
-        The summary and the scores are removed, because they are about the weights so far. A process that
-        dies in between leaves a run that can be opened, with the old number of epochs or with the new one:
-        first all weights are bound to both settings, then the settings are replaced.
+    def write_changes(self) -> None:
+        """Writes the number of epochs and the place of the data, if those of `config` were replaced.
+
+        If the run gets more epochs, its summary and its scores are removed, because they are about the
+        weights so far. A process that dies in between leaves a run that can be opened, with the old settings
+        or with the new ones: first all weights are bound to both, then the settings are replaced. Must be
+        called while the run is locked for training.
         """
-        tree = {**self._settings, "train": {**self._settings["train"], "epochs": epochs}}
-        RunConfig.checked(tree, str(self.path / _CONFIG))
+        epochs, place = self.config.train.epochs, self.config.data.bitext
+        more_epochs = epochs != self._written.train.epochs
+        if not more_epochs and not self.data_moved:
+            return
+        train = {**self._settings["train"], "epochs": epochs}
+        tree = {**self._settings, "data": {**self._settings["data"], "bitext": place}, "train": train}
         settings = tomli_w.dumps(tree)
-        with self.training():
-            for name, kind in _BOUND.items():
-                if (path := self.path / name).exists():
-                    tensors, about = self._load(path, kind)
-                    digests = [self._settings_digest, _sha256(settings)]
-                    save_tensors(path, kind, tensors, {"settings": digests, "about": about}, self.companion())
-            for name in (_RESULT, _SCORES, _OTHER_SCORES):
+        digest = _sha256(settings)
+        for name, kind in _BOUND.items():
+            if (path := self.path / name).exists():
+                tensors, about = self._load(path, kind)
+                bound = {"settings": [self._settings_digest, digest], "about": about}
+                save_tensors(path, kind, tensors, bound, self.companion())
+        with replacing(self.path / _CONFIG) as temporary:
+            temporary.write_text(_with_digest(settings), encoding="utf-8", newline="\n")
+            fsync_path(temporary)  # on a full disk, nothing may be removed
+            for name in (_RESULT, _SCORES, _OTHER_SCORES) if more_epochs else ():
                 (self.path / name).unlink(missing_ok=True)
-            self._write(_CONFIG, _with_digest(settings))
-        return type(self)(self.path)
+        self._settings, self._settings_digest, self._edited = tree, digest, False
+        self._written = self.config
 
     def _save(self, path: Path, kind: Kind, tensors: Mapping[str, Tensor], about: Mapping[str, Any]) -> None:
         bound = {"settings": self._settings_digest, "about": dict(about)}

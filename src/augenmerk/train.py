@@ -7,6 +7,7 @@ resumed ends with the same weights, bit for bit on a CPU, as one that was not.
 """
 
 import copy
+import hashlib
 import math
 import signal
 import threading
@@ -26,7 +27,7 @@ from augenmerk import familiarity
 from augenmerk.batching import ParallelTokens, encode_pairs
 from augenmerk.bitext import Bitext, SentencePair, open_data, resolve_data
 from augenmerk.checkpoint import RunDirectory
-from augenmerk.config import DATASETS, ModelConfig, RunConfig, TextConfig, TrainConfig
+from augenmerk.config import DATASETS, RunConfig, TrainConfig
 from augenmerk.device import describe_device
 from augenmerk.engine import Engine
 from augenmerk.errors import AugenmerkError
@@ -53,7 +54,14 @@ GREEDY = {"beam": 1, "n_best": 1, "sample": False, "mbr": False, "candidates": N
 SAMPLED_PAIRS = 500
 """Training pairs that are looked at to tell the direction of translation."""
 
-FREE_SETTINGS = {"embedding_dropout", "output_dropout", "bpe_dropout", "init"}
+FREE_SETTINGS = {
+    "text.bpe_dropout",
+    "model.embedding_dropout",
+    "model.output_dropout",
+    "model.transformer.attention_dropout",
+    "model.transformer.feed_forward_dropout",
+    "model.init",
+}
 """Settings of [text] and [model] that may differ from those of the run whose weights are taken."""
 
 
@@ -99,6 +107,8 @@ class TrainingProgress:
     """The lowest validation loss so far; with `select_by = "bleu"`, the lowest negative BLEU."""
     history: list[dict[str, Any]] = field(default_factory=list)
     """The metrics of each epoch: the lines of metrics.jsonl."""
+    pairs_sha256: str = ""
+    """A checksum of the training pairs, to tell data that was moved from other data."""
     initial: dict[str, float] = field(default_factory=dict)
     """The metrics of the weights of another run with which this one began."""
 
@@ -120,6 +130,8 @@ class TrainingData:
         self._bitext = bitext
         self.pairs = 0
         """How many pairs the training split has, the too long ones included; 0 until it was encoded."""
+        self.sha256 = ""
+        """A checksum of these pairs."""
         self._tokenizers = tokenizers
         self._config = config
         self._device = device
@@ -155,9 +167,12 @@ class TrainingData:
         )
 
     def _read(self) -> Iterator[SentencePair]:
+        digest = hashlib.sha256()
         for number, pair in enumerate(self._bitext[self._config.data.train], 1):
             self.pairs = number
+            digest.update(f"{pair.source}\n{pair.target}\n".encode("utf-8", "surrogatepass"))
             yield pair
+        self.sha256 = digest.hexdigest()
 
 
 class Validation:
@@ -303,17 +318,23 @@ def describe_direction(parent: RunDirectory, config: RunConfig) -> str | None:
 
 def refuse_other_model(parent: RunDirectory, config: RunConfig) -> None:
     """Raises AugenmerkError if a model with these settings could not have the parent's weights and words."""
-    groups: tuple[tuple[str, TextConfig | ModelConfig, TextConfig | ModelConfig], ...] = (
-        ("text", parent.config.text, config.text),
-        ("model", parent.config.model, config.model),
-    )
-    for group, old, new in groups:
-        for key, value in new.model_dump().items():
-            if key not in FREE_SETTINGS and value != getattr(old, key):
+    for group in ("text", "model"):
+        old, new = (dict(_name_settings(group, each.model_dump()[group])) for each in (parent.config, config))
+        for key, value in new.items():
+            if key not in FREE_SETTINGS and value != old[key]:
                 raise AugenmerkError(
-                    f"{parent.path} has {group}.{key} = {_as_toml(getattr(old, key))}, and a run that begins "
+                    f"{parent.path} has {key} = {_as_toml(old[key])}, and a run that begins "
                     f"with its weights cannot have {_as_toml(value)}; leave it out, or train without --from."
                 )
+
+
+def _name_settings(name: str, value: object) -> Iterator[tuple[str, object]]:
+    """Yields all settings of a group, and of the groups inside of it, with their full names."""
+    if isinstance(value, Mapping):
+        for key, inner in value.items():
+            yield from _name_settings(f"{name}.{key}", inner)
+    else:
+        yield name, value
 
 
 def _as_toml(value: object) -> str:
@@ -323,7 +344,8 @@ def _as_toml(value: object) -> str:
 def change_epochs(run: RunDirectory, epochs: int) -> tuple[RunDirectory, str]:
     """Returns the run with another number of epochs to train in all, and in sentences what that means.
 
-    Raises AugenmerkError if the run cannot go on that long.
+    Nothing is written: `train` does that when it is certain that the run can go on. Raises AugenmerkError
+    if the run cannot go on that long.
     """
     saved, settings = run.load_state(), run.config.train
     progress = TrainingProgress(**saved[1]) if saved else TrainingProgress()
@@ -342,8 +364,11 @@ def change_epochs(run: RunDirectory, epochs: int) -> tuple[RunDirectory, str]:
         )
     about = [f"The run goes on from epoch {progress.epoch} to epoch {epochs}, instead of {settings.epochs}."]
     if run.read_scores():
-        about.append("Its scores are removed, because they were measured after fewer epochs.")
-    changed = run.change_epochs(epochs)
+        about.append("Its scores will be removed, because they were measured after fewer epochs.")
+    changed = RunDirectory(run.path)
+    tree = run.config.model_dump(exclude_none=True)
+    tree["train"]["epochs"] = epochs
+    changed.config = RunConfig.checked(tree, str(run.path))
     if settings.schedule == "constant" or not saved:
         about.append(f"The result will be that of a run that began with {epochs} epochs.")
     else:
@@ -402,6 +427,13 @@ def _train(
         if saved is None:
             progress.initial = validation.measure(model.eval())
         described["initial"] = {**initial[1], **progress.initial}
+    if run.data_moved and progress.pairs_sha256 not in ("", data.sha256):
+        raise AugenmerkError(
+            f"{config.data.bitext} has other training pairs than those that {run.path} has learnt from; "
+            f"to go on with other pairs, begin a new run with its weights: augenmerk train --from {run.path}."
+        )
+    progress.pairs_sha256 = data.sha256
+    run.write_changes()  # only now, when all that is needed was found
     reporter.begin(described)
 
     while progress.epoch < settings.epochs and not patience_is_over(progress, settings):

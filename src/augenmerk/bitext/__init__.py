@@ -9,6 +9,7 @@ from augenmerk.errors import AugenmerkError
 
 __all__ = [
     "NAMES",
+    "SAY_PLACE",
     "BadLine",
     "BadLineError",
     "Bitext",
@@ -61,7 +62,7 @@ def open_bitext(
 
 def check_own(place: str) -> None:
     """Raises AugenmerkError if there is nothing that could be a person's own pairs at this place."""
-    if Path(place).name == place and place.endswith((".tsv", ".jsonl", ".gz")) and not Path(place).exists():
+    if Path(place).name == place and Path(place).suffix and not place_exists(Path(place)):
         raise AugenmerkError(f"{place}: there is no such file.")
     if not place.strip() or (Path(place).name == place and not place_exists(Path(place))):
         raise AugenmerkError(
@@ -70,13 +71,16 @@ def check_own(place: str) -> None:
         )
 
 
-def open_data(config: DataConfig) -> Bitext:
-    """Opens the bitext that the settings of a run name."""
+SET_PLACE = "set data.bitext in the run's config.toml to its new path and remove the first line there"
+SAY_PLACE = "say where it is now: --data PLACE"
+"""What to do if the data of a run was moved: for every command, and for those that have --data."""
+
+
+def open_data(config: DataConfig, *, if_moved: str = SET_PLACE) -> Bitext:
+    """Opens the bitext that the settings of a run name; `if_moved` says what to do if nothing is there."""
     if Path(config.bitext).is_absolute() and not place_exists(Path(config.bitext)):
         raise AugenmerkError(
-            f"{config.bitext}: there is no such file or folder; "
-            f"if the data of a run was moved, set data.bitext in the run's config.toml to its new path "
-            f"and remove the first line there."
+            f"{config.bitext}: there is no such file or folder; if the data of a run was moved, {if_moved}."
         )
     return open_bitext(
         config.bitext,

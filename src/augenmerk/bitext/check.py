@@ -156,7 +156,8 @@ def _check(
             train = checker.first_line_of_source
         else:
             checker.report_overlap(train, next(iter(readers)))
-    if is_divided(readers) and len(train) < 3:
+    unread = any(problem.kind == "file" for problem in result.problems)
+    if is_divided(readers) and len(train) < 3 and not unread:
         reason = "there must be at least 3 different source sentences to divide into train, val and test"
         result.problems.append(Problem(next(iter(readers)), "splits", f"{place}: {reason}"))
     return result
@@ -247,6 +248,8 @@ class _SplitChecker:
                 self._look_at(lines, pairs)
         except AugenmerkError as error:
             self._problem("file", str(error).removesuffix("."))
+            if not number:
+                return
         finally:
             _close(entries)
         if not self._lines:
@@ -405,29 +408,25 @@ class _SplitChecker:
                 self._add("script", lines, f"{message}; most have {ranked[0][0].capitalize()}")
 
     def _report_offsets(self, lines: Integers, source: Floats, target: Floats) -> NDArray[np.bool_]:
-        """Reports lines that are shifted against each other, and returns which these are."""
+        """Reports lines that are shifted against each other, and returns which these are, or may be."""
         shifted = np.zeros(len(lines), bool)
-        offsets = find_offsets(source, target)
-        if offsets is None:
+        shifts = find_offsets(source, target)
+        if shifts is None:
             rho = correlation(np.log(source + 5), np.log(target + 5))
             if abs(rho) < 0.1 and min(source.std(), target.std()) > 5:
                 message = f"Lengths of source and target do not go together (correlation {rho:.2f}): "
                 message += "the lines may not be translations of each other."
                 self._result.findings.append(Finding(self._split, "shifted", message))
             return shifted
-        start = 0
-        for end in range(1, len(offsets) + 1):
-            if end < len(offsets) and offsets[end] == offsets[start]:
-                continue
-            if offset := int(offsets[start]):
-                shifted[start:end] = True
-                message = (
-                    f"Lines {lines[start]:,} to {lines[end - 1]:,} (about) seem shifted: source line n goes "
-                    f"with target line n{offset:+}; look for a line too many or too few above them."
-                )
-                places = tuple(int(line) for line in lines[start:end])
-                self._result.findings.append(Finding(self._split, "shifted", message, places))
-            start = end
+        for shift in shifts:
+            safe = lines[shift.safe_start : shift.safe_end]
+            shifted[shift.safe_start : shift.safe_end] = True
+            message = (
+                f"Lines {lines[shift.start]:,} to {lines[shift.end - 1]:,} (to be safe, {safe[0]:,} to "
+                f"{safe[-1]:,}) seem shifted: source line n goes with target line n{shift.offset:+}; look "
+                f"for a line too many or too few above them."
+            )
+            self._result.findings.append(Finding(self._split, "shifted", message, tuple(safe.tolist())))
         return shifted
 
 

@@ -18,6 +18,7 @@ import gzip
 import json
 import re
 import zlib
+from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass
@@ -202,6 +203,10 @@ def _scan_stream(stream: BinaryIO | BufferedIOBase, name: str) -> Iterator[str |
     # Never more than one line is held, so a file of zeros that was compressed a thousandfold does no harm.
     while raw := stream.readline(MAX_LINE_BYTES + 1):
         number += 1
+        if number == 1 and raw.startswith((BOM_UTF16_LE, BOM_UTF16_BE)):
+            raise AugenmerkError(
+                f"{name}: this file is UTF-16; convert it to UTF-8: iconv -f utf-16 -t utf-8 OLD > NEW."
+            )
         if len(raw) > MAX_LINE_BYTES:
             reason = f"the line is longer than {MAX_LINE_BYTES:,} bytes; a line should be one sentence"
             yield BadLine(name, number, "too long", reason)
@@ -244,6 +249,10 @@ def _find_files(place: Path) -> dict[str, _FilesBySuffix]:
                 f"parallel text, give their common name without the ending, or their folder."
             )
         return {stem: {suffix: [place]}}
+    if place.exists():
+        raise AugenmerkError(
+            f"{place}: neither a file nor a folder; save the pairs in a file, which is read more than once."
+        )
     siblings = _scan_folder(place.parent) if place.parent.is_dir() else {}
     if place.name not in siblings:
         raise AugenmerkError(f"{place}: there is no such file or folder.")
@@ -347,13 +356,20 @@ def _scan_text(source_path: Path, target_path: Path) -> Generator[Entry, None, N
 def _scan_table(path: Path, parse: Callable[[str], SentencePair]) -> Generator[Entry, None, None]:
     with closing(_scan_file(path)) as lines:
         for number, line in enumerate(lines, 1):
-            try:
-                entry: Entry = (line,) if isinstance(line, BadLine) else parse(line)
-            except _EmptyError as error:
-                entry = (BadLine(str(path), number, "empty", str(error)),)
-            except ValueError as error:
-                entry = (BadLine(str(path), number, "malformed", str(error)),)
-            yield entry
+            entry = line if isinstance(line, BadLine) else parse_line(line, parse, str(path), number)
+            yield (entry,) if isinstance(entry, BadLine) else entry
+
+
+def parse_line(
+    line: str, parse: Callable[[str], SentencePair], name: str, number: int
+) -> SentencePair | BadLine:
+    """Returns the pair that `parse` finds in a line of the file `name`, or why there is none."""
+    try:
+        return parse(line)
+    except _EmptyError as error:
+        return BadLine(name, number, "empty", str(error))
+    except ValueError as error:
+        return BadLine(name, number, "malformed", str(error))
 
 
 def parse_tsv(line: str) -> SentencePair:

@@ -11,6 +11,7 @@
 import re
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from math import log
 
@@ -23,6 +24,10 @@ Integers = NDArray[np.int64]
 MAX_OFFSET = 5
 BLOCK = 10
 """Lines that are judged together when offsets are looked for."""
+END_WINDOW = 50
+"""Lines before and after the end of a block among which the line is looked for where the offset changes."""
+DOUBT = 6.0
+"""Log-likelihood that a line may lack, compared with the best one, and still be where the offset changes."""
 SWITCH_COST = 20.0
 """Log-likelihood that must be gained before lines are said to be shifted from somewhere on."""
 
@@ -106,11 +111,24 @@ def measure_length_deviation(source: Floats, target: Floats) -> Floats:
     return np.asarray(rest / max(float(spread), 0.3))
 
 
-def find_offsets(source: Floats, target: Floats) -> Integers | None:
-    """Returns for each source line n the offset o for which target line n + o fits best by its length.
+@dataclass(frozen=True)
+class Shift:
+    """Source lines n that go with target lines n + offset; counted from 0, and `end` is the next line."""
+
+    offset: int
+    start: int
+    end: int
+    safe_start: int
+    safe_end: int
+    """Between these two are all lines that may be wrong, since lengths do not tell the ends to the line."""
+
+
+def find_offsets(source: Floats, target: Floats) -> list[Shift] | None:
+    """Returns where source line n goes, by its length, with target line n + o for an offset o other than 0.
 
     Offsets are between -5 and 5, and change only where that explains the lengths much better: the best path
-    over blocks of lines (Viterbi). Returns None if lengths go together at no offset.
+    over blocks of lines (Viterbi). Around each change, the likeliest line is then looked for, and the lines
+    that are almost as likely. Returns None if lengths go together at no offset.
     """
     x, y = (np.log(lengths + 5) for lengths in (source, target))
     x, y = ((each - each.mean()) / max(float(each.std()), 1e-9) for each in (x, y))
@@ -123,11 +141,12 @@ def find_offsets(source: Floats, target: Floats) -> Integers | None:
     if rho < 0.35:
         return None
     blocks = -(-len(x) // BLOCK)
-    gains = np.zeros((blocks, len(offsets)))
-    for column, each in enumerate(moved):
-        # How much likelier the length is if it depends on the source's than if it does not.
-        gain = -0.5 * np.log(1 - rho**2) - 0.5 * ((each - rho * x) ** 2 / (1 - rho**2) - each**2)
-        gains[:, column] = np.add.reduceat(np.maximum(gain, -4), np.arange(0, len(x), BLOCK))
+    # How much likelier the length is if it depends on the source's than if it does not.
+    line_gains = [
+        np.maximum(-0.5 * np.log(1 - rho**2) - 0.5 * ((each - rho * x) ** 2 / (1 - rho**2) - each**2), -4)
+        for each in moved
+    ]
+    gains = np.stack([np.add.reduceat(each, np.arange(0, len(x), BLOCK)) for each in line_gains], 1)
     total = gains[0] - SWITCH_COST
     total[MAX_OFFSET] += SWITCH_COST
     came_from = np.zeros(gains.shape, np.int64)
@@ -141,7 +160,24 @@ def find_offsets(source: Floats, target: Floats) -> Integers | None:
     path[-1] = int(total.argmax())
     for block in range(blocks - 1, 0, -1):
         path[block - 1] = came_from[block, path[block]]
-    return np.repeat(path - MAX_OFFSET, BLOCK)[: len(x)]
+    changes = [block for block in range(1, blocks) if path[block] != path[block - 1]]
+    bounds = [0, *(block * BLOCK for block in changes), len(x)]
+    columns = [int(path[block]) for block in (0, *changes)]
+    ends = [(0, 0, 0)]  # the likeliest line of each change, and the first and the last that are likely
+    for index in range(1, len(columns)):
+        before, after = columns[index - 1], columns[index]
+        low = max((bounds[index - 1] + bounds[index]) // 2, bounds[index] - END_WINDOW)
+        high = min((bounds[index] + bounds[index + 1]) // 2, bounds[index] + END_WINDOW)
+        lead = np.cumsum([0.0, *(line_gains[before][low:high] - line_gains[after][low:high])])
+        likely = np.flatnonzero(lead >= lead.max() - DOUBT)
+        lost = abs(after - before)  # as many lines go with none
+        ends.append((low + int(lead.argmax()), low + int(likely[0]) - lost, low + int(likely[-1]) + lost))
+    ends.append((len(x),) * 3)
+    return [
+        Shift(column - MAX_OFFSET, start, end, max(safe_start, 0), min(safe_end, len(x)))
+        for column, (start, safe_start, _), (end, _, safe_end) in zip(columns, ends, ends[1:], strict=False)
+        if column != MAX_OFFSET
+    ]
 
 
 def measure_fit(sources: Sequence[Sequence[str]], targets: Sequence[Sequence[str]]) -> Floats:

@@ -163,7 +163,7 @@ def _open_run(path: Path, data: OtherData | None) -> "tuple[RunDirectory, Bitext
 
     Raises AugenmerkError if the data cannot be found.
     """
-    from augenmerk.bitext import open_data
+    from augenmerk.bitext import SAY_PLACE, open_data
     from augenmerk.checkpoint import RunDirectory
 
     run = RunDirectory.open(path)
@@ -175,13 +175,7 @@ def _open_run(path: Path, data: OtherData | None) -> "tuple[RunDirectory, Bitext
             err().print(f"[dim]{escape(own.bitext)} is not there; {escape(data.place)} is taken for it.[/]")
         moved = own.model_copy(update={"bitext": data.place})
         run.config = run.config.model_copy(update={"data": moved})
-    try:
-        open_data(run.config.data)
-    except AugenmerkError as error:
-        if data is not None:
-            raise
-        where = f"If the data of {path} was moved, say where it is now: --data PLACE."
-        raise AugenmerkError(f"{error} {where}") from None
+    open_data(run.config.data, if_moved=SAY_PLACE)
     return run, None
 
 

@@ -49,7 +49,7 @@ def score(
     source_language: options.SourceLanguage = None,
     target_language: options.TargetLanguage = None,
     skip_bad: Annotated[
-        bool, Option("--skip-bad", help="Leave out bad lines of --data (empty, not UTF-8, ...).")
+        bool, Option("--skip-bad", help="Leave out bad lines of --data or stdin (empty, not UTF-8, ...).")
     ] = False,
     show_attention: Annotated[
         bool, Option("--show-attention", help="Also draw the attention over words of each pair.")
@@ -78,8 +78,10 @@ def score(
         raise AugenmerkError(f"After the run directory '{sentences[0]}', {in_turn}")
     if sentences and data is not None:
         raise AugenmerkError("There are sentences and --data; give one or the other.")
-    if data is None and (split or source_language or target_language or skip_bad):
-        raise AugenmerkError("--split, --skip-bad and the languages are those of --data: add --data.")
+    if data is None and (split or source_language or target_language):
+        raise AugenmerkError("--split and the languages are those of --data: add --data.")
+    if sentences and skip_bad:
+        raise AugenmerkError("--skip-bad leaves out lines of --data or of stdin; leave it out.")
     if heads and not (json or show_attention):
         raise AugenmerkError("--heads adds to what --json or --show-attention print: add one of them.")
     options.check_sentences(sentences)
@@ -92,7 +94,7 @@ def score(
         place = options.OtherData(data, split is not None, *languages, skip_bad=skip_bad)
         pairs = _read_data(translator, place, split)
     else:
-        pairs = _read_pairs()
+        pairs = _read_pairs(skip_bad)
     scored = translator.score_stream(pairs, heads=heads)
     total = Total()
     for number, one in enumerate(scored, 1):
@@ -151,21 +153,32 @@ def _read_data(translator: "Translator", place: options.OtherData, split: str | 
         err().print(options.describe_skipped(bitext.skipped))
 
 
-def _read_pairs() -> Iterator[Pair | None]:
-    """Yields the pairs on stdin; raises AugenmerkError for a line that is not source, tab, target."""
-    from augenmerk.bitext.files import parse_tsv
+def _read_pairs(skip_bad: bool) -> Iterator[Pair | None]:
+    """Yields the pairs on stdin; raises AugenmerkError for a line that is not source, tab, target.
 
-    number = 0
-    for line in read_stdin():
-        if line is None:
-            yield None
-            continue
-        number += 1
-        try:
-            pair = parse_tsv(line)
-        except ValueError as error:
-            raise AugenmerkError(f"stdin, line {number}: {error}.") from None
-        yield pair.source, pair.target
+    With `skip_bad`, such lines are left out instead, and counted at the end.
+    """
+    from augenmerk.bitext import BadLine, BadLineError
+    from augenmerk.bitext.files import parse_line, parse_tsv
+
+    number, undecoded, skipped = 0, list[BadLine](), set[BadLine]()
+    try:
+        for line in read_stdin(undecoded):
+            if line is None:
+                yield None
+                continue
+            number += 1
+            entry = undecoded.pop() if undecoded else parse_line(line, parse_tsv, "stdin", number)
+            if not isinstance(entry, BadLine):
+                yield entry.source, entry.target
+            elif skip_bad:
+                skipped.add(entry)
+            else:
+                raise BadLineError(str(entry))
+    except BadLineError as error:
+        raise AugenmerkError(f"{error} --skip-bad leaves such lines out.") from None
+    if skipped:
+        err().print(options.describe_skipped(skipped))
 
 
 def _count_tokens(one: "Translation") -> int:

@@ -105,7 +105,7 @@ def train(
         if resume and preset is None:
             mechanism = None  # a file that is named only allows that it is executed
     named = {
-        "data.bitext": data,
+        "data.bitext": None if resume and preset is None else data,
         "data.source_language": source_language,
         "data.target_language": target_language,
         "data.skip_bad": "true" if skip_bad else None,
@@ -122,7 +122,7 @@ def train(
         raise AugenmerkError("--from begins a new run and --resume continues one; give one of them.")
     try:
         if resume:
-            run, remark = _open_to_resume(preset, overrides, epochs, out)
+            run, remark = _open_to_resume(preset, overrides, epochs, out, data)
         elif initial_run is not None:
             run, remark = _start_from(initial_run, preset, overrides, out)
         else:
@@ -142,7 +142,11 @@ def train(
     )
     if remark:
         err().print(remark, markup=False)
-    command = shlex.join(["augenmerk", "train", "--resume", "--out", str(run.path), *own_file])
+    changes = []  # of a run that goes on, which are not written before it does
+    if resume:
+        changes += [] if data is None else ["--data", data]
+        changes += [] if epochs is None else ["--epochs", str(epochs)]
+    command = shlex.join(["augenmerk", "train", "--resume", "--out", str(run.path), *changes, *own_file])
     try:
         with TrainingDisplay(config) as display:
             result = train_run(run, chosen_device, display, loggers)
@@ -232,20 +236,23 @@ def _default_place(name: str, config: "RunConfig") -> Path:
 
 
 def _open_to_resume(
-    preset: str | None, overrides: list[str], epochs: int | None, out: Path | None
+    preset: str | None, overrides: list[str], epochs: int | None, out: Path | None, data: str | None
 ) -> tuple["RunDirectory", str]:
     """Opens the run in `out`, with more epochs if they are asked for; returns a remark about that, too.
 
-    Raises AugenmerkError if there is nothing left to do, or if it was started with other settings.
+    `data` is the new place of its pairs, if they were moved. Nothing is written yet. Raises AugenmerkError
+    if there is nothing left to do, or if it was started with other settings.
     """
-    from augenmerk.bitext import resolve_data
+    from augenmerk.bitext import SAY_PLACE, open_data, resolve_data
     from augenmerk.checkpoint import RunDirectory
     from augenmerk.config import DATASETS, load_config
     from augenmerk.train import change_epochs
 
     if out is None:
         raise AugenmerkError("Say which run to continue: augenmerk train --resume --out RUN.")
-    run = RunDirectory.open(out)
+    run, remarks = RunDirectory.open(out), []
+    if data is not None and (moved := _move_data(run, data, with_preset=preset is not None)):
+        remarks.append(moved)
     if preset is not None:
         wanted, kept = resolve_data(load_config(preset, overrides)), {}
         if epochs is not None:
@@ -258,14 +265,38 @@ def _open_to_resume(
             )
     elif overrides:
         raise AugenmerkError(f"A run that is resumed keeps its settings; leave out {', '.join(overrides)}.")
-    if epochs is not None and epochs != run.config.train.epochs:
-        return change_epochs(run, epochs)
-    if run.finished:
+    if run.finished and epochs in (None, run.config.train.epochs):
         raise AugenmerkError(
             f"{out} is finished; there is nothing to resume unless --epochs asks for more than its "
             f"{run.config.train.epochs}."
         )
-    return run, ""
+    open_data(run.config.data, if_moved=SAY_PLACE)
+    if epochs is not None and epochs != run.config.train.epochs:
+        run, about = change_epochs(run, epochs)
+        remarks.append(about)
+    return run, "\n".join(remarks)
+
+
+def _move_data(run: "RunDirectory", data: str, *, with_preset: bool) -> str:
+    """Makes the run read its pairs from another place, if they are no longer where they were.
+
+    Returns what was done, or nothing. Whether they are the same pairs is known when they are read.
+    """
+    from augenmerk.bitext import NAMES, place_exists, resolve_data_name
+
+    own, place = run.config.data.bitext, resolve_data_name(data, Path.cwd())
+    if place == own:
+        return ""
+    if own in NAMES or place in NAMES or place_exists(Path(own)):
+        if with_preset:
+            return ""  # it is among the settings that are compared
+        raise AugenmerkError(
+            f"{run.path} learns from {own}, and a run that is resumed keeps its pairs; leave out --data, or "
+            f"begin a new run with its weights: augenmerk train --from {run.path} --data {data}."
+        )
+    moved = run.config.data.model_copy(update={"bitext": place})
+    run.config = run.config.model_copy(update={"data": moved})
+    return f"{own} is not there; the run goes on with the same pairs from {place}."
 
 
 def _print_result(result: Mapping[str, Any]) -> None:

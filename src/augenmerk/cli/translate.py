@@ -40,7 +40,8 @@ app = typer.Typer()
     "augenmerk translate --model runs/a --model runs/b --beam 10 --mbr < de.txt    "
     "With more than one translation of each sentence (--n-best), a line has three columns with tabs between "
     "them: the number of the sentence, from 1; the score (the log-probability, divided by the length to the "
-    "power of search.length_penalty; with --mbr the expected chrF), higher is better; the translation."
+    "power of search.length_penalty; with --mbr the expected chrF), higher is better, none for an empty "
+    "line or a bad one; the translation."
 )
 def translate(
     text: Annotated[
@@ -214,8 +215,10 @@ def _format_n_best(translations: "Iterable[Translation]") -> Iterator[str]:
     for number, translation in enumerate(translations, 1):
         for alternative in (translation, *translation.alternatives):
             expected_chrf = alternative.expected_chrf
-            score = alternative.score if expected_chrf is None else expected_chrf
-            yield f"{number}\t{score:.4f}\t{alternative.text}\n"
+            score = f"{alternative.score if expected_chrf is None else expected_chrf:.4f}"
+            if alternative.hypothesis is None:
+                score = ""  # an empty line; 0 would be the best of all scores
+            yield f"{number}\t{score}\t{alternative.text}\n"
 
 
 def _write(lines: Iterable[str], output: Path | None) -> None:

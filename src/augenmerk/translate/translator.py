@@ -12,7 +12,7 @@ import torch
 from augenmerk.batching import Batch, ParallelTokens, TokenTable
 from augenmerk.checkpoint import SHIPPED, RunDirectory
 from augenmerk.config import RunConfig, SearchConfig
-from augenmerk.errors import AugenmerkError
+from augenmerk.errors import AugenmerkError, shorten
 from augenmerk.familiarity import Familiarity
 from augenmerk.model import TranslationModel, build_model
 from augenmerk.search import (
@@ -159,7 +159,8 @@ class Translator:
         """
         if isinstance(text, str):
             return next(self.stream([text], heads=heads, on_progress=on_progress, **changes))
-        return list(self.stream(text, heads=heads, on_progress=on_progress, **changes))
+        sentences = _list_sentences(text)
+        return list(self.stream(sentences, heads=heads, on_progress=on_progress, **changes))
 
     def stream(
         self,
@@ -174,10 +175,14 @@ class Translator:
         Sentences are collected and translated together. None among the lines is no sentence: it asks for the
         translations of all lines before it, because the next line may not come for a while.
         """
+        if isinstance(lines, str | bytes):
+            raise TypeError(
+                "stream takes many sentences, such as a list or a file; translate takes a single one."
+            )
         settings = self.search_settings(**changes)
         hypotheses = settings.hypotheses * len(self.models)
         done = 0
-        for chunk in _split_into_chunks(lines, max(1, CHUNK_LINES // hypotheses), len):
+        for chunk in _split_into_chunks(lines, max(1, CHUNK_LINES // hypotheses), _count_characters):
             ids = self.tokenizers.source.encode_ids(chunk)
             # An empty line has no tokens, and stays an empty line.
             indices = [index for index in range(len(chunk)) if ids[index]]
@@ -345,7 +350,7 @@ class Translator:
         self, pairs: Iterable[tuple[str, str] | None], *, heads: bool = False
     ) -> Iterator[Translation]:
         """Scores any number of pairs in order and in bounded memory; None as in `stream`."""
-        for chunk in _split_into_chunks(pairs, CHUNK_LINES, lambda pair: len(pair[0]) + len(pair[1])):
+        for chunk in _split_into_chunks(pairs, CHUNK_LINES, _count_pair):
             scored = self._score(chunk)
             yield from self.add_heads(scored) if heads else scored
 
@@ -433,6 +438,34 @@ class Translator:
             hypothesis=replace(hypothesis, weights=weights),
             other_words=words,
         )
+
+
+def _list_sentences(text: object) -> list[str]:
+    """Returns sentences as a list; raises TypeError if one is none, also None, which a stream may have."""
+    if isinstance(text, bytes) or not isinstance(text, Iterable):
+        raise TypeError(
+            f"translate takes a sentence (a str) or a list of sentences, not {type(text).__name__}."
+        )
+    sentences = list(text)
+    for sentence in sentences:
+        _count_characters(sentence)
+    return sentences
+
+
+def _count_characters(sentence: object) -> int:
+    """Returns the length of a sentence; raises TypeError if it is none."""
+    if not isinstance(sentence, str):
+        raise TypeError(
+            f"a sentence must be a str, not {type(sentence).__name__}: {shorten(repr(sentence))}."
+        )
+    return len(sentence)
+
+
+def _count_pair(pair: object) -> int:
+    """Returns the length of both sentences; raises TypeError if there are not two."""
+    if not isinstance(pair, tuple | list) or len(pair) != 2:
+        raise TypeError(f"a pair must be (source, target), not {shorten(repr(pair))}.")
+    return _count_characters(pair[0]) + _count_characters(pair[1])
 
 
 def _add_progress(on_progress: OnProgress, before: int, done: int) -> None:
