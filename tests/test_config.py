@@ -81,9 +81,10 @@ def configs(draw: st.DrawFn) -> RunConfig:
     search["beam"] = max(2, search.get("beam", 1), search.get("n_best", 1), search.get("candidates") or 1)
     if search.get("candidates"):
         search["mbr"] = True
-    if tree["model"].get("attention") == "multi-head":
+    transformer = tree["model"].get("architecture") == "transformer"
+    if transformer or tree["model"].get("attention") == "multi-head":
         tree["model"]["key"] = 60
-        tree["model"]["heads"] = draw(st.sampled_from([1, 3, 5, 60]))
+        tree["model"]["heads"] = draw(st.sampled_from([1, 3, 5] if transformer else [1, 3, 5, 60]))
     if tree["train"].get("select_by") == "bleu":
         tree["train"]["bleu"] = True
     if tree["model"].get("tie") == "all":

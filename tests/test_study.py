@@ -368,7 +368,7 @@ def change(name: str, key: str, value: object) -> Callable[[Path], None]:
     [
         (cut_model, "model.safetensors: damaged"),
         (change_a_weight, "model.safetensors: damaged"),
-        (lambda run: (run / "model.safetensors").unlink(), "has no model.safetensors"),
+        (lambda run: (run / "model.safetensors").unlink(), "model.safetensors is missing"),
         (cut("scores.json"), "scores.json: damaged"),
         (write("scores.json", "[3]"), "scores.json: damaged"),
         (cut("probes.json"), "probes.json: damaged"),

@@ -6,6 +6,7 @@ import pytest
 
 from augenmerk.config import ATTENTIONS, load_config
 from augenmerk.errors import AugenmerkError
+from augenmerk.model import build_model
 from augenmerk.study.plan import SHIPPED_STUDIES, Study, find_study, read_study
 from tests.command import fails_with_a_sentence, run_command, run_json
 
@@ -134,7 +135,13 @@ def test_folders_of_variants_with_long_names(tmp_path: Path) -> None:
 
 def test_the_studies_that_are_shipped_ask_what_they_say() -> None:
     studies = {name: read_study(find_study(name)) for name in SHIPPED_STUDIES}
-    assert studies.keys() == {"attention", "mechanisms", "beam", "small"}
+    assert studies.keys() == {"architecture", "attention", "mechanisms", "beam", "small"}
+    both = {run.config.model.architecture: run.config.model for run in studies["architecture"].runs}
+    sizes = {
+        name: sum(part.numel() for part in build_model(model, 1753, 1299).parameters())
+        for name, model in both.items()
+    }
+    assert abs(sizes["gru"] - sizes["transformer"]) < 0.03 * sizes["gru"]  # with the words of bilderbuch
     attention = studies["attention"]
     assert [variant.name for variant in attention.variants] == ["none", "mean", "scaled-dot"]
     assert attention.seeds == (1, 2, 3, 4, 5)

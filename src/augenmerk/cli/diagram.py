@@ -345,7 +345,7 @@ def _print_diagrams(diagrams: Sequence[Diagram], theme: "Theme") -> None:
                 out().print(f"[dim]{escape(maps[0].note)}[/]")
         if sentence.reference is not None:
             out().print(f"\n[dim]Reference:[/] {escape(sentence.reference)}")
-    out().print("\n[dim]A single digit is in tenths; ∎ is the end of a sentence.[/]")
+    out().print("\n[dim]A digit: tenths; ∎: end of sentence.[/]")
 
 
 def _describe(
