@@ -409,6 +409,15 @@ def set_key(tree: dict[str, Any], key: str, value: Any) -> None:
     tree[name] = value
 
 
+def flatten_settings(name: str, value: Any) -> Iterator[tuple[str, Any]]:
+    """Yields the settings in nested tables, each with its full name, such as data.bilderbuch.seed."""
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            yield from flatten_settings(f"{name}.{key}", inner)
+    else:
+        yield name, value
+
+
 def _texts(tree: Any) -> Iterator[str]:
     """Yields every text in nested tables and lists, the keys of tables included."""
     if isinstance(tree, str):

@@ -27,7 +27,7 @@ from augenmerk import familiarity
 from augenmerk.batching import ParallelTokens, encode_pairs
 from augenmerk.bitext import Bitext, SentencePair, open_data, resolve_data
 from augenmerk.checkpoint import RunDirectory
-from augenmerk.config import DATASETS, RunConfig, TrainConfig
+from augenmerk.config import DATASETS, RunConfig, TrainConfig, flatten_settings
 from augenmerk.device import describe_device
 from augenmerk.engine import Engine
 from augenmerk.errors import AugenmerkError
@@ -319,22 +319,15 @@ def describe_direction(parent: RunDirectory, config: RunConfig) -> str | None:
 def refuse_other_model(parent: RunDirectory, config: RunConfig) -> None:
     """Raises AugenmerkError if a model with these settings could not have the parent's weights and words."""
     for group in ("text", "model"):
-        old, new = (dict(_name_settings(group, each.model_dump()[group])) for each in (parent.config, config))
+        old, new = (
+            dict(flatten_settings(group, each.model_dump()[group])) for each in (parent.config, config)
+        )
         for key, value in new.items():
             if key not in FREE_SETTINGS and value != old[key]:
                 raise AugenmerkError(
                     f"{parent.path} has {key} = {_as_toml(old[key])}, and a run that begins "
                     f"with its weights cannot have {_as_toml(value)}; leave it out, or train without --from."
                 )
-
-
-def _name_settings(name: str, value: object) -> Iterator[tuple[str, object]]:
-    """Yields all settings of a group, and of the groups inside of it, with their full names."""
-    if isinstance(value, Mapping):
-        for key, inner in value.items():
-            yield from _name_settings(f"{name}.{key}", inner)
-    else:
-        yield name, value
 
 
 def _as_toml(value: object) -> str:

@@ -4,7 +4,7 @@ import copy
 import os
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import product
 from math import prod
@@ -18,6 +18,7 @@ from augenmerk.config import (
     PRESETS,
     RunConfig,
     Settings,
+    flatten_settings,
     keep_own_case,
     load_config,
     parse_toml,
@@ -143,7 +144,9 @@ def read_study(path: Path) -> Study:
     base = _base(declared, path)
     variants = _variants(factors)
     settings_for = _settings_for(declared.settings_for, factors, path)
-    said = {key for group, settings in declared.settings.items() for key, _ in _flatten(group, settings)}
+    said = {
+        key for group, settings in declared.settings.items() for key, _ in flatten_settings(group, settings)
+    }
     said |= factors.keys() | {key for settings in settings_for.values() for key in settings}
     case_is_open = declared.base in PRESETS and "text.lowercase" not in said
 
@@ -184,7 +187,7 @@ def _base(declared: _StudyFile, path: Path) -> dict[str, Any]:
         base = declared.base if declared.base in PRESETS else str(path.parent / declared.base)
         tree = load_config(base).model_dump(exclude_none=True)
     for group, settings in declared.settings.items():
-        for key, value in _flatten(group, settings):
+        for key, value in flatten_settings(group, settings):
             try:
                 set_key(tree, SHORT_NAMES.get(key, key), value)
             except ValueError as error:
@@ -195,20 +198,11 @@ def _base(declared: _StudyFile, path: Path) -> dict[str, Any]:
     return tree
 
 
-def _flatten(key: str, value: Any) -> Iterator[tuple[str, Any]]:
-    """Yields the settings in nested tables, each with its whole key, such as data.bilderbuch.seed."""
-    if isinstance(value, dict):
-        for name, inner in value.items():
-            yield from _flatten(f"{key}.{name}", inner)
-    else:
-        yield key, value
-
-
 def _factors(declared: Mapping[str, Any], place: str) -> dict[str, list[Any]]:
     """Returns the factors by full key, whether written as "train.lr", train.lr, or in a table."""
     factors: dict[str, list[Any]] = {}
     for group, settings in declared.items():
-        for key, values in _flatten(group, settings):
+        for key, values in flatten_settings(group, settings):
             factors[SHORT_NAMES.get(key, key)] = values
     if not factors:
         raise AugenmerkError(f'{place}: name a factor, such as attention = ["none", "scaled-dot"].')
@@ -237,7 +231,7 @@ def _settings_for(
         value: {
             SHORT_NAMES.get(key, key): setting
             for group, settings in tree.items()
-            for key, setting in _flatten(group, settings)
+            for key, setting in flatten_settings(group, settings)
         }
         for value, tree in declared.items()
     }
