@@ -15,7 +15,6 @@ from multiprocessing.connection import Connection
 from typing import NamedTuple
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
 from augenmerk.batching import ParallelTokens, TokenTable
@@ -49,7 +48,7 @@ class Flat(NamedTuple):
 
     def table(self) -> TokenTable:
         padded = np.append(self.ids, np.int32(0))  # PAD, which all padding is read from
-        return TokenTable(torch.from_numpy(padded), torch.from_numpy(self.bounds), np.diff(self.bounds))
+        return TokenTable(padded, self.bounds, np.diff(self.bounds))
 
 
 def spread(starts: Integers, lengths: Integers) -> Integers:

@@ -102,7 +102,7 @@ def warm_up(tiny: TranslationModel, config: RunConfig, device: torch.device) -> 
         src = torch.tensor([[4, 5], [6, 7]], device=device)
         source = tiny.eval().encode(src, torch.ones_like(src, dtype=torch.bool))
         log_probs, _, _ = tiny.step(src[:, :1], source.start, source.memory)
-        likeliest(log_probs, token_mask(TINY, True, device))
+        likeliest(log_probs, token_mask(log_probs, True))
 
 
 def list_ids(table: TokenTable) -> list[list[int]]:
@@ -161,7 +161,7 @@ class Race:
         train(engine, config, tokens)
         watch.lap("training")
         engine.copy_averaged_weights(model)
-        translator = Translator([model.eval()], tokenizers, config)
+        translator = Translator([model.eval().for_inference()], tokenizers, config)
         measured = measure_bleu(translator, list_ids(val_tokens.source), val)
         watch.lap("validation")
         test = self.splits[scored]

@@ -10,9 +10,11 @@ from augenmerk.text import TokenizerPair
 from augenmerk.translate import Translator
 
 
-def translator_of(models: Sequence[TranslationModel], threads: int = 1) -> Translator:
+def translator_of(models: Sequence[TranslationModel], threads: int = 1, *, torch: bool = False) -> Translator:
+    """Returns a translator that computes with numpy or, if that is asked for, with torch."""
     no_tokenizers = cast(TokenizerPair, None)  # decoding ids needs none
-    return Translator([model.eval() for model in models], no_tokenizers, RunConfig(), threads=threads)
+    computing = [model.eval() if torch else model.eval().for_inference() for model in models]
+    return Translator(computing, no_tokenizers, RunConfig(), threads=threads)
 
 
 def decode(

@@ -26,7 +26,7 @@ def data(lengths: list[tuple[int, int]], seed: int = 1) -> ParallelTokens:
 
 
 def batches(tokens: ParallelTokens, size: int) -> list[Batch]:
-    return list(tokens.batches(tokens.plan(size, shuffle=False)))
+    return [batch.to("cpu") for batch in tokens.batches(tokens.plan(size, shuffle=False))]
 
 
 def model(dropout: float = 0.0, architecture: Architecture = "gru") -> TranslationModel:

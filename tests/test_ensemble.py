@@ -179,7 +179,7 @@ def test_neither_the_order_of_members_nor_the_company_of_sentences_matters(
 @given(st.lists(models, min_size=1, max_size=3), st.integers(0, 10**6))
 def test_the_loss_of_an_ensemble(members: list[GRUTranslator], seed: int) -> None:
     sources, targets = sources_of(seed), sources_of(seed + 1)
-    data = ParallelTokens.of(zip(sources, targets, strict=True))
+    data = ParallelTokens.of(zip(sources, targets, strict=True)).to("cpu")
     loss = measure_loss(members, data, 4)
     forced = score(members, sources, targets)
     assert loss.total == pytest.approx(-sum(each.log_probability for each in forced), rel=1e-9)

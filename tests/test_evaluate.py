@@ -219,7 +219,7 @@ def test_loss_is_the_mean_over_all_tokens_whatever_the_batches() -> None:
         for position, token in enumerate([*target, EOS]):
             total -= float(log_probs[0, position, token])
             tokens += 1
-    data = ParallelTokens.of(pairs)
+    data = ParallelTokens.of(pairs).to("cpu")
     for batch_size in (1, 2, 7, 23, 100):
         loss = measure_loss([model], data, batch_size)
         assert loss.tokens == tokens
@@ -258,7 +258,7 @@ def test_word_perplexity_counts_words_whatever_the_vocabulary(
         data = encode_pairs(
             pairs_of("val"), run.tokenizers.source.encode_ids, run.tokenizers.target.encode_ids
         )
-        assert row["loss"] == pytest.approx(measure_loss([load_model(run)], data, 17).mean)
+        assert row["loss"] == pytest.approx(measure_loss([load_model(run)], data.to("cpu"), 17).mean)
 
 
 # What a run remembers
@@ -369,7 +369,7 @@ def test_all_pairs_of_a_file_are_measured_and_kept_apart(words: RunDirectory, tm
         "val": [tmp_path / "folder"],
     }
     data = encode_pairs(pairs, run.tokenizers.source.encode_ids, run.tokenizers.target.encode_ids)
-    loss = measure_loss([load_model(run)], data).mean
+    loss = measure_loss([load_model(run)], data.to("cpu")).mean
     for split, several in places.items():
         for place in several:
             [row] = run_json("evaluate", run.path, "--data", place, "--beam", 1)

@@ -1,20 +1,24 @@
-"""Search against brute force and against plain loops, on random models that are nothing but tables."""
+"""Search against brute force and against plain loops, on random models that are nothing but tables.
+
+Everything is tested twice: on numpy arrays and on tensors of torch.
+"""
 
 import itertools
 import json
 import math
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from torch import Tensor
 
+from augenmerk.arrays import Array, namespace, to_numpy
 from augenmerk.config import SearchConfig
 from augenmerk.errors import AugenmerkError
 from augenmerk.search import Hypothesis, State, force, length_limits, sample, search, trace
@@ -32,9 +36,10 @@ class TableDecoder:
     far, so that weights that strayed to another hypothesis would be seen.
     """
 
-    numbers: Tensor  # (N) which sentences these are
-    table: Tensor  # (N, MEMORIES, V) log-probabilities
+    numbers: Array  # (N) which sentences these are
+    table: Array  # (N, MEMORIES, V) log-probabilities
     room: int  # tokens of history
+    library: ClassVar[str] = "numpy"
 
     @classmethod
     def random(
@@ -47,28 +52,34 @@ class TableDecoder:
             logits = torch.randint(0, levels, shape, generator=generator).float()
         else:
             logits = 2 * torch.randn(shape, generator=generator)
-        return cls(torch.arange(sentences), logits.log_softmax(2), room)
+        numbers, table = torch.arange(sentences), logits.log_softmax(2)
+        if cls.library == "numpy":
+            return cls(numbers.numpy(), table.numpy(), room)
+        return cls(numbers, table, room)
 
     @property
     def sentences(self) -> int:
         return len(self.numbers)
 
     def start(self) -> State:
-        memory = torch.zeros((self.sentences, 1), dtype=torch.long, device=self.table.device)
-        return memory, torch.zeros((self.sentences, 1, self.room), device=self.table.device)
+        xp, device = namespace(self.table), self.table.device
+        memory = xp.zeros((self.sentences, 1), dtype=xp.int64, device=device)
+        return memory, xp.zeros((self.sentences, 1, self.room), dtype=xp.float32, device=device)
 
-    def step(self, tokens: Tensor, state: State) -> tuple[Tensor, Tensor, State]:
+    def step(self, tokens: Array, state: State) -> tuple[Array, Array, State]:
         memory, read = state
         assert tokens.shape == memory.shape == read.shape[:2]
         assert tokens.min() >= 0
         assert tokens.max() < self.table.shape[2]
+        xp = namespace(self.table)
         memory = (memory * 31 + tokens + 1) % MEMORIES
-        read = torch.cat((tokens[..., None].float(), read[..., :-1]), 2)
-        weights = torch.cat((self.numbers[:, None, None].float().expand(*tokens.shape, 1), read), 2)
-        row = torch.arange(self.sentences, device=tokens.device)[:, None]
+        read = xp.concat((xp.asarray(tokens[..., None], dtype=xp.float32), read[..., :-1]), 2)
+        numbers = xp.asarray(self.numbers[:, None, None], dtype=xp.float32)
+        weights = xp.concat((xp.broadcast_to(numbers, (*tokens.shape, 1)), read), 2)
+        row = xp.arange(self.sentences, device=tokens.device)[:, None]
         return self.table[row, memory], weights, (memory, read)
 
-    def keep(self, sentences: Tensor) -> "TableDecoder":
+    def keep(self, sentences: Array) -> "TableDecoder":
         return TableDecoder(self.numbers[sentences], self.table[sentences], self.room)
 
     @cached_property
@@ -86,6 +97,14 @@ class TableDecoder:
         read = [[*reversed((BOS, *ids[:place]))] for place in range(tokens)]
         number = int(self.numbers[sentence])
         return [[number, *row, *[0] * (self.room - len(row))] for row in read]
+
+
+@pytest.fixture(params=["numpy", "torch"], autouse=True, scope="module")
+def library(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Makes all tables arrays of the one library, then of the other."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(TableDecoder, "library", request.param)
+        yield
 
 
 @dataclass(frozen=True)
@@ -167,7 +186,7 @@ def same(one: Hypothesis, other: Hypothesis) -> bool:
     return (
         plain(one) == plain(other)
         and one.token_log_probabilities == other.token_log_probabilities
-        and torch.equal(one.weights, other.weights)
+        and np.array_equal(one.weights, other.weights)
     )
 
 
@@ -206,7 +225,7 @@ quick = settings(max_examples=60, deadline=None)
 def test_a_beam_as_wide_as_everything_finds_the_exhaustive_n_best(
     decoder: TableDecoder, limit: int, penalty: float, allow_unknown: bool, data: st.DataObject
 ) -> None:
-    decoder = decoder.keep(torch.arange(min(2, decoder.sentences)))
+    decoder = decoder.keep(decoder.numbers[:2])
     exhaustive = [
         everything(decoder, each, limit, penalty, allow_unknown) for each in range(decoder.sentences)
     ]
@@ -277,7 +296,7 @@ def test_order_and_size_of_the_batch_change_nothing(
 
     def find(numbers: list[int]) -> list[list[Hypothesis]]:
         return search(
-            decoder.keep(torch.tensor(numbers)),
+            decoder.keep(namespace(decoder.table).asarray(numbers)),
             beam=beam,
             n_best=beam,
             length_penalty=penalty,
@@ -318,7 +337,7 @@ def test_forcing_what_was_found_gives_the_same(decoder: TableDecoder, beam: int,
         assert again.ids == hypothesis.ids
         length = len(hypothesis.token_log_probabilities)  # one less than `again` has if unfinished
         assert again.token_log_probabilities[:length] == hypothesis.token_log_probabilities
-        assert torch.equal(again.weights[:length], hypothesis.weights)
+        assert np.array_equal(again.weights[:length], hypothesis.weights)
         assert not hypothesis.finished or same(hypothesis, again)
 
 
@@ -464,20 +483,22 @@ def test_the_best_continuations_are_those_of_a_full_stable_sort(
     seed: int, vocabulary: int, hypotheses: int, count: int, levels: int
 ) -> None:
     generator = torch.Generator().manual_seed(seed)
-    log_probs = -torch.randint(0, levels, (3, hypotheses, vocabulary), generator=generator).float()
-    totals = -torch.randint(0, 3, (3, hypotheses), generator=generator).float()
-    totals[0, -1] = -math.inf
-    mask = c.token_mask(vocabulary, False, log_probs.device)
-    legal = log_probs.clone()
+    tensor = -torch.randint(0, levels, (3, hypotheses, vocabulary), generator=generator).float()
+    tensor_totals = -torch.randint(0, 3, (3, hypotheses), generator=generator).float()
+    tensor_totals[0, -1] = -math.inf
+    legal = tensor.clone()
     legal[..., [PAD, BOS, UNK]] = -math.inf
-    values, order = (legal + totals[..., None]).flatten(1).sort(dim=1, descending=True, stable=True)
+    values, order = (legal + tensor_totals[..., None]).flatten(1).sort(dim=1, descending=True, stable=True)
     count = min(count, values.shape[1])
-    best, parents, tokens = c.best_continuations(totals, log_probs, mask, count)
-    assert torch.equal(best, values[:, :count])
+    as_array: Callable[[Array], Array] = to_numpy if TableDecoder.library == "numpy" else torch.asarray
+    log_probs, totals = as_array(tensor), as_array(tensor_totals)
+    mask = c.token_mask(log_probs, False)
+    best, parents, tokens = map(to_numpy, c.best_continuations(totals, log_probs, mask, count))
+    assert np.array_equal(best, values[:, :count])
     real = best > -math.inf
-    assert torch.equal((parents * vocabulary + tokens)[real], order[:, :count][real])
+    assert np.array_equal((parents * vocabulary + tokens)[real], order[:, :count].numpy()[real])
     assert (tokens[~real] == EOS).all()
-    assert torch.equal(c.likeliest(log_probs, mask), legal.argmax(2))
+    assert np.array_equal(to_numpy(c.likeliest(log_probs, mask)), legal.argmax(2))
 
 
 def test_no_sentences_give_no_hypotheses() -> None:
@@ -493,11 +514,11 @@ def test_attention_may_become_narrower_as_long_sentences_leave() -> None:
     class Narrowing(TableDecoder):
         """Gives up the last source position, where nothing is ever looked at, once a sentence has left."""
 
-        def step(self, tokens: Tensor, state: State) -> tuple[Tensor, Tensor, State]:
+        def step(self, tokens: Array, state: State) -> tuple[Array, Array, State]:
             log_probs, weights, state = super().step(tokens, state)
             return log_probs, weights[..., : -1 if self.sentences < 6 else None], state
 
-        def keep(self, sentences: Tensor) -> TableDecoder:
+        def keep(self, sentences: Array) -> TableDecoder:
             return Narrowing(self.numbers[sentences], self.table[sentences], self.room)
 
     plain_decoder = TableDecoder.random(seed=4, sentences=6, vocabulary=6)
@@ -511,7 +532,7 @@ def test_attention_may_become_narrower_as_long_sentences_leave() -> None:
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
 def test_a_gpu_finds_the_same() -> None:
     here = TableDecoder.random(seed=2, sentences=20, vocabulary=300)
-    there = TableDecoder(here.numbers.cuda(), here.table.cuda(), here.room)
+    there = TableDecoder(torch.asarray(here.numbers).cuda(), torch.asarray(here.table).cuda(), here.room)
     for beam in (1, 4, 40):
         for mine, its in zip(
             search(here, beam=beam, n_best=beam, length_penalty=1.0, max_lengths=9),
@@ -529,7 +550,7 @@ def test_a_gpu_finds_the_same() -> None:
 @pytest.mark.parametrize("beam", [1, 3])
 def test_numbers_that_are_none_are_reported(beam: int) -> None:
     decoder = TableDecoder.random(seed=1, sentences=2, vocabulary=6)
-    broken = TableDecoder(decoder.numbers, torch.full_like(decoder.table, math.nan), decoder.room)
+    broken = TableDecoder(decoder.numbers, decoder.table * math.nan, decoder.room)
     with pytest.raises(AugenmerkError, match="training has diverged"):
         search(broken, beam=beam, max_lengths=4)
 
@@ -537,7 +558,12 @@ def test_numbers_that_are_none_are_reported(beam: int) -> None:
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float64])
 def test_other_precisions_are_searched_too(dtype: torch.dtype) -> None:
     single = TableDecoder.random(seed=7, sentences=4, vocabulary=90)
-    decoder = TableDecoder(single.numbers, single.table.to(dtype), single.room)
+    table = torch.asarray(single.table).to(dtype)
+    if TableDecoder.library == "numpy":
+        if dtype == torch.bfloat16:
+            pytest.skip("numpy has no bfloat16")
+        table = table.numpy()
+    decoder = TableDecoder(single.numbers, table, single.room)
     for beam in (1, 4):
         check(decoder, search(decoder, beam=beam, n_best=beam, max_lengths=6))
     check(decoder, sample(decoder, seed=1, n=2, top_k=5, max_lengths=6))
@@ -545,11 +571,11 @@ def test_other_precisions_are_searched_too(dtype: torch.dtype) -> None:
 
 def test_a_search_does_not_disturb_the_decoder() -> None:
     decoder = TableDecoder.random(seed=1, sentences=3, vocabulary=6)
-    before = decoder.table.clone()
+    before = decoder.table.tolist()
     with torch.inference_mode():
         search(decoder, beam=2, max_lengths=4, allow_unknown=False)
     sample(decoder, seed=1, max_lengths=4)
-    assert torch.equal(decoder.table, before)
+    assert decoder.table.tolist() == before
 
 
 def test_maximum_lengths_come_from_the_source() -> None:

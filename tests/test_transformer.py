@@ -71,7 +71,7 @@ def batch_of(lengths: Sequence[tuple[int, int]], seed: int = 1) -> Batch:
 
     tokens = ParallelTokens.of((words(s), words(t)) for s, t in lengths)
     [batch] = tokens.batches(tokens.plan(len(lengths), shuffle=False))
-    return batch
+    return batch.to("cpu")
 
 
 # Whole targets, single steps and all heads
@@ -446,7 +446,7 @@ def test_a_gru_and_a_transformer_average_their_probabilities() -> None:
         assert found.token_log_probabilities == pytest.approx(expected, abs=1e-6)
     data = ParallelTokens.of(zip(sources, targets, strict=True))
     forced = sum(one.log_probability for one in score(members, sources, targets))
-    assert measure_loss(members, data, 2).total == pytest.approx(-forced, rel=1e-6)
+    assert measure_loss(members, data.to("cpu"), 2).total == pytest.approx(-forced, rel=1e-6)
     config = SearchConfig(beam=3, n_best=3, max_length=8)
     for source, hypotheses in zip(sources, decode(members, sources, config), strict=True):
         for one in hypotheses:

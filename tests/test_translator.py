@@ -42,6 +42,7 @@ def test_forward_is_step_by_step(attention: AttentionName, shape: dict[str, obje
     model = translator(attention, **shape)
     tokens = data([(5, 4), (3, 6), (1, 1), (7, 0)])
     [batch] = tokens.batches(tokens.plan(4, shuffle=False))
+    batch = batch.to("cpu")
     together, weights = model(batch.src, batch.src_mask, batch.tgt_in, need_weights=True)
     source = model.encode(batch.src, batch.src_mask)
     g = source.start
@@ -64,6 +65,7 @@ def test_a_sentence_is_the_same_alone_and_in_any_batch(
     model = translator(attention, layers=2)
     tokens = data(lengths, seed)
     [batch] = tokens.batches(tokens.plan(len(lengths), shuffle=False))
+    batch = batch.to("cpu")
     together, weights = model(batch.src, batch.src_mask, batch.tgt_in, need_weights=True)
     start = model.encode(batch.src, batch.src_mask).start
     for row, index in enumerate(batch.indices.tolist()):
@@ -94,6 +96,7 @@ def test_the_encoder_is_torchs_own() -> None:
             getattr(theirs, f"{name}_reverse").copy_(parameter)
     tokens = data([(6, 1), (4, 1), (2, 1)])
     [batch] = tokens.batches(tokens.plan(3, shuffle=False))
+    batch = batch.to("cpu")
     z = model.W_z(batch.src)
     packed = pack_padded_sequence(z, batch.src_lengths, batch_first=True, enforce_sorted=False)
     output, last = theirs(packed)
@@ -108,6 +111,7 @@ def test_the_loop_gives_the_same_loss_and_gradients(attention: AttentionName) ->
     model = translator(attention)
     tokens = data([(5, 4), (3, 6), (1, 1), (7, 3)])
     [batch] = tokens.batches(tokens.plan(4, shuffle=False))
+    batch = batch.to("cpu")
 
     def gradients(loss: torch.Tensor) -> dict[str, torch.Tensor]:
         model.zero_grad()
@@ -130,6 +134,7 @@ def test_probabilities_are_over_the_vocabulary_and_not_over_what_fills_it_up() -
     assert model.W_o.weight.shape[0] == 64
     tokens = data([(3, 2)])
     [batch] = tokens.batches(tokens.plan(1))
+    batch = batch.to("cpu")
     log_probabilities, _ = model(batch.src, batch.src_mask, batch.tgt_in)
     assert log_probabilities.shape[-1] == V_TARGET
     torch.testing.assert_close(log_probabilities.exp().sum(-1), torch.ones(1, 3).double())

@@ -9,6 +9,8 @@ machine. scores.json comes from `augenmerk evaluate` on a copy of what this wrot
 import argparse
 from pathlib import Path
 
+import numpy as np
+
 from augenmerk.checkpoint import RunDirectory
 
 
@@ -17,8 +19,8 @@ def ship(run: RunDirectory, bitext: str, out: Path) -> None:
     config = run.config.model_copy(update={"data": run.config.data.model_copy(update=data)})
     shipped = RunDirectory.create(out, config, run.tokenizers)
     weights = run.load_model()
-    halves = {id(tensor): tensor.half() for tensor in weights.values()}
-    half = {name: halves[id(tensor)] for name, tensor in weights.items()}  # tied weights stay one tensor
+    halves = {id(array): array.astype(np.float16) for array in weights.values()}
+    half = {name: halves[id(array)] for name, array in weights.items()}  # tied weights stay one array
     shipped.save_model(half, run.about_model)
     if (learnt := run.read_familiarity()) is not None:
         shipped.write_familiarity(learnt)

@@ -1,20 +1,21 @@
-"""Token ids of many sentences as tensors, the plan of an epoch, and the batches that a model reads.
+"""Token ids of many sentences as arrays, the plan of an epoch, and the batches that a model reads.
 
 B sentences of a batch, S source positions, T target positions, end of sentence included in both. Padding is
 always to the right. Every source ends in EOS, so that even an empty sentence has one position to attend to.
+
+All arrays are numpy's until `to` moves them to a device; then they are tensors of torch.
 """
 
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice, pairwise
-from typing import NamedTuple, Self, TypeVar
+from typing import Any, NamedTuple, Self, TypeVar
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
-from torch import Tensor
 
+from augenmerk.arrays import Array, namespace, to_device
 from augenmerk.bitext import SentencePair
 from augenmerk.errors import AugenmerkError
 from augenmerk.text import BOS, EOS, PAD, UNK
@@ -31,28 +32,21 @@ MAX_POSITIONS = 65_536
 
 @dataclass(frozen=True, eq=False)
 class Batch:
-    """Sentence pairs as padded tensors; ids are int64, masks are True on real tokens."""
+    """Sentence pairs as padded arrays; ids are int64, masks are True on real tokens."""
 
-    src: Tensor  # (B, S) words, EOS
-    src_mask: Tensor  # (B, S)
-    src_lengths: Tensor  # (B) EOS included
-    tgt_in: Tensor  # (B, T) BOS, words
-    tgt_out: Tensor  # (B, T) words, EOS
-    tgt_mask: Tensor  # (B, T) for both
-    indices: Tensor  # (B) which pairs of the data these are
+    src: Array  # (B, S) words, EOS
+    src_mask: Array  # (B, S)
+    src_lengths: Array  # (B) EOS included
+    tgt_in: Array  # (B, T) BOS, words
+    tgt_out: Array  # (B, T) words, EOS
+    tgt_mask: Array  # (B, T) for both
+    indices: Array  # (B) which pairs of the data these are
     target_tokens: int  # real tokens of tgt_out, counted on the host to avoid waiting for a GPU
 
-    def to(self, device: torch.device | str) -> Self:
-        return replace(
-            self,
-            src=self.src.to(device),
-            src_mask=self.src_mask.to(device),
-            src_lengths=self.src_lengths.to(device),
-            tgt_in=self.tgt_in.to(device),
-            tgt_out=self.tgt_out.to(device),
-            tgt_mask=self.tgt_mask.to(device),
-            indices=self.indices.to(device),
-        )
+    def to(self, device: Any) -> Self:
+        """Returns the batch as tensors of torch on a device."""
+        names = ("src", "src_mask", "src_lengths", "tgt_in", "tgt_out", "tgt_mask", "indices")
+        return replace(self, **{name: to_device(getattr(self, name), device) for name in names})
 
 
 class PlannedBatch(NamedTuple):
@@ -67,10 +61,10 @@ class PlannedBatch(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class TokenTable:
-    """Many sentences in two tensors, so that a batch is collated by indexing alone, on any device."""
+    """Many sentences in two arrays, so that a batch is collated by indexing alone, on any device."""
 
-    flat: Tensor  # int32: all sentences one after another, then one PAD, which all padding is read from
-    bounds: Tensor  # int64: sentence i is flat[bounds[i] : bounds[i + 1]]
+    flat: Array  # int32: all sentences one after another, then one PAD, which all padding is read from
+    bounds: Array  # int64: sentence i is flat[bounds[i] : bounds[i + 1]]
     lengths: Integers  # stays on the host, where epochs are planned
 
     @classmethod
@@ -84,23 +78,26 @@ class TokenTable:
     def __len__(self) -> int:
         return len(self.lengths)
 
-    def to(self, device: torch.device | str) -> Self:
-        return replace(self, flat=self.flat.to(device), bounds=self.bounds.to(device))
+    def to(self, device: Any) -> Self:
+        """Returns the table as tensors of torch on a device."""
+        return replace(self, flat=to_device(self.flat, device), bounds=to_device(self.bounds, device))
 
-    def rows(self, indices: Tensor, width: int) -> tuple[Tensor, Tensor]:
+    def rows(self, indices: Array, width: int) -> tuple[Array, Array]:
         """Returns the first `width` ids of some sentences, padded to (B, width), and their lengths (B)."""
+        xp = namespace(indices)
         starts = self.bounds[indices]
         lengths = self.bounds[indices + 1] - starts
-        columns = torch.arange(width, device=indices.device)
+        columns = xp.arange(width, device=indices.device)
         inside = columns < lengths[:, None]
-        places = torch.where(inside, starts[:, None] + columns, len(self.flat) - 1)
-        return self.flat[places].long(), lengths
+        places = xp.where(inside, starts[:, None] + columns, len(self.flat) - 1)
+        return xp.asarray(self.flat[places], dtype=xp.int64), lengths
 
-    def rows_with_eos(self, indices: Tensor, width: int) -> tuple[Tensor, Tensor, Tensor]:
+    def rows_with_eos(self, indices: Array, width: int) -> tuple[Array, Array, Array]:
         """Returns sentences with EOS, padded to (B, width), their mask, and their lengths with EOS (B)."""
+        xp = namespace(indices)
         ids, lengths = self.rows(indices, width)
-        columns = torch.arange(width, device=indices.device)
-        ids = torch.where(columns == lengths[:, None], EOS, ids)
+        columns = xp.arange(width, device=indices.device)
+        ids = xp.where(columns == lengths[:, None], EOS, ids)
         return ids, columns <= lengths[:, None], lengths + 1
 
 
@@ -115,7 +112,7 @@ class _GrowingTable:
         self._flat.extend(sentence)
         self._bounds.append(len(self._flat))
 
-    def finish(self, kind: str) -> tuple[Tensor, Tensor, Integers]:
+    def finish(self, kind: str) -> tuple[NDArray[np.int32], Integers, Integers]:
         self._flat.append(PAD)
         flat, bounds = np.frombuffer(self._flat, np.int32), np.frombuffer(self._bounds, np.int64)
         # BOS and EOS are refused too, because a caller who adds them would have them twice.
@@ -125,7 +122,7 @@ class _GrowingTable:
                 f"{kind} {sentence} (counted from 0) holds the id {flat[misplaced[0]]}, but words have "
                 f"ids from {UNK} on: padding, BOS and EOS are added when batches are made."
             )
-        return torch.from_numpy(flat), torch.from_numpy(bounds), np.diff(bounds)
+        return flat, bounds, np.diff(bounds)
 
 
 @dataclass(frozen=True, eq=False)
@@ -161,7 +158,8 @@ class ParallelTokens:
     def __len__(self) -> int:
         return len(self.source)
 
-    def to(self, device: torch.device | str) -> Self:
+    def to(self, device: Any) -> Self:
+        """Returns the pairs as tensors of torch on a device."""
         return replace(self, source=self.source.to(device), target=self.target.to(device))
 
     def plan(
@@ -224,28 +222,29 @@ class ParallelTokens:
         for planned, indices in self.with_indices(plan):
             yield self.collate(planned, indices)
 
-    def with_indices(self, plan: Sequence[PlannedBatch]) -> Iterator[tuple[PlannedBatch, Tensor]]:
+    def with_indices(self, plan: Sequence[PlannedBatch]) -> Iterator[tuple[PlannedBatch, Array]]:
         """Yields the planned batches, each with its indices on the device of the data."""
         if not plan:
             return
         # One transfer for the whole plan, so that on a GPU a batch costs the host only kernel launches.
-        order = torch.from_numpy(np.concatenate([planned.indices for planned in plan]))
-        order = order.to(self.source.flat.device)
+        order = np.concat([planned.indices for planned in plan])
+        order = namespace(self.source.flat).asarray(order, device=self.source.flat.device)
         stop = 0
         for planned in plan:
             start, stop = stop, stop + len(planned.indices)
             yield planned, order[start:stop]
 
-    def collate(self, planned: PlannedBatch, indices: Tensor) -> Batch:
+    def collate(self, planned: PlannedBatch, indices: Array) -> Batch:
         """Returns a planned batch, given its indices on the device of the data."""
         src, src_mask, src_lengths = self.source.rows_with_eos(indices, planned.source_width)
         tgt_out, tgt_mask, _ = self.target.rows_with_eos(indices, planned.target_width)
-        shifted = torch.nn.functional.pad(tgt_out[:, :-1], (1, 0), value=BOS)
+        xp = namespace(tgt_out)
+        shifted = xp.concat([xp.full_like(tgt_out[:, :1], BOS), tgt_out[:, :-1]], 1)
         return Batch(
             src=src,
             src_mask=src_mask,
             src_lengths=src_lengths,
-            tgt_in=torch.where(tgt_mask, shifted, PAD),  # removes the EOS of shorter targets
+            tgt_in=xp.where(tgt_mask, shifted, PAD),  # removes the EOS of shorter targets
             tgt_out=tgt_out,
             tgt_mask=tgt_mask,
             indices=indices,

@@ -34,10 +34,9 @@ from pathlib import Path
 from typing import Any, Self
 
 import tomli_w
-import torch
 from filelock import FileLock, Timeout
-from torch import Tensor
 
+from augenmerk.arrays import Array
 from augenmerk.config import MAX_SETTINGS_BYTES, RunConfig, parse_toml
 from augenmerk.errors import AugenmerkError
 from augenmerk.storage import (
@@ -52,7 +51,7 @@ from augenmerk.storage import (
     replacing,
     temp_path,
 )
-from augenmerk.tensorfile import Kind, load_tensors, read_about, save_tensors
+from augenmerk.tensorfile import Arrays, Kind, load_tensors, read_about, save_tensors
 from augenmerk.text import TokenizerPair
 
 _CONFIG, _MODEL, _STATE = "config.toml", "model.safetensors", "state.safetensors"
@@ -244,11 +243,11 @@ class RunDirectory:
         finally:
             lock.release()
 
-    def save_model(self, tensors: Mapping[str, Tensor], about: Mapping[str, Any]) -> None:
+    def save_model(self, tensors: Mapping[str, Array], about: Mapping[str, Any]) -> None:
         """Saves the best weights and their description."""
         self._save(self.model_path, "model", tensors, about)
 
-    def load_model(self, device: torch.device | str = "cpu") -> dict[str, Tensor]:
+    def load_model(self) -> Arrays:
         """Loads the best weights; raises AugenmerkError if there are none yet."""
         if not self.model_path.exists():
             if self.finished or self.read_metrics():
@@ -259,8 +258,7 @@ class RunDirectory:
             raise AugenmerkError(
                 f"{self.path} has no {_MODEL} yet: its training has not come to the end of an epoch."
             )
-        tensors, _ = self._load(self.model_path, "model")
-        return {name: tensor.to(device) for name, tensor in tensors.items()}
+        return self._load(self.model_path, "model")[0]
 
     @property
     def model_digest(self) -> str:
@@ -268,7 +266,7 @@ class RunDirectory:
         with explain_read_errors(self.model_path), self.model_path.open("rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
 
-    def load_initial(self) -> tuple[dict[str, Tensor], dict[str, Any]] | None:
+    def load_initial(self) -> tuple[Arrays, dict[str, Any]] | None:
         """Loads the weights that the run began with, and which run they are of; None if they were random."""
         path = self.path / _INITIAL
         if not path.exists():
@@ -283,11 +281,11 @@ class RunDirectory:
         with explain_read_errors(self.model_path):
             return dict(read_about(self.model_path, "model")["about"])
 
-    def save_state(self, tensors: Mapping[str, Tensor], progress: Mapping[str, Any]) -> None:
+    def save_state(self, tensors: Mapping[str, Array], progress: Mapping[str, Any]) -> None:
         """Saves what is needed to resume. `progress` is stored as JSON, so tuples are loaded as lists."""
         self._save(self.path / _STATE, "state", tensors, progress)
 
-    def load_state(self) -> tuple[dict[str, Tensor], dict[str, Any]] | None:
+    def load_state(self) -> tuple[Arrays, dict[str, Any]] | None:
         """Loads what is needed to resume, or returns None if nothing was saved yet."""
         path = self.path / _STATE
         return self._load(path, "state") if path.exists() else None
@@ -326,11 +324,11 @@ class RunDirectory:
         self._settings, self._settings_digest, self._edited = tree, digest, False
         self._written = self.config
 
-    def _save(self, path: Path, kind: Kind, tensors: Mapping[str, Tensor], about: Mapping[str, Any]) -> None:
+    def _save(self, path: Path, kind: Kind, tensors: Mapping[str, Array], about: Mapping[str, Any]) -> None:
         bound = {"settings": self._settings_digest, "about": dict(about)}
         save_tensors(path, kind, tensors, bound, self.companion())
 
-    def _load(self, path: Path, kind: Kind) -> tuple[dict[str, Tensor], dict[str, Any]]:
+    def _load(self, path: Path, kind: Kind) -> tuple[Arrays, dict[str, Any]]:
         tensors, bound = load_tensors(path, kind, self.companion())
         with explain_read_errors(path):
             settings, about = bound["settings"], dict(bound["about"])

@@ -26,6 +26,9 @@ DATASETS = ("bilderbuch", "multi30k")
 MAX_SETTINGS_BYTES = 1_000_000
 """The size of the largest file of settings, or of a study, that is read."""
 
+LEARNT_POSITIONS = 512
+"""The number of places that a Transformer learns, if they are learnt; words further on share the last one."""
+
 DEFAULT_SAMPLES = 50
 """Candidates of MBR when they are sampled and no number is given."""
 

@@ -1,20 +1,45 @@
 """The device to compute on, and the numbers to compute in: fp32, or bf16 where the hardware has it."""
 
+import ctypes
+import os
+import sys
 from contextlib import AbstractContextManager
-from typing import Literal
-
-import torch
+from typing import TYPE_CHECKING, Literal
 
 from augenmerk.errors import AugenmerkError
 
+if TYPE_CHECKING:
+    import torch
+
 Precision = Literal["auto", "fp32", "bf16"]
 
+CPU = "cpu"
+"""The device for which translating needs no torch."""
 
-def choose_device(name: str) -> torch.device:
+
+def choose_translating_device(name: str) -> "str | torch.device":
+    """Returns the device to translate on, as `choose_device` does, but imports torch only for a GPU."""
+    if name == CPU or (name == "auto" and not _has_nvidia_driver()):
+        return CPU
+    return choose_device(name)
+
+
+def _has_nvidia_driver() -> bool:
+    """Returns whether there may be a GPU: without the driver's library, torch finds none."""
+    try:
+        ctypes.CDLL("nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1")
+    except OSError:
+        return False
+    return True
+
+
+def choose_device(name: str) -> "torch.device":
     """Returns the device called `name`; "auto" is the GPU if there is one, otherwise the CPU.
 
     A GPU that is named by its number becomes the current device of the process.
     """
+    import torch
+
     if name == "auto":
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
     try:
@@ -34,15 +59,29 @@ def choose_device(name: str) -> torch.device:
     return device
 
 
-def describe_device(device: torch.device) -> str:
+def describe_device(device: "str | torch.device") -> str:
     """Returns the name of the GPU, or the number of CPU threads."""
-    if device.type == "cuda":
-        return torch.cuda.get_device_name(device)
-    return f"{device.type}, {torch.get_num_threads()} threads"
+    if not str(device).startswith("cuda"):
+        return f"{CPU}, {count_threads()} threads"
+    import torch
+
+    return torch.cuda.get_device_name(device)
 
 
-def uses_bf16(precision: Precision, device: torch.device) -> bool:
+def count_threads() -> int:
+    """Returns how many threads to compute with: as many as there are cores, or as OMP_NUM_THREADS says."""
+    wanted = os.environ.get("OMP_NUM_THREADS", "").partition(",")[0]
+    if wanted.isdecimal() and int(wanted) > 0:
+        return int(wanted)
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def uses_bf16(precision: Precision, device: "torch.device") -> bool:
     """Returns whether a precision means bf16 on this device; "auto" does if the hardware computes in it."""
+    import torch
+
     if precision != "auto":
         return precision == "bf16"
     if device.type == "cuda":
@@ -51,6 +90,8 @@ def uses_bf16(precision: Precision, device: torch.device) -> bool:
     return bool(torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported())
 
 
-def autocast(bf16: bool, device: torch.device) -> AbstractContextManager[None]:
+def autocast(bf16: bool, device: "torch.device") -> AbstractContextManager[None]:
     """Returns a context in which matrix products are in bf16; weights, sums and softmaxes stay in fp32."""
+    import torch
+
     return torch.autocast(device.type, dtype=torch.bfloat16, enabled=bf16)

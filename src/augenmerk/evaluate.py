@@ -18,22 +18,26 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import torch
-from torch import Tensor, nn
+import numpy as np
+from numpy.typing import NDArray
 
 from augenmerk.agreement import Agreement
+from augenmerk.arrays import to_numpy
 from augenmerk.batching import ParallelTokens, encode_pairs
 from augenmerk.bitext import Bitext, SentencePair, open_data
 from augenmerk.checkpoint import HYPOTHESES, RunDirectory
 from augenmerk.errors import AugenmerkError
-from augenmerk.model import TranslationModel
 from augenmerk.scores import score_texts
 from augenmerk.search import mean_of_probabilities
+from augenmerk.step_model import StepModel
 from augenmerk.storage import write_lines
 from augenmerk.translate import Translator
 from augenmerk.words import split_words
+
+if TYPE_CHECKING:
+    import torch
 
 BATCH_SIZE = 128
 OTHER_LABELS = ("ensemble", "mbr", "data", "hypotheses")
@@ -79,37 +83,30 @@ def count_words(pairs: Iterable[SentencePair]) -> int:
     return sum(len(split_words(pair.target)) + 1 for pair in pairs)
 
 
-def measure_loss(
-    models: Sequence[TranslationModel], data: ParallelTokens, batch_size: int = BATCH_SIZE
-) -> Loss:
+def measure_loss(models: Sequence[StepModel], data: ParallelTokens, batch_size: int = BATCH_SIZE) -> Loss:
     """Computes the loss of a model, or of an ensemble, in fp32."""
     sums, tokens = sentence_losses(models, data, batch_size)
     return Loss(float(sums.sum()), int(tokens.sum()))
 
 
-@torch.inference_mode()
 def sentence_losses(
-    models: Sequence[TranslationModel], data: ParallelTokens, batch_size: int = BATCH_SIZE
-) -> tuple[Tensor, Tensor]:
-    """Returns for each sentence the summed loss of its target tokens, in nats, and their number, on the CPU.
+    models: Sequence[StepModel], data: ParallelTokens, batch_size: int = BATCH_SIZE
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Returns for each sentence the summed loss of its target tokens, in nats, and their number.
 
-    The models must be in evaluation mode, so that there is no dropout.
+    The data is in numpy, or on the device of the models. Models of torch must be in evaluation mode, so that
+    there is no dropout.
     """
-    if any(model.training for model in models):
+    if any(getattr(model, "training", False) for model in models):
         raise ValueError("a model that is evaluated must be in evaluation mode: call model.eval()")
-    sums = torch.zeros(len(data), dtype=torch.float64, device=data.source.flat.device)
+    sums = np.zeros(len(data))
     for batch in data.batches(data.plan(batch_size, shuffle=False)):
-        log_probs = []
-        for model in models:
-            features, _ = model.decode(batch.tgt_in, model.encode(batch.src, batch.src_mask))
-            logits = model.output(features[batch.tgt_mask])  # (real tokens, vocabulary)
-            log_probs.append(
-                -nn.functional.cross_entropy(logits, batch.tgt_out[batch.tgt_mask], reduction="none")
-            )
-        terms = torch.zeros_like(batch.tgt_mask, dtype=torch.float64)
-        terms[batch.tgt_mask] = -mean_of_probabilities(log_probs).double()
-        sums[batch.indices.to(sums.device)] = terms.sum(1)
-    return sums.cpu(), torch.from_numpy(data.target.lengths + 1)
+        log_probs = mean_of_probabilities([model.target_log_probs(batch) for model in models])
+        mask = to_numpy(batch.tgt_mask)
+        terms = np.zeros(mask.shape)
+        terms[mask] = -to_numpy(log_probs)
+        sums[to_numpy(batch.indices)] = terms.sum(axis=1)
+    return sums, data.target.lengths + 1
 
 
 @dataclass(frozen=True)
@@ -127,7 +124,7 @@ class Evaluator:
     def __init__(
         self,
         run: RunDirectory,
-        device: torch.device,
+        device: "torch.device | str",
         *,
         ensemble: Sequence[RunDirectory] = (),
         mbr: bool = False,
@@ -149,7 +146,7 @@ class Evaluator:
         self.ter = ter
         self._alignment = alignment
         self.on_progress = on_progress
-        self._losses: dict[str, tuple[Tensor, Tensor]] = {}
+        self._losses: dict[str, tuple[NDArray[np.float64], NDArray[np.int64]]] = {}
 
     @property
     def name(self) -> str:
@@ -172,7 +169,9 @@ class Evaluator:
                 )
         return pairs
 
-    def sentence_losses(self, split: str, pairs: Sequence[SentencePair]) -> tuple[Tensor, Tensor]:
+    def sentence_losses(
+        self, split: str, pairs: Sequence[SentencePair]
+    ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
         """Returns the losses of a split as `sentence_losses` does, computed the first time only."""
         if split not in self._losses:
             tokenizers, longest = self.translator.tokenizers, self.translator.max_source_length
@@ -182,7 +181,7 @@ class Evaluator:
                 return [ids[:longest] for ids in tokenizers.source.encode_ids(texts)]
 
             data = encode_pairs(pairs, encode_source, tokenizers.target.encode_ids)
-            self._losses[split] = sentence_losses(self.translator.models, data.to(self.translator.device))
+            self._losses[split] = sentence_losses(self.translator.models, self.translator.prepare(data))
         return self._losses[split]
 
     def evaluate(

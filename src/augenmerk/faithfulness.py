@@ -93,7 +93,7 @@ def measure_faithfulness(
     translator: Translator, translations: Sequence[Translation], *, seed: int = 1
 ) -> list[Faithfulness]:
     """Measures translations that the translator made (`translate`) or read (`score_all`)."""
-    model = translator.model
+    model = translator.torch_model
     if not isinstance(model, GRUTranslator):
         raise AugenmerkError(
             f"Replacing attention at single words needs decoder states that do not depend on it (equation "
@@ -101,6 +101,7 @@ def measure_faithfulness(
         )
     _check_attends(translator)
     spoken, data = translator.encode_translations(translations)
+    data = data.to(model.device)
     measured = [Faithfulness(one, (), dict.fromkeys(REPLACEMENTS, ())) for one in translations]
     for batch in data.batches(data.plan(BATCH_SIZE, shuffle=False)) if spoken else ():
         figures = _log_probabilities(model, batch, seed)
@@ -241,7 +242,7 @@ def measure_heads(translator: Translator, translations: Sequence[Translation]) -
     The weights are replaced at all target words at once. Returns a summary of translations that the
     translator made (`translate`) or read (`score_all`), with "heads" as a list of `HeadFaithfulness`.
     """
-    model = translator.model
+    model = translator.torch_model
     if not isinstance(model, TransformerTranslator):
         raise AugenmerkError("Heads are replaced one by one in a Transformer only.")
     _check_attends(translator)
@@ -250,6 +251,7 @@ def measure_heads(translator: Translator, translations: Sequence[Translation]) -
     if not any(one.target_words for one in translations):
         raise AugenmerkError("All translations are empty: there are no words whose probability could fall.")
     spoken, data = translator.encode_translations(translations)
+    data = data.to(model.device)
     original: list[float] = []
     replaced: list[list[float]] = [[] for _ in places]
     words, drops = 0, [0.0] * len(places)

@@ -10,9 +10,9 @@ from torch import Tensor
 from augenmerk.errors import AugenmerkError
 from augenmerk.model import TranslationModel
 from augenmerk.model.attention import Attention, Memory, MultiHeadAttention
-from augenmerk.model.interface import Source
 from augenmerk.model.transformer import TransformerTranslator
 from augenmerk.model.translator import GRUTranslator
+from augenmerk.step_model import Source
 from augenmerk.text import BOS, EOS
 from augenmerk.translate import Translation, Translator
 
@@ -47,7 +47,7 @@ def probe_attention(
     hypothesis = translation.hypothesis
     if hypothesis is None:
         raise AugenmerkError("There is no word in the sentence; give one that can be translated.")
-    model = translator.model
+    model = translator.torch_model
     device = model.device
     ids = translator.tokenizers.source.encode_ids([text])[0][: translator.max_source_length]
     source = model.encode(

@@ -21,7 +21,6 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import torch
-from torch import Tensor
 
 from augenmerk import familiarity
 from augenmerk.batching import ParallelTokens, encode_pairs
@@ -38,9 +37,10 @@ from augenmerk.malloc import limit_malloc_caching
 from augenmerk.model import TranslationModel, build_model
 from augenmerk.model.attention import MECHANISM_FILES
 from augenmerk.model.trial import try_mechanism
+from augenmerk.model.weights import load_checked
 from augenmerk.scores import compute_bleu
 from augenmerk.subword_dropout import SubwordSampler
-from augenmerk.tensorfile import load_checked
+from augenmerk.tensorfile import Arrays
 from augenmerk.text import UNK, TokenizerPair
 from augenmerk.translate import Translator
 
@@ -203,7 +203,7 @@ class Validation:
             "validation_word_perplexity": loss.word_perplexity(self._words),
         }
         if self._config.train.bleu:
-            with Translator([model], self._tokenizers, self._config) as translator:
+            with Translator([model.for_inference()], self._tokenizers, self._config) as translator:
                 found = translator.decode(self._sources, self._config.search.model_copy(update=GREEDY))
             target = self._tokenizers.target
             texts = target.decode_batch(best[0].ids for best in found)
@@ -510,12 +510,12 @@ def _train(
     return result
 
 
-def resume(
-    run: RunDirectory, engine: Engine, tensors: dict[str, Tensor], saved: dict[str, Any]
-) -> TrainingProgress:
+def resume(run: RunDirectory, engine: Engine, arrays: Arrays, saved: dict[str, Any]) -> TrainingProgress:
     """Restores a saved state; raises AugenmerkError if it does not belong to the run's settings."""
     try:
-        engine.load(tensors)
+        # Copies, because rounding may depend on the alignment of a tensor in memory, which torch chooses
+        # differently from numpy.
+        engine.load({name: torch.from_numpy(array).clone() for name, array in arrays.items()})
         return TrainingProgress(**saved)
     except (KeyError, RuntimeError, TypeError) as error:
         raise AugenmerkError(

@@ -25,12 +25,16 @@ REFERENCE_SENTENCES = 40
 
 def bench_decoding(
     translator: Translator,
+    model: TranslationModel,
     sources: Sequence[Sequence[int]],
     beams: Sequence[int],
     on_progress: Callable[[str], None] = lambda _what: None,
 ) -> dict[str, Any]:
-    """Measures sentences per second for each beam, ours and the plain loop's, and the latency of one."""
-    device = translator.device
+    """Measures sentences per second for each beam, and the latency of one sentence.
+
+    The plain loop has the translator's model as one of torch.
+    """
+    device = model.device
     rows = []
     for beam in beams:
         on_progress(f"beam {beam}: ours")
@@ -42,7 +46,7 @@ def bench_decoding(
         mib = peak.mib()
         on_progress(f"beam {beam}: one sentence at a time")
         few = sources[:: max(1, len(sources) // REFERENCE_SENTENCES)][:REFERENCE_SENTENCES]
-        reference = timed(partial(plain_search, translator.model, few, settings), device)
+        reference = timed(partial(plain_search, model, few, settings), device)
         rows.append(
             {
                 "beam": beam,
@@ -60,8 +64,8 @@ def bench_decoding(
 
 def random_translator(
     preset: str, sentences: int, device: torch.device
-) -> tuple[Translator, list[list[int]]]:
-    """Returns a translator of the size of a preset with random weights, and captions of bilderbuch as ids.
+) -> tuple[Translator, TranslationModel, list[list[int]]]:
+    """Returns a translator of the size of a preset with random weights, its model, and captions as ids.
 
     Random weights hardly ever end a sentence, so all translations have the maximum length.
     """
@@ -69,22 +73,24 @@ def random_translator(
     bitext = open_data(config.data)
     tokenizers = TokenizerPair.train(bitext["train"], config.text)
     torch.manual_seed(1)
-    model = build_model(config.model, config.text.vocabulary_size, config.text.vocabulary_size)
+    sizes = config.text.vocabulary_size, config.text.vocabulary_size
+    model = build_model(config.model, *sizes).to(device).eval()
     config = config.model_copy(update={"search": SearchConfig(max_length=15)})
     sources = tokenizers.source.encode_ids([pair.source for pair in islice(bitext["test"], sentences)])
-    return Translator([model.to(device).eval()], tokenizers, config), sources
+    return Translator([model.for_inference()], tokenizers, config), model, sources
 
 
 def trained_translator(
     place: Path, sentences: int, device: torch.device
-) -> tuple[Translator, list[list[int]]]:
-    """Returns the translator of a run, and sentences of the first split that its training did not use."""
+) -> tuple[Translator, TranslationModel, list[list[int]]]:
+    """Returns the translator of a run, its model, and sentences of a split that its training did not use."""
     run = RunDirectory.open(place)
     bitext = open_data(run.config.data)
     used = (run.config.data.train, run.config.data.validation)
     split = next((name for name in bitext.splits if name not in used), run.config.data.validation)
     sources = run.tokenizers.source.encode_ids([pair.source for pair in islice(bitext[split], sentences)])
-    return Translator.from_runs([run], device), sources
+    translator = Translator.from_runs([run], device)
+    return translator, translator.torch_model, sources
 
 
 @torch.inference_mode()

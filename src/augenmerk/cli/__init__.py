@@ -37,6 +37,9 @@ from augenmerk.cli.terminal import discard_output, prepare_streams
 from augenmerk.errors import AugenmerkError, format_message
 from augenmerk.signals import exit_code
 
+NOT_IN_SLIM = ("torch", "matplotlib", "scipy")
+"""What the distribution `augenmerk-slim` leaves out; see slim/pyproject.toml."""
+
 app = typer.Typer(
     cls=Commands,
     name="augenmerk",
@@ -115,6 +118,14 @@ def main() -> None:
         if error.reason != "surrogates not allowed":
             raise
         _exit(2, f"{error.object!r} is not UTF-8; rename the file or folder.")
+    except ModuleNotFoundError as error:
+        if error.name not in NOT_IN_SLIM:
+            raise
+        _exit(
+            2,
+            f"This needs {error.name}, which is not installed here: pip install {error.name}, or "
+            f"pip install augenmerk for everything (augenmerk-slim leaves it out).",
+        )
     except OSError as error:
         if error.filename is not None:
             _exit(2, f"{os.fsdecode(error.filename)}: cannot be used ({error.strerror}).")

@@ -84,10 +84,10 @@ def decode(
     chosen_device = choose_device(device)
     with err().status("") as status:
         if model is None:
-            translator, sources = random_translator(preset, sentences, chosen_device)
+            translator, plain, sources = random_translator(preset, sentences, chosen_device)
         else:
-            translator, sources = trained_translator(model, sentences, chosen_device)
-        result = bench_decoding(translator, sources, beam or [1, 5, 10, 20, 50], status.update)
+            translator, plain, sources = trained_translator(model, sentences, chosen_device)
+        result = bench_decoding(translator, plain, sources, beam or [1, 5, 10, 20, 50], status.update)
     if json:
         print_json(result)
         return

@@ -114,7 +114,7 @@ def diagram(
 ) -> None:
     """Draw the attention of models: in the terminal, as a picture, or as a page of pictures."""
     from augenmerk.checkpoint import SHIPPED
-    from augenmerk.device import choose_device
+    from augenmerk.device import choose_translating_device
     from augenmerk.diagrams import render_index_page
     from augenmerk.figures import save_figure
     from augenmerk.storage import atomic_write, make_folder
@@ -128,7 +128,7 @@ def diagram(
     theme = theme or ("dark" if out is None else "light")
     style = options.make_style(theme, title, size, font_size, outline)
     models = model or [SHIPPED]
-    chosen_device = choose_device(device)
+    chosen_device = choose_translating_device(device)
     translators = [load(path, chosen_device) for path in models]
     sentences = [Sentence(text or "")]
     if split is not None:

@@ -107,7 +107,7 @@ def evaluate(
     from augenmerk.agreement import Agreement
     from augenmerk.bitext import open_data
     from augenmerk.checkpoint import RunDirectory
-    from augenmerk.device import choose_device
+    from augenmerk.device import choose_translating_device
     from augenmerk.evaluate import Evaluator, evaluate_run
     from augenmerk.significance import compare_runs, compare_with_file
 
@@ -126,7 +126,7 @@ def evaluate(
     if data is None and (source_language or target_language):
         raise AugenmerkError("--source-language and --target-language are those of --data: add --data.")
     place = None if data is None else OtherData(data, bool(splits), source_language, target_language)
-    chosen_device = choose_device(device)
+    chosen_device = choose_translating_device(device)
     directory, other_data = _copy_shipped(splits, place) if run is None else _open_run(run, place)
     others = [RunDirectory.open(path) for path in ensemble or []]
     other = None if baseline is None else _open_run(baseline, place)
@@ -195,7 +195,7 @@ def _copy_shipped(splits: Sequence[str], data: OtherData | None) -> "tuple[RunDi
 
 
 def _load_reverse(
-    run: "RunDirectory", other_data: "Bitext | None", bitext: "Bitext", device: "torch.device"
+    run: "RunDirectory", other_data: "Bitext | None", bitext: "Bitext", device: "torch.device | str"
 ) -> "Translator":
     """Loads a run; raises AugenmerkError if it does not translate in the other direction than `bitext`."""
     from augenmerk.bitext import open_data

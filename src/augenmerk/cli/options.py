@@ -250,7 +250,7 @@ def translate_split(
     """
     from augenmerk.bitext import SentencePair
     from augenmerk.checkpoint import RunDirectory
-    from augenmerk.device import choose_device
+    from augenmerk.device import choose_translating_device
     from augenmerk.translate import load
 
     if reference and beam is not None:
@@ -259,7 +259,7 @@ def translate_split(
         raise AugenmerkError(
             "A sentence of your own is in no split; leave out --split, --index and --reference."
         )
-    chosen_device = choose_device(device)
+    chosen_device = choose_translating_device(device)
     data = RunDirectory.open(run).config.data
     if sentences:
         name, language = COMMAND_LINE, _source_language(data)

@@ -63,7 +63,7 @@ def score(
 ) -> None:
     """Score given translations: log-probability, loss and perplexity, word for word, with attention."""
     from augenmerk.checkpoint import SHIPPED
-    from augenmerk.device import choose_device
+    from augenmerk.device import choose_translating_device
     from augenmerk.translate import load
 
     options.load_mechanisms(attention)
@@ -85,7 +85,7 @@ def score(
     if heads and not (json or show_attention):
         raise AugenmerkError("--heads adds to what --json or --show-attention print: add one of them.")
     options.check_sentences(sentences)
-    translator = load(models or SHIPPED, choose_device(device))
+    translator = load(models or SHIPPED, choose_translating_device(device))
     pairs: Iterator[Pair | None]
     if sentences:
         pairs = zip(sentences[::2], sentences[1::2], strict=True)

@@ -93,7 +93,7 @@ def translate(
 ) -> None:
     """Translate sentences, lines on stdin, or a file."""
     from augenmerk.checkpoint import SHIPPED
-    from augenmerk.device import choose_device
+    from augenmerk.device import choose_translating_device
     from augenmerk.translate import load
 
     load_mechanisms(attention)
@@ -131,7 +131,7 @@ def translate(
         "mbr": mbr or None,
         "candidates": candidates,
     }
-    translator = load(model or SHIPPED, choose_device(device))
+    translator = load(model or SHIPPED, choose_translating_device(device))
     translations = _translate(translator, sentences, input, options, skip_bad=skip_bad, heads=heads)
     lines: Iterator[str]
     if json:

@@ -6,9 +6,10 @@ To add an architecture, write a `TranslationModel` in a file of its own, import 
 
 from augenmerk.config import ModelConfig
 from augenmerk.model.attention import Attention, Memory, load_mechanism
-from augenmerk.model.interface import AttentionWeights, Source, State, StepModel, TranslationModel
+from augenmerk.model.interface import TranslationModel
 from augenmerk.model.transformer import TransformerTranslator
 from augenmerk.model.translator import GRUTranslator
+from augenmerk.step_model import AttentionWeights, Source, State, StepModel
 
 __all__ = [
     "Attention",

@@ -24,7 +24,7 @@ To add a mechanism, write its class here, add it to `MECHANISMS` at the end, and
 
 import math
 from pathlib import Path
-from typing import ClassVar, NamedTuple, Self
+from typing import ClassVar, Self
 
 import torch
 from torch import Tensor, nn
@@ -32,20 +32,8 @@ from torch.nn import functional as F
 
 from augenmerk.config import CUSTOM_ATTENTION, ModelConfig
 from augenmerk.errors import AugenmerkError
+from augenmerk.step_model import Memory as Memory
 from augenmerk.user_code import load_user_module
-
-
-class Memory(NamedTuple):
-    """Keys and values of the source: computed once for a sentence, used at every target position."""
-
-    keys: Tensor  # (B, S, K); each mechanism defines its own
-    values: Tensor  # (B, S, V)
-    mask: Tensor | None  # (B, S), or (1, T, S) where it differs from query to query
-
-    def keep(self, sentences: Tensor) -> "Memory":
-        """Returns the memory of the selected sentences only."""
-        mask = None if self.mask is None else self.mask.index_select(0, sentences)
-        return Memory(self.keys.index_select(0, sentences), self.values.index_select(0, sentences), mask)
 
 
 class Attention(nn.Module):
@@ -92,7 +80,8 @@ class Attention(nn.Module):
 
     def mix(self, weights: Tensor, memory: Memory) -> Tensor:
         """Returns the context vector for each query, (B, T, V): a_i = sum_t alpha_it v_t."""
-        return weights @ memory.values
+        context: Tensor = weights @ memory.values
+        return context
 
     def keys(self, states: Tensor) -> Tensor:
         return states
@@ -185,7 +174,8 @@ class ScaledDotAttention(Attention):
         return apply(self.W_k, states)
 
     def scores(self, queries: Tensor, memory: Memory) -> Tensor:
-        return apply(self.W_q, queries) @ memory.keys.mT * self.scale
+        scores: Tensor = apply(self.W_q, queries) @ memory.keys.mT * self.scale
+        return scores
 
     def fused_query(self, queries: Tensor) -> tuple[Tensor, float]:
         return self.W_q(queries), self.scale
@@ -218,7 +208,8 @@ class DotAttention(Attention):
         return forward + backward
 
     def scores(self, queries: Tensor, memory: Memory) -> Tensor:
-        return queries @ memory.keys.mT
+        scores: Tensor = queries @ memory.keys.mT
+        return scores
 
     def fused_query(self, queries: Tensor) -> tuple[Tensor, float]:
         return queries, 1.0
@@ -242,7 +233,8 @@ class BilinearAttention(Attention):
         return apply(self.W, states)  # on the source side, where it is done once for all target positions
 
     def scores(self, queries: Tensor, memory: Memory) -> Tensor:
-        return queries @ memory.keys.mT
+        scores: Tensor = queries @ memory.keys.mT
+        return scores
 
     def fused_query(self, queries: Tensor) -> tuple[Tensor, float]:
         return queries, 1.0

@@ -1,61 +1,18 @@
-"""What every architecture offers to training, search and scoring.
+"""What every architecture offers to training, search and scoring; see also `augenmerk.step_model`.
 
 B sentences, K hypotheses of each, S source positions, T target positions, V entries of the vocabulary.
 """
 
 from abc import ABC, abstractmethod
-from typing import NamedTuple, Protocol
 
 import torch
 from torch import Tensor, nn
 
+from augenmerk.arrays import all_to_numpy
+from augenmerk.batching import Batch
 from augenmerk.config import ModelConfig
-from augenmerk.model.attention import Memory
-
-VOCABULARY_MULTIPLE = 64
-"""Vocabularies are padded to a multiple of this: matrix units are several times faster on even widths."""
-
-State = tuple[Tensor, ...]
-"""What a decoder remembers of the target words so far: at least one tensor, each (B, K, ...)."""
-
-
-class Source(NamedTuple):
-    """Everything the decoder needs to know about the source sentences."""
-
-    memory: Memory
-    start: State  # before the first word, with K = 1
-
-    def keep(self, sentences: Tensor) -> "Source":
-        """Returns the selected sentences only, in this order."""
-        return Source(
-            self.memory.keep(sentences), tuple(part.index_select(0, sentences) for part in self.start)
-        )
-
-
-class AttentionWeights(NamedTuple):
-    """The weights of every head in every layer, for whole sources and targets.
-
-    A mechanism without heads counts as one head, and a GRU's attention as one layer.
-    """
-
-    cross: Tensor  # (B, L, N, T, S): target words look at the source
-    encoder: Tensor | None = None  # (B, L, N, S, S): source words look at one another; a GRU has none
-    decoder: Tensor | None = None  # (B, L, N, T, T): target words look back
-
-
-class StepModel(Protocol):
-    """A model that can translate word by word: a `TranslationModel`, or a faster form of one."""
-
-    def encode(self, src: Tensor, src_mask: Tensor) -> Source:
-        """Reads sources (B, S) padded to the right; the mask is True on real words."""
-
-    def step(self, tokens: Tensor, state: State, memory: Memory) -> tuple[Tensor, Tensor, State]:
-        """Reads one more word for K hypotheses of each of B sentences.
-
-        tokens (B, K) -> log-probabilities (B, K, V), attention weights (B, K, S), new state
-
-        The hypotheses of a sentence share one memory, which is never copied for them.
-        """
+from augenmerk.inference import InferenceModel, build_inference_model, knows
+from augenmerk.step_model import AttentionWeights, Memory, Source, State
 
 
 class TranslationModel(nn.Module, ABC):
@@ -65,9 +22,10 @@ class TranslationModel(nn.Module, ABC):
     `encode` and `step` compute one word at a time. `decode` and `step` give the same numbers, to rounding.
     """
 
-    def __init__(self, config: ModelConfig, target_vocabulary: int) -> None:
+    def __init__(self, config: ModelConfig, source_vocabulary: int, target_vocabulary: int) -> None:
         super().__init__()
         self.config = config
+        self.source_vocabulary = source_vocabulary
         self.target_vocabulary = target_vocabulary
 
     @abstractmethod
@@ -104,9 +62,25 @@ class TranslationModel(nn.Module, ABC):
     def multiplications(self) -> tuple[int, int]:
         """Returns the multiply-adds that one source token and one target token need in a forward pass."""
 
-    def for_inference(self) -> StepModel:
-        """Returns what translates fastest with the present weights, which must not change afterwards."""
-        return self
+    def for_inference(self) -> "InferenceModel | TranslationModel":
+        """Returns what translates fastest with the present weights, which must not change afterwards.
+
+        On a CPU that is a model in numpy, if it has one of our mechanisms.
+        """
+        if self.device.type != "cpu" or not knows(self.config):
+            return self
+        arrays = all_to_numpy(self.state_dict())
+        return build_inference_model(
+            self.config, arrays, self.source_vocabulary, self.target_vocabulary, "The model"
+        )
+
+    @torch.inference_mode()
+    def target_log_probs(self, batch: Batch) -> Tensor:
+        """Returns the log-probability of each real target token of a batch, in the order of its mask."""
+        features, _ = self.decode(batch.tgt_in, self.encode(batch.src, batch.src_mask))
+        logits = self.output(features[batch.tgt_mask])  # (real tokens, V)
+        targets = batch.tgt_out[batch.tgt_mask]
+        return -nn.functional.cross_entropy(logits, targets, reduction="none")
 
     def forward(
         self, src: Tensor, src_mask: Tensor, tgt_in: Tensor, *, need_weights: bool = False
@@ -118,8 +92,3 @@ class TranslationModel(nn.Module, ABC):
     @property
     def device(self) -> torch.device:
         return next(self.parameters()).device
-
-
-def padded(vocabulary: int) -> int:
-    """Returns the vocabulary size rounded up to a multiple of `VOCABULARY_MULTIPLE`."""
-    return -(-vocabulary // VOCABULARY_MULTIPLE) * VOCABULARY_MULTIPLE

@@ -30,12 +30,10 @@ from functools import partial
 import torch
 from torch import Tensor, nn
 
-from augenmerk.config import ModelConfig
+from augenmerk.config import LEARNT_POSITIONS, ModelConfig
 from augenmerk.model.attention import Attention, Memory, MultiHeadAttention, make_attention
-from augenmerk.model.interface import AttentionWeights, Source, State, TranslationModel, padded
-
-LEARNT_POSITIONS = 512
-"""The number of places that are learnt; words further on share the last one."""
+from augenmerk.model.interface import TranslationModel
+from augenmerk.step_model import AttentionWeights, Source, State, padded
 
 Look = Callable[[int, Attention, Tensor, Memory], Tensor]
 """A function that takes the place of `Attention.attend` where a decoder layer looks at the source. It gets
@@ -47,7 +45,7 @@ class TransformerTranslator(TranslationModel):
     """An encoder and a decoder of L layers each."""
 
     def __init__(self, config: ModelConfig, source_vocabulary: int, target_vocabulary: int) -> None:
-        super().__init__(config, target_vocabulary)
+        super().__init__(config, source_vocabulary, target_vocabulary)
         D, L = config.embedding, config.layers
         self.W_z = nn.Embedding(padded(source_vocabulary), D)
         self.W_b = self.W_z if config.tie == "all" else nn.Embedding(padded(target_vocabulary), D)

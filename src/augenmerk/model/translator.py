@@ -22,22 +22,15 @@ from torch import Tensor, nn
 
 from augenmerk.config import ModelConfig
 from augenmerk.model.attention import Memory, make_attention
-from augenmerk.model.inference import GRUInference
-from augenmerk.model.interface import (
-    AttentionWeights,
-    Source,
-    State,
-    StepModel,
-    TranslationModel,
-    padded,
-)
+from augenmerk.model.interface import TranslationModel
+from augenmerk.step_model import AttentionWeights, Source, State, padded
 
 
 class GRUTranslator(TranslationModel):
     """A bidirectional GRU encoder and a GRU decoder with attention."""
 
     def __init__(self, config: ModelConfig, source_vocabulary: int, target_vocabulary: int) -> None:
-        super().__init__(config, target_vocabulary)
+        super().__init__(config, source_vocabulary, target_vocabulary)
         E, H, L = config.embedding, config.hidden, config.layers
         self.W_z = nn.Embedding(padded(source_vocabulary), E)
         self.encoder = BidirectionalGRU(E, H, L, config.output_dropout)
@@ -132,10 +125,6 @@ class GRUTranslator(TranslationModel):
         assert weights is not None
         log_probs = self.output(torch.cat([a, query], dim=-1)).log_softmax(dim=-1)
         return log_probs, weights, (g.transpose(0, 1).unflatten(0, (B, K)),)
-
-    def for_inference(self) -> StepModel:
-        """Returns the model with its GRUs written out, which is faster on a CPU."""
-        return GRUInference(self) if self.device.type == "cpu" else self
 
     def multiplications(self) -> tuple[int, int]:
         """Returns the multiply-adds that one source token and one target token need in a forward pass."""

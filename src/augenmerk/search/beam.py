@@ -4,9 +4,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-import torch
-from torch import Tensor
-
+from augenmerk.arrays import Array, namespace
 from augenmerk.config import SearchConfig
 from augenmerk.errors import AugenmerkError
 from augenmerk.search.continuations import best_continuations, best_of_each, token_mask, top
@@ -14,7 +12,6 @@ from augenmerk.search.decoder import (
     SHRINK_AT,
     Decoder,
     Hypothesis,
-    State,
     Step,
     check_limits,
     read_back,
@@ -27,12 +24,12 @@ from augenmerk.text import BOS, EOS
 class BeamStep(NamedTuple):
     """One step of a beam search, as its callback sees it. A log-probability of -inf means no hypothesis."""
 
-    sentences: Tensor  # (N) which sentences the rows are
-    considered: Tensor  # (N, K, C) log-probabilities of the best continuations of each live hypothesis
-    considered_tokens: Tensor  # (N, K, C)
-    chosen: Tensor  # (N, B) log-probabilities of the best continuations of all of them
-    parents: Tensor  # (N, B) which of the K hypotheses those continue
-    tokens: Tensor  # (N, B) EOS is the end of a hypothesis; the others live on, as the next step's K
+    sentences: Array  # (N) which sentences the rows are
+    considered: Array  # (N, K, C) log-probabilities of the best continuations of each live hypothesis
+    considered_tokens: Array  # (N, K, C)
+    chosen: Array  # (N, B) log-probabilities of the best continuations of all of them
+    parents: Array  # (N, B) which of the K hypotheses those continue
+    tokens: Array  # (N, B) EOS is the end of a hypothesis; the others live on, as the next step's K
 
 
 def length_limits(settings: SearchConfig, source_lengths: Sequence[int]) -> list[int]:
@@ -42,7 +39,6 @@ def length_limits(settings: SearchConfig, source_lengths: Sequence[int]) -> list
     return [min(settings.max_length, int(settings.max_ratio * length) + 10) for length in source_lengths]
 
 
-@torch.no_grad()
 def search(
     decoder: Decoder,
     *,
@@ -90,47 +86,50 @@ def _beam_search(
     on_step: Callable[[BeamStep], None] | None,
 ) -> list[list[Hypothesis]]:
     state = decoder.start()
-    device = state[0].device
-    rows = torch.arange(len(limits), device=device)
-    limit = torch.tensor(limits, device=device)
-    norms = torch.tensor([length**length_penalty for length in range(max(limits) + 1)], device=device).float()
-    tokens = torch.full((len(limits), 1), BOS, device=device)
-    totals = torch.zeros((len(limits), 1), device=device)  # log-probabilities; -inf for dead hypotheses
-    best = torch.full((len(limits), n_best), -math.inf, device=device)  # scores of the best that finished
-    ends = torch.full((len(limits), n_best), -1, device=device)  # and where they did: step * beam + slot
-    all_ends = ends.clone()
+    xp, device = namespace(state[0]), state[0].device
+    rows = xp.arange(len(limits), device=device)
+    limit = xp.asarray(limits, device=device)
+    norms = xp.asarray(
+        [length**length_penalty for length in range(max(limits) + 1)], dtype=xp.float32, device=device
+    )
+    tokens = xp.full((len(limits), 1), BOS, device=device)
+    totals = xp.zeros(tokens.shape, dtype=xp.float32, device=device)  # -inf for dead hypotheses
+    # The scores of the best that finished, and where they did: step * beam + slot.
+    best = xp.full((len(limits), n_best), -math.inf, dtype=xp.float32, device=device)
+    ends = xp.full((len(limits), n_best), -1, device=device)
+    all_ends = xp.full((len(limits), n_best), -1, device=device)
     history: list[Step] = []
     for step in range(max(limits)):
         log_probs, weights, state = decoder.step(tokens, state)
-        mask = token_mask(log_probs.shape[2], allow_unknown, device)
+        mask = token_mask(log_probs, allow_unknown)
         before = totals
         totals, parents, tokens = best_continuations(totals, log_probs, mask, beam)
-        row = torch.arange(len(rows), device=device)[:, None]
+        row = xp.arange(len(rows), device=device)[:, None]
         history.append(Step(rows, tokens, parents, log_probs[row, parents, tokens], weights))
         if on_step is not None:
             on_step(BeamStep(rows, *best_of_each(before, log_probs, mask, beam), totals, parents, tokens))
 
         ended, last = tokens == EOS, limit == step + 1
-        places = (step * beam + torch.arange(tokens.shape[1], device=device)).expand_as(tokens)
-        finished = totals.masked_fill(~ended, -math.inf) / norms[step + 1]
+        places = xp.broadcast_to(step * beam + xp.arange(tokens.shape[1], device=device), tokens.shape)
+        finished = xp.where(ended, totals, -math.inf) / norms[step + 1]
         best, ends = _merge_finished(best, ends, finished, places)
-        totals = totals.masked_fill(ended, -math.inf)
+        totals = xp.where(ended, -math.inf, totals)
         if step + 1 in limits:
-            ends = torch.where(last[:, None], _fill_up(best, ends, totals, places), ends)
-        remaining = ~last & (totals.amax(1) / norms[limit] > best[:, -1])
+            ends = xp.where(last[:, None], _fill_up(best, ends, totals, places), ends)
+        remaining = ~last & (xp.amax(totals, 1) / norms[limit] > best[:, -1])
         if (count := int(remaining.sum())) == 0:
             break
-        totals = totals.masked_fill(~remaining[:, None], -math.inf)
-        state = _follow_parents(state, parents)
+        totals = xp.where(remaining[:, None], totals, -math.inf)
+        state = tuple(part[row, parents] for part in state)  # each goes on with its parent's state
         if (len(rows) - count) * SHRINK_AT >= len(rows):
             all_ends[rows] = ends
-            kept = remaining.nonzero()[:, 0]
+            kept = xp.where(remaining)[0]
             decoder, state = decoder.keep(kept), take_rows(state, kept)
             rows, limit, tokens, totals, best, ends = take_rows(
                 (rows, limit, tokens, totals, best, ends), kept
             )
     all_ends[rows] = ends
-    slots = torch.where(all_ends >= 0, all_ends % beam, 0)
+    slots = xp.where(all_ends >= 0, all_ends % beam, 0)
     found = read_back(history, all_ends // beam + 1, slots, length_penalty)
     # The sums above are in single precision, so the final order is decided by the exact scores.
     return [
@@ -138,27 +137,19 @@ def _beam_search(
     ]
 
 
-def _merge_finished(best: Tensor, ends: Tensor, scores: Tensor, places: Tensor) -> tuple[Tensor, Tensor]:
+def _merge_finished(best: Array, ends: Array, scores: Array, places: Array) -> tuple[Array, Array]:
     """Merges earlier finished hypotheses with new ones and keeps the best; among equals, the earlier."""
-    all_scores = torch.cat((best, scores), 1)
+    xp = namespace(best)
+    row = xp.arange(len(best), device=best.device)[:, None]
+    all_scores = xp.concat((best, scores), 1)
     order = top(all_scores, best.shape[1])
-    return all_scores.gather(1, order), torch.cat((ends, places), 1).gather(1, order)
+    return all_scores[row, order], xp.concat((ends, places), 1)[row, order]
 
 
-def _fill_up(best: Tensor, ends: Tensor, totals: Tensor, places: Tensor) -> Tensor:
+def _fill_up(best: Array, ends: Array, totals: Array, places: Array) -> Array:
     """Returns the best finished hypotheses, followed by the best live ones; both are already sorted."""
-    absent = torch.cat((best, totals), 1).isneginf()
-    order = absent.byte().argsort(dim=1, stable=True)[:, : best.shape[1]]
-    return torch.cat((ends, places), 1).gather(1, order)
-
-
-def _follow_parents(state: State, parents: Tensor) -> State:
-    """Gives each hypothesis the state of the one it continues: (N, K, ...) -> (N, B, ...)."""
-    N, B = parents.shape
-    row = torch.arange(N, device=parents.device)[:, None]
-    return tuple(
-        part.flatten(0, 1)
-        .index_select(0, (row * part.shape[1] + parents).flatten())
-        .view(N, B, *part.shape[2:])
-        for part in state
-    )
+    xp = namespace(best)
+    row = xp.arange(len(best), device=best.device)[:, None]
+    absent = xp.isneginf(xp.concat((best, totals), 1))
+    order = xp.argsort(xp.asarray(absent, dtype=xp.uint8), stable=True)[:, : best.shape[1]]
+    return xp.concat((ends, places), 1)[row, order]

@@ -3,9 +3,9 @@
 from collections.abc import Callable, Sequence
 
 import numpy as np
-import torch
-from torch import Tensor
+from numpy.typing import NDArray
 
+from augenmerk.arrays import Array, namespace
 from augenmerk.errors import AugenmerkError
 from augenmerk.search.continuations import best_of_each, likeliest, token_mask
 from augenmerk.search.decoder import SHRINK_AT, Decoder, Hypothesis, Step, check_limits, read_back, take_rows
@@ -14,20 +14,19 @@ from augenmerk.text import BOS, EOS, PAD
 SAMPLE_STRIDE = 1 << 20
 """Random numbers set aside for each sample, so that one does not depend on the length of another."""
 
-Choose = Callable[[int, Tensor, Tensor], Tensor]
+Choose = Callable[[int, Array, Array], Array]
 """Step, which sentences are still there (N), log-probabilities (N, K, V) -> chosen tokens (N, K)."""
 
 
 def choose_likeliest(allow_unknown: bool) -> Choose:
     """Returns a function that chooses the most likely token; among equals, the one with the lowest id."""
 
-    def choose(_step: int, _rows: Tensor, log_probs: Tensor) -> Tensor:
-        return likeliest(log_probs, token_mask(log_probs.shape[2], allow_unknown, log_probs.device))
+    def choose(_step: int, _rows: Array, log_probs: Array) -> Array:
+        return likeliest(log_probs, token_mask(log_probs, allow_unknown))
 
     return choose
 
 
-@torch.no_grad()
 def sample(
     decoder: Decoder,
     *,
@@ -57,22 +56,26 @@ def sample(
     numbers = range(len(limits)) if numbers is None else numbers
     drawn = _uniform_numbers(seed, numbers, limits, n)  # (N, n, longest)
 
-    def choose(step: int, rows: Tensor, log_probs: Tensor) -> Tensor:
-        mask = token_mask(log_probs.shape[2], allow_unknown, log_probs.device)
+    def choose(step: int, rows: Array, log_probs: Array) -> Array:
+        mask = token_mask(log_probs, allow_unknown)
+        xp = namespace(log_probs)
         if top_k:
-            log_probs, ids = best_of_each(torch.zeros_like(log_probs[..., 0]), log_probs, mask, top_k)
+            log_probs, ids = best_of_each(xp.zeros_like(log_probs[..., 0]), log_probs, mask, top_k)
         else:
-            log_probs, ids = log_probs.clone(), None
+            log_probs, ids = xp.asarray(log_probs, copy=True), None
             log_probs[..., : mask.shape[1]] += mask[0]
-        cumulative = (log_probs / temperature).softmax(2, dtype=torch.float64).cumsum(2)
-        u = drawn[:, :, step].to(rows.device)[rows]
-        places = torch.searchsorted(cumulative, (u * cumulative[..., -1])[..., None], right=True)
-        return (places if ids is None else ids.gather(2, places)).squeeze(2)
+        scaled = xp.asarray(log_probs / temperature, dtype=xp.float64)
+        probabilities = xp.exp(scaled - xp.amax(scaled, 2)[..., None])
+        cumulative = xp.cumsum(probabilities, 2)
+        u = xp.asarray(drawn[:, :, step], device=rows.device)[rows]
+        # As many tokens as come before the one in whose share of the whole the random number lies.
+        places = (cumulative <= (u * cumulative[..., -1])[..., None]).sum(2)
+        return places if ids is None else _take_last(ids, places)
 
     return generate(decoder, limits, choose, width=n)
 
 
-def _uniform_numbers(seed: int, numbers: Sequence[int], limits: Sequence[int], n: int) -> Tensor:
+def _uniform_numbers(seed: int, numbers: Sequence[int], limits: Sequence[int], n: int) -> NDArray[np.float64]:
     """Returns random numbers in [0, 1) for each sentence, sample and step, (N, n, longest limit).
 
     They have 24 bits, so that no product with a double-precision sum below rounds up to that sum. numpy
@@ -84,10 +87,9 @@ def _uniform_numbers(seed: int, numbers: Sequence[int], limits: Sequence[int], n
         for place in range(n):
             uniform[row, place, :limit] = (rng.random_raw(limit) >> np.uint64(40)) * 2.0**-24
             rng.advance(SAMPLE_STRIDE - limit)
-    return torch.from_numpy(uniform)
+    return uniform
 
 
-@torch.no_grad()
 def force(decoder: Decoder, targets: Sequence[Sequence[int]]) -> list[Hypothesis]:
     """Scores given targets (ids without BOS and EOS), one for each sentence, and records the attention."""
     if len(targets) != decoder.sentences:
@@ -98,10 +100,11 @@ def force(decoder: Decoder, targets: Sequence[Sequence[int]]) -> list[Hypothesis
                 f"Target {number} (counted from 0) holds PAD, BOS or EOS: give only its words."
             )
     limits = [len(target) + 1 for target in targets]
-    padded = torch.tensor([[*target] + [EOS] * (max(limits) - len(target)) for target in targets])
+    padded = [[*target] + [EOS] * (max(limits) - len(target)) for target in targets]
 
-    def choose(step: int, rows: Tensor, _log_probs: Tensor) -> Tensor:
-        return padded.to(rows.device)[rows, step, None]
+    def choose(step: int, rows: Array, _log_probs: Array) -> Array:
+        column = [[target[step]] for target in padded]
+        return namespace(rows).asarray(column, device=rows.device)[rows]
 
     return [hypotheses[0] for hypotheses in generate(decoder, limits, choose)]
 
@@ -112,19 +115,20 @@ def generate(
     """Extends `width` hypotheses of each sentence token by token, each token chosen by `choose`."""
     if not limits:
         return []
-    state = tuple(part.repeat_interleave(width, dim=1) for part in decoder.start())
-    device = state[0].device
-    rows = torch.arange(len(limits), device=device)
-    limit = torch.tensor(limits, device=device)[:, None]
-    tokens = torch.full((len(limits), width), BOS, device=device)
-    going = torch.ones_like(tokens, dtype=torch.bool)
-    lengths = torch.zeros_like(tokens)
-    all_lengths = torch.zeros_like(tokens)
+    # All hypotheses of a sentence begin with the same state.
+    state = tuple(part[:, [0] * width] for part in decoder.start())
+    xp, device = namespace(state[0]), state[0].device
+    rows = xp.arange(len(limits), device=device)
+    limit = xp.asarray(limits, device=device)[:, None]
+    tokens = xp.full((len(limits), width), BOS, device=device)
+    going = xp.ones_like(tokens, dtype=xp.bool)
+    lengths = xp.zeros_like(tokens)
+    all_lengths = xp.zeros_like(tokens)
     history: list[Step] = []
     for step in range(max(limits)):
         log_probs, weights, state = decoder.step(tokens, state)
         tokens = choose(step, rows, log_probs)
-        history.append(Step(rows, tokens, None, log_probs.gather(2, tokens[..., None]).squeeze(2), weights))
+        history.append(Step(rows, tokens, None, _take_last(log_probs, tokens), weights))
         lengths = lengths + going
         going = going & (tokens != EOS) & (limit > step + 1)
         remaining = going.any(1)
@@ -132,9 +136,16 @@ def generate(
             break
         if (len(rows) - count) * SHRINK_AT >= len(rows):
             all_lengths[rows] = lengths
-            kept = remaining.nonzero()[:, 0]
+            kept = xp.where(remaining)[0]
             decoder, state = decoder.keep(kept), take_rows(state, kept)
             rows, limit, tokens, going, lengths = take_rows((rows, limit, tokens, going, lengths), kept)
     all_lengths[rows] = lengths
-    slots = torch.arange(width, device=device).expand(len(limits), -1)
+    slots = xp.broadcast_to(xp.arange(width, device=device), (len(limits), width))
     return read_back(history, all_lengths, slots, length_penalty)
+
+
+def _take_last(array: Array, places: Array) -> Array:
+    """Returns the entries of (N, K, V) at places (N, K)."""
+    xp, (N, K) = namespace(array), places.shape
+    row, column = (xp.arange(size, device=places.device) for size in (N, K))
+    return array[row[:, None], column, places]

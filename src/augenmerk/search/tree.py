@@ -82,7 +82,7 @@ def trace(
     recorders = [_Recorder(BeamTrace(beam, length_penalty)) for _ in range(decoder.sentences)]
 
     def on_step(step: BeamStep) -> None:
-        sentences, *columns = (tensor.tolist() for tensor in step)
+        sentences, *columns = (array.tolist() for array in step)
         for sentence, *row in zip(sentences, *columns, strict=True):
             recorders[sentence].record(*row)
 

@@ -2,15 +2,17 @@
 
 import math
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import TypeVar
+from contextlib import AbstractContextManager
+from functools import cache
+from typing import Any, TypeVar
 
-import torch
-from torch import Tensor
+from threadpoolctl import ThreadpoolController
 
-from augenmerk.model import Source, StepModel
+from augenmerk.arrays import Array
 from augenmerk.search import State
+from augenmerk.step_model import Source, StepModel
 
 HYPOTHESES_PER_BATCH = 640
 """Large enough that a matrix product is worth its call, small enough for the caches of a CPU."""
@@ -30,19 +32,19 @@ class ModelDecoder:
     def start(self) -> State:
         return self._source.start
 
-    def step(self, tokens: Tensor, state: State) -> tuple[Tensor, Tensor, State]:
+    def step(self, tokens: Array, state: State) -> tuple[Array, Array, State]:
         return self._model.step(tokens, state, self._source.memory)
 
-    def keep(self, sentences: Tensor) -> "ModelDecoder":
+    def keep(self, sentences: Array) -> "ModelDecoder":
         return ModelDecoder(self._model, self._source.keep(sentences))
 
 
-def choose_batch_size(sentences: int, hypotheses: int, threads: int, device: torch.device) -> int:
+def choose_batch_size(sentences: int, hypotheses: int, threads: int, *, gpu: bool) -> int:
     """Returns how many sentences to decode together, with so many hypotheses of each.
 
     At least 16, because the steps of a batch follow one another however few sentences it has.
     """
-    if device.type == "cuda":  # a step takes the same time for many sentences as for few
+    if gpu:  # a step takes the same time for many sentences as for few
         return max(16, min(1024, 8 * HYPOTHESES_PER_BATCH // hypotheses))
     most = max(16, min(200, HYPOTHESES_PER_BATCH // hypotheses))
     # Batches of equal size, and at least one for each thread, so that no thread waits long for another.
@@ -54,24 +56,43 @@ _Item = TypeVar("_Item")
 _Result = TypeVar("_Result")
 
 
-class ThreadPool:
-    """Runs each task on one CPU core.
+@cache
+def _libraries() -> ThreadpoolController:
+    return ThreadpoolController()
 
-    The steps of a search are many small operations. If torch shares each of them among the cores, as it does
-    by default, the cores mostly wait for one another. So every thread of this pool computes alone.
+
+def one_thread_per_product() -> AbstractContextManager[Any]:
+    """Returns a context in which a matrix product of numpy is computed by one thread alone.
+
+    The steps of a search are many small operations. If each of them is shared among the cores, as it is by
+    default, the cores mostly wait for one another. So they share the sentences instead: see `ThreadPool`.
     """
+    limits: AbstractContextManager[Any] = _libraries().limit(limits=1, user_api="blas")
+    return limits
+
+
+class ThreadPool:
+    """Runs each task on one CPU core."""
 
     _creation = threading.Lock()
 
-    def __init__(self, threads: int) -> None:
+    def __init__(self, threads: int, *, torch: bool = False) -> None:
+        """With `torch`, the tasks compute with torch, whose threads have to be told to compute alone."""
         self.threads = threads
+        self._torch = torch
         self._executor: ThreadPoolExecutor | None = None
 
-    def map(self, function: Callable[[_Item], _Result], items: Iterable[_Item]) -> Iterator[_Result]:
+    def map(self, function: Callable[[_Item], _Result], items: Sequence[_Item]) -> Iterable[_Result]:
         """Yields the results in the order of the items. Several threads may call this at once."""
+        if len(items) == 1:
+            return map(function, items)
         with self._creation:
             if self._executor is None:
-                self._executor = self._start()
+                self._executor = (
+                    _start_torch_threads(self.threads)
+                    if self._torch
+                    else ThreadPoolExecutor(self.threads, "decode")
+                )
         return self._executor.map(function, items)
 
     def close(self) -> None:
@@ -81,21 +102,24 @@ class ThreadPool:
                 self._executor.shutdown(cancel_futures=True)
                 self._executor = None
 
-    def _start(self) -> ThreadPoolExecutor:
-        """Starts all threads at once, and leaves torch's settings for all other threads as they were."""
-        default = torch.get_num_threads()
-        started = threading.Barrier(self.threads + 1)
 
-        def initialise() -> None:
-            # torch initialises a new thread when it is first asked for its number of threads. Only after
-            # that does a number last; it is the thread's own.
-            torch.get_num_threads()
-            torch.set_num_threads(1)
-            started.wait()
+def _start_torch_threads(threads: int) -> ThreadPoolExecutor:
+    """Starts all threads at once, and leaves torch's settings for all other threads as they were."""
+    import torch
 
-        executor = ThreadPoolExecutor(self.threads, "decode", initialise)
-        for _ in range(self.threads):
-            executor.submit(int)  # a thread is started for each task, until there are enough
+    default = torch.get_num_threads()
+    started = threading.Barrier(threads + 1)
+
+    def initialise() -> None:
+        # torch initialises a new thread when it is first asked for its number of threads. Only after
+        # that does a number last; it is the thread's own.
+        torch.get_num_threads()
+        torch.set_num_threads(1)
         started.wait()
-        torch.set_num_threads(default)  # threads that start later take the number that was set last
-        return executor
+
+    executor = ThreadPoolExecutor(threads, "decode", initialise)
+    for _ in range(threads):
+        executor.submit(int)  # a thread is started for each task, until there are enough
+    started.wait()
+    torch.set_num_threads(default)  # threads that start later take the number that was set last
+    return executor

@@ -1,20 +1,21 @@
 """Translates text with trained models; everything in Augenmerk that decodes uses `Translator`."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
-from functools import partial
+from functools import cached_property, partial
 from itertools import islice
 from pathlib import Path
-from typing import Any, Self, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Self, TypeVar, overload
 
-import torch
-
+from augenmerk.arrays import to_numpy
 from augenmerk.batching import Batch, ParallelTokens, TokenTable
 from augenmerk.checkpoint import SHIPPED, RunDirectory
 from augenmerk.config import RunConfig, SearchConfig
+from augenmerk.device import CPU, count_threads
 from augenmerk.errors import AugenmerkError, shorten
 from augenmerk.familiarity import Familiarity
-from augenmerk.model import TranslationModel, build_model
+from augenmerk.inference import InferenceModel, build_inference_model, knows
 from augenmerk.search import (
     Decoder,
     EnsembleDecoder,
@@ -25,12 +26,16 @@ from augenmerk.search import (
     search,
     trace,
 )
-from augenmerk.tensorfile import load_checked
 from augenmerk.text import UNK, TokenizerPair
-from augenmerk.translate.decoding import ModelDecoder, ThreadPool, choose_batch_size
+from augenmerk.translate.decoding import ModelDecoder, ThreadPool, choose_batch_size, one_thread_per_product
 from augenmerk.translate.mbr import minimum_bayes_risk
 from augenmerk.translate.translation import Translation, Words
 from augenmerk.words import detokenise
+
+if TYPE_CHECKING:
+    import torch
+
+    from augenmerk.model import TranslationModel
 
 CHUNK_LINES = 2000
 CHUNK_CHARACTERS = 200_000
@@ -44,7 +49,7 @@ OnProgress = Callable[[int], None]
 
 
 def load(
-    run: Path | str | Sequence[Path | str] = SHIPPED, device: torch.device | str = "cpu"
+    run: Path | str | Sequence[Path | str] = SHIPPED, device: "torch.device | str" = CPU
 ) -> "Translator":
     """Loads a trained run for translating; several runs translate together as an ensemble.
 
@@ -57,45 +62,65 @@ def load(
     return Translator.from_runs([RunDirectory.open(Path(path)) for path in paths], device)
 
 
-def load_model(run: RunDirectory, device: torch.device | str = "cpu") -> TranslationModel:
-    """Loads the model of a run with its best weights, in evaluation mode."""
+def load_model(run: RunDirectory, device: "torch.device | str" = CPU) -> "TranslationModel":
+    """Loads the model of a run with its best weights as a model of torch, in evaluation mode."""
+    from augenmerk.model import build_model
+    from augenmerk.model.weights import load_checked
+
     tokenizers = run.tokenizers
     model = build_model(run.config.model, tokenizers.source.size, tokenizers.target.size)
     load_checked(model, run.load_model(), run.model_path)
     return model.to(device).eval()
 
 
+def _load_without_torch(run: RunDirectory) -> InferenceModel:
+    """Loads the model of a run with its best weights as a model of numpy."""
+    tokenizers = run.tokenizers
+    sizes = tokenizers.source.size, tokenizers.target.size
+    return build_inference_model(run.config.model, run.load_model(), *sizes, str(run.model_path))
+
+
 class Translator:
     """Translates text with a trained model, or with an ensemble of several.
 
-    Several threads may use one translator at once. It prepares its models and starts its threads once; the
-    weights of its models must not change afterwards.
+    On a CPU the models compute with numpy; on a GPU, or with an attention mechanism of a person's own, with
+    torch. Several threads may use one translator at once. It prepares its models and starts its threads once;
+    the weights of its models must not change afterwards.
     """
 
     def __init__(
         self,
-        models: Sequence[TranslationModel],
+        models: "Sequence[InferenceModel | TranslationModel]",
         tokenizers: TokenizerPair,
         config: RunConfig,
         *,
+        runs: Sequence[RunDirectory] = (),
         familiarity: Familiarity | None = None,
         threads: int | None = None,
     ) -> None:
-        if any(model.training for model in models):
-            raise ValueError("a model that translates must be in evaluation mode: call model.eval()")
+        """The models are all of numpy or all of torch; `runs` are those that they were loaded from."""
         self.models = tuple(models)
         self.tokenizers = tokenizers
         self.config = config
+        self._runs = runs
         self._familiarity = familiarity
-        self.device = self.models[0].device
-        if self.device.type == "cuda":
-            # With TF32, GRUs would round to ten bits, and samples would differ from those of the CPU.
-            torch.backends.cudnn.allow_tf32 = False
-        self._step_models = [model.for_inference() for model in self.models]
-        self._pool = ThreadPool(threads or torch.get_num_threads())
+        self.device = CPU
+        """The device as torch names it."""
+        of_torch = [model for model in self.models if not isinstance(model, InferenceModel)]
+        self._uses_torch = bool(of_torch)
+        if of_torch:
+            import torch
+
+            if any(model.training for model in of_torch):
+                raise ValueError("a model that translates must be in evaluation mode: call model.eval()")
+            self.device = str(of_torch[0].device)
+            if self._on_gpu:
+                # With TF32, GRUs would round to ten bits, and samples would differ from those of the CPU.
+                torch.backends.cudnn.allow_tf32 = False
+        self._pool = ThreadPool(threads or count_threads(), torch=self._uses_torch)
 
     @classmethod
-    def from_runs(cls, runs: Sequence[RunDirectory], device: torch.device | str = "cpu") -> Self:
+    def from_runs(cls, runs: Sequence[RunDirectory], device: "torch.device | str" = CPU) -> Self:
         """Loads runs that translate together. Raises AugenmerkError if their vocabularies differ.
 
         On the target side their probabilities are averaged, on the source side their attention, so both
@@ -113,18 +138,44 @@ class Translator:
         longest = min(run.config.data.max_length for run in runs)
         data = first.config.data.model_copy(update={"max_length": longest})
         config = first.config.model_copy(update={"data": data})
-        models = [load_model(run, device) for run in runs]
+        models: Sequence[InferenceModel | TranslationModel]
+        if str(device) == CPU and all(knows(run.config.model) for run in runs):
+            models = [_load_without_torch(run) for run in runs]
+        else:
+            models = [load_model(run, device) for run in runs]
         familiarity = Familiarity.of_run(first.tokenizers.source, first.read_familiarity(), first.path)
-        return cls(models, first.tokenizers, config, familiarity=familiarity)
+        return cls(models, first.tokenizers, config, runs=runs, familiarity=familiarity)
 
     @property
-    def model(self) -> TranslationModel:
+    def model(self) -> "InferenceModel | TranslationModel":
         """The only model; raises AugenmerkError if this is an ensemble."""
         if len(self.models) > 1:
             raise AugenmerkError(
                 f"This needs one model, but {len(self.models)} are loaded as an ensemble: load a single run."
             )
         return self.models[0]
+
+    @cached_property
+    def torch_model(self) -> "TranslationModel":
+        """The only model as one of torch, loaded when it is first asked for."""
+        model = self.model
+        return load_model(self._runs[0]) if isinstance(model, InferenceModel) else model
+
+    @property
+    def _on_gpu(self) -> bool:
+        return self.device != CPU
+
+    def prepare(self, data: ParallelTokens) -> ParallelTokens:
+        """Returns tokens as the models read them: in numpy, or in torch on the device of the models."""
+        return data.to(self.device) if self._uses_torch else data
+
+    def _computing(self) -> AbstractContextManager[Any]:
+        """Returns the context to compute in; each thread has its own."""
+        if not self._uses_torch:
+            return nullcontext()
+        import torch
+
+        return torch.inference_mode()
 
     @property
     def max_source_length(self) -> int:
@@ -206,7 +257,6 @@ class Translator:
             yield from translations
             done += len(chunk)
 
-    @torch.inference_mode()
     def add_heads(self, translations: Sequence[Translation]) -> list[Translation]:
         """Returns the translations with the attention of each head, in `Translation.heads`.
 
@@ -214,15 +264,19 @@ class Translator:
         """
         model, added = self.model, list(translations)
         places, data = self.encode_translations(translations)
-        for batch in data.batches(data.plan(HEADS_BATCH_SIZE, shuffle=False)) if places else ():
-            weights = model.attention_weights(batch.src, batch.src_mask, batch.tgt_in)
+        if not places:
+            return added
+        data = self.prepare(data)
+        for batch in data.batches(data.plan(HEADS_BATCH_SIZE, shuffle=False)):
+            with self._computing():
+                weights = model.attention_weights(batch.src, batch.src_mask, batch.tgt_in)
             for row, index in enumerate(batch.indices.tolist()):
                 one = translations[places[index]]
                 T, S = one.subword_attention.shape
                 added[places[index]] = one.with_heads(
-                    weights.cross[row, :, :, :T, :S].cpu().clone(),
+                    to_numpy(weights.cross[row, :, :, :T, :S]).copy(),
                     {
-                        name: part[row, :, :, :length, :length].cpu().clone()
+                        name: to_numpy(part[row, :, :, :length, :length]).copy()
                         for name, part, length in (
                             ("encoder", weights.encoder, S),
                             ("decoder", weights.decoder, T),
@@ -233,13 +287,14 @@ class Translator:
         return added
 
     def encode_translations(self, translations: Sequence[Translation]) -> tuple[list[int], ParallelTokens]:
-        """Returns which of the translations have tokens, and these tokens as a model reads them."""
+        """Returns which of the translations have tokens, and these tokens as a model reads them, in numpy."""
         places = [place for place, one in enumerate(translations) if one.hypothesis is not None]
         sources = self.tokenizers.source.encode_ids([translations[place].source for place in places])
         targets = [one.hypothesis.ids for one in translations if one.hypothesis is not None]
         pairs = zip(sources, targets, strict=True)
-        data = ParallelTokens.of((source[: self.max_source_length], target) for source, target in pairs)
-        return places, data.to(self.device)
+        return places, ParallelTokens.of(
+            (source[: self.max_source_length], target) for source, target in pairs
+        )
 
     def search_settings(self, **changes: Any) -> SearchConfig:
         """Returns the run's search settings with some changed; raises if the model cannot follow them."""
@@ -252,7 +307,6 @@ class Translator:
                 )
         return settings
 
-    @torch.inference_mode()
     def decode(
         self,
         sources: Sequence[Sequence[int]],
@@ -271,27 +325,27 @@ class Translator:
         """
         if not len(sources):
             return []
-        table = TokenTable.of(ids[: self.max_source_length] for ids in sources).to(self.device)
-        data = ParallelTokens(table, TokenTable.of([()] * len(sources)).to(self.device))
+        table = TokenTable.of(ids[: self.max_source_length] for ids in sources)
+        data = self.prepare(ParallelTokens(table, TokenTable.of([()] * len(sources))))
         if batch_size is None:
             width = 1 if targets else settings.hypotheses if settings.sample else settings.beam
-            batch_size = choose_batch_size(len(sources), width, self._pool.threads, self.device)
+            batch_size = choose_batch_size(len(sources), width, self._pool.threads, gpu=self._on_gpu)
         # Sources of similar length share a batch, because they are done at about the same time. The longest
         # come first, so that no core waits long for another at the end.
         batches = list(data.batches(data.plan(batch_size, shuffle=False)[::-1]))
-        run = self._pool.map if self.device.type == "cpu" else map
-        results = run(partial(self._decode_batch, settings, targets, numbers), batches)
+        decode = partial(self._decode_batch, settings, targets, numbers)
         found: list[list[Hypothesis]] = [[] for _ in sources]
         done = 0
-        for batch, hypotheses in zip(batches, results, strict=True):
-            for index, each in zip(batch.indices.tolist(), hypotheses, strict=True):
-                found[index] = each
-            done += len(hypotheses)
-            if on_progress is not None:
-                on_progress(done)
+        with one_thread_per_product():
+            results = map(decode, batches) if self._on_gpu else self._pool.map(decode, batches)
+            for batch, hypotheses in zip(batches, results, strict=True):
+                for index, each in zip(batch.indices.tolist(), hypotheses, strict=True):
+                    found[index] = each
+                done += len(hypotheses)
+                if on_progress is not None:
+                    on_progress(done)
         return found
 
-    @torch.inference_mode()  # again, because each thread has its own setting
     def _decode_batch(
         self,
         settings: SearchConfig,
@@ -299,9 +353,17 @@ class Translator:
         numbers: Sequence[int] | None,
         batch: Batch,
     ) -> list[list[Hypothesis]]:
-        decoders: list[Decoder] = [
-            ModelDecoder(model, model.encode(batch.src, batch.src_mask)) for model in self._step_models
-        ]
+        with self._computing():
+            return self._find(settings, targets, numbers, batch)
+
+    def _find(
+        self,
+        settings: SearchConfig,
+        targets: Sequence[Sequence[int]] | None,
+        numbers: Sequence[int] | None,
+        batch: Batch,
+    ) -> list[list[Hypothesis]]:
+        decoders = self._decoders(batch)
         if len(decoders) > 1 and not (settings.mbr and targets is None):
             decoders = [EnsembleDecoder(decoders)]
         indices = batch.indices.tolist()
@@ -338,6 +400,9 @@ class Translator:
             for each in zip(*lists, strict=True)
         ]
 
+    def _decoders(self, batch: Batch) -> list[Decoder]:
+        return [ModelDecoder(model, model.encode(batch.src, batch.src_mask)) for model in self.models]
+
     def score(self, source: str, target: str, *, heads: bool = False) -> Translation:
         """Scores a given translation, and records the attention while the model reads it."""
         return next(self.score_stream([(source, target)], heads=heads))
@@ -369,24 +434,22 @@ class Translator:
             )
         return translations
 
-    @torch.inference_mode()
     def trace(self, text: str, **changes: Any) -> dict[str, Any]:
         """Returns the whole beam search of a sentence as a tree: `BeamTrace.to_json` with readable tokens."""
         settings = self.search_settings(**changes)
         ids = self.tokenizers.source.encode_ids([text])[0][: self.max_source_length]
-        data = ParallelTokens.of([(ids, ())]).to(self.device)
+        data = self.prepare(ParallelTokens.of([(ids, ())]))
         [batch] = data.batches(data.plan(1, shuffle=False))
-        decoders = [
-            ModelDecoder(model, model.encode(batch.src, batch.src_mask)) for model in self._step_models
-        ]
-        [beam] = trace(
-            decoders[0] if len(decoders) == 1 else EnsembleDecoder(decoders),
-            beam=settings.beam,
-            n_best=settings.n_best,
-            length_penalty=settings.length_penalty,
-            max_lengths=length_limits(settings, batch.src_lengths.tolist()),
-            allow_unknown=settings.allow_unknown,
-        )
+        with self._computing(), one_thread_per_product():
+            decoders = self._decoders(batch)
+            [beam] = trace(
+                decoders[0] if len(decoders) == 1 else EnsembleDecoder(decoders),
+                beam=settings.beam,
+                n_best=settings.n_best,
+                length_penalty=settings.length_penalty,
+                max_lengths=length_limits(settings, batch.src_lengths.tolist()),
+                allow_unknown=settings.allow_unknown,
+            )
         tree = beam.to_json()
         for node in tree["nodes"]:
             node["text"] = self.tokenizers.target.token(node["token"])
@@ -425,7 +488,7 @@ class Translator:
         self, source: str, tokens: int, hypothesis: Hypothesis, text: str, words: Words | None
     ) -> Translation:
         # A copy, because the weights are a view of those of a whole batch, padding included.
-        weights = hypothesis.weights[:, : min(tokens, self.max_source_length) + 1].clone()
+        weights = hypothesis.weights[:, : min(tokens, self.max_source_length) + 1].copy()
         return Translation(
             source=source,
             text=text,

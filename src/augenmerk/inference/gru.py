@@ -1,0 +1,185 @@
+"""The GRU translator in numpy: equations 3 to 12, in the letters of `augenmerk.model.translator`.
+
+B sentences, K hypotheses of each, S source positions, T target positions, E embedding, H hidden, D = 2H,
+L layers.
+
+What a word contributes to the gates of a GRU, W_i z + b_i, depends on the word alone, and words repeat. So it
+is computed once for each word instead of once for each position.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from augenmerk.batching import Batch
+from augenmerk.config import ModelConfig
+from augenmerk.inference.attention import MECHANISMS
+from augenmerk.inference.weights import Floats, Integers, Linear, Mask, Weights, log_softmax, sigmoid
+from augenmerk.step_model import AttentionWeights, Memory, Source, State, padded
+
+MAX_TABLE_BYTES = 256 << 20
+"""With a vocabulary too large for this, the decoder's input gates are computed at each step instead."""
+
+
+class GRUTranslator:
+    """A bidirectional GRU encoder and a GRU decoder with attention."""
+
+    def __init__(
+        self, config: ModelConfig, weights: Weights, source_vocabulary: int, target_vocabulary: int
+    ) -> None:
+        E, H, L = config.embedding, config.hidden, config.layers
+        self.config = config
+        self.W_z = weights.take("W_z.weight", padded(source_vocabulary), E)
+        sizes = [E] + [2 * H] * (L - 1)
+        encoder = weights.inside("encoder")
+        self.encoder = [BidirectionalGRU(encoder, layer, size, H) for layer, size in enumerate(sizes)]
+        self.W_s = [weights.linear(f"W_s.{layer}", 2 * H, H) for layer in range(L)]
+        self.W_b = weights.take("W_b.weight", padded(target_vocabulary), E)
+        decoder = weights.inside("decoder")
+        self.decoder = [GRU.take(decoder, E if layer == 0 else H, H, layer) for layer in range(L)]
+        self.bridge = None if config.tie == "none" else weights.linear("bridge", 3 * H, E, bias=False)
+        W_o = weights.linear("W_o", 3 * H if config.tie == "none" else E, padded(target_vocabulary))
+        assert W_o.bias is not None
+        # The entries that only pad the vocabulary are cut off, so they can never be produced.
+        self.W_o = Linear(W_o.weight[:target_vocabulary], W_o.bias[:target_vocabulary])
+        self.attention = MECHANISMS[config.attention](config, weights.inside("attention"))
+        size = len(self.W_b) * 3 * H * self.W_b.itemsize
+        self._table = self.decoder[0].W_i(self.W_b) if size <= MAX_TABLE_BYTES else None  # (V, 3H)
+
+    @property
+    def selective(self) -> bool:
+        return self.attention.selective
+
+    def encode(self, src: Integers, src_mask: Mask) -> Source:
+        """Computes equations 3 to 8 for sources (B, S) padded to the right."""
+        B, S = src.shape
+        row, place = np.arange(B)[:, None], np.arange(S)
+        lengths = src_mask.sum(axis=1)  # (B)
+        reverse = np.where(src_mask, lengths[:, None] - 1 - place, place)  # (B, S); its own inverse
+        last = (np.arange(B), lengths - 1)
+        words, word_of = np.unique(src, return_inverse=True)
+        word_of = word_of.reshape(B, S)
+        h, g_0 = self.W_z[words], []
+        for layer, gru in enumerate(self.encoder):
+            gates_f, gates_b = gru.forward.W_i(h), gru.backward.W_i(h)
+            if layer == 0:
+                gates_f, gates_b = gates_f[word_of], gates_b[word_of[row, reverse]]  # (B, S, 3H)
+            else:
+                gates_b = gates_b[row, reverse]
+            hf, hb = gru.run(gates_f, gates_b)  # (B, S, H)
+            ends = np.concat([hf[last], hb[last]], axis=-1)  # [hf_S, hb_1]
+            g_0.append(np.maximum(self.W_s[layer](ends), 0))
+            h = np.concat([hf, hb[row, reverse]], axis=-1)  # (B, S, D)
+        return Source(self.attention.memory(h, src_mask), (np.stack(g_0, axis=1)[:, None],))
+
+    def step(self, tokens: Integers, state: State, memory: Memory) -> tuple[Floats, Floats, State]:
+        """Computes equations 9 to 12 for one more word of K hypotheses; the state is g (B, K, L, H)."""
+        B, K = tokens.shape
+        g = self._next_states(
+            tokens.reshape(-1), list(state[0].reshape(B * K, *state[0].shape[2:]).swapaxes(0, 1))
+        )
+        query = g[-1].reshape(B, K, -1)
+        a, weights = self.attention.attend(query, memory)
+        log_probs = log_softmax(self.output(np.concat([a, query], axis=-1)))
+        return log_probs, weights, (np.stack(g, axis=1).reshape(B, K, len(g), -1),)
+
+    def _next_states(self, tokens: Integers, g: list[Floats]) -> list[Floats]:
+        """Computes equations 9 and 10 for one more word (B): g_i from g_{i-1}, L x (B, H)."""
+        for layer, gru in enumerate(self.decoder):
+            if layer:
+                gates = gru.W_i(g[layer - 1])
+            elif self._table is not None:
+                gates = self._table[tokens]
+            else:
+                gates = gru.W_i(self.W_b[tokens])
+            g[layer] = gru.cell(gates, g[layer])
+        return g
+
+    def states(self, tgt_in: Integers, source: Source) -> Floats:
+        """Computes equations 9 and 10 for whole targets: g_i (B, T, H), which do not depend on attention."""
+        g = list(source.start[0][:, 0].swapaxes(0, 1))  # L x (B, H)
+        found = []
+        for tokens in tgt_in.T:
+            g = self._next_states(tokens, list(g))
+            found.append(g[-1])
+        return np.stack(found, axis=1)
+
+    def output(self, features: Floats) -> Floats:
+        """Computes equation 12 before the softmax: (..., D + H) to (..., V)."""
+        return self.W_o(features if self.bridge is None else self.bridge(features))
+
+    def target_log_probs(self, batch: Batch) -> Floats:
+        """Returns the log-probability of each real target token of a batch."""
+        source = self.encode(batch.src, batch.src_mask)
+        g = self.states(batch.tgt_in, source)
+        a, _ = self.attention.attend(g, source.memory)
+        log_probs = log_softmax(self.output(np.concat([a, g], axis=-1)[batch.tgt_mask]))
+        chosen: Floats = log_probs[np.arange(len(log_probs)), batch.tgt_out[batch.tgt_mask]]
+        return chosen
+
+    def attention_weights(self, src: Integers, src_mask: Mask, tgt_in: Integers) -> AttentionWeights:
+        """Computes the weights of each head for whole targets; there is one layer."""
+        source = self.encode(src, src_mask)
+        return AttentionWeights(self.attention.weights(self.states(tgt_in, source), source.memory)[:, None])
+
+
+class GRU(NamedTuple):
+    """One layer of a GRU in one direction, as torch defines it."""
+
+    W_i: Linear  # from the input to the three gates
+    W_h: Linear  # from the state before to the three gates
+
+    @classmethod
+    def take(cls, weights: Weights, size: int, hidden: int, layer: int = 0) -> "GRU":
+        W_i, W_h = (
+            Linear(
+                weights.take(f"weight_{kind}_l{layer}", 3 * hidden, inputs),
+                weights.take(f"bias_{kind}_l{layer}", 3 * hidden),
+            )
+            for kind, inputs in (("ih", size), ("hh", hidden))
+        )
+        return cls(W_i, W_h)
+
+    def cell(self, gates: Floats, h: Floats) -> Floats:
+        """Computes one step for all rows (B, H) at once, given W_i x + b_i for the three gates, (B, 3H)."""
+        return gru_cell(gates, self.W_h(h), h)
+
+
+class BidirectionalGRU:
+    """Two GRUs, one for each direction, computed side by side."""
+
+    def __init__(self, weights: Weights, layer: int, size: int, hidden: int) -> None:
+        self.forward, self.backward = (
+            GRU.take(weights.inside(f"{way}.{layer}"), size, hidden) for way in ("forwards", "backwards")
+        )
+        both = (self.forward.W_h, self.backward.W_h)
+        self.W_h = np.stack([W_h.weight.T for W_h in both])  # (2, H, 3H)
+        self.b_h = np.stack([W_h.bias for W_h in both if W_h.bias is not None])[:, None]  # (2, 1, 3H)
+
+    def run(self, gates_f: Floats, gates_b: Floats) -> tuple[Floats, Floats]:
+        """Returns the states of both directions (B, S, H) for their input gates (B, S, 3H)."""
+        B, S, size = gates_f.shape
+        gates = np.stack([gates_f.swapaxes(0, 1), gates_b.swapaxes(0, 1)], axis=1)  # (S, 2, B, 3H)
+        states = np.empty((S, 2, B, size // 3), gates.dtype)
+        h = np.zeros((2, B, size // 3), gates.dtype)
+        for t in range(S):
+            hidden = h @ self.W_h
+            hidden += self.b_h
+            states[t] = h = gru_cell(gates[t], hidden, h)
+        return states[:, 0].swapaxes(0, 1), states[:, 1].swapaxes(0, 1)
+
+
+def gru_cell(gates: Floats, hidden: Floats, h: Floats) -> Floats:
+    """Computes one step of a GRU as torch defines it; gates are W_i x + b_i, hidden is W_h h + b_h.
+
+    r, z = sigmoid(gates + hidden),  n = tanh(gates + r * hidden),  h' = (1 - z) * n + z * h
+    """
+    H = h.shape[-1]
+    r_z = sigmoid(gates[..., : 2 * H] + hidden[..., : 2 * H])
+    n = r_z[..., :H] * hidden[..., 2 * H :]
+    n += gates[..., 2 * H :]
+    np.tanh(n, out=n)
+    new: Floats = h - n
+    new *= r_z[..., H:]
+    new += n
+    return new

@@ -1,0 +1,232 @@
+"""The Transformer in numpy, in the letters of `augenmerk.model.transformer`, which has the equations.
+
+B sentences, K hypotheses of each, S source positions, T target positions, L layers, N heads, D the size of
+every layer.
+"""
+
+import math
+
+import numpy as np
+
+from augenmerk.batching import Batch
+from augenmerk.config import LEARNT_POSITIONS, ModelConfig
+from augenmerk.inference.attention import MECHANISMS, Attention, MultiHeadAttention
+from augenmerk.inference.weights import Floats, Integers, Linear, Mask, Weights, log_softmax
+from augenmerk.step_model import AttentionWeights, Memory, Source, State, padded
+
+
+class TransformerTranslator:
+    """An encoder and a decoder of L layers each."""
+
+    def __init__(
+        self, config: ModelConfig, weights: Weights, source_vocabulary: int, target_vocabulary: int
+    ) -> None:
+        D, L = config.embedding, config.layers
+        self.config = config
+        self.W_z = weights.take("W_z.weight", padded(source_vocabulary), D)
+        self.W_b = weights.take("W_b.weight", padded(target_vocabulary), D)
+        if config.transformer.positions == "learnt":
+            self.learnt = weights.take("learnt.weight", LEARNT_POSITIONS, D)
+        self.encoder = [EncoderLayer(config, weights.inside(f"encoder.{layer}")) for layer in range(L)]
+        self.encoder_norm = weights.layer_norm("encoder_norm", D)
+        self.decoder = [DecoderLayer(config, weights.inside(f"decoder.{layer}")) for layer in range(L)]
+        self.decoder_norm = weights.layer_norm("decoder_norm", D)
+        W_o = weights.linear("W_o", D, padded(target_vocabulary))
+        assert W_o.bias is not None
+        # The entries that only pad the vocabulary are cut off, so they can never be produced.
+        self.W_o = Linear(W_o.weight[:target_vocabulary], W_o.bias[:target_vocabulary])
+        mechanism = MECHANISMS[config.attention]
+        self.attentions = [mechanism(config, weights.inside(f"attentions.{layer}")) for layer in range(L)]
+
+    @property
+    def selective(self) -> bool:
+        return all(attention.selective for attention in self.attentions)
+
+    def encode(self, src: Integers, src_mask: Mask) -> Source:
+        """Computes the word representations h of sources (B, S), and each decoder layer's keys and values."""
+        h, _ = self._encode(src, src_mask)
+        nothing = np.zeros((len(h), 1, 0, self.config.key), np.float32)
+        return Source(self._memory(h, src_mask), (nothing,) * (2 * self.config.layers))
+
+    def _encode(self, src: Integers, src_mask: Mask) -> tuple[Floats, list[Floats]]:
+        """Returns h (B, S, D), and each layer's weights (B, N, S, S)."""
+        x, all_weights = self.embed(self.W_z, src), []
+        for layer in self.encoder:
+            x, weights = layer(x, src_mask)
+            all_weights.append(weights)
+        return self.encoder_norm(x), all_weights
+
+    def _memory(self, h: Floats, src_mask: Mask) -> Memory:
+        """Returns keys (B, S, L, K) and values (B, S, L, V) of the source for all decoder layers."""
+        memories = [attention.memory(h, src_mask) for attention in self.attentions]
+        keys = np.stack([memory.keys for memory in memories], axis=2)
+        return Memory(keys, np.stack([memory.values for memory in memories], axis=2), src_mask)
+
+    def step(self, tokens: Integers, state: State, memory: Memory) -> tuple[Floats, Floats, State]:
+        """Computes one more word of K hypotheses.
+
+        The state holds the keys and the values of each layer for the words before: 2L x (B, K, words, K).
+        """
+        B, K = tokens.shape
+        y = self.embed(self.W_b, tokens.reshape(B * K, 1), start=state[0].shape[2])  # (B * K, 1, D)
+        before = [part.reshape(B * K, *part.shape[2:]) for part in state]  # (B * K, words, K)
+        new_state: list[Floats] = []
+        all_weights = []
+        for number, (layer, attention) in enumerate(zip(self.decoder, self.attentions, strict=True)):
+            normal = layer.own_norm(y)
+            new = layer.own.memory_from(normal, start=before[0].shape[1])
+            keys, values = (np.concat([before[2 * number + part], new[part]], axis=1) for part in range(2))
+            new_state += (keys, values)
+            y, _ = layer.look_back(y, normal, Memory(keys, values, None))
+            y, weights = layer.look_at_source(y.reshape(B, K, -1), attention, _of_layer(memory, number))
+            y = y.reshape(B * K, 1, -1)
+            all_weights.append(weights.mean(axis=1))
+        log_probs = log_softmax(self.W_o(self.decoder_norm(y).reshape(B, K, -1)))
+        mean: Floats = np.mean(all_weights, axis=0)
+        return log_probs, mean, tuple(part.reshape(B, K, *part.shape[1:]) for part in new_state)
+
+    def _decode(self, tgt_in: Integers, memory: Memory) -> tuple[Floats, list[Floats], list[Floats]]:
+        """Computes g for whole targets (B, T), and each layer's weights at the source and back."""
+        y, cross, back = self.embed(self.W_b, tgt_in), [], []
+        T = tgt_in.shape[1]
+        mask = np.tri(T, dtype=np.bool_)[None]  # (1, T, T): a word may look at itself and those before it
+        for number, (layer, attention) in enumerate(zip(self.decoder, self.attentions, strict=True)):
+            normal = layer.own_norm(y)
+            y, weights = layer.look_back(y, normal, layer.own.memory_from(normal)._replace(mask=mask))
+            back.append(weights)
+            y, weights = layer.look_at_source(y, attention, _of_layer(memory, number))
+            cross.append(weights)
+        return self.decoder_norm(y), cross, back
+
+    def target_log_probs(self, batch: Batch) -> Floats:
+        """Returns the log-probability of each real target token of a batch."""
+        g, _, _ = self._decode(batch.tgt_in, self.encode(batch.src, batch.src_mask).memory)
+        log_probs = log_softmax(self.W_o(g[batch.tgt_mask]))
+        chosen: Floats = log_probs[np.arange(len(log_probs)), batch.tgt_out[batch.tgt_mask]]
+        return chosen
+
+    def attention_weights(self, src: Integers, src_mask: Mask, tgt_in: Integers) -> AttentionWeights:
+        """Computes the weights of all heads in all layers."""
+        h, encoder = self._encode(src, src_mask)
+        _, cross, decoder = self._decode(tgt_in, self._memory(h, src_mask))
+        return AttentionWeights(*(np.stack(each, axis=1) for each in (cross, encoder, decoder)))
+
+    def embed(self, words: Floats, tokens: Integers, start: int = 0) -> Floats:
+        """Returns the embeddings of tokens (B, T) at the places from `start` on, (B, T, D)."""
+        scale = np.float32(math.sqrt(self.config.embedding))
+        x: Floats = words[tokens] * scale
+        places = np.arange(start, start + tokens.shape[1])
+        match self.config.transformer.positions:
+            case "sinusoidal":
+                x += sinusoidal_positions(places, x.shape[2])
+            case "learnt":
+                x += scale * self.learnt[places.clip(max=LEARNT_POSITIONS - 1)]
+        return x
+
+
+class EncoderLayer:
+    """Self-attention over the whole source, then the feed-forward part."""
+
+    def __init__(self, config: ModelConfig, weights: Weights) -> None:
+        self.own_norm = weights.layer_norm("own_norm", config.embedding)
+        self.own = SelfAttention(config, weights.inside("own"))
+        self.feed_forward = FeedForward(config, weights.inside("feed_forward"))
+
+    def __call__(self, x: Floats, mask: Mask) -> tuple[Floats, Floats]:
+        """Returns the next x (B, S, D), and how much each word looks at each word, (B, N, S, S)."""
+        normal = self.own_norm(x)
+        memory = self.own.memory_from(normal)._replace(mask=mask)
+        weights = self.own.weights(normal, memory)
+        x = x + self.own.mix(weights, memory)
+        return x + self.feed_forward(x), weights
+
+
+class DecoderLayer:
+    """Self-attention over the words so far, attention to the source, then the feed-forward part."""
+
+    def __init__(self, config: ModelConfig, weights: Weights) -> None:
+        self.own_norm = weights.layer_norm("own_norm", config.embedding)
+        self.own = SelfAttention(config, weights.inside("own"))
+        self.cross_norm = weights.layer_norm("cross_norm", config.embedding)
+        self.feed_forward = FeedForward(config, weights.inside("feed_forward"))
+
+    def look_back(self, y: Floats, normal: Floats, own: Memory) -> tuple[Floats, Floats]:
+        """Adds what self-attention finds in all words so far, `own`; `normal` is LN(y)."""
+        weights = self.own.weights(normal, own)
+        return y + self.own.mix(weights, own), weights
+
+    def look_at_source(self, y: Floats, attention: Attention, memory: Memory) -> tuple[Floats, Floats]:
+        """Adds what attention finds in the source, then the feed-forward part; returns the weights too."""
+        weights = attention.weights(self.cross_norm(y), memory)
+        y = y + attention.mix(weights, memory)
+        return y + self.feed_forward(y), weights
+
+
+class FeedForward:
+    """FF(LN(x)) = W_2 ReLU(W_1 LN(x) + b_1) + b_2, for every word alone."""
+
+    def __init__(self, config: ModelConfig, weights: Weights) -> None:
+        D, F = config.embedding, config.transformer.feed_forward
+        self.norm = weights.layer_norm("norm", D)
+        self.W_1 = weights.linear("W_1", D, F)
+        self.W_2 = weights.linear("W_2", F, D)
+
+    def __call__(self, x: Floats) -> Floats:
+        inner = self.W_1(self.norm(x))
+        return self.W_2(np.maximum(inner, 0, out=inner))
+
+
+class SelfAttention(MultiHeadAttention):
+    """Multi-head self-attention; with rotary positions, queries and keys are turned by their places.
+
+    Keys are turned when they are computed, because their places never change.
+    """
+
+    def __init__(self, config: ModelConfig, weights: Weights) -> None:
+        super().__init__(config, weights)
+        self._rotary = config.transformer.positions == "rotary"
+
+    def memory_from(self, states: Floats, start: int = 0) -> Memory:
+        """Returns keys and values of words (B, T, D) at the places from `start` on."""
+        memory = self.memory(states)
+        if not self._rotary:
+            return memory
+        B, T, _ = states.shape
+        keys = rotate(memory.keys.reshape(B, T, self.heads, -1), np.arange(start, start + T))
+        return memory._replace(keys=keys.reshape(B, T, -1))
+
+    def split_queries_and_keys(self, queries: Floats, memory: Memory) -> tuple[Floats, Floats]:
+        q, k = super().split_queries_and_keys(queries, memory)
+        if self._rotary:
+            # There may be fewer queries than keys: they are the last of the words.
+            places = np.arange(k.shape[2] - q.shape[2], k.shape[2])
+            q = rotate(q.swapaxes(1, 2), places).swapaxes(1, 2)
+        return q, k
+
+
+def angles(places: Integers, size: int) -> Floats:
+    """Returns t / 10000^(2c / size) for places t and each pair c of numbers, (places, size / 2)."""
+    rates = np.float32(10000) ** (np.arange(0, size, 2, dtype=np.float32) / np.float32(-size))
+    return places[:, None].astype(np.float32) * rates
+
+
+def sinusoidal_positions(places: Integers, size: int) -> Floats:
+    """Returns sines and cosines in turn, p_t (places, size): number 2c is a sine, number 2c + 1 a cosine."""
+    angle = angles(places, size)
+    return np.stack([np.sin(angle), np.cos(angle)], axis=-1).reshape(len(places), -1)[:, :size]
+
+
+def rotate(x: Floats, places: Integers) -> Floats:
+    """Turns each pair of numbers of x (B, places, N, size) by the angle of its place."""
+    angle = angles(places, x.shape[-1])[:, None]  # (places, 1, size / 2)
+    sin, cos = np.sin(angle), np.cos(angle)
+    even, odd = x[..., 0::2], x[..., 1::2]
+    turned = np.empty_like(x)
+    turned[..., 0::2] = even * cos - odd * sin
+    turned[..., 1::2] = even * sin + odd * cos
+    return turned
+
+
+def _of_layer(memory: Memory, number: int) -> Memory:
+    """Returns the keys and values of the source for one decoder layer."""
+    return Memory(memory.keys[:, :, number], memory.values[:, :, number], memory.mask)

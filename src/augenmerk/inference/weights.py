@@ -1,0 +1,115 @@
+"""The weights of a model as arrays, and the few functions that are made of them in both architectures."""
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from augenmerk.errors import AugenmerkError
+
+Floats = NDArray[np.float32]
+Integers = NDArray[np.int64]
+Mask = NDArray[np.bool_]
+
+
+class Weights:
+    """Named arrays, handed out with the shape that is asked for, in single precision or better."""
+
+    def __init__(self, arrays: Mapping[str, NDArray[Any]], place: str) -> None:
+        self._arrays = arrays
+        self._place = place
+        self._prefix = ""
+        self._taken: set[str] = set()
+        self._converted: dict[int, Floats] = {}  # tied weights are one array, and stay one
+
+    def inside(self, prefix: str) -> "Weights":
+        """Returns the weights whose names begin with the prefix, to be taken by the rest of their names."""
+        part = Weights(self._arrays, self._place)
+        part._prefix = f"{self._prefix}{prefix}."
+        part._taken, part._converted = self._taken, self._converted
+        return part
+
+    def take(self, name: str, *shape: int) -> Floats:
+        """Returns an array; raises AugenmerkError if there is none of this shape."""
+        name = self._prefix + name
+        if name not in self._arrays:
+            raise AugenmerkError(f"{self._place} lacks {name}: it is not of the model in config.toml.")
+        array = self._arrays[name]
+        if array.shape != shape or array.dtype not in (np.float16, np.float32, np.float64):
+            size, needed = (" x ".join(map(str, each)) for each in (array.shape, shape))
+            raise AugenmerkError(
+                f"{self._place} has {name} as {size} ({array.dtype}), but the model in config.toml "
+                f"needs {needed} (float32)."
+            )
+        self._taken.add(name)
+        if id(array) not in self._converted:
+            self._converted[id(array)] = array.astype(np.promote_types(array.dtype, np.float32), copy=False)
+        return self._converted[id(array)]
+
+    def linear(self, name: str, inputs: int, outputs: int, *, bias: bool = True) -> "Linear":
+        """Returns a linear layer."""
+        part = self.inside(name)
+        return Linear(part.take("weight", outputs, inputs), part.take("bias", outputs) if bias else None)
+
+    def layer_norm(self, name: str, size: int) -> "LayerNorm":
+        part = self.inside(name)
+        return LayerNorm(part.take("weight", size), part.take("bias", size))
+
+    def check_all_taken(self) -> None:
+        """Raises AugenmerkError if there are weights that the model does not have."""
+        if unknown := sorted(self._arrays.keys() - self._taken):
+            more = f" and {len(unknown) - 1} more" if len(unknown) > 1 else ""
+            raise AugenmerkError(
+                f"{self._place} has unknown {unknown[0]}{more}: it is not of the model in config.toml."
+            )
+
+
+class Linear(NamedTuple):
+    """W x + b for every vector x in an array (..., inputs)."""
+
+    weight: Floats  # (outputs, inputs)
+    bias: Floats | None
+
+    def __call__(self, x: Floats) -> Floats:
+        # As one matrix: numpy would multiply (B, T, inputs) sentence by sentence.
+        y: Floats = x.reshape(-1, x.shape[-1]) @ self.weight.T
+        if self.bias is not None:
+            y += self.bias
+        return y.reshape(*x.shape[:-1], -1)
+
+
+class LayerNorm(NamedTuple):
+    """Every vector shifted and scaled to mean 0 and variance 1, then scaled and shifted as was learnt."""
+
+    weight: Floats
+    bias: Floats
+
+    def __call__(self, x: Floats) -> Floats:
+        centred: Floats = x - x.mean(axis=-1, keepdims=True)
+        variance = np.square(centred).mean(axis=-1, keepdims=True)
+        centred *= self.weight / np.sqrt(variance + 1e-5)
+        centred += self.bias
+        return centred
+
+
+def sigmoid(x: Floats) -> Floats:
+    """Returns 1 / (1 + e^-x), by a function that cannot overflow."""
+    y: Floats = np.tanh(x * np.float32(0.5))
+    y += 1
+    y *= np.float32(0.5)
+    return y
+
+
+def softmax(x: Floats) -> Floats:
+    """Returns the softmax over the last axis."""
+    y: Floats = np.exp(x - x.max(axis=-1, keepdims=True))
+    y /= y.sum(axis=-1, keepdims=True)
+    return y
+
+
+def log_softmax(x: Floats) -> Floats:
+    """Returns the logarithm of the softmax over the last axis, written over its argument."""
+    x -= x.max(axis=-1, keepdims=True)
+    x -= np.log(np.exp(x).sum(axis=-1, keepdims=True))
+    return x

@@ -1,0 +1,129 @@
+"""Whoever only translates and looks needs no torch, no matplotlib and no scipy."""
+
+import os
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from tests.processes import ROOT
+from tests.runs import SharedRuns, tiny
+
+LEFT_OUT = ("torch", "matplotlib", "scipy")
+SENTENCE = "Ein kleiner Hund schläft."
+
+NEED_NOTHING = [
+    "--version",
+    "translate 'Ein Hund.'",
+    "translate 'Ein Hund.' --beam 3 --json",
+    "translate 'Ein Hund.' --sample --seed 1",
+    "score 'Ein Hund.' 'A dog.'",
+    "diagram 'Ein Hund.'",
+    "diagram 'Ein Hund.' --out page.html",
+    "translate Hund. --model run",
+    "translate Hund. --model run --mbr --beam 3",
+    "translate Hund. --model run --model run",
+    "evaluate run --split val",
+    "evaluate run --split val --alignment",
+    "patterns run --split val",
+    "data show bilderbuch",
+    "config show quick",
+    "train --help",
+]
+NEED_ONE = {
+    "train quick --data bilderbuch --out new": "torch",
+    "faithfulness run --split val": "torch",
+    "diagram 'Ein Hund.' --out dog.png": "matplotlib",
+}
+
+
+@pytest.fixture(scope="module")
+def folder(shared_runs: SharedRuns, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a run, and a place from which Python learns that some modules are not to be found."""
+    folder = tmp_path_factory.mktemp("slim")
+    shared_runs.copy(tiny(), folder / "run")
+    blocked = "".join(f"sys.modules[{name!r}] = None\n" for name in LEFT_OUT)
+    (folder / "without").mkdir()
+    (folder / "without" / "sitecustomize.py").write_text(f"import sys\n{blocked}")
+    return folder
+
+
+def run(folder: Path, command: str) -> subprocess.CompletedProcess[str]:
+    path = os.pathsep.join((str(folder / "without"), str(ROOT / "src")))
+    return subprocess.run(
+        f"{sys.executable} -m augenmerk {command}",
+        shell=True,
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": path},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize("command", NEED_NOTHING)
+def test_what_needs_no_torch_works_without_it(command: str, folder: Path) -> None:
+    done = run(folder, command)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout
+
+
+@pytest.mark.parametrize("command", NEED_ONE)
+def test_what_needs_more_says_what_is_missing(command: str, folder: Path) -> None:
+    done = run(folder, command)
+    name = NEED_ONE[command]
+    assert done.returncode == 2
+    assert done.stderr.startswith(
+        f"augenmerk: This needs {name}, which is not installed here: pip install {name}"
+    )
+    assert done.stderr.count("\n") == 1
+
+
+def test_the_package_itself_imports_nothing_heavy() -> None:
+    code = f"import sys, augenmerk; print(*({set(LEFT_OUT)} & sys.modules.keys()))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "\n"
+
+
+def test_the_slim_distribution_needs_what_the_full_one_needs_except_for_what_it_leaves_out() -> None:
+    full, slim = (
+        tomllib.loads((ROOT / path).read_text())["project"]
+        for path in ("pyproject.toml", "slim/pyproject.toml")
+    )
+    left_out = [each for each in full["dependencies"] if each.startswith(LEFT_OUT)]
+    assert len(left_out) == len(LEFT_OUT)
+    assert slim["dependencies"] == [each for each in full["dependencies"] if each not in left_out]
+    assert (slim["requires-python"], slim["scripts"]) == (full["requires-python"], full["scripts"])
+
+
+def test_the_slim_distribution_translates_in_an_environment_of_its_own(tmp_path: Path) -> None:
+    subprocess.run([sys.executable, "-m", "venv", tmp_path / "venv"], check=True)
+    binaries = tmp_path / "venv" / ("Scripts" if os.name == "nt" else "bin")
+    environment = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
+    installed = subprocess.run(
+        [
+            *(binaries / "python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check"),
+            *("-c", ROOT / "constraints.txt", ROOT / "slim"),
+        ],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if installed.returncode and "onnection" in installed.stderr:
+        pytest.skip("pip cannot install anything without a network")
+    assert installed.returncode == 0, installed.stderr
+    there = {path.name for path in (tmp_path / "venv").glob("**/site-packages/*")}
+    assert "augenmerk" in there
+    assert there.isdisjoint(LEFT_OUT)
+    done = subprocess.run(
+        [binaries / "augenmerk", "translate", SENTENCE],
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stdout) == (0, "A small dog is sleeping.\n"), done.stderr
