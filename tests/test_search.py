@@ -84,7 +84,8 @@ class TableDecoder:
 
     @cached_property
     def rows(self) -> list[list[list[float]]]:
-        return self.table.tolist()
+        rows: list[list[list[float]]] = self.table.tolist()
+        return rows
 
     def next_log_probs(self, sentence: int, ids: tuple[int, ...]) -> list[float]:
         """What `step` says after these ids, by plain arithmetic."""
@@ -558,11 +559,11 @@ def test_numbers_that_are_none_are_reported(beam: int) -> None:
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float64])
 def test_other_precisions_are_searched_too(dtype: torch.dtype) -> None:
     single = TableDecoder.random(seed=7, sentences=4, vocabulary=90)
-    table = torch.asarray(single.table).to(dtype)
+    table: Array = torch.asarray(single.table).to(dtype)
     if TableDecoder.library == "numpy":
         if dtype == torch.bfloat16:
             pytest.skip("numpy has no bfloat16")
-        table = table.numpy()
+        table = to_numpy(table)
     decoder = TableDecoder(single.numbers, table, single.room)
     for beam in (1, 4):
         check(decoder, search(decoder, beam=beam, n_best=beam, max_lengths=6))

@@ -45,6 +45,7 @@ from augenmerk.study.running import (
     threads_each,
 )
 from augenmerk.study.worker import INTERRUPTED, Event, Job, execute
+from augenmerk.tensorfile import Arrays
 from augenmerk.train import TrainingData, start, train
 from tests.command import COMMAND
 from tests.runs import CPU, Silent
@@ -691,7 +692,7 @@ def test_under_one_seed_variants_share_weights_and_order(file: Path, tmp_path: P
     )  # the order of 60 pairs is enough
     path.write_text(text.replace("epochs = 6", "epochs = 1\nbleu = false").replace("lr = 0.01", "lr = 1e-20"))
     study = read_study(path)
-    shared: dict[int, dict[str, torch.Tensor]] = {}
+    shared: dict[int, Arrays] = {}
     plans: dict[int, list[list[int]]] = {}
     for planned in study.runs[: len(ATTENTIONS) + 1]:  # all with the first seed, one with the second
         run = start(planned.config, tmp_path / planned.place)
@@ -708,7 +709,7 @@ def test_under_one_seed_variants_share_weights_and_order(file: Path, tmp_path: P
         assert plans.setdefault(planned.seed, plan) == plan
         assert weights.keys() == first.keys()
         for name in weights:
-            torch.testing.assert_close(weights[name], first[name], rtol=0, atol=1e-12)
+            np.testing.assert_allclose(weights[name], first[name], rtol=0, atol=1e-12)
     assert plans[1] != plans[2]
     assert not torch.equal(shared[1]["W_z.weight"], shared[2]["W_z.weight"])
 

@@ -5,6 +5,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from hypothesis import given, settings
@@ -103,7 +104,7 @@ def test_the_weights_of_all_heads(attention: AttentionName, positions: str) -> N
     model, batch = transformer(attention, positions, layers=3), batch_of(LENGTHS)
     _, mean = model(batch.src, batch.src_mask, batch.tgt_in, need_weights=True)
     found = model.attention_weights(batch.src, batch.src_mask, batch.tgt_in)
-    B, S, T = *batch.src.shape, batch.tgt_in.shape[1]
+    (B, S), T = batch.src.shape, batch.tgt_in.shape[1]
     heads = 2 if attention == "multi-head" else 1
     assert found.encoder is not None
     assert found.decoder is not None
@@ -398,7 +399,7 @@ def test_caches_follow_their_hypotheses(positions: str, beam: int) -> None:
     for one, again in zip(best, score([model], sources, [each.ids for each in best]), strict=True):
         if one.finished:
             assert again.log_probability == pytest.approx(one.log_probability, abs=CLOSE)
-            torch.testing.assert_close(again.weights, one.weights, atol=1e-6, rtol=0, check_dtype=False)
+            np.testing.assert_allclose(again.weights, one.weights, atol=1e-6, rtol=0)
 
 
 def test_a_beam_of_one_takes_the_likeliest_word_each_time() -> None:
