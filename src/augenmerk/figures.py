@@ -126,10 +126,12 @@ def make_heat_map_colours(theme: Theme) -> Colormap:
 @cache
 def get_heat_colours(theme: Theme, levels: int) -> tuple[str, ...]:
     """Returns the theme's colours of attention from 0 to 1 in equal steps, each colour as #rrggbb."""
-    from matplotlib.colors import to_hex
-
-    colours = make_heat_map_colours(theme)
-    return tuple(to_hex(colours(level / (levels - 1))) for level in range(levels))
+    colours, last = [], len(theme.heat) - 1
+    for level in range(levels):
+        place = level / (levels - 1) * last
+        below = min(int(place), last - 1)
+        colours.append(blend(theme.heat[below + 1], theme.heat[below], place - below))
+    return tuple(colours)
 
 
 def quantise(weight: float, levels: int) -> int:

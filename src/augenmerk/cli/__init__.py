@@ -119,12 +119,13 @@ def main() -> None:
             raise
         _exit(2, f"{error.object!r} is not UTF-8; rename the file or folder.")
     except ModuleNotFoundError as error:
-        if error.name not in NOT_IN_SLIM:
+        name = (error.name or "").partition(".")[0]
+        if name not in NOT_IN_SLIM:
             raise
         _exit(
             2,
-            f"This needs {error.name}, which is not installed here: pip install {error.name}, or "
-            f"pip install augenmerk for everything (augenmerk-slim leaves it out).",
+            f"This needs {name}, which is not installed here: pip install {name}, or pip install augenmerk "
+            f"for everything (augenmerk-slim leaves it out).",
         )
     except OSError as error:
         if error.filename is not None:
