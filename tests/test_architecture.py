@@ -53,6 +53,12 @@ ONLY = {
     "report": {"diagrams", "errors", "figures", "study"},
 }
 
+# What is made of translations takes their attention as numpy arrays.
+WITHOUT_TORCH = (
+    *("translate/translation.py", "translate/mbr.py", "alignment.py", "agreement.py", "silver.py"),
+    *("familiarity.py", "diagrams", "patterns", "report", "theory", "study/collect.py", "study/result.py"),
+)
+
 
 @cache
 def parts() -> dict[str, set[str]]:
@@ -91,6 +97,17 @@ def test_imports_point_down() -> None:
 def test_parts_that_may_know_little_know_little() -> None:
     for part, allowed in ONLY.items():
         assert parts()[part] <= allowed
+
+
+def test_what_is_made_of_translations_imports_no_torch() -> None:
+    for name in WITHOUT_TORCH:
+        place = PACKAGE / name
+        for path in place.glob("*.py") if place.is_dir() else (place,):
+            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+                if isinstance(node, ast.Import):
+                    assert "torch" not in [alias.name.split(".")[0] for alias in node.names], path
+                elif isinstance(node, ast.ImportFrom):
+                    assert (node.module or "").split(".")[0] != "torch", path
 
 
 def test_a_translation_knows_nothing_of_plotting() -> None:

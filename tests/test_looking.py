@@ -3,7 +3,7 @@
 import json
 import shutil
 import subprocess
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
@@ -397,6 +397,13 @@ def test_heads_are_compared_and_chosen(shared_runs: SharedRuns, tmp_path: Path) 
     assert describe_heads(heads) in answer.out.replace("\n", " ")
     best = min(heads, key=lambda one: one.alignment_error or 1)
     assert f"head {best.head} is closest to the gold links" in answer.out
+    asked = ("patterns", run, "--split", "val", "--reference", "--top", 2)
+    found = run_json(*asked, "--heads")
+    for described, one in zip(found["heads"], heads, strict=True):
+        assert described == pytest.approx(asdict(one))
+    assert found["heads_in_words"] == describe_heads(heads)
+    assert found["chosen"] == run_json(*asked)
+    assert (found["of"], found["sentences"], list(found["kinds"])) == ("references", len(pairs), KINDS)
 
     first, second = (run_json("patterns", run, "--head", number, "--top", 50) for number in (1, 2))
     assert {match["head"] for match in first} == {1}

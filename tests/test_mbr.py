@@ -3,8 +3,8 @@
 import math
 from collections.abc import Sequence
 
+import numpy as np
 import pytest
-import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sacrebleu.metrics.chrf import CHRF
@@ -60,7 +60,7 @@ def subwords() -> Tokenizer:
 
 
 def hypothesis_of(ids: Sequence[int], log_probability: float, finished: bool = True) -> Hypothesis:
-    weights = torch.zeros(len(ids) + finished, 3)
+    weights = np.zeros((len(ids) + finished, 3), np.float32)
     return Hypothesis(tuple(ids), finished, log_probability, log_probability, (), weights)
 
 

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-import torch
 from pydantic import ValidationError
 
 from augenmerk import SentencePair, Translation
@@ -101,7 +100,7 @@ class OneWord(Translation):
 
 def fill_patterns(text: str) -> str:
     translation = OneWord(source=text, text=text)
-    translation.__dict__["attention"] = torch.eye(2)
+    translation.__dict__["attention"] = np.eye(2, dtype=np.float32)
     pattern = classify_attention(WordAttention([text], [text], np.array([[1.0, 0.0]])), text)
     pair = SentencePair(text, text + text, None, (text,))
     matches = [PatternMatch(0, pair, translation, replace(pattern, verdict=text))]

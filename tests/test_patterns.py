@@ -308,10 +308,8 @@ def test_a_model_that_attends_to_nothing_is_refused() -> None:
         source_words = ("a", "</s>")
         target_words = ("x", "</s>")
 
-    import torch
-
     blank = Blank(source="a", text="x")
-    blank.__dict__["attention"] = torch.zeros(2, 2)
+    blank.__dict__["attention"] = np.zeros((2, 2), np.float32)
     with pytest.raises(AugenmerkError, match="attends to nothing"):
         find_patterns([SentencePair("a", "x")], [blank], "de")
 

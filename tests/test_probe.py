@@ -58,7 +58,7 @@ def test_the_weights_of_the_probe_are_those_of_the_model(attention: AttentionNam
     assert found.queries.shape == (len(found.target), found.keys.shape[1])
     assert len(found.keys) == len(found.source)
     assert found.source[-1] == "</s>"
-    for query, weights in zip(found.queries, found.translation.subword_attention.numpy(), strict=True):
+    for query, weights in zip(found.queries, found.translation.subword_attention, strict=True):
         np.testing.assert_allclose(attention_weights(query, found.keys, found.scale), weights, atol=1e-5)
 
 
@@ -68,7 +68,7 @@ def test_the_heads_of_a_probe_average_to_the_weights_of_the_model() -> None:
     weights = np.mean(
         [[attention_weights(q, each.keys, each.scale) for q in each.queries] for each in heads], axis=0
     )
-    np.testing.assert_allclose(weights, heads[0].translation.subword_attention.numpy(), atol=1e-5)
+    np.testing.assert_allclose(weights, heads[0].translation.subword_attention, atol=1e-5)
     with pytest.raises(AugenmerkError, match="no head 5: this model has 4"):
         probe_attention(translator, SENTENCE, 4)
 

@@ -211,6 +211,21 @@ def test_the_page_is_whole_escaped_and_needs_no_network(page: str) -> None:
         assert expected in text
 
 
+def test_the_page_says_with_which_head_the_alignment_was_measured(result: StudyResult, page: str) -> None:
+    assert "alignment error" not in page
+    first, other = result.variants
+    heads = replace(first.runs[0], alignment_attention="layer 2, head 3", alignment_chosen_on="val")
+    mean = replace(first.runs[1], alignment_attention="mean of all layers and heads")
+    both = replace(first, runs=(heads, mean))
+    page = render_report(replace(result, variants=(both, replace(other, runs=(mean,)))))
+    text = " ".join(" ".join(read(page).texts).split())
+    expected = (
+        "is measured with layer 2, head 3 (seed 1, chosen on val); mean of all layers and heads (seed 2)."
+    )
+    assert f"The alignment error of mean {expected}" in text
+    assert f"The alignment error of {NASTY} is measured with mean of all layers and heads (seed 2)." in text
+
+
 def test_the_page_doubts_differences_that_other_seeds_may_not_have(result: StudyResult, page: str) -> None:
     """p is about these runs; the interval, which includes 0, is about others too."""
     doubt = "these runs do differ, but others may not"

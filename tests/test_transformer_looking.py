@@ -19,7 +19,7 @@ from augenmerk.agreement import (
     link_references,
     measure_alignment,
 )
-from augenmerk.alignment import GoldLinks, argmax_links, compare_links
+from augenmerk.alignment import GoldLinks, Weights, argmax_links, compare_links
 from augenmerk.bitext import Bitext, SentencePair, open_data
 from augenmerk.checkpoint import RunDirectory
 from augenmerk.faithfulness import HEAD_THRESHOLD, measure_faithfulness, measure_heads
@@ -109,7 +109,7 @@ def test_the_probe_of_each_layer_and_head_gives_its_weights(translator: Translat
             assert (found.layer, expected.layer, expected.head) == (layer + 1, layer + 1, head + 1)
             assert found.queries.shape == (len(found.target), 24 // HEADS)
             weights = [attention_weights(query, found.keys, found.scale) for query in found.queries]
-            np.testing.assert_allclose(weights, expected.subword_attention.numpy(), atol=1e-5)
+            np.testing.assert_allclose(weights, expected.subword_attention, atol=1e-5)
     last = probe_attention(translator, SENTENCE)
     np.testing.assert_array_equal(last.keys, probe_attention(translator, SENTENCE, 0, LAYERS - 1).keys)
     assert np.abs(last.keys - probe_attention(translator, SENTENCE, 0, 0).keys).max() > 0.01
@@ -128,7 +128,7 @@ def test_so_does_that_of_a_mechanism_without_heads(attention: str, translator: T
     for layer in range(LAYERS):
         found = probe_attention(translator, SENTENCE, layer=layer)
         weights = [attention_weights(query, found.keys, found.scale) for query in found.queries]
-        np.testing.assert_allclose(weights, expected[layer].subword_attention.numpy(), atol=1e-5)
+        np.testing.assert_allclose(weights, expected[layer].subword_attention, atol=1e-5)
 
 
 def test_from_run_says_which_layer_it_took(run: RunDirectory, gru: RunDirectory) -> None:
@@ -155,7 +155,7 @@ def test_from_run_says_which_layer_it_took(run: RunDirectory, gru: RunDirectory)
 def errors_by_hand(translator: Translator, pairs: list[SentencePair]) -> dict[str, float]:
     """The alignment error of every head and every mean, from `Translation.attentions`."""
     gold = [GoldLinks.of(pair.alignment or ()) for pair in pairs]
-    maps: dict[str, list[Tensor]] = {}
+    maps: dict[str, list[Weights]] = {}
     for one in translator.score_all([(pair.source, pair.target) for pair in pairs], heads=True):
         cross = one.attentions["cross"][:, :, :-1, :-1]  # without both ends
         named = {"mean of all layers and heads": cross.mean((0, 1))}

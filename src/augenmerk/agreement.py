@@ -14,12 +14,11 @@ from itertools import islice, repeat
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from torch import Tensor
-
 from augenmerk.alignment import (
     OFFSETS,
     AlignmentScore,
     GoldLinks,
+    Weights,
     argmax_links,
     best_offset,
     compare_links,
@@ -58,7 +57,7 @@ class ChosenAttention(NamedTuple):
             return "mean of all layers and heads"
         return f"layer {self.layer}, {'mean of all heads' if self.head is None else f'head {self.head}'}"
 
-    def get_weights(self, translation: Translation) -> Tensor:
+    def get_weights(self, translation: Translation) -> Weights:
         """Returns weights over words of a translation that has its heads, unless the mean is asked for."""
         if self.layer is None:
             return translation.attention
@@ -147,7 +146,7 @@ def link_references(
     return {offset: list(map(shift_links, found, repeat(offset), lengths)) for offset in OFFSETS}
 
 
-def _link(attention: Tensor, threshold: float | None) -> Links:
+def _link(attention: Weights, threshold: float | None) -> Links:
     weights = attention[:, :-1].tolist()  # no link to the source's end
     return argmax_links(weights) if threshold is None else threshold_links(weights, threshold)
 

@@ -13,8 +13,8 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-import torch
-from torch import Tensor
+import numpy as np
+from numpy.typing import NDArray
 
 from augenmerk.bitext import Links
 from augenmerk.errors import AugenmerkError
@@ -22,20 +22,24 @@ from augenmerk.errors import AugenmerkError
 OFFSETS = (-1, 0, 1)
 THRESHOLD = 0.4  # the default weight from which on words are linked: from 0.3 to 0.5 the error hardly changes
 
+Weights = NDArray[np.float32]
+"""Attention weights, (target tokens or words, source tokens or words) unless something else is said."""
+
 _LINK = re.compile(r"(\d+)([-?p])(\d+)", re.ASCII)
 
 
-def over_words(weights: Tensor, target_word_of: Sequence[int], source_word_of: Sequence[int]) -> Tensor:
+def over_words(weights: Weights, target_word_of: Sequence[int], source_word_of: Sequence[int]) -> Weights:
     """Returns attention (T, S) over tokens as attention (target words, source words).
 
     It is summed over the tokens of a source word and averaged over those of a target word. Rows and columns
     beyond the given words (the end of a sentence, padding) are left out."""
-    rows, columns = (torch.tensor(word_of, dtype=torch.int64) for word_of in (target_word_of, source_word_of))
-    weights = weights[: len(rows), : len(columns)]
+    rows, columns = (np.array(word_of, dtype=np.int64) for word_of in (target_word_of, source_word_of))
     targets, sources = (max(word_of, default=-1) + 1 for word_of in (target_word_of, source_word_of))
-    by_source = weights.new_zeros(len(rows), sources).index_add(1, columns, weights)
-    by_both = weights.new_zeros(targets, sources).index_add(0, rows, by_source)
-    return by_both / torch.bincount(rows)[:, None] if len(rows) else by_both
+    by_source = np.zeros((sources, len(rows)), weights.dtype)
+    np.add.at(by_source, columns, weights[: len(rows), : len(columns)].T)
+    by_both = np.zeros((targets, sources), weights.dtype)
+    np.add.at(by_both, rows, by_source.T)
+    return by_both / np.bincount(rows)[:, None].astype(weights.dtype) if len(rows) else by_both
 
 
 # From attention to links

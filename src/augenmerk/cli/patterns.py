@@ -94,7 +94,7 @@ def patterns(
     if heads:
         compared = summarise_heads(read.pairs, read.translations, of_references=reference)
         summary["heads"] = [asdict(one) for one in compared]
-        summary["heads_in_words"] = describe_heads(compared) if len(compared) > 1 else "There is one head."
+        summary["heads_in_words"] = describe_heads(compared)
     chosen = select_strongest(matches, kind, top)
     if out is not None:
         with err().status("drawing"):
@@ -104,9 +104,8 @@ def patterns(
     if not chosen and kind is not None:
         err().print(f"No sentence in {escape(summary['split'])} is of the kind '{kind}'.")
     if json:
-        print_json([match.to_dict() for match in chosen])
-        if heads:
-            err().print(escape(summary["heads_in_words"]))
+        described = [match.to_dict() for match in chosen]
+        print_json({**summary, "chosen": described} if heads else described)
     else:
         _print_result(summary, chosen)
 
@@ -186,7 +185,7 @@ def _print_result(summary: Mapping[str, Any], chosen: "Sequence[PatternMatch]") 
             f"Compared with gold links: {agreement['gold_inversions']:,} true inversions; {scores}; "
             f"{shown['moved_links_in_gold']} of the links of moved words are gold.",
         )
-    if "heads" in summary:
+    if summary.get("heads"):
         rows = [
             [
                 " · ".join(str(one[name]) for name in ("layer", "head") if one[name] is not None),
@@ -197,6 +196,7 @@ def _print_result(summary: Mapping[str, Any], chosen: "Sequence[PatternMatch]") 
         out().print()
         heading = "head" if summary["heads"][0]["layer"] is None else "layer · head"
         out().print(make_table((heading, *HEAD_MEASURES.values()), rows))
+    if "heads" in summary:
         out().print(escape(summary["heads_in_words"]))
     for match in chosen:
         verdict = f"[bold]{match.pattern.kind}[/]  {escape(match.pattern.verdict)}"

@@ -69,6 +69,10 @@ def summarise_heads(
 
 def describe_heads(heads: Sequence[HeadSummary]) -> str:
     """Returns in words which head is the most monotone, the sharpest, the most spread, the best aligned."""
+    if not heads:
+        return "There are no words by which heads could be compared."
+    if len(heads) == 1:
+        return "There is one head."
     monotone = max(heads, key=lambda one: one.monotonicity)
     sharp = max(heads, key=lambda one: one.sharpness)
     spread = max(heads, key=lambda one: one.entropy_normalised)

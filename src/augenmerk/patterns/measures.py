@@ -38,7 +38,7 @@ class WordAttention:
         target = translation.target_words
         words = len(target) - (target[-1:] == (END,))
         attention = translation.attention if head is None else head.attention
-        weights = attention[:words].double().numpy()
+        weights = attention[:words].astype(np.float64)
         return cls(translation.source_words[:-1], target[:words], weights)
 
     @property

@@ -38,6 +38,7 @@ def render_report(result: StudyResult, table: TableStyle = DEFAULT_STYLE, style:
         "findings": findings,
         "columns": build_columns(result, table),
         "table_note": describe_table(result, table),
+        "alignment_notes": _describe_alignment(result),
         "published": describe_published(result, table),
         "describe_doubt": describe_doubt,
         "effects": charts.get("effects"),
@@ -56,6 +57,20 @@ def _draw(chart: NamedChart, style: Style) -> Chart:
         return replace(style, theme=theme, title=None).apply_to_chart(chart.draw(theme))
 
     return Chart.draw(draw, chart.heading)
+
+
+def _describe_alignment(result: StudyResult) -> list[str]:
+    """Returns a sentence for each variant whose alignment error is that of a chosen head, or of a mean."""
+    notes = []
+    for variant in result.variants:
+        parts = []
+        for run in variant.runs:
+            if run.alignment_attention is not None:
+                chosen = f", chosen on {run.alignment_chosen_on}" if run.alignment_chosen_on else ""
+                parts.append(f"{run.alignment_attention} (seed {run.seed}{chosen})")
+        if parts:
+            notes.append(f"The alignment error of {variant.name} is measured with {'; '.join(parts)}.")
+    return notes
 
 
 def _make_maps(example: Example) -> list[AttentionMap]:

@@ -4,7 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from augenmerk.errors import AugenmerkError
@@ -55,8 +57,8 @@ class Hypothesis:
     """log_probability / length**length_penalty, where EOS counts towards the length."""
     token_log_probabilities: tuple[float, ...]
     """The model's own, one for each id and, if finished, one for EOS."""
-    weights: Tensor
-    """Attention weights, (len(token_log_probabilities), S), on the CPU: a row for each token produced."""
+    weights: NDArray[np.float32]
+    """Attention weights, (len(token_log_probabilities), S): a row for each token produced."""
     expected_chrf: float | None = None
     """What candidates are ranked by if minimum Bayes risk chose among them."""
 
@@ -120,11 +122,15 @@ def read_back(
             for i, p, w, length in zip(*sentence, strict=True)
             if length
         ]
-        for sentence in zip(ids.tolist(), log_probs.tolist(), weights.cpu(), lengths.tolist(), strict=True)
+        for sentence in zip(
+            ids.tolist(), log_probs.tolist(), weights.cpu().numpy(), lengths.tolist(), strict=True
+        )
     ]
 
 
-def _hypothesis(ids: list[int], log_probs: list[float], weights: Tensor, length_penalty: float) -> Hypothesis:
+def _hypothesis(
+    ids: list[int], log_probs: list[float], weights: NDArray[np.float32], length_penalty: float
+) -> Hypothesis:
     finished = ids[-1] == EOS
     total = sum(log_probs)
     return Hypothesis(

@@ -223,7 +223,9 @@ def _run(planned: PlannedRun, out: Path, done: FinishedRun | None, problem: str 
         state: State = "failed" if problem else "unfinished" if begun else "missing"
         return RunResult(planned.seed, place, state, problem)
     keys = ("epochs", "best_epoch", "seconds", "device", "precision")
-    return RunResult(planned.seed, place, "finished", **{key: done.result[key] for key in keys})
+    found = {key: done.result[key] for key in keys}
+    found |= {key: done.probes.get(key) for key in ("alignment_attention", "alignment_chosen_on")}
+    return RunResult(planned.seed, place, "finished", **found)
 
 
 def _summaries(study: Study, finished: Mapping[int, FinishedRun]) -> Iterator[Summary]:

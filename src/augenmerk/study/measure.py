@@ -12,9 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib.metadata import version
 from itertools import islice, product
 from pathlib import Path
-from typing import Any
-
-import torch
+from typing import TYPE_CHECKING, Any
 
 from augenmerk import __version__
 from augenmerk.agreement import ChosenAttention, choose_attention, measure_alignment
@@ -29,6 +27,9 @@ from augenmerk.study.plan import Study
 from augenmerk.study.worker import Job
 from augenmerk.translate import Translator
 from augenmerk.words import split_words
+
+if TYPE_CHECKING:
+    import torch
 
 PROBES = "probes.json"
 PADDED = 32  # sentences that the padding check translates
@@ -76,7 +77,7 @@ def read_probes(run: RunDirectory) -> dict[str, Any] | None:
         return parse_object(read_text(path))
 
 
-def measure_run(run: RunDirectory, job: Job, device: torch.device, on_progress: OnProgress) -> None:
+def measure_run(run: RunDirectory, job: Job, device: "torch.device", on_progress: OnProgress) -> None:
     """Computes the scores and probes that a trained run lacks. The model and the data are loaded once."""
     if is_complete(run, job):
         return
@@ -177,7 +178,7 @@ def _checksum(pairs: Iterable[SentencePair]) -> dict[str, Any]:
     return {"sentences": count, "sha256": digest.hexdigest()}
 
 
-def _describe_hardware(device: torch.device) -> str:
+def _describe_hardware(device: "torch.device") -> str:
     processor, cpuinfo = platform.processor() or platform.machine(), Path("/proc/cpuinfo")
     if cpuinfo.exists():
         model = re.search(r"^model name\s*: *(.+?) *$", cpuinfo.read_text(errors="replace"), re.MULTILINE)

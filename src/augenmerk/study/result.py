@@ -73,6 +73,9 @@ class RunResult:
     seconds: float | None = None
     device: str | None = None
     precision: str | None = None
+    alignment_attention: str | None = None
+    """Which attention of a Transformer the alignment error is about, such as "layer 2, head 3"."""
+    alignment_chosen_on: str | None = None  # the split by which it was chosen
 
 
 @dataclass(frozen=True)

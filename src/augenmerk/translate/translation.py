@@ -5,10 +5,9 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal, NamedTuple
 
-import torch
-from torch import Tensor
+import numpy as np
 
-from augenmerk.alignment import over_words
+from augenmerk.alignment import Weights, over_words
 from augenmerk.errors import AugenmerkError
 from augenmerk.familiarity import REASONS, Reason
 from augenmerk.search import Hypothesis
@@ -35,9 +34,9 @@ Part = Literal["cross", "encoder", "decoder"]
 class HeadAttention(NamedTuple):
     """The attention of one head, or the mean over several."""
 
-    attention: Tensor
+    attention: Weights
     """Weights over words: of `Translation.attention` for the part "cross", otherwise as in `attentions`."""
-    subword_attention: Tensor
+    subword_attention: Weights
     """The same over subwords."""
     head: int | None = None
     """Its number within the layer, counted from 1; None for the mean over all heads."""
@@ -57,8 +56,8 @@ def average_heads(heads: Sequence[HeadAttention]) -> HeadAttention:
     """Returns the mean over some heads of one part."""
     layers = {one.layer for one in heads}
     return HeadAttention(
-        torch.stack([one.attention for one in heads]).mean(0),
-        torch.stack([one.subword_attention for one in heads]).mean(0),
+        np.stack([one.attention for one in heads]).mean(axis=0),
+        np.stack([one.subword_attention for one in heads]).mean(axis=0),
         layer=layers.pop() if len(layers) == 1 else None,
         part=heads[0].part,
     )
@@ -97,7 +96,7 @@ class Translation:
     heads: tuple[HeadAttention, ...] = field(default=(), repr=False)
     """The attention of each head to the source, layer by layer, if it was asked for (`heads=True`); the mean
     over all is `attention`. A mechanism without heads counts as one. Empty for an empty line."""
-    self_attention: Mapping[str, Tensor] = field(default_factory=dict, repr=False)
+    self_attention: Mapping[str, Weights] = field(default_factory=dict, repr=False)
     """Of a Transformer, if `heads=True`: weights over tokens, (layers, heads, tokens, tokens), of "encoder"
     and "decoder"; `attentions` has them over words."""
 
@@ -111,12 +110,14 @@ class Translation:
         return self._target.words
 
     @cached_property
-    def attention(self) -> Tensor:
+    def attention(self) -> Weights:
         """Weights (target words, source words): summed over the subwords of a source word, averaged over
         those of a target word."""
         return self._over_words(self.subword_attention)
 
-    def with_heads(self, cross: Tensor, self_attention: Mapping[str, Tensor] | None = None) -> "Translation":
+    def with_heads(
+        self, cross: Weights, self_attention: Mapping[str, Weights] | None = None
+    ) -> "Translation":
         """Returns the translation with the weights of all heads.
 
         `cross` is (layers, heads, target subwords, source subwords).
@@ -153,7 +154,7 @@ class Translation:
         ]
 
     @cached_property
-    def attentions(self) -> dict[str, Tensor]:
+    def attentions(self) -> dict[str, Weights]:
         """Weights over words of every head in every layer, if `heads=True`; L layers of N heads each.
 
         "cross" (L, N, target words, source words): what each target word takes from the source.
@@ -168,8 +169,8 @@ class Translation:
             return {}
         layers = self.heads[-1].layer or 1
         heads = len(self.heads) // layers
-        cross = torch.stack([one.attention for one in self.heads])
-        found = {"cross": cross.view(layers, heads, *cross.shape[1:])}
+        cross = np.stack([one.attention for one in self.heads])
+        found = {"cross": cross.reshape(layers, heads, *cross.shape[1:])}
         if self.self_attention:
             source = self._source.word_of
             before = [0]  # the word of each token that the decoder has read; the first is <s>
@@ -178,11 +179,11 @@ class Translation:
             sides = {"encoder": (source, source), "decoder": (self._target.word_of, before)}
             for name, (rows, columns) in sides.items():
                 tokens = self.self_attention[name]  # (L, N, tokens, tokens); N may not be that of "cross"
-                maps = [_tokens_to_words(one, rows, columns) for one in tokens.flatten(0, 1)]
-                found[name] = torch.stack(maps).view(*tokens.shape[:2], *maps[0].shape)
+                maps = [_tokens_to_words(one, rows, columns) for layer in tokens for one in layer]
+                found[name] = np.stack(maps).reshape(*tokens.shape[:2], *maps[0].shape)
         return found
 
-    def _over_words(self, weights: Tensor) -> Tensor:
+    def _over_words(self, weights: Weights) -> Weights:
         return _tokens_to_words(weights, self._target.word_of, self._source.word_of)
 
     @cached_property
@@ -214,9 +215,9 @@ class Translation:
         return (*map(self.tokenizers.target.token, self.hypothesis.ids), *end)
 
     @property
-    def subword_attention(self) -> Tensor:
+    def subword_attention(self) -> Weights:
         """Weights (target subwords, source subwords)."""
-        return torch.zeros(0, 0) if self.hypothesis is None else self.hypothesis.weights
+        return np.zeros((0, 0), np.float32) if self.hypothesis is None else self.hypothesis.weights
 
     def to_dict(self, *, subwords: bool = False) -> dict[str, Any]:
         """Returns plain data for JSON; `heads` is there only if they were asked for."""
@@ -285,16 +286,16 @@ class Translation:
 
 
 def _tokens_to_words(
-    weights: Tensor, row_words: Sequence[int | None], column_words: Sequence[int | None]
-) -> Tensor:
+    weights: Weights, row_words: Sequence[int | None], column_words: Sequence[int | None]
+) -> Weights:
     """Returns weights over words; a row whose token belongs to no word is left out."""
     rows = [row for row, word in enumerate(row_words) if word is not None]
     columns = [word for word in column_words if word is not None]
     if not rows:
-        return torch.zeros(0, max(columns, default=-1) + 1)
+        return np.zeros((0, max(columns, default=-1) + 1), weights.dtype)
     return over_words(weights[rows], [word for word in row_words if word is not None], columns)
 
 
-def _plain(attention: Tensor) -> list[list[float]]:
+def _plain(attention: Weights) -> list[list[float]]:
     """Returns the weights as lists, rounded to six digits."""
     return [[round(weight, 6) for weight in row] for row in attention.tolist()]

@@ -220,9 +220,9 @@ class Translator:
                 one = translations[places[index]]
                 T, S = one.subword_attention.shape
                 added[places[index]] = one.with_heads(
-                    weights.cross[row, :, :, :T, :S].cpu().clone(),
+                    weights.cross[row, :, :, :T, :S].cpu().numpy().copy(),
                     {
-                        name: part[row, :, :, :length, :length].cpu().clone()
+                        name: part[row, :, :, :length, :length].cpu().numpy().copy()
                         for name, part, length in (
                             ("encoder", weights.encoder, S),
                             ("decoder", weights.decoder, T),
@@ -425,7 +425,7 @@ class Translator:
         self, source: str, tokens: int, hypothesis: Hypothesis, text: str, words: Words | None
     ) -> Translation:
         # A copy, because the weights are a view of those of a whole batch, padding included.
-        weights = hypothesis.weights[:, : min(tokens, self.max_source_length) + 1].clone()
+        weights = hypothesis.weights[:, : min(tokens, self.max_source_length) + 1].copy()
         return Translation(
             source=source,
             text=text,
