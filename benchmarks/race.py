@@ -16,7 +16,7 @@ from augenmerk.config import RunConfig
 from augenmerk.engine import Engine
 from augenmerk.model import TranslationModel, build_model
 from augenmerk.scores import compute_bleu
-from augenmerk.search.continuations import likeliest, token_mask
+from augenmerk.search.continuations import likeliest
 from augenmerk.text import TokenizerPair
 from augenmerk.train import learning_rate
 from augenmerk.translate import Translator
@@ -102,7 +102,7 @@ def warm_up(tiny: TranslationModel, config: RunConfig, device: torch.device) -> 
         src = torch.tensor([[4, 5], [6, 7]], device=device)
         source = tiny.eval().encode(src, torch.ones_like(src, dtype=torch.bool))
         log_probs, _, _ = tiny.step(src[:, :1], source.start, source.memory)
-        likeliest(log_probs, token_mask(log_probs, True))
+        likeliest(log_probs, True)
 
 
 def list_ids(table: TokenTable) -> list[list[int]]:

@@ -499,7 +499,7 @@ def test_the_best_continuations_are_those_of_a_full_stable_sort(
     real = best > -math.inf
     assert np.array_equal((parents * vocabulary + tokens)[real], order[:, :count].numpy()[real])
     assert (tokens[~real] == EOS).all()
-    assert np.array_equal(to_numpy(c.likeliest(log_probs, mask)), legal.argmax(2))
+    assert np.array_equal(to_numpy(c.likeliest(log_probs, False)), legal.argmax(2))
 
 
 def test_no_sentences_give_no_hypotheses() -> None:

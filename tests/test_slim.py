@@ -21,7 +21,7 @@ NEED_NOTHING = [
     "translate 'Ein Hund.' --sample --seed 1",
     "score 'Ein Hund.' 'A dog.'",
     "diagram 'Ein Hund.'",
-    "diagram 'Ein Hund.' --html page.html",
+    "diagram 'Ein Hund.' --json",
     "translate Hund. --model run",
     "translate Hund. --model run --mbr --beam 3",
     "translate Hund. --model run --model run",

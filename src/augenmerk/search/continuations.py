@@ -34,13 +34,20 @@ def _token_mask(xp: Any, vocabulary: int, allow_unknown: bool, device: Any) -> A
     return table
 
 
-def likeliest(log_probs: Array, mask: Array) -> Array:
-    """Returns the most likely id for each hypothesis: (N, K, V) -> (N, K)."""
+def likeliest(log_probs: Array, allow_unknown: bool) -> Array:
+    """Returns the most likely id for each hypothesis, (N, K, V) -> (N, K); among equals, the lowest."""
     xp = namespace(log_probs)
-    blocks = _peaks(log_probs, mask).argmax(2)  # of equals the first, as numpy and torch promise
-    hypotheses = xp.broadcast_to(xp.arange(log_probs.shape[1], device=log_probs.device), blocks.shape)
-    inside, starts = _inside(log_probs, mask, hypotheses, blocks)
-    return starts + inside.argmax(2)
+    first = UNK if allow_unknown else UNK + 1  # all ids from here on may be chosen, and EOS before them
+    found = log_probs[..., first:].argmax(2) + first
+    ends = log_probs[..., EOS] >= take_last(log_probs, found)
+    return xp.where(ends, EOS, found)
+
+
+def take_last(array: Array, places: Array) -> Array:
+    """Returns the entries of (N, K, V) at places (N, K)."""
+    xp, (N, K) = namespace(array), places.shape
+    row, column = (xp.arange(size, device=places.device) for size in (N, K))
+    return array[row[:, None], column, places]
 
 
 def best_continuations(

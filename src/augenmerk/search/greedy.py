@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from augenmerk.arrays import Array, namespace
 from augenmerk.errors import AugenmerkError
-from augenmerk.search.continuations import best_of_each, likeliest, token_mask
+from augenmerk.search.continuations import best_of_each, likeliest, take_last, token_mask
 from augenmerk.search.decoder import SHRINK_AT, Decoder, Hypothesis, Step, check_limits, read_back, take_rows
 from augenmerk.text import BOS, EOS, PAD
 
@@ -22,7 +22,7 @@ def choose_likeliest(allow_unknown: bool) -> Choose:
     """Returns a function that chooses the most likely token; among equals, the one with the lowest id."""
 
     def choose(_step: int, _rows: Array, log_probs: Array) -> Array:
-        return likeliest(log_probs, token_mask(log_probs, allow_unknown))
+        return likeliest(log_probs, allow_unknown)
 
     return choose
 
@@ -70,7 +70,7 @@ def sample(
         u = xp.asarray(drawn[:, :, step], device=rows.device)[rows]
         # As many tokens as come before the one in whose share of the whole the random number lies.
         places = (cumulative <= (u * cumulative[..., -1])[..., None]).sum(2)
-        return places if ids is None else _take_last(ids, places)
+        return places if ids is None else take_last(ids, places)
 
     return generate(decoder, limits, choose, width=n)
 
@@ -128,7 +128,7 @@ def generate(
     for step in range(max(limits)):
         log_probs, weights, state = decoder.step(tokens, state)
         tokens = choose(step, rows, log_probs)
-        history.append(Step(rows, tokens, None, _take_last(log_probs, tokens), weights))
+        history.append(Step(rows, tokens, None, take_last(log_probs, tokens), weights))
         lengths = lengths + going
         going = going & (tokens != EOS) & (limit > step + 1)
         remaining = going.any(1)
@@ -142,10 +142,3 @@ def generate(
     all_lengths[rows] = lengths
     slots = xp.broadcast_to(xp.arange(width, device=device), (len(limits), width))
     return read_back(history, all_lengths, slots, length_penalty)
-
-
-def _take_last(array: Array, places: Array) -> Array:
-    """Returns the entries of (N, K, V) at places (N, K)."""
-    xp, (N, K) = namespace(array), places.shape
-    row, column = (xp.arange(size, device=places.device) for size in (N, K))
-    return array[row[:, None], column, places]
