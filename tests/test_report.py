@@ -9,7 +9,7 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import replace
 from html.parser import HTMLParser
@@ -453,6 +453,16 @@ def test_a_spreadsheet_sees_no_formula_in_csv(result: StudyResult, name: str) ->
     first = replace(result.variants[0], name=name)
     text = format_csv(replace(result, variants=(first,)))
     assert next(csv.DictReader(io.StringIO(text, newline="")))["variant"] == "'" + name.replace("\r", " ")
+
+
+@pytest.mark.parametrize("write", [format_csv, format_markdown, format_latex])
+def test_a_table_does_not_command_the_terminal(
+    result: StudyResult, write: Callable[[StudyResult], str]
+) -> None:
+    first = replace(result.variants[0], name="red \x1b[31m name")
+    text = write(replace(result, variants=(first,), question="why\x07?"))
+    assert "red [31m name" in text.replace("{", "").replace("\\[", "[")
+    assert not set(text) & {"\x1b", "\x07"}
 
 
 def command(*arguments: object) -> Any:

@@ -167,3 +167,25 @@ def test_a_signal_while_python_ends_says_nothing(number: signal.Signals) -> None
         [sys.executable, "-c", program], capture_output=True, text=True, timeout=PATIENCE, check=False
     )
     assert (ended.returncode, ended.stderr) == (0, "")
+
+
+def test_a_signal_that_meets_the_end_of_a_generator_is_one_line_too() -> None:
+    code = (
+        "import signal, sys\n"
+        "import augenmerk.cli\n"
+        "from augenmerk.__main__ import main\n"
+        "def numbers():\n"
+        "    try:\n"
+        "        yield 1\n"
+        "    finally:\n"
+        "        signal.raise_signal(signal.SIGTERM)\n"
+        "def command():\n"
+        "    generator = numbers()\n"
+        "    next(generator)\n"
+        "    del generator\n"  # Python cannot raise here, and would print what was raised
+        "    sys.exit(0)\n"
+        "augenmerk.cli.main = command\n"
+        "main()\n"
+    )
+    process = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (process.returncode, process.stderr) == (143, "augenmerk: Interrupted.\n")

@@ -189,7 +189,7 @@ def _become(command: Command, folder: Path, output: Path, place: int) -> NoRetur
     resource.setrlimit(resource.RLIMIT_AS, (size, size))
     if command.file_size is not None:
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-        resource.setrlimit(resource.RLIMIT_FSIZE, (command.file_size, command.file_size))
+        resource.setrlimit(resource.RLIMIT_FSIZE, (command.file_size, resource.RLIM_INFINITY))
 
     from augenmerk.__main__ import main as run
 
@@ -204,6 +204,7 @@ def _become(command: Command, folder: Path, output: Path, place: int) -> NoRetur
     except BaseException:
         sys.excepthook(*sys.exc_info())
     sys.setprofile(None)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
     (output / f"{place}.counts").write_text(f"{watch.calls} {watch.writes}")
     os._exit(_finish(code))
 

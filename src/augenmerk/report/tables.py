@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from augenmerk.errors import AugenmerkError
+from augenmerk.errors import AugenmerkError, remove_control_characters
 from augenmerk.study.result import MEASURES, StudyResult, Summary
 
 COLUMNS = ("bleu", "chrf", "validation_loss", "loss", "perplexity", "alignment_error", "seconds")
@@ -190,7 +190,12 @@ def format_markdown(result: StudyResult, style: TableStyle = DEFAULT_STYLE) -> s
     lines = [f"**{_escape_markdown(result.question)}**", "", head, rule, *rows]
     lines += ["", _escape_markdown(describe_table(result, style)), ""]
     lines += [f"- {_escape_markdown(sentence)}" for sentence in (*statements, *result.remarks)]
-    return "\n".join(lines) + "\n"
+    return _join(lines)
+
+
+def _join(lines: list[str]) -> str:
+    """Joins lines; names of a study that someone else made must not command a terminal."""
+    return remove_control_characters("\n".join(lines) + "\n")
 
 
 def _escape_markdown(text: str) -> str:
@@ -220,14 +225,14 @@ def format_latex(result: StudyResult, style: TableStyle = DEFAULT_STYLE) -> str:
         "% \\usepackage{booktabs}",
     ]
     if style.caption is None and style.label is None:
-        return "\n".join([*lines, *tabular]) + "\n"
+        return _join([*lines, *tabular])
     lines += ["\\begin{table}", "\\centering"]
     if style.caption is not None:
         lines.append(f"\\caption{{{_escape_latex(' '.join(style.caption.split()))}}}")
     if style.label is not None:
         lines.append(f"\\label{{{_LABEL.sub('-', style.label)}}}")
     lines += [*tabular, "\\end{table}"]
-    return "\n".join(lines) + "\n"
+    return _join(lines)
 
 
 _LATEX = {
@@ -264,7 +269,7 @@ def format_csv(result: StudyResult) -> str:
             row += [other.mean, other.variance] if other else [None, None]
             row += [summary.values.get(seed) for seed in result.seeds]
             writer.writerow(row)  # None is written as nothing
-    return text.getvalue()
+    return remove_control_characters(text.getvalue())
 
 
 def escape_csv(text: str) -> str:
