@@ -49,7 +49,7 @@ def read(translator: Translator, count: int) -> list[Translation]:
 @torch.no_grad()
 def step_by_step(translator: Translator, translation: Translation, replacement: str) -> list[float]:
     """The log-probability of each token when every step is given other weights, from the equations."""
-    model = translator.model
+    model = translator.torch_model
     assert isinstance(model, GRUTranslator)
     [ids] = translator.tokenizers.source.encode_ids([translation.source])
     source = model.encode(torch.tensor([[*ids, EOS]]), torch.ones(1, len(ids) + 1, dtype=torch.bool))

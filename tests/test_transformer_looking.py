@@ -337,7 +337,7 @@ def log_probabilities_by_hand(
 
 
 def test_what_falls_without_a_head_is_what_the_equations_give(translator: Translator) -> None:
-    model = translator.model
+    model = translator.torch_model
     assert isinstance(model, TransformerTranslator)
     pairs = list(open_data(translator.config.data)["test"])[:7]
     translations = translator.score_all([(pair.source, pair.target) for pair in pairs])
