@@ -16,9 +16,11 @@ from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from matplotlib.lines import Line2D
 from typer.testing import CliRunner
 
 from augenmerk.cli import app
@@ -420,16 +422,20 @@ def make_growing(values: tuple[Any, ...]) -> StudyResult:
     return replace(make_result(), factors=factors, variants=tuple(variants), comparisons=(), beam_rows=())
 
 
+def read_points(line: Line2D) -> list[tuple[float, float]]:
+    return [(float(x), float(y)) for x, y in np.asarray(line.get_xydata())]
+
+
 def test_a_factor_of_numbers_has_a_chart_with_a_line_for_each_choice_of_the_others() -> None:
     study = make_growing((3000, 100, 100_000))
     assert "by-pairs" in list_charts(study)
     bleu, loss = draw_factor(study, "data.bilderbuch.pairs", LIGHT).axes
     lines = {line.get_label(): line for line in bleu.lines if not str(line.get_label()).startswith("_")}
     assert lines.keys() == {"gru", "transformer"}
-    pairs, heights = zip(*lines["gru"].get_xydata().tolist(), strict=True)
+    pairs, heights = zip(*read_points(lines["gru"]), strict=True)
     assert heights == (40, 20, 60)  # by the number of pairs, not as the file says
     assert pairs == pytest.approx((100, 3000, 100_000), rel=0.1)
-    whiskers = [line.get_xydata()[:, 1].tolist() for line in bleu.lines if len(line.get_xydata()) == 2]
+    whiskers = [[y for _, y in points] for points in map(read_points, bleu.lines) if len(points) == 2]
     assert any(whisker == pytest.approx([20 - 18**0.5, 20 + 18**0.5]) for whisker in whiskers)
     assert (bleu.get_xscale(), bleu.get_yscale(), loss.get_yscale()) == ("log", "linear", "log")
     assert [label.get_text() for label in bleu.get_xticklabels()] == ["100", "3,000", "100,000"]
