@@ -16,16 +16,18 @@ from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from matplotlib.lines import Line2D
 from typer.testing import CliRunner
 
 from augenmerk.cli import app
 from augenmerk.errors import AugenmerkError
 from augenmerk.figures import DARK, LIGHT, move_apart
 from augenmerk.report import TableStyle, format_csv, format_latex, format_markdown, render_report
-from augenmerk.report.charts import draw_curves, draw_effects
+from augenmerk.report.charts import draw_curves, draw_effects, draw_factor, list_charts
 from augenmerk.study.result import (
     BeamRepair,
     BeamRow,
@@ -414,6 +416,50 @@ def test_intervals_stay_within_the_bounds_of_their_measure() -> None:
     assert bound("bleu", -3.0, 120.0) == (0, 100)
     assert bound("perplexity", -3.0, 120.0) == (1, 120)
     assert bound("bleu", 18.3, 43.7) == (18.3, 43.7)
+
+
+def make_growing(values: tuple[Any, ...]) -> StudyResult:
+    """Returns a study of two architectures with a factor of these values; BLEU grows, the loss falls."""
+
+    def grow(architecture: str, place: int) -> VariantResult:
+        bleu, loss = 20.0 * (place + 1), 4.0 / 10**place
+        if architecture == "transformer":
+            bleu, loss = bleu + 5, loss / 2
+        summaries = (
+            Summary("bleu", "test", 1, {1: bleu - 3, 2: bleu + 3}, bleu, 18.0, (0.0, 100.0)),
+            Summary("loss", "test", None, {1: loss}, loss, None, None),
+        )
+        settings = {"model.architecture": architecture, "data.bilderbuch.pairs": values[place]}
+        return replace(variant(f"{architecture} {place}", 0.0), settings=settings, summaries=summaries)
+
+    variants = (grow(each, place) for each in ("gru", "transformer") for place in range(len(values)))
+    factors = ("model.architecture", "data.bilderbuch.pairs")
+    return replace(make_result(), factors=factors, variants=tuple(variants), comparisons=(), beam_rows=())
+
+
+def read_points(line: Line2D) -> list[tuple[float, float]]:
+    return [(float(x), float(y)) for x, y in np.asarray(line.get_xydata())]
+
+
+def test_a_factor_of_numbers_has_a_chart_with_a_line_for_each_choice_of_the_others() -> None:
+    study = make_growing((3000, 100, 100_000))
+    assert "by-pairs" in list_charts(study)
+    bleu, loss = draw_factor(study, "data.bilderbuch.pairs", LIGHT).axes
+    lines = {line.get_label(): line for line in bleu.lines if not str(line.get_label()).startswith("_")}
+    assert lines.keys() == {"gru", "transformer"}
+    pairs, heights = zip(*read_points(lines["gru"]), strict=True)
+    assert heights == (40, 20, 60)  # by the number of pairs, not as the file says
+    assert pairs == pytest.approx((100, 3000, 100_000), rel=0.1)
+    whiskers = [[y for _, y in points] for points in map(read_points, bleu.lines) if len(points) == 2]
+    assert any(whisker == pytest.approx([20 - 18**0.5, 20 + 18**0.5]) for whisker in whiskers)
+    assert (bleu.get_xscale(), bleu.get_yscale(), loss.get_yscale()) == ("log", "linear", "log")
+    assert [label.get_text() for label in bleu.get_xticklabels()] == ["100", "3,000", "100,000"]
+    assert "BLEU and loss against pairs" in render_report(study)
+
+
+@pytest.mark.parametrize("values", [(1, 2), (True, False, 1), ("a", "b", "c")])
+def test_other_factors_have_no_such_chart(values: tuple[Any, ...]) -> None:
+    assert not any(name.startswith("by-") for name in list_charts(make_growing(values)))
 
 
 def test_charts_become_files(result: StudyResult, tmp_path: Path) -> None:

@@ -10,7 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 from augenmerk.diagrams.attention_map import shorten_text
 from augenmerk.figures import Theme, label_ends, use_theme
-from augenmerk.study.result import BeamRow, ComparisonResult, StudyResult, describe_doubt
+from augenmerk.study.result import (
+    BeamRow,
+    ComparisonResult,
+    StudyResult,
+    VariantResult,
+    describe_doubt,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -28,6 +34,11 @@ STROKE: Mapping[str, Any] = {"linestyle": "none", "marker": "|", "markersize": 7
 WHISKER: Mapping[str, Any] = {"linestyle": "none", "marker": "|", "markersize": 10, "markeredgewidth": 1.5}
 """Signs in the legends."""
 MEAN_AND_RANGE = {"mean of the runs": LINE_AND_DOT, "from the lowest to the highest run": WHISKER}
+MEAN_AND_DEVIATION = {"mean of the runs": LINE_AND_DOT, "standard deviation of the runs": WHISKER}
+MIN_POINTS = 3
+"""How many values a factor that is a number has, at least, for a line to be drawn along them."""
+LOGARITHMIC_FROM = 10.0
+"""Axes are logarithmic if their largest value is so many times the smallest."""
 MAX_WHISKERS = 10
 """How many epochs of a curve have a whisker, at most: more would hide each other."""
 CURVES = {
@@ -58,6 +69,10 @@ def list_charts(result: StudyResult) -> dict[str, NamedChart]:
     if result.comparisons:
         heading = "Differences in BLEU with 95% intervals"
         charts["effects"] = NamedChart(heading, partial(draw_effects, result))
+    for factor in _list_number_factors(result):
+        name = _label_factor(factor)
+        draw = partial(draw_factor, result, factor)
+        charts[f"by-{name}"] = NamedChart(f"BLEU and loss against {name}", draw)
     measured = {curve.measure for variant in result.variants for curve in variant.curves}
     for measure, heading in CURVES.items():
         if measure in measured:
@@ -123,6 +138,81 @@ def draw_lengths(result: StudyResult, theme: Theme) -> Figure:
         label_ends(axes, ends)
         _explain(figure, theme, MEAN_AND_RANGE)
         return figure
+
+
+def draw_factor(result: StudyResult, factor: str, theme: Theme) -> Figure:
+    """Draws BLEU and the loss against a factor that is a number; each line is a choice of the other factors.
+
+    The lines stand a little beside each other, so that the whiskers of each can be seen.
+    """
+    lines: dict[str, list[VariantResult]] = {}
+    for variant in sorted(result.variants, key=lambda variant: variant.settings[factor]):
+        others = [str(value) for key, value in variant.settings.items() if key != factor]
+        lines.setdefault(", ".join(others), []).append(variant)
+    values = sorted({variant.settings[factor] for variant in result.variants})
+    split, beam = result.splits[0], result.beams[0]
+    with use_theme(theme):
+        from matplotlib.figure import Figure
+        from matplotlib.ticker import LogLocator
+
+        figure = Figure(figsize=(WIDTH + 0.8, 3.7), layout="constrained")
+        panels = {"BLEU": ("bleu", split, beam), "loss": ("loss", split, None)}
+        for axes, (heading, asked) in zip(figure.subplots(1, 2), panels.items(), strict=True):
+            drawn = []
+            for number, (label, variants) in enumerate(lines.items()):
+                found = [(variant.settings[factor], variant.summary(*asked)) for variant in variants]
+                points = [(value, summary) for value, summary in found if summary is not None]
+                if not points:
+                    continue
+                aside = 0.012 * (number - (len(lines) - 1) / 2)
+                places = [_place_aside(value, values, aside) for value, _ in points]
+                means = [summary.mean for _, summary in points]
+                deviations = [(summary.variance or 0.0) ** 0.5 for _, summary in points]
+                ranges = [(m - d, m + d) for m, d in zip(means, deviations, strict=True)]
+                _draw_means(axes, places, means, ranges, number, theme)
+                axes.lines[-1].set_label(shorten_text(label))
+                drawn += means
+            if _is_wide(values):
+                axes.set_xscale("log")
+            if heading == "loss" and drawn and _is_wide(drawn):
+                axes.set_yscale("log")
+                axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+                axes.yaxis.set_major_formatter("{x:g}")
+            axes.set_xticks(values, [f"{value:,}" for value in values], fontsize=SMALL_SIZE)
+            axes.minorticks_off()
+            axes.set_xlabel(_label_factor(factor))
+            _set_title_and_grid(axes, f"{heading}, {split}")
+        handles, labels = figure.axes[0].get_legend_handles_labels()
+        if len(labels) > 1:
+            figure.legend(handles, labels, loc="outside upper left", ncols=4)
+        _explain(figure, theme, MEAN_AND_DEVIATION)
+        return figure
+
+
+def _list_number_factors(result: StudyResult) -> list[str]:
+    """Returns the factors whose values are numbers, and enough of them to draw a line along."""
+    found = []
+    for factor in result.factors:
+        values = [variant.settings.get(factor) for variant in result.variants]
+        if all(type(value) in (int, float) for value in values) and len(set(values)) >= MIN_POINTS:
+            found.append(factor)
+    return found
+
+
+def _label_factor(factor: str) -> str:
+    return factor.rpartition(".")[2]
+
+
+def _is_wide(values: Sequence[float]) -> bool:
+    return 0 < LOGARITHMIC_FROM * min(values) <= max(values)
+
+
+def _place_aside(value: float, values: Sequence[float], share: float) -> float:
+    """Moves a value to the side by this share of the axis."""
+    low, high = min(values), max(values)
+    if _is_wide(values):
+        return float(value * (high / low) ** share)
+    return value + share * (high - low)
 
 
 def draw_effects(result: StudyResult, theme: Theme) -> Figure:

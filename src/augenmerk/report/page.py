@@ -41,6 +41,7 @@ def render_report(result: StudyResult, table: TableStyle = DEFAULT_STYLE, style:
         "alignment_notes": _describe_alignment(result),
         "published": describe_published(result, table),
         "describe_doubt": describe_doubt,
+        "along_factors": [chart for name, chart in charts.items() if name.startswith("by-")],
         "effects": charts.get("effects"),
         "curves": [charts[measure] for measure in CURVES if measure in charts],
         "bins": bins,
