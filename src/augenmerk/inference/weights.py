@@ -8,6 +8,10 @@ from numpy.typing import NDArray
 
 from augenmerk.errors import AugenmerkError
 
+FEW_ROWS = 5
+"""Up to so many vectors are multiplied with a large matrix one by one, as in a beam for one sentence: for a
+product with so few rows, the library would spend most of its time on rearranging the matrix."""
+
 Floats = NDArray[np.float32]
 Integers = NDArray[np.int64]
 Mask = NDArray[np.bool_]
@@ -73,7 +77,12 @@ class Linear(NamedTuple):
 
     def __call__(self, x: Floats) -> Floats:
         # As one matrix: numpy would multiply (B, T, inputs) sentence by sentence.
-        y: Floats = x.reshape(-1, x.shape[-1]) @ self.weight.T
+        rows = x.reshape(-1, x.shape[-1])
+        y: Floats
+        if 1 < len(rows) <= FEW_ROWS < len(self.weight) // 256:
+            y = np.stack([self.weight @ row for row in rows])
+        else:
+            y = rows @ self.weight.T
         if self.bias is not None:
             y += self.bias
         return y.reshape(*x.shape[:-1], -1)
@@ -111,5 +120,7 @@ def softmax(x: Floats) -> Floats:
 def log_softmax(x: Floats) -> Floats:
     """Returns the logarithm of the softmax over the last axis, written over its argument."""
     x -= x.max(axis=-1, keepdims=True)
-    x -= np.log(np.exp(x).sum(axis=-1, keepdims=True))
+    # A product with ones is the quickest way to sums of long rows.
+    sums = np.exp(x) @ np.ones(x.shape[-1], x.dtype)
+    x -= np.log(sums)[..., None]
     return x
