@@ -14,7 +14,7 @@ from augenmerk.arrays import Array, to_numpy
 from augenmerk.batching import ParallelTokens
 from augenmerk.config import ATTENTIONS, ModelConfig, RunConfig, SearchConfig
 from augenmerk.errors import AugenmerkError
-from augenmerk.inference import InferenceModel, build_inference_model, gru
+from augenmerk.inference import InferenceModel, build_inference_model, gru, weights
 from augenmerk.model import TranslationModel, build_model
 from augenmerk.search import Hypothesis
 from augenmerk.step_model import Memory, State
@@ -164,6 +164,16 @@ def test_a_table_of_words_is_a_matter_of_memory_only(monkeypatch: pytest.MonkeyP
     looked_up = decode([model], SOURCES, SEARCHES["greedy"])
     monkeypatch.setattr(gru, "MAX_TABLE_BYTES", 0)
     assert_same(decode([model], SOURCES, SEARCHES["greedy"]), looked_up)
+
+
+@pytest.mark.parametrize("variant", [GRU, TRANSFORMER], ids=str)
+def test_few_vectors_are_multiplied_one_by_one(
+    variant: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model, settings = make(variant), SEARCHES["beam 4"]
+    expected = decode([model], SOURCES, settings, batch_size=1)
+    monkeypatch.setattr(weights, "MANY_COLUMNS", 1)
+    assert_same(decode([model], SOURCES, settings, batch_size=1), expected)
 
 
 @pytest.mark.parametrize("variant", [GRU, TRANSFORMER], ids=str)

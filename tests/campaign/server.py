@@ -145,7 +145,18 @@ def main() -> None:
 def _import_everything() -> None:
     from importlib import import_module
 
-    for folder in ("", "theory", "study", "report", "patterns", "diagrams", "translate", "bench", "model"):
+    for folder in (
+        "",
+        "theory",
+        "study",
+        "report",
+        "patterns",
+        "diagrams",
+        "translate",
+        "bench",
+        "model",
+        "inference",
+    ):
         for file in (ROOT / "src" / "augenmerk" / folder).glob("*.py"):
             name = ".".join(["augenmerk", *filter(None, [folder]), file.stem])
             if file.stem not in ("__main__", "__init__"):

@@ -38,10 +38,8 @@ class GRUTranslator:
         decoder = weights.inside("decoder")
         self.decoder = [GRU.take(decoder, E if layer == 0 else H, H, layer) for layer in range(L)]
         self.bridge = None if config.tie == "none" else weights.linear("bridge", 3 * H, E, bias=False)
-        W_o = weights.linear("W_o", 3 * H if config.tie == "none" else E, padded(target_vocabulary))
-        assert W_o.bias is not None
-        # The entries that only pad the vocabulary are cut off, so they can never be produced.
-        self.W_o = Linear(W_o.weight[:target_vocabulary], W_o.bias[:target_vocabulary])
+        inputs = 3 * H if config.tie == "none" else E
+        self.W_o = weights.output_layer("W_o", inputs, target_vocabulary)
         self.attention = MECHANISMS[config.attention](config, weights.inside("attention"))
         size = len(self.W_b) * 3 * H * self.W_b.itemsize
         self._table = self.decoder[0].W_i(self.W_b) if size <= MAX_TABLE_BYTES else None  # (V, 3H)
@@ -132,7 +130,7 @@ class GRU(NamedTuple):
     @classmethod
     def take(cls, weights: Weights, size: int, hidden: int, layer: int = 0) -> "GRU":
         W_i, W_h = (
-            Linear(
+            Linear.of(
                 weights.take(f"weight_{kind}_l{layer}", 3 * hidden, inputs),
                 weights.take(f"bias_{kind}_l{layer}", 3 * hidden),
             )
@@ -153,7 +151,7 @@ class BidirectionalGRU:
             GRU.take(weights.inside(f"{way}.{layer}"), size, hidden) for way in ("forwards", "backwards")
         )
         both = (self.forward.W_h, self.backward.W_h)
-        self.W_h = np.stack([W_h.weight.T for W_h in both])  # (2, H, 3H)
+        self.W_h = np.stack([W_h.weight for W_h in both])  # (2, H, 3H)
         self.b_h = np.stack([W_h.bias for W_h in both if W_h.bias is not None])[:, None]  # (2, 1, 3H)
 
     def run(self, gates_f: Floats, gates_b: Floats) -> tuple[Floats, Floats]:

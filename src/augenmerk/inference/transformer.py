@@ -11,7 +11,7 @@ import numpy as np
 from augenmerk.batching import Batch
 from augenmerk.config import LEARNT_POSITIONS, ModelConfig
 from augenmerk.inference.attention import MECHANISMS, Attention, MultiHeadAttention
-from augenmerk.inference.weights import Floats, Integers, Linear, Mask, Weights, log_softmax
+from augenmerk.inference.weights import Floats, Integers, Mask, Weights, log_softmax
 from augenmerk.step_model import AttentionWeights, Memory, Source, State, padded
 
 
@@ -31,10 +31,7 @@ class TransformerTranslator:
         self.encoder_norm = weights.layer_norm("encoder_norm", D)
         self.decoder = [DecoderLayer(config, weights.inside(f"decoder.{layer}")) for layer in range(L)]
         self.decoder_norm = weights.layer_norm("decoder_norm", D)
-        W_o = weights.linear("W_o", D, padded(target_vocabulary))
-        assert W_o.bias is not None
-        # The entries that only pad the vocabulary are cut off, so they can never be produced.
-        self.W_o = Linear(W_o.weight[:target_vocabulary], W_o.bias[:target_vocabulary])
+        self.W_o = weights.output_layer("W_o", D, target_vocabulary)
         mechanism = MECHANISMS[config.attention]
         self.attentions = [mechanism(config, weights.inside(f"attentions.{layer}")) for layer in range(L)]
 

@@ -7,10 +7,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from augenmerk.errors import AugenmerkError
+from augenmerk.step_model import padded
 
-FEW_ROWS = 5
-"""Up to so many vectors are multiplied with a large matrix one by one, as in a beam for one sentence: for a
-product with so few rows, the library would spend most of its time on rearranging the matrix."""
+FEW_ROWS, MANY_COLUMNS = 5, 1024
+"""Up to so many vectors are multiplied with a matrix of so many columns one by one, as in a beam for one
+sentence: with so few rows, the library would spend most of its time on rearranging the matrix."""
 
 Floats = NDArray[np.float32]
 Integers = NDArray[np.int64]
@@ -54,7 +55,13 @@ class Weights:
     def linear(self, name: str, inputs: int, outputs: int, *, bias: bool = True) -> "Linear":
         """Returns a linear layer."""
         part = self.inside(name)
-        return Linear(part.take("weight", outputs, inputs), part.take("bias", outputs) if bias else None)
+        return Linear.of(part.take("weight", outputs, inputs), part.take("bias", outputs) if bias else None)
+
+    def output_layer(self, name: str, inputs: int, vocabulary: int) -> "Linear":
+        """Returns the linear layer to a vocabulary, without the entries that only pad it."""
+        part = self.inside(name)
+        W, b = part.take("weight", padded(vocabulary), inputs), part.take("bias", padded(vocabulary))
+        return Linear.of(W[:vocabulary], b[:vocabulary])
 
     def layer_norm(self, name: str, size: int) -> "LayerNorm":
         part = self.inside(name)
@@ -72,17 +79,22 @@ class Weights:
 class Linear(NamedTuple):
     """W x + b for every vector x in an array (..., inputs)."""
 
-    weight: Floats  # (outputs, inputs)
+    weight: Floats  # W^T, (inputs, outputs): products with it are quicker than with W
     bias: Floats | None
+
+    @classmethod
+    def of(cls, W: Floats, b: Floats | None) -> "Linear":
+        """Returns the layer with a matrix W (outputs, inputs)."""
+        return cls(np.ascontiguousarray(W.T), b)
 
     def __call__(self, x: Floats) -> Floats:
         # As one matrix: numpy would multiply (B, T, inputs) sentence by sentence.
         rows = x.reshape(-1, x.shape[-1])
         y: Floats
-        if 1 < len(rows) <= FEW_ROWS < len(self.weight) // 256:
-            y = np.stack([self.weight @ row for row in rows])
+        if 1 < len(rows) <= FEW_ROWS and self.weight.shape[1] >= MANY_COLUMNS:
+            y = np.stack([row @ self.weight for row in rows])
         else:
-            y = rows @ self.weight.T
+            y = rows @ self.weight
         if self.bias is not None:
             y += self.bias
         return y.reshape(*x.shape[:-1], -1)
