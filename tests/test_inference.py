@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import torch
 from numpy.typing import NDArray
+from threadpoolctl import threadpool_info
 
 from augenmerk.arrays import Array, to_numpy
 from augenmerk.batching import ParallelTokens
@@ -20,6 +21,7 @@ from augenmerk.search import Hypothesis
 from augenmerk.step_model import Memory, State
 from augenmerk.text import TokenizerPair
 from augenmerk.translate import Translator
+from augenmerk.translate.decoding import one_thread_per_product
 from tests.decoding import decode, translator_of
 
 SIZES: dict[str, Any] = {"embedding": 16, "key": 8, "heads": 2, "output_dropout": 0.5}
@@ -263,11 +265,23 @@ def test_several_threads_may_ask_at_once_and_none_changes_how_many_threads_other
 
 
 def test_products_of_numpy_have_their_threads_again_afterwards() -> None:
-    from threadpoolctl import threadpool_info
-
     before = threadpool_info()
     decode([make(GRU)], SOURCES, SEARCHES["greedy"], batch_size=4)
     assert threadpool_info() == before
+
+
+def test_callers_that_overlap_leave_the_threads_of_products_as_they_were() -> None:
+    def threads() -> set[int]:
+        return {each["num_threads"] for each in threadpool_info() if each["user_api"] == "blas"}
+
+    before = threads()
+    first, second = one_thread_per_product(), one_thread_per_product()
+    first.__enter__()
+    second.__enter__()
+    first.__exit__(None, None, None)
+    assert threads() == {1}  # the second is still inside
+    second.__exit__(None, None, None)
+    assert threads() == before
 
 
 def test_a_model_in_training_mode_is_refused() -> None:

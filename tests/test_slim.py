@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+import augenmerk
+from augenmerk import AugenmerkError, device
 from tests.processes import ROOT
 from tests.runs import SharedRuns, tiny
 
@@ -31,6 +33,9 @@ NEED_NOTHING = [
     "data show bilderbuch",
     "config show quick",
     "train --help",
+    "data check bilderbuch",
+    "data export bilderbuch --pairs 20 --out pairs --overwrite",
+    "evaluate run --data bilderbuch --split val",
 ]
 NEED_ONE = {
     "train quick --data bilderbuch --out new": "torch",
@@ -67,7 +72,7 @@ def run(folder: Path, command: str) -> subprocess.CompletedProcess[str]:
 def test_what_needs_no_torch_works_without_it(command: str, folder: Path) -> None:
     done = run(folder, command)
     assert done.returncode == 0, done.stderr
-    assert done.stdout
+    assert done.stdout or "Written: " in done.stderr
 
 
 @pytest.mark.parametrize("command", NEED_ONE)
@@ -75,10 +80,30 @@ def test_what_needs_more_says_what_is_missing(command: str, folder: Path) -> Non
     done = run(folder, command)
     name = NEED_ONE[command]
     assert done.returncode == 2
-    assert done.stderr.startswith(
-        f"augenmerk: This needs {name}, which is not installed here: pip install {name}"
-    )
+    assert done.stderr.startswith(f"augenmerk: This needs {name}, which is not installed here")
+    assert done.stderr.endswith(f": pip install {name}.\n")
     assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("name", ["cuda", "cuda:1"])
+def test_a_gpu_without_torch_is_refused(name: str, folder: Path) -> None:
+    done = run(folder, f"translate Hund. --device {name}")
+    assert done.returncode == 2
+    assert done.stderr == (
+        "augenmerk: A GPU needs torch, which is not installed here: pip install torch, or use the CPU.\n"
+    )
+
+
+def test_a_driver_of_a_gpu_makes_no_difference_without_torch(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(device, "_has_nvidia_driver", lambda: True)
+    monkeypatch.setattr(device, "find_spec", lambda _name: None)
+    assert device.choose_translating_device("auto") == "cpu"
+
+
+@pytest.mark.parametrize("name", ["gpu", "numpy", "CPU", "cpu:0", ""])
+def test_what_is_no_device_is_refused(name: str) -> None:
+    with pytest.raises(AugenmerkError, match=f"'{name}' is not a device: expected auto, cpu or cuda"):
+        augenmerk.load(device=name)
 
 
 def test_the_package_itself_imports_nothing_heavy() -> None:

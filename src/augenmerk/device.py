@@ -2,8 +2,10 @@
 
 import ctypes
 import os
+import re
 import sys
 from contextlib import AbstractContextManager
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Literal
 
 from augenmerk.errors import AugenmerkError
@@ -13,14 +15,22 @@ if TYPE_CHECKING:
 
 Precision = Literal["auto", "fp32", "bf16"]
 
+_DEVICE = re.compile(r"auto|cpu|cuda(:\d+)?")
 CPU = "cpu"
 """The device for which translating needs no torch."""
 
 
 def choose_translating_device(name: str) -> "str | torch.device":
     """Returns the device to translate on, as `choose_device` does, but imports torch only for a GPU."""
-    if name == CPU or (name == "auto" and not _has_nvidia_driver()):
+    if _DEVICE.fullmatch(name) is None:
+        raise AugenmerkError(f"'{name}' is not a device: expected auto, cpu or cuda.")
+    has_torch = find_spec("torch") is not None
+    if name == CPU or (name == "auto" and not (has_torch and _has_nvidia_driver())):
         return CPU
+    if not has_torch:
+        raise AugenmerkError(
+            "A GPU needs torch, which is not installed here: pip install torch, or use the CPU."
+        )
     return choose_device(name)
 
 

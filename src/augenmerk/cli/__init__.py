@@ -124,8 +124,8 @@ def main() -> None:
             raise
         _exit(
             2,
-            f"This needs {name}, which is not installed here: pip install {name}, or pip install augenmerk "
-            f"for everything (augenmerk-slim leaves it out).",
+            f"This needs {name}, which is not installed here, because augenmerk-slim leaves it out: "
+            f"pip install {name}.",
         )
     except OSError as error:
         if error.filename is not None:

@@ -97,7 +97,7 @@ class Linear(NamedTuple):
             y = rows @ self.weight
         if self.bias is not None:
             y += self.bias
-        return y.reshape(*x.shape[:-1], -1)
+        return y.reshape(*x.shape[:-1], self.weight.shape[1])
 
 
 class LayerNorm(NamedTuple):

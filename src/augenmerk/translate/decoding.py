@@ -2,9 +2,9 @@
 
 import math
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, contextmanager
 from functools import cache
 from typing import Any, TypeVar
 
@@ -56,19 +56,45 @@ _Item = TypeVar("_Item")
 _Result = TypeVar("_Result")
 
 
+class _ProductThreads:
+    """How many threads compute a matrix product of numpy: one number for all callers."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._callers = 0
+        self._limit: Any = None
+
+    @contextmanager
+    def one(self) -> Iterator[None]:
+        with self._lock:
+            if self._callers == 0:
+                self._limit = _find_libraries().limit(limits=1, user_api="blas")
+            self._callers += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._callers -= 1
+                if self._callers == 0:  # the last one puts back what the first one found
+                    self._limit.restore_original_limits()
+
+
 @cache
-def _libraries() -> ThreadpoolController:
+def _find_libraries() -> ThreadpoolController:
     return ThreadpoolController()
 
 
-def one_thread_per_product() -> AbstractContextManager[Any]:
+_PRODUCT_THREADS = _ProductThreads()
+
+
+def one_thread_per_product() -> AbstractContextManager[None]:
     """Returns a context in which a matrix product of numpy is computed by one thread alone.
 
     The steps of a search are many small operations. If each of them is shared among the cores, as it is by
     default, the cores mostly wait for one another. So they share the sentences instead: see `ThreadPool`.
+    Several threads may be inside at once.
     """
-    limits: AbstractContextManager[Any] = _libraries().limit(limits=1, user_api="blas")
-    return limits
+    return _PRODUCT_THREADS.one()
 
 
 class ThreadPool:

@@ -12,7 +12,7 @@ from augenmerk.arrays import to_numpy
 from augenmerk.batching import Batch, ParallelTokens, TokenTable
 from augenmerk.checkpoint import SHIPPED, RunDirectory
 from augenmerk.config import RunConfig, SearchConfig
-from augenmerk.device import CPU, count_threads
+from augenmerk.device import CPU, choose_translating_device, count_threads
 from augenmerk.errors import AugenmerkError, shorten
 from augenmerk.familiarity import Familiarity
 from augenmerk.inference import InferenceModel, build_inference_model, knows
@@ -59,6 +59,8 @@ def load(
     paths = [run] if isinstance(run, Path | str) else run
     if not paths:
         raise AugenmerkError("There is no run to load: name one, or several for an ensemble.")
+    if isinstance(device, str):
+        device = choose_translating_device(device)
     return Translator.from_runs([RunDirectory.open(Path(path)) for path in paths], device)
 
 
@@ -159,7 +161,11 @@ class Translator:
     def torch_model(self) -> "TranslationModel":
         """The only model as one of torch, loaded when it is first asked for."""
         model = self.model
-        return load_model(self._runs[0]) if isinstance(model, InferenceModel) else model
+        if not isinstance(model, InferenceModel):
+            return model
+        if not self._runs:
+            raise ValueError("this translator was given a model of numpy: give it one of torch")
+        return load_model(self._runs[0])
 
     @property
     def _on_gpu(self) -> bool:
