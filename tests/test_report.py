@@ -501,6 +501,18 @@ def test_a_spreadsheet_sees_no_formula_in_csv(result: StudyResult, name: str) ->
     assert next(csv.DictReader(io.StringIO(text, newline="")))["variant"] == "'" + name.replace("\r", " ")
 
 
+def test_variants_whose_names_are_long_can_be_told_apart_in_charts(result: StudyResult) -> None:
+    names = [f"architecture=transformer, pairs={pairs}" for pairs in (1000, 3000)]
+    variants = [
+        replace(variant, name=name, settings={"model.architecture": "transformer", "pairs": pairs})
+        for variant, name, pairs in zip(result.variants, names, (1000, 3000), strict=False)
+    ]
+    compared = replace(result.comparisons[0], variant=names[0], against=names[1])
+    figure = draw_effects(replace(result, variants=tuple(variants), comparisons=(compared,)), LIGHT)
+    [label] = [tick.get_text() for tick in figure.axes[0].get_yticklabels()]
+    assert label == "transformer, 1000\n− transformer, 3000"
+
+
 @pytest.mark.parametrize("write", [format_csv, format_markdown, format_latex])
 def test_a_table_does_not_command_the_terminal(
     result: StudyResult, write: Callable[[StudyResult], str]

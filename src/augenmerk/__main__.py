@@ -23,13 +23,13 @@ def main() -> None:
             raise_terminated(signum, frame)
         raise KeyboardInterrupt
 
-    def say_unraisable(problem: "sys.UnraisableHookArgs") -> None:
+    def report_unraisable(problem: "sys.UnraisableHookArgs") -> None:
         # Python cannot raise what a signal raises while an object is being freed, and would print a traceback
         # of it. The signal is remembered, which is enough.
         if not isinstance(problem.exc_value, KeyboardInterrupt):
             sys.__unraisablehook__(problem)
 
-    sys.unraisablehook = say_unraisable
+    sys.unraisablehook = report_unraisable
     signal.signal(signal.SIGTERM, interrupt)
     if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:  # as in the background of a shell script
         signal.signal(signal.SIGINT, interrupt)

@@ -22,8 +22,8 @@ State = tuple[Array, ...]
 class Memory(NamedTuple):
     """Keys and values of the source: computed once for a sentence, used at every target position."""
 
-    keys: Array  # (B, S, K); each mechanism defines its own
-    values: Array  # (B, S, V)
+    keys: Array  # (B, S, size of a key), in a Transformer (B, S, L, size of a key)
+    values: Array  # likewise
     mask: Array | None  # (B, S), or (1, T, S) where it differs from query to query
 
     def keep(self, sentences: Array) -> "Memory":

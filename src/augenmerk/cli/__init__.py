@@ -124,7 +124,7 @@ def main() -> None:
             raise
         _exit(
             2,
-            f"This needs {name}, which is not installed here, because augenmerk-slim leaves it out: "
+            f"This needs {name}, which is not installed here (augenmerk-slim leaves it out): "
             f"pip install {name}.",
         )
     except OSError as error:

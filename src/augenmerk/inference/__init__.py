@@ -16,12 +16,12 @@ from augenmerk.inference.gru import GRUTranslator
 from augenmerk.inference.transformer import TransformerTranslator
 from augenmerk.inference.weights import Weights
 
-__all__ = ["GRUTranslator", "InferenceModel", "TransformerTranslator", "build_inference_model", "knows"]
+__all__ = ["GRUTranslator", "InferenceModel", "TransformerTranslator", "build_inference_model", "can_build"]
 
 InferenceModel = GRUTranslator | TransformerTranslator
 
 
-def knows(config: ModelConfig) -> bool:
+def can_build(config: ModelConfig) -> bool:
     """Returns whether a model can be built here: mechanisms in a person's own file are written in torch."""
     return config.attention in MECHANISMS
 

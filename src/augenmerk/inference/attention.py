@@ -68,7 +68,7 @@ class NoAttention(Attention):
 
     def weights(self, queries: Floats, memory: Memory) -> Floats:
         B, T, _ = queries.shape
-        return np.zeros((B, 1, T, memory.values.shape[1]), np.float32)
+        return np.zeros((B, 1, T, memory.values.shape[1]), queries.dtype)
 
 
 class MeanAttention(Attention):
@@ -81,7 +81,7 @@ class MeanAttention(Attention):
 
     def scores(self, queries: Floats, memory: Memory) -> Floats:
         B, T, _ = queries.shape
-        return np.zeros((B, T, memory.values.shape[1]), np.float32)
+        return np.zeros((B, T, memory.values.shape[1]), queries.dtype)
 
 
 class ScaledDotAttention(Attention):

@@ -59,7 +59,7 @@ class GRUTranslator:
         word_of = word_of.reshape(B, S)
         h, g_0 = self.W_z[words], []
         for layer, gru in enumerate(self.encoder):
-            gates_f, gates_b = gru.forward.W_i(h), gru.backward.W_i(h)
+            gates_f, gates_b = gru.W_i_forward(h), gru.W_i_backward(h)
             if layer == 0:
                 gates_f, gates_b = gates_f[word_of], gates_b[word_of[row, reverse]]  # (B, S, 3H)
             else:
@@ -147,10 +147,11 @@ class BidirectionalGRU:
     """Two GRUs, one for each direction, computed side by side."""
 
     def __init__(self, weights: Weights, layer: int, size: int, hidden: int) -> None:
-        self.forward, self.backward = (
+        forward, backward = (
             GRU.take(weights.inside(f"{way}.{layer}"), size, hidden) for way in ("forwards", "backwards")
         )
-        both = (self.forward.W_h, self.backward.W_h)
+        self.W_i_forward, self.W_i_backward = forward.W_i, backward.W_i
+        both = (forward.W_h, backward.W_h)
         self.W_h = np.stack([W_h.weight for W_h in both])  # (2, H, 3H)
         self.b_h = np.stack([W_h.bias for W_h in both if W_h.bias is not None])[:, None]  # (2, 1, 3H)
 

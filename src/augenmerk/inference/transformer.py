@@ -42,7 +42,7 @@ class TransformerTranslator:
     def encode(self, src: Integers, src_mask: Mask) -> Source:
         """Computes the word representations h of sources (B, S), and each decoder layer's keys and values."""
         h, _ = self._encode(src, src_mask)
-        nothing = np.zeros((len(h), 1, 0, self.config.key), np.float32)
+        nothing = np.zeros((len(h), 1, 0, self.config.key), h.dtype)
         return Source(self._memory(h, src_mask), (nothing,) * (2 * self.config.layers))
 
     def _encode(self, src: Integers, src_mask: Mask) -> tuple[Floats, list[Floats]]:
@@ -62,7 +62,7 @@ class TransformerTranslator:
     def step(self, tokens: Integers, state: State, memory: Memory) -> tuple[Floats, Floats, State]:
         """Computes one more word of K hypotheses.
 
-        The state holds the keys and the values of each layer for the words before: 2L x (B, K, words, K).
+        The state holds the keys and the values of each layer for the words before: 2L x (B, K, words, size).
         """
         B, K = tokens.shape
         y = self.embed(self.W_b, tokens.reshape(B * K, 1), start=state[0].shape[2])  # (B * K, 1, D)

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from augenmerk.arrays import all_to_numpy
 from augenmerk.batching import Batch
 from augenmerk.config import ModelConfig
-from augenmerk.inference import InferenceModel, build_inference_model, knows
+from augenmerk.inference import InferenceModel, build_inference_model, can_build
 from augenmerk.step_model import AttentionWeights, Memory, Source, State
 
 
@@ -67,7 +67,7 @@ class TranslationModel(nn.Module, ABC):
 
         On a CPU that is a model in numpy, if it has one of our mechanisms.
         """
-        if self.device.type != "cpu" or not knows(self.config):
+        if self.device.type != "cpu" or not can_build(self.config):
             return self
         arrays = all_to_numpy(self.state_dict())
         return build_inference_model(

@@ -97,7 +97,7 @@ def draw_curves(result: StudyResult, measure: str, theme: Theme) -> Figure:
 
     with use_theme(theme):
         figure, axes = _make_figure(3.5, CURVES[measure])
-        ends = []
+        ends, labels = [], _label_variants(result)
         for number, variant in enumerate(result.variants):
             for curve in (curve for curve in variant.curves if curve.measure == measure):
                 points = curve.points
@@ -107,7 +107,7 @@ def draw_curves(result: StudyResult, measure: str, theme: Theme) -> Figure:
                 ranges = [(point.low, point.high) for point in points]
                 colour = _draw_means(axes, places, means, ranges, number, theme, every)
                 right = points[-1].epoch + every * _move_aside(len(result.variants) - 1, result)
-                ends.append((right, means[-1], shorten_text(variant.name), colour))
+                ends.append((right, means[-1], labels[variant.name], colour))
         low, high = axes.get_xlim()
         if high - low < 1:  # there is one epoch only; its variants belong together
             axes.set_xlim(low - 0.5, high + 0.5)
@@ -122,7 +122,7 @@ def draw_lengths(result: StudyResult, theme: Theme) -> Figure:
     """Draws BLEU against the length of the source sentence."""
     with use_theme(theme):
         figure, axes = _make_figure(3.5, f"BLEU by length of the sentence, {result.splits[0]}")
-        ends = []
+        ends, labels = [], _label_variants(result)
         for number, variant in enumerate(result.variants):
             bins = variant.by_length
             if not bins:
@@ -131,7 +131,7 @@ def draw_lengths(result: StudyResult, theme: Theme) -> Figure:
             places, means = [place + aside for place in range(len(bins))], [each.bleu for each in bins]
             colour = _draw_means(axes, places, means, [(each.low, each.high) for each in bins], number, theme)
             right = len(bins) - 1 + _move_aside(len(result.variants) - 1, result) / 2
-            ends.append((right, means[-1], shorten_text(variant.name), colour))
+            ends.append((right, means[-1], labels[variant.name], colour))
             lengths = (dict.fromkeys((each.shortest, each.longest)) for each in bins)
             axes.set_xticks(range(len(bins)), ["–".join(map(str, each)) for each in lengths])
         axes.set_xlabel("words of the source sentence")
@@ -219,6 +219,7 @@ def draw_effects(result: StudyResult, theme: Theme) -> Figure:
     """Draws the difference between every two variants, its interval, and a stroke for each pair of runs."""
     wanted = ("bleu", result.splits[0])
     compared = [each for each in result.comparisons if (each.measure, each.split) == wanted]
+    labels = _label_variants(result)
     with use_theme(theme):
         figure, axes = _make_figure(1.4 + 0.42 * len(compared), grid="x")
         for place, each in enumerate(compared):
@@ -229,7 +230,7 @@ def draw_effects(result: StudyResult, theme: Theme) -> Figure:
             runs = [seed.difference for seed in each.seeds]
             axes.plot(runs, [place + 0.24] * len(runs), "|", color=theme.ink, alpha=0.55, markersize=6)
         axes.axvline(0, color=theme.ink, linewidth=1, alpha=0.7)
-        axes.set_yticks(range(len(compared)), [_label_difference(each) for each in compared])
+        axes.set_yticks(range(len(compared)), [_label_difference(each, labels) for each in compared])
         axes.set_ylim(len(compared) - 0.45, -0.6)
         axes.tick_params(axis="y", length=0)
         axes.spines["left"].set_visible(False)
@@ -246,7 +247,7 @@ def draw_beams(result: StudyResult, split: str, theme: Theme) -> Figure:
         from matplotlib.figure import Figure
 
         figure = Figure(figsize=(WIDTH + 0.8, 5.4), layout="constrained")
-        beams = sorted({row.beam for row in result.beam_rows})
+        beams, labels = sorted({row.beam for row in result.beam_rows}), _label_variants(result)
         for axes, (heading, get_value) in zip(figure.subplots(2, 2).flat, BEAM_FIGURES.items(), strict=True):
             for number, variant in enumerate(result.variants):
                 rows = [row for row in result.beam_rows if (row.variant, row.split) == (variant.name, split)]
@@ -258,7 +259,7 @@ def draw_beams(result: StudyResult, split: str, theme: Theme) -> Figure:
                 only_bleu = heading == "BLEU"
                 ranges = [(row.bleu_low, row.bleu_high) for row in rows] if only_bleu else []
                 _draw_means(axes, places, values, ranges, number, theme)
-                axes.lines[-1].set_label(shorten_text(variant.name))
+                axes.lines[-1].set_label(labels[variant.name])
             axes.set_xscale("log")
             axes.set_xticks(beams, map(str, beams))
             axes.minorticks_off()
@@ -269,9 +270,9 @@ def draw_beams(result: StudyResult, split: str, theme: Theme) -> Figure:
         engine = figure.get_layout_engine()
         assert engine is not None
         engine.set(h_pad=0.12, w_pad=0.08)  # type: ignore[call-arg]
-        handles, labels = figure.axes[0].get_legend_handles_labels()
-        if len(labels) > 1:
-            figure.legend(handles, labels, loc="outside upper left", ncols=4)
+        handles, shown = figure.axes[0].get_legend_handles_labels()
+        if len(shown) > 1:
+            figure.legend(handles, shown, loc="outside upper left", ncols=4)
         _explain(figure, theme, MEAN_AND_RANGE)
         return figure
 
@@ -337,7 +338,18 @@ def _choose_look(number: int, theme: Theme) -> tuple[str, str]:
     return theme.series[number % colours], LINE_STYLES[number // colours % len(LINE_STYLES)]
 
 
-def _label_difference(each: ComparisonResult) -> str:
+def _label_variants(result: StudyResult) -> dict[str, str]:
+    """Returns a short label for each variant by its name: only its values if shortened names are the same."""
+    labels = {variant.name: shorten_text(variant.name) for variant in result.variants}
+    if len(set(labels.values())) == len(labels):
+        return labels
+    return {
+        variant.name: shorten_text(", ".join(map(str, variant.settings.values())))
+        for variant in result.variants
+    }
+
+
+def _label_difference(each: ComparisonResult, labels: Mapping[str, str]) -> str:
     """Names both variants, in two lines if they are long: the chart needs room too."""
-    variant, against = shorten_text(each.variant), shorten_text(each.against)
+    variant, against = (labels.get(name, shorten_text(name)) for name in (each.variant, each.against))
     return f"{variant}{chr(10) if len(variant + against) > 24 else ' '}− {against}"

@@ -1,6 +1,7 @@
 """Decoding in which hypotheses never branch: greedy search, sampling, and scoring of given targets."""
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,7 +55,7 @@ def sample(
         raise AugenmerkError(f"top_k = {top_k} is impossible: it must be 1 or more, or 0 for all tokens.")
     limits = check_limits(max_lengths, decoder.sentences)
     numbers = range(len(limits)) if numbers is None else numbers
-    drawn = _uniform_numbers(seed, numbers, limits, n)  # (N, n, longest)
+    drawn = _on_device_of(decoder, _uniform_numbers(seed, numbers, limits, n))  # (N, n, longest)
 
     def choose(step: int, rows: Array, log_probs: Array) -> Array:
         mask = token_mask(log_probs, allow_unknown)
@@ -67,7 +68,7 @@ def sample(
         scaled = xp.asarray(log_probs / temperature, dtype=xp.float64)
         probabilities = xp.exp(scaled - xp.amax(scaled, 2)[..., None])
         cumulative = xp.cumsum(probabilities, 2)
-        u = xp.asarray(drawn[:, :, step], device=rows.device)[rows]
+        u = drawn[rows, :, step]
         # As many tokens as come before the one in whose share of the whole the random number lies.
         places = (cumulative <= (u * cumulative[..., -1])[..., None]).sum(2)
         return places if ids is None else take_last(ids, places)
@@ -101,12 +102,18 @@ def force(decoder: Decoder, targets: Sequence[Sequence[int]]) -> list[Hypothesis
             )
     limits = [len(target) + 1 for target in targets]
     padded = [[*target] + [EOS] * (max(limits) - len(target)) for target in targets]
+    tokens = _on_device_of(decoder, np.array(padded, np.int64))  # (N, longest)
 
     def choose(step: int, rows: Array, _log_probs: Array) -> Array:
-        column = [[target[step]] for target in padded]
-        return namespace(rows).asarray(column, device=rows.device)[rows]
+        return tokens[rows, step][:, None]
 
     return [hypotheses[0] for hypotheses in generate(decoder, limits, choose)]
+
+
+def _on_device_of(decoder: Decoder, array: NDArray[Any]) -> Array:
+    """Returns an array as the decoder's own are: of numpy, or of torch on its device."""
+    like = decoder.start()[0]
+    return namespace(like).asarray(array, device=like.device)
 
 
 def generate(

@@ -15,7 +15,7 @@ from augenmerk.config import RunConfig, SearchConfig
 from augenmerk.device import CPU, choose_translating_device, count_threads
 from augenmerk.errors import AugenmerkError, shorten
 from augenmerk.familiarity import Familiarity
-from augenmerk.inference import InferenceModel, build_inference_model, knows
+from augenmerk.inference import InferenceModel, build_inference_model, can_build
 from augenmerk.search import (
     Decoder,
     EnsembleDecoder,
@@ -141,7 +141,7 @@ class Translator:
         data = first.config.data.model_copy(update={"max_length": longest})
         config = first.config.model_copy(update={"data": data})
         models: Sequence[InferenceModel | TranslationModel]
-        if str(device) == CPU and all(knows(run.config.model) for run in runs):
+        if str(device) == CPU and all(can_build(run.config.model) for run in runs):
             models = [_load_without_torch(run) for run in runs]
         else:
             models = [load_model(run, device) for run in runs]
@@ -339,7 +339,11 @@ class Translator:
         # Sources of similar length share a batch, because they are done at about the same time. The longest
         # come first, so that no core waits long for another at the end.
         batches = list(data.batches(data.plan(batch_size, shuffle=False)[::-1]))
-        decode = partial(self._decode_batch, settings, targets, numbers)
+
+        def decode(batch: Batch) -> list[list[Hypothesis]]:
+            with self._computing():
+                return self._decode_batch(settings, targets, numbers, batch)
+
         found: list[list[Hypothesis]] = [[] for _ in sources]
         done = 0
         with one_thread_per_product():
@@ -353,16 +357,6 @@ class Translator:
         return found
 
     def _decode_batch(
-        self,
-        settings: SearchConfig,
-        targets: Sequence[Sequence[int]] | None,
-        numbers: Sequence[int] | None,
-        batch: Batch,
-    ) -> list[list[Hypothesis]]:
-        with self._computing():
-            return self._find(settings, targets, numbers, batch)
-
-    def _find(
         self,
         settings: SearchConfig,
         targets: Sequence[Sequence[int]] | None,
