@@ -110,7 +110,7 @@ class TransformerTranslator:
 
     def embed(self, words: Floats, tokens: Integers, start: int = 0) -> Floats:
         """Returns the embeddings of tokens (B, T) at the places from `start` on, (B, T, D)."""
-        scale = np.float32(math.sqrt(self.config.embedding))
+        scale = math.sqrt(self.config.embedding)
         x: Floats = words[tokens] * scale
         places = np.arange(start, start + tokens.shape[1])
         match self.config.transformer.positions:
