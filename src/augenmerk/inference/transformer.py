@@ -7,6 +7,7 @@ every layer.
 import math
 
 import numpy as np
+from numpy.typing import NDArray
 
 from augenmerk.batching import Batch
 from augenmerk.config import LEARNT_POSITIONS, ModelConfig
@@ -201,13 +202,16 @@ class SelfAttention(MultiHeadAttention):
         return q, k
 
 
-def angles(places: Integers, size: int) -> Floats:
-    """Returns t / 10000^(2c / size) for places t and each pair c of numbers, (places, size / 2)."""
-    rates = np.float32(10000) ** (np.arange(0, size, 2, dtype=np.float32) / np.float32(-size))
-    return places[:, None].astype(np.float32) * rates
+def angles(places: Integers, size: int) -> NDArray[np.float64]:
+    """Returns t / 10000^(2c / size) for places t and each pair c of numbers, (places, size / 2).
+
+    In double precision: a large angle in single precision has no digits left for its sine.
+    """
+    rates = 10000.0 ** (np.arange(0, size, 2) / -size)
+    return places[:, None] * rates
 
 
-def sinusoidal_positions(places: Integers, size: int) -> Floats:
+def sinusoidal_positions(places: Integers, size: int) -> NDArray[np.float64]:
     """Returns sines and cosines in turn, p_t (places, size): number 2c is a sine, number 2c + 1 a cosine."""
     angle = angles(places, size)
     return np.stack([np.sin(angle), np.cos(angle)], axis=-1).reshape(len(places), -1)[:, :size]
@@ -216,7 +220,7 @@ def sinusoidal_positions(places: Integers, size: int) -> Floats:
 def rotate(x: Floats, places: Integers) -> Floats:
     """Turns each pair of numbers of x (B, places, N, size) by the angle of its place."""
     angle = angles(places, x.shape[-1])[:, None]  # (places, 1, size / 2)
-    sin, cos = np.sin(angle), np.cos(angle)
+    sin, cos = np.sin(angle).astype(x.dtype), np.cos(angle).astype(x.dtype)
     even, odd = x[..., 0::2], x[..., 1::2]
     turned = np.empty_like(x)
     turned[..., 0::2] = even * cos - odd * sin

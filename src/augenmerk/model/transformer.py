@@ -315,8 +315,11 @@ def make_self_attention(config: ModelConfig) -> MultiHeadAttention:
 
 
 def angles(places: Tensor, size: int) -> Tensor:
-    """Returns t / 10000^(2c / size) for places t and each pair c of numbers, (places, size / 2)."""
-    rates = 10000 ** (torch.arange(0, size, 2, device=places.device) / -size)
+    """Returns t / 10000^(2c / size) for places t and each pair c of numbers, (places, size / 2).
+
+    In double precision: a large angle in single precision has no digits left for its sine.
+    """
+    rates = 10000 ** (torch.arange(0, size, 2, dtype=torch.float64, device=places.device) / -size)
     return places[:, None] * rates
 
 
