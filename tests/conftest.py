@@ -10,6 +10,8 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 if TYPE_CHECKING:
+    from playwright.sync_api import Browser as Chromium
+
     from tests.processes import Forker
     from tests.runs import SharedRuns
 
@@ -75,3 +77,25 @@ def _own_consoles() -> None:
 
     out.cache_clear()
     err.cache_clear()
+
+
+@pytest.fixture(scope="module")
+def chromium() -> "Iterator[Chromium]":
+    """A real browser without a window, driven by Playwright. It is the machine's own, so none is downloaded.
+
+    While it is open, an event loop runs in this thread, and `asyncio.run` would be refused; so not for the
+    whole session.
+    """
+    from playwright.sync_api import sync_playwright
+
+    from tests.browser import CHROMIUM
+
+    if CHROMIUM is None:
+        missing = "no Chromium on this machine: pages are not tried in a browser"
+        pytest.fail(missing) if "AUGENMERK_NEEDS_BROWSER" in os.environ else pytest.skip(missing)
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(
+            executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"]
+        )
+        yield browser
+        browser.close()
