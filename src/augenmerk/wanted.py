@@ -45,20 +45,20 @@ from augenmerk.words import detokenise, split_words
 
 Numbers = NDArray[np.float64]
 
-TOLERANCE = 1e-9
+GAP_TOLERANCE = 1e-9
 """In nats: by how much another attention could at most raise the log-probability that `maximise` returns."""
 LEAD_TOLERANCE = 1e-6
 """In nats: it is undecided whether a word wins if its greatest lead is within this of 0. Logits are computed
 in single precision, and are not more precise than this."""
-MAX_STEPS = 200
+MAX_NEWTON_STEPS = 200
 """No problem that was tried took a quarter of these."""
-SHRINK = 0.1
+GAP_SHRINK = 0.1
 """What each step aims at: this fraction of the present gap."""
 STAY_INSIDE = 0.99
 """How far a step may go towards the nearest edge, where a weight is 0."""
-NEGLIGIBLE = 1e-9
-"""Words with a smaller share are left out where only the direction of a step is computed; bounds count all."""
 SHORTEST_STEP = 1e-12
+SHOWN = 0.05
+"""Source words with less attention are not named in sentences."""
 RIDGE = 1e-13
 """Added to the diagonal of a matrix, relative to its largest entry, so that it can always be inverted."""
 
@@ -130,14 +130,14 @@ def _climb(M: Numbers) -> tuple[Numbers, float]:
     S = len(M)
     alpha = np.full(S, 1 / S)
     mu, s = np.inf, np.zeros(S)
-    for _ in range(MAX_STEPS):
+    for _ in range(MAX_NEWTON_STEPS):
         margins = alpha @ M
         f, shares = _soft_minimum(margins)
         gradient = M @ shares
         gap = max(0.0, float(gradient.max() - alpha @ gradient))
-        if gap <= TOLERANCE:
+        if gap <= GAP_TOLERANCE:
             break
-        mu = min(mu, SHRINK * gap / S)
+        mu = min(mu, GAP_SHRINK * gap / S)
         s = np.clip(s, 0.01 * mu / alpha, 100 * mu / alpha)
         uphill = gradient + mu / alpha
         step, _ = _newton(_covariance(M, shares) + np.diag(s / alpha), uphill)
@@ -168,7 +168,7 @@ def _find_lead(M: Numbers) -> tuple[Numbers, float, float]:
     alpha, q = np.full(S, 1 / S), np.full(V, 1 / V)
     v, lambda_ = (alpha @ M).min() - 1, (M @ q).max() + 1
     best, low, high = alpha, -np.inf, np.inf
-    for _ in range(MAX_STEPS):
+    for _ in range(MAX_NEWTON_STEPS):
         leads, costs = alpha @ M, M @ q
         if leads.min() > low:
             best, low = alpha, float(leads.min())
@@ -176,7 +176,7 @@ def _find_lead(M: Numbers) -> tuple[Numbers, float, float]:
         if _is_decided(low, high):
             break
         w, s = leads - v, lambda_ - costs
-        mu = SHRINK * (alpha @ s + q @ w) / (S + V)
+        mu = GAP_SHRINK * (alpha @ s + q @ w) / (S + V)
         D = q / w
         centre = M @ D / D.sum()
         uphill = (M - centre[:, None]) @ (mu / w) + (centre - lambda_) + mu / alpha
@@ -220,8 +220,6 @@ def _soft_minimum(margins: Numbers) -> tuple[float, Numbers]:
 
 def _covariance(M: Numbers, shares: Numbers) -> Numbers:
     """Returns the covariance (S, S) of the rows of M under a distribution over its columns."""
-    likely = shares > NEGLIGIBLE
-    M, shares = M[:, likely], shares[likely]
     centred = M - (M @ shares)[:, None]
     covariance: Numbers = (centred * shares) @ centred.T
     return covariance
@@ -249,6 +247,8 @@ class WantedPlace(NamedTuple):
     """Which of the translation's words it is, counted from 1."""
     word: str
     """The word that the translation has here."""
+    is_said: bool
+    """Whether its first subword is the one that is wanted."""
     subwords: tuple[str, ...]
     """The wanted word as the model would write it here; all figures are those of its first subword."""
     own_probability: float
@@ -320,6 +320,7 @@ def find_wanted(
                 WantedPlace(
                     position=number + 1,
                     word=word,
+                    is_said=encoded[0] == (*ids, EOS)[j],
                     subwords=tuple(map(target.token, encoded)),
                     own_probability=float(own[j, encoded[0]]),
                     greatest_probability=float(np.exp(found.log_probability)),
@@ -340,17 +341,17 @@ def _check_model(translator: Translator) -> GRUTranslator:
     model, config = translator.model, translator.model.config
     if config.architecture != "gru":
         raise AugenmerkError(
-            f"What would make it say another word can be told of a GRU translator only: the attention of the "
-            f"architecture '{config.architecture}' also changes what its later layers look at."
+            f"What would make it say a word can be told of a GRU translator only: what a layer of the "
+            f"architecture '{config.architecture}' takes from the source changes all layers after it."
         )
     if config.attention == "none":
         raise AugenmerkError(
-            "This model attends to nothing (model.attention = 'none'): no attention makes it say another word."
+            "This model attends to nothing (model.attention = 'none'): there is no attention to change."
         )
     if not isinstance(model, GRUTranslator):
         raise AugenmerkError(
-            f"What would make it say another word is computed on a CPU, for the mechanisms that Augenmerk "
-            f"has: the attention of this model is '{config.attention}', on {translator.device}."
+            f"What would make it say a word is computed on the CPU, for the attention mechanisms that come "
+            f"with Augenmerk: this model has '{config.attention}' on {translator.device}."
         )
     return model
 
@@ -389,19 +390,39 @@ def _split_logits(
 
 
 def describe_wanted(wanted: str, translation: Translation, places: Sequence[WantedPlace]) -> str:
-    """Returns in a sentence or two where the wanted word would win instead of another, and under which attention."""
-    others = [one for one in places if one.wins is not True or one.winning_attention is None]
-    winners = [one for one in places if one.wins and one.word != wanted]
+    """Returns in a sentence or two where the wanted word could win over the word that is there."""
+    others = [one for one in places if not one.is_said]
+    if not others:
+        return f"The translation has '{wanted}' here." if places else ""
+    winners = [one for one in others if one.wins]
+    best = max(winners or others, key=lambda one: one.greatest_probability)
+    figures = f"{best.greatest_probability:.2g} instead of {best.own_probability:.2g}"
     if winners:
-        best = max(winners, key=lambda one: one.greatest_probability)
-        assert best.winning_attention is not None
-        return (
-            f"'{wanted}' would be said instead of '{best.word}' ({best.position}) if the model looked at "
-            f"{describe_attention(translation.source_words, best.winning_attention)}."
+        looks_at = describe_attention(translation.source_words, best.attention)
+        found = (
+            f"Some attention makes '{wanted}' the likeliest at {_count_places(len(winners), len(others))}."
         )
-    return f"{len(others)}"
+        found += (
+            f" It gets most probable at {best.position} ('{best.word}') looking at {looks_at}: {figures}."
+        )
+    else:
+        found = f"No attention makes '{wanted}' the likeliest at {_count_places(0, len(others))}."
+        found += f" It gets most probable at {best.position} ('{best.word}'): {figures}."
+    if undecided := [str(one.position) for one in others if one.wins is None]:
+        found += f" Undecided at {', '.join(undecided)}: there it is as likely as another word, to rounding."
+    return found
+
+
+def _count_places(count: int, of: int) -> str:
+    if of == 1:
+        return "this place"
+    number = "all" if count == of else f"{count} of the"
+    return f"any of these {of} places" if count == 0 else f"{number} {of} places where it is not said"
 
 
 def describe_attention(words: Sequence[str], attention: Numbers) -> str:
-    """Returns the words with the most weight, and their weights: `'Frau' (62%) and 'roten' (38%)`."""
-    return ""
+    """Returns up to three words with at least 5% of the attention, the most first: `'Frau' 62%, 'rot' 38%`."""
+    order = np.argsort(-attention, kind="stable")[:3]
+    return ", ".join(
+        f"'{words[place]}' {attention[place]:.0%}" for place in order if attention[place] >= SHOWN
+    )
