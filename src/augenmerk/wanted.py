@@ -18,7 +18,7 @@ Can it be the likeliest word? Let M_ty be by how much the logit of the wanted wo
 y if all attention rests on t. The lead over the best of the others, min_y sum_t alpha_t M_ty, is greatest
 somewhere: a linear programme, the value of a game in which one player chooses t and the other y. Any alpha
 gives a lower bound of that value, and any mixture q of the other words an upper one, max_t sum_y M_ty q_y.
-If the lower bound is above 0, the word wins under this alpha; if the upper one is below 0, it wins under none.
+If the lower bound is above 0, the word wins under this alpha; if the upper one is below 0, under none.
 
 The attention that makes a word win need not be the one that makes it likeliest.
 
@@ -48,8 +48,8 @@ Numbers = NDArray[np.float64]
 GAP_TOLERANCE = 1e-9
 """In nats: by how much another attention could at most raise the log-probability that `maximise` returns."""
 LEAD_TOLERANCE = 1e-6
-"""In nats: it is undecided whether a word wins if its greatest lead is within this of 0. Logits are computed
-in single precision, and are not more precise than this."""
+"""In nats: bounds of the greatest lead that are no further apart are not made closer, since logits, which are
+computed in single precision, are not more precise. If 0 lies between them, it is undecided who wins."""
 MAX_NEWTON_STEPS = 200
 """No problem that was tried took a quarter of these."""
 GAP_SHRINK = 0.1
@@ -78,11 +78,13 @@ class Wanted:
     best_log_probability: float
     wins: bool | None
     """Whether the wanted word is the likeliest under some weights; None if that is undecided, because its
-    greatest lead is within `LEAD_TOLERANCE` of 0."""
+    greatest lead is 0 to within `LEAD_TOLERANCE`."""
     lead: tuple[float, float]
-    """Bounds of the greatest lead over the best of the other words, in nats."""
+    """Bounds of the greatest lead over the best of the other words, in nats. They may be far apart if they
+    tell who wins."""
     winning_weights: Numbers | None
-    """Weights under which it is the likeliest: `weights` if it is the likeliest there."""
+    """Weights under which it is the likeliest: `weights` if it is the likeliest there, otherwise those under
+    which it leads most."""
 
 
 def maximise(
@@ -104,9 +106,9 @@ def maximise(
     _, q = _soft_minimum(leads)
     low, high = float(leads.min()), float((M[:, rivals] @ q).max())
     winning = weights
-    if not _is_decided(low, high):
+    if low <= 0 <= high:
         winning, low, high = _find_lead(_drop_dominated(M[:, rivals]))
-    wins = True if low > LEAD_TOLERANCE else False if high < -LEAD_TOLERANCE else None
+    wins = True if low > 0 else False if high < 0 else None
     return Wanted(
         weights=weights,
         log_probability=log_probability,
@@ -123,9 +125,9 @@ def _climb(M: Numbers) -> tuple[Numbers, float]:
     """Returns the weights (S) that maximise f(alpha) = -log sum_y exp(-sum_t alpha_t M_ty), and the gap.
 
     With the wanted word itself among the y, for which M_ty = 0, f is its log-probability. At its maximum
-    there are a number lambda and slacks s >= 0 so that f'_t + s_t = lambda and alpha_t s_t = 0. Each step goes
-    towards alpha_t s_t = mu instead. On f + mu sum_t log alpha_t, of which that is the maximum, it is a step
-    upwards, and it is halved until it arrives higher.
+    there are a number lambda and slacks s >= 0 so that f'_t + s_t = lambda and alpha_t s_t = 0. Each step
+    goes towards alpha_t s_t = mu instead. On f + mu sum_t log alpha_t, of which that is the maximum, it is a
+    step upwards, and it is halved until it arrives higher.
     """
     S = len(M)
     alpha = np.full(S, 1 / S)
@@ -159,10 +161,10 @@ def _climb(M: Numbers) -> tuple[Numbers, float]:
 def _find_lead(M: Numbers) -> tuple[Numbers, float, float]:
     """Returns weights with the greatest min_y sum_t alpha_t M_ty, and a lower and an upper bound of it.
 
-    It stops as soon as the bounds decide whether the greatest lead is above or below 0. The programme is to
-    find the greatest v with w_y = sum_t alpha_t M_ty - v >= 0, its dual the least lambda with
-    s_t = lambda - sum_y M_ty q_y >= 0; q are shares of the words that sum to 1. At the solution, alpha_t s_t = 0
-    and q_y w_y = 0. Each step goes towards alpha_t s_t = q_y w_y = mu instead.
+    It stops as soon as the upper bound is below 0. The programme is to find the greatest v with
+    w_y = sum_t alpha_t M_ty - v >= 0, its dual the least lambda with s_t = lambda - sum_y M_ty q_y >= 0; q are
+    shares of the words that sum to 1. At the solution, alpha_t s_t = 0 and q_y w_y = 0. Each step goes towards
+    alpha_t s_t = q_y w_y = mu instead.
     """
     S, V = M.shape
     alpha, q = np.full(S, 1 / S), np.full(V, 1 / V)
@@ -173,7 +175,7 @@ def _find_lead(M: Numbers) -> tuple[Numbers, float, float]:
         if leads.min() > low:
             best, low = alpha, float(leads.min())
         high = min(high, float(costs.max()))
-        if _is_decided(low, high):
+        if high < 0 or high - low <= LEAD_TOLERANCE:
             break
         w, s = leads - v, lambda_ - costs
         mu = GAP_SHRINK * (alpha @ s + q @ w) / (S + V)
@@ -203,11 +205,6 @@ def _drop_dominated(M: Numbers) -> Numbers:
         dominated[best] = False
         kept &= ~dominated
     return M[:, kept]
-
-
-def _is_decided(low: float, high: float) -> bool:
-    """Returns whether bounds of a lead tell its sign, or that it is too close to 0 to tell."""
-    return low > LEAD_TOLERANCE or high < -LEAD_TOLERANCE or -LEAD_TOLERANCE <= low <= high <= LEAD_TOLERANCE
 
 
 def _soft_minimum(margins: Numbers) -> tuple[float, Numbers]:
@@ -299,8 +296,8 @@ def find_wanted(
     words, ids = translation.target_words, translation.hypothesis.ids
     if at is not None and not 1 <= at <= len(words):
         raise AugenmerkError(
-            f"There is no word {at} in the translation '{translation.text}': its words, the end included, are "
-            f"counted from 1 to {len(words)}."
+            f"There is no word {at} in the translation '{translation.text}': its words, the end included, "
+            f"are counted from 1 to {len(words)}."
         )
     source, target = translator.tokenizers.source.encode(translation.source), translator.tokenizers.target
     length = translation.subword_attention.shape[1] - 1  # what was read, without the end
@@ -372,7 +369,7 @@ def _encode_wanted(target: Tokenizer, before: Sequence[str], wanted: str) -> lis
 def _split_logits(
     model: GRUTranslator, source: Sequence[int], target: Sequence[int]
 ) -> tuple[Floats, Floats, Floats]:
-    """Returns base (T, V) and contributions (S, V) of the logits, and the model's own probabilities (T, V)."""
+    """Returns base (T, V) and contributions (S, V) of the logits, and the model's probabilities (T, V)."""
     src = np.array([source])
     read = model.encode(src, np.ones_like(src, bool))
     g = model.states(np.array([target]), read)  # (1, T, H)
@@ -421,7 +418,7 @@ def _count_places(count: int, of: int) -> str:
 
 
 def describe_attention(words: Sequence[str], attention: Numbers) -> str:
-    """Returns up to three words with at least 5% of the attention, the most first: `'Frau' 62%, 'rot' 38%`."""
+    """Returns up to three words with at least 5% of the attention, such as `'Frau' 62%, 'rot' 38%`."""
     order = np.argsort(-attention, kind="stable")[:3]
     return ", ".join(
         f"'{words[place]}' {attention[place]:.0%}" for place in order if attention[place] >= SHOWN

@@ -1,4 +1,4 @@
-"""`augenmerk faithfulness --wanted`: which attention would make the model say a word, and whether any would."""
+"""`augenmerk faithfulness --wanted`: which attention would make the model say a word, if any."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -94,8 +94,8 @@ def _print_places(wanted: str, translation: "Translation", places: "Sequence[Wan
     longest = max((one.subwords for one in places), key=len, default=())
     if len(longest) > 1:
         out().print(
-            f"'{escape(wanted)}' is several subwords, {escape(' '.join(longest))}: all figures are of the first "
-            f"one, with which other words may begin, too."
+            f"'{escape(wanted)}' is several subwords, {escape(' '.join(longest))}: all figures are of the "
+            f"first one, with which other words may begin, too."
         )
     out().print(escape(describe_wanted(wanted, translation, places)))
 

@@ -15,8 +15,8 @@
 
 /** In nats: by how much another attention could at most raise the log-probability that is returned. */
 const GAP_TOLERANCE = 1e-9;
-/** In nats: it is undecided whether a word wins if its greatest lead is within this of 0. Logits are computed in
- * single precision, and are not more precise than this. */
+/** In nats: bounds of the greatest lead that are no further apart are not made closer, since logits, which are
+ * computed in single precision, are not more precise. If 0 lies between them, it is undecided who wins. */
 const LEAD_TOLERANCE = 1e-6;
 const MAX_NEWTON_STEPS = 200;
 /** What each step aims at: this fraction of the present gap. */
@@ -60,8 +60,8 @@ export function maximiseWanted(base, contributions, wanted, never = []) {
   let low = leads[best];
   let high = maximumOf(dotRows(rivalM, softMinimum(leads).shares));
   let winning = alpha;
-  if (!isDecided(low, high)) ({ best: winning, low, high } = findLead(dropDominated(rivalM)));
-  const wins = low > LEAD_TOLERANCE ? true : high < -LEAD_TOLERANCE ? false : null;
+  if (low <= 0 && high >= 0) ({ best: winning, low, high } = findLead(dropDominated(rivalM)));
+  const wins = low > 0 ? true : high < 0 ? false : null;
   return {
     weights: Array.from(alpha),
     log_probability,
@@ -118,7 +118,7 @@ function climbToWanted(M) {
 
 /**
  * Finds weights with the greatest min_y sum_t alpha_t M_ty, and a lower and an upper bound of it. It stops as soon
- * as the bounds decide whether the greatest lead is above or below 0. The programme is to find the greatest v with
+ * as the upper bound is below 0. The programme is to find the greatest v with
  * w_y = sum_t alpha_t M_ty - v >= 0, its dual the least lambda with s_t = lambda - sum_y M_ty q_y >= 0; q are
  * shares of the words that sum to 1. Each step goes towards alpha_t s_t = q_y w_y = mu.
  */
@@ -140,7 +140,7 @@ function findLead(M) {
       low = minimumOf(leads);
     }
     high = Math.min(high, maximumOf(costs));
-    if (isDecided(low, high)) break;
+    if (high < 0 || high - low <= LEAD_TOLERANCE) break;
     const w = leads.map((each) => each - v);
     const s = costs.map((each) => lambda - each);
     const mu = (GAP_SHRINK * (dotOf(alpha, s) + dotOf(q, w))) / (S + V);
@@ -179,11 +179,6 @@ function dropDominated(M) {
   const kept = [];
   for (let y = 0; y < M[0].length; y++) if (!isDominated(y)) kept.push(y);
   return takeColumns(M, kept);
-}
-
-/** Returns whether bounds of a lead tell its sign, or that it is too close to 0 to tell. */
-function isDecided(low, high) {
-  return low > LEAD_TOLERANCE || high < -LEAD_TOLERANCE || (low >= -LEAD_TOLERANCE && high <= LEAD_TOLERANCE);
 }
 
 /** Returns -log sum_y exp(-margins_y), and the share of each y in this sum. */
