@@ -17,13 +17,13 @@ import augenmerk.web
 from augenmerk.arrays import Array
 from augenmerk.bitext import open_bitext
 from augenmerk.checkpoint import SHIPPED
-from augenmerk.config import ATTENTIONS, ModelConfig, RunConfig, SearchConfig, TextConfig
+from augenmerk.config import ATTENTIONS, ModelConfig, RunConfig, TextConfig
 from augenmerk.errors import AugenmerkError
 from augenmerk.inference import GRUTranslator, InferenceModel
 from augenmerk.inference.weights import log_softmax
 from augenmerk.model import build_model
 from augenmerk.scores import compute_bleu
-from augenmerk.search import Hypothesis, State, search
+from augenmerk.search import State, search
 from augenmerk.step_model import Source
 from augenmerk.text import BOS, EOS, PAD, UNK, TokenizerPair
 from augenmerk.translate import Translator, load
@@ -90,7 +90,9 @@ window.computeSteps = (model, src, tokens) => {
     states = found.states;
     steps.push({ log_probs: [...found.logProbs], weights: [...found.weights] });
   }
-  return { keys: memories.map((one) => [...one.keys]), values: memories.map((one) => [...one.values]), steps };
+  const keys = memories.map((one) => [...one.keys]);
+  const values = memories.map((one) => [...one.values]);
+  return { keys, values, steps };
 };
 """
 
@@ -112,17 +114,17 @@ def page(chromium: "Chromium") -> "Iterator[Page]":
     page.goto("http://page.test/")
     page.evaluate(
         """async () => {
-          for (const name of ["translator", "search", "arrays"]) Object.assign(window, await import(`/${name}.js`));
+          Object.assign(window, await import("/translator.js"), await import("/arrays.js"));
         }"""
     )
-    page.evaluate(HARNESS)
+    page.add_script_tag(content=HARNESS)
     page.evaluate("(tables) => { window.characters = tables; }", shipped_bundle().settings["characters"])
     yield page
     context.close()
 
 
 def ask(page: "Page", function: str, argument: Any = None) -> Any:
-    """Calls a function of JavaScript with plain data; its answer comes as JSON, which is quicker than parts."""
+    """Calls a function of JavaScript with plain data; its answer comes as JSON, which is quick."""
     return json.loads(
         page.evaluate(
             f"async (text) => JSON.stringify(await ({function})(JSON.parse(text)))", json.dumps(argument)
@@ -323,7 +325,7 @@ def expected_translation(variant: Variant, text: str, settings: Mapping[str, Any
 @any_case
 def test_the_beam_as_a_tree_is_that_of_python(page: "Page", architecture: str, attention: str) -> None:
     variants = variants_of(architecture, attention)
-    searches = [{"beam": 1}, {"beam": 3, "n_best": 3, "length_penalty": 0.8}]
+    searches: list[dict[str, Any]] = [{"beam": 1}, {"beam": 3, "n_best": 3, "length_penalty": 0.8}]
     text = SENTENCES[0]
     asked = [
         {
@@ -497,8 +499,10 @@ WANTED = """({ prefix, text, tokens, ...bundle }) => {
   const translator = load(bundle);
   return tokens.map((token) => {
     const found = translator.wanted(text, prefix, token);
-    const probabilityUnder = (weights) =>
-      translator.predict(text, prefix, weights, translator.target.size).tokens.find(({ id }) => id === token).probability;
+    const probabilityUnder = (weights) => {
+      const { tokens } = translator.predict(text, prefix, weights, translator.target.size);
+      return tokens.find(({ id }) => id === token).probability;
+    };
     const S = found.weights.length;
     const alone = [...Array(S).keys()].map((t) => found.weights.map((_, place) => Number(place === t)));
     const near = alone.map((one) => one.map((weight, place) => 0.05 * weight + 0.95 * found.weights[place]));
@@ -583,16 +587,6 @@ def test_broken_bundles_are_refused_with_a_sentence(page: "Page") -> None:
         assert complaint in ask(page, "(b) => { try { load(b); } catch (e) { return e.message; } }", one)
 
 
-def test_a_diverged_model_says_so(page: "Page") -> None:
-    bundle = make().bundle
-    [place] = [one for one in bundle.settings["tensors"] if one["name"] == "W_o.bias"]
-    weights = bytearray(bundle.weights)
-    weights[place["offset"] : place["offset"] + 2] = np.float16(np.inf).tobytes()
-    asked = {**for_page(Bundle(bundle.settings, bytes(weights))), "calls": [["translate", "Hund", {}]]}
-    [answer] = ask(page, REFUSE, asked)
-    assert "training has diverged" in answer
-
-
 # The worker
 
 WORKER = """async ({ bundle, messages }) => {
@@ -656,8 +650,10 @@ INTERRUPT = """async (bundle) => {
     worker.addEventListener("message", listen);
     worker.postMessage(message);
   });
-  await ask({ id: 0, call: "load", settings: { ...bundle.settings, characters }, weights: bytes(bundle.weights) });
-  const long = ask({ id: 1, call: "translate", text: "Hund ".repeat(100), beam: 50, n_best: 50, key: "typed" });
+  const settings = { ...bundle.settings, characters };
+  await ask({ id: 0, call: "load", settings, weights: bytes(bundle.weights) });
+  const text = "Hund ".repeat(100);
+  const long = ask({ id: 1, call: "translate", text, beam: 50, n_best: 50, key: "typed" });
   await new Promise((resolve) => setTimeout(resolve, 300)); // it is being computed
   const short = await ask({ id: 2, call: "translate", text: "Hund", key: "typed" });
   const answers = [await long, short];
@@ -716,9 +712,7 @@ def test_an_ensemble_and_a_mechanism_of_ones_own_are_refused() -> None:
     with pytest.raises(AugenmerkError, match="single run"):
         make_bundle(translator, "two")
     config = RunConfig(model=ModelConfig(attention="mine.py:Mine"))
-    with pytest.raises(
-        AugenmerkError, match="only Augenmerk's own attention mechanisms, and not 'mine.py:Mine'"
-    ):
+    with pytest.raises(AugenmerkError, match=r"only Augenmerk's own attention .*, and not 'mine\.py:Mine'"):
         make_bundle(Translator([load().model], TOKENIZERS["bpe"], config), "mine")
 
 
