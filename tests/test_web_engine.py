@@ -17,7 +17,7 @@ import augenmerk.web
 from augenmerk.arrays import Array
 from augenmerk.bitext import open_bitext
 from augenmerk.checkpoint import SHIPPED
-from augenmerk.config import ATTENTIONS, ModelConfig, RunConfig, TextConfig
+from augenmerk.config import ATTENTIONS, DataConfig, ModelConfig, RunConfig, TextConfig
 from augenmerk.errors import AugenmerkError
 from augenmerk.inference import GRUTranslator, InferenceModel
 from augenmerk.inference.weights import log_softmax
@@ -166,6 +166,7 @@ def make(
     layers: int = 1,
     tied: bool = False,
     positions: str = "sinusoidal",
+    end_bias: float = 1.0,
     **search: Any,
 ) -> Variant:
     tree: dict[str, Any] = {**MODELS[architecture], "attention": attention, "layers": layers}
@@ -188,17 +189,20 @@ def make(
     torch.manual_seed(3)
     model = build_model(config.model, tokenizers.source.size, tokenizers.target.size).eval()
     with torch.no_grad():
-        # Larger weights, so that attention is not nearly uniform, and biases that are not 0.
+        # Larger weights, so that attention is not nearly uniform, and biases that are not 0. In a Transformer
+        # they would magnify rounding from layer to layer.
+        scale = 2.0 if architecture == "gru" else 1.2
         for parameter in model.parameters():
-            parameter.copy_(parameter * 2 + 0.1 * torch.randn_like(parameter))
+            parameter.copy_(parameter * scale + 0.1 * torch.randn_like(parameter))
         # Some translations end before they must, and some have unknown words.
         bias = model.state_dict()["W_o.bias"]
-        bias[EOS] += 2.0
+        bias[EOS] += end_bias
         bias[UNK] += 1.5
         for parameter in model.parameters():
             parameter.copy_(parameter.half().float())  # the browser has half precision
     bundle = make_bundle(Translator([model], tokenizers, config), "a <b>random</b> one")
-    return Variant(Translator([model.for_inference()], tokenizers, config, threads=1), bundle)
+    # In double precision, so that the differences are those of the browser alone.
+    return Variant(Translator([model.double().for_inference()], tokenizers, config, threads=1), bundle)
 
 
 def variants_of(architecture: str, attention: str) -> dict[str, Variant]:
@@ -663,7 +667,7 @@ INTERRUPT = """async (bundle) => {
 
 
 def test_a_computation_is_interrupted_by_a_newer_message(page: "Page") -> None:
-    bundle = make("transformer", layers=2, max_length=10_000, max_ratio=0.0).bundle
+    bundle = make("transformer", layers=2, end_bias=-50.0, max_length=10_000, max_ratio=0.0).bundle
     settings = {**bundle.settings, "max_source_length": 200}
     older, newer = ask(page, INTERRUPT, for_page(Bundle(settings, bundle.weights)))
     assert older == {"id": 1, "cancelled": True}
@@ -732,6 +736,25 @@ def test_the_bundle_of_the_shipped_model() -> None:
         == 1
     )
     json.dumps(settings)
+
+
+@pytest.mark.parametrize(
+    ("data", "languages", "licence"),
+    [
+        ({"bitext": "multi30k"}, ("de", "en"), "research and teaching"),
+        ({"bitext": "bilderbuch", "source_language": "en"}, ("en", "de"), "MIT licence"),
+        ({"bitext": "bilderbuch", "target_language": "de"}, ("en", "de"), "MIT licence"),
+        ({"bitext": "mine.tsv", "source_language": "nl"}, ("nl", None), "depends on the data"),
+    ],
+)
+def test_a_bundle_tells_languages_and_licence(
+    data: dict[str, str], languages: tuple[str | None, str | None], licence: str
+) -> None:
+    translator = load()
+    translator.config = translator.config.model_copy(update={"data": DataConfig.model_validate(data)})
+    settings = make_bundle(translator, "mine").settings
+    assert (settings["source_language"], settings["target_language"]) == languages
+    assert licence in settings["licence"]
 
 
 # The whole: a test split in the browser.
