@@ -230,7 +230,7 @@ def assert_same(found: Any, expected: Any, place: str = "") -> None:
         for number, (one, other) in enumerate(zip(found, expected, strict=True)):
             assert_same(one, other, f"{place}[{number}]")
     elif isinstance(expected, float):
-        assert found == pytest.approx(expected, abs=TOLERANCE, rel=TOLERANCE), place
+        assert math.isclose(found, expected, rel_tol=TOLERANCE, abs_tol=TOLERANCE), (place, found, expected)
     else:
         assert found == expected, place
 
