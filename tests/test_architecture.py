@@ -39,7 +39,7 @@ LAYERS = (
     ),
     *("alignment", "tensorfile", "checkpoint", "scores", "diagrams", "translate", "probe"),
     *("silver", "agreement", "patterns", "evaluate", "faithfulness"),
-    *("significance", "engine", "train", "study", "report", "demo", "bench", "cli"),
+    *("significance", "engine", "train", "study", "report", "demo", "bench", "web", "cli"),
 )
 # Some parts may know less than their place would permit.
 ONLY = {

@@ -22,6 +22,7 @@ from augenmerk.cli import (
     demo,
     diagram,
     evaluate,
+    export,
     faithfulness,
     patterns,
     plot,
@@ -66,6 +67,7 @@ for command in (
     diagram,
     patterns,
     faithfulness,
+    export,
 ):
     app.add_typer(command.app)
 app.add_typer(data.app, name="data", cls=Commands)
