@@ -104,7 +104,7 @@ class Translator:
         self.models = tuple(models)
         self.tokenizers = tokenizers
         self.config = config
-        self._runs = runs
+        self.runs = runs
         self._familiarity = familiarity
         self.device = CPU
         """The device as torch names it."""
@@ -163,9 +163,9 @@ class Translator:
         model = self.model
         if not isinstance(model, InferenceModel):
             return model
-        if not self._runs:
+        if not self.runs:
             raise ValueError("this translator was given a model of numpy: give it one of torch")
-        return load_model(self._runs[0])
+        return load_model(self.runs[0])
 
     @property
     def _on_gpu(self) -> bool:

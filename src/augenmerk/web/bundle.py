@@ -1,0 +1,124 @@
+"""A run as the page and its JavaScript read it: settings for JSON, and weights in half precision."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from augenmerk.arrays import all_to_numpy
+from augenmerk.config import DATASETS, DataConfig
+from augenmerk.errors import AugenmerkError
+from augenmerk.inference import InferenceModel, can_build
+from augenmerk.translate import Translator
+from augenmerk.web.tokenizer_tables import describe_characters, describe_tokenizer
+
+FORMAT = 1
+"""The number of the format, which the page checks."""
+
+LARGEST_HALF = 65504.0
+
+LICENCES = {
+    "multi30k": (
+        "The model was trained on Multi30k, which is for research and teaching, not for commercial use."
+    ),
+    "bilderbuch": "The model was trained on bilderbuch, sentences that Augenmerk generates (MIT licence).",
+}
+_OWN_DATA = "Who may use this model depends on the data that it was trained on."
+
+
+@dataclass(frozen=True)
+class Bundle:
+    """A model for the browser."""
+
+    settings: dict[str, Any]
+    """Everything but the numbers, ready for JSON."""
+    weights: bytes
+    """The numbers, one tensor after another, as little-endian fp16; `settings["tensors"]` has their places."""
+
+
+def make_bundle(translator: Translator, name: str) -> Bundle:
+    """Returns the model of a translator as data; `name` is what the page calls it.
+
+    Weights in single precision are rounded to half. Raises AugenmerkError if the translator is an ensemble,
+    if its attention mechanism is a person's own, or if a weight is too large for half precision.
+    """
+    model, config, tokenizers = translator.model, translator.config, translator.tokenizers
+    if not can_build(config.model):
+        raise AugenmerkError(
+            f"A web page knows only Augenmerk's own attention mechanisms, and not '{config.model.attention}'."
+        )
+    if not isinstance(model, InferenceModel):
+        arrays = all_to_numpy(model.state_dict())
+    elif translator.runs:
+        arrays = translator.runs[0].load_model()
+    else:
+        raise ValueError("this translator was given a model of numpy: give it one of torch, or load a run")
+    tensors, weights = pack_weights(arrays)
+    source, target = _languages(config.data)
+    settings = {
+        "format": FORMAT,
+        "name": name,
+        "config": {
+            "model": config.model.model_dump(mode="json"),
+            "search": config.search.model_dump(mode="json"),
+        },
+        "source_language": source,
+        "target_language": target,
+        "max_source_length": translator.max_source_length,
+        "source_vocabulary": tokenizers.source.size,
+        "target_vocabulary": tokenizers.target.size,
+        "tokenizers": {
+            "source": describe_tokenizer(tokenizers.source),
+            "target": None if tokenizers.joint else describe_tokenizer(tokenizers.target),
+        },
+        "characters": describe_characters(),
+        "tensors": tensors,
+        "licence": LICENCES.get(config.data.bitext, _OWN_DATA),
+    }
+    return Bundle(settings, weights)
+
+
+def pack_weights(arrays: Mapping[str, NDArray[Any]]) -> tuple[list[dict[str, Any]], bytes]:
+    """Returns the name, shape and place of each array, and all of them as bytes of little-endian fp16.
+
+    Each begins at a multiple of 4 bytes. Tied weights, one array with several names, are stored once.
+    """
+    tensors: list[dict[str, Any]] = []
+    parts: list[bytes] = []
+    offset_of: dict[int, int] = {}
+    end = 0
+    for name, array in arrays.items():
+        if id(array) not in offset_of:
+            part = _to_half(name, array)
+            offset_of[id(array)] = end
+            parts.append(part)
+            end += len(part)
+        tensors.append({"name": name, "shape": list(array.shape), "offset": offset_of[id(array)]})
+    return tensors, b"".join(parts)
+
+
+def _to_half(name: str, array: NDArray[Any]) -> bytes:
+    """Returns an array in half precision, filled up to a multiple of 4 bytes."""
+    if not np.isfinite(array).all():
+        raise AugenmerkError(
+            f"The weights {name} are not all numbers: they are broken, as they are when training has diverged."
+        )
+    if (largest := float(np.abs(array).max(initial=0.0))) > LARGEST_HALF:
+        raise AugenmerkError(
+            f"The weights {name} go up to {largest:g}, and a web page has them in half precision, which ends "
+            f"at {LARGEST_HALF:g}: this run cannot be exported."
+        )
+    part = array.astype("<f2").tobytes()
+    return part + bytes(-len(part) % 4)
+
+
+def _languages(data: DataConfig) -> tuple[str | None, str | None]:
+    """Returns the languages that a run translates from and into, where its settings tell."""
+    source, target = data.source_language, data.target_language
+    if data.bitext in DATASETS:
+        other = {"de": "en", "en": "de"}
+        source = source or other.get(target or "en")
+        target = target or other.get(source or "de")
+    return source, target

@@ -1,0 +1,217 @@
+/**
+ * The Transformer, in the letters of `inference/transformer.py`; `model/transformer.py` has the equations.
+ *
+ * K hypotheses of one sentence, S source positions, T words, L layers, N heads, D the size of every layer, V
+ * entries of the target vocabulary.
+ */
+
+import { addInPlace, concatArrays, logSoftmaxRows, padded } from "./arrays.js";
+import { MECHANISMS, MultiHeadAttention, averageHeads } from "./attention.js";
+
+/** The number of places that are learnt, if they are learnt; words further on share the last one. */
+const LEARNT_POSITIONS = 512;
+
+/** An encoder and a decoder of L layers each. */
+export class TransformerTranslator {
+  constructor(config, weights, sourceVocabulary, targetVocabulary) {
+    const { embedding: D, layers: L } = config;
+    this.config = config;
+    this.vocabulary = targetVocabulary;
+    this.W_z = weights.take("W_z.weight", padded(sourceVocabulary), D);
+    this.W_b = weights.take("W_b.weight", padded(targetVocabulary), D);
+    if (config.transformer.positions === "learnt") {
+      this.learnt = weights.take("learnt.weight", LEARNT_POSITIONS, D);
+    }
+    const layers = [...Array(L).keys()];
+    this.encoder = layers.map((layer) => new EncoderLayer(config, weights.inside(`encoder.${layer}`)));
+    this.encoderNorm = weights.layerNorm("encoder_norm", D);
+    this.decoder = layers.map((layer) => new DecoderLayer(config, weights.inside(`decoder.${layer}`)));
+    this.decoderNorm = weights.layerNorm("decoder_norm", D);
+    this.W_o = weights.outputLayer("W_o", D, targetVocabulary);
+    const Mechanism = MECHANISMS[config.attention];
+    this.attentions = layers.map((layer) => new Mechanism(config, weights.inside(`attentions.${layer}`)));
+  }
+
+  get selective() {
+    return this.attentions.every((attention) => attention.selective);
+  }
+
+  /**
+   * Computes the word representations h of a source (S), its end included: each decoder layer's keys and
+   * values, and the state of a hypothesis before the first word, its keys and values of no words.
+   */
+  encode(src) {
+    let x = this.embed(this.W_z, src, 0);
+    for (const layer of this.encoder) {
+      x = layer.apply(x, src.length);
+    }
+    const h = this.encoderNorm.apply(x);
+    const nothing = { keys: new Float32Array(0), values: new Float32Array(0), S: 0 };
+    return {
+      memory: this.attentions.map((attention) => attention.memory(h)),
+      start: this.decoder.map(() => nothing),
+    };
+  }
+
+  /**
+   * Computes one more word of K hypotheses: log-probabilities (K, V), weights (K, S), and the new state of
+   * each, which holds the keys and the values of each layer for the words so far.
+   */
+  step(tokens, states, memory) {
+    const { features, weights, states: newStates } = this.advance(tokens, states, memory);
+    const logProbs = this.output(features);
+    logSoftmaxRows(logProbs, this.vocabulary);
+    return { logProbs, weights, states: newStates };
+  }
+
+  /** Does what `step` does but for the output layer: what that reads (K, D) is returned instead. */
+  advance(tokens, states, memory) {
+    const [K, D] = [tokens.length, this.config.embedding];
+    const start = states[0][0].S;
+    const newStates = tokens.map(() => []);
+    let y = concatArrays(tokens.map((token) => this.embed(this.W_b, [token], start))); // (K, D)
+    const sum = new Float32Array(K * memory[0].S);
+    this.decoder.forEach((layer, number) => {
+      const normal = layer.ownNorm.apply(y);
+      const found = tokens.map((_, k) => {
+        const row = normal.subarray(k * D, (k + 1) * D);
+        const own = joinMemories(states[k][number], layer.own.memoryFrom(row, 1, start));
+        newStates[k].push(own);
+        return layer.own.mix(layer.own.weights(row, 1, own), 1, own);
+      });
+      addInPlace(y, concatArrays(found));
+      const attention = this.attentions[number];
+      const weights = attention.weights(layer.crossNorm.apply(y), K, memory[number]);
+      addInPlace(y, attention.mix(weights, K, memory[number]));
+      addInPlace(y, layer.feedForward.apply(y));
+      addInPlace(sum, averageHeads(weights, attention.heads));
+    });
+    return {
+      features: this.decoderNorm.apply(y),
+      weights: sum.map((x) => x / this.decoder.length),
+      states: newStates,
+    };
+  }
+
+  /** Returns the logits (rows, V). */
+  output(features) {
+    return this.W_o.apply(features);
+  }
+
+  /** Returns the embeddings of tokens at the places from `start` on, (T, D). */
+  embed(words, tokens, start) {
+    const { embedding: D, transformer } = this.config;
+    const scale = Math.sqrt(D);
+    const x = new Float32Array(tokens.length * D);
+    tokens.forEach((token, t) => {
+      const place = start + t;
+      for (let i = 0; i < D; i++) {
+        x[t * D + i] = words[token * D + i] * scale;
+        if (transformer.positions === "sinusoidal") {
+          // Number 2c is a sine, number 2c + 1 a cosine.
+          const angle = positionAngle(place, i - (i % 2), D);
+          x[t * D + i] += i % 2 === 0 ? Math.sin(angle) : Math.cos(angle);
+        } else if (transformer.positions === "learnt") {
+          x[t * D + i] += scale * this.learnt[Math.min(place, LEARNT_POSITIONS - 1) * D + i];
+        }
+      }
+    });
+    return x;
+  }
+}
+
+/** Self-attention over the whole source, then the feed-forward part. */
+class EncoderLayer {
+  constructor(config, weights) {
+    this.ownNorm = weights.layerNorm("own_norm", config.embedding);
+    this.own = new SelfAttention(config, weights.inside("own"));
+    this.feedForward = new FeedForward(config, weights.inside("feed_forward"));
+  }
+
+  /** Changes x (S, D) to the next one, and returns it. */
+  apply(x, S) {
+    const normal = this.ownNorm.apply(x);
+    const memory = this.own.memoryFrom(normal, S, 0);
+    addInPlace(x, this.own.mix(this.own.weights(normal, S, memory), S, memory));
+    addInPlace(x, this.feedForward.apply(x));
+    return x;
+  }
+}
+
+/** Self-attention over the words so far, attention to the source, then the feed-forward part. */
+class DecoderLayer {
+  constructor(config, weights) {
+    this.ownNorm = weights.layerNorm("own_norm", config.embedding);
+    this.own = new SelfAttention(config, weights.inside("own"));
+    this.crossNorm = weights.layerNorm("cross_norm", config.embedding);
+    this.feedForward = new FeedForward(config, weights.inside("feed_forward"));
+  }
+}
+
+/** FF(LN(x)) = W_2 ReLU(W_1 LN(x) + b_1) + b_2, for every word alone. */
+class FeedForward {
+  constructor(config, weights) {
+    const [D, F] = [config.embedding, config.transformer.feed_forward];
+    this.norm = weights.layerNorm("norm", D);
+    this.W_1 = weights.linear("W_1", D, F);
+    this.W_2 = weights.linear("W_2", F, D);
+  }
+
+  apply(x) {
+    return this.W_2.apply(this.W_1.apply(this.norm.apply(x)).map((inner) => Math.max(inner, 0)));
+  }
+}
+
+/**
+ * Multi-head self-attention; with rotary positions, queries and keys are turned by their places. Keys are
+ * turned when they are computed, because their places never change.
+ */
+class SelfAttention extends MultiHeadAttention {
+  constructor(config, weights) {
+    super(config, weights);
+    this.rotary = config.transformer.positions === "rotary";
+  }
+
+  /** Returns keys and values of T words at the places from `start` on. */
+  memoryFrom(states, T, start) {
+    const memory = this.memory(states);
+    if (this.rotary) {
+      rotateRows(memory.keys, T, this.heads, start);
+    }
+    return memory;
+  }
+
+  queries(queries, T, memory) {
+    const q = super.queries(queries);
+    if (this.rotary) {
+      rotateRows(q, T, this.heads, memory.S - T); // the queries are the last of the words
+    }
+    return q;
+  }
+}
+
+/** Returns keys and values of words followed by those of later ones. */
+function joinMemories(before, after) {
+  return {
+    keys: concatArrays([before.keys, after.keys]),
+    values: concatArrays([before.values, after.values]),
+    S: before.S + after.S,
+  };
+}
+
+/** Returns the angle t / 10000^(2c / size) of place t for the numbers 2c and 2c + 1 of a vector. */
+function positionAngle(place, twice, size) {
+  return place * 10000 ** (-twice / size);
+}
+
+/** Turns each pair of numbers of x (T, N, size) by the angle of its place, in place. */
+function rotateRows(x, T, heads, start) {
+  const size = x.length / (T * heads);
+  for (let i = 0; i < x.length; i += 2) {
+    const place = start + Math.floor(i / (heads * size));
+    const angle = positionAngle(place, i % size, size);
+    const [sin, cos, even, odd] = [Math.sin(angle), Math.cos(angle), x[i], x[i + 1]];
+    x[i] = even * cos - odd * sin;
+    x[i + 1] = even * sin + odd * cos;
+  }
+}
