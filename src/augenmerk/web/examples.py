@@ -1,6 +1,7 @@
 """Stored translations, so that an exported page shows something before its model has been read.
 
-They have the shape in which `engine/translator.js` returns translations: see `make_example`.
+They have the shape in which `engine/translator.js` returns translations: see `make_example`. Only the tree of
+the beam is stored in columns, from which `page/stored.js` makes it again; it would be most of the page's size.
 """
 
 from collections.abc import Sequence
@@ -42,7 +43,7 @@ def make_example(translator: Translator, sentence: str, beam: int) -> dict[str, 
     That is `Translation.to_dict(subwords=True)` with, for each target token (the end included), its
     log-probability (`token_log_probabilities`) and the likeliest tokens in its place (`next`), with the
     tokens' `ids` and the words they belong to (`source_word_of`, `target_word_of`; null for the end), and
-    with the beam search as a `tree` (`Translator.trace`).
+    with the beam search as a `tree` (`Translator.trace`, in columns: see `store_tree`).
     """
     translation = translator.translate(sentence, beam=beam, n_best=1)
     document = translation.to_dict(subwords=True)
@@ -61,7 +62,7 @@ def make_example(translator: Translator, sentence: str, beam: int) -> dict[str, 
             "target_word_of": [*target.words_of_ids(ids)[1], *end],
             "next": _next_words(translator, translation),
             "alternatives": [],
-            "tree": translator.trace(sentence, beam=beam, n_best=beam) if ids else None,
+            "tree": store_tree(translator.trace(sentence, beam=beam, n_best=beam)) if ids else None,
         }
     )
 
@@ -83,6 +84,22 @@ def _next_words(translator: Translator, translation: Translation) -> list[list[d
             [{"id": i, "text": tokenizer.token(i), "probability": float(probabilities[i])} for i in best]
         )
     return found
+
+
+def store_tree(tree: dict[str, Any]) -> dict[str, Any]:
+    """Returns the tree of a beam search with a list for each field of its nodes that cannot be computed.
+
+    `texts` has the text of each token, and `statuses` the first letter of each node's status.
+    """
+    nodes = tree["nodes"]
+    return {
+        **{key: value for key, value in tree.items() if key not in ("source", "nodes")},
+        "parents": [node["parent"] for node in nodes],
+        "tokens": [node["token"] for node in nodes],
+        "log_probabilities": [node["log_probability"] for node in nodes],
+        "statuses": "".join(node["status"][0] for node in nodes),
+        "texts": {node["token"]: node["text"] for node in nodes},
+    }
 
 
 def _round(value: Any) -> Any:

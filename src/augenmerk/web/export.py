@@ -37,7 +37,7 @@ LEVELS = 48
 """Shades of a heat map; `page/shown.js` has the same number."""
 
 _IMPORT = re.compile(r'^import \{([\w\s,]+)\} from "\./([\w-]+\.js)";\n', re.M)
-_EXPORT = re.compile(r"^export (?=(?:async function|function|class|const)\b)", re.M)
+_EXPORT = re.compile(r"^export ((?:async function|function|class|const)\b\s*\*?\s*(\w+))", re.M)
 _DECLARED = re.compile(r"^(?:async function|function|class|const|let)\b\s*\*?\s*(\w+)", re.M)
 _NOT_JOINED = re.compile(r"^(?:import\b|export\b|var\b|(?:const|let)\s*[\[{]).*", re.M)
 
@@ -255,10 +255,8 @@ def join_modules(folder: Path, entry: str) -> str:
             if missing:
                 raise ValueError(f"{name}: {match[2]} does not export {', '.join(sorted(missing))}")
         text = _IMPORT.sub("", text)
-        exported[name] = {
-            found[1] for place in _EXPORT.finditer(text) if (found := _DECLARED.match(text, place.end()))
-        }
-        text = _EXPORT.sub("", text)
+        exported[name] = {match[2] for match in _EXPORT.finditer(text)}
+        text = _EXPORT.sub(r"\1", text)
         if other := _NOT_JOINED.search(text):
             raise ValueError(f"{name}: this cannot be joined: {other[0]}")
         for each in _DECLARED.findall(text):

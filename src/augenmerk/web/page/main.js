@@ -10,6 +10,7 @@ import { Model } from "./models.js";
 import { makeBars } from "./next.js";
 import { hasSubwords, makeGrid, showPercent, showToken } from "./shown.js";
 import { LANGUAGES, THEMES, makeState, readState, writeState } from "./state.js";
+import { restoreExample } from "./stored.js";
 import { chooseLanguage, makeTexts, nameLanguage } from "./texts.js";
 import { makeTree } from "./tree.js";
 import { findToken } from "./vocabulary.js";
@@ -50,6 +51,15 @@ function change(changes) {
   if (state.language !== before.language) applyLanguage();
   askAll();
   draw();
+}
+
+/** Returns the place that is looked at: the chosen one, or else where the model of the state hesitated most. */
+function placeOf(answer) {
+  const count = answer.translation?.target_subwords.length ?? 0;
+  if (answer.model.number !== state.model || !state.text.trim() || state.at >= count) return -1;
+  if (state.at >= 0) return state.at;
+  const logs = answer.translation?.token_log_probabilities.slice(0, answer.translation.ids.length) ?? [];
+  return logs.length ? logs.indexOf(Math.min(...logs)) : -1;
 }
 
 /** Returns changes to the state that go back to what the model does by itself. */
@@ -106,7 +116,8 @@ function questionFor(number) {
 /** Returns the stored translation that answers a question, if there is one. */
 function findStored(number, { text, beam, prefix, changed }) {
   if (beam !== page.beam || prefix || changed) return null;
-  return page.examples.find((example) => example.source === text)?.translations[number] ?? null;
+  const example = page.examples.find((each) => each.source === text);
+  return example ? restoreExample(example.translations[number]) : null;
 }
 
 function askAll() {
@@ -208,7 +219,8 @@ function drawAnswer(answer, number) {
     return;
   }
   const { grid } = answer;
-  const chosen = state.model === number && state.at >= 0 ? grid.rowOf(state.at) : -1;
+  const place = placeOf(answer);
+  const chosen = place >= 0 ? grid.rowOf(place) : -1;
   const changedRow = state.of === number && state.changed ? grid.rowOf(state.changed.position) : -1;
   const on = { point: (row, column) => point(answer, row, column), select: (row) => change({ model: number, at: grid.rows[row].token }) };
   drawSaid(box.querySelector(".said"), grid, shown, chosen, on);
@@ -279,28 +291,29 @@ function point(answer, row, column) {
 function drawPlace() {
   const { translation } = answers[state.model];
   const count = translation?.target_subwords.length ?? 0;
+  const at = placeOf(answers[state.model]);
   const box = find("place");
-  if (!state.text.trim() || state.at < 0 || state.at >= count) {
-    replace(box, make("p", { class: "hint" }, t(count ? "placeHint" : "noWords")));
+  if (at < 0) {
+    replace(box, make("p", { class: "hint" }, t(count && state.text.trim() ? "placeHint" : "noWords")));
     return;
   }
   const isBpe = hasSubwords(translation);
   const step = (key, sign, to) =>
     make("button", { type: "button", "data-key": key, "aria-label": t(key), title: t(key), disabled: to < 0 || to >= count, onclick: () => change({ at: to }) }, sign);
-  const word = showToken(translation.target_subwords[state.at], isBpe);
+  const word = showToken(translation.target_subwords[at], isBpe);
   const heading = make(
     "div",
     { class: "stepper buttons" },
-    step("before", "◀", state.at - 1),
-    make("h3", {}, t("says", { word: `\u2068${word}\u2069`, place: state.at + 1, count })),
-    step("after", "▶", state.at + 1),
+    step("before", "◀", at - 1),
+    make("h3", {}, t("says", { word: `\u2068${word}\u2069`, place: at + 1, count })),
+    step("after", "▶", at + 1),
   );
-  const said = translation.ids[state.at];
+  const said = translation.ids[at];
   const onChoose = (token) =>
-    change({ of: state.model, begin: [...translation.ids.slice(0, state.at), token.id], changed: keptChange(), step: -1 });
-  const next = translation.next?.[state.at] ?? [];
+    change({ of: state.model, begin: [...translation.ids.slice(0, at), token.id], changed: keptChange(at), at, step: -1 });
+  const next = translation.next?.[at] ?? [];
   const candidates = make("div", {}, make("h4", {}, t("nextBest")), makeBars(next, isBpe, t, answers[state.model].ready ? onChoose : null, said));
-  const weights = translation.subword_attention[state.at] ?? [];
+  const weights = translation.subword_attention[at] ?? [];
   const looks = weights
     .map((probability, place) => ({ text: translation.source_subwords[place], probability, id: -2 }))
     .sort((a, b) => b.probability - a.probability)
@@ -312,8 +325,8 @@ function drawPlace() {
 }
 
 /** Returns the changed attention if it lies before the chosen place, where it still counts. */
-function keptChange() {
-  return state.of === state.model && state.changed && state.changed.position < state.at ? state.changed : null;
+function keptChange(at) {
+  return state.of === state.model && state.changed && state.changed.position < at ? state.changed : null;
 }
 
 // -- panels ------------------------------------------------------------------------------------------------
@@ -334,6 +347,7 @@ let drawn = ""; // for which translation and language the tree was drawn
 function drawEditor() {
   const answer = answers[state.model];
   const { translation } = answer;
+  const at = placeOf(answer);
   const inside = find("change-content");
   if (!state.open.includes("change")) return;
   const hint = (key) => {
@@ -345,15 +359,15 @@ function drawEditor() {
   if (architecture === "transformer") return hint("changeTransformer");
   if (attention === "none") return hint("changeNone");
   if (!answer.ready) return hint("changeWaiting");
-  if (!translation || answer.waiting || state.at < 0 || state.at >= translation.target_subwords.length) return hint("changeHint");
-  const key = JSON.stringify([state.model, state.at, answer.asked, t.language]);
+  if (!translation || answer.waiting || at < 0) return hint("changeHint");
+  const key = JSON.stringify([state.model, at, answer.asked, t.language]);
   if (key === edited) return;
   edited = key;
   const isBpe = hasSubwords(translation);
-  const word = showToken(translation.target_subwords[state.at], isBpe);
-  const prefix = translation.ids.slice(0, state.at);
+  const word = showToken(translation.target_subwords[at], isBpe);
+  const prefix = translation.ids.slice(0, at);
   const question = { text: state.text, prefix, count: CANDIDATES };
-  const changedHere = state.of === state.model && state.changed?.position === state.at;
+  const changedHere = state.of === state.model && state.changed?.position === at;
   let own = null;
   const predict = async (weights) => {
     try {
@@ -371,7 +385,7 @@ function drawEditor() {
       const weights = changedHere && state.changed.weights.length === tokens.length ? state.changed.weights : null;
       editor = new Editor({ tokens, own: own.weights, weights, word, isBpe }, t, {
         change: predict,
-        goOn: (chosen) => change({ of: state.model, begin: prefix, changed: { position: state.at, weights: chosen }, step: -1 }),
+        goOn: (chosen) => change({ of: state.model, begin: prefix, changed: { position: at, weights: chosen }, at, step: -1 }),
         want: (text) => want(answer, text, prefix, key),
       });
       inside.replaceChildren(make("p", { class: "lead" }, t("changeFor", { word: `\u2068${word}\u2069` })), editor.element);
