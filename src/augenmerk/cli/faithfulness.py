@@ -12,6 +12,7 @@ from typer import Option
 
 from augenmerk.cli import options
 from augenmerk.cli.terminal import err, make_table, out, print_json, print_written
+from augenmerk.cli.wanted import show_wanted
 from augenmerk.errors import AugenmerkError
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ app = typer.Typer()
 
 @app.command(
     epilog="Examples:  augenmerk faithfulness 'Ein Mann fährt mit dem Fahrrad durch den Park.'    "
+    "augenmerk faithfulness --wanted bike 'Ein Mann fährt mit dem Fahrrad durch den Park.'    "
     "augenmerk faithfulness --top 1    "
     "augenmerk faithfulness runs/mine --split test --index 3 --out faithful    "
     "augenmerk faithfulness runs/transformer --split test --reference"
@@ -53,6 +55,23 @@ def faithfulness(
     size: options.Size = None,
     font_size: options.FontSize = None,
     outline: options.Outline = False,
+    wanted: Annotated[
+        str | None,
+        Option(
+            metavar="WORD",
+            help="What would make the model say this word in the translation of a sentence of your own: find "
+            "the attention under which it is likeliest at each place, and whether it wins under any.",
+            show_default=False,
+        ),
+    ] = None,
+    at: Annotated[
+        int | None,
+        Option(
+            help="With --wanted: only at this word of the translation, counted from 1.",
+            min=1,
+            max=options.MAX_INDEX,
+        ),
+    ] = None,
     beam: options.Beam = None,
     reference: options.Reference = False,
     attention: options.Mechanisms = None,
@@ -61,19 +80,31 @@ def faithfulness(
 ) -> None:
     """Replace the attention at each word and measure how much its log-probability drops.
 
-    Of a Transformer, replace the attention of each head in turn, at all words at once.
+    Of a Transformer, replace the attention of each head in turn, at all words at once. With --wanted, find
+    the attention that makes a word of your choice likeliest.
     """
     from augenmerk.checkpoint import RunDirectory
-    from augenmerk.faithfulness import measure_faithfulness, measure_heads, summarise
     from augenmerk.storage import make_folder
 
     options.load_mechanisms(attention)
-    style = options.make_style(theme, title, size, font_size, outline)
     (path, sentences), indices = options.split_arguments(run), index or []
+    pictures = {"--out": out, "--title": title, "--size": size, "--font-size": font_size}
+    single = {"--index": index, "--top": top, **pictures, "--outline": outline or None}
+    if wanted is not None:
+        without_meaning = {"--split": split, "--reference": reference or None, **single}
+        show_wanted(path, sentences, wanted, at, beam, device, without_meaning, json=json)
+        return
+    if at is not None:
+        raise AugenmerkError(
+            "--at says at which word of a translation another is wanted: give --wanted, too."
+        )
+
+    from augenmerk.faithfulness import measure_faithfulness, measure_heads, summarise
+
+    style = options.make_style(theme, title, size, font_size, outline)
     transformer = RunDirectory.open(path).config.model.architecture == "transformer"
     if transformer:
-        pictures = {"--out": out, "--title": title, "--size": size, "--font-size": font_size}
-        _check_for_heads({"--index": index, "--top": top, **pictures, "--outline": outline or None})
+        _check_for_heads(single)
     if out is not None:
         make_folder(out)
     read = options.translate_split(path, split, beam, reference, device, indices, sentences=sentences)

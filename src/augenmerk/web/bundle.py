@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -73,11 +74,17 @@ def make_bundle(translator: Translator, name: str) -> Bundle:
             "source": describe_tokenizer(tokenizers.source),
             "target": None if tokenizers.joint else describe_tokenizer(tokenizers.target),
         },
-        "characters": describe_characters(),
+        "characters": _describe_characters_once(),
         "tensors": tensors,
         "licence": LICENCES.get(config.data.bitext, _OWN_DATA),
     }
     return Bundle(settings, weights)
+
+
+@cache
+def _describe_characters_once() -> dict[str, Any]:
+    """Every model has the same; it takes a second, because there are a million characters."""
+    return describe_characters()
 
 
 def pack_weights(arrays: Mapping[str, NDArray[Any]]) -> tuple[list[dict[str, Any]], bytes]:

@@ -1,7 +1,8 @@
-"""A tokenizer, and what Python knows about characters, as plain data for `engine/words.js` and `tokenizer.js`.
+"""A tokenizer, and what Python knows about characters, as plain data for their mirror in JavaScript.
 
-JavaScript has other character classes and another version of Unicode than Python, and each browser its own. So
-everything about characters that decides where a word ends, or how a text is normalised, is written down here.
+JavaScript has other character classes than Python, and each browser another version of Unicode. So everything
+about characters that decides where a word ends, or how a text is normalised, is written into these tables;
+`engine/words.js` and `engine/tokenizer.js` read them.
 """
 
 import re
@@ -18,8 +19,8 @@ from augenmerk.words import COMBINING, INVISIBLE
 def describe_tokenizer(tokenizer: Tokenizer) -> dict[str, Any]:
     """Returns the vocabulary and the merges of a tokenizer, ready for JSON.
 
-    `tokens` holds a text for each id; for BPE each of its characters is a byte (Latin-1). `merges` holds, best
-    first, two ids and the id they become, one merge after another.
+    `tokens` holds a text for each id; for BPE each of its characters is a byte (Latin-1). `merges` holds two
+    ids and the id they become for each merge, in the order in which they were learnt.
     """
     tables: dict[str, Any] = {"unit": "bpe" if tokenizer.is_bpe else "word", "lowercase": tokenizer.lowercase}
     if not tokenizer.is_bpe:
@@ -35,10 +36,10 @@ def describe_tokenizer(tokenizer: Tokenizer) -> dict[str, Any]:
 def describe_characters() -> dict[str, Any]:
     """Returns what `words.js` and `tokenizer.js` need to know about every character, ready for JSON.
 
-    `runs` holds the length of each run of code points that have the same properties, and the sum of the bits of
-    these properties (1, 2, 4, ... in the order of `properties`). `lower` holds four numbers for each run of
-    capital letters: the first code point, how many, the step from one to the next, and what to add to each;
-    `lower_special` holds the letters that become several.
+    `runs` holds the length of each run of code points that have the same properties, and the sum of the bits
+    of these properties (1, 2, 4, ... in the order of `properties`). `lower` holds four numbers for each run
+    of capital letters: the first code point, how many, the step from one to the next, and what to add to
+    each; `lower_special` holds the letters that become several.
     """
     points = np.arange(0x110000, dtype="<u4")
     text = points.tobytes().decode("utf-32-le", "surrogatepass")  # the place of a character is its code point
@@ -46,8 +47,8 @@ def describe_characters() -> dict[str, Any]:
     # What is unassigned, private or half a surrogate pair has no case. That is most of the text.
     without_case = ("Cn", "Co", "Cs")
     assigned = [c for c, category in zip(text, categories, strict=True) if category not in without_case]
-    # `str.lower` writes Σ as ς at the end of a word: after a cased letter, where case-ignorable characters may
-    # stand between the two. Python has no function for these two properties, but its ς gives them away.
+    # `str.lower` writes Σ as ς at the end of a word: after a cased letter, where case-ignorable characters
+    # may stand between the two. Python has no function for these two properties, but its ς gives them away.
     cased = {ord(c) for c in assigned if (c + "Σ").lower().endswith("ς")}
     ignorable = {ord(c) for c in assigned if ("a" + c + "Σ").lower().endswith("ς")} - cased
     properties = {
@@ -81,7 +82,7 @@ def _find(pattern: str, text: str) -> NDArray[np.bool_]:
 
 
 def _runs(differences: dict[int, int]) -> list[int]:
-    """Returns (first, how many, step, difference) of each run of numbers with the same step and difference."""
+    """Returns (first, length, step, difference) of each run of numbers with one step and one difference."""
     runs: list[tuple[int, int, int, int]] = []
     for number, difference in differences.items():
         if runs:

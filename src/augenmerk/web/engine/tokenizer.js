@@ -1,11 +1,11 @@
 /**
  * Sentences to ids and back, whole words or subwords by byte-pair encoding: a mirror of `augenmerk/text.py`.
  *
- * Vocabulary, merges and all knowledge of characters come from Python (`tokenizer_tables.py`), so that every text has
- * the same ids here and there.
+ * Vocabulary, merges and what there is to know about characters come from Python (`tokenizer_tables.py`), so
+ * that every text has the same ids here and there.
  */
 
-import { ZERO_WIDTH_SPACE, codePoints, detokenise, endOfWord, splitWords, wordSpans, wordSpansOfPoints } from "./words.js";
+import { codePoints, splitWords, wordSpans, wordSpansOfPoints, endOfWord, detokenise } from "./words.js";
 
 export const SPECIAL_TOKENS = ["<pad>", "<s>", "</s>", "<unk>"];
 export const PAD = 0;
@@ -21,15 +21,15 @@ const REPLACEMENT = 0xfffd;
 const CAPITAL_SIGMA = 0x3a3;
 const SMALL_SIGMA = 0x3c3;
 const FINAL_SIGMA = 0x3c2;
-/** Byte b that is not UTF-8 is kept as the code point ESCAPED + b, half a surrogate pair (Python's surrogateescape). */
+/** A byte b that is not UTF-8 is kept as code point ESCAPED + b, half a surrogate pair, as by Python. */
 const ESCAPED = 0xdc00;
 const PIECE_CACHE_SIZE = 20000;
 
 /**
  * Returns the text as a model reads it; with BPE, decoding an encoded text gives exactly this.
  *
- * Invisible characters are removed, half a surrogate pair becomes U+FFFD, white space becomes single spaces, none at the
- * ends, and accents are composed (NFC).
+ * Invisible characters are removed, half a surrogate pair becomes U+FFFD, white space becomes single spaces,
+ * none at the ends, and accents are composed (NFC).
  */
 export function normalise(text, characters, lowercase = false) {
   const points = [];
@@ -38,7 +38,7 @@ export function normalise(text, characters, lowercase = false) {
     if (characters.isInvisible(point)) {
       continue;
     }
-    if (characters.isSpace(point) || point === ZERO_WIDTH_SPACE) {
+    if (characters.isSeparator(point)) {
       pending = points.length > 0;
       continue;
     }
@@ -65,7 +65,7 @@ function lowerCase(points, characters) {
   });
 }
 
-/** Whether the capital sigma at a place stands after a letter and before none, apart from characters that have no case. */
+/** Whether the Σ at a place ends a word: it stands after a cased letter and before none. */
 function isFinalSigma(points, place, characters) {
   let before = place - 1;
   while (characters.isCaseIgnorable(points[before])) {
@@ -81,9 +81,10 @@ function isFinalSigma(points, place, characters) {
 /**
  * Returns the code points as a text in normal form C of Python's version of Unicode.
  *
- * A browser may know more characters than Python, and may compose or reorder them. To Python they are unassigned: nothing
- * composes with them or moves past them, so the text between two of them is normalised by itself. For characters that
- * Python has, too, Unicode promises that their normal form never changes.
+ * A browser may know newer characters than Python, and compose or reorder them. To Python they are
+ * unassigned: nothing composes with them or moves past them, so that the text between two of them is
+ * normalised by itself. The normal form of all others stays the same in every later version, as Unicode
+ * promises. (A browser older than Python's Unicode, 14.0 of 2021 for Python 3.11, may miss its newest ones.)
  */
 function composeAccents(points, characters) {
   let composed = "";
@@ -100,7 +101,7 @@ function composeAccents(points, characters) {
   return composed + assigned.normalize("NFC");
 }
 
-/** A vocabulary that turns texts into ids and back, from the tables of `describe_tokenizer` and `Characters`. */
+/** A vocabulary that turns texts into ids and back, from the tables of `describe_tokenizer`. */
 export class Tokenizer {
   constructor(tables, characters) {
     this.characters = characters;
@@ -166,8 +167,8 @@ export class Tokenizer {
   /**
    * Encodes one sentence, and finds its words in the original text.
    *
-   * Returns `ids`; `words` of the original text and their `spans` in it, in 16-bit units; and for each id the number of
-   * its word in `word_of`.
+   * Returns its `ids`, the `words` of the original text and their `spans` in it, in 16-bit units, and
+   * `word_of`, for each id the number of its word.
    */
   encode(text) {
     const idsByWord = this.pieces(text).map((piece) => this.encodePiece(piece));
@@ -196,7 +197,7 @@ export class Tokenizer {
     return ids;
   }
 
-  /** Applies to the ids the merge that was learnt first, where several are possible the leftmost, until none is left. */
+  /** Applies the merge that was learnt first, leftmost first, until none remains, and returns the ids. */
   merge(ids) {
     const rankAt = (place) => this.rankOf.get(this.pairKey(ids[place], ids[place + 1])) ?? Infinity;
     const ranks = ids.map((_, place) => rankAt(place)); // of each id with the next
@@ -234,8 +235,8 @@ export class Tokenizer {
   /**
    * Returns the `words` of `decode(ids)`, and in `word_of` for each id its word; null for PAD, BOS and EOS.
    *
-   * The words are those of `splitWords(decode(ids))`, except that words which share an id are returned as one: a model
-   * may combine subwords in ways that no text does.
+   * The words are those of `splitWords(decode(ids))`, except that words which share an id are returned as
+   * one: a model may combine subwords in ways that no text does.
    */
   wordsOfIds(ids) {
     if (!this.isBpe) {
@@ -253,8 +254,8 @@ export class Tokenizer {
     if (spans.length === 0) {
       return { words: [], word_of: ids.map(() => null) };
     }
-    // The ends of ids and of words are counted in bytes. Bytes between two words belong to the second, like the space
-    // before it; bytes after the last word belong to the last.
+    // The ends of ids and of words are counted in bytes. Bytes between two words belong to the second, like
+    // the space before it; bytes after the last word belong to the last.
     const idEnds = runningSums(ids.map((id) => this.bytes[id].length));
     const pointEnds = runningSums(points.map(lengthInUtf8));
     const possible = new Set(idEnds);
@@ -294,7 +295,7 @@ function toText(points) {
 /**
  * Returns the code points of bytes in UTF-8.
  *
- * A model may produce bytes that are not UTF-8; each becomes half a surrogate pair (`ESCAPED`), so that none is lost.
+ * A model may produce bytes that are not UTF-8; each becomes half a surrogate pair, so that none is lost.
  */
 function decodeUtf8(bytes) {
   const points = [];
@@ -326,7 +327,7 @@ function decodeOne(bytes, place) {
   return isValid ? point : null;
 }
 
-/** Returns how many bytes a code point takes; one that stands for a byte that is not UTF-8 takes that byte. */
+/** Returns how many bytes a code point takes: one where it stands for a byte that is not UTF-8. */
 function lengthInUtf8(point) {
   if (point < 0x80 || isSurrogate(point)) {
     return 1;

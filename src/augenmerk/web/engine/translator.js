@@ -6,10 +6,11 @@
  */
 
 import { Weights, logSoftmaxRows } from "./arrays.js";
-import { GRUTranslator } from "./gru.js";
+import { GRUTranslator, splitRows } from "./gru.js";
 import { BeamTrace, lengthLimit, likeliestTokens, search } from "./search.js";
-import { BOS, EOS, SPECIAL_TOKENS, Tokenizer, UNK } from "./tokenizer.js";
+import { BOS, EOS, PAD, SPECIAL_TOKENS, Tokenizer, UNK } from "./tokenizer.js";
 import { TransformerTranslator } from "./transformer.js";
+import { maximiseWanted } from "./wanted.js";
 import { Characters, detokenise } from "./words.js";
 
 /** The format of bundles that can be read. */
@@ -103,7 +104,7 @@ export class Translator {
    */
   *translateIds(ids, { prefix = [], changed = [], next = 0, onStep = null, ...changes }) {
     const settings = this.searchSettings(changes);
-    this.checkPrefix(prefix);
+    this.checkIds(prefix);
     const { source, length } = this.read(ids);
     yield;
     const places = new Map(
@@ -137,9 +138,36 @@ export class Translator {
     };
   }
 
+  /**
+   * Finds the attention under which a token is likeliest after a prefix of a translation: these weights, and its
+   * probability; `best` is the likeliest other token there, `own_probability` what the wanted one has under the
+   * model's own attention. `wins` says whether it is the likeliest of all under some attention, namely
+   * `winning_weights`; it is null if that is undecided. Exact for a GRU; other models are refused.
+   */
+  wanted(text, prefix, token) {
+    this.checkChangeable();
+    this.checkIds(token === EOS ? [] : [token]);
+    const { features, memory } = this.goTo(text, prefix, null);
+    const logProbs = this.model.output(features);
+    logSoftmaxRows(logProbs, this.model.vocabulary);
+    const query = features.subarray(features.length - this.model.config.hidden); // g_i, after a_i
+    const { base, contributions } = this.model.splitLogits(query, memory);
+    const never = this.searchSettings().allow_unknown ? [PAD, BOS] : [PAD, BOS, UNK];
+    const found = maximiseWanted(base, splitRows(contributions, memory.S), token, never);
+    const [best] = this.describeTokens([{ token: found.best, logProb: found.best_log_probability }]);
+    return {
+      weights: found.weights,
+      probability: Math.exp(found.log_probability),
+      wins: found.wins,
+      winning_weights: found.winning_weights,
+      best,
+      own_probability: Math.exp(logProbs[token]),
+    };
+  }
+
   /** Reads a prefix of a translation of a text, and returns what the output layer reads after it. */
   goTo(text, prefix, weights) {
-    this.checkPrefix(prefix);
+    this.checkIds(prefix);
     const { source, length } = this.read(this.encode(text).ids);
     const changed = weights === null ? null : this.checkWeights(weights, length);
     let states = [source.start];
@@ -174,10 +202,10 @@ export class Translator {
     return settings;
   }
 
-  checkPrefix(prefix) {
-    for (const id of prefix) {
+  checkIds(ids) {
+    for (const id of ids) {
       if (!Number.isInteger(id) || id < UNK || id >= this.model.vocabulary) {
-        throw new Error(`A translation cannot begin with the id ${id}: it is no word of the vocabulary.`);
+        throw new Error(`The id ${id} is none of a word: expected ${UNK} to ${this.model.vocabulary - 1}.`);
       }
     }
   }

@@ -2,9 +2,9 @@
  * Splits text into words, the unit in which attention is shown: a mirror of `augenmerk/words.py`, where it is
  * written what a word is.
  *
- * Python finds words with one regular expression. JavaScript cannot use it, as it has no possessive quantifiers and its
- * `\w`, `\s` and `\d` are others, so each part of that pattern is a function here, named after it. They read code points
- * (not the 16-bit units of a string), and Python's own tables say what kind of character each is.
+ * Python finds words with one regular expression. JavaScript cannot use it, as it has no possessive
+ * quantifiers and its `\w`, `\s` and `\d` are others; so each part of that pattern is a function here. They
+ * read code points, not the 16-bit units of a string, and Python's own tables say of what kind each is.
  */
 
 // The bits of the properties of a character, in the order of `tokenizer_tables.py`.
@@ -19,12 +19,12 @@ const CASE_IGNORABLE = 128;
 
 const FULL_STOP = 0x2e;
 const UNDERSCORE = 0x5f;
-export const ZERO_WIDTH_SPACE = 0x200b;
+const ZERO_WIDTH_SPACE = 0x200b;
 const ZERO_WIDTH_JOINER = 0x200d;
 const HYPHENS = new Set(codePoints("-‐‑"));
 const JOINERS = new Set(codePoints("-'’‐‑"));
 const JOINERS_OF_DIGITS = new Set(codePoints(".,:"));
-const AFTER_HALF_A_COMPOUND = new Set(codePoints("\u200b,;.:!?)"));
+const AFTER_HALF_A_COMPOUND = new Set(codePoints(",;.:!?)"));
 
 /**
  * What Python knows about each character, from the tables of `describe_characters`.
@@ -96,9 +96,14 @@ export class Characters {
     return (this.bits[point] & CASE_IGNORABLE) !== 0;
   }
 
+  /** Whether the character stands between words only. */
+  isSeparator(point) {
+    return this.isSpace(point) || point === ZERO_WIDTH_SPACE;
+  }
+
   /** Whether the character is a word by itself: Python's `[^\w\s\u200b]`. */
   isSymbol(point) {
-    return point !== undefined && (this.bits[point] & (WORD | SPACE)) === 0 && point !== ZERO_WIDTH_SPACE;
+    return point !== undefined && !this.isWord(point) && !this.isSeparator(point);
   }
 }
 
@@ -138,7 +143,7 @@ export function wordSpansOfPoints(points, characters) {
   return spans;
 }
 
-/** Returns where the word ends that starts at `start`, in code points without invisible ones; null if none starts there. */
+/** Returns where the word at `start` ends, null if none starts there. No character may be invisible. */
 export function endOfWord(points, start, characters) {
   return (
     endOfAbbreviation(points, start, characters) ??
@@ -162,24 +167,24 @@ function endOfAbbreviation(points, start, characters) {
   return letters >= 2 && !characters.isWord(points[end]) ? end : null;
 }
 
-/** Letters, digits and marks, and what is joined to them: `T-Shirt`, `girl's`, `3.5`; or half a compound, `Obst-`. */
+/** Letters, digits and marks with what is joined to them: `T-Shirt`, `girl's`, `3.5`, `Obst-`. */
 function endOfWordOfLetters(points, start, characters) {
   let end = skipLetters(points, start, characters);
   if (end === start) {
     return null;
   }
-  while (
-    (JOINERS.has(points[end]) && characters.isWord(points[end + 1])) ||
-    (JOINERS_OF_DIGITS.has(points[end]) && characters.isDigit(points[end - 1]) && characters.isDigit(points[end + 1]))
-  ) {
+  const isJoined = (before, joiner, after) =>
+    (JOINERS.has(joiner) && characters.isWord(after)) ||
+    (JOINERS_OF_DIGITS.has(joiner) && characters.isDigit(before) && characters.isDigit(after));
+  while (isJoined(points[end - 1], points[end], points[end + 1])) {
     end = skipLetters(points, end + 1, characters);
   }
   const after = points[end + 1];
-  const closes = after === undefined || characters.isSpace(after) || AFTER_HALF_A_COMPOUND.has(after);
+  const closes = after === undefined || characters.isSeparator(after) || AFTER_HALF_A_COMPOUND.has(after);
   return HYPHENS.has(points[end]) && closes ? end + 1 : end;
 }
 
-/** Any other visible character, or the two of a flag, with what belongs to it; emoji that are joined are one. */
+/** Any other character, or the two of a flag, with what belongs to it; emoji that are joined are one. */
 function endOfSymbol(points, start, characters) {
   if (!characters.isSymbol(points[start])) {
     return null;
