@@ -36,6 +36,7 @@ NEED_NOTHING = [
     "data check bilderbuch",
     "data export bilderbuch --pairs 20 --out pairs --overwrite",
     "evaluate run --data bilderbuch --split val",
+    "export --out page.html --overwrite",
 ]
 NEED_ONE = {
     "train quick --data bilderbuch --out new": "torch",

@@ -38,7 +38,9 @@ def export(
     ] = None,
     example: Annotated[
         list[str] | None,
-        Option(help="A sentence to begin with; repeatable. Default: some German ones if the run reads German."),
+        Option(
+            help="A sentence to begin with; repeatable. Default: some German ones if the run reads German."
+        ),
     ] = None,
     overwrite: Annotated[bool, Option("--overwrite", help="Replace existing files.")] = False,
     json: options.Json = False,

@@ -78,9 +78,7 @@ def make_page(paths: Sequence[Path], *, beam: int | None = None, examples: Seque
                 f"which a browser cannot run; only runs with Augenmerk's own mechanisms can be exported."
             )
     names = _name(runs)
-    bundles = [
-        make_bundle(Translator.from_runs([run]), name) for run, name in zip(runs, names, strict=True)
-    ]
+    bundles = [make_bundle(Translator.from_runs([run]), name) for run, name in zip(runs, names, strict=True)]
     languages = [
         (bundle.settings["source_language"], bundle.settings["target_language"]) for bundle in bundles
     ]
@@ -170,7 +168,9 @@ def export_page(page: Page, place: Path, *, overwrite: bool = False) -> Path:
     files = render_folder(page)
     for name in files:
         if (place / name).exists() and not overwrite:
-            raise AugenmerkError(f"{place / name} is already there; pass --overwrite, or choose another folder.")
+            raise AugenmerkError(
+                f"{place / name} is already there; pass --overwrite, or choose another folder."
+            )
     for folder in dict.fromkeys((place / name).parent for name in files):
         make_folder(folder)
     for name, content in files.items():
@@ -303,25 +303,36 @@ def _render(page: Page, policy: str, data: Mapping[str, Any], **context: Any) ->
     }
     for model in ours.get("models", ()):
         model.update({name: Markup(value) for name, value in model.items()})
-    return _environment().get_template("page.html").render(
-        policy=policy, title=page.title, version=__version__, data=Markup(_embed_json(data)), **ours
+    return (
+        _environment()
+        .get_template("page.html")
+        .render(policy=policy, title=page.title, version=__version__, data=Markup(_embed_json(data)), **ours)
     )
 
 
 def _render_style() -> str:
     """Renders the style sheet, with the colours of all of Augenmerk's pictures."""
     light, dark = (
-        _colours(theme, card=theme.paper, paper=blend(theme.paper, theme.ink, 0.96)) for theme in (LIGHT, DARK)
+        _colours(theme, card=theme.paper, paper=blend(theme.paper, theme.ink, 0.96))
+        for theme in (LIGHT, DARK)
     )
     projector = _colours(
-        LIGHT, card="#ffffff", paper="#ffffff", ink="#000000", muted="#333333", faint="#777777", accent="#9a3412"
+        LIGHT,
+        card="#ffffff",
+        paper="#ffffff",
+        ink="#000000",
+        muted="#333333",
+        faint="#777777",
+        accent="#9a3412",
     )
     heat = {
         f"heat_{theme.name}": [(colour, choose_ink(colour)) for colour in get_heat_colours(theme, LEVELS)]
         for theme in (LIGHT, DARK)
     }
-    text = _environment().get_template("page.css").render(
-        light=light, dark=dark, projector=projector, levels=LEVELS, **heat
+    text = (
+        _environment()
+        .get_template("page.css")
+        .render(light=light, dark=dark, projector=projector, levels=LEVELS, **heat)
     )
     return re.sub(r"\n\n+", "\n", text)
 

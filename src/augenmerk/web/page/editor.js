@@ -6,7 +6,7 @@
 
 import { isolate, make } from "./dom.js";
 import { makeBars } from "./next.js";
-import { showNumber, showPercent } from "./shown.js";
+import { showNumber, showPercent, showToken } from "./shown.js";
 
 /** Returns weights with one of them set; the others share the rest in the proportions they had. */
 export function setWeight(weights, place, value) {
@@ -168,16 +168,23 @@ export class Editor {
     this.bars.replaceChildren(make("p", { class: "error" }, message));
   }
 
-  /** Says what was found for a wish, and takes its weights. */
-  found(text, result) {
+  /**
+   * Says what was found for a wish, and takes the weights: those under which the word comes first, or else those
+   * under which it is as likely as it gets.
+   */
+  found(text, { weights, winning_weights, probability, own_probability, wins, best }) {
     const { t } = this;
-    const percent = (probability) => showPercent(probability, t.language);
-    const word = `\u2068${text}\u2069`;
-    const figures = { word, probability: percent(result.probability), own: percent(result.own_probability) };
-    this.answer.textContent = result.wins
-      ? t("wins", figures)
-      : t("losesTo", { ...figures, best: `\u2068${result.best.text.replace(/^▁/, "")}\u2069`, other: percent(result.best.probability) });
-    this.set(result.weights);
+    const percent = (share) => showPercent(share, t.language);
+    const leads = probability > best.probability;
+    const key = wins === null ? "undecided" : !wins ? "losesTo" : leads ? "wins" : "winsElsewhere";
+    this.answer.textContent = t(key, {
+      word: `\u2068${text}\u2069`,
+      probability: percent(probability),
+      own: percent(own_probability),
+      best: `\u2068${showToken(best.text, this.isBpe)}\u2069`,
+      other: percent(best.probability),
+    });
+    this.set(wins && !leads ? winning_weights : weights);
   }
 
   /** Says why there is no answer to a wish. */
