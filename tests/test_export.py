@@ -287,7 +287,7 @@ def test_both_languages_have_all_texts() -> None:
     text = (HERE / "page" / "texts.js").read_text(encoding="utf-8")
     blocks = re.findall(r"^  (\w\w): \{\n(.*?)^  \},", text, re.M | re.S)
     keys: dict[str, dict[str, Any]] = {
-        language: dict(re.findall(r'^    (\w+): "(.*)",$', block, re.M)) for language, block in blocks
+        language: dict(re.findall(r'^    (\w+):\s+"(.*)",$', block, re.M)) for language, block in blocks
     }
     assert set(keys) == {"en", "de"}
     assert set(keys["en"]) == set(keys["de"])

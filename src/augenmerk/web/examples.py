@@ -1,7 +1,7 @@
 """Stored translations, so that an exported page shows something before its model has been read.
 
-They have the shape in which `engine/translator.js` returns translations: see `make_example`. Only the tree of
-the beam is stored in columns, from which `page/stored.js` makes it again; it would be most of the page's size.
+They have the shape in which `engine/translator.js` returns translations: see `make_example`. Only the tree
+of the beam is stored in columns, from which `page/stored.js` makes it again: it would be large otherwise.
 """
 
 from collections.abc import Sequence

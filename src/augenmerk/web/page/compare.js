@@ -16,23 +16,26 @@ export function meanSpread(translation) {
 }
 
 /** Returns a table with a row for each model. */
-export function makeComparison(models, translations, t) {
-  const rows = models.map((model, number) => {
-    const translation = translations[number];
+export function makeComparison(answers, t) {
+  const rows = answers.map(({ model, translation }) => {
     const hasAttention = translation?.attention.some((row) => row.some((weight) => weight > 0));
     return make(
       "tr",
       {},
       make("th", { scope: "row" }, isolate(model.data.name)),
       make("td", {}, isolate(model.data.attention)),
-      make("td", { class: "number" }, translation ? showPercent(meanProbability(translation), t.language) : "–"),
-      make("td", { class: "number" }, hasAttention ? showNumber(meanSpread(translation), t.language, 1) : "–"),
+      make(
+        "td",
+        { class: "number" },
+        translation ? showPercent(meanProbability(translation), t.language) : "–"
+      ),
+      make("td", { class: "number" }, hasAttention ? showNumber(meanSpread(translation), t.language, 1) : "–")
     );
   });
   const headings = ["model", "mechanism", "perWord", "spread"].map((key, place) =>
-    make("th", { scope: "col", class: place > 1 ? "number" : null }, t(key)),
+    make("th", { scope: "col", class: place > 1 ? "number" : null }, t(key))
   );
-  const known = translations.filter(Boolean);
+  const known = answers.map(({ translation }) => translation).filter(Boolean);
   const same = known.length > 1 && known.every((each) => each.translation === known[0].translation);
   return make(
     "div",
@@ -42,7 +45,7 @@ export function makeComparison(models, translations, t) {
       { class: "comparison" },
       make("caption", {}, t(same ? "same" : "different")),
       make("thead", {}, make("tr", {}, ...headings)),
-      make("tbody", {}, ...rows),
-    ),
+      make("tbody", {}, ...rows)
+    )
   );
 }

@@ -1,7 +1,10 @@
 /** Copies a link, a picture or the data; where a browser does not let a page copy, a file is saved instead. */
 
-import { make } from "./dom.js";
+import { find, make } from "./dom.js";
+import { drawHeatMap } from "./heatmap.js";
+import { drawLines } from "./lines.js";
 
+const STATUS_TIME = 4000; // milliseconds for which it says what was copied
 const SCALE = 2; // dots of a PNG for each unit of the picture
 
 /** Saves a file as the browser saves downloads. */
@@ -12,12 +15,12 @@ function saveFile(blob, name) {
 }
 
 /** Returns the text of an SVG picture. */
-export function writeSvg(svg) {
+function writeSvg(svg) {
   return `${new XMLSerializer().serializeToString(svg)}\n`;
 }
 
 /** Returns an SVG picture as a PNG. */
-export async function paintPng(svg) {
+async function paintPng(svg) {
   const image = new Image();
   image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(writeSvg(svg))}`;
   await image.decode();
@@ -27,7 +30,7 @@ export async function paintPng(svg) {
 }
 
 /** Copies text, or saves it under a name; returns "copied" or "saved". */
-export async function copyText(text, name, type) {
+async function copyText(text, name, type) {
   try {
     await navigator.clipboard.writeText(text);
     return "copied";
@@ -38,7 +41,7 @@ export async function copyText(text, name, type) {
 }
 
 /** Copies a picture as a PNG, or saves it; returns "copied" or "saved". */
-export async function copyPng(svg, name) {
+async function copyPng(svg, name) {
   const blob = await paintPng(svg);
   try {
     await navigator.clipboard.write([new ClipboardItem({ "image/png": blob })]);
@@ -47,4 +50,33 @@ export async function copyPng(svg, name) {
     saveFile(blob, name);
     return "saved";
   }
+}
+
+/** Copies what is shown of the chosen model as a link, svg, png or json, and says what came of it. */
+export async function copyAnswer({ state, answers, t }, form) {
+  const { grid, translation } = answers[state.model];
+  const status = find("copy-status");
+  try {
+    let outcome;
+    if (form === "link") {
+      outcome = await copyText(location.href, "link.txt", "text/plain");
+    } else if (grid === null) {
+      throw new Error(t("noWords"));
+    } else if (form === "json") {
+      const text = `${JSON.stringify(translation, null, 2)}\n`;
+      outcome = await copyText(text, "attention.json", "application/json");
+    } else {
+      const style = getComputedStyle(document.documentElement);
+      const title = translation.source.slice(0, 80);
+      const svg = state.view === "map" ? drawHeatMap(grid, title, style) : drawLines(grid, title, style, 600);
+      outcome =
+        form === "svg"
+          ? await copyText(writeSvg(svg), "attention.svg", "image/svg+xml")
+          : await copyPng(svg, "attention.png");
+    }
+    status.textContent = t(outcome);
+  } catch (error) {
+    status.textContent = t("copyFailed", { reason: error.message });
+  }
+  setTimeout(() => (status.textContent = ""), STATUS_TIME);
 }

@@ -40,6 +40,14 @@ export function find(id) {
   return document.getElementById(id);
 }
 
+/** Replaces what is in a container; the focus stays on what has the same key. */
+export function replaceInside(container, ...nodes) {
+  const inside = container.contains(document.activeElement);
+  const key = inside ? document.activeElement.dataset.key : undefined;
+  container.replaceChildren(...nodes);
+  if (key) container.querySelector(`[data-key="${key}"]`)?.focus();
+}
+
 /** Moves the focus among buttons by arrow keys, so that all of them are one stop of the tab key. */
 export function moveFocus(event, buttons, step) {
   const here = buttons.indexOf(document.activeElement);

@@ -39,7 +39,7 @@ export class Editor {
   /** `on` has change(weights), goOn(weights) and want(text). `tokens` are the source tokens as shown. */
   constructor({ tokens, own, weights, word, isBpe }, t, on) {
     this.own = own;
-    this.weights = weights ?? own;
+    this.weights = weights;
     this.t = t;
     this.on = on;
     this.isBpe = isBpe;
@@ -51,7 +51,7 @@ export class Editor {
         step: 0.01,
         "aria-label": t("weightOf", { word: token }),
         oninput: (event) => this.set(setWeight(this.weights, place, event.target.valueAsNumber), place),
-      }),
+      })
     );
     this.numbers = tokens.map((token, place) =>
       make("input", {
@@ -60,30 +60,49 @@ export class Editor {
         max: 100,
         step: 1,
         "aria-label": t("percentOf", { word: token }),
-        onchange: (event) => this.set(setWeight(this.weights, place, (event.target.valueAsNumber || 0) / 100)),
-      }),
+        onchange: (event) =>
+          this.set(setWeight(this.weights, place, (event.target.valueAsNumber || 0) / 100)),
+      })
     );
     const rows = tokens.map((token, place) => {
-      const ownMark = make("span", { class: "own", title: t("ownWeight", { weight: showNumber(own[place], t.language) }) });
+      const ownMark = make("span", {
+        class: "own",
+        title: t("ownWeight", { weight: showNumber(own[place], t.language) }),
+      });
       ownMark.style.setProperty("--own", own[place]);
-      const all = { type: "button", class: "word", title: t("allOn", { word: token }), onclick: () => this.set(oneWeight(tokens.length, place)) };
+      const all = {
+        type: "button",
+        class: "word",
+        title: t("allOn", { word: token }),
+        onclick: () => this.set(oneWeight(tokens.length, place)),
+      };
       return make(
         "tr",
         {},
         make("th", { scope: "row" }, make("button", all, isolate(token))),
         make("td", { class: "slide" }, this.sliders[place], ownMark),
-        make("td", {}, this.numbers[place], make("span", { class: "unit", "aria-hidden": "true" }, "%")),
+        make("td", {}, this.numbers[place], make("span", { class: "unit", "aria-hidden": "true" }, "%"))
       );
     });
     const choice = (label, start) => {
-      const options = tokens.map((token, place) => make("option", { value: place, selected: place === start }, token));
+      const options = tokens.map((token, place) =>
+        make("option", { value: place, selected: place === start }, token)
+      );
       return make("select", { "aria-label": label }, ...options);
     };
     const [strongest, second] = [...own.keys()].sort((a, b) => own[b] - own[a]);
     this.first = choice(t("swapFirst"), strongest);
     this.second = choice(t("swapSecond"), second ?? strongest);
-    const button = (text, onclick, attributes = {}) => make("button", { type: "button", onclick, ...attributes }, text);
-    this.wish = make("input", { type: "text", id: "wish", dir: "auto", autocomplete: "off", spellcheck: "false", list: "wishes" });
+    const button = (text, onclick, attributes = {}) =>
+      make("button", { type: "button", onclick, ...attributes }, text);
+    this.wish = make("input", {
+      type: "text",
+      id: "wish",
+      dir: "auto",
+      autocomplete: "off",
+      spellcheck: "false",
+      list: "wishes",
+    });
     this.wishes = make("datalist", { id: "wishes" });
     this.answer = make("p", { class: "answer", role: "status" });
     this.bars = make("div", { class: "prediction" });
@@ -99,7 +118,7 @@ export class Editor {
       make("label", { for: "wish" }, t("wanted")),
       make("span", { class: "together" }, this.wish, make("button", { type: "submit" }, t("find"))),
       this.wishes,
-      this.answer,
+      this.answer
     );
     this.element = make(
       "div",
@@ -112,24 +131,34 @@ export class Editor {
           { class: "buttons" },
           button(t("own"), () => this.set(this.own)),
           button(t("uniform"), () => this.set(evenWeights(tokens.length))),
-          make("span", { class: "together" }, this.first, this.second, button(t("swap"), () => this.swap())),
+          make(
+            "span",
+            { class: "together" },
+            this.first,
+            this.second,
+            button(t("swap"), () => this.swap())
+          )
         ),
         make(
           "table",
           {},
           make("caption", { class: "unseen" }, t("weightsCaption", { word })),
-          make("tbody", {}, ...rows),
+          make("tbody", {}, ...rows)
         ),
-        make("p", { class: "hint" }, t("editorHint")),
+        make("p", { class: "hint" }, t("editorHint"))
       ),
       make(
         "div",
         { class: "effect" },
         make("h3", {}, t("nextNow")),
         this.bars,
-        make("p", { class: "buttons" }, button(t("goOn"), () => this.on.goOn(this.weights), { class: "main" })),
-        form,
-      ),
+        make(
+          "p",
+          { class: "buttons" },
+          button(t("goOn"), () => this.on.goOn(this.weights), { class: "main" })
+        ),
+        form
+      )
     );
     this.paint();
   }
@@ -154,17 +183,17 @@ export class Editor {
   }
 
   /** Shows the next words under the weights, with marks where they were under the model's own attention. */
-  predicted(own, now) {
+  showPrediction(own, now) {
     const before = new Map(own.tokens.map((token) => [token.id, token.probability]));
     const tokens = now.tokens.slice(0, 7).map((token) => ({ ...token, own: before.get(token.id) ?? 0 }));
     this.bars.replaceChildren(makeBars(tokens, this.isBpe, this.t, null));
     this.wishes.replaceChildren(
-      ...own.tokens.map((token) => make("option", { value: token.text.replace(/^▁/, "") })),
+      ...own.tokens.map((token) => make("option", { value: token.text.replace(/^▁/, "") }))
     );
   }
 
   /** Shows an error where the next words would be. */
-  failed(message) {
+  showError(message) {
     this.bars.replaceChildren(make("p", { class: "error" }, message));
   }
 
@@ -172,7 +201,7 @@ export class Editor {
    * Says what was found for a wish, and takes the weights: those under which the word comes first, or else those
    * under which it is as likely as it gets.
    */
-  found(text, { weights, winning_weights, probability, own_probability, wins, best }) {
+  showWanted(text, { weights, winning_weights, probability, own_probability, wins, best }) {
     const { t } = this;
     const percent = (share) => showPercent(share, t.language);
     const leads = probability > best.probability;
@@ -188,7 +217,7 @@ export class Editor {
   }
 
   /** Says why there is no answer to a wish. */
-  refused(message) {
+  refuse(message) {
     this.answer.textContent = message;
   }
 }

@@ -17,20 +17,22 @@ export function makeHeatMap(grid, chosen, changedRow, t, on) {
       "button",
       {
         type: "button",
+        "data-key": `column-${column}`,
         class: column === grid.columnEnd ? "word end" : "word",
         tabindex: -1,
         title: column === grid.columnEnd ? t("end") : null,
         onfocus: () => on.point(-1, column),
         onblur: () => on.point(-1, -1),
       },
-      isolate(word),
-    ),
+      isolate(word)
+    )
   );
   const rowButtons = grid.rows.map((row, number) =>
     make(
       "button",
       {
         type: "button",
+        "data-key": `row-${number}`,
         class: row.end ? "word end" : "word",
         tabindex: number === Math.max(0, chosen) ? 0 : -1,
         title: row.end ? t("end") : null,
@@ -39,29 +41,38 @@ export function makeHeatMap(grid, chosen, changedRow, t, on) {
         onblur: () => on.point(-1, -1),
         onclick: () => on.select(number),
       },
-      isolate(row.text),
-    ),
+      isolate(row.text)
+    )
   );
   const head = make(
     "tr",
     {},
     make("td"),
-    ...columnButtons.map((button) => make("th", { scope: "col" }, make("div", {}, button))),
+    ...columnButtons.map((button) => make("th", { scope: "col" }, make("div", {}, button)))
   );
   const bodyRows = grid.rows.map((row, number) => {
     const cells = grid.weights[number].map((weight, column) =>
-      make("td", { class: `h${levelOf(weight)}`, "data-row": number, "data-column": column }, showWeight(weight, t.language)),
+      make(
+        "td",
+        { class: `h${levelOf(weight)}`, "data-row": number, "data-column": column },
+        showWeight(weight, t.language)
+      )
     );
     const mark = number === changedRow ? [make("span", { class: "mark", title: t("changedHere") }, "✎")] : [];
     const classes = number === chosen ? "chosen" : null;
-    return make("tr", { class: classes }, make("th", { scope: "row" }, ...mark, rowButtons[number]), ...cells);
+    return make(
+      "tr",
+      { class: classes },
+      make("th", { scope: "row" }, ...mark, rowButtons[number]),
+      ...cells
+    );
   });
   const table = make(
     "table",
     { class: `map ${size}` },
     make("caption", { class: "unseen" }, t("mapCaption")),
     make("thead", {}, head),
-    make("tbody", {}, ...bodyRows),
+    make("tbody", {}, ...bodyRows)
   );
   table.addEventListener("pointerover", (event) => {
     const cell = event.target.closest("td[data-row]");
@@ -88,7 +99,10 @@ export function makeHeatMap(grid, chosen, changedRow, t, on) {
       (buttons.find((button) => button.tabIndex === 0) ?? buttons[0]).focus();
     }
   });
-  return { element: make("div", { class: "scroll" }, table), light: (row, column) => lightTable(table, row, column) };
+  return {
+    element: make("div", { class: "scroll" }, table),
+    light: (row, column) => lightTable(table, row, column),
+  };
 }
 
 /** Marks the cells and words of a row and a column; -1 marks none. */
@@ -130,7 +144,10 @@ export function describePointed(grid, row, column, t) {
     return t(found ? "row" : "rowNothing", { target: isolated(grid.rows[row].text), words: found });
   }
   if (column >= 0) {
-    const found = strongest(grid.weights.map((weights) => weights[column]), grid.rows.map((each) => each.text));
+    const found = strongest(
+      grid.weights.map((weights) => weights[column]),
+      grid.rows.map((each) => each.text)
+    );
     return t(found ? "column" : "columnNothing", { source: isolated(grid.columns[column]), words: found });
   }
   return "";
@@ -139,7 +156,14 @@ export function describePointed(grid, row, column, t) {
 /** Returns the scale of the colours, which is the same for every map. */
 export function makeScale(t) {
   const shades = Array.from({ length: 24 }, (_, place) => make("i", { class: `h${levelOf(place / 23)}` }));
-  return make("p", { class: "scale", "aria-hidden": "true" }, t("attention"), " 0 ", make("span", {}, ...shades), " 1");
+  return make(
+    "p",
+    { class: "scale", "aria-hidden": "true" },
+    t("attention"),
+    " 0 ",
+    make("span", {}, ...shades),
+    " 1"
+  );
 }
 
 /** Draws a map as an SVG picture that stands by itself, in the colours of the page. */
@@ -166,7 +190,14 @@ export function drawHeatMap(grid, title, style) {
       const x = left + column * cell;
       const level = levelOf(weight);
       parts.push(
-        makeSvg("rect", { x, y, width: cell, height: cell, fill: colour(`--h${level}`), stroke: colour("--grid") }),
+        makeSvg("rect", {
+          x,
+          y,
+          width: cell,
+          height: cell,
+          fill: colour(`--h${level}`),
+          stroke: colour("--grid"),
+        })
       );
       const shown = showWeight(weight, "en");
       if (shown) {
@@ -177,7 +208,13 @@ export function drawHeatMap(grid, title, style) {
   });
   return makeSvg(
     "svg",
-    { xmlns: "http://www.w3.org/2000/svg", width, height, viewBox: `0 0 ${width} ${height}`, "font-family": "system-ui, DejaVu Sans, sans-serif" },
-    ...parts,
+    {
+      xmlns: "http://www.w3.org/2000/svg",
+      width,
+      height,
+      viewBox: `0 0 ${width} ${height}`,
+      "font-family": "system-ui, DejaVu Sans, sans-serif",
+    },
+    ...parts
   );
 }

@@ -13,7 +13,12 @@ function columnWidth(words, letter) {
 
 /** Returns the colour, width and opacity of the line that stands for a weight, as `figures.py` draws it. */
 function lineLook(weight, accent) {
-  return { stroke: accent, "stroke-width": 0.6 + 5.4 * weight, "stroke-opacity": 0.12 + 0.88 * weight, fill: "none" };
+  return {
+    stroke: accent,
+    "stroke-width": 0.6 + 5.4 * weight,
+    "stroke-opacity": 0.12 + 0.88 * weight,
+    fill: "none",
+  };
 }
 
 /**
@@ -26,7 +31,10 @@ export function drawLines(grid, title, style, room) {
   const rows = grid.rows.length;
   const letter = 8.2;
   const left = columnWidth(grid.columns, letter);
-  const right = columnWidth(grid.rows.map((row) => row.text), letter);
+  const right = columnWidth(
+    grid.rows.map((row) => row.text),
+    letter
+  );
   const gap = Math.max(90, Math.min(360, room - left - right));
   const top = title ? 44 : 8;
   const width = left + gap + right;
@@ -40,23 +48,47 @@ export function drawLines(grid, title, style, room) {
       const y1 = middle(rows, row);
       const bend = left + gap / 2;
       const d = `M${left + 4} ${y0}C${bend} ${y0} ${bend} ${y1} ${left + gap - 4} ${y1}`;
-      lines.push([weight, makeSvg("path", { d, class: "line", "data-row": row, "data-column": column, ...lineLook(weight, colour("--accent")) })]);
+      lines.push([
+        weight,
+        makeSvg("path", {
+          d,
+          class: "line",
+          "data-row": row,
+          "data-column": column,
+          ...lineLook(weight, colour("--accent")),
+        }),
+      ]);
     });
   });
   lines.sort(([a], [b]) => a - b); // strong lines over weak ones
   const word = (text, isEnd, attributes) =>
-    makeSvg("text", { fill: colour(isEnd ? "--muted" : "--ink"), "font-size": 15, "dominant-baseline": "central", ...attributes }, text);
+    makeSvg(
+      "text",
+      {
+        fill: colour(isEnd ? "--muted" : "--ink"),
+        "font-size": 15,
+        "dominant-baseline": "central",
+        ...attributes,
+      },
+      text
+    );
   const sources = grid.columns.map((text, column) =>
-    word(text, column === grid.columnEnd, { x: left - 4, y: middle(columns, column), "text-anchor": "end", class: "word", "data-column": column }),
+    word(text, column === grid.columnEnd, {
+      x: left - 4,
+      y: middle(columns, column),
+      "text-anchor": "end",
+      class: "word",
+      "data-column": column,
+    })
   );
   const targets = grid.rows.map((row, number) =>
-    word(row.text, row.end, { x: left + gap + 4, y: middle(rows, number), class: "word", "data-row": number }),
+    word(row.text, row.end, { x: left + gap + 4, y: middle(rows, number), class: "word", "data-row": number })
   );
   const parts = [...lines.map(([, line]) => line), ...sources, ...targets];
   if (title) {
     parts.unshift(
       makeSvg("rect", { width, height, fill: colour("--card") }),
-      makeSvg("text", { x: 8, y: 24, fill: colour("--ink"), "font-size": 14, "font-weight": 600 }, title),
+      makeSvg("text", { x: 8, y: 24, fill: colour("--ink"), "font-size": 14, "font-weight": 600 }, title)
     );
   }
   const look = { "font-family": "system-ui, DejaVu Sans, sans-serif", viewBox: `0 0 ${width} ${height}` };
@@ -71,10 +103,16 @@ function makeTable(grid, t) {
       "tr",
       {},
       make("th", { scope: "row" }, row.text),
-      ...grid.weights[number].map((weight) => make("td", {}, showNumber(weight, t.language))),
-    ),
+      ...grid.weights[number].map((weight) => make("td", {}, showNumber(weight, t.language)))
+    )
   );
-  return make("table", { class: "unseen" }, make("caption", {}, t("mapCaption")), make("thead", {}, head), make("tbody", {}, ...body));
+  return make(
+    "table",
+    { class: "unseen" },
+    make("caption", {}, t("mapCaption")),
+    make("thead", {}, head),
+    make("tbody", {}, ...body)
+  );
 }
 
 /** Returns the lines as an element with `light(row, column)`; arguments as for `makeHeatMap`. */

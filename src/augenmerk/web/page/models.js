@@ -45,7 +45,10 @@ export class Model {
   async load() {
     let weights;
     if (this.data.settings) {
-      const [settings, file] = await Promise.all([fetchFile(this.data.settings), fetchFile(this.data.weights)]);
+      const [settings, file] = await Promise.all([
+        fetchFile(this.data.settings),
+        fetchFile(this.data.weights),
+      ]);
       this.settings = await settings.json();
       weights = await file.arrayBuffer();
     } else {

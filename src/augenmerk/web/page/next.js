@@ -20,7 +20,16 @@ export function makeBars(tokens, isBpe, t, onChoose, spoken = -1) {
     const content = [make("span", { class: "token" }, isolate(text)), bar, percent];
     const classes = token.id === spoken ? "candidate said" : "candidate";
     const row = onChoose
-      ? make("button", { type: "button", class: classes, title: t("goOnWith", { word: text }), onclick: () => onChoose(token) }, ...content)
+      ? make(
+          "button",
+          {
+            type: "button",
+            class: classes,
+            title: t("goOnWith", { word: text }),
+            onclick: () => onChoose(token),
+          },
+          ...content
+        )
       : make("span", { class: classes }, ...content);
     return make("li", {}, row);
   });

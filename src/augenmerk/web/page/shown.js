@@ -96,7 +96,8 @@ export function makeGrid(translation, unit) {
     columnEnd: translation.source_words.length - 1,
     rows,
     weights: translation.attention,
-    rowOf: (token) => (token >= translation.ids.length ? (translation.finished ? end : -1) : (wordOf[token] ?? -1)),
+    rowOf: (token) =>
+      token >= translation.ids.length ? (translation.finished ? end : -1) : (wordOf[token] ?? -1),
   };
 }
 

@@ -4,9 +4,9 @@
  */
 
 const MAX_TEXT = 5000;
-const VIEWS = ["map", "lines"];
-const UNITS = ["words", "subwords"];
-const PANELS = ["change", "beam"];
+export const VIEWS = ["map", "lines"];
+export const UNITS = ["words", "subwords"];
+export const PANELS = ["change", "beam"];
 export const THEMES = ["auto", "light", "dark", "projector"];
 export const LANGUAGES = ["en", "de"];
 
@@ -27,6 +27,11 @@ export function makeState(beam) {
     begin: [], // the ids with which the translation has to begin
     changed: null, // {position, weights}: attention in place of the model's own
   };
+}
+
+/** Returns changes to a state by which the model does again what it does by itself. */
+export function forgetChoices() {
+  return { begin: [], changed: null, of: 0, at: -1, step: -1 };
 }
 
 /** Returns a whole number from text if it lies within limits. */

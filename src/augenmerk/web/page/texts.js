@@ -4,7 +4,9 @@ const TEXTS = {
   en: {
     title: "A translator that shows where it looks",
     source: "{language} sentence",
+    sourceUnknown: "Sentence",
     translation: "Translation ({language})",
+    translationUnknown: "Translation",
     placeholder: "Type a sentence …",
     examples: "Examples",
     beam: "Beam",
@@ -80,13 +82,19 @@ const TEXTS = {
     wanted: "What would make it say …",
     find: "Find",
     wins: "With this attention, {word} is the likeliest word: {probability} (with its own attention {own}). No other attention makes it likelier.",
-    winsElsewhere: "With this attention, {word} comes first. Another makes it likelier still, {probability} (its own {own}), but there {best} has {other}.",
-    undecided: "This attention makes {word} as likely as it gets: {probability} (with its own attention {own}). Whether it comes first under any is too close to call.",
-    losesTo: "With no attention does {word} come first: this one makes it as likely as it gets, {probability} (with its own attention {own}), but {best} has {other}.",
-    notInVocabulary: "“{word}” is not one entry of the model's vocabulary; choose one of those that are offered, or a beginning.",
+    winsElsewhere:
+      "With this attention, {word} comes first. Another makes it likelier still, {probability} (its own {own}), but there {best} has {other}.",
+    undecided:
+      "This attention makes {word} as likely as it gets: {probability} (with its own attention {own}). Whether it comes first under any is too close to call.",
+    losesTo:
+      "With no attention does {word} come first: this one makes it as likely as it gets, {probability} (with its own attention {own}), but {best} has {other}.",
+    notInVocabulary:
+      "“{word}” is not one entry of the model's vocabulary; choose one of those that are offered, or a beginning.",
     beamTree: "The beam as a tree",
-    beamHint: "At each step the {beam} best continuations of all hypotheses are kept, and the others dropped. Click a word to go on from there.",
-    greedyHint: "Greedy search keeps the likeliest word and nothing else; choose a wider beam to see a tree. Click a word to go on from there.",
+    beamHint:
+      "At each step the {beam} best continuations of all hypotheses are kept, and the others dropped. Click a word to go on from there.",
+    greedyHint:
+      "Greedy search keeps the likeliest word and nothing else; choose a wider beam to see a tree. Click a word to go on from there.",
     step: "Step",
     stepOf: "step {step} of {count}",
     firstStep: "First step",
@@ -114,13 +122,16 @@ const TEXTS = {
     different: "They translate differently.",
     panelOf: "Model",
     privacy: "Everything is computed in this page: what you type goes nowhere.",
-    rounded: "The weights were rounded to half precision (fp16), so numbers differ from those of the run in the last digits.",
+    rounded:
+      "The weights were rounded to half precision (fp16), so numbers differ from those of the run in the last digits.",
     licence: "{name}: {licence}",
   },
   de: {
     title: "Ein Übersetzer, der zeigt, wohin er schaut",
     source: "Satz ({language})",
+    sourceUnknown: "Satz",
     translation: "Übersetzung ({language})",
+    translationUnknown: "Übersetzung",
     placeholder: "Einen Satz eingeben …",
     examples: "Beispiele",
     beam: "Strahl",
@@ -175,7 +186,8 @@ const TEXTS = {
     changedAt: "Aufmerksamkeit an Stelle {place} geändert",
     undo: "Zurücknehmen",
     change: "Ändern, wohin es schaut",
-    changeHint: "Ein Wort der Übersetzung wählen; dann einstellen, wohin das Modell schaut, wenn es dieses Wort sagt.",
+    changeHint:
+      "Ein Wort der Übersetzung wählen; dann einstellen, wohin das Modell schaut, wenn es dieses Wort sagt.",
     changeFor: "Was wäre, wenn das Modell bei {word} anderswohin schaute?",
     changeTransformer: "Das lässt sich nur für ein GRU exakt berechnen; dieses Modell ist ein Transformer.",
     changeNone: "Dieses Modell schaut auf nichts, also gibt es nichts zu ändern.",
@@ -190,19 +202,26 @@ const TEXTS = {
     ownWeight: "eigenes: {weight}",
     allOn: "Alle Aufmerksamkeit auf „{word}“",
     weightsCaption: "Gewichte der Wörter des Satzes, wenn das Modell {word} sagt",
-    editorHint: "Ein Klick auf ein Wort des Satzes legt alle Aufmerksamkeit darauf. Die kleine Marke ist das eigene Gewicht des Modells.",
+    editorHint:
+      "Ein Klick auf ein Wort des Satzes legt alle Aufmerksamkeit darauf. Die kleine Marke ist das eigene Gewicht des Modells.",
     nextNow: "Das nächste Wort wäre so",
     goOn: "Von hier weitermachen",
     wanted: "Was brächte es dazu, dies zu sagen:",
     find: "Finden",
     wins: "Mit dieser Aufmerksamkeit ist {word} das wahrscheinlichste Wort: {probability} (mit seiner eigenen {own}). Keine andere macht es wahrscheinlicher.",
-    winsElsewhere: "Mit dieser Aufmerksamkeit liegt {word} vorn. Eine andere macht es noch wahrscheinlicher, {probability} (die eigene {own}), aber dort hat {best} {other}.",
-    undecided: "Diese Aufmerksamkeit macht {word} so wahrscheinlich wie möglich: {probability} (mit seiner eigenen {own}). Ob es bei irgendeiner vorn liegt, ist zu knapp.",
-    losesTo: "Bei keiner Aufmerksamkeit liegt {word} vorn: Diese macht es so wahrscheinlich wie möglich, {probability} (mit seiner eigenen {own}), aber {best} hat {other}.",
-    notInVocabulary: "„{word}“ ist kein einzelner Eintrag im Vokabular des Modells; bitte einen der angebotenen wählen oder einen Wortanfang.",
+    winsElsewhere:
+      "Mit dieser Aufmerksamkeit liegt {word} vorn. Eine andere macht es noch wahrscheinlicher, {probability} (die eigene {own}), aber dort hat {best} {other}.",
+    undecided:
+      "Diese Aufmerksamkeit macht {word} so wahrscheinlich wie möglich: {probability} (mit seiner eigenen {own}). Ob es bei irgendeiner vorn liegt, ist zu knapp.",
+    losesTo:
+      "Bei keiner Aufmerksamkeit liegt {word} vorn: Diese macht es so wahrscheinlich wie möglich, {probability} (mit seiner eigenen {own}), aber {best} hat {other}.",
+    notInVocabulary:
+      "„{word}“ ist kein einzelner Eintrag im Vokabular des Modells; bitte einen der angebotenen wählen oder einen Wortanfang.",
     beamTree: "Der Suchstrahl als Baum",
-    beamHint: "In jedem Schritt werden die {beam} besten Fortsetzungen aller Hypothesen behalten und die anderen verworfen. Ein Klick auf ein Wort macht dort weiter.",
-    greedyHint: "Gierige Suche behält nur das wahrscheinlichste Wort; ein breiterer Strahl zeigt einen Baum. Ein Klick auf ein Wort macht dort weiter.",
+    beamHint:
+      "In jedem Schritt werden die {beam} besten Fortsetzungen aller Hypothesen behalten und die anderen verworfen. Ein Klick auf ein Wort macht dort weiter.",
+    greedyHint:
+      "Gierige Suche behält nur das wahrscheinlichste Wort; ein breiterer Strahl zeigt einen Baum. Ein Klick auf ein Wort macht dort weiter.",
     step: "Schritt",
     stepOf: "Schritt {step} von {count}",
     firstStep: "Erster Schritt",
@@ -230,7 +249,8 @@ const TEXTS = {
     different: "Sie übersetzen verschieden.",
     panelOf: "Modell",
     privacy: "Alles wird in dieser Seite berechnet: Was hier eingegeben wird, geht nirgendwohin.",
-    rounded: "Die Gewichte wurden auf halbe Genauigkeit (fp16) gerundet; die Zahlen weichen daher in den letzten Stellen von denen des Laufs ab.",
+    rounded:
+      "Die Gewichte wurden auf halbe Genauigkeit (fp16) gerundet; die Zahlen weichen daher in den letzten Stellen von denen des Laufs ab.",
     licence: "{name}: {licence}",
   },
 };

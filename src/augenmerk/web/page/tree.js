@@ -27,7 +27,8 @@ export function nodesByStep(tree) {
   const steps = [];
   for (const node of tree.nodes) (steps[node.step] ??= []).push(node);
   const dropped = (node) => (node.status === "pruned" ? 1 : 0);
-  for (const nodes of steps) nodes.sort((a, b) => dropped(a) - dropped(b) || b.log_probability - a.log_probability);
+  for (const nodes of steps)
+    nodes.sort((a, b) => dropped(a) - dropped(b) || b.log_probability - a.log_probability);
   return steps;
 }
 
@@ -61,10 +62,16 @@ function drawTree(tree, steps, last, isBpe, t, on) {
       const parent = tree.nodes[node.parent];
       const start = x0 + 8 + labelWidth(parent, isBpe, t);
       const bend = (start + x) / 2;
-      edges.push(makeSvg("path", { class: classes, d: `M${start} ${y0}C${bend} ${y0} ${bend} ${y} ${x - 4} ${y}` }));
+      edges.push(
+        makeSvg("path", { class: classes, d: `M${start} ${y0}C${bend} ${y0} ${bend} ${y} ${x - 4} ${y}` })
+      );
     }
     const label = node.parent === null ? t("begin") : shorten(showToken(node.text, isBpe));
-    const text = makeSvg("text", { x, y, class: classes, "dominant-baseline": "central", "data-node": node.id }, label);
+    const text = makeSvg(
+      "text",
+      { x, y, class: classes, "dominant-baseline": "central", "data-node": node.id },
+      label
+    );
     text.append(makeSvg("title", {}, describeNode(tree, node, t)));
     if (node.parent !== null) text.addEventListener("click", () => on.goOn(idsTo(tree, node)));
     labels.push(text);
@@ -74,7 +81,7 @@ function drawTree(tree, steps, last, isBpe, t, on) {
     "svg",
     { class: "tree", width, height, viewBox: `0 0 ${width} ${height}`, "aria-hidden": "true" },
     ...edges,
-    ...labels,
+    ...labels
   );
 }
 
@@ -105,9 +112,19 @@ export function explain(tree, node, t) {
 /** Returns the table of what one step considered. */
 function makeStepTable(tree, nodes, isBpe, t, on) {
   const rows = nodes.slice(0, MAX_ROWS).map((node) => {
-    const before = pathTo(tree, node).slice(0, -1).map((each) => each.text);
-    const text = before.join(isBpe ? "" : " ").replaceAll("▁", " ").trim();
-    const goOn = { type: "button", class: "word", title: t("goOnWith", { word: showToken(node.text, isBpe) }), onclick: () => on.goOn(idsTo(tree, node)) };
+    const before = pathTo(tree, node)
+      .slice(0, -1)
+      .map((each) => each.text);
+    const text = before
+      .join(isBpe ? "" : " ")
+      .replaceAll("▁", " ")
+      .trim();
+    const goOn = {
+      type: "button",
+      class: "word",
+      title: t("goOnWith", { word: showToken(node.text, isBpe) }),
+      onclick: () => on.goOn(idsTo(tree, node)),
+    };
     return make(
       "tr",
       { class: node.status },
@@ -115,16 +132,18 @@ function makeStepTable(tree, nodes, isBpe, t, on) {
       make("th", { scope: "row" }, make("button", goOn, isolate(showToken(node.text, isBpe)))),
       make("td", { class: "number" }, showNumber(Math.exp(node.token_log_probability), t.language)),
       make("td", { class: "number" }, showNumber(node.score, t.language)),
-      make("td", {}, explain(tree, node, t)),
+      make("td", {}, explain(tree, node, t))
     );
   });
-  const headings = ["soFar", "then", "probability", "score", "fate"].map((key) => make("th", { scope: "col" }, t(key)));
+  const headings = ["soFar", "then", "probability", "score", "fate"].map((key) =>
+    make("th", { scope: "col" }, t(key))
+  );
   return make(
     "table",
     { class: "steps" },
     make("caption", { class: "unseen" }, t("stepCaption")),
     make("thead", {}, make("tr", {}, ...headings)),
-    make("tbody", {}, ...rows),
+    make("tbody", {}, ...rows)
   );
 }
 
@@ -134,10 +153,25 @@ export function makeTree(tree, asked, isBpe, t, on) {
   const count = steps.length - 1;
   const drawing = make("div", { class: "scroll drawing" });
   const table = make("div", { class: "scroll" });
-  const range = make("input", { type: "range", min: 1, max: count, "aria-label": t("step"), oninput: (event) => show(event.target.valueAsNumber) });
+  const range = make("input", {
+    type: "range",
+    min: 1,
+    max: count,
+    "aria-label": t("step"),
+    oninput: (event) => show(event.target.valueAsNumber),
+  });
   const status = make("span", { class: "hint", role: "status" });
   const button = (sign, key, to) =>
-    make("button", { type: "button", "aria-label": t(key), title: t(key), onclick: () => show(Math.min(count, Math.max(1, to()))) }, sign);
+    make(
+      "button",
+      {
+        type: "button",
+        "aria-label": t(key),
+        title: t(key),
+        onclick: () => show(Math.min(count, Math.max(1, to()))),
+      },
+      sign
+    );
   const controls = make(
     "div",
     { class: "buttons stepper" },
@@ -146,7 +180,7 @@ export function makeTree(tree, asked, isBpe, t, on) {
     button("▶", "stepOn", () => range.valueAsNumber + 1),
     button("⏭", "lastStep", () => count),
     range,
-    status,
+    status
   );
   const paint = (step) => {
     range.value = step;
@@ -156,7 +190,7 @@ export function makeTree(tree, asked, isBpe, t, on) {
     const hidden = steps[step].length - MAX_ROWS;
     table.replaceChildren(
       makeStepTable(tree, steps[step], isBpe, t, on),
-      ...(hidden > 0 ? [make("p", { class: "hint" }, t("more", { count: hidden }))] : []),
+      ...(hidden > 0 ? [make("p", { class: "hint" }, t("more", { count: hidden }))] : [])
     );
   };
   const show = (step) => {
@@ -164,7 +198,13 @@ export function makeTree(tree, asked, isBpe, t, on) {
     on.step(step);
   };
   const list = tree.hypotheses.map((one) =>
-    make("li", {}, isolate(one.translation), " ", make("span", { class: "hint" }, `${t("score")} ${showNumber(one.score, t.language)}`)),
+    make(
+      "li",
+      {},
+      isolate(one.translation),
+      " ",
+      make("span", { class: "hint" }, `${t("score")} ${showNumber(one.score, t.language)}`)
+    )
   );
   paint(asked < 1 || asked > count ? count : asked);
   return make(
@@ -175,6 +215,6 @@ export function makeTree(tree, asked, isBpe, t, on) {
     drawing,
     table,
     make("h3", {}, t("found")),
-    make("ol", { class: "found" }, ...list),
+    make("ol", { class: "found" }, ...list)
   );
 }
