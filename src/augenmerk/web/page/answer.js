@@ -49,11 +49,11 @@ export function drawAnswer(app, answer) {
     select: (row) => app.change({ model: number, at: grid.rows[row].token }),
   };
   drawSaid(inside("said"), app, answer, chosen, on);
-  const style = getComputedStyle(document.documentElement);
+  const room = inside("picture").clientWidth;
   answer.view =
     state.view === "map"
-      ? makeHeatMap(grid, chosen, changed, t, on)
-      : makeLines(grid, chosen, t, on, style, inside("picture").clientWidth || 600);
+      ? makeHeatMap(grid, chosen, changed, t, on, room)
+      : makeLines(grid, chosen, t, on, getComputedStyle(document.documentElement), room);
   const readout = make("p", { class: "readout" }, t("pointHint"));
   const under = make("div", { class: "under" }, readout, ...(state.view === "map" ? [makeScale(t)] : []));
   replaceInside(inside("picture"), answer.view.element, under);

@@ -1,4 +1,4 @@
-/** Copies a link, a picture or the data; where a browser does not let a page copy, a file is saved instead. */
+/** Copies a link, a picture or the data; where a browser does not permit that, a file is saved instead. */
 
 import { find, make } from "./dom.js";
 import { drawHeatMap } from "./heatmap.js";

@@ -1,7 +1,7 @@
 /**
  * "Change what it attends to": the weights of one place as sliders. A context is the sum of the values
- * weighted so (equation 11), and the decoder's state does not look at the attention (equation 10), so the next
- * word's distribution under changed weights is exact.
+ * weighted so (equation 11), and the decoder's state does not look at the attention (equation 10). So what
+ * is shown of the next word under changed weights is exact.
  */
 
 import { isolate, make } from "./dom.js";
@@ -198,8 +198,8 @@ export class Editor {
   }
 
   /**
-   * Says what was found for a wish, and takes the weights: those under which the word comes first, or else those
-   * under which it is as likely as it gets.
+   * Says what was found for a wish, and takes the weights: those under which the word comes first, or else
+   * those under which it is as likely as it gets.
    */
   showWanted(text, { weights, winning_weights, probability, own_probability, wins, best }) {
     const { t } = this;

@@ -6,12 +6,11 @@ import { levelOf, showNumber, showWeight } from "./shown.js";
 /**
  * Returns a heat map as an element with `light(row, column)`, which shows what is pointed at.
  *
- * `on.point(row, column)` is called for what the pointer or the focus is on (-1 for none) and
- * `on.select(row)` for a word that is chosen. All words together are one stop of the tab key; the arrow keys
- * lead from word to word, up and down among rows, left and right among columns.
+ * It is made for `room` pixels. `on.point(row, column)` is called for what the pointer or the focus is on (-1
+ * for none) and `on.select(row)` for a word that is chosen. All words together are one stop of the tab key; the
+ * arrow keys lead from word to word, up and down among rows, left and right among columns.
  */
-export function makeHeatMap(grid, chosen, changedRow, t, on) {
-  const size = grid.columns.length <= 16 ? "large" : grid.columns.length <= 32 ? "medium" : "small";
+export function makeHeatMap(grid, chosen, changedRow, t, on, room) {
   const columnButtons = grid.columns.map((word, column) =>
     make(
       "button",
@@ -69,11 +68,12 @@ export function makeHeatMap(grid, chosen, changedRow, t, on) {
   });
   const table = make(
     "table",
-    { class: `map ${size}` },
+    { class: "map" },
     make("caption", { class: "unseen" }, t("mapCaption")),
     make("thead", {}, head),
     make("tbody", {}, ...bodyRows)
   );
+  fitCells(table, grid, room);
   table.addEventListener("pointerover", (event) => {
     const cell = event.target.closest("td[data-row]");
     const row = event.target.closest("tbody tr");
@@ -103,6 +103,19 @@ export function makeHeatMap(grid, chosen, changedRow, t, on) {
     element: make("div", { class: "scroll" }, table),
     light: (row, column) => lightTable(table, row, column),
   };
+}
+
+/** Makes the cells as large as the room for the map permits; small ones have no numbers. */
+function fitCells(table, grid, room) {
+  const rem = parseFloat(getComputedStyle(document.documentElement).fontSize);
+  const longest = Math.max(...grid.rows.map((row) => [...row.text].length));
+  const words = Math.min(longest * 0.55 + 1, room < 30 * rem ? 6.5 : 11) * rem;
+  const width = Math.min(2.15 * rem, Math.max(0.72 * rem, (room - words) / grid.columns.length - 1.2));
+  const height = Math.min(1.85 * rem, Math.max(0.85 * rem, width));
+  table.style.setProperty("--width", `${width}px`);
+  table.style.setProperty("--height", `${height}px`);
+  table.style.setProperty("--words", `${Math.max(0.68, Math.min(0.9, height / rem / 1.35))}rem`);
+  table.style.setProperty("--numbers", `${width < 1.2 * rem ? 0 : Math.min(0.72, (width / rem) * 0.42)}rem`);
 }
 
 /** Marks the cells and words of a row and a column; -1 marks none. */

@@ -233,13 +233,13 @@ function listen() {
     button.addEventListener("click", () => copyAnswer(app, button.dataset.form));
   }
   window.addEventListener("hashchange", readAddress);
-  // The lines are drawn in the colours of the theme, and as wide as there is room.
-  const redrawLines = () => app.state.view === "lines" && draw();
-  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redrawLines);
+  // Pictures are as wide as there is room, and lines are drawn in the colours of the theme.
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", draw);
   let width = window.innerWidth;
   window.addEventListener("resize", () => {
-    if (window.innerWidth !== width) redrawLines();
+    if (window.innerWidth === width) return;
     width = window.innerWidth;
+    draw();
   });
 }
 

@@ -30,7 +30,7 @@ async function fetchFile(address) {
   return answer;
 }
 
-/** A model that answers questions. A question that a newer one of the same kind replaces is never answered. */
+/** A model that answers questions. One that a newer question of the same kind replaces is never answered. */
 export class Model {
   constructor(data, number, engine) {
     this.data = data;

@@ -24,7 +24,8 @@ export function drawPlace(app) {
   const box = find("place");
   if (at < 0) {
     const isThere = state.text.trim() && translation?.target_subwords.length;
-    replaceInside(box, make("p", { class: "hint" }, t(isThere ? "placeHint" : "noWords")));
+    const hint = answer.waiting ? "computing" : isThere ? "placeHint" : "noWords";
+    replaceInside(box, make("p", { class: "hint" }, t(hint)));
     return;
   }
   const isBpe = hasSubwords(translation);
@@ -49,17 +50,15 @@ export function drawPlace(app) {
   };
   const next = translation.next?.[at] ?? [];
   const said = translation.ids[at];
-  const parts = [
-    make("h4", {}, t("nextBest")),
-    makeBars(next, isBpe, t, answer.ready ? goOnWith : null, said),
-  ];
+  const candidates = makeBars(next, isBpe, t, answer.ready ? goOnWith : null, said);
+  const parts = [make("div", {}, make("h4", {}, t("nextBest")), candidates)];
   const weights = translation.subword_attention[at] ?? [];
   if (weights.some((weight) => weight > 0)) {
     const strongest = weights
       .map((probability, place) => ({ text: translation.source_subwords[place], probability }))
       .sort((a, b) => b.probability - a.probability)
       .slice(0, STRONGEST);
-    parts.push(make("h4", {}, t("looksAt")), makeBars(strongest, isBpe, t, null));
+    parts.push(make("div", {}, make("h4", {}, t("looksAt")), makeBars(strongest, isBpe, t, null)));
   }
   replaceInside(box, heading, ...parts);
 }

@@ -1,12 +1,13 @@
 /** The beam as a tree: what was considered, kept and dropped at each step. */
 
 import { isolate, make, makeSvg } from "./dom.js";
-import { END, showNumber, showToken } from "./shown.js";
+import { END, showNumber, showPercent, showToken } from "./shown.js";
 
 const COLUMN = 104;
 const ROW = 30;
 const MAX_ROWS = 40;
 const MAX_LETTERS = 12;
+const LAST_WORDS = 4; // of what comes before a word
 
 /** Returns the nodes from the root, which it leaves out, to a node. */
 export function pathTo(tree, node) {
@@ -115,10 +116,12 @@ function makeStepTable(tree, nodes, isBpe, t, on) {
     const before = pathTo(tree, node)
       .slice(0, -1)
       .map((each) => each.text);
-    const text = before
+    const words = before
       .join(isBpe ? "" : " ")
       .replaceAll("▁", " ")
-      .trim();
+      .trim()
+      .split(" ");
+    const text = words.length > LAST_WORDS ? `… ${words.slice(-LAST_WORDS).join(" ")}` : words.join(" ");
     const goOn = {
       type: "button",
       class: "word",
@@ -130,7 +133,7 @@ function makeStepTable(tree, nodes, isBpe, t, on) {
       { class: node.status },
       make("td", { class: "before" }, isolate(text || t("begin"))),
       make("th", { scope: "row" }, make("button", goOn, isolate(showToken(node.text, isBpe)))),
-      make("td", { class: "number" }, showNumber(Math.exp(node.token_log_probability), t.language)),
+      make("td", { class: "number" }, showPercent(Math.exp(node.token_log_probability), t.language)),
       make("td", { class: "number" }, showNumber(node.score, t.language)),
       make("td", {}, explain(tree, node, t))
     );
@@ -175,10 +178,10 @@ export function makeTree(tree, asked, isBpe, t, on) {
   const controls = make(
     "div",
     { class: "buttons stepper" },
-    button("⏮", "firstStep", () => 1),
+    button("|◀", "firstStep", () => 1),
     button("◀", "stepBack", () => range.valueAsNumber - 1),
     button("▶", "stepOn", () => range.valueAsNumber + 1),
-    button("⏭", "lastStep", () => count),
+    button("▶|", "lastStep", () => count),
     range,
     status
   );
