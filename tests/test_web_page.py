@@ -2,6 +2,7 @@
 
 import json
 import re
+import time
 from collections.abc import Iterator
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     from playwright.sync_api import BrowserContext
     from playwright.sync_api import Page as Tab
 
+TIMEOUT = 60.0
+"""Seconds to wait for what a page computes, on a machine that has other things to do."""
 EXAMPLE = "Der Hund schläft."
 OTHER = "Die Frau lacht."
 HOSTILE = "<script>document.title='pwned'</script><img src=x onerror=\"document.title='pwned'\">\"'&"
@@ -63,6 +66,17 @@ class View:
         if wait:
             self.tab.wait_for_selector("html[data-ready]", timeout=60_000)
 
+    def wait(self, expression: str, argument: Any = None) -> None:
+        """Waits until an expression is true; Playwright's own way would need eval, which the page forbids."""
+        until = time.monotonic() + TIMEOUT
+        while not self.tab.evaluate(expression, argument):
+            assert time.monotonic() < until, expression
+            time.sleep(0.01)
+
+    def settle(self) -> None:
+        """Waits until the translation is there."""
+        self.wait("!document.querySelector('.answer.waiting')")
+
     def said(self, number: int = 0) -> str:
         """The translation that is shown, without the sign for the end."""
         return self.tab.inner_text(f"#answer-{number} .said").replace("∎", "").strip()
@@ -70,10 +84,10 @@ class View:
     def type(self, text: str) -> None:
         """Types a sentence, and waits until its translation is there."""
         self.tab.fill("#text", text)
-        self.tab.wait_for_function(
+        self.wait(
             "text => new URLSearchParams(location.hash.slice(1)).get('text') === text"
             " && !document.querySelector('.answer.waiting')",
-            arg=text,
+            text,
         )
 
     def fragment(self) -> dict[str, str]:
@@ -136,7 +150,7 @@ def test_what_is_typed_is_translated_as_python_does(view: View, files: Files) ->
     assert columns == [*translation.source_words[:-1], "∎"]
     assert view.tab.inner_text(".spoken") == translation.text
     view.tab.select_option("#beam", "1")
-    view.tab.wait_for_function("!document.querySelector('.answer.waiting')")
+    view.settle()
     assert view.said() == load(files.run).translate(OTHER, beam=1).text
 
 
@@ -178,12 +192,12 @@ def test_next_words_are_offered_and_the_translation_goes_on_with_one(view: View,
     shares = [share for _, share in offered[:5]]
     assert shares == sorted(shares, reverse=True)
     view.tab.locator("#place .candidate").nth(1).click()
-    view.tab.wait_for_function("!document.querySelector('.answer.waiting')")
+    view.settle()
     chosen = int(view.fragment()["begin"])
     assert view.said().startswith(load(files.run).tokenizers.target.decode([chosen]))
     assert "Begins as you chose" in view.tab.inner_text(".forced")
     view.tab.click(".forced button")
-    view.tab.wait_for_function("!document.querySelector('.answer.waiting')")
+    view.settle()
     assert view.said() == load(files.run).translate(EXAMPLE, beam=3).text
 
 
@@ -205,16 +219,17 @@ def test_changed_attention_changes_the_next_word_exactly(view: View) -> None:
     own, before = weights(view), view.bars(".prediction")
     assert sum(own) == pytest.approx(1, abs=0.05)
     sliders = view.tab.locator(".weights input[type=range]")
+    sliders.nth(1).scroll_into_view_if_needed()
     box = sliders.nth(1).bounding_box()
     assert box is not None
     view.tab.mouse.move(box["x"] + 10, box["y"] + box["height"] / 2)
     view.tab.mouse.down()
-    view.tab.mouse.move(box["x"] + box["width"] * 0.8, box["y"] + box["height"] / 2, steps=4)
+    view.tab.mouse.move(box["x"] + box["width"] * 0.6, box["y"] + box["height"] / 2, steps=4)
     view.tab.mouse.up()
-    assert weights(view)[1] == pytest.approx(0.8, abs=0.1)
-    view.tab.wait_for_function(
+    assert weights(view)[1] == pytest.approx(0.6, abs=0.1)
+    view.wait(
         "before => document.querySelector('.prediction .bar').style.getPropertyValue('--share') !== before",
-        arg=str(before[0][1]),
+        str(before[0][1]),
     )
     view.tab.get_by_role("button", name="Uniform").click()
     assert weights(view) == pytest.approx([1 / len(own)] * len(own), abs=0.01)
@@ -229,9 +244,9 @@ def test_changed_attention_changes_the_next_word_exactly(view: View) -> None:
     number.press("Enter")
     assert weights(view)[:2] == pytest.approx([0.75, 0.25])
     view.tab.get_by_role("button", name="Its own").click()
-    view.tab.wait_for_function(
+    view.wait(
         "before => document.querySelector('.prediction .bar').style.getPropertyValue('--share') === before",
-        arg=str(before[0][1]),
+        str(before[0][1]),
     )
     assert view.bars(".prediction") == before
 
@@ -242,13 +257,13 @@ def test_a_sentence_goes_on_under_changed_attention_and_a_link_shows_it_again(
     open_editor(view)
     view.tab.locator(".weights th .word").nth(0).click()
     view.tab.get_by_role("button", name="Go on from here").click()
-    view.tab.wait_for_function("!document.querySelector('.answer.waiting')")
+    view.settle()
     assert view.fragment()["changed"].startswith("0:1,0,0")
     first = view.tab.eval_on_selector_all("td[data-row='0']", "cells => cells.map(cell => cell.textContent)")
     assert first[0] == "1"
     assert view.tab.locator("tbody .mark").count() == 1
     again = View(context, view.tab.url)
-    again.tab.wait_for_function("!document.querySelector('.answer.waiting')")
+    again.settle()
     again.tab.wait_for_selector(".prediction .candidate")
     for part in (".said", ".forced", ".map", "#place", ".prediction"):
         assert again.tab.inner_text(part) == view.tab.inner_text(part), part
@@ -261,13 +276,13 @@ def test_what_would_make_it_say_a_word(view: View) -> None:
     word, _ = view.bars(".prediction")[1]
     view.tab.fill("#wish", word.removeprefix("·"))
     view.tab.get_by_role("button", name="Find").click()
-    view.tab.wait_for_function("document.querySelector('.wanted .answer').textContent !== ''")
+    view.wait("document.querySelector('.wanted .answer').textContent !== ''")
     answer = view.tab.inner_text(".wanted .answer")
     assert re.search("likeliest|comes first|come first|as likely as it gets", answer), answer
     assert sum(weights(view)) == pytest.approx(1, abs=0.1)
     view.tab.fill("#wish", "Donaudampfschiff")
     view.tab.get_by_role("button", name="Find").click()
-    view.tab.wait_for_function("document.querySelector('.wanted .answer').textContent.includes('vocabulary')")
+    view.wait("document.querySelector('.wanted .answer').textContent.includes('vocabulary')")
 
 
 def test_the_beam_is_a_tree_that_can_be_stepped_through(view: View, files: Files) -> None:
@@ -290,7 +305,7 @@ def test_the_beam_is_a_tree_that_can_be_stepped_through(view: View, files: Files
     )
     assert float(score.replace("−", "-")) <= float(lowest.replace("−", "-"))
     view.tab.locator(".steps tr.pruned th .word").first.click()
-    view.tab.wait_for_function("!document.querySelector('.answer.waiting')")
+    view.settle()
     assert len(view.fragment()["begin"].split(".")) == 2
     assert view.tab.locator(".found li").count() >= 1
 
@@ -316,7 +331,7 @@ def test_a_link_and_the_data_are_copied(view: View, files: Files) -> None:
     view.tab.wait_for_selector("text=Copied.")
     assert view.tab.evaluate(read) == view.tab.url
     view.tab.get_by_role("button", name="JSON").click()
-    view.tab.wait_for_function(f"{read}.then(text => text.startsWith('{{'))")
+    view.wait(f"{read}.then(text => text.startsWith('{{'))")
     copied = json.loads(view.tab.evaluate(read))
     expected = load(files.run).translate(OTHER, beam=3).to_dict(subwords=True)
     assert copied["translation"] == expected["translation"]
@@ -324,12 +339,10 @@ def test_a_link_and_the_data_are_copied(view: View, files: Files) -> None:
     for form in ("map", "lines"):
         view.tab.select_option("#view", form)
         view.tab.get_by_role("button", name="SVG").click()
-        view.tab.wait_for_function(f"{read}.then(text => text.startsWith('<svg'))")
+        view.wait(f"{read}.then(text => text.startsWith('<svg'))")
         assert "Frau" in view.tab.evaluate(read)
         view.tab.get_by_role("button", name="PNG").click()
-        view.tab.wait_for_function(
-            "navigator.clipboard.read().then(items => items[0].types.includes('image/png'))"
-        )
+        view.wait("navigator.clipboard.read().then(items => items[0].types.includes('image/png'))")
 
 
 def test_the_page_speaks_german_where_the_browser_does(chromium: "Chromium", files: Files) -> None:
@@ -375,7 +388,7 @@ def test_nothing_sticks_out_on_a_phone(page: str, chromium: "Chromium", files: F
         f"view=lines&unit=subwords&text={long}",
     ):
         view = View(context, f"{getattr(files, page).as_uri()}#{fragment}")
-        view.tab.wait_for_function("!document.querySelector('.answer.waiting')")
+        view.settle()
         assert view.tab.evaluate("document.documentElement.scrollWidth") <= 360, fragment
         assert view.complaints == []
         view.tab.close()
@@ -405,12 +418,12 @@ def test_two_models_stand_side_by_side_on_one_scale(context: "BrowserContext", f
 @pytest.mark.parametrize("page", ["one", "two"])
 def test_markup_stays_text_wherever_it_comes_from(page: str, context: "BrowserContext", files: Files) -> None:
     view = View(context, f"{getattr(files, page).as_uri()}#text={quote(HOSTILE)}&open=change,beam")
-    view.tab.wait_for_function("!document.querySelector('.answer.waiting')")
+    view.settle()
     elements = view.tab.evaluate("document.querySelectorAll('img, [onerror], script:not([type])').length")
     assert elements == 1  # the page's own script
     assert not view.tab.title().startswith("pwned")
     assert view.tab.input_value("#text") == HOSTILE
-    assert "<script>" in view.tab.inner_text("#answer-0")
+    assert {"<", "script", "onerror"} <= set(view.tab.inner_text("#answer-0 thead").split())
     view.tab.select_option("#view", "lines")
     view.tab.get_by_role("button", name="SVG").click()
     view.tab.wait_for_selector("text=Copied.")
@@ -435,7 +448,7 @@ def test_an_address_that_makes_no_sense_does_no_harm(
     fragment: str, context: "BrowserContext", files: Files
 ) -> None:
     view = View(context, f"{files.one.as_uri()}#{fragment}")
-    view.tab.wait_for_function("!document.querySelector('.answer.waiting')")
+    view.settle()
     view.type(OTHER)
     assert view.said() == load(files.run).translate(OTHER, beam=3).text
     assert view.complaints == []
@@ -445,7 +458,7 @@ def test_an_empty_sentence_and_text_from_right_to_left(view: View) -> None:
     for text in ("", "   ", "كلب صغير ينام تحت الشجرة", "🐶 " * 5, "\u202everkehrt\u202c", "\ud83d"):
         view.tab.fill("#text", text)
         view.tab.wait_for_timeout(300)
-        view.tab.wait_for_function("!document.querySelector('.answer.waiting')")
+        view.settle()
         assert not view.tab.locator(".answer .error").count()
         assert bool(view.said()) == bool(text.strip())
     assert view.tab.get_attribute("#text", "dir") == "auto"

@@ -1,7 +1,7 @@
 /** What stands beside and below the answers: the chosen place, the editor of its attention, and the beam. */
 
 import { placeIn } from "./answer.js";
-import { find, make, replaceInside } from "./dom.js";
+import { find, isolate, make, replaceInside } from "./dom.js";
 import { Editor } from "./editor.js";
 import { makeBars } from "./next.js";
 import { hasSubwords, showToken } from "./shown.js";
@@ -36,11 +36,12 @@ export function drawPlace(app) {
     const disabled = to < 0 || to >= count;
     return make("button", { type: "button", ...named, disabled, onclick: () => change({ at: to }) }, sign);
   };
+  const ofModel = app.answers.length > 1 ? [isolate(answer.model.data.name), ": "] : [];
   const heading = make(
     "div",
     { class: "stepper buttons" },
     go("before", "◀", at - 1),
-    make("h3", {}, t("says", { word: `\u2068${word}\u2069`, place: at + 1, count })),
+    make("h3", {}, ...ofModel, t("says", { word: `\u2068${word}\u2069`, place: at + 1, count })),
     go("after", "▶", at + 1)
   );
   const goOnWith = ({ id }) => {

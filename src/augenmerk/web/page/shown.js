@@ -6,12 +6,12 @@ const LEVELS = 48;
 const MIN_SHOWN_WEIGHT = 0.02;
 
 /** Characters that cannot be seen or that change the direction of what comes after them. */
-const INVISIBLE = /[\u0000-\u001f\u007f-\u009f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]/gu;
+const UNSEEN = /[\u0000-\u001f\u007f-\u009f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]/gu;
 
 /** Returns a word as it is shown: without invisible characters, with a sign for the end of a sentence. */
 export function showWord(word) {
   if (word === END) return END_SIGN;
-  return word.replace(INVISIBLE, "").toWellFormed() || "␣";
+  return word.replace(UNSEEN, "").toWellFormed() || "␣";
 }
 
 /**

@@ -139,7 +139,7 @@ function makeStepTable(tree, nodes, isBpe, t, on) {
     );
   });
   const headings = ["soFar", "then", "probability", "score", "fate"].map((key) =>
-    make("th", { scope: "col" }, t(key))
+    make("th", { scope: "col", class: key === "soFar" ? "before" : null }, t(key))
   );
   return make(
     "table",
