@@ -36,7 +36,7 @@ class Bundle:
     settings: dict[str, Any]
     """Everything but the numbers, ready for JSON."""
     weights: bytes
-    """The numbers, one tensor after another, as little-endian fp16; `settings["tensors"]` has their places."""
+    """The numbers, one tensor after another, little-endian fp16; `settings["tensors"]` has their places."""
 
 
 def make_bundle(translator: Translator, name: str) -> Bundle:
@@ -110,7 +110,8 @@ def _to_half(name: str, array: NDArray[Any]) -> bytes:
     """Returns an array in half precision, filled up to a multiple of 4 bytes."""
     if not np.isfinite(array).all():
         raise AugenmerkError(
-            f"The weights {name} are not all numbers: they are broken, as they are when training has diverged."
+            f"The weights {name} are not all numbers: they are broken, as they are when training has "
+            f"diverged."
         )
     if (largest := float(np.abs(array).max(initial=0.0))) > LARGEST_HALF:
         raise AugenmerkError(

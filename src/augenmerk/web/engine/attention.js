@@ -40,8 +40,8 @@ export class Attention {
    * weights (S), replace those of all heads and queries.
    */
   attend(queries, T, memory, changed = null) {
-    const weights =
-      changed === null ? this.weights(queries, T, memory) : repeatWeights(changed, this.heads * T); // (N, T, S)
+    const weights = // (N, T, S)
+      changed === null ? this.weights(queries, T, memory) : repeatWeights(changed, this.heads * T);
     return { context: this.mix(weights, T, memory), weights: averageHeads(weights, this.heads) };
   }
 

@@ -51,8 +51,9 @@ export class GRUTranslator {
     const start = [];
     let h;
     this.encoder.forEach(({ forwards, backwards }, layer) => {
-      const gatesForwards = layer === 0 ? this.forwardGates.rows(src) : splitRows(forwards.W_i.apply(h), S);
-      const gatesBackwards = layer === 0 ? this.backwardGates.rows(src) : splitRows(backwards.W_i.apply(h), S);
+      const first = layer === 0;
+      const gatesForwards = first ? this.forwardGates.rows(src) : splitRows(forwards.W_i.apply(h), S);
+      const gatesBackwards = first ? this.backwardGates.rows(src) : splitRows(backwards.W_i.apply(h), S);
       h = new Float32Array(S * 2 * H); // (S, D)
       let hf = new Float32Array(H);
       let hb = new Float32Array(H);

@@ -64,7 +64,6 @@ export function* search(
   let ends = [];
   for (let step = 0; step < limit; step++) {
     const { logProbs, weights, states: newStates } = decoder.step(tokens, states, step);
-    checkNumbers(logProbs, decoder.vocabulary);
     const forced = step < prefix.length;
     let chosen;
     if (forced) {
@@ -141,18 +140,6 @@ function readBack(history, lastStep, lastSlot, lengthPenalty) {
 function rowOf(array, row, rows) {
   const size = array.length / rows;
   return array.subarray(row * size, (row + 1) * size);
-}
-
-/** Throws an Error if the log-probabilities are not numbers; if one of a row is not, none of it is. */
-function checkNumbers(logProbs, V) {
-  for (let start = 0; start < logProbs.length; start += V) {
-    if (Number.isNaN(logProbs[start])) {
-      throw new Error(
-        "The model gives no word a probability (not a number): its weights are broken, as they are when " +
-          "training has diverged."
-      );
-    }
-  }
 }
 
 function continuation(totals, logProbs, parent, token) {

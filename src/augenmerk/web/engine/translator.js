@@ -45,11 +45,12 @@ export class ModelDecoder {
 
 /** Translates text with a trained model. */
 export class Translator {
-  /** Makes a translator of a bundle: its settings, and its weights as an ArrayBuffer, which are decoded once. */
+  /** Makes a translator of a bundle: its settings and its weights, an ArrayBuffer that is decoded once. */
   static load(settings, buffer) {
     if (settings.format !== BUNDLE_FORMAT) {
       throw new Error(
-        `The model has format ${settings.format}, and this page reads format ${BUNDLE_FORMAT}: export it again.`
+        `The model has format ${settings.format}, and this page reads format ${BUNDLE_FORMAT}: export it ` +
+          "again."
       );
     }
     return new Translator(settings, buildModel(settings, buffer));
@@ -71,12 +72,13 @@ export class Translator {
   }
 
   /**
-   * Translates a sentence. A generator: it yields after every step of the decoder, and returns the translation.
+   * Translates a sentence. A generator: it yields after every step of the decoder, and returns the
+   * translation.
    *
    * Options are beam, n_best and length_penalty, those of the run if they are absent; `next`, how many likely
-   * tokens to return at each place; `tree`, whether to return the whole beam as a tree; `prefix`, ids that the
-   * translation begins with; and `changed`, [{position, weights}]: weights over the source tokens that replace
-   * the model's own at a target position, counted in tokens from 0.
+   * tokens to return at each place; `tree`, whether to return the whole beam as a tree; `prefix`, ids that
+   * the translation begins with; and `changed`, [{position, weights}]: weights over the source tokens that
+   * replace the model's own at a target position, counted in tokens from 0.
    */
   *translate(text, options = {}) {
     const settings = this.searchSettings(options);
@@ -127,7 +129,7 @@ export class Translator {
    * null) or under given weights over the source tokens, the end included. Returns these weights, the `count`
    * likeliest tokens, best first, and the entropy of all in nats.
    */
-  predict(text, prefix, weights, count) {
+  predict(text, prefix = [], weights = null, count = 5) {
     const { features, weights: attended } = this.goTo(text, prefix, weights);
     const logProbs = this.model.output(features);
     logSoftmaxRows(logProbs, this.model.vocabulary);
@@ -139,10 +141,10 @@ export class Translator {
   }
 
   /**
-   * Finds the attention under which a token is likeliest after a prefix of a translation: these weights, and its
-   * probability; `best` is the likeliest other token there, `own_probability` what the wanted one has under the
-   * model's own attention. `wins` says whether it is the likeliest of all under some attention, namely
-   * `winning_weights`; it is null if that is undecided. Exact for a GRU; other models are refused.
+   * Finds the attention under which a token is likeliest after a prefix of a translation: these weights, and
+   * its probability; `best` is the likeliest other token there, `own_probability` what the wanted one has
+   * under the model's own attention. `wins` says whether it is the likeliest of all under some attention,
+   * namely `winning_weights`; it is null if that is undecided. Exact for a GRU; other models are refused.
    */
   wanted(text, prefix, token) {
     this.checkChangeable();
@@ -170,14 +172,13 @@ export class Translator {
     this.checkIds(prefix);
     const { source, length } = this.read(this.encode(text).ids);
     const changed = weights === null ? null : this.checkWeights(weights, length);
+    const tokens = [BOS, ...prefix];
+    const last = tokens.pop();
     let states = [source.start];
-    for (const [place, token] of [BOS, ...prefix].entries()) {
-      const found = this.model.advance([token], states, source.memory, place === prefix.length ? changed : null);
-      if (place === prefix.length) {
-        return { ...found, memory: source.memory };
-      }
-      states = found.states;
+    for (const token of tokens) {
+      states = this.model.advance([token], states, source.memory).states;
     }
+    return { ...this.model.advance([last], states, source.memory, changed), memory: source.memory };
   }
 
   /** Encodes a source, ids without EOS; the last one is kept, since it is asked about again and again. */
@@ -190,7 +191,7 @@ export class Translator {
     return { source: this.lastRead.source, length: src.length };
   }
 
-  /** Returns the run's search settings with some changed; the beam is wide enough for what is asked for. */
+  /** Returns the run's search settings with some changed; what was not asked for fits what was. */
   searchSettings(changes = {}) {
     const settings = { ...this.settings.config.search };
     for (const name of ["beam", "n_best", "length_penalty"]) {
@@ -198,6 +199,8 @@ export class Translator {
     }
     if (changes.beam === undefined) {
       settings.beam = Math.max(settings.beam, settings.n_best);
+    } else if (changes.n_best === undefined) {
+      settings.n_best = Math.min(settings.beam, settings.n_best);
     }
     return settings;
   }
@@ -210,14 +213,15 @@ export class Translator {
     }
   }
 
-  /** Returns weights over `length` source tokens, made to sum to 1; throws an Error if they cannot be used. */
+  /** Returns weights over `length` source tokens, made to sum to 1; throws if they cannot be used. */
   checkWeights(weights, length) {
     this.checkChangeable();
     const sum = weights.reduce((total, weight) => total + weight, 0);
-    if (weights.length !== length || !weights.every((weight) => weight >= 0) || !(sum > 0 && sum < Infinity)) {
+    const areWeights = weights.every((weight) => weight >= 0) && sum > 0 && sum < Infinity;
+    if (weights.length !== length || !areWeights) {
       throw new Error(
-        `Attention needs ${length} weights, one for each token of the source and its end, from 0 on and not ` +
-          "all 0."
+        `Attention needs ${length} weights, one for each token of the source and its end, from 0 on and ` +
+          "not all 0."
       );
     }
     return Float32Array.from(weights, (weight) => weight / sum);

@@ -1,7 +1,7 @@
 /**
  * A translator in a worker, so that the page never freezes. There is one worker for each model.
  *
- * Messages are {id, call, key, ...arguments}; `id` is the caller's, and each gets one answer: {id, result}, or
+ * Messages are {id, call, key, ...arguments}; `id` is the caller's, and each gets one answer: {id, result},
  * {id, error} with a sentence, or {id, cancelled: true}.
  *
  *   load       settings, weights (an ArrayBuffer)
