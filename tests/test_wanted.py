@@ -1,7 +1,9 @@
 """The attention that makes a word likeliest, against scipy, closed forms and a decoder told where to look."""
 
 import math
-from functools import cache
+import re
+import shlex
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -35,6 +37,7 @@ from augenmerk.wanted import (
     maximise,
 )
 from tests.command import fails_with_a_sentence, run_command, run_json
+from tests.processes import ROOT
 from tests.runs import SharedRuns, tiny
 
 if TYPE_CHECKING:
@@ -50,14 +53,15 @@ class Problem(NamedTuple):
     contributions: NDArray[np.float32]  # (S, V)
     wanted: int
 
-    def log_probability(self, weights: Numbers) -> float:
+    def log_probability(self, weights: Numbers) -> Any:
+        """That of the wanted word under weights (S), or under each of several (..., S)."""
         logits = self.base + weights @ self.contributions.astype(np.float64)
-        return float(log_softmax(logits)[self.wanted])
+        return log_softmax(logits, axis=-1)[..., self.wanted]
 
-    def lead(self, weights: Numbers) -> float:
+    def lead(self, weights: Numbers) -> Any:
         """By how much the logit of the wanted word leads the largest of the others."""
         logits = self.base + weights @ self.contributions.astype(np.float64)
-        return float(logits[self.wanted] - np.delete(logits, self.wanted).max())
+        return logits[..., self.wanted] - np.delete(logits, self.wanted, axis=-1).max(axis=-1)
 
     def solve(self) -> Wanted:
         return maximise(*self)
@@ -93,7 +97,7 @@ def find_with_slsqp(problem: Problem) -> float:
         for start in (np.full(S, 1 / S), *rng.dirichlet(np.ones(S), 3))
     ]
     points = [np.clip(one.x, 0, None) for one in found]
-    return max(problem.log_probability(point / point.sum()) for point in points)
+    return max(float(problem.log_probability(point / point.sum())) for point in points)
 
 
 def find_with_linprog(problem: Problem) -> float:
@@ -164,9 +168,9 @@ def test_no_attention_gives_more_than_the_bounds_allow(problem: Problem, seed: i
     found, S = problem.solve(), len(problem.contributions)
     assert found.gap <= GAP_TOLERANCE
     rng = np.random.default_rng(seed)
-    for weights in (*np.eye(S), *rng.dirichlet(np.ones(S), 20), *rng.dirichlet(np.full(S, 0.1), 20)):
-        assert problem.log_probability(weights) <= found.log_probability + found.gap + 1e-9
-        assert problem.lead(weights) <= found.lead[1] + 1e-9
+    points = np.concat([np.eye(S), *(rng.dirichlet(np.full(S, spread), 100) for spread in (1, 0.1))])
+    assert (problem.log_probability(points) <= found.log_probability + found.gap + 1e-9).all()
+    assert (problem.lead(points) <= found.lead[1] + 1e-9).all()
     if found.wins is None:
         assert found.lead[0] <= 0 <= found.lead[1] <= found.lead[0] + LEAD_TOLERANCE
     else:
@@ -195,7 +199,7 @@ def test_positions_that_are_exchanged_exchange_their_weights() -> None:
 @given(problems())
 def test_equal_positions_get_equal_weights(problem: Problem) -> None:
     twice = problem._replace(contributions=np.repeat(problem.contributions, 2, axis=0)).solve()
-    np.testing.assert_allclose(twice.weights[::2], twice.weights[1::2], atol=1e-6)
+    np.testing.assert_allclose(twice.weights[::2], twice.weights[1::2], atol=1e-3)
     assert twice.log_probability == pytest.approx(problem.solve().log_probability, abs=1e-8)
 
 
@@ -207,7 +211,7 @@ def test_with_one_position_there_is_nothing_to_choose(problem: Problem) -> None:
     assert found.log_probability == pytest.approx(problem.log_probability(np.ones(1)), abs=1e-9)
     lead = problem.lead(np.ones(1))
     if abs(lead) > LEAD_TOLERANCE:
-        assert found.wins is (lead > 0)
+        assert found.wins is bool(lead > 0)
 
 
 def make_game(a: float, b: float, c: float, d: float) -> Problem:
@@ -329,32 +333,38 @@ def told_where_to_look(
 @pytest.mark.parametrize("attention", ["mean", "scaled-dot", "additive", "multi-head"])
 def test_figures_are_those_of_a_decoder_that_is_told_where_to_look(attention: str) -> None:
     translator, model = untrained(attention, unit="word")
-    one = read(translator)
+    one = translator.translate(PAIRS[0].source, beam=1)
     assert one.hypothesis is not None
-    said = one.target_words[3]
     rng = np.random.default_rng(0)
-    S = one.subword_attention.shape[1]
-    places = find_wanted(translator, one, said)
-    assert [place.word for place in places] == list(one.target_words)
-    assert [place.position for place in places] == list(range(1, len(places) + 1))
-    assert places[3].is_said
-    assert places[3].own_probability == pytest.approx(math.exp(one.word_log_probabilities[3]), rel=1e-4)
-    wanted = one.hypothesis.ids[3]
-    for place in places:  # words are tokens here, so words and tokens have the same attention
-        told = told_where_to_look(translator, model, one, place.position - 1, place.attention)
-        assert place.greatest_probability == pytest.approx(math.exp(told[wanted]), rel=1e-4)
-        assert place.best_other_probability == pytest.approx(
-            math.exp(np.delete(told, [PAD, BOS, UNK, wanted]).max()), rel=1e-4
-        )
-        for weights in rng.dirichlet(np.ones(S), 10):
-            told = told_where_to_look(translator, model, one, place.position - 1, weights)
-            assert math.exp(told[wanted]) <= place.greatest_probability * 1.0001
-            if place.wins is False:
-                assert told[wanted] < np.delete(told, [PAD, BOS, UNK, wanted]).max()
-        if place.winning_attention is not None:
-            told = told_where_to_look(translator, model, one, place.position - 1, place.winning_attention)
-            assert told[wanted] > np.delete(told, [PAD, BOS, UNK, wanted]).max()
-    assert {place.wins for place in places} == {True, False}
+    said, tokens, wins = one.target_words[3], translator.tokenizers.target, set()
+    for word in (said, "dog"):
+        [wanted] = tokens.encode(word).ids
+        places = find_wanted(translator, one, word)
+        assert [place.word for place in places] == list(one.target_words)
+        assert [place.position for place in places] == list(range(1, len(places) + 1))
+        for place in places:  # words are tokens here, so words and tokens have the same attention
+            after = partial(told_where_to_look, translator, model, one, place.position - 1)
+            told = after(place.attention)
+            assert place.greatest_probability == pytest.approx(math.exp(told[wanted]), rel=1e-4)
+            assert place.best_other_probability == pytest.approx(best_other(told, wanted), rel=1e-4)
+            for weights in rng.dirichlet(np.ones(len(place.attention)), 10):
+                told = after(weights)
+                assert math.exp(told[wanted]) <= place.greatest_probability * 1.0001
+                if place.wins is False:
+                    assert math.exp(told[wanted]) < best_other(told, wanted)
+            if place.winning_attention is not None:
+                told = after(place.winning_attention)
+                assert math.exp(told[wanted]) > best_other(told, wanted)
+            wins.add(place.wins)
+        if word == said:
+            assert places[3].is_said
+            own = math.exp(one.word_log_probabilities[3])
+            assert places[3].own_probability == pytest.approx(own, rel=1e-4)
+    assert wins == {True, False}
+
+
+def best_other(log_probabilities: Numbers, wanted: int) -> float:
+    return math.exp(np.delete(log_probabilities, [PAD, BOS, UNK, wanted]).max())
 
 
 def test_one_place_is_what_it_is_among_all() -> None:
@@ -389,7 +399,7 @@ def test_a_word_is_written_with_a_space_where_it_stands_after_one() -> None:
     assert one.target_words[:4] == ("The", "dog", "(", "small")
     commas = find_wanted(translator, one, ",")
     assert commas[1].subwords == (",",)
-    assert commas[0].subwords == ("▁,",)
+    assert commas[0].subwords == ("▁", ",")
     dogs = find_wanted(translator, one, "dog")
     assert dogs[1].subwords[0].startswith("▁")
     assert not dogs[3].subwords[0].startswith("▁")  # after the bracket
@@ -502,6 +512,15 @@ def test_the_command_with_the_model_that_ships() -> None:
         assert word in shown
     assert "several subwords" not in shown
     assert ("yes, elsewhere" in shown) is any(place["wins_elsewhere"] for place in one["places"])
+
+
+def test_what_the_page_shows_is_what_the_command_shows() -> None:
+    page = (ROOT / "docs" / "looking.md").read_text(encoding="utf-8")
+    [shown] = re.findall(
+        r"^```console\n\$ augenmerk (faithfulness .*?)\n(.*?)^```", page, re.DOTALL | re.MULTILINE
+    )
+    command, expected = shown
+    assert run_command(*shlex.split(command)).out == expected
 
 
 def test_a_word_that_no_attention_makes_likely() -> None:

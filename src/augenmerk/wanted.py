@@ -57,10 +57,11 @@ GAP_SHRINK = 0.1
 STAY_INSIDE = 0.99
 """How far a step may go towards the nearest edge, where a weight is 0."""
 SHORTEST_STEP = 1e-12
+RIDGE = 1e-13
+"""Added to the diagonal of a curvature, relative to its largest entry, so that it can always be inverted."""
+
 SHOWN = 0.05
 """Source words with less attention are not named in sentences."""
-RIDGE = 1e-13
-"""Added to the diagonal of the curvature, relative to its largest entry, so that it can always be inverted."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -225,7 +226,7 @@ def _covariance(M: Numbers, shares: Numbers) -> Numbers:
 
 
 def _newton(curvature: Numbers, barrier: Numbers, uphill: Numbers) -> tuple[Numbers, float]:
-    """Returns the step d with H d = uphill - lambda and sum d = 0, and lambda; H = curvature + diag(barrier)."""
+    """Returns d and lambda with (curvature + diag(barrier)) d = uphill - lambda and sum_t d_t = 0."""
     S = len(uphill)
     equations = np.ones((S + 1, S + 1))
     equations[:S, :S] = curvature + np.diag(barrier + RIDGE * curvature.diagonal().max())

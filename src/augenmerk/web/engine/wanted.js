@@ -24,7 +24,7 @@ const GAP_SHRINK = 0.1;
 /** How far a step may go towards the nearest edge, where a weight is 0. */
 const STAY_INSIDE = 0.99;
 const SHORTEST_STEP = 1e-12;
-/** Added to the diagonal of the curvature, relative to its largest entry, so that it can always be inverted. */
+/** Added to the diagonal of a curvature, relative to its largest entry, so that it can always be inverted. */
 const RIDGE = 1e-13;
 
 /**
@@ -207,7 +207,7 @@ function covarianceOfRows(M, shares) {
   return H;
 }
 
-/** Returns the step d with H d = uphill - lambda and sum d = 0, and lambda; H = curvature + diag(barrier). */
+/** Returns the step d, and lambda, with (curvature + diag(barrier)) d = uphill - lambda and sum_t d_t = 0. */
 function solveNewton(curvature, barrier, uphill) {
   const S = uphill.length;
   const ridge = RIDGE * maximumOf(curvature.map((row, t) => row[t]));
