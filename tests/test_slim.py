@@ -30,6 +30,7 @@ NEED_NOTHING = [
     "evaluate run --split val",
     "evaluate run --split val --alignment",
     "patterns run --split val",
+    "faithfulness run --wanted dog 'Ein Hund.'",
     "data show bilderbuch",
     "config show quick",
     "train --help",
