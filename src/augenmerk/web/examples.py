@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from augenmerk.step_model import StepModel
 from augenmerk.text import BOS
 from augenmerk.translate import Translation, Translator
 
@@ -53,7 +54,7 @@ def make_example(translator: Translator, sentence: str, beam: int) -> dict[str, 
     ids = [] if hypothesis is None else list(hypothesis.ids)
     word_of = source.encode(sentence).word_of[: translator.max_source_length]
     end = [None] if hypothesis is not None and hypothesis.finished else []
-    return _round(
+    rounded: dict[str, Any] = _round(
         {
             **document,
             "ids": ids,
@@ -65,13 +66,15 @@ def make_example(translator: Translator, sentence: str, beam: int) -> dict[str, 
             "tree": store_tree(translator.trace(sentence, beam=beam, n_best=beam)) if ids else None,
         }
     )
+    return rounded
 
 
 def _next_words(translator: Translator, translation: Translation) -> list[list[dict[str, Any]]]:
     """Returns, for each target token, the likeliest tokens in its place with their probabilities."""
     if translation.hypothesis is None:
         return []
-    model, tokenizer = translator.models[0], translator.tokenizers.target
+    model: StepModel = translator.models[0]
+    tokenizer = translator.tokenizers.target
     _, data = translator.encode_translations([translation])
     [batch] = data.batches(data.plan(1, shuffle=False))
     source = model.encode(batch.src, batch.src_mask)

@@ -7,6 +7,7 @@ declarations, and no two modules declare the same name. Whatever is otherwise is
 
 import hashlib
 import json
+import os
 import re
 from base64 import b64encode
 from collections.abc import Mapping, Sequence
@@ -104,9 +105,11 @@ def make_page(paths: Sequence[Path], *, beam: int | None = None, examples: Seque
 
 
 def _name(runs: Sequence[RunDirectory]) -> list[str]:
-    """Returns the names of the folders, or whole paths if two have the same name."""
+    """Returns the names of the folders, or whole paths if two have the same name; never bytes in disguise."""
     names = [run.path.resolve().name for run in runs]
-    return names if len(set(names)) == len(names) else [str(run.path) for run in runs]
+    if len(set(names)) < len(names):
+        names = [str(run.path) for run in runs]
+    return [os.fsencode(name).decode("utf-8", "replace") for name in names]
 
 
 def _round_weights(run: RunDirectory) -> Translator:
@@ -151,7 +154,10 @@ def is_one_file(place: Path) -> bool:
 
 def check_place(place: Path, *, overwrite: bool) -> None:
     """Raises AugenmerkError if a page cannot be written to a place, as far as that can be seen beforehand."""
-    first = place if is_one_file(place) else place / "index.html"
+    one_file = is_one_file(place)
+    if one_file and not place.parent.is_dir():
+        raise AugenmerkError(f"{place}: cannot be written, for there is no folder {place.parent}.")
+    first = place if one_file else place / "index.html"
     if not is_stream(place) and first.exists() and not overwrite:
         raise AugenmerkError(f"{first} is already there; pass --overwrite, or choose another name.")
 
@@ -294,20 +300,23 @@ def _address(name: str, content: bytes) -> str:
 
 
 def _render(page: Page, policy: str, data: Mapping[str, Any], **context: Any) -> str:
-    """Renders the template. All values are escaped but those that are ours or JSON, in which no `<` is."""
+    """Renders the template. All values are escaped but scripts, styles and data, in which nothing can end."""
     from markupsafe import Markup
 
-    ours = {
-        name: Markup(value) if name in ("style", "script", "engine") else value
-        for name, value in context.items()
-    }
-    for model in ours.get("models", ()):
-        model.update({name: Markup(value) for name, value in model.items()})
-    return (
-        _environment()
-        .get_template("page.html")
-        .render(policy=policy, title=page.title, version=__version__, data=Markup(_embed_json(data)), **ours)
+    template = _environment().get_template("page.html")
+    ours = {name: Markup(context.pop(name)) for name in ("style", "script", "engine") if name in context}
+    text: str = template.render(
+        policy=policy,
+        title=page.title,
+        version=__version__,
+        data=Markup(_embed_json(data)),
+        models=[
+            {name: Markup(value) for name, value in model.items()} for model in context.pop("models", ())
+        ],
+        **ours,
+        **context,
     )
+    return text
 
 
 def _render_style() -> str:
