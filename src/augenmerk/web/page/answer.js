@@ -80,9 +80,10 @@ function describeForced({ state, t, change }, { number, translation }) {
   const remarks = [];
   if (state.changed) {
     remarks.push(t("changedAt", { place: state.changed.position + 1 }));
-  } else if (translation) {
-    const begun = translation.target_subwords.slice(0, state.begin.length);
-    const words = hasSubwords(translation) ? begun.join("").replaceAll("▁", " ").trim() : begun.join(" ");
+  } else {
+    const begun = translation?.target_subwords.slice(0, state.begin.length) ?? ["…"];
+    const isBpe = translation && hasSubwords(translation);
+    const words = isBpe ? begun.join("").replaceAll("▁", " ").trim() : begun.join(" ");
     remarks.push(t("begun", { words: `\u2068${words}\u2069` }));
   }
   const undo = make("button", { type: "button", onclick: () => change(forgetChoices()) }, t("undo"));
