@@ -117,7 +117,7 @@ def _beam_search(
         if step + 1 in limits:
             ends = xp.where(last[:, None], _fill_up(best, ends, totals, places), ends)
         remaining = ~last & (xp.amax(totals, 1) / norms[limit] > best[:, -1])
-        if (count := int(remaining.sum())) == 0:
+        if (count := int(xp.count_nonzero(remaining))) == 0:
             break
         totals = xp.where(remaining[:, None], totals, -math.inf)
         state = tuple(part[row, parents] for part in state)  # each goes on with its parent's state
