@@ -36,15 +36,17 @@ def _mark_ranges() -> str:
 _COMBINING_RANGES = (
     _mark_ranges() + "\u200c\u200d\U0001f3fb-\U0001f3ff\U000e0020-\U000e007f\U000e0100-\U000e01ef"
 )
-_COMBINING = f"(?:(?=[^\0-\u02ff])[{_COMBINING_RANGES}])"
-_LETTERS = rf"(?:\w++|{_COMBINING})++"
-_ABBREVIATION = rf"(?:[^\W\d_]{_COMBINING}*\.){{2,9}}+(?!\w)"
+COMBINING = f"(?:(?=[^\0-\u02ff])[{_COMBINING_RANGES}])"
+"""A regular expression for one character that belongs to the one before."""
+
+_LETTERS = rf"(?:\w++|{COMBINING})++"
+_ABBREVIATION = rf"(?:[^\W\d_]{COMBINING}*\.){{2,9}}+(?!\w)"
 _WORD = (
     rf"{_LETTERS}(?:[-'’‐‑](?=\w){_LETTERS}|(?<=\d)[.,:](?=\d){_LETTERS})*+"
     r"(?:[-‐‑](?=[\s\u200b,;.:!?)]|\Z))?"
 )
 _FLAG = "[\U0001f1e6-\U0001f1ff]{2}"
-_SYMBOL = rf"(?:{_FLAG}|[^\w\s\u200b]){_COMBINING}*+(?:(?<=\u200d)[^\w\s\u200b]{_COMBINING}*+)*"
+_SYMBOL = rf"(?:{_FLAG}|[^\w\s\u200b]){COMBINING}*+(?:(?<=\u200d)[^\w\s\u200b]{COMBINING}*+)*"
 
 WORD_PATTERN = f"(?:{_ABBREVIATION}|{_WORD}|{_SYMBOL})"
 """A regular expression for one word, in a text without invisible characters (else use `word_spans`)."""
