@@ -316,7 +316,7 @@ def read(translator: Translator, index: int = 0) -> Translation:
 def told_where_to_look(
     translator: Translator, model: GRUTranslator, one: Translation, subwords: int, weights: NDArray[Any]
 ) -> Numbers:
-    """Log-probabilities (n, V) after the first subwords of a translation, if all heads have weights (n, S)."""
+    """Log-probabilities (n, V) after some subwords of a translation, if all heads have weights (n, S)."""
     [ids] = translator.tokenizers.source.encode_ids([one.source])
     source = model.encode(torch.tensor([[*ids, EOS]]), torch.ones(1, len(ids) + 1, dtype=torch.bool))
     assert one.hypothesis is not None
