@@ -37,10 +37,18 @@ NEED_NOTHING = [
     "data check bilderbuch",
     "data export bilderbuch --pairs 20 --out pairs --overwrite",
     "evaluate run --data bilderbuch --split val",
+    "theory questions",
+    "theory 1.3 --question",
+    "theory scaling --hint",
 ]
 NEED_ONE = {
     "train quick --data bilderbuch --out new": "torch",
     "faithfulness run --split val": "torch",
+    "demo": "torch",
+    "bench train": "torch",
+    "study small --out new": "torch",
+    "theory 1.1": "scipy",
+    "theory check 1.1 --query 'q = k_1'": "scipy",
     "diagram 'Ein Hund.' --out dog.png": "matplotlib",
 }
 
