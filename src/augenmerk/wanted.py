@@ -204,9 +204,8 @@ def _drop_dominated(M: Numbers) -> Numbers:
     """
     kept = np.ones(M.shape[1], bool)
     for best in np.unique(M.argmin(axis=1)):
-        dominated = (M[:, [best]] <= M).all(axis=0)
-        dominated[best] = False
-        kept &= ~dominated
+        dominated = np.all(M[:, [best]] <= M, axis=0)
+        kept &= ~dominated | (np.arange(len(kept)) == best)
     return M[:, kept]
 
 
@@ -328,16 +327,22 @@ def find_wanted(
                     own_probability=float(own[j, encoded[0]]),
                     greatest_probability=float(np.exp(found.log_probability)),
                     gap=found.gap,
-                    attention=np.bincount(source_word_of, found.weights),
+                    attention=_sum_over_words(found.weights, source_word_of),
                     best_other=target.token(found.best),
                     best_other_probability=float(np.exp(found.best_log_probability)),
                     wins=found.wins,
                     winning_attention=None
                     if found.winning_weights is None
-                    else np.bincount(source_word_of, found.winning_weights),
+                    else _sum_over_words(found.winning_weights, source_word_of),
                 )
             )
     return places
+
+
+def _sum_over_words(weights: Numbers, word_of: Sequence[int]) -> Numbers:
+    sums = np.zeros(word_of[-1] + 1)
+    np.add.at(sums, list(word_of), weights)
+    return sums
 
 
 def _check_model(translator: Translator) -> GRUTranslator:
@@ -385,7 +390,8 @@ def _split_logits(
     a, _ = model.attention.attend(g, read.memory)  # (1, T, D)
 
     def output(a: Floats, g: Floats) -> Floats:
-        return model.output(np.concat([a, g], axis=-1))[0]
+        logits: Floats = model.output(np.concat([a, g], axis=-1))[0]
+        return logits
 
     no_g = np.zeros((1, S, g.shape[2]), g.dtype)
     contributions = output(v, no_g) - output(np.zeros_like(v), no_g)
