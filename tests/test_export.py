@@ -18,7 +18,7 @@ from augenmerk.checkpoint import RunDirectory
 from augenmerk.errors import AugenmerkError
 from augenmerk.storage import read_text
 from augenmerk.web.examples import CAPTIONS, PICTURE_BOOK, make_example
-from augenmerk.web.export import join_modules, make_page, render_file
+from augenmerk.web.export import LEVELS, join_modules, make_page, render_file
 from tests.command import fails_with_a_sentence, run_command, run_json
 from tests.runs import SharedRuns, tiny
 
@@ -281,6 +281,11 @@ def test_no_two_modules_of_the_page_and_its_engine_declare_the_same_name() -> No
         for name in pattern.findall(module.read_text(encoding="utf-8")):
             assert name not in declared, f"{module.name} and {declared[name].name} declare {name}"
             declared[name] = module
+
+
+def test_maps_have_as_many_shades_as_the_style_sheet() -> None:
+    [levels] = re.findall(r"^const LEVELS = (\d+);", (HERE / "page" / "shown.js").read_text("utf-8"), re.M)
+    assert int(levels) == LEVELS
 
 
 def test_both_languages_have_all_texts() -> None:

@@ -38,13 +38,18 @@ class Files:
         self.mean = shared_runs.copy(tiny(model__attention="mean"), folder / "runs" / "mean").path
         hostile = folder / "runs" / HOSTILE.replace("/", "∕")
         self.words = shared_runs.copy(tiny(), hostile).path
+        other = {"model__architecture": "transformer", "model__attention": "multi-head", "model__layers": 2}
+        self.transformer = shared_runs.copy(tiny(**other), folder / "runs" / "transformer").path
+        self.none = shared_runs.copy(tiny(model__attention="none"), folder / "runs" / "none").path
         self.one = folder / "one.html"
         self.two = folder / "two.html"
+        self.others = folder / "others.html"
         self.site = folder / "site"
         one = make_page([self.run], beam=3, examples=[EXAMPLE, HOSTILE])
         export_page(one, self.one)
         export_page(one, self.site)
         export_page(make_page([self.words, self.mean], beam=2, examples=[EXAMPLE]), self.two)
+        export_page(make_page([self.transformer, self.none], beam=2), self.others)
 
 
 @pytest.fixture(scope="module")
@@ -415,6 +420,32 @@ def test_two_models_stand_side_by_side_on_one_scale(context: "BrowserContext", f
     assert view.complaints == []
 
 
+def test_going_on_with_another_word_leaves_the_other_model_alone(
+    context: "BrowserContext", files: Files
+) -> None:
+    view = View(context, files.two.as_uri())
+    before = view.said(0)
+    view.tab.locator("#answer-1 .said .word").first.click()
+    view.tab.locator("#place .candidate").nth(1).click()
+    view.settle()
+    assert (view.fragment()["of"], view.said(0)) == ("1", before)
+    assert view.tab.inner_text("#answer-0 .forced") == ""
+    assert "Begins as you chose" in view.tab.inner_text("#answer-1 .forced")
+
+
+def test_models_whose_attention_cannot_be_changed_say_so(context: "BrowserContext", files: Files) -> None:
+    view = View(context, f"{files.others.as_uri()}#open=change,beam")
+    view.type(OTHER)
+    for number, run in enumerate((files.transformer, files.none)):
+        assert view.said(number) == load(run).translate(OTHER, beam=2).text
+        view.tab.locator(f"#answer-{number} .said .word").first.click()
+        hint = view.tab.inner_text("#change-content")
+        assert ("Transformer", "attends to nothing")[number] in hint
+        assert view.tab.locator(".tree text").count() > 2
+    assert "all weights are 0" in view.tab.inner_text("#answer-1 .status")
+    assert view.complaints == []
+
+
 @pytest.mark.parametrize("page", ["one", "two"])
 def test_markup_stays_text_wherever_it_comes_from(page: str, context: "BrowserContext", files: Files) -> None:
     view = View(context, f"{getattr(files, page).as_uri()}#text={quote(HOSTILE)}&open=change,beam")
@@ -476,7 +507,7 @@ def test_a_folder_works_over_http(files: Files, context: "BrowserContext") -> No
         assert view.said() == load(files.run).translate(OTHER, beam=3).text
         assert view.complaints == []
         assert all(url.startswith((place, "data:")) for url in view.requests)
-        assert not view.tab.locator(".from-disk").is_visible()
+        assert view.tab.locator(".from-disk").count() == 0
         view.tab.close()
         server.shutdown()
 

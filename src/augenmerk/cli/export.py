@@ -27,7 +27,7 @@ def export(
     runs: Annotated[
         list[Path] | None,
         Argument(
-            metavar="[RUN...]",
+            metavar="RUN",
             help="Run directory, or two to compare. Default: the model that ships.",
             show_default=False,
         ),

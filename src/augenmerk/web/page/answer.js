@@ -54,7 +54,7 @@ export function drawAnswer(app, answer) {
     state.view === "map"
       ? makeHeatMap(grid, chosen, changed, t, on, room)
       : makeLines(grid, chosen, t, on, getComputedStyle(document.documentElement), room);
-  const readout = make("p", { class: "readout" }, t("pointHint"));
+  const readout = make("p", { class: "readout", role: "status" }, t("pointHint"));
   const under = make("div", { class: "under" }, readout, ...(state.view === "map" ? [makeScale(t)] : []));
   replaceInside(inside("picture"), answer.view.element, under);
 }

@@ -56,7 +56,11 @@ function change(changes) {
   app.state = { ...before, ...changes };
   const fragment = writeState(app.state, untouched);
   if (fragment !== location.hash) {
-    history.replaceState(null, "", fragment === "#" ? location.pathname + location.search : fragment);
+    try {
+      history.replaceState(null, "", fragment === "#" ? location.pathname + location.search : fragment);
+    } catch {
+      // Some browsers refuse if it happens too often, as while a slider is dragged.
+    }
   }
   if (app.state.theme !== before.theme) applyTheme();
   if (app.state.language !== before.language) applyLanguage();
@@ -204,6 +208,7 @@ function layOut() {
       make("div", { class: "picture" })
     )
   );
+  document.querySelector(".from-disk")?.remove(); // the script runs, so the page was not opened from a disk
   find("answers").replaceChildren(...boxes);
   document.body.classList.toggle("two", answers.length > 1);
   find("name").replaceChildren(...answers.map(({ model }) => make("span", {}, isolate(model.data.name))));

@@ -11,7 +11,8 @@ const UNSEEN = /[\u0000-\u001f\u007f-\u009f\u00ad\u061c\u200b-\u200f\u2028-\u202
 /** Returns a word as it is shown: without invisible characters, with a sign for the end of a sentence. */
 export function showWord(word) {
   if (word === END) return END_SIGN;
-  return word.replace(UNSEEN, "").toWellFormed() || "␣";
+  const seen = word.replace(UNSEEN, "");
+  return (seen.toWellFormed?.() ?? seen) || "␣";
 }
 
 /**
