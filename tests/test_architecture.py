@@ -38,7 +38,7 @@ LAYERS = (
         "search",
     ),
     *("alignment", "tensorfile", "checkpoint", "scores", "diagrams", "translate", "probe"),
-    *("silver", "agreement", "patterns", "evaluate", "faithfulness"),
+    *("silver", "agreement", "patterns", "evaluate", "faithfulness", "wanted"),
     *("significance", "engine", "train", "study", "report", "demo", "bench", "web", "cli"),
 )
 # Some parts may know less than their place would permit.
@@ -70,7 +70,16 @@ ONLY = {
 # What is made of translations takes their attention as numpy arrays.
 WITHOUT_TORCH = (
     *("translate/translation.py", "translate/mbr.py", "alignment.py", "agreement.py", "silver.py"),
-    *("familiarity.py", "diagrams", "patterns", "report", "theory", "study/collect.py", "study/result.py"),
+    *(
+        "familiarity.py",
+        "wanted.py",
+        "diagrams",
+        "patterns",
+        "report",
+        "theory",
+        "study/collect.py",
+        "study/result.py",
+    ),
 )
 
 

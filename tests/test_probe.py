@@ -19,9 +19,9 @@ from augenmerk.model.translator import GRUTranslator
 from augenmerk.probe import probe_attention
 from augenmerk.text import TokenizerPair
 from augenmerk.theory.attention import attention_weights
+from augenmerk.theory.copying import reach
 from augenmerk.theory.drawing import MAX_TOKENS, draw_step
 from augenmerk.theory.from_run import examine_step
-from augenmerk.theory.reach import reach
 from augenmerk.theory.results import Setup
 from augenmerk.train import start, train
 from augenmerk.translate import Translator

@@ -30,16 +30,26 @@ NEED_NOTHING = [
     "evaluate run --split val",
     "evaluate run --split val --alignment",
     "patterns run --split val",
+    "faithfulness run --wanted dog 'Ein Hund.'",
     "data show bilderbuch",
     "config show quick",
     "train --help",
     "data check bilderbuch",
     "data export bilderbuch --pairs 20 --out pairs --overwrite",
     "evaluate run --data bilderbuch --split val",
+    "export --out page.html --overwrite",
+    "theory questions",
+    "theory 1.3 --question",
+    "theory scaling --hint",
 ]
 NEED_ONE = {
     "train quick --data bilderbuch --out new": "torch",
     "faithfulness run --split val": "torch",
+    "demo": "torch",
+    "bench train": "torch",
+    "study small --out new": "torch",
+    "theory 1.1": "scipy",
+    "theory check 1.1 --query 'q = k_1'": "scipy",
     "diagram 'Ein Hund.' --out dog.png": "matplotlib",
 }
 

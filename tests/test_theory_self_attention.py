@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from augenmerk.errors import AugenmerkError
 from augenmerk.theory.attention import orthonormal, softmax
-from augenmerk.theory.reach import distance_from_hull
+from augenmerk.theory.copying import distance_from_hull
 from augenmerk.theory.scaling import expected_saturation, saturation
 from augenmerk.theory.self_attention import (
     INPUTS,

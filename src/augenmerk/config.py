@@ -37,11 +37,10 @@ class Settings(BaseModel):
     """A group of settings, which is immutable and refuses unknown keys.
 
     Types are strict: TOML distinguishes numbers from texts, so true is not 1 and "10" is not 10.
+    `augenmerk.settings` reads what a setting means from the text under it.
     """
 
-    model_config = ConfigDict(
-        frozen=True, extra="forbid", strict=True, allow_inf_nan=False, use_attribute_docstrings=True
-    )
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
 
     @classmethod
     def checked(cls, tree: dict[str, Any], place: str) -> Self:

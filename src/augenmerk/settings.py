@@ -1,9 +1,12 @@
 """Describes every setting of a run, from the fields in `config`: name, type, default, meaning, choices."""
 
+import ast
+import inspect
 import textwrap
 import types
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, Literal, get_args, get_origin
 
 import annotated_types
@@ -48,6 +51,7 @@ def list_settings(settings: Settings | None = None, group: str = "") -> list[Set
     """Returns all settings, those of a group within a group after the group's own, as TOML has it."""
     found, within = [], []
     settings = settings or RunConfig()
+    meanings = _read_meanings(type(settings))
     for key, field in type(settings).model_fields.items():
         name = f"{group}.{key}" if group else key
         value = getattr(settings, key)
@@ -55,9 +59,23 @@ def list_settings(settings: Settings | None = None, group: str = "") -> list[Set
             within += list_settings(value, name)
         else:
             kind, choices = _describe_type(field)
-            meaning = " ".join((field.description or "").split())
-            found.append(Setting(name, kind, choices, field.default, meaning))
+            found.append(Setting(name, kind, choices, field.default, meanings[key]))
     return found + within
+
+
+def _read_meanings(group: type[Settings]) -> dict[str, str]:
+    """Returns the text under each field of a class.
+
+    pydantic could read it too, but would do so whenever the class is imported, which takes a while.
+    """
+    [definition] = ast.parse(inspect.getsource(group)).body
+    assert isinstance(definition, ast.ClassDef)
+    meanings = {}
+    for field, text in pairwise(definition.body):
+        match field, text:
+            case ast.AnnAssign(target=ast.Name(name)), ast.Expr(ast.Constant(str(meaning))):
+                meanings[name] = " ".join(meaning.split())
+    return meanings
 
 
 def get_value(config: RunConfig, name: str) -> Any:

@@ -57,10 +57,11 @@ GAP_SHRINK = 0.1
 STAY_INSIDE = 0.99
 """How far a step may go towards the nearest edge, where a weight is 0."""
 SHORTEST_STEP = 1e-12
+RIDGE = 1e-13
+"""Added to the diagonal of a curvature, relative to its largest entry, so that it can always be inverted."""
+
 SHOWN = 0.05
 """Source words with less attention are not named in sentences."""
-RIDGE = 1e-13
-"""Added to the diagonal of a matrix, relative to its largest entry, so that it can always be inverted."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,7 +143,7 @@ def _climb(M: Numbers) -> tuple[Numbers, float]:
         mu = min(mu, GAP_SHRINK * gap / S)
         s = np.clip(s, 0.01 * mu / alpha, 100 * mu / alpha)
         uphill = gradient + mu / alpha
-        step, _ = _newton(_covariance(M, shares) + np.diag(s / alpha), uphill)
+        step, _ = _newton(_covariance(M, shares), s / alpha, uphill)
         s_step = mu / alpha - s - s / alpha * step
         size, change = _largest_step((alpha, step)), step @ M
         height = f + mu * np.log(alpha).sum()
@@ -162,13 +163,14 @@ def _find_lead(M: Numbers) -> tuple[Numbers, float, float]:
     """Returns weights with the greatest min_y sum_t alpha_t M_ty, and a lower and an upper bound of it.
 
     It stops as soon as the upper bound is below 0. The programme is to find the greatest v with
-    w_y = sum_t alpha_t M_ty - v >= 0, its dual the least lambda with s_t = lambda - sum_y M_ty q_y >= 0; q are
-    shares of the words that sum to 1. At the solution, alpha_t s_t = 0 and q_y w_y = 0. Each step goes towards
-    alpha_t s_t = q_y w_y = mu instead.
+    w_y = sum_t alpha_t M_ty - v >= 0, its dual the least lambda with s_t = lambda - sum_y M_ty q_y >= 0; q
+    are shares of the words that sum to 1. At the solution, alpha_t s_t = 0 and q_y w_y = 0. Each step goes
+    towards alpha_t s_t = q_y w_y = mu instead.
     """
     S, V = M.shape
     alpha, q = np.full(S, 1 / S), np.full(V, 1 / V)
-    v, lambda_ = (alpha @ M).min() - 1, (M @ q).max() + 1
+    lambda_ = (M @ q).max() + 1
+    w, s = alpha @ M - (alpha @ M).min() + 1, lambda_ - M @ q  # v is nowhere needed by itself
     best, low, high = alpha, -np.inf, np.inf
     for _ in range(MAX_NEWTON_STEPS):
         leads, costs = alpha @ M, M @ q
@@ -177,19 +179,20 @@ def _find_lead(M: Numbers) -> tuple[Numbers, float, float]:
         high = min(high, float(costs.max()))
         if high < 0 or high - low <= LEAD_TOLERANCE:
             break
-        w, s = leads - v, lambda_ - costs
         mu = GAP_SHRINK * (alpha @ s + q @ w) / (S + V)
         D = q / w
         centre = M @ D / D.sum()
         uphill = (M - centre[:, None]) @ (mu / w) + (centre - lambda_) + mu / alpha
-        alpha_step, lambda_step = _newton(D.sum() * _covariance(M, D / D.sum()) + np.diag(s / alpha), uphill)
+        alpha_step, lambda_step = _newton(D.sum() * _covariance(M, D / D.sum()), s / alpha, uphill)
         v_step = centre @ alpha_step + (1 - (mu / w).sum()) / D.sum()
         w_step = alpha_step @ M - v_step
         q_step = mu / w - q - D * w_step
+        s_step = lambda_step - M @ q_step
         size = _largest_step((alpha, alpha_step), (w, w_step))
-        alpha, v = alpha + size * alpha_step, v + size * v_step
-        size = _largest_step((q, q_step), (s, lambda_step - M @ q_step))
-        q, lambda_ = q + size * q_step, lambda_ + size * lambda_step
+        alpha, w = alpha + size * alpha_step, w + size * w_step
+        size = _largest_step((q, q_step), (s, s_step))
+        q, s, lambda_ = q + size * q_step, s + size * s_step, lambda_ + size * lambda_step
+        alpha, q = alpha / alpha.sum(), q / q.sum()
     return best, low, high
 
 
@@ -201,9 +204,8 @@ def _drop_dominated(M: Numbers) -> Numbers:
     """
     kept = np.ones(M.shape[1], bool)
     for best in np.unique(M.argmin(axis=1)):
-        dominated = (M[:, [best]] <= M).all(axis=0)
-        dominated[best] = False
-        kept &= ~dominated
+        dominated = np.all(M[:, [best]] <= M, axis=0)
+        kept &= ~dominated | (np.arange(len(kept)) == best)
     return M[:, kept]
 
 
@@ -222,12 +224,15 @@ def _covariance(M: Numbers, shares: Numbers) -> Numbers:
     return covariance
 
 
-def _newton(H: Numbers, uphill: Numbers) -> tuple[Numbers, float]:
-    """Returns the step d with H d = uphill - lambda and sum d = 0, and lambda."""
-    H = H + RIDGE * H.diagonal().max() * np.eye(len(H))
-    along, ones = np.linalg.solve(H, np.stack([uphill, np.ones(len(H))], axis=1)).T
-    lambda_ = along.sum() / ones.sum()
-    return along - lambda_ * ones, float(lambda_)
+def _newton(curvature: Numbers, barrier: Numbers, uphill: Numbers) -> tuple[Numbers, float]:
+    """Returns d and lambda with (curvature + diag(barrier)) d = uphill - lambda and sum_t d_t = 0."""
+    S = len(uphill)
+    equations = np.ones((S + 1, S + 1))
+    equations[:S, :S] = curvature + np.diag(barrier + RIDGE * curvature.diagonal().max())
+    equations[S, S] = 0
+    middle = uphill.mean()  # solving for what differs loses fewer digits
+    *step, lambda_ = np.linalg.solve(equations, [*(uphill - middle), 0.0])
+    return np.array(step), float(lambda_ + middle)
 
 
 def _largest_step(*pairs: tuple[Numbers, Numbers]) -> float:
@@ -322,16 +327,22 @@ def find_wanted(
                     own_probability=float(own[j, encoded[0]]),
                     greatest_probability=float(np.exp(found.log_probability)),
                     gap=found.gap,
-                    attention=np.bincount(source_word_of, found.weights),
+                    attention=_sum_over_words(found.weights, source_word_of),
                     best_other=target.token(found.best),
                     best_other_probability=float(np.exp(found.best_log_probability)),
                     wins=found.wins,
                     winning_attention=None
                     if found.winning_weights is None
-                    else np.bincount(source_word_of, found.winning_weights),
+                    else _sum_over_words(found.winning_weights, source_word_of),
                 )
             )
     return places
+
+
+def _sum_over_words(weights: Numbers, word_of: Sequence[int]) -> Numbers:
+    sums = np.zeros(word_of[-1] + 1)
+    np.add.at(sums, list(word_of), weights)
+    return sums
 
 
 def _check_model(translator: Translator) -> GRUTranslator:
@@ -379,7 +390,8 @@ def _split_logits(
     a, _ = model.attention.attend(g, read.memory)  # (1, T, D)
 
     def output(a: Floats, g: Floats) -> Floats:
-        return model.output(np.concat([a, g], axis=-1))[0]
+        logits: Floats = model.output(np.concat([a, g], axis=-1))[0]
+        return logits
 
     no_g = np.zeros((1, S, g.shape[2]), g.dtype)
     contributions = output(v, no_g) - output(np.zeros_like(v), no_g)

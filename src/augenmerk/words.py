@@ -24,7 +24,8 @@ INVISIBLE = re.compile(
 
 def _mark_ranges() -> str:
     """Returns all combining marks for use in a character class, since Python's `re` has no `\\p{M}`."""
-    points = [point for point in range(0x300, 0x1F000) if unicodedata.category(chr(point)).startswith("M")]
+    categories = map(unicodedata.category, map(chr, range(0x300, 0x1F000)))
+    points = [point for point, category in enumerate(categories, 0x300) if category in ("Mn", "Mc", "Me")]
     starts = [point for point, before in zip(points, [0, *points], strict=False) if point != before + 1]
     ends = [point for point, after in zip(points, [*points[1:], 0], strict=True) if point != after - 1]
     return "".join(f"{chr(start)}-{chr(end)}" for start, end in zip(starts, ends, strict=True))

@@ -178,6 +178,7 @@ GOOD: dict[str, tuple[str, ...]] = {
     "file": ("study.toml", "answers.csv"),
     "name": ("own", "pairs.tsv", "pairs.tsv.gz", "pairs.jsonl", "bilderbuch"),
     "text": SENTENCES,
+    "example": SENTENCES,
     "source": SENTENCES,
     "target": ("A dog sleeps.", "a a a"),
     "split": ("val", "test", "train"),

@@ -9,29 +9,13 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import suppress
+from importlib import import_module
 from typing import Annotated, NoReturn
 
 import typer
 from typer import Option
 
 from augenmerk import __version__
-from augenmerk.cli import (
-    bench,
-    config,
-    data,
-    demo,
-    diagram,
-    evaluate,
-    faithfulness,
-    patterns,
-    plot,
-    report,
-    score,
-    study,
-    theory,
-    train,
-    translate,
-)
 from augenmerk.cli.help import Commands
 from augenmerk.cli.terminal import discard_output, prepare_streams
 from augenmerk.errors import AugenmerkError, format_message
@@ -40,38 +24,48 @@ from augenmerk.signals import exit_code
 NOT_IN_SLIM = ("torch", "matplotlib", "scipy")
 """What the distribution `augenmerk-slim` leaves out; see slim/pyproject.toml."""
 
-app = typer.Typer(
-    cls=Commands,
-    name="augenmerk",
-    help="Attention in sequence-to-sequence models: to learn, to teach and to research.",
-    epilog="To begin with:\n"
-    "augenmerk demo\n"
-    "augenmerk translate 'Ein Mann fährt mit dem Fahrrad durch den Park.'\n"
-    "augenmerk COMMAND --help shows the options of a command, and examples.",
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-    rich_markup_mode="rich",
-    context_settings={"help_option_names": ["-h", "--help"]},
+COMMANDS = (
+    *("demo", "train", "plot", "evaluate", "translate", "score", "study", "report"),
+    *("diagram", "patterns", "faithfulness", "export"),
 )
-# The order is that of `augenmerk --help`.
-for command in (
-    demo,
-    train,
-    plot,
-    evaluate,
-    translate,
-    score,
-    study,
-    report,
-    diagram,
-    patterns,
-    faithfulness,
-):
-    app.add_typer(command.app)
-app.add_typer(data.app, name="data", cls=Commands)
-app.add_typer(config.app, name="config", cls=Commands)
-app.add_typer(bench.app, name="bench", cls=Commands)
-app.add_typer(theory.app, name="theory", cls=Commands)
+"""The commands, each in the module of its name, in the order of `augenmerk --help`."""
+GROUPS = ("data", "config", "bench", "theory")
+"""The groups of commands, which follow them."""
+
+
+def make_app(*names: str) -> typer.Typer:
+    """Returns the command line, or only some of its commands and groups.
+
+    Importing all of them takes a tenth of a second, which a short translation need not wait for.
+    """
+    app = typer.Typer(
+        cls=Commands,
+        name="augenmerk",
+        help="Attention in sequence-to-sequence models: to learn, to teach and to research.",
+        epilog="To begin with:\n"
+        "augenmerk demo\n"
+        "augenmerk translate 'Ein Mann fährt mit dem Fahrrad durch den Park.'\n"
+        "augenmerk COMMAND --help shows the options of a command, and examples.",
+        no_args_is_help=True,
+        pretty_exceptions_enable=False,
+        rich_markup_mode="rich",
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+    for name in names or (*COMMANDS, *GROUPS):
+        part = import_module(f"augenmerk.cli.{name}").app
+        if name in GROUPS:
+            app.add_typer(part, name=name, cls=Commands)
+        else:
+            app.add_typer(part)
+    app.callback()(_root)
+    return app
+
+
+def __getattr__(name: str) -> typer.Typer:
+    """`augenmerk.cli.app` is the whole command line."""
+    if name != "app":
+        raise AttributeError(f"module 'augenmerk.cli' has no attribute {name!r}")
+    return make_app()
 
 
 def _print_version(requested: bool) -> None:
@@ -80,7 +74,6 @@ def _print_version(requested: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
 def _root(
     version: Annotated[
         bool, Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit.")
@@ -99,7 +92,8 @@ def main() -> None:
     try:
         try:
             prepare_streams()
-            app()
+            named = [name for name in sys.argv[1:2] if name in (*COMMANDS, *GROUPS)]
+            make_app(*named)()
         except SystemExit as end:
             # typer and rich catch these two themselves, and exit with a code of their own.
             for cause in _causes(end):

@@ -80,8 +80,9 @@ def faithfulness(
 ) -> None:
     """Replace the attention at each word and measure how much its log-probability drops.
 
-    Of a Transformer, replace the attention of each head in turn, at all words at once. With --wanted, find
-    the attention that makes a word of your choice likeliest.
+    Of a Transformer, replace the attention of each head in turn, at all words at once.
+
+    With --wanted, find the attention that makes a word of your choice likeliest.
     """
     from augenmerk.checkpoint import RunDirectory
     from augenmerk.storage import make_folder

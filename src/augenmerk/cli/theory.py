@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from augenmerk.figures import Style, Theme
-    from augenmerk.theory import Setup
+    from augenmerk.theory.results import Setup
 
 app = typer.Typer(
     help="What attention can and cannot compute: constructed, measured, bounded, drawn; and answers graded. "
@@ -90,7 +90,7 @@ def copying(
     json: Json = False,
 ) -> None:
     """Copying one value: when is there a query for it?"""
-    from augenmerk.theory import Setup
+    from augenmerk.theory.results import Setup
 
     setup = Setup(keys, dim, samples, seed, scale, unscaled, eps=eps)
     _run("1.1", setup, out, options.make_style(theme, title, size, font_size, outline), question, hint, json)
@@ -116,7 +116,7 @@ def averaging(
     json: Json = False,
 ) -> None:
     """Averaging two values."""
-    from augenmerk.theory import Setup
+    from augenmerk.theory.results import Setup
 
     setup = Setup(keys, dim, samples, seed, scale, unscaled, eps=eps)
     _run("1.2", setup, out, options.make_style(theme, title, size, font_size, outline), question, hint, json)
@@ -142,7 +142,7 @@ def noisy_average(
     json: Json = False,
 ) -> None:
     """The same average, of keys of random length."""
-    from augenmerk.theory import Setup
+    from augenmerk.theory.results import Setup
 
     setup = Setup(keys, dim, samples, seed, scale, unscaled, beta=beta)
     _run("1.3", setup, out, options.make_style(theme, title, size, font_size, outline), question, hint, json)
@@ -169,7 +169,7 @@ def several_heads(
     json: Json = False,
 ) -> None:
     """Two heads on the keys of 1.3."""
-    from augenmerk.theory import Setup
+    from augenmerk.theory.results import Setup
 
     setup = Setup(keys, dim, samples, seed, scale, unscaled, beta=beta, heads=heads)
     _run("1.4", setup, out, options.make_style(theme, title, size, font_size, outline), question, hint, json)
@@ -196,7 +196,7 @@ def noisy_direction(
     json: Json = False,
 ) -> None:
     """Noise along one key's own direction."""
-    from augenmerk.theory import Setup
+    from augenmerk.theory.results import Setup
 
     setup = Setup(keys, dim, samples, seed, scale, unscaled, beta=beta, alpha=alpha)
     _run("1.5", setup, out, options.make_style(theme, title, size, font_size, outline), question, hint, json)
@@ -220,7 +220,7 @@ def without_projections(
     json: Json = False,
 ) -> None:
     """Self-attention without projections."""
-    from augenmerk.theory import Setup
+    from augenmerk.theory.results import Setup
 
     _run(
         "1.6",
@@ -251,7 +251,7 @@ def with_projections(
     json: Json = False,
 ) -> None:
     """Self-attention with K, Q and V."""
-    from augenmerk.theory import Setup
+    from augenmerk.theory.results import Setup
 
     _run(
         "1.7",
@@ -281,7 +281,7 @@ def scaling(
     json: Json = False,
 ) -> None:
     """Why 1/sqrt(d)."""
-    from augenmerk.theory import Setup
+    from augenmerk.theory.results import Setup
 
     _run(
         "scaling",
@@ -327,7 +327,6 @@ def _run(
     task: str, setup: "Setup", out: Path | None, style: "Style", question: bool, hints: int, json: bool
 ) -> None:
     from augenmerk.cli.theory_output import question_lines, result_lines
-    from augenmerk.theory import EXPERIMENTS
     from augenmerk.theory.questions import QUESTIONS
 
     if question or hints:
@@ -339,6 +338,8 @@ def _run(
         asked = QUESTIONS[task].without_root() if setup.unscaled else QUESTIONS[task]
         _print(asked.as_dict(hints), question_lines(asked, hints, setup.unscaled), json)
         return
+    from augenmerk.theory.experiments import EXPERIMENTS
+
     result = EXPERIMENTS[task](setup)
     if out is not None:
         from augenmerk.theory.drawing import draw
@@ -403,8 +404,8 @@ def from_run(
     from augenmerk.cli.theory_output import step_lines
     from augenmerk.cli.unfamiliar import warn_of_unfamiliar
     from augenmerk.probe import probe_attention
-    from augenmerk.theory import Setup
     from augenmerk.theory.from_run import examine_step
+    from augenmerk.theory.results import Setup
     from augenmerk.translate import load
 
     style = options.make_style(theme, title, size, font_size, outline)

@@ -1,6 +1,7 @@
 """The weights of a model as arrays, and the few functions that are made of them in both architectures."""
 
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -92,7 +93,9 @@ class Linear(NamedTuple):
         rows = x.reshape(-1, x.shape[-1])
         y: Floats
         if 1 < len(rows) <= FEW_ROWS and self.weight.shape[1] >= MANY_COLUMNS:
-            y = np.stack([row @ self.weight for row in rows])
+            y = np.empty((len(rows), self.weight.shape[1]), rows.dtype)
+            for row, products in zip(rows, y, strict=True):
+                np.dot(row, self.weight, out=products)
         else:
             y = rows @ self.weight
         if self.bias is not None:
@@ -133,6 +136,11 @@ def log_softmax(x: Floats) -> Floats:
     """Returns the logarithm of the softmax over the last axis, written over its argument."""
     x -= x.max(axis=-1, keepdims=True)
     # A product with ones is the quickest way to sums of long rows.
-    sums = np.exp(x) @ np.ones(x.shape[-1], x.dtype)
+    sums = np.exp(x) @ _ones(x.shape[-1], x.dtype)
     x -= np.log(sums)[..., None]
     return x
+
+
+@lru_cache(maxsize=8)
+def _ones(size: int, dtype: np.dtype[Any]) -> Floats:
+    return np.ones(size, dtype)

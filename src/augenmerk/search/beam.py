@@ -4,10 +4,10 @@ import math
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from augenmerk.arrays import Array, namespace
+from augenmerk.arrays import Array, largest, namespace
 from augenmerk.config import SearchConfig
 from augenmerk.errors import AugenmerkError
-from augenmerk.search.continuations import best_continuations, best_of_each, token_mask, top
+from augenmerk.search.continuations import best_continuations, best_of_each, token_mask
 from augenmerk.search.decoder import (
     SHRINK_AT,
     Decoder,
@@ -110,14 +110,14 @@ def _beam_search(
             on_step(BeamStep(rows, *best_of_each(before, log_probs, mask, beam), totals, parents, tokens))
 
         ended, last = tokens == EOS, limit == step + 1
-        places = xp.broadcast_to(step * beam + xp.arange(tokens.shape[1], device=device), tokens.shape)
+        places = xp.zeros_like(tokens) + (step * beam + xp.arange(tokens.shape[1], device=device))
         finished = xp.where(ended, totals, -math.inf) / norms[step + 1]
         best, ends = _merge_finished(best, ends, finished, places)
         totals = xp.where(ended, -math.inf, totals)
         if step + 1 in limits:
             ends = xp.where(last[:, None], _fill_up(best, ends, totals, places), ends)
         remaining = ~last & (xp.amax(totals, 1) / norms[limit] > best[:, -1])
-        if (count := int(remaining.sum())) == 0:
+        if (count := int(xp.count_nonzero(remaining))) == 0:
             break
         totals = xp.where(remaining[:, None], totals, -math.inf)
         state = tuple(part[row, parents] for part in state)  # each goes on with its parent's state
@@ -142,7 +142,7 @@ def _merge_finished(best: Array, ends: Array, scores: Array, places: Array) -> t
     xp = namespace(best)
     row = xp.arange(len(best), device=best.device)[:, None]
     all_scores = xp.concat((best, scores), 1)
-    order = top(all_scores, best.shape[1])
+    order = largest(all_scores, best.shape[1])
     return all_scores[row, order], xp.concat((ends, places), 1)[row, order]
 
 

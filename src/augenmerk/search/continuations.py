@@ -10,7 +10,7 @@ import math
 from functools import lru_cache
 from typing import Any
 
-from augenmerk.arrays import Array, namespace, smallest
+from augenmerk.arrays import Array, largest, namespace
 from augenmerk.text import BOS, EOS, PAD, UNK
 
 BLOCK = 64
@@ -38,9 +38,8 @@ def likeliest(log_probs: Array, allow_unknown: bool) -> Array:
     """Returns the most likely id for each hypothesis, (N, K, V) -> (N, K); among equals, the lowest."""
     xp = namespace(log_probs)
     first = UNK if allow_unknown else UNK + 1  # all ids from here on may be chosen, and EOS before them
-    found = log_probs[..., first:].argmax(2) + first
-    ends = log_probs[..., EOS] >= take_last(log_probs, found)
-    return xp.where(ends, EOS, found)
+    rest = log_probs[..., first:]
+    return xp.where(log_probs[..., EOS] >= xp.amax(rest, 2), EOS, rest.argmax(2) + first)
 
 
 def take_last(array: Array, places: Array) -> Array:
@@ -63,12 +62,13 @@ def best_continuations(
     C, width = mask.shape
     row = xp.arange(N, device=log_probs.device)[:, None]
     peaks = (_peaks(log_probs, mask) + totals[..., None]).reshape(N, K * C)
-    # In rising order, so that equals keep their order.
-    chosen = top(peaks, min(count, K * C), rising=True)
+    # In the order of their places, so that equals keep their order.
+    chosen = largest(peaks, min(count, K * C))
+    chosen = chosen[row, xp.argsort(chosen)]
     parents = chosen // C  # (N, G)
     inside, starts = _inside(log_probs, mask, parents, chosen % C)
     sums = (inside + totals[row, parents][..., None]).reshape(N, -1)  # (N, G * width)
-    places = top(sums, min(count, K * V))
+    places = largest(sums, min(count, K * V))
     sums, group = sums[row, places], places // width
     tokens = starts[row, group] + places % width
     return sums, parents[row, group], xp.where(sums > -math.inf, tokens, EOS)
@@ -81,24 +81,6 @@ def best_of_each(totals: Array, log_probs: Array, mask: Array, count: int) -> tu
         totals.reshape(N * K, 1), log_probs.reshape(N * K, 1, V), mask, count
     )
     return sums.reshape(N, K, -1), tokens.reshape(N, K, -1)
-
-
-def top(scores: Array, count: int, *, rising: bool = False) -> Array:
-    """Returns the places of the largest scores in each row: the best first, or, if `rising`, in their order.
-
-    Among equals the first comes first. Scores are not positive, and of two such floats the larger has the
-    smaller bits; so the bits, followed by the place, are compared as integers, of which no two are equal.
-    """
-    xp = namespace(scores)
-    bits = xp.asarray(scores.clip(max=0.0), dtype=xp.float32).view(xp.int32)
-    ranks = xp.asarray(bits, dtype=xp.int64)
-    ranks &= 0x7FFFFFFF  # the sign goes
-    ranks <<= 32
-    ranks |= xp.arange(scores.shape[1], device=scores.device)
-    places = smallest(ranks, count)
-    if rising:
-        places = places[xp.arange(len(places), device=places.device)[:, None], xp.argsort(places)]
-    return places
 
 
 def _peaks(log_probs: Array, mask: Array) -> Array:
@@ -117,8 +99,13 @@ def _peaks(log_probs: Array, mask: Array) -> Array:
 def _inside(log_probs: Array, mask: Array, parents: Array, blocks: Array) -> tuple[Array, Array]:
     """Returns the log-probabilities (N, G, width) in G blocks of a sentence, and their first ids (N, G)."""
     xp, device = namespace(log_probs), log_probs.device
-    width = mask.shape[1]
-    starts = (blocks * width).clip(max=log_probs.shape[2] - width)
+    ids = _ids_of_blocks(xp, log_probs.shape[2], device)[blocks]  # (N, G, width)
     row = xp.arange(len(blocks), device=device)[:, None, None]
-    ids = starts[..., None] + xp.arange(width, device=device)
-    return log_probs[row, parents[..., None], ids] + mask[blocks], starts
+    return log_probs[row, parents[..., None], ids] + mask[blocks], ids[..., 0]
+
+
+@lru_cache(maxsize=8)
+def _ids_of_blocks(xp: Any, vocabulary: int, device: Any) -> Array:
+    width = min(BLOCK, vocabulary)
+    starts = xp.arange(0, vocabulary, width, device=device).clip(max=vocabulary - width)
+    return starts[:, None] + xp.arange(width, device=device)

@@ -137,9 +137,11 @@ def generate(
         tokens = choose(step, rows, log_probs)
         history.append(Step(rows, tokens, None, take_last(log_probs, tokens), weights))
         lengths = lengths + going
-        going = going & (tokens != EOS) & (limit > step + 1)
+        going = going & (tokens != EOS)
+        if step + 1 in limits:
+            going = going & (limit > step + 1)
         remaining = going.any(1)
-        if (count := int(remaining.sum())) == 0:
+        if (count := int(xp.count_nonzero(remaining))) == 0:
             break
         if (len(rows) - count) * SHRINK_AT >= len(rows):
             all_lengths[rows] = lengths

@@ -18,8 +18,8 @@ from scipy.special import expit
 from augenmerk.figures import Theme
 from augenmerk.theory.attention import Array, attention_weights
 from augenmerk.theory.closed_form import share_density, weight_of_first
+from augenmerk.theory.copying import Reach, leak_bound, reach, strength_needed, tied_weight
 from augenmerk.theory.noise import PICTURE_BETAS, Samples
-from augenmerk.theory.reach import Reach, leak_bound, reach, strength_needed, tied_weight
 
 SIZE = (10.0, 4.4)
 MAX_CURVE_NAMES = 8

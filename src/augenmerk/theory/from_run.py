@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from augenmerk.theory.attention import Array, attention_weights, entropy
+from augenmerk.theory.copying import reach, strength_needed
 from augenmerk.theory.noise import KeyNoise
-from augenmerk.theory.reach import reach, strength_needed
 from augenmerk.theory.results import Setup
 
 

@@ -3,14 +3,16 @@
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from augenmerk.errors import AugenmerkError
 from augenmerk.theory.attention import Array, choose_scale
-from augenmerk.theory.closed_form import Moments
+
+if TYPE_CHECKING:  # it needs scipy, and a question needs none
+    from augenmerk.theory.closed_form import Moments
 
 STANDARD_ERRORS = 4
 """A measurement fits if it is within so many standard errors: by chance alone it nearly always is."""
@@ -69,7 +71,7 @@ def mean_of(
     return Measurement(name, float(samples.mean()), predicted, error, relation)
 
 
-def deviation_of(name: str, samples: Array, predicted: Moments) -> Measurement:
+def deviation_of(name: str, samples: Array, predicted: "Moments") -> Measurement:
     """Returns the standard deviation of samples, with its standard error from the larger fourth moment."""
     centred = samples - samples.mean()
     variance = max(float((centred**2).mean()), predicted.deviation**2)

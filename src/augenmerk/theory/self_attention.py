@@ -17,7 +17,7 @@ from scipy.optimize import linprog
 
 from augenmerk.errors import AugenmerkError
 from augenmerk.theory.attention import Array, diameter, orthonormal, softmax
-from augenmerk.theory.reach import distance_from_hull
+from augenmerk.theory.copying import distance_from_hull
 from augenmerk.theory.results import Measurement, Result, Setup, at_most, radius
 
 PARTS = "abcd"

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from augenmerk.theory.answers import SCALES, Answers
 from augenmerk.theory.attention import Array, choose_scale, orthonormal, softmax, total_variation
+from augenmerk.theory.copying import reach
 from augenmerk.theory.grading_self import MAX_LOGIT, factors_to_try
 from augenmerk.theory.noise import KeyNoise
-from augenmerk.theory.reach import reach
 
 TOLERANCE = 0.02  # an answer holds if no more weight than this is in the wrong place
 STRENGTHS = (10.0, 30.0, 100.0, 1000.0, 10_000.0)

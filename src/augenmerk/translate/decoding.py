@@ -3,16 +3,18 @@
 import math
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager
 from functools import cache
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from threadpoolctl import ThreadpoolController
 
 from augenmerk.arrays import Array
 from augenmerk.search import State
 from augenmerk.step_model import Source, StepModel
+
+if TYPE_CHECKING:  # imported when threads are started, which a single sentence does not need
+    from concurrent.futures import ThreadPoolExecutor
 
 HYPOTHESES_PER_BATCH = 640
 """Large enough that a matrix product is worth its call, small enough for the caches of a CPU."""
@@ -114,11 +116,8 @@ class ThreadPool:
             return map(function, items)
         with self._creation:
             if self._executor is None:
-                self._executor = (
-                    _start_torch_threads(self.threads)
-                    if self._torch
-                    else ThreadPoolExecutor(self.threads, "decode")
-                )
+                start = _start_torch_threads if self._torch else _start_threads
+                self._executor = start(self.threads)
         return self._executor.map(function, items)
 
     def close(self) -> None:
@@ -129,8 +128,16 @@ class ThreadPool:
                 self._executor = None
 
 
-def _start_torch_threads(threads: int) -> ThreadPoolExecutor:
+def _start_threads(threads: int) -> "ThreadPoolExecutor":
+    from concurrent.futures import ThreadPoolExecutor
+
+    return ThreadPoolExecutor(threads, "decode")
+
+
+def _start_torch_threads(threads: int) -> "ThreadPoolExecutor":
     """Starts all threads at once, and leaves torch's settings for all other threads as they were."""
+    from concurrent.futures import ThreadPoolExecutor
+
     import torch
 
     default = torch.get_num_threads()

@@ -24,7 +24,7 @@ const GAP_SHRINK = 0.1;
 /** How far a step may go towards the nearest edge, where a weight is 0. */
 const STAY_INSIDE = 0.99;
 const SHORTEST_STEP = 1e-12;
-/** Added to the diagonal of a matrix, relative to its largest entry, so that it can always be inverted. */
+/** Added to the diagonal of a curvature, relative to its largest entry, so that it can always be inverted. */
 const RIDGE = 1e-13;
 
 /**
@@ -95,9 +95,8 @@ function climbToWanted(M) {
     mu = Math.min(mu, (GAP_SHRINK * gap) / S);
     s = s.map((each, t) => Math.min(Math.max(each, (0.01 * mu) / alpha[t]), (100 * mu) / alpha[t]));
     const uphill = gradient.map((each, t) => each + mu / alpha[t]);
-    const H = covarianceOfRows(M, shares);
-    for (let t = 0; t < S; t++) H[t][t] += s[t] / alpha[t];
-    const { step } = solveNewton(H, uphill);
+    const barrier = s.map((each, t) => each / alpha[t]);
+    const { step } = solveNewton(covarianceOfRows(M, shares), barrier, uphill);
     const sStep = s.map((each, t) => mu / alpha[t] - each - (each / alpha[t]) * step[t]);
     const change = mixRows(step, M);
     const slope = dotOf(uphill, step);
@@ -108,9 +107,7 @@ function climbToWanted(M) {
     // The last term: near the top, rounding hides what a step gains.
     const enough = () => height + 1e-4 * size * slope - RIDGE * (1 + Math.abs(height));
     while (size > SHORTEST_STEP && heightAfter() < enough()) size /= 2;
-    alpha = moveBy(alpha, size, step);
-    const total = sumOf(alpha);
-    alpha = alpha.map((each) => each / total);
+    alpha = normaliseShares(moveBy(alpha, size, step));
     s = moveBy(s, largestStep([s, sStep]), sStep);
   }
   return { alpha, gap };
@@ -127,8 +124,11 @@ function findLead(M) {
   const V = M[0].length;
   let alpha = new Float64Array(S).fill(1 / S);
   let q = new Float64Array(V).fill(1 / V);
-  let v = minimumOf(mixRows(alpha, M)) - 1;
   let lambda = maximumOf(dotRows(M, q)) + 1;
+  const start = mixRows(alpha, M);
+  const least = minimumOf(start);
+  let w = start.map((each) => each - least + 1); // v is nowhere needed by itself
+  let s = dotRows(M, q).map((each) => lambda - each);
   let best = alpha;
   let low = -Infinity;
   let high = Infinity;
@@ -141,8 +141,6 @@ function findLead(M) {
     }
     high = Math.min(high, maximumOf(costs));
     if (high < 0 || high - low <= LEAD_TOLERANCE) break;
-    const w = leads.map((each) => each - v);
-    const s = costs.map((each) => lambda - each);
     const mu = (GAP_SHRINK * (dotOf(alpha, s) + dotOf(q, w))) / (S + V);
     const D = q.map((each, y) => each / w[y]);
     const total = sumOf(D);
@@ -152,18 +150,20 @@ function findLead(M) {
     const uphill = dotRows(M, pull).map(
       (each, t) => each - centre[t] * pulls + (centre[t] - lambda) + mu / alpha[t],
     );
-    const H = covarianceOfRows(M, D.map((each) => each / total));
-    H.forEach((row, t) => row.forEach((each, u) => (row[u] = each * total + (t === u ? s[t] / alpha[t] : 0))));
-    const { step: alphaStep, lambda: lambdaStep } = solveNewton(H, uphill);
+    const covariance = covarianceOfRows(M, D.map((each) => each / total));
+    const curvature = covariance.map((row) => row.map((each) => each * total));
+    const barrier = s.map((each, t) => each / alpha[t]);
+    const { step: alphaStep, lambda: lambdaStep } = solveNewton(curvature, barrier, uphill);
     const vStep = dotOf(centre, alphaStep) + (1 - pulls) / total;
     const wStep = mixRows(alphaStep, M).map((each) => each - vStep);
     const qStep = q.map((each, y) => pull[y] - each - D[y] * wStep[y]);
     const sStep = dotRows(M, qStep).map((each) => lambdaStep - each);
     let size = largestStep([alpha, alphaStep], [w, wStep]);
-    alpha = moveBy(alpha, size, alphaStep);
-    v += size * vStep;
+    alpha = normaliseShares(moveBy(alpha, size, alphaStep));
+    w = moveBy(w, size, wStep);
     size = largestStep([q, qStep], [s, sStep]);
-    q = moveBy(q, size, qStep);
+    q = normaliseShares(moveBy(q, size, qStep));
+    s = moveBy(s, size, sStep);
     lambda += size * lambdaStep;
   }
   return { best, low, high };
@@ -207,30 +207,31 @@ function covarianceOfRows(M, shares) {
   return H;
 }
 
-/** Returns the step d with H d = uphill - lambda and sum d = 0, and lambda. */
-function solveNewton(H, uphill) {
-  const ridge = RIDGE * maximumOf(H.map((row, t) => row[t]));
-  const rows = H.map((row, t) => [...row, uphill[t], 1]);
-  rows.forEach((row, t) => (row[t] += ridge));
-  const [along, ones] = eliminate(rows);
-  const lambda = sumOf(along) / sumOf(ones);
-  return { step: along.map((each, t) => each - lambda * ones[t]), lambda };
+/** Returns the step d, and lambda, with (curvature + diag(barrier)) d = uphill - lambda and sum_t d_t = 0. */
+function solveNewton(curvature, barrier, uphill) {
+  const S = uphill.length;
+  const ridge = RIDGE * maximumOf(curvature.map((row, t) => row[t]));
+  const middle = sumOf(uphill) / S; // solving for what differs loses fewer digits
+  const equations = curvature.map((row, t) => [...row, 1, uphill[t] - middle]);
+  equations.push([...new Array(S).fill(1), 0, 0]);
+  for (let t = 0; t < S; t++) equations[t][t] += barrier[t] + ridge;
+  const solution = eliminate(equations);
+  return { step: solution.slice(0, S), lambda: solution[S] + middle };
 }
 
-/** Solves linear equations by Gaussian elimination; after its S coefficients, each row has the right sides. */
+/** Solves linear equations by Gaussian elimination; each row has its right side last. */
 function eliminate(rows) {
-  const S = rows.length;
-  for (let t = 0; t < S; t++) {
+  const n = rows.length;
+  for (let t = 0; t < n; t++) {
     let pivot = t;
-    for (let u = t + 1; u < S; u++) if (Math.abs(rows[u][t]) > Math.abs(rows[pivot][t])) pivot = u;
+    for (let u = t + 1; u < n; u++) if (Math.abs(rows[u][t]) > Math.abs(rows[pivot][t])) pivot = u;
     [rows[t], rows[pivot]] = [rows[pivot], rows[t]];
-    for (let u = 0; u < S; u++) {
-      if (u === t) continue;
-      const factor = rows[u][t] / rows[t][t];
-      for (let k = t; k < rows[u].length; k++) rows[u][k] -= factor * rows[t][k];
+    for (let u = 0; u < n; u++) {
+      const factor = u === t ? 0 : rows[u][t] / rows[t][t];
+      for (let k = t; k <= n; k++) rows[u][k] -= factor * rows[t][k];
     }
   }
-  return [S, S + 1].map((k) => Float64Array.from(rows, (row, t) => row[k] / row[t]));
+  return Float64Array.from(rows, (row, t) => row[n] / row[t]);
 }
 
 /** Returns the largest step of at most 1 by which all of these values stay above 0. */
@@ -278,6 +279,12 @@ function moveBy(values, size, step) {
   const moved = new Float64Array(values.length);
   for (let k = 0; k < values.length; k++) moved[k] = values[k] + size * step[k];
   return moved;
+}
+
+/** Returns values divided by their sum. */
+function normaliseShares(values) {
+  const total = sumOf(values);
+  return values.map((each) => each / total);
 }
 
 function takeColumns(rows, columns) {

@@ -21,7 +21,7 @@ from augenmerk.theory.attention import (
     softmax,
     total_variation,
 )
-from augenmerk.theory.reach import (
+from augenmerk.theory.copying import (
     distance_from_hull,
     leak_bound,
     reach,

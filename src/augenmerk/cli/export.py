@@ -1,0 +1,65 @@
+"""`augenmerk export`: writes runs as a web page that translates by itself."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from typer import Argument, Option
+
+from augenmerk.cli import options
+from augenmerk.cli.terminal import err, print_json, print_written
+
+MAX_BEAM = 20
+
+app = typer.Typer()
+
+
+@app.command(
+    epilog="Examples:  augenmerk export --out page.html    "
+    "augenmerk export runs/mine --beam 5 --example 'Der kleine Hund schläft.' --out mine.html    "
+    "augenmerk export runs/a runs/b --out two.html    "
+    "augenmerk export runs/mine --out site    "
+    "A page needs no server, no network and no installation: mail it, or open it from a disk. A name that "
+    "does not end in .html is a folder, for a web server."
+)
+def export(
+    out: Annotated[Path, Option(help="The page to write, e.g. page.html; or a folder for a web server.")],
+    runs: Annotated[
+        list[Path] | None,
+        Argument(
+            metavar="RUN",
+            help="Run directory, or two to compare. Default: the model that ships.",
+            show_default=False,
+        ),
+    ] = None,
+    beam: Annotated[
+        int | None,
+        Option(help="Beam width to begin with. Default: the run's own setting.", min=1, max=MAX_BEAM),
+    ] = None,
+    example: Annotated[
+        list[str] | None,
+        Option(
+            help="A sentence to begin with; repeatable. Default: some German ones if the run reads German."
+        ),
+    ] = None,
+    overwrite: Annotated[bool, Option("--overwrite", help="Replace existing files.")] = False,
+    json: options.Json = False,
+) -> None:
+    """Write a run as a web page that translates and shows attention by itself."""
+    from augenmerk.web.export import check_place, export_page, make_page
+
+    options.check_sentences(example or [])
+    check_place(out, overwrite=overwrite)
+    with err().status("exporting"):
+        page = make_page(runs or [], beam=beam, examples=example or [])
+        written = export_page(page, out, overwrite=overwrite)
+    print_written(written)
+    if json:
+        print_json(
+            {
+                "file": str(written),
+                "runs": [model["name"] for model in page.models],
+                "beam": page.beam,
+                "examples": [each["source"] for each in page.examples],
+            }
+        )

@@ -1,0 +1,113 @@
+"""Stored translations, so that an exported page shows something before its model has been read.
+
+They have the shape in which `engine/translator.js` returns translations: see `make_example`. Only the tree
+of the beam is stored in columns, from which `page/stored.js` makes it again: it would be large otherwise.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from augenmerk.step_model import StepModel
+from augenmerk.text import BOS
+from augenmerk.translate import Translation, Translator
+
+CAPTIONS = (
+    "Ein Mann fährt mit dem Fahrrad durch den Park.",
+    "Auf dem Markt kauft eine ältere Frau frisches Gemüse.",
+    "Ein Mann sitzt auf einer Bank, während sein Hund im Gras schläft.",
+    "Die Frau zieht sich eine warme Jacke an.",
+    "Der Junge hat gerade einen Ball über den Zaun geworfen.",
+    "Der Koch schneidet mit einem großen Messer Zwiebeln.",
+)
+"""Sentences for the model that ships, made up for it, each with something to see."""
+
+PICTURE_BOOK = (
+    "Das Mädchen lacht, weil der Hund den roten Ball gefangen hat.",
+    "Den roten Ball wirft der Junge.",
+    "Die alte Frau macht das Fenster auf.",
+    "Im Garten schläft eine kleine Katze.",
+    "Der Bauer, der einen grünen Hut trägt, kauft ein Pferd.",
+    "Die Kinder haben den Kuchen gegessen.",
+)
+"""Sentences for other models that read German; bilderbuch has such words."""
+
+NEXT_WORDS = 5
+DIGITS = 5
+"""Numbers are rounded to so many digits: more cannot be seen, and would make the page larger."""
+
+
+def make_example(translator: Translator, sentence: str, beam: int) -> dict[str, Any]:
+    """Translates a sentence and returns all that a page shows of it.
+
+    That is `Translation.to_dict(subwords=True)` with, for each target token (the end included), its
+    log-probability (`token_log_probabilities`) and the likeliest tokens in its place (`next`), with the
+    tokens' `ids` and the words they belong to (`source_word_of`, `target_word_of`; null for the end), and
+    with the beam search as a `tree` (`Translator.trace`, in columns: see `store_tree`).
+    """
+    translation = translator.translate(sentence, beam=beam, n_best=1)
+    document = translation.to_dict(subwords=True)
+    del document["unfamiliar"]
+    hypothesis = translation.hypothesis
+    source, target = translator.tokenizers.source, translator.tokenizers.target
+    ids = [] if hypothesis is None else list(hypothesis.ids)
+    word_of = source.encode(sentence).word_of[: translator.max_source_length]
+    end = [None] if hypothesis is not None and hypothesis.finished else []
+    rounded: dict[str, Any] = _round(
+        {
+            **document,
+            "ids": ids,
+            "token_log_probabilities": [] if hypothesis is None else list(hypothesis.token_log_probabilities),
+            "source_word_of": [*word_of, None],
+            "target_word_of": [*target.words_of_ids(ids)[1], *end],
+            "next": _next_words(translator, translation),
+            "alternatives": [],
+            "tree": store_tree(translator.trace(sentence, beam=beam, n_best=beam)) if ids else None,
+        }
+    )
+    return rounded
+
+
+def _next_words(translator: Translator, translation: Translation) -> list[list[dict[str, Any]]]:
+    """Returns, for each target token, the likeliest tokens in its place with their probabilities."""
+    if translation.hypothesis is None:
+        return []
+    model: StepModel = translator.models[0]
+    tokenizer = translator.tokenizers.target
+    _, data = translator.encode_translations([translation])
+    [batch] = data.batches(data.plan(1, shuffle=False))
+    source = model.encode(batch.src, batch.src_mask)
+    state, found = source.start, []
+    for token in [BOS, *translation.hypothesis.ids][: len(translation.hypothesis.token_log_probabilities)]:
+        log_probs, _, state = model.step(np.array([[token]]), state, source.memory)
+        probabilities = np.exp(log_probs[0, 0])
+        best: Sequence[int] = np.argsort(-probabilities, kind="stable")[:NEXT_WORDS].tolist()
+        found.append(
+            [{"id": i, "text": tokenizer.token(i), "probability": float(probabilities[i])} for i in best]
+        )
+    return found
+
+
+def store_tree(tree: dict[str, Any]) -> dict[str, Any]:
+    """Returns the tree of a beam search with a list for each field of its nodes that cannot be computed.
+
+    `texts` has the text of each token, and `statuses` the first letter of each node's status.
+    """
+    nodes = tree["nodes"]
+    return {
+        **{key: value for key, value in tree.items() if key not in ("source", "nodes")},
+        "parents": [node["parent"] for node in nodes],
+        "tokens": [node["token"] for node in nodes],
+        "log_probabilities": [node["log_probability"] for node in nodes],
+        "statuses": "".join(node["status"][0] for node in nodes),
+        "texts": {node["token"]: node["text"] for node in nodes},
+    }
+
+
+def _round(value: Any) -> Any:
+    if isinstance(value, float):
+        return round(value, DIGITS)
+    if isinstance(value, dict):
+        return {key: _round(each) for key, each in value.items()}
+    return [_round(each) for each in value] if isinstance(value, list) else value

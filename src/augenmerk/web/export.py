@@ -1,0 +1,364 @@
+"""Writes the page: one HTML file that can be opened from a disk, or a folder for a web server.
+
+A browser imports no modules from a disk, so for one file the modules are joined into one script. That is
+done by a simple rule: a module begins with imports of the form `import { a, b } from "./x.js";`, exports only
+declarations, and no two modules declare the same name. Whatever is otherwise is refused.
+"""
+
+import hashlib
+import json
+import os
+import re
+from base64 import b64encode
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+from augenmerk import __version__
+from augenmerk.checkpoint import SHIPPED, RunDirectory
+from augenmerk.errors import AugenmerkError
+from augenmerk.figures import DARK, LIGHT, Theme, blend, choose_ink, get_heat_colours
+from augenmerk.inference import build_inference_model, can_build
+from augenmerk.storage import atomic_write, is_stream, make_folder
+from augenmerk.translate import Translator
+from augenmerk.web.bundle import Bundle, make_bundle
+from augenmerk.web.examples import CAPTIONS, PICTURE_BOOK, make_example
+
+PAGE, ENGINE = "page", "engine"
+HERE = Path(__file__).parent
+MAX_RUNS = 2
+MAX_BEAM = 20
+"""The widest beam of a page: wider ones would take seconds in a browser."""
+MAX_EXAMPLES = 50
+LEVELS = 48
+"""Shades of a heat map; `page/shown.js` has the same number."""
+
+_IMPORT = re.compile(r'^import \{([\w\s,]+)\} from "\./([\w-]+\.js)";\n', re.M)
+_EXPORT = re.compile(r"^export ((?:async function|function|class|const)\b\s*\*?\s*(\w+))", re.M)
+_DECLARED = re.compile(r"^(?:async function|function|class|const|let)\b\s*\*?\s*(\w+)", re.M)
+_NOT_JOINED = re.compile(r"^(?:import\b|export\b|var\b|(?:const|let)\s*[\[{]).*", re.M)
+
+
+@dataclass(frozen=True)
+class Page:
+    """What an exported page consists of."""
+
+    bundles: Sequence[Bundle]
+    models: Sequence[Mapping[str, Any]]
+    """What the page shows of each model before it has been read."""
+    beam: int
+    examples: Sequence[Mapping[str, Any]]
+    """Sentences with one stored translation by each model: `source` and `translations`."""
+
+    @property
+    def title(self) -> str:
+        return f"Augenmerk: {', '.join(model['name'] for model in self.models)}"
+
+
+def make_page(paths: Sequence[Path], *, beam: int | None = None, examples: Sequence[str] = ()) -> Page:
+    """Makes a page of one run, or of two that are compared; by default of the model that ships.
+
+    Without examples, those of German are taken if the runs read German. Raises AugenmerkError if a run cannot
+    be exported, or if two do not translate between the same languages.
+    """
+    if len(paths) > MAX_RUNS:
+        raise AugenmerkError(
+            f"A page shows one run, or two side by side, not {len(paths)}; an ensemble cannot be exported."
+        )
+    if len(examples) > MAX_EXAMPLES:
+        raise AugenmerkError(f"A page has room for {MAX_EXAMPLES} examples, not for {len(examples)}.")
+    runs = [RunDirectory.open(path) for path in paths or [SHIPPED]]
+    for run in runs:
+        if not can_build(run.config.model):
+            raise AugenmerkError(
+                f"{run.path}: its attention mechanism, '{run.config.model.attention}', is written in Python, "
+                f"which a browser cannot run; only runs with Augenmerk's own mechanisms can be exported."
+            )
+    names = _name(runs)
+    bundles = [make_bundle(Translator.from_runs([run]), name) for run, name in zip(runs, names, strict=True)]
+    languages = [
+        (bundle.settings["source_language"], bundle.settings["target_language"]) for bundle in bundles
+    ]
+    if len(set(languages)) > 1:
+        one, other = (f"from {source or '?'} to {target or '?'}" for source, target in languages)
+        raise AugenmerkError(
+            f"{runs[0].path} translates {one} and {runs[1].path} {other}: two runs in one page need the same "
+            f"languages."
+        )
+    translators = [_round_weights(run) for run in runs]
+    width = min(beam or runs[0].config.search.beam, MAX_BEAM)
+    if not examples and languages[0][0] == "de":
+        examples = CAPTIONS if any(run.path.resolve() == SHIPPED.resolve() for run in runs) else PICTURE_BOOK
+    return Page(
+        bundles=bundles,
+        models=[_describe(run, bundle) for run, bundle in zip(runs, bundles, strict=True)],
+        beam=width,
+        examples=[
+            {"source": text, "translations": [make_example(each, text, width) for each in translators]}
+            for text in dict.fromkeys(examples)
+        ],
+    )
+
+
+def _name(runs: Sequence[RunDirectory]) -> list[str]:
+    """Returns the names of the folders, or whole paths if two have the same name; never bytes in disguise."""
+    names = [run.path.resolve().name for run in runs]
+    if len(set(names)) < len(names):
+        names = [str(run.path) for run in runs]
+    return [os.fsencode(name).decode("utf-8", "replace") for name in names]
+
+
+def _round_weights(run: RunDirectory) -> Translator:
+    """Loads a run with the weights that the page has, so that stored examples are what the page computes."""
+    arrays = {name: array.astype(np.float16) for name, array in run.load_model().items()}
+    tokenizers = run.tokenizers
+    sizes = tokenizers.source.size, tokenizers.target.size
+    model = build_inference_model(run.config.model, arrays, *sizes, str(run.model_path))
+    return Translator([model], tokenizers, run.config, runs=[run])
+
+
+def _describe(run: RunDirectory, bundle: Bundle) -> dict[str, Any]:
+    settings = bundle.settings
+    return {
+        "name": settings["name"],
+        "source_language": settings["source_language"],
+        "target_language": settings["target_language"],
+        "architecture": settings["config"]["model"]["architecture"],
+        "attention": settings["config"]["model"]["attention"],
+        "licence": settings["licence"],
+        "rounded": any(array.dtype != np.float16 for array in run.load_model().values()),
+    }
+
+
+def is_one_file(place: Path) -> bool:
+    """Returns whether a place is the name of a page rather than of a folder.
+
+    Raises AugenmerkError if its ending is that of something else.
+    """
+    if is_stream(place):
+        return True
+    if place.suffix.lower() in (".html", ".htm"):
+        if place.is_dir():
+            raise AugenmerkError(f"{place} is a folder; give the page another name.")
+        return True
+    if place.suffix and not place.is_dir():
+        raise AugenmerkError(
+            f"{place}: the name of a page ends in .html; for a folder, give a name without an ending."
+        )
+    return False
+
+
+def check_place(place: Path, *, overwrite: bool) -> None:
+    """Raises AugenmerkError if a page cannot be written to a place, as far as that can be seen beforehand."""
+    one_file = is_one_file(place)
+    if one_file and not place.parent.is_dir():
+        raise AugenmerkError(f"{place}: cannot be written, for there is no folder {place.parent}.")
+    first = place if one_file else place / "index.html"
+    if not is_stream(place) and first.exists() and not overwrite:
+        raise AugenmerkError(f"{first} is already there; pass --overwrite, or choose another name.")
+
+
+def export_page(page: Page, place: Path, *, overwrite: bool = False) -> Path:
+    """Writes the page as one file or as a folder, and returns the file to open.
+
+    Raises AugenmerkError if that would replace something and `overwrite` is false.
+    """
+    check_place(place, overwrite=overwrite)
+    if is_one_file(place):
+        atomic_write(place, [render_file(page).encode()])
+        return place
+    files = render_folder(page)
+    for name in files:
+        if (place / name).exists() and not overwrite:
+            raise AugenmerkError(
+                f"{place / name} is already there; pass --overwrite, or choose another folder."
+            )
+    for folder in dict.fromkeys((place / name).parent for name in files):
+        make_folder(folder)
+    for name, content in files.items():
+        atomic_write(place / name, [content])
+    return place / "index.html"
+
+
+def render_file(page: Page) -> str:
+    """Renders the page as one file that needs nothing else."""
+    style, script = _render_style(), join_modules(HERE / PAGE, "main.js")
+    policy = (
+        f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(style)}'; "
+        f"worker-src blob:; img-src data:; base-uri 'none'; form-action 'none'"
+    )
+    models = [
+        {"settings": _embed_json(bundle.settings), "weights": b64encode(bundle.weights).decode()}
+        for bundle in page.bundles
+    ]
+    return _render(
+        page,
+        policy,
+        {**_describe_page(page), "engine": None, "models": page.models},
+        one_file=True,
+        style=style,
+        script=script,
+        engine=join_modules(HERE / ENGINE, "worker.js"),
+        models=models,
+    )
+
+
+def render_folder(page: Page) -> dict[str, bytes]:
+    """Renders the page as files for a web server: their names, and what is in them; the page comes last.
+
+    Addresses end in a digest of what is behind them, so that a browser may keep files and still notices new
+    ones.
+    """
+    files = {"page.css": _render_style().encode()}
+    for folder in (PAGE, ENGINE):
+        for module in sorted((HERE / folder).glob("*.js")):
+            files[f"{folder}/{module.name}"] = module.read_bytes()
+    models = []
+    for number, (bundle, described) in enumerate(zip(page.bundles, page.models, strict=True), 1):
+        last = "" if number == 1 else f"-{number}"
+        files[f"model{last}.json"] = _dump(bundle.settings).encode()
+        files[f"weights{last}.bin"] = bundle.weights
+        addresses = {
+            key: _address(name, files[name])
+            for key, name in (("settings", f"model{last}.json"), ("weights", f"weights{last}.bin"))
+        }
+        models.append({**described, **addresses})
+    policy = (
+        "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; worker-src 'self'; "
+        "img-src data:; base-uri 'none'; form-action 'none'"
+    )
+    data = {**_describe_page(page), "engine": f"{ENGINE}/worker.js", "models": models}
+    files["index.html"] = _render(
+        page,
+        policy,
+        data,
+        one_file=False,
+        style_address=_address("page.css", files["page.css"]),
+        script_address=f"{PAGE}/main.js",
+    ).encode()
+    return files
+
+
+def join_modules(folder: Path, entry: str) -> str:
+    """Joins a module and all that it imports into one script; raises ValueError if the rule is broken."""
+    parts: dict[str, str] = {}  # in the order in which they have to run
+    declared: dict[str, str] = {}
+    exported: dict[str, set[str]] = {}
+
+    def add(name: str, importers: tuple[str, ...]) -> None:
+        if name in importers:
+            raise ValueError(f"{name}: modules import each other in a circle")
+        if name in parts:
+            return
+        text = (folder / name).read_text(encoding="utf-8")
+        for match in _IMPORT.finditer(text):
+            add(match[2], (*importers, name))
+            missing = {each.strip() for each in match[1].split(",")} - {""} - exported[match[2]]
+            if missing:
+                raise ValueError(f"{name}: {match[2]} does not export {', '.join(sorted(missing))}")
+        text = _IMPORT.sub("", text)
+        exported[name] = {match[2] for match in _EXPORT.finditer(text)}
+        text = _EXPORT.sub(r"\1", text)
+        if other := _NOT_JOINED.search(text):
+            raise ValueError(f"{name}: this cannot be joined: {other[0]}")
+        for each in _DECLARED.findall(text):
+            if each in declared:
+                raise ValueError(f"{name}: {each} is also declared in {declared[each]}")
+            declared[each] = name
+        parts[name] = text.strip()
+
+    add(entry, ())
+    script = "\n\n".join(f"// -- {name}\n\n{text}" for name, text in parts.items())
+    if re.search("</script|<!--", script, re.I):
+        raise ValueError(f"{entry}: a script in a page must not contain </script or <!--")
+    return f'"use strict";\n(() => {{\n{script}\n}})();\n'
+
+
+def _describe_page(page: Page) -> dict[str, Any]:
+    return {"format": 1, "beam": page.beam, "examples": page.examples}
+
+
+def _dump(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+
+
+def _embed_json(value: Any) -> str:
+    """Returns JSON in which nothing can end the element it stands in."""
+    return _dump(value).replace("<", "\\u003c").encode("utf-8", "backslashreplace").decode()
+
+
+def _hash(text: str) -> str:
+    return f"sha256-{b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
+
+
+def _address(name: str, content: bytes) -> str:
+    return f"{name}?{hashlib.sha256(content).hexdigest()[:12]}"
+
+
+def _render(page: Page, policy: str, data: Mapping[str, Any], **context: Any) -> str:
+    """Renders the template. All values are escaped but scripts, styles and data, in which nothing can end."""
+    from markupsafe import Markup
+
+    template = _environment().get_template("page.html")
+    ours = {name: Markup(context.pop(name)) for name in ("style", "script", "engine") if name in context}
+    text: str = template.render(
+        policy=policy,
+        title=page.title,
+        version=__version__,
+        data=Markup(_embed_json(data)),
+        models=[
+            {name: Markup(value) for name, value in model.items()} for model in context.pop("models", ())
+        ],
+        **ours,
+        **context,
+    )
+    return text
+
+
+def _render_style() -> str:
+    """Renders the style sheet, with the colours of all of Augenmerk's pictures."""
+    light, dark = (
+        _colours(theme, card=theme.paper, paper=blend(theme.paper, theme.ink, 0.96))
+        for theme in (LIGHT, DARK)
+    )
+    projector = _colours(
+        LIGHT,
+        card="#ffffff",
+        paper="#ffffff",
+        ink="#000000",
+        muted="#333333",
+        faint="#777777",
+        accent="#9a3412",
+    )
+    heat = {
+        f"heat_{theme.name}": [(colour, choose_ink(colour)) for colour in get_heat_colours(theme, LEVELS)]
+        for theme in (LIGHT, DARK)
+    }
+    text = (
+        _environment()
+        .get_template("page.css")
+        .render(light=light, dark=dark, projector=projector, levels=LEVELS, **heat)
+    )
+    return re.sub(r"\n\n+", "\n", text)
+
+
+def _colours(theme: Theme, **others: str) -> SimpleNamespace:
+    accent = others.get("accent", theme.accent)
+    own = {name: getattr(theme, name) for name in ("ink", "muted", "faint", "grid", "accent")}
+    return SimpleNamespace(**{**own, "on_accent": choose_ink(accent), **others})
+
+
+def _environment() -> Any:
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+    return Environment(
+        loader=FileSystemLoader(HERE / PAGE),
+        autoescape=lambda name: name is not None and name.endswith(".html"),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )

@@ -1,0 +1,129 @@
+/** What one model answers: its translation, remarks about it, and the picture of its attention. */
+
+import { find, make, replaceInside } from "./dom.js";
+import { describePointed, makeHeatMap, makeScale } from "./heatmap.js";
+import { makeLines } from "./lines.js";
+import { hasSubwords, makeGrid, showPercent } from "./shown.js";
+import { forgetChoices } from "./state.js";
+
+/**
+ * Returns the place of an answer that is looked at, in target tokens: the one that was chosen, or else where
+ * the model hesitated most; -1 if it is in another answer, or nowhere.
+ */
+export function placeIn({ state }, { number, translation }) {
+  const count = translation?.target_subwords.length ?? 0;
+  if (number !== state.model || !state.text.trim() || state.at >= count) return -1;
+  if (state.at >= 0) return state.at;
+  const logs = translation?.token_log_probabilities.slice(0, translation.ids.length) ?? [];
+  return logs.length ? logs.indexOf(Math.min(...logs)) : -1;
+}
+
+/** Draws an answer. */
+export function drawAnswer(app, answer) {
+  const { state, t } = app;
+  const { number } = answer;
+  const box = find(`answer-${number}`);
+  const inside = (name) => box.querySelector(`.${name}`);
+  const translation = state.text.trim() ? answer.translation : null;
+  box.classList.toggle("waiting", answer.waiting);
+  const [status, kind] = describeStatus(app, answer);
+  inside("status").textContent = status;
+  inside("status").className = `status ${kind}`;
+  // A screen reader says it when it changes, and does not when it stays.
+  const spoken = translation?.translation ?? "";
+  if (!answer.waiting && inside("spoken").textContent !== spoken) inside("spoken").textContent = spoken;
+  replaceInside(inside("forced"), ...describeForced(app, answer));
+  answer.view = null;
+  answer.grid = translation?.target_words.length ? makeGrid(translation, state.unit) : null;
+  if (answer.grid === null) {
+    replaceInside(inside("said"));
+    replaceInside(inside("picture"));
+    return;
+  }
+  const { grid } = answer;
+  const rowAt = (token) => (token >= 0 ? grid.rowOf(token) : -1);
+  const chosen = rowAt(placeIn(app, answer));
+  const changed = rowAt(state.of === number && state.changed ? state.changed.position : -1);
+  const on = {
+    point: (row, column) => point(app, answer, row, column),
+    select: (row) => app.change({ model: number, at: grid.rows[row].token }),
+  };
+  drawSaid(inside("said"), app, answer, chosen, on);
+  const room = inside("picture").clientWidth;
+  answer.view =
+    state.view === "map"
+      ? makeHeatMap(grid, chosen, changed, t, on, room)
+      : makeLines(grid, chosen, t, on, getComputedStyle(document.documentElement), room);
+  const readout = make("p", { class: "readout", role: "status" }, t("pointHint"));
+  const under = make("div", { class: "under" }, readout, ...(state.view === "map" ? [makeScale(t)] : []));
+  replaceInside(inside("picture"), answer.view.element, under);
+}
+
+/** Says why there is no translation, or what is to be known about the one there is. */
+function describeStatus({ state, t }, { translation, waiting, ready, error, failure }) {
+  if (!state.text.trim()) return [t("empty"), "hint"];
+  if (error) return [t("failed", { reason: error }), "error"];
+  if (waiting && failure) return [t("loadFailed", { reason: failure }), "error"];
+  if (waiting) return [t(ready ? "computing" : "waiting"), "hint"];
+  if (!translation) return ["", "hint"];
+  const remarks = [];
+  if (translation.truncated) remarks.push(t("truncated"));
+  if (!translation.finished) remarks.push(t("unfinished"));
+  const { attention } = translation;
+  if (attention.length && !attention.flat().some((weight) => weight > 0)) remarks.push(t("noAttention"));
+  return [remarks.join(" "), "hint"];
+}
+
+/** Says that a translation has to begin in some way, or with which changed attention it was made. */
+function describeForced({ state, t, change }, { number, translation }) {
+  if (state.of !== number || (!state.begin.length && !state.changed)) return [];
+  const remarks = [];
+  if (state.changed) {
+    remarks.push(t("changedAt", { place: state.changed.position + 1 }));
+  } else {
+    const begun = translation?.target_subwords.slice(0, state.begin.length) ?? ["…"];
+    const isBpe = translation && hasSubwords(translation);
+    const words = isBpe ? begun.join("").replaceAll("▁", " ").trim() : begun.join(" ");
+    remarks.push(t("begun", { words: `\u2068${words}\u2069` }));
+  }
+  const undo = make("button", { type: "button", onclick: () => change(forgetChoices()) }, t("undo"));
+  return [make("span", {}, remarks.join(" ")), " ", undo];
+}
+
+/** Writes the translation as words that can be pointed at and chosen. */
+function drawSaid(container, { state, t }, { grid, translation }, chosen, on) {
+  // Spaces between words are those of the translation: none before a full stop. Subwords stand apart.
+  let rest = translation.translation;
+  const nodes = grid.rows.flatMap((row, number) => {
+    const word = make(
+      "button",
+      {
+        type: "button",
+        class: row.end ? "word end" : "word",
+        "data-key": `word-${number}`,
+        "aria-pressed": String(number === chosen),
+        title: row.end ? t("end") : showPercent(row.probability, t.language),
+        onpointerenter: () => on.point(number, -1),
+        onpointerleave: () => on.point(-1, -1),
+        onfocus: () => on.point(number, -1),
+        onblur: () => on.point(-1, -1),
+        onclick: () => on.select(number),
+      },
+      row.text
+    );
+    const place = state.unit === "words" ? rest.indexOf(row.text) : -1;
+    if (place >= 0) rest = rest.slice(place + row.text.length);
+    return number > 0 && (place !== 0 || row.end) ? [" ", word] : [word];
+  });
+  replaceInside(container, ...nodes);
+}
+
+/** Lights up what is pointed at, and says its numbers; -1 is no row or no column. */
+function point({ t }, answer, row, column) {
+  if (!answer.view) return;
+  answer.view.light(row, column);
+  const box = find(`answer-${answer.number}`);
+  box.querySelector(".readout").textContent = describePointed(answer.grid, row, column, t) || t("pointHint");
+  const words = box.querySelectorAll(".said .word");
+  words.forEach((word, number) => word.classList.toggle("lit", number === row));
+}

@@ -1,0 +1,257 @@
+/** The page: holds the state, asks the models, and has everything drawn that depends on either. */
+
+import { drawAnswer } from "./answer.js";
+import { makeComparison } from "./compare.js";
+import { copyAnswer } from "./copy.js";
+import { find, isolate, make, replaceInside } from "./dom.js";
+import { Model } from "./models.js";
+import { drawBeam, drawEditor, drawPlace } from "./panels.js";
+import {
+  LANGUAGES,
+  PANELS,
+  THEMES,
+  UNITS,
+  VIEWS,
+  forgetChoices,
+  makeState,
+  readState,
+  writeState,
+} from "./state.js";
+import { restoreExample } from "./stored.js";
+import { chooseLanguage, makeTexts, nameLanguage } from "./texts.js";
+
+const PAUSE = 120; // milliseconds without a key before a sentence is translated
+const BEAMS = [1, 2, 3, 4, 5, 8, 10];
+
+const page = JSON.parse(find("page-data").textContent);
+const untouched = { ...makeState(page.beam), text: page.examples[0]?.source ?? "" };
+
+/** What all parts of the page share: the state, the texts, and for each model what it answers. */
+const app = {
+  page,
+  state: readState(location.hash, untouched, page.models.length),
+  t: makeTexts("en"),
+  answers: page.models.map((data, number) => ({
+    number,
+    model: new Model(data, number, page.engine),
+    ready: false,
+    failure: "", // why the model could not be read
+    error: "", // why it does not answer
+    asked: "", // the question whose answer is shown or awaited
+    waiting: false,
+    translation: null,
+    grid: null, // the rows and columns of the picture
+    view: null, // the picture
+  })),
+  change,
+};
+
+let typing = 0; // the timer that runs while a person types
+
+// -- state -------------------------------------------------------------------------------------------------
+
+/** Changes the state, writes it into the address, and draws what depends on it. */
+function change(changes) {
+  const before = app.state;
+  app.state = { ...before, ...changes };
+  const fragment = writeState(app.state, untouched);
+  if (fragment !== location.hash) {
+    try {
+      history.replaceState(null, "", fragment === "#" ? location.pathname + location.search : fragment);
+    } catch {
+      // Some browsers refuse if it happens too often, as while a slider is dragged.
+    }
+  }
+  if (app.state.theme !== before.theme) applyTheme();
+  if (app.state.language !== before.language) applyLanguage();
+  app.answers.forEach(ask);
+  draw();
+}
+
+/** Takes another sentence. */
+function choose(text) {
+  clearTimeout(typing);
+  find("text").value = text;
+  change({ ...forgetChoices(), text });
+}
+
+/** Takes over what the address says. */
+function readAddress() {
+  app.state = readState(location.hash, untouched, app.answers.length);
+  find("text").value = app.state.text;
+  applyTheme();
+  applyLanguage();
+  app.answers.forEach(ask);
+  draw();
+}
+
+function applyTheme() {
+  if (app.state.theme === "auto") delete document.documentElement.dataset.theme;
+  else document.documentElement.dataset.theme = app.state.theme;
+}
+
+/** Writes all texts of the page that do not depend on a sentence. */
+function applyLanguage() {
+  const { state } = app;
+  const t = makeTexts(chooseLanguage(state.language, navigator.languages));
+  app.t = t;
+  document.documentElement.lang = t.language;
+  for (const node of document.querySelectorAll("[data-text]")) {
+    const code = page.models[0][node.dataset.language];
+    const key = node.dataset.language && !code ? `${node.dataset.text}Unknown` : node.dataset.text;
+    node.textContent = t(key, { language: code && nameLanguage(code, t.language) });
+  }
+  for (const node of document.querySelectorAll("[data-title]")) node.title = t(node.dataset.title);
+  find("text").placeholder = t("placeholder");
+  const fillSelect = (id, values, name, chosen) => {
+    const options = values.map((value) => make("option", { value, selected: value === chosen }, name(value)));
+    find(id).replaceChildren(...options);
+  };
+  const beams = [...new Set([...BEAMS, page.beam, state.beam])].sort((a, b) => a - b);
+  fillSelect("theme", THEMES, t, state.theme);
+  fillSelect("language", LANGUAGES, (code) => nameLanguage(code, code), t.language);
+  fillSelect("view", VIEWS, t, state.view);
+  fillSelect("unit", UNITS, t, state.unit);
+  fillSelect("beam", beams, String, state.beam);
+  const notices = [t("privacy")];
+  if (page.models.some((data) => data.rounded)) notices.push(t("rounded"));
+  for (const { name, licence } of page.models) notices.push(t("licence", { name, licence }));
+  find("notices").replaceChildren(...notices.map((text) => make("p", {}, text)));
+}
+
+// -- asking ------------------------------------------------------------------------------------------------
+
+/** Returns what a model is asked in the present state. */
+function questionFor(number) {
+  const { text, beam, begin, changed, of, open } = app.state;
+  const question = { text, beam, n_best: 1, next: 5 };
+  if (of === number && begin.length) question.prefix = begin;
+  if (of === number && changed) question.changed = [changed];
+  return open.includes("beam") ? { ...question, tree: true, n_best: beam } : question;
+}
+
+/** Returns the stored translation that answers a question, if there is one. */
+function findStored(number, { text, beam, prefix, changed }) {
+  if (beam !== page.beam || prefix || changed) return null;
+  const example = page.examples.find((each) => each.source === text);
+  return example ? restoreExample(example.translations[number]) : null;
+}
+
+/** Asks a model for the translation, unless it is there, stored or on its way. */
+async function ask(answer) {
+  const question = questionFor(answer.number);
+  const asked = JSON.stringify(question);
+  if (asked === answer.asked) return;
+  const stored = findStored(answer.number, question);
+  if (!question.text.trim() || stored) {
+    Object.assign(answer, { asked, translation: stored, error: "", waiting: false });
+    return;
+  }
+  answer.waiting = true;
+  if (!answer.ready) return;
+  answer.asked = asked;
+  const answered = await answer.model.ask("translate", question).then(
+    (translation) => ({ translation, error: "" }),
+    (error) => ({ translation: null, error: error.message })
+  );
+  if (answer.asked !== asked) return;
+  Object.assign(answer, answered, { waiting: false });
+  draw();
+}
+
+/** Reads the models one after the other, so that the first is ready as soon as possible. */
+async function loadModels() {
+  for (const answer of app.answers) {
+    try {
+      await answer.model.load();
+      answer.ready = true;
+    } catch (error) {
+      answer.failure = error.message;
+    }
+    ask(answer);
+    draw();
+  }
+  document.documentElement.dataset.ready = "";
+}
+
+// -- drawing -----------------------------------------------------------------------------------------------
+
+function draw() {
+  const { answers, state, t } = app;
+  for (const answer of answers) drawAnswer(app, answer);
+  if (answers.length > 1) replaceInside(find("comparison"), makeComparison(answers, t));
+  for (const name of PANELS) find(`panel-${name}`).open = state.open.includes(name);
+  drawPlace(app);
+  drawEditor(app);
+  drawBeam(app);
+  for (const button of find("examples").querySelectorAll("button")) {
+    button.setAttribute("aria-pressed", String(button.textContent === state.text));
+  }
+}
+
+/** Makes the parts of the page that are there once for each model and each example. */
+function layOut() {
+  const { answers } = app;
+  const heading = ({ model }) =>
+    answers.length > 1
+      ? make("h2", {}, isolate(model.data.name))
+      : make("h2", { class: "label", "data-text": "translation", "data-language": "target_language" });
+  const boxes = answers.map((answer) =>
+    make(
+      "article",
+      { class: "card answer", id: `answer-${answer.number}` },
+      heading(answer),
+      make("p", { class: "said", dir: "auto" }),
+      make("p", { class: "spoken unseen", role: "status" }),
+      make("p", { class: "forced" }),
+      make("p", { class: "status" }),
+      make("div", { class: "picture" })
+    )
+  );
+  document.querySelector(".from-disk")?.remove(); // the script runs, so the page was not opened from a disk
+  find("answers").replaceChildren(...boxes);
+  document.body.classList.toggle("two", answers.length > 1);
+  find("name").replaceChildren(...answers.map(({ model }) => make("span", {}, isolate(model.data.name))));
+  const examples = page.examples.map(({ source }) =>
+    make("button", { type: "button", dir: "auto", onclick: () => choose(source) }, source)
+  );
+  find("examples").replaceChildren(...examples);
+}
+
+function listen() {
+  find("text").addEventListener("input", () => {
+    clearTimeout(typing);
+    typing = setTimeout(() => choose(find("text").value), PAUSE);
+  });
+  for (const name of ["theme", "language", "view", "unit"]) {
+    find(name).addEventListener("change", (event) => change({ [name]: event.target.value }));
+  }
+  find("beam").addEventListener("change", (event) => change({ beam: Number(event.target.value), step: -1 }));
+  for (const name of PANELS) {
+    find(`panel-${name}`).addEventListener("toggle", (event) => {
+      const { open } = app.state;
+      if (event.target.open === open.includes(name)) return;
+      change({ open: PANELS.filter((each) => (each === name ? event.target.open : open.includes(each))) });
+    });
+  }
+  for (const button of find("copy").querySelectorAll("button")) {
+    button.addEventListener("click", () => copyAnswer(app, button.dataset.form));
+  }
+  window.addEventListener("hashchange", readAddress);
+  // Pictures are as wide as there is room, and lines are drawn in the colours of the theme.
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", draw);
+  let width = window.innerWidth;
+  window.addEventListener("resize", () => {
+    if (window.innerWidth === width) return;
+    width = window.innerWidth;
+    draw();
+  });
+}
+
+layOut();
+listen();
+readAddress();
+// What is shown first is painted before the model, which is most of the page, is decoded.
+const loadSoon = () => setTimeout(loadModels, 20);
+if (document.readyState === "loading") document.addEventListener("DOMContentLoaded", loadSoon);
+else loadSoon();

@@ -1,0 +1,179 @@
+/** What stands beside and below the answers: the chosen place, the editor of its attention, and the beam. */
+
+import { placeIn } from "./answer.js";
+import { find, isolate, make, replaceInside } from "./dom.js";
+import { Editor } from "./editor.js";
+import { makeBars } from "./next.js";
+import { hasSubwords, showToken } from "./shown.js";
+import { makeTree } from "./tree.js";
+import { findToken } from "./vocabulary.js";
+
+const CANDIDATES = 60; // how many next words are asked for, to compare and to offer
+const STRONGEST = 5; // how many source words are listed
+
+let editor = null;
+let editorKey = ""; // for which place, question and language the editor was made
+let treeKey = ""; // the same of the tree
+
+/** Shows the next-best words and the strongest weights at the chosen place. */
+export function drawPlace(app) {
+  const { state, t, change } = app;
+  const answer = app.answers[state.model];
+  const { translation } = answer;
+  const at = placeIn(app, answer);
+  const box = find("place");
+  if (at < 0) {
+    const isThere = state.text.trim() && translation?.target_subwords.length;
+    const hint = answer.waiting ? "computing" : isThere ? "placeHint" : "noWords";
+    replaceInside(box, make("p", { class: "hint" }, t(hint)));
+    return;
+  }
+  const isBpe = hasSubwords(translation);
+  const count = translation.target_subwords.length;
+  const word = showToken(translation.target_subwords[at], isBpe);
+  const go = (key, sign, to) => {
+    const named = { "data-key": key, "aria-label": t(key), title: t(key) };
+    const disabled = to < 0 || to >= count;
+    return make("button", { type: "button", ...named, disabled, onclick: () => change({ at: to }) }, sign);
+  };
+  const ofModel = app.answers.length > 1 ? [isolate(answer.model.data.name), ": "] : [];
+  const heading = make(
+    "div",
+    { class: "stepper buttons" },
+    go("before", "◀", at - 1),
+    make("h3", {}, ...ofModel, t("says", { word: `\u2068${word}\u2069`, place: at + 1, count })),
+    go("after", "▶", at + 1)
+  );
+  const goOnWith = ({ id }) => {
+    // Attention that was changed before this place still counts, as do the words before it.
+    const kept = state.of === state.model && state.changed?.position < at ? state.changed : null;
+    change({ of: state.model, begin: [...translation.ids.slice(0, at), id], changed: kept, at, step: -1 });
+  };
+  const next = translation.next?.[at] ?? [];
+  const said = translation.ids[at];
+  const candidates = makeBars(next, isBpe, t, answer.ready ? goOnWith : null, said);
+  const parts = [make("div", {}, make("h4", {}, t("nextBest")), candidates)];
+  const weights = translation.subword_attention[at] ?? [];
+  if (weights.some((weight) => weight > 0)) {
+    const strongest = weights
+      .map((probability, place) => ({ text: translation.source_subwords[place], probability }))
+      .sort((a, b) => b.probability - a.probability)
+      .slice(0, STRONGEST);
+    parts.push(make("div", {}, make("h4", {}, t("looksAt")), makeBars(strongest, isBpe, t, null)));
+  }
+  replaceInside(box, heading, ...parts);
+}
+
+/** Shows the weights of the chosen place as sliders; an editor of the same place is kept as it is. */
+export function drawEditor(app) {
+  const { state, t } = app;
+  if (!state.open.includes("change")) return;
+  const answer = app.answers[state.model];
+  const { architecture, attention } = answer.model.data;
+  const at = placeIn(app, answer);
+  let hint = null;
+  if (architecture === "transformer") hint = "changeTransformer";
+  else if (attention === "none") hint = "changeNone";
+  else if (!answer.ready) hint = "changeWaiting";
+  else if (at < 0) hint = "changeHint";
+  if (hint !== null) {
+    editorKey = "";
+    editor = null;
+    find("change-content").replaceChildren(make("p", { class: "hint" }, t(hint)));
+    return;
+  }
+  const key = JSON.stringify([state.model, at, answer.asked, t.language]);
+  if (key === editorKey || answer.waiting) return;
+  editorKey = key;
+  openEditor(app, answer, at, key);
+}
+
+/** Asks for the next word under the model's own attention, and makes the editor that changes it. */
+async function openEditor(app, answer, at, key) {
+  const { state, t } = app;
+  const { translation, model } = answer;
+  const isBpe = hasSubwords(translation);
+  const tokens = translation.source_subwords.map((token) => showToken(token, isBpe));
+  const word = `\u2068${showToken(translation.target_subwords[at], isBpe)}\u2069`;
+  const prefix = translation.ids.slice(0, at);
+  const question = { text: state.text, prefix, count: CANDIDATES };
+  const box = find("change-content");
+  const isCurrent = () => key === editorKey;
+  try {
+    const own = await model.ask("predict", { ...question, weights: null });
+    if (!isCurrent()) return;
+    const predict = async (weights) => {
+      try {
+        const now = await model.ask("predict", { ...question, weights });
+        if (isCurrent()) editor.showPrediction(own, now);
+      } catch (error) {
+        if (isCurrent()) editor.showError(error.message);
+      }
+    };
+    const goOn = (weights) => {
+      const changed = { position: at, weights };
+      app.change({ of: answer.number, begin: prefix, changed, model: answer.number, at, step: -1 });
+    };
+    const want = (text) => findWanted(app, answer, text, prefix, isCurrent);
+    const isChanged = state.of === answer.number && state.changed?.position === at;
+    const weights =
+      isChanged && state.changed.weights.length === tokens.length ? state.changed.weights : own.weights;
+    editor = new Editor({ tokens, own: own.weights, weights, word, isBpe }, t, {
+      change: predict,
+      goOn,
+      want,
+    });
+    box.replaceChildren(make("p", { class: "lead" }, t("changeFor", { word })), editor.element);
+    if (weights === own.weights) editor.showPrediction(own, own);
+    else await predict(weights);
+  } catch (error) {
+    if (isCurrent())
+      box.replaceChildren(make("p", { class: "error" }, t("failed", { reason: error.message })));
+  }
+}
+
+/** Finds the attention under which a word is likeliest. */
+async function findWanted({ state, t }, { model }, text, prefix, isCurrent) {
+  const token = findToken(model.settings, text);
+  if (token < 0) {
+    editor.refuse(t("notInVocabulary", { word: text }));
+    return;
+  }
+  try {
+    const found = await model.ask("wanted", { text: state.text, prefix, token });
+    if (isCurrent()) editor.showWanted(text, found);
+  } catch (error) {
+    if (isCurrent()) editor.refuse(t("failed", { reason: error.message }));
+  }
+}
+
+/** Shows the beam as a tree; the tree of the same search is kept as it is. */
+export function drawBeam(app) {
+  const { state, t } = app;
+  if (!state.open.includes("beam")) return;
+  const answer = app.answers[state.model];
+  const box = find("beam-content");
+  const tree = state.text.trim() ? answer.translation?.tree : null;
+  if (!tree?.nodes.length) {
+    treeKey = "";
+    const hint = !state.text.trim()
+      ? "empty"
+      : answer.error
+        ? "noWords"
+        : answer.ready
+          ? "computing"
+          : "changeWaiting";
+    box.replaceChildren(make("p", { class: "hint" }, t(hint)));
+    return;
+  }
+  const key = JSON.stringify([state.model, answer.asked, t.language]);
+  if (key === treeKey || answer.waiting) return;
+  treeKey = key;
+  const goOn = (ids) => {
+    const at = Math.max(0, ids.length - 1);
+    if (answer.ready)
+      app.change({ of: answer.number, begin: ids, changed: null, model: answer.number, at, step: -1 });
+  };
+  const on = { step: (step) => app.change({ step }), goOn };
+  box.replaceChildren(makeTree(tree, state.step, hasSubwords(answer.translation), t, on));
+}

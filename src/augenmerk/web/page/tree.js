@@ -1,0 +1,223 @@
+/** The beam as a tree: what was considered, kept and dropped at each step. */
+
+import { isolate, make, makeSvg } from "./dom.js";
+import { END, showNumber, showPercent, showToken } from "./shown.js";
+
+const COLUMN = 104;
+const ROW = 30;
+const MAX_ROWS = 40;
+const MAX_LETTERS = 12;
+const LAST_WORDS = 4; // of what comes before a word
+
+/** Returns the nodes from the root, which it leaves out, to a node. */
+export function pathTo(tree, node) {
+  const path = [];
+  for (let each = node; each.parent !== null; each = tree.nodes[each.parent]) path.unshift(each);
+  return path;
+}
+
+/** Returns the ids with which a translation has to begin that goes on from a node. */
+export function idsTo(tree, node) {
+  return pathTo(tree, node)
+    .filter((each) => each.text !== END)
+    .map((each) => each.token);
+}
+
+/** Returns the nodes of each step, those that were kept or finished first and the best first. */
+export function nodesByStep(tree) {
+  const steps = [];
+  for (const node of tree.nodes) (steps[node.step] ??= []).push(node);
+  const dropped = (node) => (node.status === "pruned" ? 1 : 0);
+  for (const nodes of steps)
+    nodes.sort((a, b) => dropped(a) - dropped(b) || b.log_probability - a.log_probability);
+  return steps;
+}
+
+function shorten(text) {
+  const letters = [...text];
+  return letters.length > MAX_LETTERS ? `${letters.slice(0, MAX_LETTERS - 1).join("")}…` : text;
+}
+
+/** Draws the steps up to one of them; of that step also what was dropped, as far as there is room. */
+function drawTree(tree, steps, last, isBpe, t, on) {
+  const best = new Set(tree.hypotheses.length ? pathTo(tree, tree.nodes[tree.hypotheses[0].node]) : []);
+  const shown = steps.slice(0, last + 1).map((nodes, step) => {
+    const kept = nodes.filter((node) => node.status !== "pruned");
+    const dropped = nodes.filter((node) => node.status === "pruned");
+    return step === last ? [...kept, ...dropped.slice(0, tree.beam)] : kept;
+  });
+  const rows = Math.max(...shown.map((nodes) => nodes.length), 1);
+  const width = COLUMN * shown.length + 20;
+  const height = ROW * rows + 16;
+  const place = new Map();
+  shown.forEach((nodes, step) => {
+    nodes.forEach((node, rank) => place.set(node.id, [16 + step * COLUMN, 20 + rank * ROW]));
+  });
+  const edges = [];
+  const labels = [];
+  for (const node of shown.flat()) {
+    const [x, y] = place.get(node.id);
+    const classes = `${node.status}${best.has(node) || node.parent === null ? " best" : ""}`;
+    if (node.parent !== null && place.has(node.parent)) {
+      const [x0, y0] = place.get(node.parent);
+      const parent = tree.nodes[node.parent];
+      const start = x0 + 8 + labelWidth(parent, isBpe, t);
+      const bend = (start + x) / 2;
+      edges.push(
+        makeSvg("path", { class: classes, d: `M${start} ${y0}C${bend} ${y0} ${bend} ${y} ${x - 4} ${y}` })
+      );
+    }
+    const label = node.parent === null ? t("begin") : shorten(showToken(node.text, isBpe));
+    const text = makeSvg(
+      "text",
+      { x, y, class: classes, "dominant-baseline": "central", "data-node": node.id },
+      label
+    );
+    text.append(makeSvg("title", {}, describeNode(tree, node, t)));
+    if (node.parent !== null) text.addEventListener("click", () => on.goOn(idsTo(tree, node)));
+    labels.push(text);
+  }
+  edges.sort((a, b) => a.classList.contains("best") - b.classList.contains("best"));
+  return makeSvg(
+    "svg",
+    { class: "tree", width, height, viewBox: `0 0 ${width} ${height}`, "aria-hidden": "true" },
+    ...edges,
+    ...labels
+  );
+}
+
+function labelWidth(node, isBpe, t) {
+  const label = node.parent === null ? t("begin") : shorten(showToken(node.text, isBpe));
+  return Math.min(COLUMN - 24, [...label].length * 7.6);
+}
+
+function describeNode(tree, node, t) {
+  const score = showNumber(node.score, t.language);
+  return `${t("score")} ${score} · ${explain(tree, node, t)}`;
+}
+
+/** Says what became of a node and, if it was dropped, why. */
+export function explain(tree, node, t) {
+  if (node.parent === null) return t("begin");
+  if (node.status === "finished") return t("finished");
+  if (node.status === "kept") {
+    const isLast = !tree.nodes.some((other) => other.parent === node.id);
+    return isLast ? t("keptLast") : t("kept");
+  }
+  const rivals = tree.nodes.filter((other) => other.step === node.step && other.status !== "pruned");
+  const lowest = Math.min(...rivals.map((other) => other.score));
+  const number = (value) => showNumber(value, t.language);
+  return t("dropped", { score: number(node.score), lowest: number(lowest) });
+}
+
+/** Returns the table of what one step considered. */
+function makeStepTable(tree, nodes, isBpe, t, on) {
+  const rows = nodes.slice(0, MAX_ROWS).map((node) => {
+    const before = pathTo(tree, node)
+      .slice(0, -1)
+      .map((each) => each.text);
+    const words = before
+      .join(isBpe ? "" : " ")
+      .replaceAll("▁", " ")
+      .trim()
+      .split(" ");
+    const text = words.length > LAST_WORDS ? `… ${words.slice(-LAST_WORDS).join(" ")}` : words.join(" ");
+    const goOn = {
+      type: "button",
+      class: "word",
+      title: t("goOnWith", { word: showToken(node.text, isBpe) }),
+      onclick: () => on.goOn(idsTo(tree, node)),
+    };
+    return make(
+      "tr",
+      { class: node.status },
+      make("td", { class: "before" }, isolate(text || t("begin"))),
+      make("th", { scope: "row" }, make("button", goOn, isolate(showToken(node.text, isBpe)))),
+      make("td", { class: "number" }, showPercent(Math.exp(node.token_log_probability), t.language)),
+      make("td", { class: "number" }, showNumber(node.score, t.language)),
+      make("td", {}, explain(tree, node, t))
+    );
+  });
+  const headings = ["soFar", "then", "probability", "score", "fate"].map((key) =>
+    make("th", { scope: "col", class: key === "soFar" ? "before" : null }, t(key))
+  );
+  return make(
+    "table",
+    { class: "steps" },
+    make("caption", { class: "unseen" }, t("stepCaption")),
+    make("thead", {}, make("tr", {}, ...headings)),
+    make("tbody", {}, ...rows)
+  );
+}
+
+/** Returns the tree with its controls. `on` has step(number) and goOn(ids). */
+export function makeTree(tree, asked, isBpe, t, on) {
+  const steps = nodesByStep(tree);
+  const count = steps.length - 1;
+  const drawing = make("div", { class: "scroll drawing" });
+  const table = make("div", { class: "scroll" });
+  const range = make("input", {
+    type: "range",
+    min: 1,
+    max: count,
+    "aria-label": t("step"),
+    oninput: (event) => show(event.target.valueAsNumber),
+  });
+  const status = make("span", { class: "hint", role: "status" });
+  const button = (sign, key, to) =>
+    make(
+      "button",
+      {
+        type: "button",
+        "aria-label": t(key),
+        title: t(key),
+        onclick: () => show(Math.min(count, Math.max(1, to()))),
+      },
+      sign
+    );
+  const controls = make(
+    "div",
+    { class: "buttons stepper" },
+    button("|◀", "firstStep", () => 1),
+    button("◀", "stepBack", () => range.valueAsNumber - 1),
+    button("▶", "stepOn", () => range.valueAsNumber + 1),
+    button("▶|", "lastStep", () => count),
+    range,
+    status
+  );
+  const paint = (step) => {
+    range.value = step;
+    status.textContent = t("stepOf", { step, count });
+    drawing.replaceChildren(drawTree(tree, steps, step, isBpe, t, on));
+    drawing.scrollLeft = drawing.scrollWidth; // the newest step is on the right
+    const hidden = steps[step].length - MAX_ROWS;
+    table.replaceChildren(
+      makeStepTable(tree, steps[step], isBpe, t, on),
+      ...(hidden > 0 ? [make("p", { class: "hint" }, t("more", { count: hidden }))] : [])
+    );
+  };
+  const show = (step) => {
+    paint(step);
+    on.step(step);
+  };
+  const list = tree.hypotheses.map((one) =>
+    make(
+      "li",
+      {},
+      isolate(one.translation),
+      " ",
+      make("span", { class: "hint" }, `${t("score")} ${showNumber(one.score, t.language)}`)
+    )
+  );
+  paint(asked < 1 || asked > count ? count : asked);
+  return make(
+    "div",
+    { class: "beam" },
+    make("p", { class: "hint" }, t(tree.beam === 1 ? "greedyHint" : "beamHint", { beam: tree.beam })),
+    controls,
+    drawing,
+    table,
+    make("h3", {}, t("found")),
+    make("ol", { class: "found" }, ...list)
+  );
+}

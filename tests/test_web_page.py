@@ -1,0 +1,528 @@
+"""The exported page in a real browser: opened from a disk and over HTTP, typed into, pointed at, dragged."""
+
+import json
+import re
+import time
+from collections.abc import Iterator
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Thread
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+import pytest
+
+from augenmerk.translate import load
+from augenmerk.web.export import export_page, make_page
+from tests.runs import SharedRuns, tiny
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser as Chromium
+    from playwright.sync_api import BrowserContext
+    from playwright.sync_api import Page as Tab
+
+TIMEOUT = 60.0
+"""Seconds to wait for what a page computes, on a machine that has other things to do."""
+EXAMPLE = "Der Hund schläft."
+OTHER = "Die Frau lacht."
+HOSTILE = "<script>document.title='pwned'</script><img src=x onerror=\"document.title='pwned'\">\"'&"
+BPE = {"text__unit": "bpe", "text__vocabulary_size": 400}
+
+
+class Files:
+    """Exported pages, by name, and the runs that are in them."""
+
+    def __init__(self, folder: Path, shared_runs: SharedRuns) -> None:
+        self.run = shared_runs.copy(tiny(**BPE), folder / "runs" / "one").path
+        self.mean = shared_runs.copy(tiny(model__attention="mean"), folder / "runs" / "mean").path
+        hostile = folder / "runs" / HOSTILE.replace("/", "∕")
+        self.words = shared_runs.copy(tiny(), hostile).path
+        other = {"model__architecture": "transformer", "model__attention": "multi-head", "model__layers": 2}
+        self.transformer = shared_runs.copy(tiny(**other), folder / "runs" / "transformer").path
+        self.none = shared_runs.copy(tiny(model__attention="none"), folder / "runs" / "none").path
+        self.one = folder / "one.html"
+        self.two = folder / "two.html"
+        self.others = folder / "others.html"
+        self.site = folder / "site"
+        one = make_page([self.run], beam=3, examples=[EXAMPLE, HOSTILE])
+        export_page(one, self.one)
+        export_page(one, self.site)
+        export_page(make_page([self.words, self.mean], beam=2, examples=[EXAMPLE]), self.two)
+        export_page(make_page([self.transformer, self.none], beam=2), self.others)
+
+
+@pytest.fixture(scope="module")
+def files(shared_runs: SharedRuns, tmp_path_factory: pytest.TempPathFactory) -> Files:
+    return Files(tmp_path_factory.mktemp("pages"), shared_runs)
+
+
+class View:
+    """A page in a tab, with all that the browser complains about and asks for."""
+
+    def __init__(self, context: "BrowserContext", address: str, wait: bool = True) -> None:
+        self.complaints: list[str] = []
+        self.requests: list[str] = []
+        self.tab: Tab = context.new_page()
+        self.tab.on("console", lambda message: self.complaints.append(message.text))
+        self.tab.on("pageerror", lambda error: self.complaints.append(str(error)))
+        self.tab.on("request", lambda request: self.requests.append(request.url))
+        self.tab.goto(address)
+        if wait:
+            self.tab.wait_for_selector("html[data-ready]", timeout=60_000)
+
+    def wait(self, expression: str, argument: Any = None) -> None:
+        """Waits until an expression is true; Playwright's own way would need eval, which the page forbids."""
+        until = time.monotonic() + TIMEOUT
+        while not self.tab.evaluate(expression, argument):
+            assert time.monotonic() < until, expression
+            time.sleep(0.01)
+
+    def settle(self) -> None:
+        """Waits until the translation is there."""
+        self.wait("!document.querySelector('.answer.waiting')")
+
+    def said(self, number: int = 0) -> str:
+        """The translation that is shown, without the sign for the end."""
+        return self.tab.inner_text(f"#answer-{number} .said").replace("∎", "").strip()
+
+    def type(self, text: str) -> None:
+        """Types a sentence, and waits until its translation is there."""
+        self.tab.fill("#text", text)
+        self.wait(
+            "text => new URLSearchParams(location.hash.slice(1)).get('text') === text"
+            " && !document.querySelector('.answer.waiting')",
+            text,
+        )
+
+    def fragment(self) -> dict[str, str]:
+        found: dict[str, str] = self.tab.evaluate(
+            "Object.fromEntries(new URLSearchParams(location.hash.slice(1)))"
+        )
+        return found
+
+    def bars(self, inside: str) -> list[tuple[str, float]]:
+        """The words of a list with bars, and their shares."""
+        found = self.tab.eval_on_selector_all(
+            f"{inside} .candidate",
+            "rows => rows.map(row => [row.querySelector('.token').textContent,"
+            " Number(row.querySelector('.bar').style.getPropertyValue('--share'))])",
+        )
+        return [(word, share) for word, share in found]
+
+
+@pytest.fixture
+def context(chromium: "Chromium") -> "Iterator[BrowserContext]":
+    context = chromium.new_context(
+        locale="en-GB",
+        viewport={"width": 1200, "height": 900},
+        permissions=["clipboard-read", "clipboard-write"],
+    )
+    yield context
+    context.close()
+
+
+@pytest.fixture
+def view(context: "BrowserContext", files: Files) -> "Iterator[View]":
+    """The page of one model, opened from the disk."""
+    view = View(context, files.one.as_uri())
+    yield view
+    assert view.complaints == []
+    others = [one for one in view.requests if not one.startswith(("blob:", "data:"))]
+    assert [one.partition("#")[0] for one in others] == [files.one.as_uri()]
+
+
+def test_a_stored_example_is_there_before_the_model(context: "BrowserContext", files: Files) -> None:
+    # Without workers the model never becomes ready.
+    context.add_init_script("window.Worker = class { postMessage() {} };")
+    view = View(context, files.one.as_uri(), wait=False)
+    view.tab.wait_for_selector(".map td")
+    assert view.said() == load(files.run).translate(EXAMPLE, beam=3).text
+    assert view.bars("#place")
+    view.tab.fill("#text", OTHER)
+    view.tab.wait_for_selector("text=the translation follows")
+
+
+def test_what_is_typed_is_translated_as_python_does(view: View, files: Files) -> None:
+    view.type(OTHER)
+    translation = load(files.run).translate(OTHER, beam=3)
+    assert view.said() == translation.text
+    rows = view.tab.eval_on_selector_all(
+        "tbody th[scope=row] .word", "words => words.map(w => w.textContent)"
+    )
+    assert len(rows) == len(translation.target_words)
+    columns = view.tab.eval_on_selector_all("thead th[scope=col]", "words => words.map(w => w.textContent)")
+    assert columns == [*translation.source_words[:-1], "∎"]
+    assert view.tab.inner_text(".spoken") == translation.text
+    view.tab.select_option("#beam", "1")
+    view.settle()
+    assert view.said() == load(files.run).translate(OTHER, beam=1).text
+
+
+def test_a_word_that_is_pointed_at_lights_up_its_row_its_column_and_its_numbers(view: View) -> None:
+    cell = view.tab.locator("td[data-row='0'][data-column='1']")
+    cell.hover()
+    lit = "cells => cells.map(cell => `${cell.dataset.row},${cell.dataset.column}`)"
+    places = set(view.tab.eval_on_selector_all("td.lit", lit))
+    columns, rows = (view.tab.locator(f"#answer-0 {part}").count() for part in ("thead th", "tbody tr"))
+    assert places == {f"0,{column}" for column in range(columns)} | {f"{row},1" for row in range(rows)}
+    assert re.search(r"looks at .*: 0\.\d\d$", view.tab.inner_text(".readout"))
+    view.tab.locator("#answer-0 thead th").nth(0).hover()
+    assert "looked at" in view.tab.inner_text(".readout")
+    view.tab.mouse.move(0, 0)
+    assert view.tab.locator("td.lit").count() == 0
+
+
+def test_the_keyboard_reaches_every_word(view: View) -> None:
+    view.tab.locator("tbody th .word[tabindex='0']").focus()
+    view.tab.keyboard.press("ArrowUp")
+    view.tab.keyboard.press("ArrowDown")
+    rows = view.tab.locator("#answer-0 tbody tr").count()
+    for _ in range(rows):
+        view.tab.keyboard.press("ArrowDown")
+    assert view.tab.locator(f"td.lit[data-row='{rows - 1}']").count() > 0
+    view.tab.keyboard.press("ArrowRight")
+    view.tab.keyboard.press("ArrowRight")
+    assert view.tab.locator("thead th.lit").count() == 1
+    assert "looked at" in view.tab.inner_text(".readout")
+    view.tab.keyboard.press("ArrowUp")
+    view.tab.keyboard.press("Enter")
+    assert "at" in view.fragment()
+    assert view.tab.evaluate("document.activeElement.closest('tbody th') !== null")
+
+
+def test_next_words_are_offered_and_the_translation_goes_on_with_one(view: View, files: Files) -> None:
+    view.tab.locator("#answer-0 .said .word").first.click()
+    offered = view.bars("#place ol:first-of-type")
+    shares = [share for _, share in offered[:5]]
+    assert shares == sorted(shares, reverse=True)
+    view.tab.locator("#place .candidate").nth(1).click()
+    view.settle()
+    chosen = int(view.fragment()["begin"])
+    assert view.said().startswith(load(files.run).tokenizers.target.decode([chosen]))
+    assert "Begins as you chose" in view.tab.inner_text(".forced")
+    view.tab.click(".forced button")
+    view.settle()
+    assert view.said() == load(files.run).translate(EXAMPLE, beam=3).text
+
+
+def open_editor(view: View) -> None:
+    view.tab.locator("#answer-0 .said .word").first.click()
+    view.tab.click("#panel-change summary")
+    view.tab.wait_for_selector(".prediction .candidate")
+
+
+def weights(view: View) -> list[float]:
+    found: list[float] = view.tab.eval_on_selector_all(
+        ".weights input[type=range]", "sliders => sliders.map(slider => slider.valueAsNumber)"
+    )
+    return found
+
+
+def test_changed_attention_changes_the_next_word_exactly(view: View) -> None:
+    open_editor(view)
+    own, before = weights(view), view.bars(".prediction")
+    assert sum(own) == pytest.approx(1, abs=0.05)
+    sliders = view.tab.locator(".weights input[type=range]")
+    sliders.nth(1).scroll_into_view_if_needed()
+    box = sliders.nth(1).bounding_box()
+    assert box is not None
+    view.tab.mouse.move(box["x"] + 10, box["y"] + box["height"] / 2)
+    view.tab.mouse.down()
+    view.tab.mouse.move(box["x"] + box["width"] * 0.6, box["y"] + box["height"] / 2, steps=4)
+    view.tab.mouse.up()
+    assert weights(view)[1] == pytest.approx(0.6, abs=0.1)
+    view.wait(
+        "before => document.querySelector('.prediction .bar').style.getPropertyValue('--share') !== before",
+        str(before[0][1]),
+    )
+    view.tab.get_by_role("button", name="Uniform").click()
+    assert weights(view) == pytest.approx([1 / len(own)] * len(own), abs=0.01)
+    view.tab.locator(".weights th .word").nth(2).click()
+    assert weights(view) == [float(place == 2) for place in range(len(own))]
+    view.tab.locator(".weights select").nth(0).select_option("2")
+    view.tab.locator(".weights select").nth(1).select_option("0")
+    view.tab.get_by_role("button", name="Swap", exact=True).click()
+    assert weights(view) == [float(place == 0) for place in range(len(own))]
+    number = view.tab.locator(".weights input[type=number]").nth(1)
+    number.fill("25")
+    number.press("Enter")
+    assert weights(view)[:2] == pytest.approx([0.75, 0.25])
+    view.tab.get_by_role("button", name="Its own").click()
+    view.wait(
+        "before => document.querySelector('.prediction .bar').style.getPropertyValue('--share') === before",
+        str(before[0][1]),
+    )
+    assert view.bars(".prediction") == before
+
+
+def test_a_sentence_goes_on_under_changed_attention_and_a_link_shows_it_again(
+    view: View, context: "BrowserContext"
+) -> None:
+    open_editor(view)
+    view.tab.locator(".weights th .word").nth(0).click()
+    view.tab.get_by_role("button", name="Go on from here").click()
+    view.settle()
+    assert view.fragment()["changed"].startswith("0:1,0,0")
+    first = view.tab.eval_on_selector_all("td[data-row='0']", "cells => cells.map(cell => cell.textContent)")
+    assert first[0] == "1"
+    assert view.tab.locator("tbody .mark").count() == 1
+    again = View(context, view.tab.url)
+    again.settle()
+    again.tab.wait_for_selector(".prediction .candidate")
+    for part in (".said", ".forced", ".map", "#place", ".prediction"):
+        assert again.tab.inner_text(part) == view.tab.inner_text(part), part
+    assert weights(again) == weights(view)
+    assert again.complaints == []
+
+
+def test_what_would_make_it_say_a_word(view: View) -> None:
+    open_editor(view)
+    word, _ = view.bars(".prediction")[1]
+    view.tab.fill("#wish", word.removeprefix("·"))
+    view.tab.get_by_role("button", name="Find").click()
+    view.wait("document.querySelector('.wanted .answer').textContent !== ''")
+    answer = view.tab.inner_text(".wanted .answer")
+    assert re.search("likeliest|comes first|come first|as likely as it gets", answer), answer
+    assert sum(weights(view)) == pytest.approx(1, abs=0.1)
+    view.tab.fill("#wish", "Donaudampfschiff")
+    view.tab.get_by_role("button", name="Find").click()
+    view.wait("document.querySelector('.wanted .answer').textContent.includes('vocabulary')")
+
+
+def test_the_beam_is_a_tree_that_can_be_stepped_through(view: View, files: Files) -> None:
+    view.tab.click("#panel-beam summary")
+    view.tab.wait_for_selector(".tree")
+    tree = load(files.run).trace(EXAMPLE, beam=3, n_best=3)
+    last = max(node["step"] for node in tree["nodes"])
+    assert f"step {last} of {last}" in view.tab.inner_text("#beam-content")
+    view.tab.get_by_role("button", name="First step").click()
+    rows = view.tab.locator(".steps tbody tr")
+    assert rows.count() == sum(node["step"] == 1 for node in tree["nodes"])
+    assert view.fragment()["step"] == "1"
+    view.tab.get_by_role("button", name="Step forward").click()
+    nodes = [node for node in tree["nodes"] if node["step"] == 2]
+    assert rows.count() == len(nodes)
+    dropped = view.tab.locator(".steps tr.pruned").count()
+    assert dropped == sum(node["status"] == "pruned" for node in nodes) > 0
+    score, lowest = re.findall(
+        r"[−-]\d+\.\d\d", view.tab.inner_text(".steps tr.pruned >> nth=0 >> td >> nth=-1")
+    )
+    assert float(score.replace("−", "-")) <= float(lowest.replace("−", "-"))
+    view.tab.locator(".steps tr.pruned th .word").first.click()
+    view.settle()
+    assert len(view.fragment()["begin"].split(".")) == 2
+    assert view.tab.locator(".found li").count() >= 1
+
+
+def test_lines_show_the_same_weights(view: View) -> None:
+    view.tab.select_option("#view", "lines")
+    view.tab.wait_for_selector("svg.lines path")
+    word = view.tab.locator("svg.lines text[data-row='0']")
+    word.hover()
+    lit = view.tab.eval_on_selector_all("svg.lines path.lit", "lines => lines.map(line => line.dataset.row)")
+    assert set(lit) == {"0"}
+    word.click()
+    assert view.fragment()["view"] == "lines"
+    assert view.tab.locator("table.unseen td").count() > 0  # for screen readers
+    view.tab.select_option("#unit", "subwords")
+    assert view.fragment()["unit"] == "subwords"
+
+
+def test_a_link_and_the_data_are_copied(view: View, files: Files) -> None:
+    view.type(OTHER)
+    read = "navigator.clipboard.readText()"
+    view.tab.get_by_role("button", name="Link", exact=True).click()
+    view.tab.wait_for_selector("text=Copied.")
+    assert view.tab.evaluate(read) == view.tab.url
+    view.tab.get_by_role("button", name="JSON").click()
+    view.wait(f"{read}.then(text => text.startsWith('{{'))")
+    copied = json.loads(view.tab.evaluate(read))
+    expected = load(files.run).translate(OTHER, beam=3).to_dict(subwords=True)
+    assert copied["translation"] == expected["translation"]
+    assert copied["target_subwords"] == expected["target_subwords"]
+    for form in ("map", "lines"):
+        view.tab.select_option("#view", form)
+        view.tab.get_by_role("button", name="SVG").click()
+        view.wait(f"{read}.then(text => text.startsWith('<svg'))")
+        assert "Frau" in view.tab.evaluate(read)
+        view.tab.get_by_role("button", name="PNG").click()
+        view.wait("navigator.clipboard.read().then(items => items[0].types.includes('image/png'))")
+
+
+def test_the_page_speaks_german_where_the_browser_does(chromium: "Chromium", files: Files) -> None:
+    context = chromium.new_context(locale="de-DE")
+    view = View(context, files.one.as_uri())
+    assert "Übersetzung (Englisch)" in view.tab.inner_text("body")
+    view.tab.select_option("#language", "en")
+    assert "Translation (English)" in view.tab.inner_text("body")
+    assert view.fragment()["language"] == "en"
+    context.close()
+
+
+@pytest.mark.parametrize(
+    ("scheme", "fragment"),
+    [("light", ""), ("dark", ""), ("light", "theme=dark"), ("dark", "theme=projector")],
+)
+def test_themes(scheme: Any, fragment: str, chromium: "Chromium", files: Files) -> None:
+    context = chromium.new_context(color_scheme=scheme)
+    view = View(context, f"{files.one.as_uri()}#{fragment}")
+    colours = "getComputedStyle(document.body)"
+    paper, ink = (
+        sum(map(int, re.findall(r"\d+", view.tab.evaluate(f"{colours}.{name}"))[:3]))
+        for name in ("backgroundColor", "color")
+    )
+    dark = "dark" in fragment or (scheme == "dark" and not fragment)
+    assert (paper < ink) == dark
+    assert abs(paper - ink) > 500
+    view.tab.select_option("#theme", "light")
+    assert sum(map(int, re.findall(r"\d+", view.tab.evaluate(f"{colours}.backgroundColor"))[:3])) > 700
+    context.close()
+
+
+@pytest.mark.parametrize("page", ["one", "two"])
+def test_nothing_sticks_out_on_a_phone(page: str, chromium: "Chromium", files: Files) -> None:
+    context = chromium.new_context(viewport={"width": 360, "height": 740}, locale="de-DE", has_touch=True)
+    long = quote(
+        "Ein Hund und eine Katze und ein Pferd schlafen unter dem Donaudampfschifffahrtsgesellschaftsbaum. "
+        * 3
+    )
+    for fragment in (
+        "open=change,beam",
+        f"open=change,beam&text={long}",
+        f"view=lines&unit=subwords&text={long}",
+    ):
+        view = View(context, f"{getattr(files, page).as_uri()}#{fragment}")
+        view.settle()
+        assert view.tab.evaluate("document.documentElement.scrollWidth") <= 360, fragment
+        assert view.complaints == []
+        view.tab.close()
+    context.close()
+
+
+def test_two_models_stand_side_by_side_on_one_scale(context: "BrowserContext", files: Files) -> None:
+    view = View(context, files.two.as_uri())
+    view.type(OTHER)
+    for number, run in enumerate((files.words, files.mean)):
+        assert view.said(number) == load(run).translate(OTHER, beam=2).text
+    assert view.tab.locator(".comparison tbody tr").count() == 2
+    assert "pwned" not in view.tab.title().partition(":")[0]
+    # The mean looks at all words alike: as many as there are, the end included.
+    spread = float(view.tab.inner_text(".comparison tbody tr >> nth=1 >> td >> nth=-1"))
+    assert spread == pytest.approx(len(load(files.mean).translate(OTHER).source_words), abs=0.1)
+    same = "td => [td.className.replace(/ .*/, ''), getComputedStyle(td).backgroundColor]"
+    colours: dict[str, set[str]] = {}
+    for level, colour in view.tab.eval_on_selector_all(".map td[data-row]", f"cells => cells.map({same})"):
+        colours.setdefault(level, set()).add(colour)
+    assert all(len(each) == 1 for each in colours.values())
+    view.tab.locator("#answer-1 .said .word").first.click()
+    assert view.fragment()["model"] == "1"
+    assert view.complaints == []
+
+
+def test_going_on_with_another_word_leaves_the_other_model_alone(
+    context: "BrowserContext", files: Files
+) -> None:
+    view = View(context, files.two.as_uri())
+    before = view.said(0)
+    view.tab.locator("#answer-1 .said .word").first.click()
+    view.tab.locator("#place .candidate").nth(1).click()
+    view.settle()
+    assert (view.fragment()["of"], view.said(0)) == ("1", before)
+    assert view.tab.inner_text("#answer-0 .forced") == ""
+    assert "Begins as you chose" in view.tab.inner_text("#answer-1 .forced")
+
+
+def test_models_whose_attention_cannot_be_changed_say_so(context: "BrowserContext", files: Files) -> None:
+    view = View(context, f"{files.others.as_uri()}#open=change,beam")
+    view.type(OTHER)
+    for number, run in enumerate((files.transformer, files.none)):
+        assert view.said(number) == load(run).translate(OTHER, beam=2).text
+        view.tab.locator(f"#answer-{number} .said .word").first.click()
+        hint = view.tab.inner_text("#change-content")
+        assert ("Transformer", "attends to nothing")[number] in hint
+        assert view.tab.locator(".tree text").count() > 2
+    assert "all weights are 0" in view.tab.inner_text("#answer-1 .status")
+    assert view.complaints == []
+
+
+@pytest.mark.parametrize("page", ["one", "two"])
+def test_markup_stays_text_wherever_it_comes_from(page: str, context: "BrowserContext", files: Files) -> None:
+    view = View(context, f"{getattr(files, page).as_uri()}#text={quote(HOSTILE)}&open=change,beam")
+    view.settle()
+    elements = view.tab.evaluate("document.querySelectorAll('img, [onerror], script:not([type])').length")
+    assert elements == 1  # the page's own script
+    assert not view.tab.title().startswith("pwned")
+    assert view.tab.input_value("#text") == HOSTILE
+    assert {"<", "script", "onerror"} <= set(view.tab.inner_text("#answer-0 thead").split())
+    view.tab.select_option("#view", "lines")
+    view.tab.get_by_role("button", name="SVG").click()
+    view.tab.wait_for_selector("text=Copied.")
+    assert "<script" not in view.tab.evaluate("navigator.clipboard.readText()")
+    assert not view.tab.title().startswith("pwned")
+    assert view.complaints == []
+
+
+@pytest.mark.parametrize(
+    "fragment",
+    [
+        "text=%ff%00&beam=9999&view=x&unit=&model=7&at=-5&open=a,b&step=0&theme=url()&language=xx",
+        "begin=1.2.x&changed=0:a,b&at=99999&text=Hund",
+        "begin=0.1.2&text=Der%20Hund%20schl%C3%A4ft.",
+        "begin=999999&text=Der%20Hund%20schl%C3%A4ft.",
+        "changed=0:1&open=change&text=Der%20Hund%20schl%C3%A4ft.",
+        "text=" + "ein " * 3000,
+        "%%%=&&&",
+    ],
+)
+def test_an_address_that_makes_no_sense_does_no_harm(
+    fragment: str, context: "BrowserContext", files: Files
+) -> None:
+    view = View(context, f"{files.one.as_uri()}#{fragment}")
+    view.settle()
+    view.type(OTHER)
+    assert view.said() == load(files.run).translate(OTHER, beam=3).text
+    assert view.complaints == []
+
+
+def test_an_empty_sentence_and_text_from_right_to_left(view: View) -> None:
+    for text in ("", "   ", "كلب صغير ينام تحت الشجرة", "🐶 " * 5, "\u202everkehrt\u202c", "\ud83d"):
+        view.tab.fill("#text", text)
+        view.tab.wait_for_timeout(300)
+        view.settle()
+        assert not view.tab.locator(".answer .error").count()
+        assert bool(view.said()) == bool(text.strip())
+    assert view.tab.get_attribute("#text", "dir") == "auto"
+
+
+def test_a_folder_works_over_http(files: Files, context: "BrowserContext") -> None:
+    class Quiet(SimpleHTTPRequestHandler):
+        def log_message(self, format: str, *args: Any) -> None: ...  # noqa: A002
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(files.site))) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        place = f"http://127.0.0.1:{server.server_port}"
+        view = View(context, f"{place}/index.html")
+        view.type(OTHER)
+        assert view.said() == load(files.run).translate(OTHER, beam=3).text
+        assert view.complaints == []
+        assert all(url.startswith((place, "data:")) for url in view.requests)
+        assert view.tab.locator(".from-disk").count() == 0
+        view.tab.close()
+        server.shutdown()
+
+
+def test_a_folder_that_is_opened_from_a_disk_says_what_it_needs(
+    files: Files, context: "BrowserContext"
+) -> None:
+    view = View(context, (files.site / "index.html").as_uri(), wait=False)
+    assert view.tab.locator(".from-disk").is_visible()
+
+
+def test_the_policy_stops_what_is_not_the_pages_own(context: "BrowserContext", files: Files) -> None:
+    changed = files.one.with_name("changed.html")
+    page = files.one.read_text(encoding="utf-8")
+    changed.write_text(page.replace("</main>", f"{HOSTILE}</main>"), encoding="utf-8")
+    view = View(context, changed.as_uri())
+    assert not view.tab.title().startswith("pwned")
+    assert view.complaints  # it says what it did not run
