@@ -482,8 +482,8 @@ def test_findings_in_words() -> None:
     assert "at all 2 places" in describe_wanted("dog", one, [make_place(1, **wins), make_place(2, **wins)])
     assert "at this place" in describe_wanted("dog", one, [make_place(5)])
     assert describe_wanted("dog", one, [make_place(1), make_place(2, wins=None)]) == (
-        "No attention makes 'dog' the likeliest at this place. It gets most probable at 1 ('man'): 0.2 instead "
-        "of 0.01. Undecided at 2: there it is as likely as another, to rounding."
+        "No attention makes 'dog' the likeliest at this place. It gets most probable at 1 ('man'): 0.2 "
+        "instead of 0.01. Undecided at 2: there it is as likely as another, to rounding."
     )
     assert "attention makes" not in describe_wanted("dog", one, [make_place(2, wins=None)])
     assert describe_wanted("dog", one, [make_place(1, is_said=True)]) == "Here the translation has 'dog'."
