@@ -186,7 +186,7 @@ export function drawHeatMap(grid, title, style) {
   const widest = (words) => Math.max(0, ...words.map((word) => [...word].length)) * 8 + 14;
   const left = widest(grid.rows.map((row) => row.text));
   const top = 36 + widest(grid.columns);
-  const width = left + cell * grid.columns.length + 24;
+  const width = Math.max(left + cell * grid.columns.length + 24, [...title].length * 8.8 + 24);
   const height = top + cell * grid.rows.length + 20;
   const parts = [makeSvg("rect", { width, height, fill: colour("--card") })];
   const text = (content, attributes) =>
