@@ -4,7 +4,8 @@
 
 PAGE.html is what `augenmerk export RUN --out PAGE.html` wrote; without it, the model that ships is exported.
 The sentences are those of bilderbuch that have 15 tokens. Each is translated alone, in a worker as in the
-page; the figures are medians, after a few sentences that the browser needs to compile the engine.
+page; the figures are medians, after a few sentences that the browser needs to compile the engine. On a
+machine that has other things to do, the quickest says more.
 """
 
 import argparse
@@ -98,6 +99,7 @@ def measure(path: Path) -> dict[str, float]:
         times = page.evaluate(TIME, [*blocks, find_sentences()])
     for beam, name in (("1", "15 tokens greedily"), ("5", "15 tokens, beam 5")):
         figures[f"{name}, ms"] = median(times[beam][5:])
+        figures[f"{name}, the quickest, ms"] = min(times[beam][5:])
         figures[f"{name}, the first, ms"] = times[beam][0]
     return figures
 
