@@ -16,6 +16,7 @@ import pytest
 
 from augenmerk.translate import load
 from augenmerk.web.export import export_page, make_page
+from tests.processes import ROOT
 from tests.runs import SharedRuns, tiny
 
 if TYPE_CHECKING:
@@ -553,3 +554,13 @@ def test_the_policy_stops_what_is_not_the_pages_own(context: "BrowserContext", f
     view = View(context, changed.as_uri())
     assert not view.tab.title().startswith("pwned")
     assert view.complaints  # it says what it did not run
+
+
+def test_the_page_in_docs_translates(context: "BrowserContext") -> None:
+    """It was exported once (docs/page.md says how), so it must not depend on anything that changes here."""
+    page = ROOT / "docs" / "translator.html"
+    view = View(context, page.as_uri())
+    view.type("Die Katze schläft.")
+    assert view.said() == "The cat is sleeping."
+    assert [one for one in view.requests if not one.startswith("blob:")] == [page.as_uri()]
+    assert view.complaints == []
