@@ -65,6 +65,10 @@ ONLY = {
     "malloc": set[str](),
     "scores": set[str](),
     "report": {"diagrams", "errors", "figures", "study"},
+    "web": {
+        *("arrays", "checkpoint", "config", "errors", "figures", "inference", "step_model", "storage"),
+        *("text", "translate", "words"),
+    },
 }
 
 # What is made of translations takes their attention as numpy arrays.
@@ -80,6 +84,7 @@ WITHOUT_TORCH = (
         "study/collect.py",
         "study/result.py",
     ),
+    "web",
 )
 
 

@@ -481,8 +481,16 @@ def test_findings_in_words() -> None:
     )
     assert "at all 2 places" in describe_wanted("dog", one, [make_place(1, **wins), make_place(2, **wins)])
     assert "at this place" in describe_wanted("dog", one, [make_place(5)])
-    assert "Undecided at 2:" in describe_wanted("dog", one, [make_place(1), make_place(2, wins=None)])
-    assert describe_wanted("dog", one, [make_place(1, is_said=True)]) == "The translation has 'dog' here."
+    assert describe_wanted("dog", one, [make_place(1), make_place(2, wins=None)]) == (
+        "No attention makes 'dog' the likeliest at this place. It gets most probable at 1 ('man'): 0.2 "
+        "instead of 0.01. Undecided at 2: there it is as likely as another, to rounding."
+    )
+    assert "attention makes" not in describe_wanted("dog", one, [make_place(2, wins=None)])
+    assert describe_wanted("dog", one, [make_place(1, is_said=True)]) == "Here the translation has 'dog'."
+    said = make_place(1, is_said=True, subwords=("▁dog", "ged"))
+    assert describe_wanted("dogged", one, [said]) == (
+        "Here the translation has '▁dog', with which 'dogged' begins."
+    )
     assert describe_wanted("dog", one, []) == ""
 
 
@@ -533,7 +541,9 @@ def test_a_word_that_no_attention_makes_likely() -> None:
     [one] = run_json("faithfulness", "--wanted", "snowboarding", SENTENCE)["sentences"]
     assert not any(place["wins"] for place in one["places"])
     shown = run_command("faithfulness", "--wanted", "snowboarding", SENTENCE).out
-    assert "No attention makes 'snowboarding' the likeliest at any of these" in shown
+    assert (
+        "No attention makes '▁snowboard', with which 'snowboarding' begins, the likeliest at any of" in shown
+    )
     assert "'snowboarding' is several subwords, ▁snowboard ing: all figures are of the first" in shown
 
 

@@ -4,6 +4,7 @@ import json
 import re
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -50,6 +51,11 @@ class Files:
         export_page(one, self.site)
         export_page(make_page([self.words, self.mean], beam=2, examples=[EXAMPLE]), self.two)
         export_page(make_page([self.transformer, self.none], beam=2), self.others)
+        self.vocabulary = folder / "vocabulary.html"
+        page = make_page([self.words], beam=2)
+        tokens = page.bundles[0].settings["tokenizers"]["target"]["tokens"]
+        tokens[4:] = [f"{HOSTILE}{number}" for number in range(4, len(tokens))]
+        export_page(replace(page, examples=[]), self.vocabulary)
 
 
 @pytest.fixture(scope="module")
@@ -459,6 +465,27 @@ def test_markup_stays_text_wherever_it_comes_from(page: str, context: "BrowserCo
     view.tab.get_by_role("button", name="SVG").click()
     view.tab.wait_for_selector("text=Copied.")
     assert "<script" not in view.tab.evaluate("navigator.clipboard.readText()")
+    assert not view.tab.title().startswith("pwned")
+    assert view.complaints == []
+
+
+def test_markup_in_a_vocabulary_stays_text(context: "BrowserContext", files: Files) -> None:
+    view = View(context, f"{files.vocabulary.as_uri()}#text={quote(OTHER)}&open=change,beam&at=0&step=1")
+    view.settle()
+    view.tab.wait_for_selector(".prediction .candidate")
+    view.tab.wait_for_selector(".tree")
+    view.tab.fill("#wish", f"{HOSTILE}9")
+    view.tab.get_by_role("button", name="Find").click()
+    view.wait("document.querySelector('.wanted .answer').textContent !== ''")
+    for part in (".said", ".map", "#place", ".prediction", ".wanted .answer", ".steps", ".found"):
+        assert "<script>" in view.tab.inner_text(part), part
+    assert view.tab.evaluate("document.querySelectorAll('img, [onerror], script:not([type])').length") == 1
+    view.tab.select_option("#view", "lines")
+    view.tab.get_by_role("button", name="SVG").click()
+    view.tab.wait_for_selector("text=Copied.")
+    copied = view.tab.evaluate("navigator.clipboard.readText()")
+    assert "pwned" in copied
+    assert "<script" not in copied
     assert not view.tab.title().startswith("pwned")
     assert view.complaints == []
 

@@ -34,7 +34,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from augenmerk.errors import AugenmerkError
+from augenmerk.errors import AugenmerkError, shorten
 from augenmerk.inference import GRUTranslator
 from augenmerk.inference.weights import Floats, softmax
 from augenmerk.text import BOS, EOS, PAD, UNK, Tokenizer
@@ -400,26 +400,29 @@ def _split_logits(
 
 def describe_wanted(wanted: str, translation: Translation, places: Sequence[WantedPlace]) -> str:
     """Returns in a sentence or two where the wanted word could win over the word that is there."""
+    if not places:
+        return ""
     others = [one for one in places if not one.is_said]
-    if not others:
-        return f"The translation has '{wanted}' here." if places else ""
     winners = [one for one in others if one.wins]
-    best = max(winners or others, key=lambda one: one.greatest_probability)
-    figures = f"{best.greatest_probability:.2g} instead of {best.own_probability:.2g}"
-    if winners:
-        looks_at = describe_attention(translation.source_words, best.attention)
-        found = (
-            f"Some attention makes '{wanted}' the likeliest at {_count_places(len(winners), len(others))}."
-        )
-        found += (
-            f" It gets most probable at {best.position} ('{best.word}') looking at {looks_at}: {figures}."
-        )
-    else:
-        found = f"No attention makes '{wanted}' the likeliest at {_count_places(0, len(others))}."
-        found += f" It gets most probable at {best.position} ('{best.word}'): {figures}."
+    best = max(winners or others or places, key=lambda one: one.greatest_probability)
+    name = f"'{shorten(wanted)}'"
+    if len(best.subwords) > 1:
+        name = f"'{best.subwords[0]}', with which {name} begins,"
+    if not others:
+        return f"Here the translation has {name.rstrip(',')}."
+    decided = [one for one in others if one.wins is not None]
+    found = [
+        f"{'Some' if winners else 'No'} attention makes {name} the likeliest at "
+        f"{_count_places(len(winners), len(decided))}."
+    ]
+    looking_at = f" looking at {describe_attention(translation.source_words, best.attention)}"
+    found.append(
+        f"It gets most probable at {best.position} ('{best.word}'){looking_at if winners else ''}: "
+        f"{best.greatest_probability:.2g} instead of {best.own_probability:.2g}."
+    )
     if undecided := [str(one.position) for one in others if one.wins is None]:
-        found += f" Undecided at {', '.join(undecided)}: there it is as likely as another word, to rounding."
-    return found
+        found.append(f"Undecided at {', '.join(undecided)}: there it is as likely as another, to rounding.")
+    return " ".join(found if decided else found[1:])
 
 
 def _count_places(count: int, of: int) -> str:

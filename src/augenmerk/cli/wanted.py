@@ -79,12 +79,12 @@ def _print_places(wanted: str, translation: "Translation", places: "Sequence[Wan
                 str(one.position),
                 escape(one.word),
                 escape(describe_attention(translation.source_words, one.attention)),
-                *(_format(p) for p in (one.own_probability, one.greatest_probability)),
                 "yes, elsewhere" if one.wins_elsewhere else wins,
+                *(_format(p) for p in (one.greatest_probability, one.own_probability)),
                 escape(f"{one.best_other} {_format(one.best_other_probability)}"),
             ]
         )
-    headings = ("at", "instead of", "looking at", "own p", "greatest p", "wins", "best other")
+    headings = ("at", "instead of", "looking at", "wins", "greatest p", "own p", "best other")
     out().print(f"[bold]{escape(translation.source)}[/]\n{escape(translation.text)}")
     out().print(make_table(headings, rows, left=3))
     for one in places:

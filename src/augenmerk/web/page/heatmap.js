@@ -7,8 +7,8 @@ import { levelOf, showNumber, showWeight } from "./shown.js";
  * Returns a heat map as an element with `light(row, column)`, which shows what is pointed at.
  *
  * It is made for `room` pixels. `on.point(row, column)` is called for what the pointer or the focus is on (-1
- * for none) and `on.select(row)` for a word that is chosen. All words together are one stop of the tab key; the
- * arrow keys lead from word to word, up and down among rows, left and right among columns.
+ * for none) and `on.select(row)` for a word that is chosen. All words together are one stop of the tab key,
+ * and the arrow keys lead from word to word, up and down among rows, left and right among columns.
  */
 export function makeHeatMap(grid, chosen, changedRow, t, on, room) {
   const columnButtons = grid.columns.map((word, column) =>
@@ -186,7 +186,7 @@ export function drawHeatMap(grid, title, style) {
   const widest = (words) => Math.max(0, ...words.map((word) => [...word].length)) * 8 + 14;
   const left = widest(grid.rows.map((row) => row.text));
   const top = 36 + widest(grid.columns);
-  const width = left + cell * grid.columns.length + 24;
+  const width = Math.max(left + cell * grid.columns.length + 24, [...title].length * 8.8 + 24);
   const height = top + cell * grid.rows.length + 20;
   const parts = [makeSvg("rect", { width, height, fill: colour("--card") })];
   const text = (content, attributes) =>

@@ -37,7 +37,7 @@ export function drawLines(grid, title, style, room) {
   );
   const gap = Math.max(90, Math.min(360, room - left - right));
   const top = title ? 44 : 8;
-  const width = left + gap + right;
+  const width = Math.max(left + gap + right, [...title].length * 8.8 + 16);
   const height = top + PITCH * Math.max(columns, rows) + 8;
   const middle = (count, place) => top + PITCH * (place + 0.5 + (Math.max(columns, rows) - count) / 2);
   const lines = [];

@@ -134,7 +134,7 @@ const TEXTS = {
     translationUnknown: "Übersetzung",
     placeholder: "Einen Satz eingeben …",
     examples: "Beispiele",
-    beam: "Strahl",
+    beam: "Strahlbreite",
     beamTitle: "Wie viele Hypothesen die Suche behält; 1 ist gierige Suche.",
     view: "Darstellung",
     map: "Karte",

@@ -189,7 +189,8 @@ export function makeTree(tree, asked, isBpe, t, on) {
     range.value = step;
     status.textContent = t("stepOf", { step, count });
     drawing.replaceChildren(drawTree(tree, steps, step, isBpe, t, on));
-    drawing.scrollLeft = drawing.scrollWidth; // the newest step is on the right
+    // The newest step is on the right. A drawing has no width before it is in the page.
+    requestAnimationFrame(() => drawing.scrollTo({ left: drawing.scrollWidth }));
     const hidden = steps[step].length - MAX_ROWS;
     table.replaceChildren(
       makeStepTable(tree, steps[step], isBpe, t, on),
