@@ -664,7 +664,7 @@ INTERRUPT = """async (bundle) => {
   const text = "Hund ".repeat(100);
   const long = ask({ id: 1, call: "translate", text, beam: 50, n_best: 50, key: "typed" });
   await new Promise((resolve) => setTimeout(resolve, 300)); // it is being computed
-  const short = await ask({ id: 2, call: "translate", text: "Hund", key: "typed" });
+  const short = await ask({ id: 2, call: "predict", text: "Hund", count: 3, key: "typed" });
   const answers = [await long, short];
   worker.terminate();
   return answers;
@@ -676,7 +676,7 @@ def test_a_computation_is_interrupted_by_a_newer_message(page: "Page") -> None:
     settings = {**bundle.settings, "max_source_length": 200}
     older, newer = ask(page, INTERRUPT, for_page(Bundle(settings, bundle.weights)))
     assert older == {"id": 1, "cancelled": True}
-    assert newer["result"]["source"] == "Hund"
+    assert len(newer["result"]["tokens"]) == 3
 
 
 # Bundles
