@@ -21,7 +21,7 @@ from tests.runs import SharedRuns, tiny
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser as Chromium
-    from playwright.sync_api import BrowserContext
+    from playwright.sync_api import BrowserContext, Route
     from playwright.sync_api import Page as Tab
 
 TIMEOUT = 60.0
@@ -523,21 +523,27 @@ def test_an_empty_sentence_and_text_from_right_to_left(view: View) -> None:
     assert view.tab.get_attribute("#text", "dir") == "auto"
 
 
-def test_a_folder_works_over_http(files: Files, context: "BrowserContext") -> None:
+@pytest.fixture
+def site(files: Files) -> Iterator[str]:
+    """The address of the exported folder on a web server."""
+
     class Quiet(SimpleHTTPRequestHandler):
         def log_message(self, format: str, *args: Any) -> None: ...  # noqa: A002
 
     with ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(files.site))) as server:
         Thread(target=server.serve_forever, daemon=True).start()
-        place = f"http://127.0.0.1:{server.server_port}"
-        view = View(context, f"{place}/index.html")
-        view.type(OTHER)
-        assert view.said() == load(files.run).translate(OTHER, beam=3).text
-        assert view.complaints == []
-        assert all(url.startswith((place, "data:")) for url in view.requests)
-        assert view.tab.locator(".from-disk").count() == 0
-        view.tab.close()
+        yield f"http://127.0.0.1:{server.server_port}"
         server.shutdown()
+
+
+def test_a_folder_works_over_http(files: Files, context: "BrowserContext", site: str) -> None:
+    view = View(context, f"{site}/index.html")
+    view.type(OTHER)
+    assert view.said() == load(files.run).translate(OTHER, beam=3).text
+    assert view.complaints == []
+    assert all(url.startswith((site, "data:")) for url in view.requests)
+    assert view.tab.locator(".from-disk").count() == 0
+    view.tab.close()
 
 
 def test_a_folder_that_is_opened_from_a_disk_says_what_it_needs(
@@ -564,3 +570,44 @@ def test_the_page_in_docs_translates(context: "BrowserContext") -> None:
     assert view.said() == "The cat is sleeping."
     assert [one for one in view.requests if not one.startswith("blob:")] == [page.as_uri()]
     assert view.complaints == []
+
+
+def test_nothing_goes_on_after_the_end(context: "BrowserContext", files: Files) -> None:
+    view = View(context, files.one.as_uri())
+    last = view.tab.locator("#answer-0 .said .word").count() - 1
+    view.tab.locator("#answer-0 .said .word").nth(last).click()
+    view.wait("document.querySelector('#place .candidate.said, #place .candidate') !== null")
+    ends = view.tab.locator("#place .candidate", has_text="∎")
+    assert ends.count() > 0
+    assert ends.evaluate_all("all => all.every(each => each.tagName === 'SPAN')")
+
+
+@pytest.mark.parametrize("text", ["Ein Hund\fschläft.", "x" * 79 + "🐕 schläft."])
+def test_a_picture_of_any_sentence_is_copied(context: "BrowserContext", files: Files, text: str) -> None:
+    view = View(context, files.one.as_uri())
+    view.type(text)
+    view.tab.click("[data-form='png']")
+    view.wait("document.getElementById('copy-status').textContent === 'Copied.'")
+    view.tab.click("[data-form='svg']")
+    svg = (
+        "navigator.clipboard.readText().then(text => new DOMParser().parseFromString(text, 'image/svg+xml'))"
+    )
+    assert view.tab.evaluate(f"{svg}.then(tree => tree.querySelector('parsererror') === null)")
+
+
+def test_an_example_is_shown_again_while_the_model_is_read(context: "BrowserContext", site: str) -> None:
+    weights: list[Route] = []
+    context.route(re.compile(r"\.bin"), lambda route: weights.append(route))
+    view = View(context, f"{site}/index.html", wait=False)
+    shown = view.said()
+    view.tab.fill("#text", OTHER)
+    view.tab.wait_for_selector(".answer.waiting")
+    view.tab.get_by_role("button", name=EXAMPLE, exact=True).click()
+    view.settle()
+    assert view.said() == shown
+    while not weights:
+        view.tab.wait_for_timeout(20)
+    weights[0].continue_()
+    view.tab.wait_for_selector("html[data-ready]", timeout=60_000)
+    view.settle()
+    assert view.said() == shown

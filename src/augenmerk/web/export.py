@@ -155,6 +155,8 @@ def is_one_file(place: Path) -> bool:
 def check_place(place: Path, *, overwrite: bool) -> None:
     """Raises AugenmerkError if a page cannot be written to a place, as far as that can be seen beforehand."""
     one_file = is_one_file(place)
+    if str(place) == "-":
+        raise AugenmerkError("A page is written to a file or a folder, e.g. page.html, not to stdout (-).")
     if one_file and not place.parent.is_dir():
         raise AugenmerkError(f"{place}: cannot be written, for there is no folder {place.parent}.")
     first = place if one_file else place / "index.html"

@@ -6,6 +6,7 @@ import { drawLines } from "./lines.js";
 
 const STATUS_TIME = 4000; // milliseconds for which it says what was copied
 const SCALE = 2; // dots of a PNG for each unit of the picture
+let statusTimer;
 
 /** Saves a file as the browser saves downloads. */
 function saveFile(blob, name) {
@@ -52,6 +53,12 @@ async function copyPng(svg, name) {
   }
 }
 
+/** Returns the beginning of a sentence, without characters that an SVG picture must not hold. */
+function shortTitle(sentence) {
+  const visible = sentence.replace(/[\p{Cc}\p{Cs}\ufffe\uffff]+/gu, " ");
+  return [...visible].slice(0, 80).join("");
+}
+
 /** Copies what is shown of the chosen model as a link, svg, png or json, and says what came of it. */
 export async function copyAnswer({ state, answers, t }, form) {
   const { grid, translation } = answers[state.model];
@@ -67,7 +74,7 @@ export async function copyAnswer({ state, answers, t }, form) {
       outcome = await copyText(text, "attention.json", "application/json");
     } else {
       const style = getComputedStyle(document.documentElement);
-      const title = translation.source.slice(0, 80);
+      const title = shortTitle(translation.source);
       const svg = state.view === "map" ? drawHeatMap(grid, title, style) : drawLines(grid, title, style, 600);
       outcome =
         form === "svg"
@@ -78,5 +85,6 @@ export async function copyAnswer({ state, answers, t }, form) {
   } catch (error) {
     status.textContent = t("copyFailed", { reason: error.message });
   }
-  setTimeout(() => (status.textContent = ""), STATUS_TIME);
+  clearTimeout(statusTimer); // that of an earlier copy would take this message away
+  statusTimer = setTimeout(() => (status.textContent = ""), STATUS_TIME);
 }

@@ -148,7 +148,10 @@ async function ask(answer) {
     return;
   }
   answer.waiting = true;
-  if (!answer.ready) return;
+  if (!answer.ready) {
+    answer.asked = ""; // what is shown answers another question, which may be asked again
+    return;
+  }
   answer.asked = asked;
   const answered = await answer.model.ask("translate", question).then(
     (translation) => ({ translation, error: "" }),

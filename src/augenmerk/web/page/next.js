@@ -2,6 +2,7 @@
 
 import { isolate, make } from "./dom.js";
 import { showPercent, showToken } from "./shown.js";
+import { EOS_ID } from "./vocabulary.js";
 
 /**
  * Returns a list of tokens with bars. Each is `{text, probability, own?}`; `own` is the probability under the
@@ -19,7 +20,7 @@ export function makeBars(tokens, isBpe, t, onChoose, spoken = -1) {
     const percent = make("span", { class: "percent" }, showPercent(token.probability, t.language));
     const content = [make("span", { class: "token" }, isolate(text)), bar, percent];
     const classes = token.id === spoken ? "candidate said" : "candidate";
-    const row = onChoose
+    const row = onChoose && token.id !== EOS_ID // nothing goes on after the end
       ? make(
           "button",
           {

@@ -2,7 +2,7 @@
 
 import { END, END_SIGN } from "./shown.js";
 
-const EOS_ID = 2;
+export const EOS_ID = 2;
 
 /**
  * Returns the id of a text that is one entry of the vocabulary, or -1. Among subwords the entry that begins a
