@@ -38,8 +38,9 @@ def likeliest(log_probs: Array, allow_unknown: bool) -> Array:
     """Returns the most likely id for each hypothesis, (N, K, V) -> (N, K); among equals, the lowest."""
     xp = namespace(log_probs)
     first = UNK if allow_unknown else UNK + 1  # all ids from here on may be chosen, and EOS before them
-    rest = log_probs[..., first:]
-    return xp.where(log_probs[..., EOS] >= xp.amax(rest, 2), EOS, rest.argmax(2) + first)
+    found = log_probs[..., first:].argmax(2) + first
+    ends = log_probs[..., EOS] >= take_last(log_probs, found)
+    return xp.where(ends, EOS, found)
 
 
 def take_last(array: Array, places: Array) -> Array:
