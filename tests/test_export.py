@@ -151,17 +151,23 @@ def test_two_runs_are_named_apart(run: Path, tmp_path: Path) -> None:
     other = tmp_path / "tiny"
     shutil.copytree(run, other)
     page = make_page([run, other], examples=[SENTENCE])
-    assert [model["name"] for model in page.models] == [str(run), str(other)]
+    names = [f"{each.parent.name}/tiny" for each in (run, other)]
+    assert [model["name"] for model in page.models] == names  # no whole path, which is nobody else's business
+    page = make_page([run, run], examples=[SENTENCE])
+    names = [f"{run.parent.name}/tiny (1)", f"{run.parent.name}/tiny (2)"]
+    assert [model["name"] for model in page.models] == names
     assert [len(each["translations"]) for each in page.examples] == [2]
     assert set(Blocks(render_file(page)).blocks) >= {"model-1", "weights-1"}
 
 
-def test_a_folder_has_the_modules_as_they_are(run: Path, tmp_path: Path) -> None:
+def test_a_folder_has_addresses_that_change_with_what_is_behind_them(run: Path, tmp_path: Path) -> None:
     folder = tmp_path / "site"
     assert run_command("export", run, "--out", folder).code == 0
-    for module in HERE.glob("*/*.js"):
-        assert (folder / module.relative_to(HERE)).read_bytes() == module.read_bytes()
-    assert {"index.html", "page.css", "model.json", "weights.bin"} <= {each.name for each in folder.iterdir()}
+    names = {"page.css", "page.js", "engine.js", "model.json", "weights.bin"}
+    assert {each.name for each in folder.iterdir()} == {*names, "index.html"}
+    page = (folder / "index.html").read_text(encoding="utf-8")
+    for name in names:
+        assert f"{name}?{sha256((folder / name).read_bytes()).hexdigest()[:12]}" in page
     message = fails_with_a_sentence("export", run, "--out", folder)
     assert "index.html is already there" in message
     assert run_command("export", run, "--out", folder, "--overwrite").code == 0

@@ -1,6 +1,7 @@
 """The exported page in a real browser: opened from a disk and over HTTP, typed into, pointed at, dragged."""
 
 import json
+import math
 import re
 import time
 from collections.abc import Iterator
@@ -12,8 +13,10 @@ from threading import Thread
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
+import numpy as np
 import pytest
 
+from augenmerk.text import BOS, EOS
 from augenmerk.translate import load
 from augenmerk.web.export import export_page, make_page
 from tests.processes import ROOT
@@ -611,3 +614,76 @@ def test_an_example_is_shown_again_while_the_model_is_read(context: "BrowserCont
     view.tab.wait_for_selector("html[data-ready]", timeout=60_000)
     view.settle()
     assert view.said() == shown
+
+
+def test_a_subword_that_is_offered_is_the_one_that_is_wanted(context: "BrowserContext", files: Files) -> None:
+    """`·er`, which continues a word, is another entry of the vocabulary than `er`, which begins one."""
+    view = View(context, f"{files.one.as_uri()}#open=change&at=1")
+    view.wait("document.querySelectorAll('#wishes option').length > 20")
+    offered = view.tab.eval_on_selector_all("#wishes option", "all => all.map(each => each.value)")
+    text = next(text for text in offered if text.startswith("·"))
+    view.tab.fill("#wish", text)
+    view.tab.press("#wish", "Enter")
+    view.wait("document.querySelector('.wanted .answer').textContent !== ''")
+    translator = load(files.run)
+    target = translator.tokenizers.target
+    translation = translator.translate(EXAMPLE, beam=3)
+    assert translation.hypothesis is not None
+    src = np.array([[*translator.tokenizers.source.encode(EXAMPLE).ids, EOS]])
+    model: Any = translator.models[0]  # the one in numpy
+    source = model.encode(src, np.ones_like(src, bool))
+    state = source.start
+    for token in (BOS, translation.hypothesis.ids[0]):
+        log_probs, _, state = model.step(np.array([[token]]), state, source.memory)
+    [continues] = [i for i in range(4, target.size) if target.token(i) == text[1:]]
+    percent = 100 * math.exp(log_probs[0, 0, continues])
+    shown = "<0.1" if percent < 0.1 else f"{percent:.1f}" if percent < 9.95 else f"{percent:.0f}"
+    assert f"its own attention {shown} %" in view.tab.inner_text(".wanted .answer")
+
+
+def test_the_beam_shows_the_step_of_the_address(context: "BrowserContext", files: Files) -> None:
+    view = View(context, f"{files.one.as_uri()}#open=beam&step=2")
+    view.tab.wait_for_selector("#beam-content input[type=range]")
+    step = "Number(document.querySelector('#beam-content input[type=range]').value)"
+    assert view.tab.evaluate(step) == 2
+    view.tab.evaluate("location.hash = '#open=beam&step=1'")
+    view.wait(f"{step} === 1")
+    view.tab.get_by_role("button", name=EXAMPLE, exact=True).click()
+    view.wait(f"{step} > 1")
+    assert "step" not in view.fragment()
+
+
+def test_a_model_that_cannot_be_read_leaves_nothing_of_another_sentence(
+    context: "BrowserContext", site: str
+) -> None:
+    context.route(re.compile(r"\.bin"), lambda route: route.abort())
+    view = View(context, f"{site}/index.html")
+    assert view.said()
+    view.tab.fill("#text", OTHER)
+    view.tab.wait_for_selector(".answer .error")
+    assert not view.said()
+    view.tab.click("#panel-change summary")
+    assert "could not be read" in view.tab.inner_text("#change-content")
+
+
+def test_a_text_without_words_has_no_beam(context: "BrowserContext", files: Files) -> None:
+    view = View(context, f"{files.one.as_uri()}#open=beam")
+    view.tab.fill("#text", "\u200b")
+    view.wait("document.querySelector('#beam-content').textContent === 'There is nothing to show: no words.'")
+
+
+def test_the_own_attention_of_several_heads_is_not_replaced_by_its_mean(
+    context: "BrowserContext", shared_runs: SharedRuns, tmp_path: Path
+) -> None:
+    run = shared_runs.copy(tiny(model__attention="multi-head"), tmp_path / "heads").path
+    page = tmp_path / "page.html"
+    export_page(make_page([run], beam=1, examples=[EXAMPLE]), page)
+    view = View(context, f"{page.as_uri()}#open=change&at=1")
+    view.tab.wait_for_selector(".editor")
+    assert "All heads get the same weights" in view.tab.inner_text(".editor")
+    own = view.bars(".prediction")
+    view.tab.get_by_role("button", name="Uniform").click()
+    view.wait("() => document.querySelector('.weights input[type=number]').value !== ''")
+    view.tab.get_by_role("button", name="Its own").click()
+    view.tab.wait_for_timeout(300)
+    assert view.bars(".prediction") == own

@@ -8,8 +8,7 @@ from typer import Argument, Option
 
 from augenmerk.cli import options
 from augenmerk.cli.terminal import err, print_json, print_written
-
-MAX_BEAM = 20
+from augenmerk.web import MAX_BEAM
 
 app = typer.Typer()
 

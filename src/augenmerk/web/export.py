@@ -1,8 +1,8 @@
 """Writes the page: one HTML file that can be opened from a disk, or a folder for a web server.
 
-A browser imports no modules from a disk, so for one file the modules are joined into one script. That is
-done by a simple rule: a module begins with imports of the form `import { a, b } from "./x.js";`, exports only
-declarations, and no two modules declare the same name. Whatever is otherwise is refused.
+A browser imports no modules from a disk, so the modules are joined into one script. That is done by a simple
+rule: a module begins with imports of the form `import { a, b } from "./x.js";`, exports only declarations,
+and no two modules declare the same name. Whatever is otherwise is refused.
 """
 
 import hashlib
@@ -25,14 +25,13 @@ from augenmerk.figures import DARK, LIGHT, Theme, blend, choose_ink, get_heat_co
 from augenmerk.inference import build_inference_model, can_build
 from augenmerk.storage import atomic_write, is_stream, make_folder
 from augenmerk.translate import Translator
+from augenmerk.web import MAX_BEAM
 from augenmerk.web.bundle import Bundle, make_bundle
 from augenmerk.web.examples import CAPTIONS, PICTURE_BOOK, make_example
 
 PAGE, ENGINE = "page", "engine"
 HERE = Path(__file__).parent
 MAX_RUNS = 2
-MAX_BEAM = 20
-"""The widest beam of a page: wider ones would take seconds in a browser."""
 MAX_EXAMPLES = 50
 LEVELS = 48
 """Shades of a heat map; `page/shown.js` has the same number."""
@@ -105,10 +104,16 @@ def make_page(paths: Sequence[Path], *, beam: int | None = None, examples: Seque
 
 
 def _name(runs: Sequence[RunDirectory]) -> list[str]:
-    """Returns the names of the folders, or whole paths if two have the same name; never bytes in disguise."""
-    names = [run.path.resolve().name for run in runs]
-    if len(set(names)) < len(names):
-        names = [str(run.path) for run in runs]
+    """Returns the names of the folders; never whole paths, for a page is given to others, and never bytes.
+
+    If two have the same name, the folders that they are in are named too; if those are the same, numbers.
+    """
+    for parts in (1, 2):
+        names = ["/".join(run.path.resolve().parts[-parts:]) for run in runs]
+        if len(set(names)) == len(names):
+            break
+    else:
+        names = [f"{name} ({number})" for number, name in enumerate(names, 1)]
     return [os.fsencode(name).decode("utf-8", "replace") for name in names]
 
 
@@ -179,8 +184,7 @@ def export_page(page: Page, place: Path, *, overwrite: bool = False) -> Path:
             raise AugenmerkError(
                 f"{place / name} is already there; pass --overwrite, or choose another folder."
             )
-    for folder in dict.fromkeys((place / name).parent for name in files):
-        make_folder(folder)
+    make_folder(place)
     for name, content in files.items():
         atomic_write(place / name, [content])
     return place / "index.html"
@@ -215,10 +219,11 @@ def render_folder(page: Page) -> dict[str, bytes]:
     Addresses end in a digest of what is behind them, so that a browser may keep files and still notices new
     ones.
     """
-    files = {"page.css": _render_style().encode()}
-    for folder in (PAGE, ENGINE):
-        for module in sorted((HERE / folder).glob("*.js")):
-            files[f"{folder}/{module.name}"] = module.read_bytes()
+    files = {
+        "page.css": _render_style().encode(),
+        "page.js": join_modules(HERE / PAGE, "main.js").encode(),
+        "engine.js": join_modules(HERE / ENGINE, "worker.js").encode(),
+    }
     models = []
     for number, (bundle, described) in enumerate(zip(page.bundles, page.models, strict=True), 1):
         last = "" if number == 1 else f"-{number}"
@@ -233,14 +238,14 @@ def render_folder(page: Page) -> dict[str, bytes]:
         "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; worker-src 'self'; "
         "img-src data:; base-uri 'none'; form-action 'none'"
     )
-    data = {**_describe_page(page), "engine": f"{ENGINE}/worker.js", "models": models}
+    data = {**_describe_page(page), "engine": _address("engine.js", files["engine.js"]), "models": models}
     files["index.html"] = _render(
         page,
         policy,
         data,
         one_file=False,
         style_address=_address("page.css", files["page.css"]),
-        script_address=f"{PAGE}/main.js",
+        script_address=_address("page.js", files["page.js"]),
     ).encode()
     return files
 
@@ -281,7 +286,7 @@ def join_modules(folder: Path, entry: str) -> str:
 
 
 def _describe_page(page: Page) -> dict[str, Any]:
-    return {"format": 1, "beam": page.beam, "examples": page.examples}
+    return {"beam": page.beam, "max_beam": MAX_BEAM, "examples": page.examples}
 
 
 def _dump(value: Any) -> str:

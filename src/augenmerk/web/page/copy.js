@@ -61,12 +61,14 @@ function shortTitle(sentence) {
 
 /** Copies what is shown of the chosen model as a link, svg, png or json, and says what came of it. */
 export async function copyAnswer({ state, answers, t }, form) {
-  const { grid, translation } = answers[state.model];
+  const { grid, translation, waiting } = answers[state.model];
   const status = find("copy-status");
   try {
     let outcome;
     if (form === "link") {
       outcome = await copyText(location.href, "link.txt", "text/plain");
+    } else if (waiting) {
+      throw new Error(t("computing")); // what is still shown belongs to the sentence before
     } else if (grid === null) {
       throw new Error(t("noWords"));
     } else if (form === "json") {

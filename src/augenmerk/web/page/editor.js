@@ -36,8 +36,11 @@ export function swapWeights(weights, a, b) {
 
 /** The controls for the weights of one place. It is made anew for another place, and kept while one drags. */
 export class Editor {
-  /** `on` has change(weights), goOn(weights) and want(text). `tokens` are the source tokens as shown. */
-  constructor({ tokens, own, weights, word, isBpe }, t, on) {
+  /**
+   * `tokens` are the source tokens as shown, and `isMultiHead` says whether all heads will get the weights.
+   * `on` has change(weights), goOn(weights) and want(text, id); the id is there if the word was offered.
+   */
+  constructor({ tokens, own, weights, word, isBpe, isMultiHead }, t, on) {
     this.own = own;
     this.weights = weights;
     this.t = t;
@@ -104,6 +107,7 @@ export class Editor {
       list: "wishes",
     });
     this.wishes = make("datalist", { id: "wishes" });
+    this.offered = new Map(); // the id of each word that is offered
     this.answer = make("p", { class: "answer", role: "status" });
     this.bars = make("div", { class: "prediction" });
     const form = make(
@@ -112,7 +116,8 @@ export class Editor {
         class: "wanted",
         onsubmit: (event) => {
           event.preventDefault();
-          if (this.wish.value.trim()) this.on.want(this.wish.value.trim());
+          const text = this.wish.value.trim();
+          if (text) this.on.want(text, this.offered.get(text));
         },
       },
       make("label", { for: "wish" }, t("wanted")),
@@ -145,7 +150,7 @@ export class Editor {
           make("caption", { class: "unseen" }, t("weightsCaption", { word })),
           make("tbody", {}, ...rows)
         ),
-        make("p", { class: "hint" }, t("editorHint"))
+        make("p", { class: "hint" }, t("editorHint"), ...(isMultiHead ? [" ", t("allHeads")] : []))
       ),
       make(
         "div",
@@ -187,9 +192,12 @@ export class Editor {
     const before = new Map(own.tokens.map((token) => [token.id, token.probability]));
     const tokens = now.tokens.slice(0, 7).map((token) => ({ ...token, own: before.get(token.id) ?? 0 }));
     this.bars.replaceChildren(makeBars(tokens, this.isBpe, this.t, null));
-    this.wishes.replaceChildren(
-      ...own.tokens.map((token) => make("option", { value: token.text.replace(/^▁/, "") }))
-    );
+    this.offered.clear();
+    for (const { id, text } of own.tokens) {
+      const shown = showToken(text, this.isBpe);
+      if (!this.offered.has(shown)) this.offered.set(shown, id);
+    }
+    this.wishes.replaceChildren(...[...this.offered.keys()].map((value) => make("option", { value })));
   }
 
   /** Shows an error where the next words would be. */

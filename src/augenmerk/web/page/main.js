@@ -29,7 +29,7 @@ const untouched = { ...makeState(page.beam), text: page.examples[0]?.source ?? "
 /** What all parts of the page share: the state, the texts, and for each model what it answers. */
 const app = {
   page,
-  state: readState(location.hash, untouched, page.models.length),
+  state: readState(location.hash, untouched, page),
   t: makeTexts("en"),
   answers: page.models.map((data, number) => ({
     number,
@@ -77,7 +77,7 @@ function choose(text) {
 
 /** Takes over what the address says. */
 function readAddress() {
-  app.state = readState(location.hash, untouched, app.answers.length);
+  app.state = readState(location.hash, untouched, page);
   find("text").value = app.state.text;
   applyTheme();
   applyLanguage();
@@ -150,6 +150,7 @@ async function ask(answer) {
   answer.waiting = true;
   if (!answer.ready) {
     answer.asked = ""; // what is shown answers another question, which may be asked again
+    if (answer.failure) answer.translation = null;
     return;
   }
   answer.asked = asked;
@@ -211,7 +212,7 @@ function layOut() {
       make("div", { class: "picture" })
     )
   );
-  document.querySelector(".from-disk")?.remove(); // the script runs, so the page was not opened from a disk
+  if (location.protocol !== "file:") document.querySelector(".from-disk")?.remove();
   find("answers").replaceChildren(...boxes);
   document.body.classList.toggle("two", answers.length > 1);
   find("name").replaceChildren(...answers.map(({ model }) => make("span", {}, isolate(model.data.name))));

@@ -16,7 +16,7 @@ function decodeBase64(text) {
 
 /** Starts the engine in a worker: from the page itself, or from the file beside it. */
 function startWorker(engine) {
-  if (engine) return new Worker(engine, { type: "module" });
+  if (engine) return new Worker(engine);
   const script = new Blob([find("engine").textContent], { type: "text/javascript" });
   const address = URL.createObjectURL(script);
   const worker = new Worker(address);

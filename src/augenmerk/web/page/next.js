@@ -9,7 +9,7 @@ import { EOS_ID } from "./vocabulary.js";
  * model's own attention, which is marked on the bar. With `onChoose` each is a button.
  */
 export function makeBars(tokens, isBpe, t, onChoose, spoken = -1) {
-  const items = tokens.map((token) => {
+  const items = tokens.map((token, number) => {
     const text = showToken(token.text, isBpe);
     const bar = make("span", { class: "bar" });
     bar.style.setProperty("--share", token.probability);
@@ -26,6 +26,7 @@ export function makeBars(tokens, isBpe, t, onChoose, spoken = -1) {
           {
             type: "button",
             class: classes,
+            "data-key": `next-${number}`,
             title: t("goOnWith", { word: text }),
             onclick: () => onChoose(token),
           },

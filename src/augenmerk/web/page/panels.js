@@ -14,6 +14,7 @@ const STRONGEST = 5; // how many source words are listed
 let editor = null;
 let editorKey = ""; // for which place, question and language the editor was made
 let treeKey = ""; // the same of the tree
+let treeView = null;
 
 /** Shows the next-best words and the strongest weights at the chosen place. */
 export function drawPlace(app) {
@@ -74,12 +75,15 @@ export function drawEditor(app) {
   let hint = null;
   if (architecture === "transformer") hint = "changeTransformer";
   else if (attention === "none") hint = "changeNone";
+  else if (answer.failure) hint = "loadFailed";
   else if (!answer.ready) hint = "changeWaiting";
   else if (at < 0) hint = "changeHint";
   if (hint !== null) {
     editorKey = "";
     editor = null;
-    find("change-content").replaceChildren(make("p", { class: "hint" }, t(hint)));
+    find("change-content").replaceChildren(
+      make("p", { class: "hint" }, t(hint, { reason: answer.failure }))
+    );
     return;
   }
   const key = JSON.stringify([state.model, at, answer.asked, t.language]);
@@ -104,25 +108,25 @@ async function openEditor(app, answer, at, key) {
     if (!isCurrent()) return;
     const predict = async (weights) => {
       try {
-        const now = await model.ask("predict", { ...question, weights });
+        // The heads of a model's own attention differ, so it is not asked for by its mean.
+        const given = weights === own.weights ? null : weights;
+        const now = await model.ask("predict", { ...question, weights: given });
         if (isCurrent()) editor.showPrediction(own, now);
       } catch (error) {
         if (isCurrent()) editor.showError(error.message);
       }
     };
     const goOn = (weights) => {
-      const changed = { position: at, weights };
+      const changed = weights === own.weights ? null : { position: at, weights };
       app.change({ of: answer.number, begin: prefix, changed, model: answer.number, at, step: -1 });
     };
-    const want = (text) => findWanted(app, answer, text, prefix, isCurrent);
+    const want = (text, id) => findWanted(app, answer, text, id, prefix, isCurrent);
     const isChanged = state.of === answer.number && state.changed?.position === at;
     const weights =
       isChanged && state.changed.weights.length === tokens.length ? state.changed.weights : own.weights;
-    editor = new Editor({ tokens, own: own.weights, weights, word, isBpe }, t, {
-      change: predict,
-      goOn,
-      want,
-    });
+    const isMultiHead = model.data.attention === "multi-head";
+    const shown = { tokens, own: own.weights, weights, word, isBpe, isMultiHead };
+    editor = new Editor(shown, t, { change: predict, goOn, want });
     box.replaceChildren(make("p", { class: "lead" }, t("changeFor", { word })), editor.element);
     if (weights === own.weights) editor.showPrediction(own, own);
     else await predict(weights);
@@ -132,9 +136,9 @@ async function openEditor(app, answer, at, key) {
   }
 }
 
-/** Finds the attention under which a word is likeliest. */
-async function findWanted({ state, t }, { model }, text, prefix, isCurrent) {
-  const token = findToken(model.settings, text);
+/** Finds the attention under which a word is likeliest; its id is given if it is one that was offered. */
+async function findWanted({ state, t }, { model }, text, id, prefix, isCurrent) {
+  const token = id ?? findToken(model.settings, text);
   if (token < 0) {
     editor.refuse(t("notInVocabulary", { word: text }));
     return;
@@ -156,18 +160,19 @@ export function drawBeam(app) {
   const tree = state.text.trim() ? answer.translation?.tree : null;
   if (!tree?.nodes.length) {
     treeKey = "";
-    const hint = !state.text.trim()
-      ? "empty"
-      : answer.error
-        ? "noWords"
-        : answer.ready
-          ? "computing"
-          : "changeWaiting";
-    box.replaceChildren(make("p", { class: "hint" }, t(hint)));
+    let hint = answer.ready ? "computing" : "changeWaiting";
+    if (!state.text.trim()) hint = "empty";
+    else if (answer.failure) hint = "loadFailed";
+    else if (answer.error || (answer.translation && !answer.waiting)) hint = "noWords";
+    box.replaceChildren(make("p", { class: "hint" }, t(hint, { reason: answer.failure })));
     return;
   }
   const key = JSON.stringify([state.model, answer.asked, t.language]);
-  if (key === treeKey || answer.waiting) return;
+  if (answer.waiting) return;
+  if (key === treeKey) {
+    treeView.show(state.step);
+    return;
+  }
   treeKey = key;
   const goOn = (ids) => {
     const at = Math.max(0, ids.length - 1);
@@ -175,5 +180,6 @@ export function drawBeam(app) {
       app.change({ of: answer.number, begin: ids, changed: null, model: answer.number, at, step: -1 });
   };
   const on = { step: (step) => app.change({ step }), goOn };
-  box.replaceChildren(makeTree(tree, state.step, hasSubwords(answer.translation), t, on));
+  treeView = makeTree(tree, state.step, hasSubwords(answer.translation), t, on);
+  box.replaceChildren(treeView.element);
 }

@@ -55,13 +55,14 @@ function readChanged(text) {
   return { position: Number(match[1]), weights: weights.map((weight) => weight / sum) };
 }
 
-/** Reads the fragment of an address, on top of the state of an untouched page. */
-export function readState(fragment, untouched, models) {
+/** Reads the fragment of an address, on top of the state of an untouched page. `page` is the page's data. */
+export function readState(fragment, untouched, page) {
+  const models = page.models.length;
   const given = new URLSearchParams(fragment.replace(/^#/, ""));
   const begin = given.get("begin") ?? "";
   return {
     text: (given.get("text") ?? untouched.text).slice(0, MAX_TEXT),
-    beam: wholeNumber(given.get("beam"), 1, 20, untouched.beam),
+    beam: wholeNumber(given.get("beam"), 1, page.max_beam, untouched.beam),
     view: oneOf(given.get("view"), VIEWS, untouched.view),
     unit: oneOf(given.get("unit"), UNITS, untouched.unit),
     model: wholeNumber(given.get("model"), 0, models - 1, 0),

@@ -150,7 +150,10 @@ function makeStepTable(tree, nodes, isBpe, t, on) {
   );
 }
 
-/** Returns the tree with its controls. `on` has step(number) and goOn(ids). */
+/**
+ * Returns the tree with its controls as `element`, and `show(step)`, which shows another step; -1 is the last.
+ * `on` has step(number) and goOn(ids).
+ */
 export function makeTree(tree, asked, isBpe, t, on) {
   const steps = nodesByStep(tree);
   const count = steps.length - 1;
@@ -161,7 +164,7 @@ export function makeTree(tree, asked, isBpe, t, on) {
     min: 1,
     max: count,
     "aria-label": t("step"),
-    oninput: (event) => show(event.target.valueAsNumber),
+    oninput: (event) => go(event.target.valueAsNumber),
   });
   const status = make("span", { class: "hint", role: "status" });
   const button = (sign, key, to) =>
@@ -171,7 +174,7 @@ export function makeTree(tree, asked, isBpe, t, on) {
         type: "button",
         "aria-label": t(key),
         title: t(key),
-        onclick: () => show(Math.min(count, Math.max(1, to()))),
+        onclick: () => go(Math.min(count, Math.max(1, to()))),
       },
       sign
     );
@@ -185,7 +188,9 @@ export function makeTree(tree, asked, isBpe, t, on) {
     range,
     status
   );
+  let painted = 0;
   const paint = (step) => {
+    painted = step;
     range.value = step;
     status.textContent = t("stepOf", { step, count });
     drawing.replaceChildren(drawTree(tree, steps, step, isBpe, t, on));
@@ -197,9 +202,13 @@ export function makeTree(tree, asked, isBpe, t, on) {
       ...(hidden > 0 ? [make("p", { class: "hint" }, t("more", { count: hidden }))] : [])
     );
   };
-  const show = (step) => {
+  const go = (step) => {
     paint(step);
     on.step(step);
+  };
+  const show = (asked) => {
+    const step = asked < 1 || asked > count ? count : asked;
+    if (step !== painted) paint(step);
   };
   const list = tree.hypotheses.map((one) =>
     make(
@@ -210,8 +219,8 @@ export function makeTree(tree, asked, isBpe, t, on) {
       make("span", { class: "hint" }, `${t("score")} ${showNumber(one.score, t.language)}`)
     )
   );
-  paint(asked < 1 || asked > count ? count : asked);
-  return make(
+  show(asked);
+  const element = make(
     "div",
     { class: "beam" },
     make("p", { class: "hint" }, t(tree.beam === 1 ? "greedyHint" : "beamHint", { beam: tree.beam })),
@@ -221,4 +230,5 @@ export function makeTree(tree, asked, isBpe, t, on) {
     make("h3", {}, t("found")),
     make("ol", { class: "found" }, ...list)
   );
+  return { element, show };
 }
