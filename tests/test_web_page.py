@@ -687,3 +687,49 @@ def test_the_own_attention_of_several_heads_is_not_replaced_by_its_mean(
     view.tab.get_by_role("button", name="Its own").click()
     view.tab.wait_for_timeout(300)
     assert view.bars(".prediction") == own
+
+
+def focused(view: View) -> str:
+    """Where the focus is: the first class or the tag of the element, and the part of the page it is in."""
+    found: str = view.tab.evaluate(
+        "(() => { const node = document.activeElement; const part = node.closest('[id]');"
+        " return `${part?.id ?? 'body'} ${node.className.split(' ')[0] || node.tagName.toLowerCase()}`; })()"
+    )
+    return found
+
+
+def test_the_focus_stays_near_a_button_that_goes_away(view: View) -> None:
+    view.tab.locator("#answer-0 .said .word").first.click()
+    view.tab.locator("#place button.candidate").nth(1).click()
+    view.settle()
+    assert focused(view) == "place candidate"
+    view.tab.locator(".forced button").focus()
+    view.tab.keyboard.press("Enter")  # undo
+    view.settle()
+    assert focused(view) == "answer-0 word"
+
+    # The arrows at the ends of a sentence.
+    for key, other in (("after", "before"), ("before", "after")):
+        view.tab.locator(f"#place [data-key={key}]").focus()
+        while view.tab.locator(f"#place [data-key={key}]").is_enabled():
+            assert view.tab.evaluate("document.activeElement.dataset.key") == key
+            view.tab.keyboard.press("Enter")
+        assert view.tab.evaluate("document.activeElement.dataset.key") == other
+
+
+def test_the_focus_stays_in_the_editor_and_in_the_beam(view: View) -> None:
+    open_editor(view)
+    view.tab.locator(".weights th .word").nth(0).click()
+    view.tab.get_by_role("button", name="Go on from here").focus()
+    view.tab.evaluate("document.querySelector('.editor').dataset.old = ''")
+    view.tab.keyboard.press("Enter")
+    view.wait("document.querySelector('.editor:not([data-old])') !== null")
+    assert focused(view) == "change-content main"
+    view.tab.click("#panel-change summary")
+    view.tab.click("#panel-beam summary")
+    view.tab.wait_for_selector(".steps .word")
+    view.tab.evaluate("document.querySelector('.beam').dataset.old = ''")
+    view.tab.locator(".steps .word").nth(1).focus()
+    view.tab.keyboard.press("Enter")
+    view.wait("document.querySelector('.beam:not([data-old])') !== null")
+    assert focused(view) == "beam-content word"

@@ -81,9 +81,8 @@ export function drawEditor(app) {
   if (hint !== null) {
     editorKey = "";
     editor = null;
-    find("change-content").replaceChildren(
-      make("p", { class: "hint" }, t(hint, { reason: answer.failure }))
-    );
+    const reason = make("p", { class: "hint" }, t(hint, { reason: answer.failure }));
+    replaceInside(find("change-content"), reason);
     return;
   }
   const key = JSON.stringify([state.model, at, answer.asked, t.language]);
@@ -127,12 +126,11 @@ async function openEditor(app, answer, at, key) {
     const isMultiHead = model.data.attention === "multi-head";
     const shown = { tokens, own: own.weights, weights, word, isBpe, isMultiHead };
     editor = new Editor(shown, t, { change: predict, goOn, want });
-    box.replaceChildren(make("p", { class: "lead" }, t("changeFor", { word })), editor.element);
+    replaceInside(box, make("p", { class: "lead" }, t("changeFor", { word })), editor.element);
     if (weights === own.weights) editor.showPrediction(own, own);
     else await predict(weights);
   } catch (error) {
-    if (isCurrent())
-      box.replaceChildren(make("p", { class: "error" }, t("failed", { reason: error.message })));
+    if (isCurrent()) replaceInside(box, make("p", { class: "error" }, t("failed", { reason: error.message })));
   }
 }
 
@@ -164,7 +162,7 @@ export function drawBeam(app) {
     if (!state.text.trim()) hint = "empty";
     else if (answer.failure) hint = "loadFailed";
     else if (answer.error || (answer.translation && !answer.waiting)) hint = "noWords";
-    box.replaceChildren(make("p", { class: "hint" }, t(hint, { reason: answer.failure })));
+    replaceInside(box, make("p", { class: "hint" }, t(hint, { reason: answer.failure })));
     return;
   }
   const key = JSON.stringify([state.model, answer.asked, t.language]);
@@ -181,5 +179,5 @@ export function drawBeam(app) {
   };
   const on = { step: (step) => app.change({ step }), goOn };
   treeView = makeTree(tree, state.step, hasSubwords(answer.translation), t, on);
-  box.replaceChildren(treeView.element);
+  replaceInside(box, treeView.element);
 }

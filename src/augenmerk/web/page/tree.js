@@ -1,6 +1,6 @@
 /** The beam as a tree: what was considered, kept and dropped at each step. */
 
-import { isolate, make, makeSvg } from "./dom.js";
+import { isolate, make, makeSvg, replaceInside } from "./dom.js";
 import { END, showNumber, showPercent, showToken } from "./shown.js";
 
 const COLUMN = 104;
@@ -125,6 +125,7 @@ function makeStepTable(tree, nodes, isBpe, t, on) {
     const goOn = {
       type: "button",
       class: "word",
+      "data-key": "step-word", // of all words: after one is chosen, the first of the new tree has the focus
       title: t("goOnWith", { word: showToken(node.text, isBpe) }),
       onclick: () => on.goOn(idsTo(tree, node)),
     };
@@ -197,7 +198,8 @@ export function makeTree(tree, asked, isBpe, t, on) {
     // The newest step is on the right. A drawing has no width before it is in the page.
     requestAnimationFrame(() => drawing.scrollTo({ left: drawing.scrollWidth }));
     const hidden = steps[step].length - MAX_ROWS;
-    table.replaceChildren(
+    replaceInside(
+      table,
       makeStepTable(tree, steps[step], isBpe, t, on),
       ...(hidden > 0 ? [make("p", { class: "hint" }, t("more", { count: hidden }))] : [])
     );
