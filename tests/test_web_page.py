@@ -18,7 +18,7 @@ import pytest
 
 from augenmerk.text import BOS, EOS
 from augenmerk.translate import load
-from augenmerk.web.export import export_page, make_page
+from augenmerk.web.export import HERE, PAGE, export_page, make_page
 from tests.processes import ROOT
 from tests.runs import SharedRuns, tiny
 
@@ -733,3 +733,85 @@ def test_the_focus_stays_in_the_editor_and_in_the_beam(view: View) -> None:
     view.tab.keyboard.press("Enter")
     view.wait("document.querySelector('.beam:not([data-old])') !== null")
     assert focused(view) == "beam-content word"
+
+
+@pytest.mark.parametrize("fragment", ["theme=light", "theme=projector"])
+def test_labels_of_the_tree_do_not_overlap(fragment: str, context: "BrowserContext", files: Files) -> None:
+    view = View(context, f"{files.two.as_uri()}#open=beam&beam=4&text=Der%20Bauer%20lacht.&{fragment}")
+    view.tab.wait_for_selector(".tree")
+    view.tab.select_option("#theme", fragment.partition("=")[2])
+    boxes = view.tab.eval_on_selector_all(
+        ".tree text",
+        "all => all.map(each => each.getBoundingClientRect()).map(b => [b.left, b.right, b.top, b.bottom])",
+    )
+    assert len(boxes) > 8
+    for number, (left, right, top, bottom) in enumerate(boxes):
+        for other in boxes[number + 1 :]:
+            apart = right < other[0] or other[1] < left or bottom < other[2] or other[3] < top
+            assert apart, (boxes[number], other)
+    # A line begins after the word that it comes from, and ends before the next.
+    labels = view.tab.evaluate(
+        """[...document.querySelectorAll('.tree path')].every(path => {
+          const end = path.getPointAtLength(path.getTotalLength()), start = path.getPointAtLength(0);
+          return ![...document.querySelectorAll('.tree text')].some(text => {
+            const box = text.getBBox();
+            const inside = ({x, y}) => x > box.x && x < box.x + box.width && y > box.y && y < box.y + box.height;
+            return inside(start) || inside(end);
+          });
+        })"""
+    )
+    assert labels
+
+
+def test_the_table_of_a_step_fits_on_a_phone(chromium: "Chromium", files: Files) -> None:
+    context = chromium.new_context(viewport={"width": 360, "height": 740}, locale="de-DE")
+    view = View(context, f"{files.one.as_uri()}#open=beam&step=3")
+    view.tab.wait_for_selector(".steps tr.pruned")
+    widths = "table => [table.parentElement.clientWidth, table.parentElement.scrollWidth]"
+    room, needed = view.tab.eval_on_selector(".steps", widths)
+    assert needed <= room
+    row = view.tab.locator(".steps tr.pruned").first
+    assert "verworfen" in row.inner_text()
+    assert row.locator("td").first.is_visible()  # what came before, by which equal words are told apart
+    context.close()
+
+
+def test_a_step_of_the_beam_looks_only_at_its_own_nodes(context: "BrowserContext") -> None:
+    """All nodes are looked at once; a wide beam over a long sentence has thousands."""
+    context.route(
+        "http://page.test/*",
+        lambda route: (
+            route.fulfill(
+                path=HERE / PAGE / route.request.url.rpartition("/")[2], content_type="text/javascript"
+            )
+            if route.request.url.endswith(".js")
+            else route.fulfill(body="<!DOCTYPE html>", content_type="text/html")
+        ),
+    )
+    tab = context.new_page()
+    tab.goto("http://page.test/")
+    reads = tab.evaluate(
+        """async () => {
+          const { makeTree } = await import("/tree.js");
+          const { makeTexts } = await import("/texts.js");
+          let reads = 0;
+          const beam = 4, width = 40, nodes = [];
+          const add = (node) => nodes.push(new Proxy({ id: nodes.length, token: 9, text: "x", ...node }, {
+            get: (all, name) => { reads += 1; return all[name]; },
+          }));
+          add({ parent: null, step: 0, status: "kept", score: 0, log_probability: 0 });
+          for (let step = 1; step <= 50; step++) {
+            const parent = nodes.length - (step === 1 ? 1 : width);
+            for (let i = 0; i < width; i++) {
+              const numbers = { score: -i, log_probability: -i, token_log_probability: -1 };
+              add({ parent, step, status: i < beam ? "kept" : "pruned", ...numbers });
+            }
+          }
+          const tree = { beam, length_penalty: 1, nodes, hypotheses: [] };
+          const { show } = makeTree(tree, 2, false, makeTexts("en"), {});
+          reads = 0;
+          show(3);
+          return [reads, nodes.length];
+        }"""
+    )
+    assert reads[0] < reads[1], reads

@@ -5,7 +5,7 @@ import { find, isolate, make, replaceInside } from "./dom.js";
 import { Editor } from "./editor.js";
 import { makeBars } from "./next.js";
 import { hasSubwords, showToken } from "./shown.js";
-import { makeTree } from "./tree.js";
+import { makeTree, rootFontSize } from "./tree.js";
 import { findToken } from "./vocabulary.js";
 
 const CANDIDATES = 60; // how many next words are asked for, to compare and to offer
@@ -13,7 +13,7 @@ const STRONGEST = 5; // how many source words are listed
 
 let editor = null;
 let editorKey = ""; // for which place, question and language the editor was made
-let treeKey = ""; // the same of the tree
+let treeKey = ""; // for which question, language and size of letters the tree was made
 let treeView = null;
 
 /** Shows the next-best words and the strongest weights at the chosen place. */
@@ -165,7 +165,7 @@ export function drawBeam(app) {
     replaceInside(box, make("p", { class: "hint" }, t(hint, { reason: answer.failure })));
     return;
   }
-  const key = JSON.stringify([state.model, answer.asked, t.language]);
+  const key = JSON.stringify([state.model, answer.asked, t.language, rootFontSize()]);
   if (answer.waiting) return;
   if (key === treeKey) {
     treeView.show(state.step);
