@@ -308,3 +308,10 @@ def test_both_languages_have_all_texts() -> None:
     used = "".join(path.read_text(encoding="utf-8") for path in (HERE / "page").glob("*.*"))
     for key in re.findall(r'\bt\("(\w+)"', used):
         assert key in keys["en"], key
+    # The engine's errors are codes with values, for which the page has the sentences.
+    engine = "".join(path.read_text(encoding="utf-8") for path in (HERE / "engine").glob("*.js"))
+    errors = re.findall(r'new EngineError\("(\w+)"(?:, \{ (.*?) \})?\)', engine)
+    assert len(errors) == engine.count("new EngineError(") > 10
+    for code, values in errors:
+        names = set(re.findall(r"(?:^|, )(\w+)", values))
+        assert names >= set(re.findall(r"\{(\w+)\}", keys["en"][code])), code

@@ -815,3 +815,18 @@ def test_a_step_of_the_beam_looks_only_at_its_own_nodes(context: "BrowserContext
         }"""
     )
     assert reads[0] < reads[1], reads
+
+
+def test_a_german_page_says_in_german_what_the_model_cannot_do(chromium: "Chromium", files: Files) -> None:
+    context = chromium.new_context(locale="de-DE")
+    view = View(context, f"{files.one.as_uri()}#begin=999999&text=Die%20Frau%20lacht.")
+    view.settle()
+    status = view.tab.locator("#answer-0 .status")
+    assert "Die Nummer 999999 gehört zu keinem Wort" in status.inner_text()
+    notices = view.tab.inner_text("#notices")
+    assert "Zur Lizenz von one (englisch):" in notices
+    assert view.tab.inner_text("#notices [lang=en]") in notices
+    view.tab.select_option("#language", "en")
+    assert "The id 999999 is none of a word" in status.inner_text()
+    assert view.complaints == []
+    context.close()

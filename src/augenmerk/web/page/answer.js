@@ -5,6 +5,7 @@ import { describePointed, makeHeatMap, makeScale } from "./heatmap.js";
 import { makeLines } from "./lines.js";
 import { hasSubwords, makeGrid, showPercent } from "./shown.js";
 import { forgetChoices } from "./state.js";
+import { explainError } from "./texts.js";
 
 /**
  * Returns the place of an answer that is looked at, in target tokens: the one that was chosen, or else where
@@ -62,8 +63,8 @@ export function drawAnswer(app, answer) {
 /** Says why there is no translation, or what is to be known about the one there is. */
 function describeStatus({ state, t }, { translation, waiting, ready, error, failure }) {
   if (!state.text.trim()) return [t("empty"), "hint"];
-  if (error) return [t("failed", { reason: error }), "error"];
-  if (waiting && failure) return [t("loadFailed", { reason: failure }), "error"];
+  if (error) return [t("failed", { reason: explainError(error, t) }), "error"];
+  if (waiting && failure) return [t("loadFailed", { reason: explainError(failure, t) }), "error"];
   if (waiting) return [t(ready ? "computing" : "waiting"), "hint"];
   if (!translation) return ["", "hint"];
   const remarks = [];

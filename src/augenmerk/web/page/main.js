@@ -35,8 +35,8 @@ const app = {
     number,
     model: new Model(data, number, page.engine),
     ready: false,
-    failure: "", // why the model could not be read
-    error: "", // why it does not answer
+    failure: null, // the error for which the model could not be read
+    error: null, // the error for which it does not answer
     asked: "", // the question whose answer is shown or awaited
     waiting: false,
     translation: null,
@@ -115,8 +115,11 @@ function applyLanguage() {
   fillSelect("beam", beams, String, state.beam);
   const notices = [t("privacy")];
   if (page.models.some((data) => data.rounded)) notices.push(t("rounded"));
-  for (const { name, licence } of page.models) notices.push(t("licence", { name, licence }));
-  find("notices").replaceChildren(...notices.map((text) => make("p", {}, text)));
+  const licences = page.models.map(({ name, licence }) =>
+    // The notice comes with the run, in English.
+    make("p", {}, t("licence", { name }), " ", make("span", { lang: "en" }, licence))
+  );
+  find("notices").replaceChildren(...notices.map((text) => make("p", {}, text)), ...licences);
 }
 
 // -- asking ------------------------------------------------------------------------------------------------
@@ -144,7 +147,7 @@ async function ask(answer) {
   if (asked === answer.asked) return;
   const stored = findStored(answer.number, question);
   if (!question.text.trim() || stored) {
-    Object.assign(answer, { asked, translation: stored, error: "", waiting: false });
+    Object.assign(answer, { asked, translation: stored, error: null, waiting: false });
     return;
   }
   answer.waiting = true;
@@ -155,8 +158,8 @@ async function ask(answer) {
   }
   answer.asked = asked;
   const answered = await answer.model.ask("translate", question).then(
-    (translation) => ({ translation, error: "" }),
-    (error) => ({ translation: null, error: error.message })
+    (translation) => ({ translation, error: null }),
+    (error) => ({ translation: null, error })
   );
   if (answer.asked !== asked) return;
   Object.assign(answer, answered, { waiting: false });
@@ -170,7 +173,7 @@ async function loadModels() {
       await answer.model.load();
       answer.ready = true;
     } catch (error) {
-      answer.failure = error.message;
+      answer.failure = error;
     }
     ask(answer);
     draw();

@@ -84,6 +84,6 @@ export class Model {
     if (waiting === undefined) return;
     this._waiting.delete(id);
     if (error === undefined) waiting.resolve(result);
-    else waiting.reject(new Error(error));
+    else waiting.reject(Object.assign(new Error(error.code), error));
   }
 }

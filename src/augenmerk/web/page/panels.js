@@ -5,6 +5,7 @@ import { find, isolate, make, replaceInside } from "./dom.js";
 import { Editor } from "./editor.js";
 import { makeBars } from "./next.js";
 import { hasSubwords, showToken } from "./shown.js";
+import { explainError } from "./texts.js";
 import { makeTree, rootFontSize } from "./tree.js";
 import { findToken } from "./vocabulary.js";
 
@@ -81,7 +82,7 @@ export function drawEditor(app) {
   if (hint !== null) {
     editorKey = "";
     editor = null;
-    const reason = make("p", { class: "hint" }, t(hint, { reason: answer.failure }));
+    const reason = make("p", { class: "hint" }, t(hint, { reason: explainError(answer.failure, t) }));
     replaceInside(find("change-content"), reason);
     return;
   }
@@ -112,7 +113,7 @@ async function openEditor(app, answer, at, key) {
         const now = await model.ask("predict", { ...question, weights: given });
         if (isCurrent()) editor.showPrediction(own, now);
       } catch (error) {
-        if (isCurrent()) editor.showError(error.message);
+        if (isCurrent()) editor.showError(explainError(error, t));
       }
     };
     const goOn = (weights) => {
@@ -130,7 +131,7 @@ async function openEditor(app, answer, at, key) {
     if (weights === own.weights) editor.showPrediction(own, own);
     else await predict(weights);
   } catch (error) {
-    if (isCurrent()) replaceInside(box, make("p", { class: "error" }, t("failed", { reason: error.message })));
+    if (isCurrent()) replaceInside(box, make("p", { class: "error" }, t("failed", { reason: explainError(error, t) })));
   }
 }
 
@@ -145,7 +146,7 @@ async function findWanted({ state, t }, { model }, text, id, prefix, isCurrent) 
     const found = await model.ask("wanted", { text: state.text, prefix, token });
     if (isCurrent()) editor.showWanted(text, found);
   } catch (error) {
-    if (isCurrent()) editor.refuse(t("failed", { reason: error.message }));
+    if (isCurrent()) editor.refuse(t("failed", { reason: explainError(error, t) }));
   }
 }
 
@@ -162,7 +163,7 @@ export function drawBeam(app) {
     if (!state.text.trim()) hint = "empty";
     else if (answer.failure) hint = "loadFailed";
     else if (answer.error || (answer.translation && !answer.waiting)) hint = "noWords";
-    replaceInside(box, make("p", { class: "hint" }, t(hint, { reason: answer.failure })));
+    replaceInside(box, make("p", { class: "hint" }, t(hint, { reason: explainError(answer.failure, t) })));
     return;
   }
   const key = JSON.stringify([state.model, answer.asked, t.language, rootFontSize()]);

@@ -5,7 +5,7 @@ import { END, showNumber, showPercent, showToken } from "./shown.js";
 
 const FONT = 0.86; // the size of labels; like the next two, in units of the page's own
 const ROW = 1.9;
-const GAP = 2.6; // between the longest label of a step and the next step
+const GAP = 3.2; // between the longest label of a step and the next step
 const MAX_ROWS = 40;
 const MAX_LETTERS = 12;
 const LAST_WORDS = 4; // of what comes before a word
