@@ -830,3 +830,19 @@ def test_a_german_page_says_in_german_what_the_model_cannot_do(chromium: "Chromi
     assert "The id 999999 is none of a word" in status.inner_text()
     assert view.complaints == []
     context.close()
+
+
+def test_a_vocabulary_of_words_may_have_the_sign_of_subwords(
+    context: "BrowserContext", files: Files, tmp_path: Path
+) -> None:
+    page = make_page([files.words], beam=2)
+    tokens = page.bundles[0].settings["tokenizers"]["target"]["tokens"]
+    tokens[4:] = [f"▁{number}" for number in range(4, len(tokens))]
+    export_page(replace(page, examples=[]), tmp_path / "page.html")
+    view = View(
+        context, f"{(tmp_path / 'page.html').as_uri()}#text={quote(OTHER)}&unit=subwords&at=0&open=beam"
+    )
+    view.settle()
+    assert view.said().startswith("▁")
+    assert any(word.startswith("▁") for word, _ in view.bars("#place"))
+    assert "▁" in view.tab.inner_text(".steps")

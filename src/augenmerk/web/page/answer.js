@@ -3,7 +3,7 @@
 import { find, make, replaceInside } from "./dom.js";
 import { describePointed, makeHeatMap, makeScale } from "./heatmap.js";
 import { makeLines } from "./lines.js";
-import { hasSubwords, makeGrid, showPercent } from "./shown.js";
+import { makeGrid, showPercent } from "./shown.js";
 import { forgetChoices } from "./state.js";
 import { explainError } from "./texts.js";
 
@@ -35,7 +35,7 @@ export function drawAnswer(app, answer) {
   if (!answer.waiting && inside("spoken").textContent !== spoken) inside("spoken").textContent = spoken;
   replaceInside(inside("forced"), ...describeForced(app, answer));
   answer.view = null;
-  answer.grid = translation?.target_words.length ? makeGrid(translation, state.unit) : null;
+  answer.grid = translation?.target_words.length ? makeGrid(translation, state.unit, answer.model.isBpe) : null;
   if (answer.grid === null) {
     replaceInside(inside("said"));
     replaceInside(inside("picture"));
@@ -76,15 +76,14 @@ function describeStatus({ state, t }, { translation, waiting, ready, error, fail
 }
 
 /** Says that a translation has to begin in some way, or with which changed attention it was made. */
-function describeForced({ state, t, change }, { number, translation }) {
+function describeForced({ state, t, change }, { number, model, translation }) {
   if (state.of !== number || (!state.begin.length && !state.changed)) return [];
   const remarks = [];
   if (state.changed) {
     remarks.push(t("changedAt", { place: state.changed.position + 1 }));
   } else {
     const begun = translation?.target_subwords.slice(0, state.begin.length) ?? ["…"];
-    const isBpe = translation && hasSubwords(translation);
-    const words = isBpe ? begun.join("").replaceAll("▁", " ").trim() : begun.join(" ");
+    const words = model.isBpe ? begun.join("").replaceAll("▁", " ").trim() : begun.join(" ");
     remarks.push(t("begun", { words: `\u2068${words}\u2069` }));
   }
   const undo = make("button", { type: "button", onclick: () => change(forgetChoices()) }, t("undo"));

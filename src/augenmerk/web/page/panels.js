@@ -4,7 +4,7 @@ import { placeIn } from "./answer.js";
 import { find, isolate, make, replaceInside } from "./dom.js";
 import { Editor } from "./editor.js";
 import { makeBars } from "./next.js";
-import { hasSubwords, showToken } from "./shown.js";
+import { showToken } from "./shown.js";
 import { explainError } from "./texts.js";
 import { makeTree, rootFontSize } from "./tree.js";
 import { findToken } from "./vocabulary.js";
@@ -30,7 +30,7 @@ export function drawPlace(app) {
     replaceInside(box, make("p", { class: "hint" }, t(hint)));
     return;
   }
-  const isBpe = hasSubwords(translation);
+  const { isBpe } = answer.model;
   const count = translation.target_subwords.length;
   const word = showToken(translation.target_subwords[at], isBpe);
   const go = (key, sign, to) => {
@@ -96,7 +96,7 @@ export function drawEditor(app) {
 async function openEditor(app, answer, at, key) {
   const { state, t } = app;
   const { translation, model } = answer;
-  const isBpe = hasSubwords(translation);
+  const { isBpe } = model;
   const tokens = translation.source_subwords.map((token) => showToken(token, isBpe));
   const word = `\u2068${showToken(translation.target_subwords[at], isBpe)}\u2069`;
   const prefix = translation.ids.slice(0, at);
@@ -179,6 +179,6 @@ export function drawBeam(app) {
       app.change({ of: answer.number, begin: ids, changed: null, model: answer.number, at, step: -1 });
   };
   const on = { step: (step) => app.change({ step }), goOn };
-  treeView = makeTree(tree, state.step, hasSubwords(answer.translation), t, on);
+  treeView = makeTree(tree, state.step, answer.model.isBpe, t, on);
   replaceInside(box, treeView.element);
 }

@@ -131,11 +131,7 @@ function makeStepTable(tree, steps, step, isBpe, t, on) {
     const before = pathTo(tree, node)
       .slice(0, -1)
       .map((each) => each.text);
-    const words = before
-      .join(isBpe ? "" : " ")
-      .replaceAll("▁", " ")
-      .trim()
-      .split(" ");
+    const words = isBpe ? before.join("").replaceAll("▁", " ").trim().split(" ") : before;
     const text = words.length > LAST_WORDS ? `… ${words.slice(-LAST_WORDS).join(" ")}` : words.join(" ");
     const goOn = {
       type: "button",
