@@ -5,7 +5,7 @@ import math
 from base64 import b64encode
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
-from itertools import product
+from itertools import islice, product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -19,6 +19,7 @@ from augenmerk.bitext import open_bitext
 from augenmerk.checkpoint import SHIPPED
 from augenmerk.config import ATTENTIONS, DataConfig, ModelConfig, RunConfig, TextConfig
 from augenmerk.errors import AugenmerkError
+from augenmerk.familiarity import Familiarity
 from augenmerk.inference import GRUTranslator, InferenceModel
 from augenmerk.inference.weights import log_softmax
 from augenmerk.model import build_model
@@ -29,6 +30,7 @@ from augenmerk.text import BOS, EOS, PAD, UNK, TokenizerPair
 from augenmerk.translate import Translator, load
 from augenmerk.translate.decoding import ModelDecoder
 from augenmerk.web.bundle import Bundle, make_bundle, pack_weights
+from tests.runs import SharedRuns, tiny
 from tests.test_text import PAIRS
 
 if TYPE_CHECKING:
@@ -315,7 +317,6 @@ def expected_translations(
     found = []
     for text, translation in zip(texts, variant.translator.translate([*texts], **settings), strict=True):
         tree = translation.to_dict(subwords=True)
-        del tree["unfamiliar"]
         tree.setdefault("alternatives", [])
         if (hypothesis := translation.hypothesis) is not None:
             tokenizers, end = variant.translator.tokenizers, [None] if hypothesis.finished else []
@@ -538,6 +539,47 @@ def test_no_other_attention_makes_a_wanted_word_likelier(page: "Page", attention
         assert all(other <= found["probability"] + 1e-6 for other in (*found["others"], found["own"]))
         if found["wins"]:
             assert found["winner"] == token
+
+
+# Text that is unlike the training data.
+
+STRANGE = (
+    *(
+        "",
+        " ",
+        "\u200b",
+        "Der Hund schläft.",
+        "The dog is sleeping in the house.",
+        "EIN HUND SCHLÄFT IM HAUS.",
+    ),
+    *("Собака спит.", "كلب صغير ينام", "犬が寝ています。", "🐶🐶🐶", "ü", "é é é", "qwrtz xyvbn", "x" * 300),
+    *("12 345 678", "...!?", "Hund " * 60, "<unk> </s>", "\ud83d", "Ein кот schläft.", "e\u0301" * 9),
+)
+
+
+@pytest.mark.parametrize("counted", [True, False])
+@pytest.mark.parametrize("unit", ["bpe", "word"])
+def test_unfamiliar_text_is_told_as_by_python(
+    page: "Page", shared_runs: SharedRuns, tmp_path: Path, unit: str, counted: bool
+) -> None:
+    text = {"unit": "bpe", "vocabulary_size": 400, "joint": True} if unit == "bpe" else {}
+    run = shared_runs.copy(tiny(**{f"text__{name}": value for name, value in text.items()}), tmp_path / "run")
+    if not counted:
+        (run.path / "familiarity.json").unlink()
+    translator = load(run.path)
+    pairs = list(islice(open_bitext("bilderbuch")["val"], 150))
+    texts = [*STRANGE, *(pair.source for pair in pairs), *(pair.target for pair in pairs)]
+    ids = translator.tokenizers.source.encode_ids(texts)
+    expected = Familiarity(translator.tokenizers.source, run.read_familiarity()).judge(ids)
+    bundle = for_page(make_bundle(translator, "run"))
+    assert (bundle["settings"]["familiarity"] is not None) == counted
+    function = "({ texts, ...bundle }) => { const one = load(bundle);"
+    function += " return texts.map((text) => one.familiarity.judge(one.encode(text).ids)); }"
+    found = ask(page, function, {**bundle, "texts": texts})
+    assert [each and each["reason"] for each in found] == expected
+    assert len(set(expected)) > 1
+    [translation] = translator.translate([STRANGE[4]], beam=1)
+    assert found[4] == translation.to_dict()["unfamiliar"]
 
 
 # What cannot be done is refused with a reason, for which the page has a sentence in each language.

@@ -351,6 +351,7 @@ def test_a_link_and_the_data_are_copied(view: View, files: Files) -> None:
     expected = load(files.run).translate(OTHER, beam=3).to_dict(subwords=True)
     assert copied["translation"] == expected["translation"]
     assert copied["target_subwords"] == expected["target_subwords"]
+    assert copied.keys() >= expected.keys()
     for form in ("map", "lines"):
         view.tab.select_option("#view", form)
         view.tab.get_by_role("button", name="SVG").click()
@@ -846,3 +847,19 @@ def test_a_vocabulary_of_words_may_have_the_sign_of_subwords(
     assert view.said().startswith("▁")
     assert any(word.startswith("▁") for word, _ in view.bars("#place"))
     assert "▁" in view.tab.inner_text(".steps")
+
+
+def test_a_sentence_that_is_unlike_the_training_data_is_named_so(view: View, files: Files) -> None:
+    status = view.tab.locator("#answer-0 .status")
+    for text in ("Der Hund schläft.", "Собака спит.", "qwrtz xyvbn", "Ein Hund."):
+        if view.tab.input_value("#text") != text:
+            view.type(text)
+        reason = load(files.run).translate(text, beam=3).unfamiliar
+        assert ("unlike the text that this model was trained on" in status.inner_text()) == (
+            reason is not None
+        )
+        if reason == "characters":
+            assert "characters that the model never learnt" in status.inner_text()
+    view.type("Собака спит.")
+    view.tab.select_option("#language", "de")
+    assert "Zeichen, die das Modell nie gelernt hat" in status.inner_text()

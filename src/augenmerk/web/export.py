@@ -21,6 +21,7 @@ import numpy as np
 from augenmerk import __version__
 from augenmerk.checkpoint import SHIPPED, RunDirectory
 from augenmerk.errors import AugenmerkError
+from augenmerk.familiarity import Familiarity
 from augenmerk.figures import DARK, LIGHT, Theme, blend, choose_ink, get_heat_colours
 from augenmerk.inference import build_inference_model, can_build
 from augenmerk.storage import atomic_write, is_stream, make_folder
@@ -132,7 +133,8 @@ def _round_weights(run: RunDirectory) -> Translator:
     tokenizers = run.tokenizers
     sizes = tokenizers.source.size, tokenizers.target.size
     model = build_inference_model(run.config.model, arrays, *sizes, str(run.model_path))
-    return Translator([model], tokenizers, run.config, runs=[run])
+    familiarity = Familiarity.of_run(tokenizers.source, run.read_familiarity(), run.path)
+    return Translator([model], tokenizers, run.config, runs=[run], familiarity=familiarity)
 
 
 def _describe(run: RunDirectory, bundle: Bundle) -> dict[str, Any]:

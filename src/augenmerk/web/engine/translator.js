@@ -7,6 +7,7 @@
 
 import { Weights, logSoftmaxRows } from "./arrays.js";
 import { EngineError } from "./errors.js";
+import { Familiarity } from "./familiarity.js";
 import { GRUTranslator, splitRows } from "./gru.js";
 import { BeamTrace, lengthLimit, likeliestTokens, search } from "./search.js";
 import { BOS, EOS, PAD, SPECIAL_TOKENS, Tokenizer, UNK } from "./tokenizer.js";
@@ -61,6 +62,7 @@ export class Translator {
     this.characters = new Characters(settings.characters);
     this.source = new Tokenizer(source, this.characters);
     this.target = target === null ? this.source : new Tokenizer(target, this.characters);
+    this.familiarity = new Familiarity(this.source, settings.familiarity);
     this.lastRead = { key: null, source: null };
   }
 
@@ -93,6 +95,7 @@ export class Translator {
     const [best, ...others] = hypotheses.map((one) => this.describe(text, encoded, one, settings));
     return {
       ...best,
+      unfamiliar: this.familiarity.judge(encoded.ids),
       alternatives: others.map(({ next: _, ...other }) => other),
       ...(trace === null ? {} : { tree: this.describeTree(text, trace.finish(hypotheses)) }),
     };
@@ -314,6 +317,7 @@ function emptyTranslation(text) {
     log_probability: 0,
     finished: true,
     truncated: false,
+    unfamiliar: null,
     ...Object.fromEntries(nothing.map((key) => [key, []])),
   };
 }

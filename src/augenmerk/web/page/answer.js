@@ -7,6 +7,9 @@ import { makeGrid, showPercent } from "./shown.js";
 import { forgetChoices } from "./state.js";
 import { explainError } from "./texts.js";
 
+/** The texts that say why a sentence is unlike what a model learnt from, by Python's names of the reasons. */
+const UNFAMILIAR = { characters: "strangeCharacters", "unknown words": "unknownWords", "rare words": "rareWords" };
+
 /**
  * Returns the place of an answer that is looked at, in target tokens: the one that was chosen, or else where
  * the model hesitated most; -1 if it is in another answer, or nowhere.
@@ -68,11 +71,13 @@ function describeStatus({ state, t }, { translation, waiting, ready, error, fail
   if (waiting) return [t(ready ? "computing" : "waiting"), "hint"];
   if (!translation) return ["", "hint"];
   const remarks = [];
+  const { unfamiliar } = translation;
+  if (unfamiliar) remarks.push(t("unfamiliar", { reason: t(UNFAMILIAR[unfamiliar.reason]) }));
   if (translation.truncated) remarks.push(t("truncated"));
   if (!translation.finished) remarks.push(t("unfinished"));
   const { attention } = translation;
   if (attention.length && !attention.flat().some((weight) => weight > 0)) remarks.push(t("noAttention"));
-  return [remarks.join(" "), "hint"];
+  return [remarks.join(" "), unfamiliar ? "warning" : "hint"];
 }
 
 /** Says that a translation has to begin in some way, or with which changed attention it was made. */

@@ -36,6 +36,11 @@ const TEXTS = {
     noWords: "There is nothing to show: no words.",
     truncated: "The sentence is longer than the model reads: only its beginning was translated.",
     unfinished: "The translation was cut off at its maximum length.",
+    unfamiliar:
+      "The sentence is unlike the text that this model was trained on (it has {reason}), and its translation may be nonsense. Is it in the right language?",
+    strangeCharacters: "characters that the model never learnt",
+    unknownWords: "mostly words that the model does not know",
+    rareWords: "words, or pieces of words, that the model hardly ever saw",
     noAttention: "This model attends to nothing: all weights are 0.",
     end: "end of sentence",
     begin: "start",
@@ -175,6 +180,11 @@ const TEXTS = {
     noWords: "Hier gibt es nichts zu zeigen: keine Wörter.",
     truncated: "Der Satz ist länger, als das Modell liest: Nur sein Anfang wurde übersetzt.",
     unfinished: "Die Übersetzung wurde bei ihrer größten Länge abgebrochen.",
+    unfamiliar:
+      "Der Satz gleicht nicht den Texten, mit denen dieses Modell trainiert wurde (er hat {reason}); seine Übersetzung ist vielleicht Unsinn. Ist er in der richtigen Sprache?",
+    strangeCharacters: "Zeichen, die das Modell nie gelernt hat",
+    unknownWords: "überwiegend Wörter, die das Modell nicht kennt",
+    rareWords: "Wörter oder Wortteile, die das Modell kaum je gesehen hat",
     noAttention: "Dieses Modell schaut auf nichts: Alle Gewichte sind 0.",
     end: "Ende des Satzes",
     begin: "Anfang",
