@@ -5,6 +5,7 @@ import math
 import re
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
@@ -427,7 +428,7 @@ def test_two_models_stand_side_by_side_on_one_scale(context: "BrowserContext", f
         colours.setdefault(level, set()).add(colour)
     assert all(len(each) == 1 for each in colours.values())
     view.tab.locator("#answer-1 .said .word").first.click()
-    assert view.fragment()["model"] == "1"
+    assert view.fragment()["selectedModel"] == "1"
     assert view.complaints == []
 
 
@@ -439,7 +440,7 @@ def test_going_on_with_another_word_leaves_the_other_model_alone(
     view.tab.locator("#answer-1 .said .word").first.click()
     view.tab.locator("#place .candidate").nth(1).click()
     view.settle()
-    assert (view.fragment()["of"], view.said(0)) == ("1", before)
+    assert (view.fragment()["changedModel"], view.said(0)) == ("1", before)
     assert view.tab.inner_text("#answer-0 .forced") == ""
     assert "Begins as you chose" in view.tab.inner_text("#answer-1 .forced")
 
@@ -498,11 +499,12 @@ def test_markup_in_a_vocabulary_stays_text(context: "BrowserContext", files: Fil
 @pytest.mark.parametrize(
     "fragment",
     [
-        "text=%ff%00&beam=9999&view=x&unit=&model=7&at=-5&open=a,b&step=0&theme=url()&language=xx",
+        "text=%ff%00&beam=9999&view=x&unit=&selectedModel=7&at=-5&tried=,&changed=;;1:;0:1&open=a,b&step=0&theme=url()&language=xx",
         "begin=1.2.x&changed=0:a,b&at=99999&text=Hund",
         "begin=0.1.2&text=Der%20Hund%20schl%C3%A4ft.",
         "begin=999999&text=Der%20Hund%20schl%C3%A4ft.",
         "changed=0:1&open=change&text=Der%20Hund%20schl%C3%A4ft.",
+        "changed=0:1,1e9;0:nan;2:0,0;x&tried=0.5,-1&at=0&open=change&text=Der%20Hund%20schl%C3%A4ft.",
         "text=" + "ein " * 3000,
         "%%%=&&&",
     ],
@@ -863,3 +865,102 @@ def test_a_sentence_that_is_unlike_the_training_data_is_named_so(view: View, fil
     view.type("Собака спит.")
     view.tab.select_option("#language", "de")
     assert "Zeichen, die das Modell nie gelernt hat" in status.inner_text()
+
+
+@contextmanager
+def new_editor(view: View) -> Iterator[None]:
+    """Does something after which the editor is made anew, and waits until it is there."""
+    view.tab.evaluate("document.querySelector('.editor').dataset.old = ''")
+    yield
+    view.wait("document.querySelector('.editor:not([data-old]) .candidate') !== null")
+
+
+def assert_link_shows_the_same(context: "BrowserContext", view: View) -> None:
+    """Opens the address of a page in another tab and waits until both show the same."""
+    other = View(context, view.tab.url)
+    parts = (".said", "#answer-0 .forced", "#answer-0 .map", "#place", ".editor")
+
+    def seen(one: View) -> Any:
+        one.settle()
+        one.tab.wait_for_selector(".prediction .candidate")
+        texts = [one.tab.inner_text(part) for part in parts]
+        return texts, weights(one), one.bars(".prediction"), one.tab.url
+
+    until = time.monotonic() + TIMEOUT
+    while seen(view) != seen(other) and time.monotonic() < until:
+        time.sleep(0.05)
+    assert seen(view) == seen(other)
+    assert other.complaints == []
+
+
+def test_a_link_shows_several_places_with_changed_attention(context: "BrowserContext", files: Files) -> None:
+    view = View(context, f"{files.one.as_uri()}#open=change&at=1&unit=subwords&beam=1")
+    view.tab.wait_for_selector(".prediction .candidate")
+    for place, word in ((0, 1), (2, 0)):
+        with new_editor(view):
+            view.tab.locator("#answer-0 .said .word").nth(place).click()
+        with new_editor(view):
+            view.tab.locator(".weights th .word").nth(word).click()
+            view.tab.get_by_role("button", name="Go on from here").click()
+    rows = dict(row.split(":") for row in view.fragment()["changed"].split(";"))
+    assert set(rows) == {"0", "2"}
+    assert rows["0"].startswith("0,1,0")
+    assert rows["2"].startswith("1,0,0")
+    assert view.tab.locator("tbody .mark").count() == 2
+    assert "places 1 and 3" in view.tab.inner_text("#answer-0 .forced")
+    cells = "cells => cells.map(cell => cell.textContent)"
+    assert view.tab.eval_on_selector_all("td[data-row='0']", cells)[:3] == ["", "1", ""]
+    assert view.tab.eval_on_selector_all("td[data-row='2']", cells)[:3] == ["1", "", ""]
+    assert_link_shows_the_same(context, view)
+    # Another attention at an earlier place leaves what comes before it, and nothing after it.
+    with new_editor(view):
+        view.tab.locator("#answer-0 .said .word").nth(1).click()
+    with new_editor(view):
+        view.tab.get_by_role("button", name="Uniform").click()
+        view.tab.get_by_role("button", name="Go on from here").click()
+    assert [row.partition(":")[0] for row in view.fragment()["changed"].split(";")] == ["0", "1"]
+    shares = [float(weight) for weight in view.fragment()["changed"].split(":")[-1].split(",")]
+    assert sum(shares) == pytest.approx(1, abs=1e-9)
+    assert max(shares) - min(shares) < 0.0015
+    # A word that is chosen before them leaves none.
+    with new_editor(view):
+        view.tab.locator("#answer-0 .said .word").nth(0).click()
+    with new_editor(view):
+        view.tab.locator("#place button.candidate").nth(1).click()
+    assert "changed" not in view.fragment()
+
+
+def test_a_link_shows_weights_that_were_only_tried(context: "BrowserContext", files: Files) -> None:
+    view = View(context, f"{files.one.as_uri()}#open=change&at=1")
+    view.tab.wait_for_selector(".prediction .candidate")
+    own = view.bars(".prediction")
+    number = view.tab.locator(".weights input[type=number]").nth(2)
+    number.fill("70")
+    number.press("Enter")
+    view.wait("new URLSearchParams(location.hash.slice(1)).has('tried')")
+    assert float(view.fragment()["tried"].split(",")[2]) == 0.7
+    assert "changed" not in view.fragment()
+    assert_link_shows_the_same(context, view)
+    # At another place nothing was tried yet.
+    for key in ("after", "before"):
+        with new_editor(view):
+            view.tab.locator(f"#place [data-key={key}]").click()
+        assert "tried" not in view.fragment()
+    assert view.bars(".prediction") == own
+    # The model's own attention, tried where it was changed.
+    with new_editor(view):
+        view.tab.locator(".weights th .word").nth(0).click()
+        view.tab.get_by_role("button", name="Go on from here").click()
+    view.tab.get_by_role("button", name="Its own").click()
+    view.wait("new URLSearchParams(location.hash.slice(1)).get('tried') === 'own'")
+    assert_link_shows_the_same(context, view)
+    # A copied link has what was moved just before; an address that is typed in shows its weights.
+    view.tab.get_by_role("button", name="Uniform").click()
+    view.tab.get_by_role("button", name="Link", exact=True).click()
+    view.tab.wait_for_selector("text=Copied.")
+    copied = view.tab.evaluate("navigator.clipboard.readText()")
+    tried = re.findall(r"[&#]tried=([^&]*)", copied)[0].split(",")
+    assert tried == [str(1 / len(tried))] * 8
+    with new_editor(view):
+        view.tab.evaluate("location.hash = '#open=change&at=1'")
+    assert view.bars(".prediction") == own

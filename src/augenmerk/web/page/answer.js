@@ -4,7 +4,7 @@ import { find, make, replaceInside } from "./dom.js";
 import { describePointed, makeHeatMap, makeScale } from "./heatmap.js";
 import { makeLines } from "./lines.js";
 import { makeGrid, showPercent } from "./shown.js";
-import { forgetChoices } from "./state.js";
+import { changedBefore, forgetChoices } from "./state.js";
 import { explainError } from "./texts.js";
 
 /** The texts that say why a sentence is unlike what a model learnt from, by Python's names of the reasons. */
@@ -16,7 +16,7 @@ const UNFAMILIAR = { characters: "strangeCharacters", "unknown words": "unknownW
  */
 export function placeIn({ state }, { number, translation }) {
   const count = translation?.target_subwords.length ?? 0;
-  if (number !== state.model || !state.text.trim() || state.at >= count) return -1;
+  if (number !== state.selectedModel || !state.text.trim() || state.at >= count) return -1;
   if (state.at >= 0) return state.at;
   const logs = translation?.token_log_probabilities.slice(0, translation.ids.length) ?? [];
   return logs.length ? logs.indexOf(Math.min(...logs)) : -1;
@@ -47,10 +47,10 @@ export function drawAnswer(app, answer) {
   const { grid } = answer;
   const rowAt = (token) => (token >= 0 ? grid.rowOf(token) : -1);
   const chosen = rowAt(placeIn(app, answer));
-  const changed = rowAt(state.of === number && state.changed ? state.changed.position : -1);
+  const changed = changedBefore(state, number, Infinity).map(({ position }) => rowAt(position));
   const on = {
     point: (row, column) => point(app, answer, row, column),
-    select: (row) => app.change({ model: number, at: grid.rows[row].token }),
+    select: (row) => app.change({ selectedModel: number, at: grid.rows[row].token, tried: null }),
   };
   drawSaid(inside("said"), app, answer, chosen, on);
   const room = inside("picture").clientWidth;
@@ -82,10 +82,12 @@ function describeStatus({ state, t }, { translation, waiting, ready, error, fail
 
 /** Says that a translation has to begin in some way, or with which changed attention it was made. */
 function describeForced({ state, t, change }, { number, model, translation }) {
-  if (state.of !== number || (!state.begin.length && !state.changed)) return [];
+  if (state.changedModel !== number || (!state.begin.length && !state.changed.length)) return [];
   const remarks = [];
-  if (state.changed) {
-    remarks.push(t("changedAt", { place: state.changed.position + 1 }));
+  if (state.changed.length) {
+    const places = state.changed.map(({ position }) => String(position + 1));
+    const list = new Intl.ListFormat(t.language).format(places);
+    remarks.push(t(places.length > 1 ? "changedAtPlaces" : "changedAt", { place: list }));
   } else {
     const begun = translation?.target_subwords.slice(0, state.begin.length) ?? ["…"];
     const words = model.isBpe ? begun.join("").replaceAll("▁", " ").trim() : begun.join(" ");

@@ -63,6 +63,7 @@ const TEXTS = {
     goOnWith: "Go on with “{word}”",
     begun: "Begins as you chose: {words}",
     changedAt: "Attention changed at place {place}",
+    changedAtPlaces: "Attention changed at places {place}",
     undo: "Undo",
     change: "Change what it attends to",
     changeHint: "Choose a word of the translation; then set where the model looks when it says it.",
@@ -207,6 +208,7 @@ const TEXTS = {
     goOnWith: "Mit „{word}“ weitermachen",
     begun: "Beginnt wie gewählt: {words}",
     changedAt: "Aufmerksamkeit an Stelle {place} geändert",
+    changedAtPlaces: "Aufmerksamkeit an den Stellen {place} geändert",
     undo: "Zurücknehmen",
     change: "Ändern, wohin es schaut",
     changeHint:
