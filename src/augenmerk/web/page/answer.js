@@ -8,7 +8,11 @@ import { changedBefore, forgetChoices } from "./state.js";
 import { explainError } from "./texts.js";
 
 /** The texts that say why a sentence is unlike what a model learnt from, by Python's names of the reasons. */
-const UNFAMILIAR = { characters: "strangeCharacters", "unknown words": "unknownWords", "rare words": "rareWords" };
+const UNFAMILIAR = {
+  characters: "strangeCharacters",
+  "unknown words": "unknownWords",
+  "rare words": "rareWords",
+};
 
 /**
  * Returns the place of an answer that is looked at, in target tokens: the one that was chosen, or else where
@@ -38,7 +42,9 @@ export function drawAnswer(app, answer) {
   if (!answer.waiting && inside("spoken").textContent !== spoken) inside("spoken").textContent = spoken;
   replaceInside(inside("forced"), ...describeForced(app, answer));
   answer.view = null;
-  answer.grid = translation?.target_words.length ? makeGrid(translation, state.unit, answer.model.isBpe) : null;
+  answer.grid = translation?.target_words.length
+    ? makeGrid(translation, state.unit, answer.model.isBpe)
+    : null;
   if (answer.grid === null) {
     replaceInside(inside("said"));
     replaceInside(inside("picture"));

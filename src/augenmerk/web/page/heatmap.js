@@ -57,7 +57,9 @@ export function makeHeatMap(grid, chosen, changedRows, t, on, room) {
         showWeight(weight, t.language)
       )
     );
-    const mark = changedRows.includes(number) ? [make("span", { class: "mark", title: t("changedHere") }, "✎")] : [];
+    const mark = changedRows.includes(number)
+      ? [make("span", { class: "mark", title: t("changedHere") }, "✎")]
+      : [];
     const classes = number === chosen ? "chosen" : null;
     return make(
       "tr",

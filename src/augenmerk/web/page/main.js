@@ -251,7 +251,9 @@ function listen() {
   for (const name of ["theme", "language", "view", "unit"]) {
     find(name).addEventListener("change", (event) => change({ [name]: event.target.value }));
   }
-  find("beam").addEventListener("change", (event) => change({ beam: Number(event.target.value), step: -1, tried: null }));
+  find("beam").addEventListener("change", (event) =>
+    change({ beam: Number(event.target.value), step: -1, tried: null })
+  );
   for (const name of PANELS) {
     find(`panel-${name}`).addEventListener("toggle", (event) => {
       const { open } = app.state;

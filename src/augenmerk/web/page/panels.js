@@ -43,7 +43,11 @@ export function drawPlace(app) {
   const go = (key, sign, to) => {
     const named = { "data-key": key, "aria-label": t(key), title: t(key) };
     const disabled = to < 0 || to >= count;
-    return make("button", { type: "button", ...named, disabled, onclick: () => change({ at: to, tried: null }) }, sign);
+    return make(
+      "button",
+      { type: "button", ...named, disabled, onclick: () => change({ at: to, tried: null }) },
+      sign
+    );
   };
   const ofModel = app.answers.length > 1 ? [isolate(answer.model.data.name), ": "] : [];
   const heading = make(
@@ -147,7 +151,8 @@ async function openEditor(app, answer, at, key) {
     if (weights === own.weights) editor.showPrediction(own, own);
     else await predict(weights);
   } catch (error) {
-    if (isCurrent()) replaceInside(box, make("p", { class: "error" }, t("failed", { reason: explainError(error, t) })));
+    if (isCurrent())
+      replaceInside(box, make("p", { class: "error" }, t("failed", { reason: explainError(error, t) })));
   }
 }
 
@@ -191,7 +196,13 @@ export function drawBeam(app) {
   treeKey = key;
   const goOn = (ids) => {
     if (!answer.ready) return;
-    goOnFrom(app, answer, ids, changedBefore(app.state, answer.number, ids.length), Math.max(0, ids.length - 1));
+    goOnFrom(
+      app,
+      answer,
+      ids,
+      changedBefore(app.state, answer.number, ids.length),
+      Math.max(0, ids.length - 1)
+    );
   };
   const on = { step: (step) => app.change({ step }), goOn };
   treeView = makeTree(tree, state.step, answer.model.isBpe, t, on);

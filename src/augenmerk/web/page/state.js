@@ -82,7 +82,9 @@ function readChanged(text) {
     const weights = readWeights(given);
     if (weights) rows.set(Number(position), weights);
   }
-  return [...rows].map(([position, weights]) => ({ position, weights })).sort((a, b) => a.position - b.position);
+  return [...rows]
+    .map(([position, weights]) => ({ position, weights }))
+    .sort((a, b) => a.position - b.position);
 }
 
 /** Reads the fragment of an address, on top of the state of an untouched page. `page` is the page's data. */

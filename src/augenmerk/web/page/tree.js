@@ -92,7 +92,10 @@ function drawTree(tree, steps, last, isBpe, t, on) {
       const end = x - 0.3 * rem;
       const bend = (start + end) / 2;
       edges.push(
-        makeSvg("path", { class: classes, d: `M${start} ${parent.y}C${bend} ${parent.y} ${bend} ${y} ${end} ${y}` })
+        makeSvg("path", {
+          class: classes,
+          d: `M${start} ${parent.y}C${bend} ${parent.y} ${bend} ${y} ${end} ${y}`,
+        })
       );
     }
     const text = makeSvg(
