@@ -19,16 +19,14 @@ import pytest
 from augenmerk.text import BOS, EOS
 from augenmerk.translate import load
 from augenmerk.web.export import export_page, make_page
+from tests.browser import TIMEOUT, WatchedTab
 from tests.processes import ROOT
 from tests.runs import SharedRuns, tiny
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser as Chromium
     from playwright.sync_api import BrowserContext, Route
-    from playwright.sync_api import Page as Tab
 
-TIMEOUT = 60.0
-"""Seconds to wait for what a page computes, on a machine that has other things to do."""
 EXAMPLE = "Der Hund schläft."
 OTHER = "Die Frau lacht."
 HOSTILE = "<script>document.title='pwned'</script><img src=x onerror=\"document.title='pwned'\">\"'&"
@@ -67,19 +65,13 @@ def files(shared_runs: SharedRuns, tmp_path_factory: pytest.TempPathFactory) -> 
     return Files(tmp_path_factory.mktemp("pages"), shared_runs)
 
 
-class View:
-    """A page in a tab, with all that the browser complains about and asks for."""
+class View(WatchedTab):
+    """An exported page in a tab, with what people do in it and see."""
 
     def __init__(self, context: "BrowserContext", address: str, wait: bool = True) -> None:
-        self.complaints: list[str] = []
-        self.requests: list[str] = []
-        self.tab: Tab = context.new_page()
-        self.tab.on("console", lambda message: self.complaints.append(message.text))
-        self.tab.on("pageerror", lambda error: self.complaints.append(str(error)))
-        self.tab.on("request", lambda request: self.requests.append(request.url))
-        self.tab.goto(address)
+        super().__init__(context, address)
         if wait:
-            self.tab.wait_for_selector("html[data-ready]", timeout=60_000)
+            self.tab.wait_for_selector("html[data-ready]")
 
     def wait(self, expression: str, argument: Any = None) -> None:
         """Waits until an expression is true; Playwright's own way would need eval, which the page forbids."""
