@@ -8,7 +8,7 @@ from dataclasses import replace
 from html.parser import HTMLParser
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 import numpy as np
@@ -50,7 +50,10 @@ from augenmerk.figures import (
     save_figure,
 )
 from augenmerk.translate import translation
-from tests.browser import CHROMIUM, Browser
+from tests.browser import WatchedTab
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser as Chromium
 
 Draw = Callable[[Sequence[AttentionMap], Theme], Figure]
 
@@ -467,12 +470,9 @@ class TestHtml:
         assert Structure(render_index_page("t", "one\n\ntwo", [])).texts["p"] == ["one", "two"]
 
 
-@pytest.mark.skipif(
-    CHROMIUM is None, reason="no Chromium on this machine: the page is not tried in a browser"
-)
 @pytest.mark.parametrize(("width", "dark"), [(1400, False), (400, True)], ids=["wide, light", "phone, dark"])
 def test_a_real_browser_opens_the_page_without_network_or_complaint(
-    tmp_path: Path, width: int, dark: bool
+    chromium: "Chromium", tmp_path: Path, width: int, dark: bool
 ) -> None:
     odd = AttentionMap(
         HOSTILE, HOSTILE, sharp(len(HOSTILE), len(HOSTILE)), HOSTILE[0], HOSTILE[1], HOSTILE[2]
@@ -484,32 +484,30 @@ def test_a_real_browser_opens_the_page_without_network_or_complaint(
     ]
     page = tmp_path / "index.html"
     page.write_text(render_index_page("Pictures", "Look.", cards), encoding="utf-8")
-    with Browser(tmp_path / "profile", width, dark) as browser:
-        browser.open(page)
-        assert browser.evaluate("document.querySelectorAll('.card').length") == 2
-        assert (
-            browser.evaluate("document.scripts.length + document.querySelectorAll('[onerror]').length") == 0
-        )
-        assert browser.evaluate("[...document.images].every(one => one.complete && one.naturalWidth > 0)")
-        chosen = browser.evaluate("document.images[0].currentSrc.split(',')[1]")
+    context = chromium.new_context(
+        viewport={"width": width, "height": 900},
+        is_mobile=width < 600,
+        color_scheme="dark" if dark else "light",
+    )
+    with context:
+        watched = WatchedTab(context, page.as_uri())
+        tab = watched.tab
+        assert tab.locator(".card").count() == 2
+        assert tab.locator("script, [onerror]").count() == 0
+        assert tab.evaluate("[...document.images].every(one => one.complete && one.naturalWidth > 0)")
+        chosen = tab.evaluate("document.images[0].currentSrc.split(',')[1]")
         assert (DARK if dark else LIGHT).paper in b64decode(chosen).decode()
-        paper = browser.evaluate("getComputedStyle(document.querySelector('#card-2 .am')).backgroundColor")
+        paper = tab.evaluate("getComputedStyle(document.querySelector('#card-2 .am')).backgroundColor")
         assert paper == f"rgb{parts((DARK if dark else LIGHT).paper)}"
-        assert (
-            browser.evaluate("document.documentElement.scrollWidth") <= width
-        )  # wide maps scroll by themselves
-        place = browser.evaluate(
-            "(() => { const cell = document.querySelector('#card-2 td[data-w]');"
-            "cell.scrollIntoView({block: 'center'}); const box = cell.getBoundingClientRect();"
-            "return {x: box.x + box.width / 2, y: box.y + box.height / 2} })()"
-        )
-        browser.order("Input.dispatchMouseEvent", type="mouseMoved", **place)
-        told = browser.evaluate(
+        # Wide maps scroll by themselves.
+        assert tab.evaluate("document.documentElement.scrollWidth") <= width
+        tab.hover("#card-2 td[data-w]")
+        told = tab.evaluate(
             "getComputedStyle(document.querySelector('#card-2 td[data-w]:hover'), '::after').content"
         )
         assert told == f'"\u2068Den\u2069 → \u2068The\u2069: {example().matrix[0, 0]:.3f}"'
-        assert browser.requests == [page.as_uri()]
-        assert browser.complaints == []
+        assert watched.requests == [page.as_uri()]
+        assert watched.complaints == []
 
 
 class TestTerminal:

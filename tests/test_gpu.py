@@ -91,12 +91,14 @@ def test_a_run_goes_on_from_the_other_device(tmp_path: Path) -> None:
 def test_translations_and_samples_are_those_of_the_cpu() -> None:
     sources = [pair.source.lower() for pair in open_bitext("bilderbuch")["test"]][:60]
     here, there = load(), load(device="cuda")
-    variants: list[dict[str, Any]] = [
-        {"beam": 1},
-        {"beam": 4},
-        {"sample": True},
-        {"sample": True, "top_k": 5},
+    variants: list[tuple[int, dict[str, Any]]] = [
+        (0, {"beam": 1}),
+        (0, {"beam": 4}),
+        # A number drawn within rounding of the border between two words falls to either: 4,000 borders,
+        # each uncertain by about 1e-7, make that one draw in some thousand.
+        (3, {"sample": True}),
+        (1, {"sample": True, "top_k": 5}),
     ]
-    for settings in variants:
-        texts = [[each.text for each in one.translate(sources, **settings)] for one in (here, there)]
-        assert texts[0] == texts[1]
+    for allowed, settings in variants:
+        texts = ([each.text for each in one.translate(sources, **settings)] for one in (here, there))
+        assert sum(a != b for a, b in zip(*texts, strict=True)) <= allowed, settings

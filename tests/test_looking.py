@@ -2,9 +2,9 @@
 
 import json
 import shutil
-import subprocess
 from dataclasses import asdict, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -29,8 +29,12 @@ from augenmerk.search import Hypothesis
 from augenmerk.train import start, train
 from augenmerk.translate import Translation, load
 from augenmerk.words import split_words
+from tests.browser import WatchedTab
 from tests.command import fails_with_a_sentence, run_command, run_json
 from tests.runs import CPU, SharedRuns, Silent, tiny
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser as Chromium
 
 KINDS = ["monotone", "inversion", "spread", "stuck", "shifted"]
 
@@ -307,26 +311,16 @@ def test_a_sentence_that_is_not_there_is_named(there: Path) -> None:
     assert "has no sentence 100000" in complaint
 
 
-@pytest.mark.skipif(shutil.which("chromium") is None, reason="Chromium is not installed")
-def test_a_browser_shows_the_page_without_a_network(there: Path, tmp_path: Path) -> None:
+def test_a_browser_shows_the_page_without_a_network(
+    chromium: "Chromium", there: Path, tmp_path: Path
+) -> None:
     out = tmp_path / "patterns"
     assert run_command("patterns", str(there), "--top", "3", "--out", str(out)).code == 0
-    browser = [
-        "chromium",
-        "--headless",
-        "--no-sandbox",
-        "--disable-gpu",
-        f"--user-data-dir={tmp_path / 'user'}",
-    ]
-    shown = subprocess.run(
-        [*browser, "--dump-dom", (out / "index.html").resolve().as_uri()],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=True,
-    ).stdout
-    assert shown.count('class="card"') == 3
-    assert "sentences of val" in shown
+    with chromium.new_context() as context:
+        watched = WatchedTab(context, (out / "index.html").as_uri())
+        assert watched.tab.locator(".card").count() == 3
+        assert "sentences of val" in watched.tab.inner_text("body")
+        assert watched.complaints == []
 
 
 # Sentences of one's own, and data that is not there

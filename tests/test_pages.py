@@ -6,7 +6,7 @@ from dataclasses import fields, replace
 from functools import cache
 from html.parser import HTMLParser
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -21,8 +21,11 @@ from augenmerk.report import render_report
 from augenmerk.study.result import StudyResult
 from augenmerk.theory.classroom import GradedAnswer, MistakeCount, TaskSummary, collect_unreadable
 from augenmerk.theory.questions import QUESTIONS
-from tests.browser import CHROMIUM, Browser
+from tests.browser import WatchedTab
 from tests.test_report import changed, make_result, places
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser as Chromium
 
 HOSTILE = "<script>document.title='pwned'</script><img src=x onerror=\"document.title='pwned'\">\"'&"
 CHECKED = {"measure", "state", "interval_covers"}
@@ -148,29 +151,45 @@ def test_every_page_forbids_scripts(page: str) -> None:
     assert policy.startswith("default-src 'none'; style-src 'unsafe-inline'; img-src data:;")
 
 
-@pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine: pages are not tried in a browser")
-def test_a_browser_runs_nothing_of_it(tmp_path: Path) -> None:
-    with Browser(tmp_path / "profile") as browser:
+def test_what_a_page_should_not_do_is_noticed(chromium: "Chromium", tmp_path: Path) -> None:
+    """Other tests trust that a watched tab without complaints did nothing of this."""
+    page = tmp_path / "page.html"
+    (tmp_path / "beside.svg").write_text('<svg xmlns="http://www.w3.org/2000/svg"/>', encoding="utf-8")
+    page.write_text(
+        "<!DOCTYPE html><img src=beside.svg><img src=missing.svg><img src=http://page.test/far.svg>"
+        "<script>console.error('said'); throw new Error('thrown');</script>",
+        encoding="utf-8",
+    )
+    beside, missing = ((tmp_path / name).as_uri() for name in ("beside.svg", "missing.svg"))
+    far = "http://page.test/far.svg"
+    with chromium.new_context() as context:
+        watched = WatchedTab(context, f"{page.as_uri()}#part")
+        outside = {f"outside: {address}" for address in (beside, missing, far)}
+        failed = {f"failed: {address}" for address in (missing, far)}
+        assert outside | failed | {"said", "thrown"} <= set(watched.complaints)
+        assert f"failed: {beside}" not in watched.complaints
+        assert set(watched.requests) == {page.as_uri(), beside, missing, far}
+
+
+def test_a_browser_runs_nothing_of_it(chromium: "Chromium", tmp_path: Path) -> None:
+    with chromium.new_context() as context:
         for name in PAGES:
             page = tmp_path / f"{name}.html"
             page.write_text(render(name, HOSTILE), encoding="utf-8")
-            browser.events.clear()
-            browser.open(page)
-            assert browser.evaluate("document.title") != "pwned"
-            assert browser.evaluate("document.querySelectorAll('script, [onerror]').length") == 0
-            assert browser.requests == [page.as_uri()]
-            assert browser.complaints == []
+            watched = WatchedTab(context, page.as_uri())
+            assert watched.tab.title() != "pwned"
+            assert watched.tab.locator("script, [onerror]").count() == 0
+            assert watched.requests == [page.as_uri()]
+            assert watched.complaints == []
 
 
-@pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine: pages are not tried in a browser")
-def test_the_policy_stops_scripts_even_if_a_text_became_markup(tmp_path: Path) -> None:
+def test_the_policy_stops_scripts_even_if_a_text_became_markup(chromium: "Chromium", tmp_path: Path) -> None:
     page = render("index", "word").replace("</main>", f"{HOSTILE}</main>")
     without_policy = re.sub("<meta http-equiv[^>]*>", "", page)
-    with Browser(tmp_path / "profile") as browser:
+    with chromium.new_context() as context:
         for text, title in ((page, "word"), (without_policy, "pwned")):
             file = tmp_path / f"{title}.html"
             file.write_text(text, encoding="utf-8")
-            browser.events.clear()
-            browser.open(file)
-            assert browser.evaluate("document.querySelectorAll('script, [onerror]').length") == 2
-            assert browser.evaluate("document.title") == title
+            tab = WatchedTab(context, file.as_uri()).tab
+            assert tab.locator("script, [onerror]").count() == 2
+            assert tab.title() == title

@@ -37,6 +37,7 @@ from augenmerk.wanted import (
     find_wanted,
     maximise,
 )
+from tests.browser import open_engine
 from tests.command import fails_with_a_sentence, run_command, run_json
 from tests.processes import ROOT
 from tests.runs import SharedRuns, tiny
@@ -44,7 +45,6 @@ from tests.runs import SharedRuns, tiny
 if TYPE_CHECKING:
     from playwright.sync_api import Browser as Chromium
 
-ENGINE = Path(augenmerk.__file__).parent / "web" / "engine"
 SENTENCE = "Ein Mann fährt mit dem Fahrrad durch den Park."
 PAIRS = list(open_bitext("bilderbuch", pairs=200)["train"])[:40]
 
@@ -613,14 +613,7 @@ CALL = """(problem) => {
 
 def test_javascript_finds_what_python_finds(chromium: "Chromium") -> None:
     problems = [*PROBLEMS, make_game(6.0, 0.3, 0.6, 0.2), draw_problem(50, 1, 7, 1.0), *real_problems()]
-    page = chromium.new_page()
-    page.goto("about:blank")
-    page.add_script_tag(
-        content=(ENGINE / "wanted.js").read_text(encoding="utf-8")
-        + "window.maximiseWanted = maximiseWanted;",
-        type="module",
-    )
-    page.wait_for_function("window.maximiseWanted !== undefined")
+    page = open_engine(chromium, "wanted.js")
     for problem in problems:
         for left_out in [[]] if len(problem.base) < 5 else [[], [0, 1]]:
             numbers = [problem.base.tolist(), problem.contributions.tolist(), problem.wanted, left_out]

@@ -13,7 +13,6 @@ import numpy as np
 import pytest
 import torch
 
-import augenmerk.web
 from augenmerk.arrays import Array
 from augenmerk.bitext import open_bitext
 from augenmerk.checkpoint import SHIPPED
@@ -30,14 +29,14 @@ from augenmerk.text import BOS, EOS, PAD, UNK, TokenizerPair
 from augenmerk.translate import Translator, load
 from augenmerk.translate.decoding import ModelDecoder
 from augenmerk.web.bundle import Bundle, make_bundle, pack_weights
+from tests.browser import open_engine
 from tests.runs import SharedRuns, tiny
 from tests.test_text import PAIRS
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser as Chromium
-    from playwright.sync_api import Page, Route
+    from playwright.sync_api import Page
 
-ENGINE = Path(augenmerk.web.__file__).parent / "engine"
 TOLERANCE = 1e-4
 
 SENTENCES = ("Der Hund schläft; ein Kind malt", "Zwei unbekannte 👩🏽\u200d💻 (Häuser)", "", "Katze " * 20)
@@ -102,27 +101,11 @@ window.computeSteps = (model, src, tokens) => {
 @pytest.fixture(scope="module")
 def page(chromium: "Chromium") -> "Iterator[Page]":
     """A page that has the modules of the engine."""
-
-    def serve(route: "Route") -> None:
-        name = route.request.url.rpartition("/")[2]
-        if name:
-            route.fulfill(path=ENGINE / name, content_type="text/javascript")
-        else:
-            route.fulfill(body="<!DOCTYPE html>", content_type="text/html")
-
-    context = chromium.new_context()
-    context.route("http://page.test/*", serve)
-    page = context.new_page()
-    page.goto("http://page.test/")
-    page.evaluate(
-        """async () => {
-          Object.assign(window, await import("/translator.js"), await import("/arrays.js"));
-        }"""
-    )
+    page = open_engine(chromium, "translator.js", "arrays.js")
     page.add_script_tag(content=HARNESS)
     page.evaluate("(tables) => { window.characters = tables; }", shipped_bundle().settings["characters"])
     yield page
-    context.close()
+    page.close()
 
 
 def ask(page: "Page", function: str, argument: Any = None) -> Any:

@@ -20,16 +20,14 @@ import pytest
 from augenmerk.text import BOS, EOS
 from augenmerk.translate import load
 from augenmerk.web.export import HERE, PAGE, export_page, make_page
+from tests.browser import TIMEOUT, WatchedTab, open_engine
 from tests.processes import ROOT
 from tests.runs import SharedRuns, tiny
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser as Chromium
     from playwright.sync_api import BrowserContext, Route
-    from playwright.sync_api import Page as Tab
 
-TIMEOUT = 60.0
-"""Seconds to wait for what a page computes, on a machine that has other things to do."""
 EXAMPLE = "Der Hund schläft."
 OTHER = "Die Frau lacht."
 HOSTILE = "<script>document.title='pwned'</script><img src=x onerror=\"document.title='pwned'\">\"'&"
@@ -68,19 +66,13 @@ def files(shared_runs: SharedRuns, tmp_path_factory: pytest.TempPathFactory) -> 
     return Files(tmp_path_factory.mktemp("pages"), shared_runs)
 
 
-class View:
-    """A page in a tab, with all that the browser complains about and asks for."""
+class View(WatchedTab):
+    """An exported page in a tab, with what people do in it and see."""
 
     def __init__(self, context: "BrowserContext", address: str, wait: bool = True) -> None:
-        self.complaints: list[str] = []
-        self.requests: list[str] = []
-        self.tab: Tab = context.new_page()
-        self.tab.on("console", lambda message: self.complaints.append(message.text))
-        self.tab.on("pageerror", lambda error: self.complaints.append(str(error)))
-        self.tab.on("request", lambda request: self.requests.append(request.url))
-        self.tab.goto(address)
+        super().__init__(context, address)
         if wait:
-            self.tab.wait_for_selector("html[data-ready]", timeout=60_000)
+            self.tab.wait_for_selector("html[data-ready]")
 
     def wait(self, expression: str, argument: Any = None) -> None:
         """Waits until an expression is true; Playwright's own way would need eval, which the page forbids."""
@@ -779,24 +771,11 @@ def test_the_table_of_a_step_fits_on_a_phone(chromium: "Chromium", files: Files)
     context.close()
 
 
-def test_a_step_of_the_beam_looks_only_at_its_own_nodes(context: "BrowserContext") -> None:
+def test_a_step_of_the_beam_looks_only_at_its_own_nodes(chromium: "Chromium") -> None:
     """All nodes are looked at once; a wide beam over a long sentence has thousands."""
-    context.route(
-        "http://page.test/*",
-        lambda route: (
-            route.fulfill(
-                path=HERE / PAGE / route.request.url.rpartition("/")[2], content_type="text/javascript"
-            )
-            if route.request.url.endswith(".js")
-            else route.fulfill(body="<!DOCTYPE html>", content_type="text/html")
-        ),
-    )
-    tab = context.new_page()
-    tab.goto("http://page.test/")
+    tab = open_engine(chromium, "tree.js", "texts.js", folder=HERE / PAGE)
     reads = tab.evaluate(
-        """async () => {
-          const { makeTree } = await import("/tree.js");
-          const { makeTexts } = await import("/texts.js");
+        """() => {
           let reads = 0;
           const beam = 4, width = 40, nodes = [];
           const add = (node) => nodes.push(new Proxy({ id: nodes.length, token: 9, text: "x", ...node }, {
@@ -817,6 +796,7 @@ def test_a_step_of_the_beam_looks_only_at_its_own_nodes(context: "BrowserContext
           return [reads, nodes.length];
         }"""
     )
+    tab.context.close()
     assert reads[0] < reads[1], reads
 
 

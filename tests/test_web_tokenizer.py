@@ -16,20 +16,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tokenizers import decoders, models, pre_tokenizers
 
-import augenmerk.web
 from augenmerk.checkpoint import SHIPPED
 from augenmerk.config import TextConfig
 from augenmerk.text import SPECIAL_TOKENS, Tokenizer, TokenizerPair, normalise
 from augenmerk.web.tokenizer_tables import describe_characters, describe_tokenizer
 from augenmerk.words import COMBINING, INVISIBLE, detokenise, split_words, word_spans
+from tests.browser import open_engine
 from tests.test_text import BPE, LOWERCASE_BPE, LOWERCASE_WORD, PAIRS, SENTENCES, WORD, sentences
 from tests.test_words import ODD, texts
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser as Chromium
-    from playwright.sync_api import Page, Route
+    from playwright.sync_api import Page
 
-ENGINE = Path(augenmerk.web.__file__).parent / "engine"
 SEPARATE = TokenizerPair.train(PAIRS, TextConfig(unit="word", joint=False))
 TOKENIZERS = {
     "BPE": BPE,
@@ -91,20 +90,9 @@ TRICKY = [
 @pytest.fixture(scope="module")
 def page(chromium: "Chromium") -> "Iterator[Page]":
     """A page that has the modules, what Python knows about characters, and all tokenizers."""
-
-    def serve(route: "Route") -> None:
-        name = route.request.url.rpartition("/")[2]
-        if name:
-            route.fulfill(path=ENGINE / name, content_type="text/javascript")
-        else:
-            route.fulfill(body="<!DOCTYPE html>", content_type="text/html")
-
-    page = chromium.new_page()
-    page.route("http://page.test/*", serve)
-    page.goto("http://page.test/")
+    page = open_engine(chromium, "words.js", "tokenizer.js")
     page.evaluate(
-        """async (tables) => {
-          Object.assign(window, await import("/words.js"), await import("/tokenizer.js"));
+        """(tables) => {
           window.characters = new Characters(JSON.parse(tables));
           window.tokenizers = {};
         }""",
