@@ -51,8 +51,7 @@ class WorkbenchTab(WatchedTab):
 
     def __init__(self, context: "BrowserContext", address: str) -> None:
         super().__init__(context, address)
-        # The browser itself notes what the server refuses; the page shows its sentence.
-        self.tab.wait_for_selector("#theme option")
+        self.tab.wait_for_selector("#theme option", state="attached")
 
     def wait(self, expression: str, argument: Any = None) -> None:
         """Waits until an expression is true; Playwright's own way would need eval, which the page forbids."""
