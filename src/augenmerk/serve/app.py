@@ -117,25 +117,35 @@ async def _answer_http_error(request: Request, error: Exception) -> Response:
 
 async def until_hang_up(request: Request, work: Awaitable[T]) -> T:
     """Awaits work for a client; cancels it and raises ClientDisconnect if the client hangs up."""
-    task = asyncio.ensure_future(work)
-    try:
-        if (await asyncio.wait([task], timeout=PATIENCE))[0]:
-            return task.result()
-        watching = asyncio.ensure_future(_wait_for_hang_up(request))
-        try:
-            await asyncio.wait([task, watching], return_when=asyncio.FIRST_COMPLETED)
-            if not task.done():
-                raise ClientDisconnect
-            return task.result()
-        finally:
-            watching.cancel()
-    finally:
+    task = asyncio.current_task()
+    watching: asyncio.Task[None] | None = None
+    hung_up = False
+    assert task is not None
+
+    async def watch() -> None:
+        nonlocal hung_up
+        while (await request.receive())["type"] != "http.disconnect":
+            pass
+        hung_up = True
         task.cancel()
 
+    def start_watching() -> None:
+        nonlocal watching
+        watching = asyncio.create_task(watch())
 
-async def _wait_for_hang_up(request: Request) -> None:
-    while (await request.receive())["type"] != "http.disconnect":
-        pass
+    # Most are answered before that, and a timer costs less than a task.
+    timer = asyncio.get_running_loop().call_later(PATIENCE, start_watching)
+    try:
+        return await work
+    except asyncio.CancelledError:
+        if not hung_up:
+            raise
+        task.uncancel()
+        raise ClientDisconnect from None
+    finally:
+        timer.cancel()
+        if watching is not None:
+            watching.cancel()
 
 
 async def translate(request: Request) -> Response:

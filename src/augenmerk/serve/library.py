@@ -143,7 +143,8 @@ class Library:
 
     def _load(self, names: Sequence[str]) -> Translator:
         runs = [RunDirectory.open(self._path(name)) for name in names]
-        return Translator.from_runs(runs, self._device)
+        # One thread each: what is computed at the same time are the batches of several requests.
+        return Translator.from_runs(runs, self._device, threads=1)
 
 
 def _name_runs(paths: Sequence[Path]) -> list[str]:
