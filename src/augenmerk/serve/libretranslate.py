@@ -182,7 +182,7 @@ async def detect(request: HttpRequest) -> Response:
     except ValidationError as error:
         raise AugenmerkError(describe_problem(error)) from None
     check_texts([wanted.q], service.limits)
-    found = {}
+    found: dict[str, float] = {}
     for name in _language_pairs(service).values():
         [one] = await until_hang_up(
             request, service.batcher.translate(name, [wanted.q], settings={"beam": 1})
