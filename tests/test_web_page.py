@@ -658,7 +658,7 @@ def test_a_model_that_cannot_be_read_leaves_nothing_of_another_sentence(
     view.tab.wait_for_selector(".answer .error")
     assert not view.said()
     view.tab.click("#panel-change summary")
-    assert "could not be read" in view.tab.inner_text("#change-content")
+    view.tab.wait_for_selector("#change-content >> text=could not be read")
 
 
 def test_a_text_without_words_has_no_beam(context: "BrowserContext", files: Files) -> None:
@@ -750,7 +750,8 @@ def test_labels_of_the_tree_do_not_overlap(fragment: str, context: "BrowserConte
           const end = path.getPointAtLength(path.getTotalLength()), start = path.getPointAtLength(0);
           return ![...document.querySelectorAll('.tree text')].some(text => {
             const box = text.getBBox();
-            const inside = ({x, y}) => x > box.x && x < box.x + box.width && y > box.y && y < box.y + box.height;
+            const inside = ({x, y}) =>
+              x > box.x && x < box.x + box.width && y > box.y && y < box.y + box.height;
             return inside(start) || inside(end);
           });
         })"""
