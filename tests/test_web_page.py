@@ -945,3 +945,13 @@ def test_a_link_shows_weights_that_were_only_tried(context: "BrowserContext", fi
     with new_editor(view):
         view.tab.evaluate("location.hash = '#open=change&at=1'")
     assert view.bars(".prediction") == own
+
+
+def test_words_that_a_model_does_not_know_are_shown_as_they_were_typed(
+    context: "BrowserContext", files: Files
+) -> None:
+    view = View(context, f"{files.two.as_uri()}#open=change&at=0&text=Der%20Quastenflosser%20bellt")
+    view.tab.wait_for_selector(".prediction .candidate")
+    words = view.tab.locator(".weights th .word").all_inner_texts()
+    assert words == ["Der", "Quastenflosser", "bellt", "∎"]
+    assert {word for word, _ in view.bars("#place > div:last-child")} == set(words)

@@ -25,6 +25,11 @@ export function showToken(text, isBpe) {
   return /^[\p{L}\p{M}\p{N}]/u.test(text) ? `·${showWord(text)}` : showWord(text);
 }
 
+/** Returns the source tokens; where they are words, as they were typed, for many may be unknown to the model. */
+export function sourceTokens(translation, isBpe) {
+  return isBpe ? translation.source_subwords : translation.source_words;
+}
+
 /** Returns a number with so many decimals, in the manner of the page's language. */
 export function showNumber(value, language, decimals = 2) {
   return value.toLocaleString(language, { minimumFractionDigits: decimals, maximumFractionDigits: decimals });
