@@ -759,6 +759,14 @@ def test_labels_of_the_tree_do_not_overlap(fragment: str, context: "BrowserConte
     assert labels
 
 
+def test_lines_are_as_large_as_the_letters_of_the_page(view: View) -> None:
+    view.tab.select_option("#view", "lines")
+    height = "document.querySelector('svg.lines text').getBoundingClientRect().height"
+    usual = view.tab.evaluate(height)
+    view.tab.select_option("#theme", "projector")
+    assert view.tab.evaluate(height) == pytest.approx(1.375 * usual, rel=0.1)
+
+
 def test_the_table_of_a_step_fits_on_a_phone(chromium: "Chromium", files: Files) -> None:
     context = chromium.new_context(viewport={"width": 360, "height": 740}, locale="de-DE")
     view = View(context, f"{files.one.as_uri()}#open=beam&step=3")

@@ -1,13 +1,13 @@
 /** What stands beside and below the answers: the chosen place, the editor of its attention, and the beam. */
 
 import { placeIn } from "./answer.js";
-import { find, isolate, make, replaceInside } from "./dom.js";
+import { find, isolate, make, replaceInside, rootFontSize } from "./dom.js";
 import { Editor } from "./editor.js";
 import { makeBars } from "./next.js";
 import { showToken, sourceTokens } from "./shown.js";
 import { changedBefore, roundToThousandths } from "./state.js";
 import { explainError } from "./texts.js";
-import { makeTree, rootFontSize } from "./tree.js";
+import { makeTree } from "./tree.js";
 import { findToken } from "./vocabulary.js";
 
 const CANDIDATES = 60; // how many next words are asked for, to compare and to offer
