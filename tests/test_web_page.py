@@ -302,7 +302,7 @@ def test_the_beam_is_a_tree_that_can_be_stepped_through(view: View, files: Files
     view.tab.get_by_role("button", name="First step").click()
     rows = view.tab.locator(".steps tbody tr")
     assert rows.count() == sum(node["step"] == 1 for node in tree["nodes"])
-    assert view.fragment()["step"] == "1"
+    view.wait("new URLSearchParams(location.hash.slice(1)).get('step') === '1'")
     view.tab.get_by_role("button", name="Step forward").click()
     nodes = [node for node in tree["nodes"] if node["step"] == 2]
     assert rows.count() == len(nodes)

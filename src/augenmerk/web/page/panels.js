@@ -205,7 +205,7 @@ export function drawBeam(app) {
       Math.max(0, ids.length - 1)
     );
   };
-  const on = { step: (step) => app.change({ step }), goOn };
+  const on = { step: (step) => app.keep({ step }), goOn };
   treeView = makeTree(tree, state.step, answer.model.isBpe, t, on);
   replaceInside(box, treeView.element);
 }
