@@ -501,6 +501,8 @@ def test_the_best_continuations_are_those_of_a_full_stable_sort(
     assert np.array_equal((parents * vocabulary + tokens)[real], order[:, :count].numpy()[real])
     assert (tokens[~real] == EOS).all()
     assert np.array_equal(to_numpy(c.likeliest(log_probs, False)), legal.argmax(2))
+    legal[..., UNK] = tensor[..., UNK]
+    assert np.array_equal(to_numpy(c.likeliest(log_probs, True)), legal.argmax(2))
 
 
 def test_no_sentences_give_no_hypotheses() -> None:

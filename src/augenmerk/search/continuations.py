@@ -38,11 +38,11 @@ def _token_mask(xp: Any, vocabulary: int, allow_unknown: bool, device: Any) -> A
 
 def likeliest(log_probs: Array, allow_unknown: bool) -> Array:
     """Returns the most likely id for each hypothesis, (N, K, V) -> (N, K); among equals, the lowest."""
-    xp = namespace(log_probs)
-    first = UNK if allow_unknown else UNK + 1  # all ids from here on may be chosen, and EOS before them
-    found = log_probs[..., first:].argmax(2) + first
+    if allow_unknown:  # all ids from EOS on may be chosen
+        return log_probs[..., EOS:].argmax(2) + EOS
+    found = log_probs[..., UNK + 1 :].argmax(2) + UNK + 1
     ends = log_probs[..., EOS] >= take_last(log_probs, found)
-    return xp.where(ends, EOS, found)
+    return namespace(log_probs).where(ends, EOS, found)
 
 
 def take_last(array: Array, places: Array) -> Array:
