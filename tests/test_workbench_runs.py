@@ -97,7 +97,7 @@ class RunsTab(WorkbenchTab):
         return {name: rest for name, *rest in found}
 
     def pick(self, name: str) -> None:
-        self.tab.locator("#list tbody tr", has_text=name).locator("input[type=checkbox]").click()
+        self.tab.get_by_role("checkbox", name=name, exact=True).click()
 
     def count_points(self, panel: int = 0) -> list[int]:
         """How many points each line of a panel has."""
@@ -315,7 +315,10 @@ def test_a_page_that_looks_for_long_leaks_nothing(context: "BrowserContext", pla
                 run.write_metrics([metrics[0], {**metrics[1], "epoch": 2 + number % 2}] * (1 + number % 2))
                 before = len(view.requests)
                 view.tab.clock.run_for(1000)
-                wait_for(lambda: len(view.requests) > before, TIMEOUT)  # noqa: B023
+                until = time.monotonic() + TIMEOUT
+                while len(view.requests) == before:
+                    assert time.monotonic() < until
+                    view.tab.wait_for_timeout(5)
 
         look_often(15)
         begin = count()
