@@ -216,6 +216,19 @@ def test_what_cannot_be_done_is_refused_with_a_sentence(
     assert sentence in answer["error"]
 
 
+def test_a_run_that_was_trained_further_is_read_anew(shared_runs: SharedRuns, tmp_path: Path) -> None:
+    one = shared_runs.copy(tiny(), tmp_path / "runs" / "one")
+    other = shared_runs.copy(tiny(train__seed=2), tmp_path / "other")
+    question = {"models": ["one"], "text": SENTENCE, "beam": 2}
+    with serve_workbench([other.path], tmp_path / "runs") as address:
+        before = ask(f"{address}/workbench/translate/ask", question)[1]
+        weights = {name: 0.9 * array for name, array in one.load_model().items()}
+        one.save_model(weights, one.about_model)
+        after = ask(f"{address}/workbench/translate/ask", question)[1]
+    assert before["log_probability"] != after["log_probability"]
+    assert after["log_probability"] == make_example(load(one.path), SENTENCE, 2)["log_probability"]
+
+
 def test_series_have_the_colours_of_all_pictures() -> None:
     style = (WEB / "workbench" / "workbench.css").read_text(encoding="utf-8")
     for theme, count in ((LIGHT, 1), (DARK, 2)):

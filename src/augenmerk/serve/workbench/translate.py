@@ -69,11 +69,21 @@ def make_routes(workbench: Workbench) -> list[BaseRoute]:
                 f"beam = {question.beam} is more than {service.limits.beam}, the limit here."
             )
         service.library.check(question.models)
-        return JsonResponse(
-            await until_hang_up(
-                request, service.batcher.compute(lambda: answer_question(service.library, question))
-            )
-        )
+        return JsonResponse(await until_hang_up(request, service.batcher.compute(lambda: answer(question))))
+
+    seen: dict[str, int] = {}  # when the weights of each run were last written, as far as it was asked for
+
+    def reread_if_trained_further(names: list[str]) -> None:
+        """Has the library read runs of the folder anew that were trained since; runs that were given stay."""
+        for name in set(names) - set(service.library.names):
+            stamp = (find_run(service.library, name) / "model.safetensors").stat().st_mtime_ns
+            if seen.setdefault(name, stamp) != stamp:
+                seen[name] = stamp
+                service.library.reload(name)
+
+    def answer(question: Ask) -> dict[str, Any]:
+        reread_if_trained_further(question.models)
+        return answer_question(service.library, question)
 
     @lru_cache(maxsize=KEPT_BUNDLES)
     def bundle(name: str, _version: float) -> Bundle:
