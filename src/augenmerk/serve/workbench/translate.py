@@ -19,8 +19,8 @@ from augenmerk.config import RunConfig
 from augenmerk.errors import AugenmerkError
 from augenmerk.inference import can_build
 from augenmerk.serve.answers import JsonResponse
-from augenmerk.serve.app import until_hang_up
 from augenmerk.serve.guard import read_body
+from augenmerk.serve.hang_up import until_hang_up
 from augenmerk.serve.library import Library
 from augenmerk.serve.schemas import Request as Question
 from augenmerk.serve.schemas import check_names, check_texts
