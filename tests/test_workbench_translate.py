@@ -1,6 +1,7 @@
 """The frame of the workbench and its view Translate: a real server, real models, a real browser."""
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -413,3 +414,13 @@ def test_a_run_that_cannot_be_read_is_listed_as_such(
         assert view.said() == load(run).translate(SENTENCE).text
         assert view.complaints == []
         view.tab.close()
+
+
+@pytest.mark.parametrize("name", ["frame.js", "translate.js", "runs-texts.js"])
+def test_every_text_is_there_in_both_languages(name: str) -> None:
+    script = (WEB / "workbench" / name).read_text(encoding="utf-8")
+    english, german = (
+        re.findall(r"^    (\w+):", block, re.M)
+        for block in re.findall(r"^  (?:en|de): \{\n(.*?)^  \},", script, re.M | re.S)
+    )
+    assert english == german
