@@ -2,6 +2,7 @@
 
 import json
 import re
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,6 +15,7 @@ import pytest
 from augenmerk.checkpoint import RunDirectory
 from augenmerk.errors import AugenmerkError
 from augenmerk.figures import DARK, LIGHT
+from augenmerk.serve.library import SCAN_SECONDS
 from augenmerk.serve.workbench import POLICY, VIEWS, WEB, page_address
 from augenmerk.text import PAD
 from augenmerk.translate import Translator, load
@@ -409,7 +411,10 @@ def test_a_run_that_cannot_be_read_is_listed_as_such(
         RunDirectory.open(broken)
     with serve_workbench([run], tmp_path / "runs") as address:
         view = TranslateTab(context, Place(address, tmp_path / "runs"), text=SENTENCE)
+        shared_runs.copy(tiny(), tmp_path / "runs" / "trained-meanwhile")
+        time.sleep(SCAN_SECONDS)
         view.tab.click("#models summary")
+        view.tab.wait_for_selector("#models-list >> text=trained-meanwhile")
         assert "cannot be read" in view.tab.inner_text("#models-list")
         assert view.said() == load(run).translate(SENTENCE).text
         assert view.complaints == []

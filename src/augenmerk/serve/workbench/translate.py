@@ -60,6 +60,9 @@ def make_routes(workbench: Workbench) -> list[BaseRoute]:
         page = {"view": "translate", "template": "translate.html", "script": "workbench/translate.js"}
         return render_page(request, **page, data=data)
 
+    async def list_models(_request: Request) -> Response:
+        return JsonResponse({"models": await asyncio.to_thread(describe_models, service.library)})
+
     async def ask(request: Request) -> Response:
         question = Ask.parse(await read_body(request, service.limits))
         check_texts([question.text], service.limits)
@@ -104,6 +107,7 @@ def make_routes(workbench: Workbench) -> list[BaseRoute]:
 
     return [
         Route("/", show),
+        Route("/workbench/translate/models", list_models),
         Route("/workbench/translate/ask", ask, methods=["POST"]),
         Route("/workbench/translate/engine.js", send_engine),
         Route("/workbench/translate/model/{name:path}.json", send_model),
