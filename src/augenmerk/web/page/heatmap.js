@@ -1,6 +1,6 @@
 /** The attention of a translation as a table: rows are the words produced, columns those of the source. */
 
-import { isolate, make, makeSvg, moveFocus } from "./dom.js";
+import { isolate, make, makeSvg, moveFocus, rootFontSize } from "./dom.js";
 import { levelOf, showNumber, showWeight } from "./shown.js";
 
 /**
@@ -10,7 +10,7 @@ import { levelOf, showNumber, showWeight } from "./shown.js";
  * for none) and `on.select(row)` for a word that is chosen. All words together are one stop of the tab key,
  * and the arrow keys lead from word to word, up and down among rows, left and right among columns.
  */
-export function makeHeatMap(grid, chosen, changedRow, t, on, room) {
+export function makeHeatMap(grid, chosen, changedRows, t, on, room) {
   const columnButtons = grid.columns.map((word, column) =>
     make(
       "button",
@@ -57,7 +57,9 @@ export function makeHeatMap(grid, chosen, changedRow, t, on, room) {
         showWeight(weight, t.language)
       )
     );
-    const mark = number === changedRow ? [make("span", { class: "mark", title: t("changedHere") }, "✎")] : [];
+    const mark = changedRows.includes(number)
+      ? [make("span", { class: "mark", title: t("changedHere") }, "✎")]
+      : [];
     const classes = number === chosen ? "chosen" : null;
     return make(
       "tr",
@@ -107,7 +109,7 @@ export function makeHeatMap(grid, chosen, changedRow, t, on, room) {
 
 /** Makes the cells as large as the room for the map permits; small ones have no numbers. */
 function fitCells(table, grid, room) {
-  const rem = parseFloat(getComputedStyle(document.documentElement).fontSize);
+  const rem = rootFontSize();
   const longest = Math.max(...grid.rows.map((row) => [...row.text].length));
   const words = Math.min(longest * 0.55 + 1, room < 30 * rem ? 6.5 : 11) * rem;
   const width = Math.min(2.15 * rem, Math.max(0.72 * rem, (room - words) / grid.columns.length - 1.2));
