@@ -222,7 +222,7 @@ def _find_exported(folder: Path) -> list[str]:
 
 def render_file(page: Page) -> str:
     """Renders the page as one file that needs nothing else."""
-    style, script = _render_style(), join_modules(HERE / PAGE, "main.js")
+    style, script = render_style(), join_modules(HERE / PAGE, "main.js")
     policy = (
         f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(style)}'; "
         f"worker-src blob:; img-src data:; base-uri 'none'; form-action 'none'"
@@ -250,7 +250,7 @@ def render_folder(page: Page) -> dict[str, bytes]:
     ones.
     """
     files = {
-        "page.css": _render_style().encode(),
+        "page.css": render_style().encode(),
         "page.js": join_modules(HERE / PAGE, "main.js").encode(),
         "engine.js": join_modules(HERE / ENGINE, "worker.js").encode(),
     }
@@ -356,7 +356,7 @@ def _render(page: Page, policy: str, data: Mapping[str, Any], **context: Any) ->
     return text
 
 
-def _render_style() -> str:
+def render_style() -> str:
     """Renders the style sheet, with the colours of all of Augenmerk's pictures."""
     light, dark = (
         _colours(theme, card=theme.paper, paper=blend(theme.paper, theme.ink, 0.96))
