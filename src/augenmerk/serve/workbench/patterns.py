@@ -7,7 +7,7 @@ from collections import OrderedDict
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field, fields
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +24,9 @@ from augenmerk.patterns import (
     find_patterns,
     summarise_patterns,
 )
+from augenmerk.serve import schemas
 from augenmerk.serve.errors import Overloaded, UnknownModel
+from augenmerk.serve.guard import read_body
 from augenmerk.serve.workbench import Workbench, render_page
 
 if TYPE_CHECKING:
@@ -246,17 +248,24 @@ def _line(value: Any) -> bytes:
     return text.encode("utf-8", "backslashreplace") + b"\n"
 
 
-def _read_asked(question: Any) -> Asked:
-    run, split, of = (str(question.get(key, "")) for key in ("run", "split", "of"))
-    try:
-        count = int(question.get("count", ""))
-    except (TypeError, ValueError):
-        count = 0
-    if count not in COUNTS or of not in ("translations", "references"):
-        raise AugenmerkError(
-            f"Ask for one of {', '.join(map(str, COUNTS))} sentences, of translations or references."
-        )
-    return Asked(run, split, of == "references", count)
+class PatternsRequest(schemas.Request):
+    """A split of the data of a run to be measured."""
+
+    run: str
+    split: str
+    of: Literal["translations", "references"] = "translations"
+    count: int = 1000
+
+    def to_asked(self) -> Asked:
+        if self.count not in COUNTS:
+            raise AugenmerkError(f"The number of sentences is one of {', '.join(map(str, COUNTS))}.")
+        return Asked(self.run, self.split, self.of == "references", self.count)
+
+
+class SentenceRequest(PatternsRequest):
+    """One of the measured sentences."""
+
+    index: int
 
 
 def make_routes(workbench: Workbench) -> list[BaseRoute]:
@@ -283,13 +292,12 @@ def make_routes(workbench: Workbench) -> list[BaseRoute]:
         )
 
     async def measure(request: Request) -> Response:
-        found = await get_sets().get(_read_asked(await request.json()))
+        found = await get_sets().get(PatternsRequest.parse(await read_body(request, service.limits)).to_asked())
         return StreamingResponse(_follow(found), media_type="application/x-ndjson")
 
     async def show_sentence(request: Request) -> Response:
-        found = get_sets().find(_read_asked(request.query_params))
-        index = request.query_params.get("index", "")
-        number = int(index) if index.isascii() and index.isdecimal() and len(index) < 8 else -1
+        asked = SentenceRequest.parse(await read_body(request, service.limits))
+        found, number = get_sets().find(asked.to_asked()), asked.index
         if found is None or number not in found.sentences:
             raise UnknownModel("This sentence is not in memory any more: measure its split again.")
         return JSONResponse(found.sentences[number].to_dict())
@@ -299,5 +307,5 @@ def make_routes(workbench: Workbench) -> list[BaseRoute]:
         Route("/workbench/patterns/runs", show_runs),
         Route("/workbench/patterns/splits", show_splits),
         Route("/workbench/patterns/measure", measure, methods=["POST"]),
-        Route("/workbench/patterns/sentence", show_sentence),
+        Route("/workbench/patterns/sentence", show_sentence, methods=["POST"]),
     ]

@@ -21,7 +21,10 @@ from starlette.routing import BaseRoute, Route
 from augenmerk.checkpoint import RunDirectory
 from augenmerk.errors import AugenmerkError, shorten
 from augenmerk.report import build_columns, describe_alignment, describe_published, list_number_factors
-from augenmerk.serve.errors import TooLarge, UnknownModel
+from augenmerk.serve import schemas
+from augenmerk.serve.errors import UnknownModel
+from augenmerk.serve.guard import read_body
+from augenmerk.serve.schemas import check_texts
 from augenmerk.serve.workbench import Workbench, render_page
 from augenmerk.study.begun import collect_begun, find_runs, is_running
 from augenmerk.study.measure import read_probes
@@ -286,8 +289,23 @@ def _read_probed(run: Path | None, source: str) -> dict[str, Any] | None:
     return next((each for each in probes.get("examples", ()) if each["source"] == source), None)
 
 
+def _name_model(study: str, run: str) -> str:
+    """Returns the name by which the library knows a run of a study."""
+    return run if study == "." else f"{study}/{run}"
+
+
+class StudySentence(schemas.Request):
+    """A sentence for one run of a study."""
+
+    study: str
+    run: str
+    text: str
+
+
 def make_routes(workbench: Workbench) -> list[BaseRoute]:
     """Returns the page of the studies and what it asks for."""
+    from augenmerk.serve.app import until_hang_up  # which imports this package
+
     service = workbench.service
     studies = Studies(workbench.folder)
 
@@ -303,7 +321,7 @@ def make_routes(workbench: Workbench) -> list[BaseRoute]:
         def describe() -> dict[str, Any]:
             result, place = studies.read(name), studies.place(name)
             models = service.library.found()
-            named = {run: run if name == "." else f"{name}/{run}" for run in studies.runs(name)}
+            named = {run: _name_model(name, run) for run in studies.runs(name)}
             can_translate = {run: model for run, model in named.items() if model in models}
             return describe_study(name, result, running=is_running(place), can_translate=can_translate)
 
@@ -328,17 +346,15 @@ def make_routes(workbench: Workbench) -> list[BaseRoute]:
         return JSONResponse(await asyncio.to_thread(read))
 
     async def translate(request: Request) -> Response:
-        question = await request.json()
-        name, run, text = (str(question.get(key, "")) for key in ("study", "run", "text"))
-        limit = service.limits.characters
-        if len(text) > limit:
-            raise TooLarge(f"The sentence has {len(text):,} characters; the limit is {limit:,}.")
-        if run not in await asyncio.to_thread(studies.runs, name):
-            raise UnknownModel(f"The study has no run '{shorten(run)}'.")
-        model = run if name == "." else f"{name}/{run}"
-        [translation] = await service.batcher.translate(
-            model, [text], settings={"beam": 1}, attention=True
+        asked = StudySentence.parse(await read_body(request, service.limits))
+        check_texts([asked.text], service.limits)
+        if asked.run not in await asyncio.to_thread(studies.runs, asked.study):
+            raise UnknownModel(f"The study has no run '{shorten(asked.run)}'.")
+        # As the study's own sentences were translated, greedily.
+        work = service.batcher.translate(
+            _name_model(asked.study, asked.run), [asked.text], settings={"beam": 1}, attention=True
         )
+        [translation] = await until_hang_up(request, work)
         keys = ("translation", "source_words", "target_words", "attention", "truncated", "unfamiliar")
         found = translation.to_dict()
         return JSONResponse({key: found[key] for key in keys})
