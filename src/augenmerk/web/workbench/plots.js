@@ -231,7 +231,7 @@ export class LineChart {
                   class: "tick end-label",
                   x: width - right + 6 * unit,
                   y: labels[index] + 4 * unit,
-                  fill: colour,
+                  style: `--colour: ${colour}`,
                 }),
               ]
             : [])
