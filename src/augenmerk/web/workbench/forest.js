@@ -19,8 +19,11 @@ export function showP(p, language) {
   return p < 0.001 ? `< ${showNumber(0.001, language, 3)}` : p.toLocaleString(language, { maximumSignificantDigits: 2 });
 }
 
-/** Returns the table of comparisons, the differences drawn on one axis. */
-export function makeForest(comparisons, digits, measure, t) {
+/**
+ * Returns the table of comparisons, the differences drawn on one axis. If all are with the same variant, which
+ * `against` names, it does not stand in every row.
+ */
+export function makeForest(comparisons, digits, measure, against, t) {
   const ends = comparisons.flatMap(({ interval, seeds }) => [...interval, ...seeds.map(({ difference }) => difference), 0]);
   const [least, most] = [Math.min(...ends), Math.max(...ends)];
   const room = (most - least || 1) * 0.06;
@@ -43,7 +46,13 @@ export function makeForest(comparisons, digits, measure, t) {
     return make(
       "tr",
       { class: certain ? "certain" : null, title: each.in_words },
-      make("th", { scope: "row" }, isolate(each.variant), " − ", isolate(each.against), ...doubt),
+      make(
+        "th",
+        { scope: "row" },
+        isolate(each.variant),
+        make("span", { class: against ? "unseen" : null }, " − ", isolate(each.against)),
+        ...doubt
+      ),
       make(
         "td",
         { class: "drawn" },

@@ -324,8 +324,9 @@ function drawList() {
         { scope: "row" },
         make("button", { type: "button", class: "word", dir: "auto", "data-index": each.index, onclick: () => openSentence(each.index) }, isolate(each.source))
       ),
-      make("td", { class: "number" }, value(each, state.y)),
-      make("td", { class: "number" }, value(each, state.x))
+      ...[state.y, state.x].map((name) =>
+        make("td", { class: "number", "data-name": t(`measure ${name}`) }, value(each, name))
+      )
     )
   );
   const focused = document.activeElement?.closest("#table") ? document.activeElement.dataset.index : undefined;

@@ -198,6 +198,12 @@ export class LineChart {
     parts.push(text(xLabel, { class: "tick label-x", x: (left + width - right) / 2, y: height - 6 * unit, "text-anchor": "middle" }));
     const cursor = makeSvg("line", { class: "cursor", x1: 0, x2: 0, y1: top, y2: height - bottom, visibility: "hidden" });
     parts.push(cursor);
+    const endLabel = (each, height) => {
+      const place = { class: "tick end-label", x: width - right + 6 * unit, y: height + 4 * unit };
+      const label = text(shortenName(each.name, 18), place);
+      label.style.fill = lookOf(each.number).colour;
+      return label;
+    };
     const ends = series.map((each) => y(each.points.at(-1)?.y ?? low));
     const labels = moveApart(ends, 15 * unit, top + 6 * unit, height - bottom - 2 * unit);
     const every = Math.max(1, Math.ceil(xs.length / 10));
@@ -225,16 +231,7 @@ export class LineChart {
           ...whiskers,
           line(each.points.map((point) => [point.x, point.y]), { class: "mean", "stroke-dasharray": dash }),
           ...dots.map((point) => makeSvg("circle", { cx: x(point.x), cy: y(point.y), r: 2.6 * unit, fill: colour })),
-          ...(labelled && each.points.length
-            ? [
-                text(shortenName(each.name, 18), {
-                  class: "tick end-label",
-                  x: width - right + 6 * unit,
-                  y: labels[index] + 4 * unit,
-                  style: `--colour: ${colour}`,
-                }),
-              ]
-            : [])
+          ...(labelled && each.points.length ? [endLabel(each, labels[index])] : [])
         )
       );
     });

@@ -14,6 +14,8 @@ const PAUSE = 300; // milliseconds without a key before a sentence is translated
 const REFRESH = 4000; // milliseconds between two looks at a study that is running
 const MAX_TILES = 24; // maps that are shown at once
 const MAX_TEXT = 2000;
+const MAX_PAIRS = 10; // comparisons that are all shown at first
+const MAX_RUNS = 12; // rows of the table of runs that are shown at first
 const CURVES = ["validation_loss", "validation_bleu", "train_loss"];
 const OF_A_SPLIT = ["loss", "perplexity", "word_perplexity"];
 
@@ -39,6 +41,7 @@ function readAddress() {
     sentence: /^\d{1,4}$/.test(number) ? Number(number) : 0,
     seeds: given.get("seeds") === "all" ? "all" : "one",
     measure: given.get("measure") ?? "bleu",
+    against: given.get("against") ?? "",
     split: given.get("split") ?? "",
   };
 }
@@ -46,7 +49,7 @@ function readAddress() {
 /** Changes the state and writes it into the address, so that a link shows the same. */
 function change(changes) {
   Object.assign(state, changes);
-  const untouched = { study: "", text: "", sentence: 0, seeds: "one", measure: "bleu", split: "" };
+  const untouched = { study: "", text: "", sentence: 0, seeds: "one", measure: "bleu", against: "", split: "" };
   const written = new URLSearchParams();
   for (const [name, value] of Object.entries(state)) {
     if (value !== untouched[name]) written.set(name, value);
@@ -289,14 +292,21 @@ function makeDifferences() {
   const draw = () => {
     const measure = measures.includes(state.measure) ? state.measure : measures[0];
     const split = splits.includes(state.split) ? state.split : splits[0];
-    const chosen = study.comparisons.filter((each) => each.measure === measure && each.split === split);
+    const all = study.comparisons.filter((each) => each.measure === measure && each.split === split);
+    const against = chooseAgainst(all, measure, split);
+    const chosen = against ? turnAgainst(all, against) : all;
     const names = measures.map((each) => t(`heading ${each}`));
     const choose = [makeSelect(t("measure"), measures, names, measure, (value) => redraw({ measure: value }))];
     if (splits.length > 1) choose.push(makeSelect(t("split"), splits, splits, split, (value) => redraw({ split: value })));
+    if (study.variants.length > 2) {
+      const values = ["", ...study.variants.map((variant) => variant.name)];
+      const labels = [t("allPairs"), ...values.slice(1)];
+      choose.push(makeSelect(t("against"), values, labels, against, (value) => redraw({ against: value || "*" })));
+    }
     replaceInside(
       content,
       make("div", { class: "controls" }, ...choose),
-      make("div", { class: "forest-place" }, makeForest(chosen, study.digits[measure], t(`heading ${measure}`), t))
+      make("div", { class: "forest-place" }, makeForest(chosen, study.digits[measure], t(`heading ${measure}`), against, t))
     );
   };
   const redraw = (changes) => {
@@ -305,6 +315,34 @@ function makeDifferences() {
   };
   draw();
   return makeCard("differences", t("differences"), content, make("p", { class: "hint" }, t("forestNote")));
+}
+
+/** Returns the variant that the others are compared with; "" for all pairs, if these are not too many. */
+function chooseAgainst(comparisons, measure, split) {
+  if (study.variants.some((variant) => variant.name === state.against)) return state.against;
+  if (state.against === "*" || comparisons.length <= MAX_PAIRS) return "";
+  const means = study.variants.flatMap(({ name, summaries }) =>
+    summaries
+      .filter((each) => each.measure === measure && each.split === split)
+      .slice(0, 1)
+      .map(({ mean }) => [name, measure === "bleu" ? mean : -mean])
+  );
+  return means.sort(([, a], [, b]) => b - a)[0]?.[0] ?? "";
+}
+
+/** Returns the comparisons with one variant, turned so that it is the one that is subtracted. */
+function turnAgainst(comparisons, against) {
+  const turn = (each) => ({
+    ...each,
+    variant: each.against,
+    against: each.variant,
+    difference: -each.difference,
+    interval: [-each.interval[1], -each.interval[0]],
+    seeds: each.seeds.map((seed) => ({ ...seed, difference: -seed.difference })),
+  });
+  return comparisons
+    .filter((each) => [each.variant, each.against].includes(against))
+    .map((each) => (each.against === against ? each : turn(each)));
 }
 
 // -- charts ------------------------------------------------------------------------------------------------
@@ -478,9 +516,10 @@ function makeRuns() {
   const { origin } = study;
   const seconds = origin && Math.round(origin.seconds).toLocaleString(t.language);
   const from = origin ? t("origin", { bitext: origin.bitext, hardware: origin.hardware.join(" · "), seconds }) : "";
-  return makeCard(
-    "runs",
-    t("runs"),
+  return make(
+    "details",
+    { class: "card panel", id: "runs", open: rows.length <= MAX_RUNS },
+    make("summary", {}, make("h2", {}, t("runs"))),
     make(
       "div",
       { class: "scroll", tabindex: 0, role: "region", "aria-label": t("runs") },
@@ -501,7 +540,7 @@ function linkToTranslate(model, text) {
 /** Returns the runs that a sentence can be given to: one of each variant, or all; first seeds first. */
 function chooseRuns() {
   const bySeed = study.variants.map((variant) =>
-    variant.runs.filter((run) => run.model).map((run) => ({ variant: variant.name, seed: run.seed, run: run.run }))
+    variant.runs.filter((run) => run.model).map(({ seed, run, state: how }) => ({ variant: variant.name, seed, run, state: how }))
   );
   const most = state.seeds === "all" ? Math.max(0, ...bySeed.map((runs) => runs.length)) : 1;
   const chosen = [];
@@ -544,7 +583,7 @@ function makeAttentionCard() {
     "attention",
     t("attention"),
     make("p", { class: "hint" }, t(can ? "attentionHint" : "noModels")),
-    make("div", { class: "ask sentence" }, make("label", { class: "unseen", for: "text" }, t("sentence")), text),
+    make("div", { class: "ask sentence", hidden: !can }, make("label", { class: "unseen", for: "text" }, t("sentence")), text),
     make("div", { id: "examples", class: "examples", role: "group", "aria-label": t("sentence"), translate: "no" }, ...study.examples.map(makeChip)),
     make("div", { class: "controls" }, seeds, make("span", { id: "progress", class: "hint", role: "status" })),
     make("p", { id: "reference", class: "hint" }),
@@ -601,7 +640,7 @@ async function showSentence() {
 async function translateOwn(text, signal) {
   const { t } = frame;
   const runs = chooseRuns();
-  sentence = { source: text, reference: null, maps: runs.map(({ variant, seed }) => ({ variant, seed, waiting: true })) };
+  sentence = { source: text, reference: null, maps: runs.map((each) => ({ ...each, waiting: true })) };
   drawTiles();
   for (const [place, { run }] of runs.entries()) {
     find("progress").textContent = t("progress", { done: place, total: runs.length });
@@ -642,7 +681,12 @@ function drawTiles() {
   const tiles = [];
   const point = linkTiles(tiles, find("pointed"));
   for (const map of maps.slice(0, shownTiles)) {
-    const heading = [makeSwatch(map.place), isolate(map.variant), make("span", { class: "hint" }, ` · ${t("seed", { seed: map.seed })}`)];
+    const which = [t("seed", { seed: map.seed }), ...(map.state === "unfinished" ? [t("state unfinished")] : [])];
+    const heading = [
+      makeSwatch(map.place),
+      isolate(map.variant),
+      make("span", { class: "hint" }, ` · ${which.join(" · ")}`),
+    ];
     if (map.waiting) {
       tiles.push({ light: () => {}, element: make("article", { class: "tile waiting" }, make("h4", { class: "tile-heading" }, ...heading), make("p", { class: "hint" }, t("waiting"))) });
     } else {
