@@ -5,6 +5,7 @@ import { makeScale } from "../page/heatmap.js";
 import { showNumber } from "../page/shown.js";
 import { makeTexts } from "../page/texts.js";
 import { startFrame } from "./frame.js";
+import { linkToTranslate } from "./links.js";
 import { linkTiles, makeTile } from "./maps.js";
 import { PATTERNS_TEXTS } from "./patterns_texts.js";
 import { Scatter } from "./scatter.js";
@@ -32,7 +33,6 @@ let box = null;
 let rows = ROWS;
 let opened = null; // the sentence that is shown, with its attention
 let measuring = new AbortController();
-let pending = false;
 
 const scatter = new Scatter(find("plot"), {
   open: (index) => openSentence(index),
@@ -138,7 +138,6 @@ async function measure() {
   scatter.opened = -1;
   say(t("waiting"));
   find("progress").firstChild.style.setProperty("--share", 0);
-  pending = true;
   let total = 0;
   try {
     const answer = await fetch("/workbench/patterns/measure", {
@@ -175,7 +174,6 @@ async function measure() {
     if (signal.aborted) return;
     say(t("failed", { reason: error.message }), true);
   }
-  pending = false;
   drawSummary();
   if (byIndex.has(state.sentence)) openSentence(state.sentence);
   document.documentElement.dataset.measured = "";
@@ -389,7 +387,7 @@ function drawDetail() {
     opened.reference && opened.reference !== opened.translation ? ["reference", opened.reference] : null,
     opened.tags.length ? ["tags", opened.tags.join(", ")] : null,
   ].filter(Boolean);
-  const address = `/#${new URLSearchParams({ text: opened.source, runs: asked.run })}`;
+  const address = linkToTranslate(asked.run, opened.source);
   const key = document.activeElement?.closest("#detail") ? document.activeElement.dataset.key : undefined;
   place.replaceChildren(
     make(

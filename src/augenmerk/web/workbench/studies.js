@@ -5,6 +5,7 @@ import { makeScale } from "../page/heatmap.js";
 import { makeTexts } from "../page/texts.js";
 import { makeForest } from "./forest.js";
 import { startFrame } from "./frame.js";
+import { linkToTranslate } from "./links.js";
 import { linkTiles, makeTile } from "./maps.js";
 import { LineChart, isWide, makeSwatch } from "./plots.js";
 import { getJson, postJson } from "./server.js";
@@ -506,7 +507,7 @@ function makeRuns() {
         make("td", {}, t(`state ${run.state}`), run.problem ? make("small", { class: "error" }, isolate(run.problem)) : ""),
         make("td", {}, run.best_epoch === null ? "–" : t("ofEpochs", { best: run.best_epoch, epochs: run.epochs })),
         make("td", {}, run.seconds === null ? "–" : Math.round(run.seconds).toLocaleString(t.language)),
-        make("td", {}, run.model ? make("a", { href: linkToTranslate(run.model, "") }, t("openRun")) : "–")
+        make("td", {}, run.model ? make("a", { href: linkToTranslate(run.model) }, t("openRun")) : "–")
       )
     )
   );
@@ -527,12 +528,6 @@ function makeRuns() {
     ),
     make("p", { class: "hint" }, isolate(from))
   );
-}
-
-/** Returns the address of the Translate view with a run and a sentence. */
-function linkToTranslate(model, text) {
-  const written = new URLSearchParams({ ...(text ? { text } : {}), runs: model });
-  return `/#${written}`;
 }
 
 // -- attention ---------------------------------------------------------------------------------------------
@@ -662,6 +657,15 @@ function orderMaps() {
     .filter((map) => state.seeds === "all" || (!seen.has(map.variant) && seen.add(map.variant)));
 }
 
+/** Returns a link to the same sentence and run in the Translate view, if the run is here. */
+function makeTileLink({ variant, seed }) {
+  const { runs } = study.variants.find(({ name }) => name === variant);
+  const model = runs.find((run) => run.seed === seed)?.model;
+  if (!model) return [];
+  const label = `${frame.t("openRun")}: ${variant}, ${frame.t("seed", { seed })}`;
+  return [make("a", { class: "tile-link", href: linkToTranslate(model, sentence.source, { beam: 1 }), "aria-label": label, title: frame.t("openRun") }, "→")];
+}
+
 function drawTiles() {
   const { t } = frame;
   const place = find("tiles");
@@ -686,6 +690,7 @@ function drawTiles() {
       makeSwatch(map.place),
       isolate(map.variant),
       make("span", { class: "hint" }, ` · ${which.join(" · ")}`),
+      ...makeTileLink(map),
     ];
     if (map.waiting) {
       tiles.push({ light: () => {}, element: make("article", { class: "tile waiting" }, make("h4", { class: "tile-heading" }, ...heading), make("p", { class: "hint" }, t("waiting"))) });
