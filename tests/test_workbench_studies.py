@@ -131,7 +131,7 @@ def client(server: RunningServer) -> Iterator[httpx.Client]:
         yield client
 
 
-def ask(client: httpx.Client, what: str, study: str = NAME, **more: object) -> Any:
+def ask(client: httpx.Client, what: str, study: str = NAME, **more: int) -> Any:
     answer = client.get(f"/workbench/studies/{what}", params={"study": study, **more})
     assert answer.status_code == 200, answer.text
     return answer.json()
@@ -150,6 +150,11 @@ class StudyView(WatchedTab):
         while not self.tab.evaluate(expression, argument):
             assert time.monotonic() < until, expression
             time.sleep(0.01)
+
+    def wait_for_translations(self, expected: list[str]) -> None:
+        """Waits until the tiles say this."""
+        said = "[...document.querySelectorAll('.tile-said')].map((node) => node.textContent)"
+        self.wait(f"expected => JSON.stringify({said}) === JSON.stringify(expected)", expected)
 
     def texts(self, selector: str) -> list[str]:
         return [" ".join(text.split()) for text in self.tab.locator(selector).all_inner_texts()]
@@ -179,7 +184,7 @@ def test_an_interrupted_study_goes_on_from_its_result(study: Path) -> None:
     assert again.examples == whole.examples
 
 
-def test_a_study_that_is_locked_is_running(study: Path, tmp_path: Path) -> None:
+def test_a_study_that_is_locked_is_running(tmp_path: Path) -> None:
     fcntl = pytest.importorskip("fcntl")
     (tmp_path / ".lock").touch()
     with (tmp_path / ".lock").open("ab") as lock:
@@ -191,7 +196,7 @@ def test_a_study_that_is_locked_is_running(study: Path, tmp_path: Path) -> None:
 # -- what the server answers ---------------------------------------------------------------------------------
 
 
-def test_all_studies_are_listed(client: httpx.Client, study: Path) -> None:
+def test_all_studies_are_listed(client: httpx.Client) -> None:
     found = {each["name"]: each for each in client.get("/workbench/studies/list").json()["studies"]}
     assert set(found) == {NAME, "study-begun", "study-damaged", HOSTILE.replace("/", "∕")}
     assert found[NAME]["question"] == "Does it matter where it looks?"
@@ -262,8 +267,12 @@ def test_a_result_cannot_name_runs_outside_of_its_study(client: httpx.Client) ->
     hostile = HOSTILE.replace("/", "∕")
     told = ask(client, "study", hostile)
     assert [run["model"] for variant in told["variants"] for run in variant["runs"]] == [None] * 4
-    assert all(not curves for runs in ask(client, "curves", hostile)["curves"].values() for seed in runs.values()
-               for curves in seed.values())
+    assert all(
+        not curves
+        for runs in ask(client, "curves", hostile)["curves"].values()
+        for seed in runs.values()
+        for curves in seed.values()
+    )
 
 
 def test_a_sentence_goes_through_a_run(client: httpx.Client, study: Path) -> None:
@@ -320,7 +329,9 @@ def test_figures_are_those_of_the_study(chromium: "Chromium", server: RunningSer
     assert view.complaints == []
 
 
-def test_charts_are_read_by_keys_and_as_tables(chromium: "Chromium", server: RunningServer, study: Path) -> None:
+def test_charts_are_read_by_keys_and_as_tables(
+    chromium: "Chromium", server: RunningServer, study: Path
+) -> None:
     view = StudyView(chromium, f"{server.address}/studies?study={NAME}")
     view.tab.focus("#curves .chart svg >> nth=0")
     view.tab.keyboard.press("ArrowRight")
@@ -339,7 +350,9 @@ def test_charts_are_read_by_keys_and_as_tables(chromium: "Chromium", server: Run
     assert view.complaints == []
 
 
-def test_a_sentence_typed_in_goes_through_all_variants(chromium: "Chromium", server: RunningServer, study: Path) -> None:
+def test_a_sentence_typed_in_goes_through_all_variants(
+    chromium: "Chromium", server: RunningServer, study: Path
+) -> None:
     view = StudyView(chromium, f"{server.address}/studies?study={NAME}")
     view.tab.wait_for_selector(".tile .map")
     assert view.tab.locator(".tile").count() == 2
@@ -351,19 +364,19 @@ def test_a_sentence_typed_in_goes_through_all_variants(chromium: "Chromium", ser
         load(study / "runs" / variant / f"seed-{seed}").translate(text, beam=1).text
         for variant, seed in product(("mean", "scaled-dot"), (1, 2))
     ]
-    view.wait("expected => JSON.stringify([...document.querySelectorAll('.tile-said')].map((node) => node.textContent)) "
-              "=== JSON.stringify(expected)", expected)
+    view.wait_for_translations(expected)
     # Pointing at a source word lights it up in every map.
     view.tab.hover(".tile .map thead th >> nth=1")
     assert view.tab.locator(".tile .map thead th.lit").count() == 4
     assert "seeds=all" in view.tab.url
     again = StudyView(chromium, view.tab.url)
-    again.wait("expected => JSON.stringify([...document.querySelectorAll('.tile-said')].map((node) => node.textContent)) "
-               "=== JSON.stringify(expected)", expected)
+    again.wait_for_translations(expected)
     assert view.complaints == again.complaints == []
 
 
-def test_a_study_that_has_not_ended_shows_what_is_finished(chromium: "Chromium", server: RunningServer) -> None:
+def test_a_study_that_has_not_ended_shows_what_is_finished(
+    chromium: "Chromium", server: RunningServer
+) -> None:
     view = StudyView(chromium, f"{server.address}/studies?study=study-begun")
     assert view.texts("#figures tbody tr td:nth-child(2)") == ["2/2", "1/2"]
     assert "not complete" in view.texts(".study-header")[0]
@@ -377,7 +390,7 @@ def test_hostile_names_are_text(chromium: "Chromium", server: RunningServer) -> 
     link.click()
     view.tab.wait_for_selector("#figures")
     view.tab.wait_for_selector(".tile")
-    assert view.tab.locator("h1").inner_text() == HOSTILE
+    assert view.tab.locator("#study h1").inner_text() == HOSTILE
     assert view.tab.locator("main img, main script").count() == 0
     assert "pwned" not in view.tab.evaluate("document.title.split(' · ')[1] ?? ''")
     assert view.tab.locator(".tile-said").first.inner_text() == HOSTILE
@@ -416,7 +429,9 @@ def test_thirty_who_ask_at_once_wait_for_one_summary(study: Path, tmp_path: Path
     studies = Studies(tmp_path)
 
     async def ask_all() -> list[StudyResult]:
-        return list(await asyncio.gather(*(asyncio.to_thread(studies.read, "study-begun") for _ in range(30))))
+        return list(
+            await asyncio.gather(*(asyncio.to_thread(studies.read, "study-begun") for _ in range(30)))
+        )
 
     found = asyncio.run(ask_all())
     assert len({id(each) for each in found}) == 1

@@ -13,7 +13,7 @@ from typing import Any
 from filelock import FileLock, Timeout
 
 from augenmerk.checkpoint import RunDirectory
-from augenmerk.config import flatten_settings
+from augenmerk.config import RunConfig, flatten_settings
 from augenmerk.errors import AugenmerkError
 from augenmerk.study.collect import FinishedRun, collect, read_finished
 from augenmerk.study.measure import read_probes
@@ -94,7 +94,7 @@ def _plan_from_result(known: StudyResult, runs: list[RunDirectory]) -> Study:
         for each in known.variants
         for run in each.runs
     ]
-    asked = next((probes["asked"] for run in runs if (probes := read_probes(run))), {})
+    asked = _read_asked(runs)
     return Study(
         **{field.name: getattr(known, field.name) for field in fields(StudyHeader)},
         variants=tuple(variants.values()),
@@ -111,7 +111,7 @@ def _plan_from_runs(out: Path, runs: list[RunDirectory]) -> Study:
         folder = run.path.parent.name
         if folder not in variants:
             variants[folder] = _recognise(folder, {key: settings[run.path][key] for key in differing})
-    asked = next((probes["asked"] for run in runs if (probes := read_probes(run))), {})
+    asked = _read_asked(runs)
     scored = next((rows for run in runs if (rows := run.read_scores())), [])
     first = runs[0].config
     splits = tuple(asked.get("splits", ())) or (first.data.validation,)
@@ -127,6 +127,12 @@ def _plan_from_runs(out: Path, runs: list[RunDirectory]) -> Study:
         sentences=tuple(asked.get("sentences", ())),
         runs=tuple(PlannedRun(variants[run.path.parent.name], run.config) for run in runs),
     )
+
+
+def _read_asked(runs: list[RunDirectory]) -> dict[str, Any]:
+    """Returns what the first measured run was asked for besides its settings: splits and sentences."""
+    found = (probes["asked"] for run in runs if (probes := read_probes(run)))
+    return next(found, {})
 
 
 def _recognise(folder: str, differing: Mapping[str, Any]) -> Variant:
@@ -155,5 +161,5 @@ def _differs(key: str, settings: list[dict[str, Any]]) -> bool:
     return key != SEED and any(each.get(key) != settings[0].get(key) for each in settings)
 
 
-def _with_seed(config: Any, seed: int) -> Any:
+def _with_seed(config: RunConfig, seed: int) -> RunConfig:
     return config.model_copy(update={"train": config.train.model_copy(update={"seed": seed})})

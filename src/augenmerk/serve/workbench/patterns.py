@@ -127,7 +127,9 @@ class PatternSets:
             raise Overloaded(f"{waiting} splits are being measured already: try again later.", 5.0)
         self._sets[asked] = found = PatternSet(asked, version)
         self._sets.move_to_end(asked)
-        for old in [each for each in self._sets.values() if each.finished][: max(0, len(self._sets) - MAX_SETS)]:
+        for old in [each for each in self._sets.values() if each.finished][
+            : max(0, len(self._sets) - MAX_SETS)
+        ]:
             del self._sets[old.asked]
         found.task = asyncio.create_task(self._measure(found, translator))
         return found
@@ -173,7 +175,9 @@ class PatternSets:
             some = pairs[start : start + CHUNK]
             translations = await self._translate(asked, some)
 
-            def measure(some: list[SentencePair] = some, translations: Any = translations) -> list[PatternMatch]:
+            def measure(
+                some: list[SentencePair] = some, translations: Any = translations
+            ) -> list[PatternMatch]:
                 return find_patterns(some, translations, bitext.source_language)
 
             for match in await batcher.compute(measure):
@@ -221,20 +225,20 @@ def _pack(index: int, match: PatternMatch) -> Sentence:
 
 
 async def _follow(found: PatternSet) -> AsyncIterator[bytes]:
-    """Yields lines of JSON: what is measured already, what is added, and at the end the summary or why not."""
+    """Yields lines of JSON: what is measured already, what is added, and at last the summary or why not."""
     sent = 0
-    told = False
     while True:
         async with found.changed:
-            await found.changed.wait_for(lambda: found.finished or found.done > sent)
-        if found.about and not told:
+            while not found.finished and found.done == sent:
+                await found.changed.wait()
+        begin, sent = sent, found.done
+        if begin == 0 and found.about:
             yield _line({**found.about, "measures": MEASURES})
-            told = True
-        done = found.done
-        points = [found.sentences[index].point for index in range(sent, done) if index in found.sentences]
-        if done > sent:
-            yield _line({"sentences": points, "done": done})
-            sent = done
+        if sent > begin:
+            points = [
+                found.sentences[index].point for index in range(begin, sent) if index in found.sentences
+            ]
+            yield _line({"sentences": points, "done": sent})
         if found.error:
             yield _line({"error": found.error})
             return
@@ -292,7 +296,9 @@ def make_routes(workbench: Workbench) -> list[BaseRoute]:
         )
 
     async def measure(request: Request) -> Response:
-        found = await get_sets().get(PatternsRequest.parse(await read_body(request, service.limits)).to_asked())
+        found = await get_sets().get(
+            PatternsRequest.parse(await read_body(request, service.limits)).to_asked()
+        )
         return StreamingResponse(_follow(found), media_type="application/x-ndjson")
 
     async def show_sentence(request: Request) -> Response:

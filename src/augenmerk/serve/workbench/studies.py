@@ -77,7 +77,7 @@ class Studies:
             place, name, depth = waiting.pop()
             looked_at += 1
             try:
-                if (place / RESULT).is_file() or (place / LOCK).is_file() and (place / "runs").is_dir():
+                if (place / RESULT).is_file() or ((place / LOCK).is_file() and (place / "runs").is_dir()):
                     studies[name or "."] = place
                     continue
                 if depth == SCAN_DEPTH or (place / "config.toml").is_file():
@@ -210,7 +210,10 @@ def describe_study(
         "running": running,
         "findings": result.findings(),
         "columns": [
-            {**asdict(column), "better": MEASURES[column.measure].better if column.measure in MEASURES else ""}
+            {
+                **asdict(column),
+                "better": MEASURES[column.measure].better if column.measure in MEASURES else "",
+            }
             for column in build_columns(result)
         ],
         "digits": {measure: about.digits for measure, about in MEASURES.items()},
