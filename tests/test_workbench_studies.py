@@ -408,7 +408,7 @@ def test_german_and_a_narrow_screen(chromium: "Chromium", server: RunningServer)
 
 
 def test_no_text_is_missing_in_a_language() -> None:
-    for name in ("studies_texts.js", "patterns_texts.js"):
+    for name in ("studies-texts.js", "patterns-texts.js"):
         text = (WEB / "workbench" / name).read_text(encoding="utf-8")
         english, german = (re.findall(r'^    "?([\w ,]+?)"?: ', part, re.M) for part in text.split("  de: {"))
         assert english == german
@@ -416,8 +416,8 @@ def test_no_text_is_missing_in_a_language() -> None:
 
 
 def test_series_have_the_colours_of_all_pictures() -> None:
-    text = (WEB / "workbench" / "plots.css").read_text(encoding="utf-8")
-    light, *dark = (re.findall(r"--s\d: (#\w+)", line) for line in text.splitlines() if "--s0:" in line)
+    text = (WEB / "workbench" / "workbench.css").read_text(encoding="utf-8")
+    light, *dark = (re.findall(r"--c\d: (#\w+)", line) for line in text.splitlines() if "--c0:" in line)
     assert tuple(light) == LIGHT.series
     assert [tuple(each) for each in dark] == [DARK.series] * 2
 

@@ -24,6 +24,7 @@ from augenmerk.report import build_columns, describe_alignment, describe_publish
 from augenmerk.serve import schemas
 from augenmerk.serve.errors import UnknownModel
 from augenmerk.serve.guard import read_body
+from augenmerk.serve.hang_up import until_hang_up
 from augenmerk.serve.schemas import check_texts
 from augenmerk.serve.workbench import Workbench, render_page
 from augenmerk.study.begun import collect_begun, find_runs, is_running
@@ -307,8 +308,6 @@ class StudySentence(schemas.Request):
 
 def make_routes(workbench: Workbench) -> list[BaseRoute]:
     """Returns the page of the studies and what it asks for."""
-    from augenmerk.serve.app import until_hang_up  # which imports this package
-
     service = workbench.service
     studies = Studies(workbench.folder)
 

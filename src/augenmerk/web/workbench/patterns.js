@@ -7,7 +7,7 @@ import { makeTexts } from "../page/texts.js";
 import { startFrame } from "./frame.js";
 import { linkToTranslate } from "./links.js";
 import { linkTiles, makeTile } from "./maps.js";
-import { PATTERNS_TEXTS } from "./patterns_texts.js";
+import { PATTERNS_TEXTS } from "./patterns-texts.js";
 import { Scatter } from "./scatter.js";
 import { getJson, postJson } from "./server.js";
 
@@ -206,7 +206,7 @@ function drawPlot() {
   const points = sentences.map((each) => ({
     index: each.index,
     sign: KINDS.indexOf(each.kind),
-    colour: `--s${COLOURS[each.kind]}`,
+    colour: `--c${COLOURS[each.kind]}`,
     x: valueOf(each, state.x),
     y: valueOf(each, state.y),
     shown: !hidden.has(each.kind),
@@ -225,7 +225,7 @@ function makeSign(kind) {
     makeSvg("path", { d: "M5.2 1h3.6v4.2H13v3.6H8.8V13H5.2V8.8H1V5.2h4.2Z" }),
   ];
   const sign = makeSvg("svg", { class: "sign", width: 14, height: 14, "aria-hidden": "true" }, shapes[KINDS.indexOf(kind)]);
-  sign.style.fill = `var(--s${COLOURS[kind]})`;
+  sign.style.fill = `var(--c${COLOURS[kind]})`;
   return sign;
 }
 

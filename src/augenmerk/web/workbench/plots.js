@@ -3,14 +3,14 @@
 import { isolate, make, makeSvg } from "../page/dom.js";
 import { showNumber } from "../page/shown.js";
 
-const COLOURS = 7; // of the variables --s0, --s1, … in plots.css
+const COLOURS = 7; // of the variables --c0, --c1, … in workbench.css
 const DASHES = ["", "7 4", "2 3", "9 3 2 3"]; // for series beyond the number of colours
 const MAX_END_LABELS = 8;
 const MAX_NAME = 26;
 
 /** Returns the look of a series: its colour and, beyond the number of colours, its dashes. */
 export function lookOf(number) {
-  return { colour: `var(--s${number % COLOURS})`, dash: DASHES[Math.floor(number / COLOURS) % DASHES.length] };
+  return { colour: `var(--c${number % COLOURS})`, dash: DASHES[Math.floor(number / COLOURS) % DASHES.length] };
 }
 
 /** Returns a short line that looks as a series does. */
@@ -177,7 +177,7 @@ export class LineChart {
     const left = 12 * unit + letter * Math.max(...yTicks.map((tick) => yText(tick).length));
     const labelled = width > 30 * rem && series.length <= MAX_END_LABELS && series.length > 1;
     const longest = Math.max(0, ...series.map(({ name }) => shortenName(name, 18).length));
-    const right = labelled ? 12 * unit + letter * longest : 14 * unit;
+    const right = labelled ? 14 * unit + 1.2 * letter * longest : 14 * unit;
     const [top, bottom] = [8 * unit, 40 * unit];
     const xs = this.xs;
     const place = makeAxis(xs[0], xs.at(-1), left + 8 * unit, width - right - 8 * unit, log);

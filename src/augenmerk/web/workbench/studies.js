@@ -9,7 +9,7 @@ import { linkToTranslate } from "./links.js";
 import { linkTiles, makeTile } from "./maps.js";
 import { LineChart, isWide, makeSwatch } from "./plots.js";
 import { getJson, postJson } from "./server.js";
-import { STUDIES_TEXTS } from "./studies_texts.js";
+import { STUDIES_TEXTS } from "./studies-texts.js";
 
 const PAUSE = 300; // milliseconds without a key before a sentence is translated
 const REFRESH = 4000; // milliseconds between two looks at a study that is running
@@ -524,7 +524,7 @@ function makeRuns() {
     make(
       "div",
       { class: "scroll", tabindex: 0, role: "region", "aria-label": t("runs") },
-      make("table", { class: "figures runs" }, make("thead", {}, make("tr", {}, ...head, make("td"))), make("tbody", {}, ...rows))
+      make("table", { class: "figures run-table" }, make("thead", {}, make("tr", {}, ...head, make("td"))), make("tbody", {}, ...rows))
     ),
     make("p", { class: "hint" }, isolate(from))
   );
