@@ -7,6 +7,7 @@ import shutil
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,8 +15,10 @@ from typing import TYPE_CHECKING, Any
 import httpx
 import pytest
 
+from augenmerk.config import RunConfig
+from augenmerk.errors import AugenmerkError
 from augenmerk.figures import DARK, LIGHT
-from augenmerk.study.begun import collect_begun, is_running
+from augenmerk.study.begun import collect_begun, is_running, read_plan, save_plan
 from augenmerk.study.collect import collect
 from augenmerk.study.plan import read_study
 from augenmerk.study.result import RESULT, StudyResult
@@ -174,6 +177,21 @@ def test_a_study_without_a_result_is_read_from_its_runs(study: Path) -> None:
     assert [run.state for run in other.runs] == ["finished", "unfinished"]
     assert not begun.comparisons  # they take seconds, and come when the study ends
     assert not is_running(study.parent / "study-begun")
+
+
+def test_a_plan_names_the_question_and_runs_that_have_not_begun(study: Path, tmp_path: Path) -> None:
+    declared = read_study(study.parents[1] / "tiny.toml")
+    save_plan(declared, tmp_path)
+    assert read_plan(tmp_path) == replace(
+        declared,
+        runs=tuple(replace(run, config=RunConfig(train={"seed": run.seed})) for run in declared.runs),
+    )
+    begun = collect_begun(tmp_path)
+    assert begun.question == "Does it matter where it looks?"
+    assert [run.state for variant in begun.variants for run in variant.runs] == ["missing"] * 4
+    (tmp_path / "plan.json").write_text("{", encoding="utf-8")
+    with pytest.raises(AugenmerkError, match="plan.json"):
+        collect_begun(tmp_path)
 
 
 def test_an_interrupted_study_goes_on_from_its_result(study: Path) -> None:

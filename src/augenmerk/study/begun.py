@@ -1,9 +1,11 @@
-"""A study that has not come to its end, read from its run directories: what is finished so far.
+"""A study that has not come to its end: what is finished so far, read from its run directories.
 
-`study.json` is written when a study ends or is interrupted. Until then, its runs are there, and they know
-their settings: what differs between them are the factors.
+`study.json` is written when a study ends or is interrupted. Until then, its runs are there, and beside them
+`plan.json`, which says what was declared. For studies without that file, begun by an earlier version, the
+runs' settings tell: what differs between them are the factors.
 """
 
+import json
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import fields
@@ -11,10 +13,12 @@ from pathlib import Path
 from typing import Any
 
 from filelock import FileLock, Timeout
+from pydantic import TypeAdapter
 
 from augenmerk.checkpoint import RunDirectory
 from augenmerk.config import RunConfig, flatten_settings
 from augenmerk.errors import AugenmerkError
+from augenmerk.storage import atomic_write, explain_read_errors, parse_object, read_text
 from augenmerk.study.collect import FinishedRun, collect, read_finished
 from augenmerk.study.measure import read_probes
 from augenmerk.study.plan import PlannedRun, Study, Variant, name_variant
@@ -27,6 +31,7 @@ try:
 except ImportError:  # Windows
     HAS_FLOCK = False
 
+PLAN = "plan.json"
 SEED = "train.seed"
 
 
@@ -53,20 +58,56 @@ def find_runs(out: Path) -> list[Path]:
     return sorted(config.parent for config in out.glob("runs/*/seed-*/config.toml"))
 
 
+def save_plan(study: Study, out: Path) -> None:
+    """Writes what a study declares."""
+    header = TypeAdapter(StudyHeader).dump_python(study, mode="json")
+    plan = {
+        **{field.name: header[field.name] for field in fields(StudyHeader)},
+        "sentences": study.sentences,
+        "variants": [{"name": each.name, "settings": each.settings} for each in study.variants],
+    }
+    text = json.dumps(plan, ensure_ascii=False, indent=1)
+    atomic_write(out / PLAN, [text.encode("utf-8", "backslashreplace"), b"\n"])
+
+
+def read_plan(out: Path) -> Study | None:
+    """Reads what a study declared; None if it did not say so. Its runs know nothing but their seeds."""
+    path = out / PLAN
+    if not path.is_file():
+        return None
+    with explain_read_errors(path):
+        tree = parse_object(read_text(path))
+        header = TypeAdapter(StudyHeader).validate_python(
+            {field.name: tree[field.name] for field in fields(StudyHeader)}
+        )
+        variants = [Variant(str(each["name"]), dict(each["settings"])) for each in tree["variants"]]
+        return _make_study(header, variants, [str(each) for each in tree["sentences"]])
+
+
+def _make_study(header: StudyHeader, variants: list[Variant], sentences: list[str]) -> Study:
+    runs = [
+        PlannedRun(variant, RunConfig.model_validate({"train": {"seed": seed}}))
+        for seed in header.seeds
+        for variant in variants
+    ]
+    return Study(
+        **{field.name: getattr(header, field.name) for field in fields(StudyHeader)},
+        variants=tuple(variants),
+        sentences=tuple(sentences),
+        runs=tuple(runs),
+    )
+
+
 def collect_begun(
     out: Path, known: StudyResult | None = None, read: dict[str, FinishedRun] | None = None
 ) -> StudyResult:
     """Returns what the study in `out` has found so far, computed from its runs, without comparisons.
 
-    `known` is the result of an earlier, interrupted attempt, which names the question and the runs that have
-    not begun; without it these are not known. Reading a finished run takes a while: those in `read`, by name,
-    are not read again, and those that have finished since are added. Raises AugenmerkError if no run has
-    begun.
+    `known` is the result of an earlier, interrupted attempt, for a study that has no plan. Reading a finished
+    run takes a while: those in `read`, by name, are not read again, and those that have finished since are
+    added. Raises AugenmerkError if no run has begun and there is no plan.
     """
-    runs = _open_runs(out)
-    if not runs:
-        raise AugenmerkError(f"{out}: no run of this study has begun yet.")
-    study = _plan_from_result(known, runs) if known else _plan_from_runs(out, runs)
+    study = read_plan(out) or _plan_from_runs(out, known)
     read = {} if read is None else read
     for planned in study.runs:
         if planned.name not in read:
@@ -86,24 +127,14 @@ def _open_runs(out: Path) -> list[RunDirectory]:
     return runs
 
 
-def _plan_from_result(known: StudyResult, runs: list[RunDirectory]) -> Study:
-    variants = {each.name: Variant(each.name, each.settings) for each in known.variants}
-    config = runs[0].config
-    planned = [
-        PlannedRun(variants[each.name], _with_seed(config, run.seed))
-        for each in known.variants
-        for run in each.runs
-    ]
+def _plan_from_runs(out: Path, known: StudyResult | None) -> Study:
+    runs = _open_runs(out)
+    if not runs:
+        raise AugenmerkError(f"{out}: no run of this study has begun yet.")
     asked = _read_asked(runs)
-    return Study(
-        **{field.name: getattr(known, field.name) for field in fields(StudyHeader)},
-        variants=tuple(variants.values()),
-        sentences=tuple(asked.get("sentences", ())),
-        runs=tuple(planned),
-    )
-
-
-def _plan_from_runs(out: Path, runs: list[RunDirectory]) -> Study:
+    sentences = list(asked.get("sentences", ()))
+    if known is not None:
+        return _make_study(known, [Variant(each.name, each.settings) for each in known.variants], sentences)
     settings = {run.path: _flatten(run) for run in runs}
     differing = [key for key in settings[runs[0].path] if _differs(key, list(settings.values()))]
     variants: dict[str, Variant] = {}
@@ -111,22 +142,19 @@ def _plan_from_runs(out: Path, runs: list[RunDirectory]) -> Study:
         folder = run.path.parent.name
         if folder not in variants:
             variants[folder] = _recognise(folder, {key: settings[run.path][key] for key in differing})
-    asked = _read_asked(runs)
     scored = next((rows for run in runs if (rows := run.read_scores())), [])
     first = runs[0].config
     splits = tuple(asked.get("splits", ())) or (first.data.validation,)
     beams = dict.fromkeys(row["beam"] for row in scored if row["split"] == splits[0])
-    return Study(
+    header = StudyHeader(
         name=out.name.removeprefix("study-"),
         question="",
         factors=tuple(next(iter(variants.values())).settings),
         seeds=tuple(sorted({run.config.train.seed for run in runs})),
         splits=splits,
         beams=tuple(beams) or (first.search.beam,),
-        variants=tuple(variants.values()),
-        sentences=tuple(asked.get("sentences", ())),
-        runs=tuple(PlannedRun(variants[run.path.parent.name], run.config) for run in runs),
     )
+    return _make_study(header, list(variants.values()), sentences)
 
 
 def _read_asked(runs: list[RunDirectory]) -> dict[str, Any]:
@@ -159,7 +187,3 @@ def _flatten(run: RunDirectory) -> dict[str, Any]:
 
 def _differs(key: str, settings: list[dict[str, Any]]) -> bool:
     return key != SEED and any(each.get(key) != settings[0].get(key) for each in settings)
-
-
-def _with_seed(config: RunConfig, seed: int) -> RunConfig:
-    return config.model_copy(update={"train": config.train.model_copy(update={"seed": seed})})

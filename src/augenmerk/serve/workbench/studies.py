@@ -27,7 +27,7 @@ from augenmerk.serve.guard import read_body
 from augenmerk.serve.hang_up import until_hang_up
 from augenmerk.serve.schemas import check_texts
 from augenmerk.serve.workbench import Workbench, render_page
-from augenmerk.study.begun import collect_begun, find_runs, is_running
+from augenmerk.study.begun import collect_begun, find_runs, is_running, read_plan
 from augenmerk.study.measure import read_probes
 from augenmerk.study.result import LOCK, MEASURES, RESULT, StudyResult, describe_doubt
 
@@ -164,13 +164,16 @@ def _describe_briefly(studies: Studies, name: str, place: Path) -> dict[str, Any
     if not (place / RESULT).is_file():  # summarising its runs would take a while
         runs = find_runs(place)
         finished = sum((run / "probes.json").is_file() for run in runs)
-        variants = len({run.parent for run in runs})
+        try:
+            plan = read_plan(place)
+        except AugenmerkError as error:
+            return {**about, "error": str(error)}
         return {
             **about,
-            "question": "",
+            "question": plan.question if plan else "",
             "complete": False,
-            "variants": variants,
-            "runs": len(runs),
+            "variants": len(plan.variants) if plan else len({run.parent for run in runs}),
+            "runs": len(plan.runs) if plan else len(runs),
             "finished": finished,
         }
     try:

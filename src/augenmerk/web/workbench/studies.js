@@ -72,6 +72,10 @@ function localise(text) {
   return frame.language === "de" ? text.replace(/[.,]/g, (sign) => (sign === "." ? "," : ".")) : text;
 }
 
+function sayCounts(counts) {
+  return frame.t(counts.variants === 1 ? "countsOne" : "counts", counts);
+}
+
 // -- all studies -------------------------------------------------------------------------------------------
 
 async function showList() {
@@ -95,7 +99,7 @@ function makeListed(each) {
   const kind = each.error ? "damaged" : each.running ? "running" : each.complete ? "complete" : "incomplete";
   const about = each.error
     ? make("p", { class: "error" }, each.error)
-    : make("p", { class: "hint" }, t("counts", each));
+    : make("p", { class: "hint" }, sayCounts(each));
   const share = each.error ? 0 : each.finished / Math.max(1, each.runs);
   const bar = make("span", { class: "bar", "aria-hidden": "true" });
   bar.style.setProperty("--share", share);
@@ -152,7 +156,10 @@ async function refresh() {
     try {
       const before = JSON.stringify(study);
       study = await getJson(askAbout("study"));
-      if (JSON.stringify(study) !== before) drawStudy();
+      if (JSON.stringify(study) !== before) {
+        drawStudy();
+        if (!state.text.trim()) showSentence(); // more runs have it now
+      }
       await readCurves();
     } catch (error) {
       say(frame.t("failed", { reason: error.message }), true);
@@ -174,6 +181,7 @@ function drawStudy() {
   const { t } = frame;
   const kept = find("attention");
   const attention = kept ?? makeAttentionCard();
+  if (kept) updateAttentionCard();
   const parts = [
     makeBack(),
     makeHeader(),
@@ -216,7 +224,7 @@ function makeHeader() {
     { class: "card study-header" },
     make("p", { class: "hint" }, isolate(t("study", { name: study.title })), " ", make("span", { class: `badge ${kind}` }, t(kind))),
     make("h1", {}, isolate(study.question || t("noQuestion"))),
-    make("p", { class: "hint" }, t("counts", counts)),
+    make("p", { class: "hint" }, sayCounts(counts)),
     warning ? make("p", { class: "warning" }, warning) : "",
     study.findings.length
       ? make("ul", { class: "findings", lang: "en" }, ...study.findings.map((each) => make("li", {}, isolate(each))))
@@ -545,9 +553,20 @@ function chooseRuns() {
   return chosen;
 }
 
+function canTranslate() {
+  return study.variants.some((variant) => variant.runs.some((run) => run.model));
+}
+
+/** Offers what has come since: sentences, and runs that can be asked. */
+function updateAttentionCard() {
+  find("examples").replaceChildren(...study.examples.map(makeChip));
+  find("ask").hidden = !canTranslate();
+  find("ask-hint").textContent = frame.t(canTranslate() ? "attentionHint" : "noModels");
+}
+
 function makeAttentionCard() {
   const { t } = frame;
-  const can = study.variants.some((variant) => variant.runs.some((run) => run.model));
+  const can = canTranslate();
   const text = make(
     "textarea",
     {
@@ -558,7 +577,6 @@ function makeAttentionCard() {
       spellcheck: "false",
       autocomplete: "off",
       placeholder: t("placeholder"),
-      disabled: !can,
       oninput: () => {
         clearTimeout(typing);
         typing = setTimeout(() => {
@@ -577,8 +595,8 @@ function makeAttentionCard() {
   return makeCard(
     "attention",
     t("attention"),
-    make("p", { class: "hint" }, t(can ? "attentionHint" : "noModels")),
-    make("div", { class: "ask sentence", hidden: !can }, make("label", { class: "unseen", for: "text" }, t("sentence")), text),
+    make("p", { class: "hint", id: "ask-hint" }, t(can ? "attentionHint" : "noModels")),
+    make("div", { class: "ask sentence", id: "ask", hidden: !can }, make("label", { class: "unseen", for: "text" }, t("sentence")), text),
     make("div", { id: "examples", class: "examples", role: "group", "aria-label": t("sentence"), translate: "no" }, ...study.examples.map(makeChip)),
     make("div", { class: "controls" }, seeds, make("span", { id: "progress", class: "hint", role: "status" })),
     make("p", { id: "reference", class: "hint" }),
