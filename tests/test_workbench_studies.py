@@ -190,7 +190,7 @@ def test_a_plan_names_the_question_and_runs_that_have_not_begun(study: Path, tmp
     assert begun.question == "Does it matter where it looks?"
     assert [run.state for variant in begun.variants for run in variant.runs] == ["missing"] * 4
     (tmp_path / "plan.json").write_text("{", encoding="utf-8")
-    with pytest.raises(AugenmerkError, match="plan.json"):
+    with pytest.raises(AugenmerkError, match=r"plan\.json"):
         collect_begun(tmp_path)
 
 
