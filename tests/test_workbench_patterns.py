@@ -14,11 +14,13 @@ import pytest
 
 from augenmerk.bitext import open_bitext, open_data
 from augenmerk.patterns import KINDS, find_patterns, summarise_patterns
+from augenmerk.serve.library import Library
 from augenmerk.serve.workbench import patterns
 from augenmerk.translate import load
 from tests.browser import TIMEOUT, WatchedTab
 from tests.runs import SharedRuns, tiny
-from tests.server import RunningServer
+from tests.serving import Serving, serving
+from tests.workbench import WorkbenchTab
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser as Chromium
@@ -29,6 +31,8 @@ COUNT = 200
 
 class Served:
     """Runs, and the server that shows them."""
+
+    server: Serving
 
     def __init__(self, folder: Path, shared_runs: SharedRuns) -> None:
         self.run = shared_runs.copy(tiny(), folder / "runs" / "one")
@@ -43,20 +47,19 @@ class Served:
             (folder / "pairs" / f"{split}.tsv").write_text("".join(lines), encoding="utf-8")
         own = tiny(data__bitext=str(folder / "pairs"), data__source_language="de", data__target_language="en")
         shared_runs.copy(own, folder / "runs" / "own")
-        self.server = RunningServer([self.run.path], folder=folder / "runs")
+        self.library = Library([self.run.path], folder=folder / "runs")
 
 
 @pytest.fixture(scope="module")
 def served(shared_runs: SharedRuns, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     served = Served(tmp_path_factory.mktemp("patterns"), shared_runs)
-    with served.server:
+    with serving(served.library, pages=True) as served.server:
         yield served
 
 
 @pytest.fixture
-def client(served: Served) -> Iterator[httpx.Client]:
-    with httpx.Client(base_url=served.server.address, timeout=TIMEOUT) as client:
-        yield client
+def client(served: Served) -> httpx.Client:
+    return served.server.client
 
 
 def make_question(run: str = "one", split: str = "test", of: str = "translations", count: int = COUNT) -> Any:
@@ -73,12 +76,10 @@ def get_points(lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return [point for line in lines for point in line.get("sentences", ())]
 
 
-class PatternsView(WatchedTab):
+class PatternsView(WorkbenchTab):
     """The page in a tab, with what people do in it."""
 
-    def __init__(
-        self, chromium: "Chromium", server: RunningServer, question: Any = None, **options: Any
-    ) -> None:
+    def __init__(self, chromium: "Chromium", server: Serving, question: Any = None, **options: Any) -> None:
         query = f"?{urlencode(question)}" if question else ""
         context = chromium.new_context(
             **{"locale": "en", "viewport": {"width": 1200, "height": 900}, **options}
@@ -90,12 +91,6 @@ class PatternsView(WatchedTab):
 
     def settle(self) -> None:
         self.tab.wait_for_selector("html[data-measured]")
-
-    def wait(self, expression: str, argument: Any = None) -> None:
-        until = time.monotonic() + TIMEOUT
-        while not self.tab.evaluate(expression, argument):
-            assert time.monotonic() < until, expression
-            time.sleep(0.01)
 
     def count_listed(self) -> int:
         return int(self.tab.inner_text("#chosen").split()[0].replace(",", ""))
@@ -305,7 +300,7 @@ def test_german_and_a_narrow_screen(chromium: "Chromium", served: Served) -> Non
     view = PatternsView(chromium, served.server, {**make_question(), "sentence": 3}, **options)
     view.tab.wait_for_selector("#detail .map")
     assert view.tab.inner_text("h1") == "Muster der Aufmerksamkeit"
-    assert view.tab.evaluate("document.documentElement.scrollWidth") <= 360
+    assert view.sticks_out() == 0
     assert view.complaints == []
 
 

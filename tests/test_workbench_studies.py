@@ -4,7 +4,6 @@ import json
 import math
 import re
 import shutil
-import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -18,6 +17,7 @@ import pytest
 from augenmerk.config import RunConfig
 from augenmerk.errors import AugenmerkError
 from augenmerk.figures import DARK, LIGHT
+from augenmerk.serve.library import Library
 from augenmerk.study.begun import collect_begun, is_running, read_plan, save_plan
 from augenmerk.study.collect import collect
 from augenmerk.study.plan import read_study
@@ -25,8 +25,8 @@ from augenmerk.study.result import RESULT, StudyResult
 from augenmerk.study.worker import Job, execute
 from augenmerk.translate import load
 from augenmerk.web.export import HERE as WEB
-from tests.browser import TIMEOUT, WatchedTab
-from tests.server import RunningServer
+from tests.serving import Serving, serving
+from tests.workbench import WorkbenchTab
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser as Chromium
@@ -123,15 +123,14 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def server(study: Path) -> Iterator[RunningServer]:
-    with RunningServer([], folder=study.parent) as running:
+def server(study: Path) -> Iterator[Serving]:
+    with serving(Library([study / "runs" / "mean" / "seed-1"], folder=study.parent), pages=True) as running:
         yield running
 
 
-@pytest.fixture(scope="module")
-def client(server: RunningServer) -> Iterator[httpx.Client]:
-    with httpx.Client(base_url=server.address, timeout=TIMEOUT) as client:
-        yield client
+@pytest.fixture
+def client(server: Serving) -> httpx.Client:
+    return server.client
 
 
 def ask(client: httpx.Client, what: str, study: str = NAME, **more: int) -> Any:
@@ -140,19 +139,13 @@ def ask(client: httpx.Client, what: str, study: str = NAME, **more: int) -> Any:
     return answer.json()
 
 
-class StudyView(WatchedTab):
+class StudyView(WorkbenchTab):
     """The page in a tab, with what people do in it."""
 
     def __init__(self, chromium: "Chromium", address: str, **options: Any) -> None:
         options = {"locale": "en", **options}
         super().__init__(chromium.new_context(**options), address)
         self.tab.wait_for_selector("html[data-ready]")
-
-    def wait(self, expression: str, argument: Any = None) -> None:
-        until = time.monotonic() + TIMEOUT
-        while not self.tab.evaluate(expression, argument):
-            assert time.monotonic() < until, expression
-            time.sleep(0.01)
 
     def wait_for_translations(self, expected: list[str]) -> None:
         """Waits until the tiles say this."""
@@ -319,7 +312,7 @@ def test_what_is_finished_so_far_grows(study: Path, tmp_path: Path) -> None:
 # -- what a person sees --------------------------------------------------------------------------------------
 
 
-def test_a_study_is_chosen_from_the_list(chromium: "Chromium", server: RunningServer) -> None:
+def test_a_study_is_chosen_from_the_list(chromium: "Chromium", server: Serving) -> None:
     view = StudyView(chromium, f"{server.address}/studies")
     assert "Does it matter where it looks?" in view.texts(".study-question")
     assert any("cannot be read" in text for text in view.texts(".study-list li"))
@@ -330,7 +323,7 @@ def test_a_study_is_chosen_from_the_list(chromium: "Chromium", server: RunningSe
     assert view.complaints == []
 
 
-def test_figures_are_those_of_the_study(chromium: "Chromium", server: RunningServer, study: Path) -> None:
+def test_figures_are_those_of_the_study(chromium: "Chromium", server: Serving, study: Path) -> None:
     whole = StudyResult.load(study)
     view = StudyView(chromium, f"{server.address}/studies?study={NAME}")
     summary = whole.variants[0].summary("bleu", "test", 1)
@@ -347,9 +340,7 @@ def test_figures_are_those_of_the_study(chromium: "Chromium", server: RunningSer
     assert view.complaints == []
 
 
-def test_charts_are_read_by_keys_and_as_tables(
-    chromium: "Chromium", server: RunningServer, study: Path
-) -> None:
+def test_charts_are_read_by_keys_and_as_tables(chromium: "Chromium", server: Serving, study: Path) -> None:
     view = StudyView(chromium, f"{server.address}/studies?study={NAME}")
     view.tab.focus("#curves .chart svg >> nth=0")
     view.tab.keyboard.press("ArrowRight")
@@ -369,7 +360,7 @@ def test_charts_are_read_by_keys_and_as_tables(
 
 
 def test_a_sentence_typed_in_goes_through_all_variants(
-    chromium: "Chromium", server: RunningServer, study: Path
+    chromium: "Chromium", server: Serving, study: Path
 ) -> None:
     view = StudyView(chromium, f"{server.address}/studies?study={NAME}")
     view.tab.wait_for_selector(".tile .map")
@@ -392,9 +383,7 @@ def test_a_sentence_typed_in_goes_through_all_variants(
     assert view.complaints == again.complaints == []
 
 
-def test_a_study_that_has_not_ended_shows_what_is_finished(
-    chromium: "Chromium", server: RunningServer
-) -> None:
+def test_a_study_that_has_not_ended_shows_what_is_finished(chromium: "Chromium", server: Serving) -> None:
     view = StudyView(chromium, f"{server.address}/studies?study=study-begun")
     assert view.texts("#figures tbody tr td:nth-child(2)") == ["2/2", "1/2"]
     assert "not complete" in view.texts(".study-header")[0]
@@ -402,7 +391,7 @@ def test_a_study_that_has_not_ended_shows_what_is_finished(
     assert view.complaints == []
 
 
-def test_hostile_names_are_text(chromium: "Chromium", server: RunningServer) -> None:
+def test_hostile_names_are_text(chromium: "Chromium", server: Serving) -> None:
     view = StudyView(chromium, f"{server.address}/studies")
     link = view.tab.locator(".study-link", has_text="onerror").first
     link.click()
@@ -415,13 +404,13 @@ def test_hostile_names_are_text(chromium: "Chromium", server: RunningServer) -> 
     assert view.complaints == []
 
 
-def test_german_and_a_narrow_screen(chromium: "Chromium", server: RunningServer) -> None:
+def test_german_and_a_narrow_screen(chromium: "Chromium", server: Serving) -> None:
     viewport = {"width": 360, "height": 740}
     view = StudyView(chromium, f"{server.address}/studies?study={NAME}", viewport=viewport, locale="de-DE")
     view.tab.wait_for_selector(".tile .map")
     assert "Variante gegen Variante" in view.texts("h2")
     assert re.search(r"\d,\d\d ± \d", view.texts("#figures tbody tr")[0])
-    assert view.tab.evaluate("document.documentElement.scrollWidth") <= 360
+    assert view.sticks_out() == 0
     assert view.complaints == []
 
 

@@ -25,6 +25,7 @@ const state = readAddress();
 let study = null; // what the server says about the chosen study
 let curves = {}; // by variant and seed
 let charts = [];
+let drawnCurves = ""; // what the curves were drawn of
 let hidden = new Set(); // the variants that are not drawn
 let sentence = null; // what the attention section shows: {source, reference, maps, waiting}
 let asking = new AbortController();
@@ -403,7 +404,7 @@ function drawCurves() {
   const old = charts.filter((chart) => place.contains(chart.element));
   // A chart that is being read is drawn anew only when its numbers have changed.
   const wanted = JSON.stringify([study.variants.map((variant) => variant.curves), curves, t.language]);
-  if (place.dataset.drawn === wanted && old.length) return;
+  if (drawnCurves === wanted && old.length) return;
   for (const chart of old) chart.observer.disconnect();
   charts = charts.filter((chart) => !old.includes(chart));
   const found = CURVES.map((measure) => {
@@ -419,7 +420,7 @@ function drawCurves() {
       : null;
   }).filter(Boolean);
   charts.push(...found);
-  place.dataset.drawn = wanted;
+  drawnCurves = wanted;
   place.replaceChildren(...found.map((chart) => chart.element));
   find("learning").hidden = !found.length;
 }
