@@ -417,7 +417,7 @@ def test_german_and_a_narrow_screen(chromium: "Chromium", server: Serving) -> No
 def test_no_text_is_missing_in_a_language() -> None:
     for name in ("studies-texts.js", "patterns-texts.js"):
         text = (WEB / "workbench" / name).read_text(encoding="utf-8")
-        english, german = (re.findall(r'^    "?([\w ,]+?)"?: ', part, re.M) for part in text.split("  de: {"))
+        english, german = (re.findall(r'^    "?([\w ,]+?)"?:(?: |$)', part, re.M) for part in text.split("  de: {"))
         assert english == german
         assert english
 

@@ -16,7 +16,9 @@ function showSigned(value, language, digits) {
 
 /** Returns p as it is usual to write it. */
 export function showP(p, language) {
-  return p < 0.001 ? `< ${showNumber(0.001, language, 3)}` : p.toLocaleString(language, { maximumSignificantDigits: 2 });
+  return p < 0.001
+    ? `< ${showNumber(0.001, language, 3)}`
+    : p.toLocaleString(language, { maximumSignificantDigits: 2 });
 }
 
 /**
@@ -24,7 +26,11 @@ export function showP(p, language) {
  * `against` names, it does not stand in every row.
  */
 export function makeForest(comparisons, digits, measure, against, t) {
-  const ends = comparisons.flatMap(({ interval, seeds }) => [...interval, ...seeds.map(({ difference }) => difference), 0]);
+  const ends = comparisons.flatMap(({ interval, seeds }) => [
+    ...interval,
+    ...seeds.map(({ difference }) => difference),
+    0,
+  ]);
   const [least, most] = [Math.min(...ends), Math.max(...ends)];
   const room = (most - least || 1) * 0.06;
   const [low, high] = [least - room, most + room];
@@ -33,9 +39,17 @@ export function makeForest(comparisons, digits, measure, against, t) {
   const share = (value) => `${(x(value) / WIDTH) * 100}%`;
   const strip = (...parts) => {
     const rules = ticks.map((tick) =>
-      makeSvg("line", { class: tick === 0 ? "zero" : "rule", x1: share(tick), x2: share(tick), y1: 0, y2: "100%" })
+      makeSvg("line", {
+        class: tick === 0 ? "zero" : "rule",
+        x1: share(tick),
+        x2: share(tick),
+        y1: 0,
+        y2: "100%",
+      })
     );
-    const zero = ticks.includes(0) ? [] : [makeSvg("line", { class: "zero", x1: share(0), x2: share(0), y1: 0, y2: "100%" })];
+    const zero = ticks.includes(0)
+      ? []
+      : [makeSvg("line", { class: "zero", x1: share(0), x2: share(0), y1: 0, y2: "100%" })];
     return makeSvg("svg", { class: "strip", "aria-hidden": "true" }, ...rules, ...zero, ...parts);
   };
   const signed = (value) => showSigned(value, t.language, digits);
@@ -69,7 +83,11 @@ export function makeForest(comparisons, digits, measure, against, t) {
         )
       ),
       make("td", { class: "number", "data-name": t("difference", { measure }) }, signed(each.difference)),
-      make("td", { class: "number", "data-name": "95 %" }, t("fromTo", { from: signed(from), to: signed(to) })),
+      make(
+        "td",
+        { class: "number", "data-name": "95 %" },
+        t("fromTo", { from: signed(from), to: signed(to) })
+      ),
       make("td", { class: "number", "data-name": t("pCorrected") }, showP(each.p_corrected, t.language))
     );
   });
@@ -85,7 +103,11 @@ export function makeForest(comparisons, digits, measure, against, t) {
         "svg",
         { class: "strip" },
         ...ticks.map((tick) =>
-          makeSvg("text", { class: "tick", x: share(tick), y: "60%", "text-anchor": "middle" }, showNumber(tick, t.language, decimals).replace("-", "−"))
+          makeSvg(
+            "text",
+            { class: "tick", x: share(tick), y: "60%", "text-anchor": "middle" },
+            showNumber(tick, t.language, decimals).replace("-", "−")
+          )
         )
       )
     ),

@@ -26,7 +26,11 @@ export function makeTile(about, language, room, onPoint) {
   const blank = !about.attention.some((row) => row.some((weight) => weight > 0));
   const heading = make("h4", { class: "tile-heading" }, ...about.heading);
   if (!about.target_words.length) {
-    return { element: make("article", { class: "tile" }, heading, said), light: () => {}, describe: () => "" };
+    return {
+      element: make("article", { class: "tile" }, heading, said),
+      light: () => {},
+      describe: () => "",
+    };
   }
   const tile = {};
   const map = makeHeatMap(

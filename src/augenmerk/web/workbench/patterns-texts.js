@@ -56,8 +56,10 @@ export const PATTERNS_TEXTS = {
     "rule shifted": "The diagonal lies a word over from where it should be.",
     kinds: "Kinds; click to hide or show",
     only: "Only this kind",
-    plotLabel: "{count} sentences: {y} against {x}. Arrow keys go from point to point, with Shift they select a box, Enter opens the sentence, Escape clears the selection.",
-    plotHint: "Drag a box to select; click a point to open it. By keys: arrows, Shift with arrows, Enter, Escape.",
+    plotLabel:
+      "{count} sentences: {y} against {x}. Arrow keys go from point to point, with Shift they select a box, Enter opens the sentence, Escape clears the selection.",
+    plotHint:
+      "Drag a box to select; click a point to open it. By keys: arrows, Shift with arrows, Enter, Escape.",
     listTitle: "Sentences",
     shown: "{count} shown, the clearest of their kind first",
     selected: "{count} selected",
@@ -73,7 +75,8 @@ export const PATTERNS_TEXTS = {
     tags: "Tags",
     sentence: "Sentence {index}",
     openTranslate: "Open in Translate",
-    agreement: "Compared with gold links: {gold} true inversions, {found} found; precision {precision}, recall {recall}.",
+    agreement:
+      "Compared with gold links: {gold} true inversions, {found} found; precision {precision}, recall {recall}.",
     without: "{count} sentences without words on both sides are of no kind.",
     median: "median",
     previous: "Sentence before",
@@ -110,7 +113,8 @@ export const PATTERNS_TEXTS = {
     "measure best_offset": "beste Verschiebung",
     "measure offset_gain": "Gewinn der Verschiebung",
     "measure words": "Wörter der Quelle",
-    "about entropy": "Wie weit sich die Aufmerksamkeit eines Worts verteilt: 0, wenn sie ganz auf einem Quellwort liegt.",
+    "about entropy":
+      "Wie weit sich die Aufmerksamkeit eines Worts verteilt: 0, wenn sie ganz auf einem Quellwort liegt.",
     "about entropy_normalised": "Die Entropie als Anteil der größten möglichen.",
     "about sharpness": "Das größte Gewicht eines Worts, im Mittel.",
     "about coverage": "Wie viel von der Quelle beachtet wird.",
@@ -135,8 +139,10 @@ export const PATTERNS_TEXTS = {
     "rule shifted": "Die Diagonale liegt ein Wort neben ihrem Platz.",
     kinds: "Arten; ein Klick blendet aus oder ein",
     only: "Nur diese Art",
-    plotLabel: "{count} Sätze: {y} gegen {x}. Pfeiltasten gehen von Punkt zu Punkt, mit Umschalt wählen sie ein Rechteck, Eingabe öffnet den Satz, Escape hebt die Auswahl auf.",
-    plotHint: "Ein Rechteck aufziehen wählt aus; ein Klick auf einen Punkt öffnet ihn. Mit Tasten: Pfeile, Umschalt mit Pfeilen, Eingabe, Escape.",
+    plotLabel:
+      "{count} Sätze: {y} gegen {x}. Pfeiltasten gehen von Punkt zu Punkt, mit Umschalt wählen sie ein Rechteck, Eingabe öffnet den Satz, Escape hebt die Auswahl auf.",
+    plotHint:
+      "Ein Rechteck aufziehen wählt aus; ein Klick auf einen Punkt öffnet ihn. Mit Tasten: Pfeile, Umschalt mit Pfeilen, Eingabe, Escape.",
     listTitle: "Sätze",
     shown: "{count} gezeigt, die deutlichsten ihrer Art zuerst",
     selected: "{count} ausgewählt",
@@ -152,7 +158,8 @@ export const PATTERNS_TEXTS = {
     tags: "Merkmale",
     sentence: "Satz {index}",
     openTranslate: "In Übersetzen öffnen",
-    agreement: "Verglichen mit wahren Verbindungen: {gold} echte Umstellungen, {found} gefunden; Genauigkeit {precision}, Trefferquote {recall}.",
+    agreement:
+      "Verglichen mit wahren Verbindungen: {gold} echte Umstellungen, {found} gefunden; Genauigkeit {precision}, Trefferquote {recall}.",
     without: "{count} Sätze ohne Wörter auf beiden Seiten haben keine Art.",
     median: "Median",
     previous: "Satz davor",

@@ -15,8 +15,24 @@ const KINDS = ["monotone", "inversion", "spread", "stuck", "shifted"];
 const COLOURS = { monotone: 6, inversion: 0, spread: 1, stuck: 3, shifted: 2 };
 const ROWS = 40; // of the list that are added at a time
 const WHOLE = ["longest_run", "best_offset", "words"];
-const RANGES = { monotonicity: [undefined, 1], crossing_rate: [0, undefined], sharpness: [undefined, 1], coverage: [undefined, 1] };
-const SHOWN_MEASURES = ["entropy_normalised", "sharpness", "coverage", "monotonicity", "crossing_rate", "diagonal", "end_mass", "punctuation_mass", "longest_run", "best_offset"];
+const RANGES = {
+  monotonicity: [undefined, 1],
+  crossing_rate: [0, undefined],
+  sharpness: [undefined, 1],
+  coverage: [undefined, 1],
+};
+const SHOWN_MEASURES = [
+  "entropy_normalised",
+  "sharpness",
+  "coverage",
+  "monotonicity",
+  "crossing_rate",
+  "diagonal",
+  "end_mass",
+  "punctuation_mass",
+  "longest_run",
+  "best_offset",
+];
 
 const frame = startFrame({ texts: PATTERNS_TEXTS, onChange: drawAll });
 const state = readAddress();
@@ -64,7 +80,13 @@ function readAddress() {
 
 function change(changes) {
   Object.assign(state, changes);
-  const untouched = { of: "translations", count: 1000, x: "entropy_normalised", y: "monotonicity", sentence: -1 };
+  const untouched = {
+    of: "translations",
+    count: 1000,
+    x: "entropy_normalised",
+    y: "monotonicity",
+    sentence: -1,
+  };
   const written = new URLSearchParams();
   for (const [name, value] of Object.entries(state)) {
     if (value !== untouched[name] && value !== "") written.set(name, value);
@@ -82,7 +104,9 @@ function say(text, isError = false) {
 // -- what is measured --------------------------------------------------------------------------------------
 
 function fillSelect(id, values, names, chosen) {
-  const options = values.map((value, place) => make("option", { value, selected: value === chosen }, names[place]));
+  const options = values.map((value, place) =>
+    make("option", { value, selected: value === chosen }, names[place])
+  );
   find(id).replaceChildren(...options);
 }
 
@@ -95,7 +119,12 @@ function drawChoices() {
     find("instead").textContent = splits.instead_of ? t("instead", { data: splits.instead_of }) : "";
   }
   fillSelect("of", ["translations", "references"], [t("translations"), t("references")], state.of);
-  fillSelect("count", counts.map(String), counts.map((count) => count.toLocaleString(t.language)), String(state.count));
+  fillSelect(
+    "count",
+    counts.map(String),
+    counts.map((count) => count.toLocaleString(t.language)),
+    String(state.count)
+  );
 }
 
 async function chooseRun() {
@@ -162,7 +191,12 @@ async function measure() {
           byIndex.set(each.index, each);
         }
         find("progress").firstChild.style.setProperty("--share", line.done / total);
-        say(t("measuring", { done: line.done.toLocaleString(t.language), total: total.toLocaleString(t.language) }));
+        say(
+          t("measuring", {
+            done: line.done.toLocaleString(t.language),
+            total: total.toLocaleString(t.language),
+          })
+        );
         drawKinds();
         drawPlot();
         drawList();
@@ -193,7 +227,9 @@ function drawAxes() {
   const labels = names.map((name) => t(`measure ${name}`));
   fillSelect("x", names, labels, state.x);
   fillSelect("y", names, labels, state.y);
-  const about = [state.y, state.x].map((name) => make("span", {}, make("b", {}, t(`measure ${name}`)), ` ${t(`about ${name}`)}`));
+  const about = [state.y, state.x].map((name) =>
+    make("span", {}, make("b", {}, t(`measure ${name}`)), ` ${t(`about ${name}`)}`)
+  );
   find("axes").replaceChildren(about[0], " ", about[1]);
 }
 
@@ -212,7 +248,12 @@ function drawPlot() {
     shown: !hidden.has(each.kind),
   }));
   const axes = { x: axis(state.x), y: axis(state.y) };
-  scatter.show(points, axes, t.language, t("plotLabel", { count: points.length, x: axes.x.name, y: axes.y.name }));
+  scatter.show(
+    points,
+    axes,
+    t.language,
+    t("plotLabel", { count: points.length, x: axes.x.name, y: axes.y.name })
+  );
 }
 
 /** Returns the sign of a kind, as in the plot. */
@@ -224,7 +265,11 @@ function makeSign(kind) {
     makeSvg("path", { d: "M7 .8 13.2 7 7 13.2 .8 7Z" }),
     makeSvg("path", { d: "M5.2 1h3.6v4.2H13v3.6H8.8V13H5.2V8.8H1V5.2h4.2Z" }),
   ];
-  const sign = makeSvg("svg", { class: "sign", width: 14, height: 14, "aria-hidden": "true" }, shapes[KINDS.indexOf(kind)]);
+  const sign = makeSvg(
+    "svg",
+    { class: "sign", width: 14, height: 14, "aria-hidden": "true" },
+    shapes[KINDS.indexOf(kind)]
+  );
   sign.style.fill = `var(--c${COLOURS[kind]})`;
   return sign;
 }
@@ -296,13 +341,17 @@ function listChosen() {
   }
   // What stands out comes before what is as expected.
   const order = ["inversion", "spread", "stuck", "shifted", "monotone"];
-  return chosen.sort((a, b) => rank.get(a.index) - rank.get(b.index) || order.indexOf(a.kind) - order.indexOf(b.kind));
+  return chosen.sort(
+    (a, b) => rank.get(a.index) - rank.get(b.index) || order.indexOf(a.kind) - order.indexOf(b.kind)
+  );
 }
 
 function drawList() {
   const { t } = frame;
   const chosen = listChosen();
-  find("chosen").textContent = t(box ? "selected" : "shown", { count: chosen.length.toLocaleString(t.language) });
+  find("chosen").textContent = t(box ? "selected" : "shown", {
+    count: chosen.length.toLocaleString(t.language),
+  });
   find("clear").hidden = !box;
   const head = make(
     "tr",
@@ -311,27 +360,46 @@ function drawList() {
       make("th", { scope: "col", class: place > 1 ? "number" : null }, text)
     )
   );
-  const value = (each, name) => showNumber(valueOf(each, name), t.language, WHOLE.includes(name) ? 0 : 2).replace("-", "−");
-  const body = chosen.slice(0, rows).map((each) =>
-    make(
-      "tr",
-      { class: opened?.index === each.index ? "chosen" : null, "data-index": each.index },
-      make("td", { class: "kind" }, makeSign(each.kind), t(`kind ${each.kind}`)),
+  const value = (each, name) =>
+    showNumber(valueOf(each, name), t.language, WHOLE.includes(name) ? 0 : 2).replace("-", "−");
+  const body = chosen
+    .slice(0, rows)
+    .map((each) =>
       make(
-        "th",
-        { scope: "row" },
-        make("button", { type: "button", class: "word", dir: "auto", "data-index": each.index, onclick: () => openSentence(each.index) }, isolate(each.source))
-      ),
-      ...[state.y, state.x].map((name) =>
-        make("td", { class: "number", "data-name": t(`measure ${name}`) }, value(each, name))
+        "tr",
+        { class: opened?.index === each.index ? "chosen" : null, "data-index": each.index },
+        make("td", { class: "kind" }, makeSign(each.kind), t(`kind ${each.kind}`)),
+        make(
+          "th",
+          { scope: "row" },
+          make(
+            "button",
+            {
+              type: "button",
+              class: "word",
+              dir: "auto",
+              "data-index": each.index,
+              onclick: () => openSentence(each.index),
+            },
+            isolate(each.source)
+          )
+        ),
+        ...[state.y, state.x].map((name) =>
+          make("td", { class: "number", "data-name": t(`measure ${name}`) }, value(each, name))
+        )
       )
-    )
-  );
-  const focused = document.activeElement?.closest("#table") ? document.activeElement.dataset.index : undefined;
+    );
+  const focused = document.activeElement?.closest("#table")
+    ? document.activeElement.dataset.index
+    : undefined;
   find("table").replaceChildren(
     make("caption", { class: "unseen" }, t("listTitle")),
     make("thead", {}, head),
-    make("tbody", {}, ...(body.length ? body : [make("tr", {}, make("td", { colspan: 4, class: "hint" }, t("nothing")))]))
+    make(
+      "tbody",
+      {},
+      ...(body.length ? body : [make("tr", {}, make("td", { colspan: 4, class: "hint" }, t("nothing")))])
+    )
   );
   if (focused) find("table").querySelector(`button[data-index="${focused}"]`)?.focus();
   const left = chosen.length - rows;
@@ -374,14 +442,28 @@ function drawDetail() {
   }
   const readout = make("p", { class: "readout" }, t("pointHint"));
   const tiles = [];
-  const room = Math.max(220, place.clientWidth - 2.6 * parseFloat(getComputedStyle(document.documentElement).fontSize));
-  const heading = [makeSign(opened.kind), t(`kind ${opened.kind}`), make("span", { class: "hint" }, ` · ${t("sentence", { index: opened.index })}`)];
-  const tile = makeTile({ ...opened, heading }, t.language, room, (...pointed) => linkTiles(tiles, readout)(...pointed));
+  const room = Math.max(
+    220,
+    place.clientWidth - 2.6 * parseFloat(getComputedStyle(document.documentElement).fontSize)
+  );
+  const heading = [
+    makeSign(opened.kind),
+    t(`kind ${opened.kind}`),
+    make("span", { class: "hint" }, ` · ${t("sentence", { index: opened.index })}`),
+  ];
+  const tile = makeTile({ ...opened, heading }, t.language, room, (...pointed) =>
+    linkTiles(tiles, readout)(...pointed)
+  );
   tiles.push(tile);
   const numbers = SHOWN_MEASURES.map((name) => {
     const value = valueOf(opened, name);
     const text = showNumber(value, t.language, WHOLE.includes(name) ? 0 : 2).replace("-", "−");
-    return make("div", { title: t(`about ${name}`) }, make("dt", {}, t(`measure ${name}`)), make("dd", {}, text));
+    return make(
+      "div",
+      { title: t(`about ${name}`) },
+      make("dt", {}, t(`measure ${name}`)),
+      make("dd", {}, text)
+    );
   });
   const others = [
     opened.reference && opened.reference !== opened.translation ? ["reference", opened.reference] : null,
@@ -397,14 +479,24 @@ function drawDetail() {
       make(
         "span",
         { class: "together" },
-        make("button", { type: "button", "aria-label": t("previous"), "data-key": "previous", onclick: () => step(-1) }, "‹"),
-        make("button", { type: "button", "aria-label": t("next"), "data-key": "next", onclick: () => step(1) }, "›")
+        make(
+          "button",
+          { type: "button", "aria-label": t("previous"), "data-key": "previous", onclick: () => step(-1) },
+          "‹"
+        ),
+        make(
+          "button",
+          { type: "button", "aria-label": t("next"), "data-key": "next", onclick: () => step(1) },
+          "›"
+        )
       )
     ),
     make("p", { class: "verdict", lang: "en" }, isolate(opened.verdict)),
     tile.element,
     make("div", { class: "under" }, readout, makeScale(makeTexts(t.language))),
-    ...others.map(([name, text]) => make("p", { class: "other" }, make("span", { class: "hint" }, `${t(name)} `), isolate(text))),
+    ...others.map(([name, text]) =>
+      make("p", { class: "other" }, make("span", { class: "hint" }, `${t(name)} `), isolate(text))
+    ),
     make("dl", { class: "measures" }, ...numbers),
     make("p", {}, make("a", { href: address }, t("openTranslate"), " →"))
   );

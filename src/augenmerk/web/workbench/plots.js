@@ -10,7 +10,10 @@ const MAX_NAME = 26;
 
 /** Returns the look of a series: its colour and, beyond the number of colours, its dashes. */
 export function lookOf(number) {
-  return { colour: `var(--c${number % COLOURS})`, dash: DASHES[Math.floor(number / COLOURS) % DASHES.length] };
+  return {
+    colour: `var(--c${number % COLOURS})`,
+    dash: DASHES[Math.floor(number / COLOURS) % DASHES.length],
+  };
 }
 
 /** Returns a short line that looks as a series does. */
@@ -19,7 +22,15 @@ export function makeSwatch(number) {
   return makeSvg(
     "svg",
     { class: "swatch", width: 22, height: 10, "aria-hidden": "true" },
-    makeSvg("line", { x1: 1, x2: 21, y1: 5, y2: 5, stroke: colour, "stroke-width": 2.5, "stroke-dasharray": dash })
+    makeSvg("line", {
+      x1: 1,
+      x2: 21,
+      y1: 5,
+      y2: 5,
+      stroke: colour,
+      "stroke-width": 2.5,
+      "stroke-dasharray": dash,
+    })
   );
 }
 
@@ -92,13 +103,20 @@ export class LineChart {
     this.t = t;
     this.at = -1; // which of the values of x is pointed at
     this.hidden = new Set();
-    this.xs = [...new Set(about.series.flatMap(({ points }) => points.map(({ x }) => x)))].sort((a, b) => a - b);
+    this.xs = [...new Set(about.series.flatMap(({ points }) => points.map(({ x }) => x)))].sort(
+      (a, b) => a - b
+    );
     this.readout = make("p", { class: "readout", "aria-live": "polite" });
     this.place = make("div", { class: "plot" });
     this.element = make(
       "figure",
       { class: "chart" },
-      make("figcaption", {}, make("h3", {}, about.title), about.note ? make("p", { class: "hint" }, about.note) : ""),
+      make(
+        "figcaption",
+        {},
+        make("h3", {}, about.title),
+        about.note ? make("p", { class: "hint" }, about.note) : ""
+      ),
       this.place,
       this.readout,
       this.makeTable()
@@ -151,7 +169,11 @@ export class LineChart {
         },
       },
       make("summary", {}, this.t("asTable")),
-      make("div", { class: "scroll" }, make("table", { class: "figures" }, make("thead", {}, make("tr", {}, ...head)), body))
+      make(
+        "div",
+        { class: "scroll" },
+        make("table", { class: "figures" }, make("thead", {}, make("tr", {}, ...head)), body)
+      )
     );
     return details;
   }
@@ -170,7 +192,9 @@ export class LineChart {
     const onLog = yLog && isWide(ys);
     const room = (high - low || Math.abs(high) * 0.1 || 1) * 0.05;
     if (!onLog) [low, high] = [low >= 0 ? Math.max(0, low - room) : low - room, high + room];
-    const yTicks = onLog ? chooseLogTicks(low, high) : chooseTicks(low, high, Math.max(3, Math.round(height / (52 * unit))));
+    const yTicks = onLog
+      ? chooseLogTicks(low, high)
+      : chooseTicks(low, high, Math.max(3, Math.round(height / (52 * unit))));
     const decimals = countDecimals(yTicks);
     const yText = (value) => showNumber(value, this.t.language, onLog ? countDecimals([value]) : decimals);
     const letter = 6.6 * unit;
@@ -191,12 +215,44 @@ export class LineChart {
       parts.push(text(yText(tick), { x: left - 6 * unit, y: y(tick) + 4 * unit, "text-anchor": "end" }));
     }
     for (const tick of this.chooseXTicks(x, letter)) {
-      parts.push(text(this.nameX(tick), { x: x(tick), y: height - bottom + 16 * unit, "text-anchor": "middle" }));
-      parts.push(makeSvg("line", { class: "mark-tick", x1: x(tick), x2: x(tick), y1: height - bottom, y2: height - bottom + 4 * unit }));
+      parts.push(
+        text(this.nameX(tick), { x: x(tick), y: height - bottom + 16 * unit, "text-anchor": "middle" })
+      );
+      parts.push(
+        makeSvg("line", {
+          class: "mark-tick",
+          x1: x(tick),
+          x2: x(tick),
+          y1: height - bottom,
+          y2: height - bottom + 4 * unit,
+        })
+      );
     }
-    parts.push(makeSvg("line", { class: "axis", x1: left, x2: width - right, y1: height - bottom, y2: height - bottom }));
-    parts.push(text(xLabel, { class: "tick label-x", x: (left + width - right) / 2, y: height - 6 * unit, "text-anchor": "middle" }));
-    const cursor = makeSvg("line", { class: "cursor", x1: 0, x2: 0, y1: top, y2: height - bottom, visibility: "hidden" });
+    parts.push(
+      makeSvg("line", {
+        class: "axis",
+        x1: left,
+        x2: width - right,
+        y1: height - bottom,
+        y2: height - bottom,
+      })
+    );
+    parts.push(
+      text(xLabel, {
+        class: "tick label-x",
+        x: (left + width - right) / 2,
+        y: height - 6 * unit,
+        "text-anchor": "middle",
+      })
+    );
+    const cursor = makeSvg("line", {
+      class: "cursor",
+      x1: 0,
+      x2: 0,
+      y1: top,
+      y2: height - bottom,
+      visibility: "hidden",
+    });
     parts.push(cursor);
     const endLabel = (each, height) => {
       const place = { class: "tick end-label", x: width - right + 6 * unit, y: height + 4 * unit };
@@ -218,9 +274,19 @@ export class LineChart {
         });
       const aside = (index - (series.length - 1) / 2) * Math.min(3 * unit, (18 * unit) / series.length);
       const whiskers = each.points
-        .filter(({ low: a, high: b }, step) => a !== undefined && a !== null && a !== b && (each.points.length - 1 - step) % every === 0)
+        .filter(
+          ({ low: a, high: b }, step) =>
+            a !== undefined && a !== null && a !== b && (each.points.length - 1 - step) % every === 0
+        )
         .map((point) =>
-          makeSvg("line", { class: "whisker", x1: x(point.x) + aside, x2: x(point.x) + aside, y1: y(point.low), y2: y(point.high), stroke: colour })
+          makeSvg("line", {
+            class: "whisker",
+            x1: x(point.x) + aside,
+            x2: x(point.x) + aside,
+            y1: y(point.low),
+            y2: y(point.high),
+            stroke: colour,
+          })
         );
       const dots = each.points.length > 25 ? each.points.slice(-1) : each.points;
       parts.push(
@@ -229,8 +295,13 @@ export class LineChart {
           { "data-series": index, class: "series" },
           ...(each.thin ?? []).filter((list) => list.length).map((list) => line(list, { class: "thin" })),
           ...whiskers,
-          line(each.points.map((point) => [point.x, point.y]), { class: "mean", "stroke-dasharray": dash }),
-          ...dots.map((point) => makeSvg("circle", { cx: x(point.x), cy: y(point.y), r: 2.6 * unit, fill: colour })),
+          line(
+            each.points.map((point) => [point.x, point.y]),
+            { class: "mean", "stroke-dasharray": dash }
+          ),
+          ...dots.map((point) =>
+            makeSvg("circle", { cx: x(point.x), cy: y(point.y), r: 2.6 * unit, fill: colour })
+          ),
           ...(labelled && each.points.length ? [endLabel(each, labels[index])] : [])
         )
       );
@@ -254,7 +325,8 @@ export class LineChart {
         onblur: () => this.point(-1, cursor, x),
         onkeydown: (event) => {
           const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
-          const next = { Home: 0, End: xs.length - 1, Escape: -1 }[event.key] ?? (step ? this.at + step : undefined);
+          const next =
+            { Home: 0, End: xs.length - 1, Escape: -1 }[event.key] ?? (step ? this.at + step : undefined);
           if (next === undefined) return;
           event.preventDefault();
           this.point(event.key === "Escape" ? -1 : Math.min(xs.length - 1, Math.max(0, next)), cursor, x);
@@ -303,7 +375,15 @@ export class LineChart {
       const point = each.points.find((one) => one.x === value);
       if (!point) return [];
       const worth = showNumber(point.y, this.t.language, digits);
-      return [make("span", { class: "worth" }, makeSwatch(each.number), isolate(shortenName(each.name)), ` ${worth}`)];
+      return [
+        make(
+          "span",
+          { class: "worth" },
+          makeSwatch(each.number),
+          isolate(shortenName(each.name)),
+          ` ${worth}`
+        ),
+      ];
     });
     this.readout.replaceChildren(make("b", {}, `${xLabel} ${this.nameX(value)}`), ...found);
   }

@@ -27,8 +27,23 @@ export function drawSign(context, sign, x, y, r) {
     context.closePath();
   } else {
     const [a, b] = [0.42 * r, 1.3 * r];
-    const steps = [[a, -b], [a, -a], [b, -a], [b, a], [a, a], [a, b], [-a, b], [-a, a], [-b, a], [-b, -a], [-a, -a], [-a, -b]];
-    steps.forEach(([dx, dy], step) => (step ? context.lineTo(x + dx, y + dy) : context.moveTo(x + dx, y + dy)));
+    const steps = [
+      [a, -b],
+      [a, -a],
+      [b, -a],
+      [b, a],
+      [a, a],
+      [a, b],
+      [-a, b],
+      [-a, a],
+      [-b, a],
+      [-b, -a],
+      [-a, -a],
+      [-a, -b],
+    ];
+    steps.forEach(([dx, dy], step) =>
+      step ? context.lineTo(x + dx, y + dy) : context.moveTo(x + dx, y + dy)
+    );
     context.closePath();
   }
 }
@@ -106,8 +121,22 @@ export class Scatter {
       return [least - room, most + room];
     };
     const { left, right, top, bottom } = this.bounds;
-    this.x = makeAxis(...(this.xRange = range(this.points.map(({ x }) => x), this.axes.x)), left, right);
-    this.y = makeAxis(...(this.yRange = range(this.points.map(({ y }) => y), this.axes.y)), bottom, top);
+    this.x = makeAxis(
+      ...(this.xRange = range(
+        this.points.map(({ x }) => x),
+        this.axes.x
+      )),
+      left,
+      right
+    );
+    this.y = makeAxis(
+      ...(this.yRange = range(
+        this.points.map(({ y }) => y),
+        this.axes.y
+      )),
+      bottom,
+      top
+    );
     const spread = (axis, whole, at) => (whole ? Math.abs(axis(1) - axis(0)) * 0.62 * at : 0);
     for (const point of this.points) {
       point.px = this.x(point.x) + spread(this.x, this.axes.x.whole, jitter(point.index, 1));
@@ -124,7 +153,8 @@ export class Scatter {
     context.clearRect(0, 0, this.width, this.height);
     context.font = `${12 * u}px ${style.fontFamily}`;
     context.lineWidth = 1;
-    const ticksOf = ([low, high], count, whole) => chooseTicks(low, high, count).filter((tick) => !whole || Number.isInteger(tick));
+    const ticksOf = ([low, high], count, whole) =>
+      chooseTicks(low, high, count).filter((tick) => !whole || Number.isInteger(tick));
     const xTicks = ticksOf(this.xRange, this.width / (90 * u), this.axes.x.whole);
     const yTicks = ticksOf(this.yRange, this.height / (60 * u), this.axes.y.whole);
     const write = (value, ticks) => showNumber(value, this.language, countDecimals(ticks)).replace("-", "−");
@@ -313,7 +343,8 @@ export class Scatter {
     const direction = directions[event.key];
     if (direction) {
       event.preventDefault();
-      const from = this.points.find((point) => point.index === this.pointed && point.shown) ?? this.startPoint();
+      const from =
+        this.points.find((point) => point.index === this.pointed && point.shown) ?? this.startPoint();
       if (!from) return;
       if (event.shiftKey && this.anchor < 0) this.anchor = from.index;
       if (!event.shiftKey) this.anchor = -1;

@@ -14,12 +14,15 @@ export const STUDIES_TEXTS = {
     damaged: "cannot be read",
     counts: "{variants} variants · {finished} of {runs} runs finished",
     countsOne: "one variant · {finished} of {runs} runs finished",
-    stillRunning: "This study is still running: what is finished so far is shown, and differences are tested when it ends.",
+    stillRunning:
+      "This study is still running: what is finished so far is shown, and differences are tested when it ends.",
     stopped: "This study is not complete: figures may still change.",
     loading: "reading …",
     failed: "That did not work: {reason}",
+    remarks: "{count} remarks on what this study can say",
     figures: "Figures",
-    figuresNote: "Mean ± standard deviation over the finished runs; on “{split}”, {search}. In bold, the best mean of a column. Below a mean, its 95 % interval over the seeds.",
+    figuresNote:
+      "Mean ± standard deviation over the finished runs; on “{split}”, {search}. In bold, the best mean of a column. Below a mean, its 95 % interval over the seeds.",
     greedy: "greedy search",
     beamOf: "beam {beam}",
     variant: "variant",
@@ -51,7 +54,8 @@ export const STUDIES_TEXTS = {
     seedDifference: "seed {seed}: {difference}",
     "doubt may be chance": "may be chance",
     "doubt these runs do differ, but others may not": "these runs do differ, but others may not",
-    forestNote: "Runs with the same seed are compared in pairs. p is about the sentences (approximate randomisation, corrected by Holm for all comparisons by this measure on this split); the interval is also about other seeds. In colour: p < 0.05 and an interval without 0.",
+    forestNote:
+      "Runs with the same seed are compared in pairs. p is about the sentences (approximate randomisation, corrected by Holm for all comparisons by this measure on this split); the interval is also about other seeds. In colour: p < 0.05 and an interval without 0.",
     noDifferences: "There is nothing to compare yet.",
     attention: "The same sentence, attended to",
     attentionHint: "Choose a sentence of the study, or type your own: it goes through all variants.",
@@ -100,8 +104,10 @@ export const STUDIES_TEXTS = {
   },
   de: {
     listTitle: "Studien",
-    listHint: "Was in diesem Ordner verglichen wurde: Varianten eines Modells, jede mit mehreren Startwerten trainiert.",
-    noStudies: "In diesem Ordner ist noch keine Studie. „augenmerk study small“ führt in ein paar Minuten eine durch.",
+    listHint:
+      "Was in diesem Ordner verglichen wurde: Varianten eines Modells, jede mit mehreren Startwerten trainiert.",
+    noStudies:
+      "In diesem Ordner ist noch keine Studie. „augenmerk study small“ führt in ein paar Minuten eine durch.",
     allStudies: "Alle Studien",
     study: "Studie „{name}“",
     noQuestion: "Eine Studie, die noch nicht zu Ende ist",
@@ -111,12 +117,15 @@ export const STUDIES_TEXTS = {
     damaged: "nicht lesbar",
     counts: "{variants} Varianten · {finished} von {runs} Läufen fertig",
     countsOne: "eine Variante · {finished} von {runs} Läufen fertig",
-    stillRunning: "Diese Studie läuft noch: Gezeigt wird, was schon fertig ist; Unterschiede werden geprüft, wenn sie endet.",
+    stillRunning:
+      "Diese Studie läuft noch: Gezeigt wird, was schon fertig ist; Unterschiede werden geprüft, wenn sie endet.",
     stopped: "Diese Studie ist nicht vollständig: Die Zahlen können sich noch ändern.",
     loading: "wird gelesen …",
     failed: "Das ging nicht: {reason}",
+    remarks: "{count} Bemerkungen dazu, was diese Studie aussagen kann (englisch)",
     figures: "Zahlen",
-    figuresNote: "Mittelwert ± Standardabweichung über die fertigen Läufe; auf „{split}“, {search}. Fett: der beste Mittelwert einer Spalte. Unter einem Mittelwert sein 95-%-Intervall über die Startwerte.",
+    figuresNote:
+      "Mittelwert ± Standardabweichung über die fertigen Läufe; auf „{split}“, {search}. Fett: der beste Mittelwert einer Spalte. Unter einem Mittelwert sein 95-%-Intervall über die Startwerte.",
     greedy: "gierige Suche",
     beamOf: "Strahlbreite {beam}",
     variant: "Variante",
@@ -147,8 +156,10 @@ export const STUDIES_TEXTS = {
     fromTo: "{from} bis {to}",
     seedDifference: "Startwert {seed}: {difference}",
     "doubt may be chance": "kann Zufall sein",
-    "doubt these runs do differ, but others may not": "diese Läufe unterscheiden sich, andere vielleicht nicht",
-    forestNote: "Läufe mit demselben Startwert werden paarweise verglichen. p betrifft die Sätze (approximative Randomisierung, nach Holm korrigiert für alle Vergleiche mit diesem Maß auf diesem Teil der Daten), das Intervall auch andere Startwerte. Farbig: p < 0,05 und ein Intervall ohne 0.",
+    "doubt these runs do differ, but others may not":
+      "diese Läufe unterscheiden sich, andere vielleicht nicht",
+    forestNote:
+      "Läufe mit demselben Startwert werden paarweise verglichen. p betrifft die Sätze (approximative Randomisierung, nach Holm korrigiert für alle Vergleiche mit diesem Maß auf diesem Teil der Daten), das Intervall auch andere Startwerte. Farbig: p < 0,05 und ein Intervall ohne 0.",
     noDifferences: "Es gibt noch nichts zu vergleichen.",
     attention: "Derselbe Satz, verschieden betrachtet",
     attentionHint: "Einen Satz der Studie wählen oder einen eigenen eingeben: Er geht durch alle Varianten.",
@@ -159,7 +170,8 @@ export const STUDIES_TEXTS = {
     allSeeds: "Alle",
     reference: "Referenz: {text}",
     seed: "Startwert {seed}",
-    noModels: "Die Läufe dieser Studie sind nicht in diesem Ordner: Nur ihre eigenen Sätze lassen sich zeigen.",
+    noModels:
+      "Die Läufe dieser Studie sind nicht in diesem Ordner: Nur ihre eigenen Sätze lassen sich zeigen.",
     noExamples: "Diese Studie hat keine Sätze aufbewahrt.",
     waiting: "wird übersetzt …",
     progress: "{done} von {total}",
@@ -168,7 +180,8 @@ export const STUDIES_TEXTS = {
     unfamiliar: "Dieser Satz ist anders als das, woraus die Modelle gelernt haben.",
     truncated: "Der Satz ist länger, als das Modell liest: Nur sein Anfang wurde übersetzt.",
     learning: "Lernen",
-    learningHint: "Dick: der Mittelwert der Läufe einer Variante. Dünn: jeder Lauf. Ein Klick auf eine Variante blendet sie aus.",
+    learningHint:
+      "Dick: der Mittelwert der Läufe einer Variante. Dünn: jeder Lauf. Ein Klick auf eine Variante blendet sie aus.",
     epoch: "Epoche",
     lengths: "Kurze Sätze und lange",
     lengthsTitle: "BLEU nach Länge des Satzes, {split}",

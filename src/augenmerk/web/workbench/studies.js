@@ -15,6 +15,7 @@ const PAUSE = 300; // milliseconds without a key before a sentence is translated
 const REFRESH = 4000; // milliseconds between two looks at a study that is running
 const MAX_TILES = 24; // maps that are shown at once
 const MAX_TEXT = 2000;
+const MAX_REMARKS = 3;
 const MAX_PAIRS = 10; // comparisons that are all shown at first
 const MAX_RUNS = 12; // rows of the table of runs that are shown at first
 const CURVES = ["validation_loss", "validation_bleu", "train_loss"];
@@ -51,7 +52,15 @@ function readAddress() {
 /** Changes the state and writes it into the address, so that a link shows the same. */
 function change(changes) {
   Object.assign(state, changes);
-  const untouched = { study: "", text: "", sentence: 0, seeds: "one", measure: "bleu", against: "", split: "" };
+  const untouched = {
+    study: "",
+    text: "",
+    sentence: 0,
+    seeds: "one",
+    measure: "bleu",
+    against: "",
+    split: "",
+  };
   const written = new URLSearchParams();
   for (const [name, value] of Object.entries(state)) {
     if (value !== untouched[name]) written.set(name, value);
@@ -86,7 +95,9 @@ async function showList() {
     const { studies } = await getJson("/workbench/studies/list");
     say("");
     const nodes = studies.map(makeListed);
-    find("studies").replaceChildren(...(nodes.length ? nodes : [make("li", { class: "hint" }, t("noStudies"))]));
+    find("studies").replaceChildren(
+      ...(nodes.length ? nodes : [make("li", { class: "hint" }, t("noStudies"))])
+    );
   } catch (error) {
     say(t("failed", { reason: error.message }), true);
   }
@@ -110,7 +121,13 @@ function makeListed(each) {
     make(
       "a",
       { href: address, class: "study-link" },
-      make("span", { class: "study-name" }, isolate(each.name), " ", make("span", { class: `badge ${kind}` }, t(kind))),
+      make(
+        "span",
+        { class: "study-name" },
+        isolate(each.name),
+        " ",
+        make("span", { class: `badge ${kind}` }, t(kind))
+      ),
       make("span", { class: "study-question" }, isolate(each.error ? "" : each.question || t("noQuestion")))
     ),
     about,
@@ -189,7 +206,13 @@ function drawStudy() {
     makeFigures(),
     makeDifferences(),
     attention,
-    makeCard("learning", t("learning"), make("p", { class: "hint" }, t("learningHint")), makeLegend(), make("div", { class: "charts", id: "curves" })),
+    makeCard(
+      "learning",
+      t("learning"),
+      make("p", { class: "hint" }, t("learningHint")),
+      makeLegend(),
+      make("div", { class: "charts", id: "curves" })
+    ),
     makeLengths(),
     makeFactors(),
     makeBeams(),
@@ -223,15 +246,33 @@ function makeHeader() {
   return make(
     "header",
     { class: "card study-header" },
-    make("p", { class: "hint" }, isolate(t("study", { name: study.title })), " ", make("span", { class: `badge ${kind}` }, t(kind))),
+    make(
+      "p",
+      { class: "hint" },
+      isolate(t("study", { name: study.title })),
+      " ",
+      make("span", { class: `badge ${kind}` }, t(kind))
+    ),
     make("h1", {}, isolate(study.question || t("noQuestion"))),
     make("p", { class: "hint" }, sayCounts(counts)),
     warning ? make("p", { class: "warning" }, warning) : "",
     study.findings.length
-      ? make("ul", { class: "findings", lang: "en" }, ...study.findings.map((each) => make("li", {}, isolate(each))))
+      ? make(
+          "ul",
+          { class: "findings", lang: "en" },
+          ...study.findings.map((each) => make("li", {}, isolate(each)))
+        )
       : "",
-    ...study.remarks.map((each) => make("p", { class: "hint", lang: "en" }, isolate(each)))
+    makeRemarks()
   );
+}
+
+/** Returns what the study says about its own limits; many sentences are folded. */
+function makeRemarks() {
+  const all = study.remarks.map((each) => make("p", { class: "hint", lang: "en" }, isolate(each)));
+  if (all.length <= MAX_REMARKS) return make("div", { class: "remarks" }, ...all);
+  const summary = make("summary", { class: "hint" }, frame.t("remarks", { count: all.length }));
+  return make("details", { class: "remarks" }, summary, ...all);
 }
 
 function nameColumn(column) {
@@ -297,7 +338,8 @@ function makeDifferences() {
   if (study.variants.length < 2) return null;
   const measures = [...new Set(study.comparisons.map((each) => each.measure))];
   const splits = [...new Set(study.comparisons.map((each) => each.split))];
-  if (!measures.length) return makeCard("differences", t("differences"), make("p", { class: "hint" }, t("noDifferences")));
+  if (!measures.length)
+    return makeCard("differences", t("differences"), make("p", { class: "hint" }, t("noDifferences")));
   const content = make("div");
   const draw = () => {
     const measure = measures.includes(state.measure) ? state.measure : measures[0];
@@ -306,17 +348,26 @@ function makeDifferences() {
     const against = chooseAgainst(all, measure, split);
     const chosen = against ? turnAgainst(all, against) : all;
     const names = measures.map((each) => t(`heading ${each}`));
-    const choose = [makeSelect(t("measure"), measures, names, measure, (value) => redraw({ measure: value }))];
-    if (splits.length > 1) choose.push(makeSelect(t("split"), splits, splits, split, (value) => redraw({ split: value })));
+    const choose = [
+      makeSelect(t("measure"), measures, names, measure, (value) => redraw({ measure: value })),
+    ];
+    if (splits.length > 1)
+      choose.push(makeSelect(t("split"), splits, splits, split, (value) => redraw({ split: value })));
     if (study.variants.length > 2) {
       const values = ["", ...study.variants.map((variant) => variant.name)];
       const labels = [t("allPairs"), ...values.slice(1)];
-      choose.push(makeSelect(t("against"), values, labels, against, (value) => redraw({ against: value || "*" })));
+      choose.push(
+        makeSelect(t("against"), values, labels, against, (value) => redraw({ against: value || "*" }))
+      );
     }
     replaceInside(
       content,
       make("div", { class: "controls" }, ...choose),
-      make("div", { class: "forest-place" }, makeForest(chosen, study.digits[measure], t(`heading ${measure}`), against, t))
+      make(
+        "div",
+        { class: "forest-place" },
+        makeForest(chosen, study.digits[measure], t(`heading ${measure}`), against, t)
+      )
     );
   };
   const redraw = (changes) => {
@@ -416,7 +467,15 @@ function drawCurves() {
     });
     const drawn = series.filter((each) => each.points.length);
     return drawn.length
-      ? new LineChart({ title: t(`heading ${measure}`), xLabel: t("epoch"), digits: measure === "validation_bleu" ? 1 : 3, series: drawn }, t)
+      ? new LineChart(
+          {
+            title: t(`heading ${measure}`),
+            xLabel: t("epoch"),
+            digits: measure === "validation_bleu" ? 1 : 3,
+            series: drawn,
+          },
+          t
+        )
       : null;
   }).filter(Boolean);
   charts.push(...found);
@@ -445,8 +504,17 @@ function makeLengths() {
       points: variant.by_length.map((bin, x) => ({ x, y: bin.bleu, low: bin.low, high: bin.high })),
     }))
     .filter(({ points }) => points.length);
-  const categories = bins.map((bin) => (bin.shortest === bin.longest ? `${bin.shortest}` : `${bin.shortest}–${bin.longest}`));
-  const about = { title: t("lengthsTitle", { split: study.splits[0] }), note: t("rangeNote"), xLabel: t("words"), digits: 1, categories, series };
+  const categories = bins.map((bin) =>
+    bin.shortest === bin.longest ? `${bin.shortest}` : `${bin.shortest}–${bin.longest}`
+  );
+  const about = {
+    title: t("lengthsTitle", { split: study.splits[0] }),
+    note: t("rangeNote"),
+    xLabel: t("words"),
+    digits: 1,
+    categories,
+    series,
+  };
   return makeCharts("lengths", t("lengths"), [new LineChart(about, t)]);
 }
 
@@ -458,21 +526,38 @@ function makeFactors() {
       const lines = new Map();
       for (const variant of study.variants) {
         const summary = variant.summaries.find(
-          (each) => each.measure === measure && each.split === split && (measure === "loss" || each.beam === beam)
+          (each) =>
+            each.measure === measure && each.split === split && (measure === "loss" || each.beam === beam)
         );
         if (!summary) continue;
         const others = Object.entries(variant.settings).filter(([key]) => key !== factor);
         const name = others.map(([, value]) => String(value)).join(", ") || t(`heading ${measure}`);
         const deviation = Math.sqrt(summary.variance ?? 0);
-        const point = { x: variant.settings[factor], y: summary.mean, low: summary.mean - deviation, high: summary.mean + deviation };
+        const point = {
+          x: variant.settings[factor],
+          y: summary.mean,
+          low: summary.mean - deviation,
+          high: summary.mean + deviation,
+        };
         lines.set(name, [...(lines.get(name) ?? []), point]);
       }
-      const series = [...lines].map(([name, points], number) => ({ name, number, points: points.sort((a, b) => a.x - b.x) }));
+      const series = [...lines].map(([name, points], number) => ({
+        name,
+        number,
+        points: points.sort((a, b) => a.x - b.x),
+      }));
       if (!series.length) return null;
       const values = series.flatMap(({ points }) => points.map(({ x }) => x));
       const name = factor.split(".").at(-1);
       const title = t("factorTitle", { measure: t(`heading ${measure}`), factor: name, split });
-      const about = { title, note: t("deviationNote"), xLabel: name, digits: measure === "loss" ? 3 : 2, series, exact: true };
+      const about = {
+        title,
+        note: t("deviationNote"),
+        xLabel: name,
+        digits: measure === "loss" ? 3 : 2,
+        series,
+        exact: true,
+      };
       return new LineChart({ ...about, log: isWide(values), yLog: measure === "loss" }, t);
     })
   );
@@ -493,7 +578,15 @@ function makeBeams() {
           .map((row) => ({ x: row.beam, y: row.bleu, low: row.bleu_low, high: row.bleu_high })),
       }))
       .filter(({ points }) => points.length);
-    const about = { title: t("beamTitle", { split }), note: t("rangeNote"), xLabel: t("beam"), digits: 2, series, log: true, exact: true };
+    const about = {
+      title: t("beamTitle", { split }),
+      note: t("rangeNote"),
+      xLabel: t("beam"),
+      digits: 2,
+      series,
+      log: true,
+      exact: true,
+    };
     return series.length ? new LineChart(about, t) : null;
   });
   const drawn = found.filter(Boolean);
@@ -513,8 +606,17 @@ function makeRuns() {
         {},
         make("th", { scope: "row" }, isolate(variant.name)),
         make("td", {}, String(run.seed)),
-        make("td", {}, t(`state ${run.state}`), run.problem ? make("small", { class: "error" }, isolate(run.problem)) : ""),
-        make("td", {}, run.best_epoch === null ? "–" : t("ofEpochs", { best: run.best_epoch, epochs: run.epochs })),
+        make(
+          "td",
+          {},
+          t(`state ${run.state}`),
+          run.problem ? make("small", { class: "error" }, isolate(run.problem)) : ""
+        ),
+        make(
+          "td",
+          {},
+          run.best_epoch === null ? "–" : t("ofEpochs", { best: run.best_epoch, epochs: run.epochs })
+        ),
         make("td", {}, run.seconds === null ? "–" : Math.round(run.seconds).toLocaleString(t.language)),
         make("td", {}, run.model ? make("a", { href: linkToTranslate(run.model) }, t("openRun")) : "–")
       )
@@ -525,7 +627,9 @@ function makeRuns() {
   );
   const { origin } = study;
   const seconds = origin && Math.round(origin.seconds).toLocaleString(t.language);
-  const from = origin ? t("origin", { bitext: origin.bitext, hardware: origin.hardware.join(" · "), seconds }) : "";
+  const from = origin
+    ? t("origin", { bitext: origin.bitext, hardware: origin.hardware.join(" · "), seconds })
+    : "";
   return make(
     "details",
     { class: "card panel", id: "runs", open: rows.length <= MAX_RUNS },
@@ -533,7 +637,12 @@ function makeRuns() {
     make(
       "div",
       { class: "scroll", tabindex: 0, role: "region", "aria-label": t("runs") },
-      make("table", { class: "figures run-table" }, make("thead", {}, make("tr", {}, ...head, make("td"))), make("tbody", {}, ...rows))
+      make(
+        "table",
+        { class: "figures run-table" },
+        make("thead", {}, make("tr", {}, ...head, make("td"))),
+        make("tbody", {}, ...rows)
+      )
     ),
     make("p", { class: "hint" }, isolate(from))
   );
@@ -544,7 +653,9 @@ function makeRuns() {
 /** Returns the runs that a sentence can be given to: one of each variant, or all; first seeds first. */
 function chooseRuns() {
   const bySeed = study.variants.map((variant) =>
-    variant.runs.filter((run) => run.model).map(({ seed, run, state: how }) => ({ variant: variant.name, seed, run, state: how }))
+    variant.runs
+      .filter((run) => run.model)
+      .map(({ seed, run, state: how }) => ({ variant: variant.name, seed, run, state: how }))
   );
   const most = state.seeds === "all" ? Math.max(0, ...bySeed.map((runs) => runs.length)) : 1;
   const chosen = [];
@@ -588,21 +699,46 @@ function makeAttentionCard() {
     },
     state.text
   );
-  const seeds = makeSelect(t("seeds"), ["one", "all"], [t("oneSeed"), t("allSeeds")], state.seeds, (value) => {
-    change({ seeds: value });
-    if (state.text.trim()) showSentence();
-    else drawTiles();
-  });
+  const seeds = makeSelect(
+    t("seeds"),
+    ["one", "all"],
+    [t("oneSeed"), t("allSeeds")],
+    state.seeds,
+    (value) => {
+      change({ seeds: value });
+      if (state.text.trim()) showSentence();
+      else drawTiles();
+    }
+  );
   return makeCard(
     "attention",
     t("attention"),
     make("p", { class: "hint", id: "ask-hint" }, t(can ? "attentionHint" : "noModels")),
-    make("div", { class: "ask sentence", id: "ask", hidden: !can }, make("label", { class: "unseen", for: "text" }, t("sentence")), text),
-    make("div", { id: "examples", class: "examples", role: "group", "aria-label": t("sentence"), translate: "no" }, ...study.examples.map(makeChip)),
-    make("div", { class: "controls" }, seeds, make("span", { id: "progress", class: "hint", role: "status" })),
+    make(
+      "div",
+      { class: "ask sentence", id: "ask", hidden: !can },
+      make("label", { class: "unseen", for: "text" }, t("sentence")),
+      text
+    ),
+    make(
+      "div",
+      { id: "examples", class: "examples", role: "group", "aria-label": t("sentence"), translate: "no" },
+      ...study.examples.map(makeChip)
+    ),
+    make(
+      "div",
+      { class: "controls" },
+      seeds,
+      make("span", { id: "progress", class: "hint", role: "status" })
+    ),
     make("p", { id: "reference", class: "hint" }),
     make("div", { id: "tiles", class: "tiles", translate: "no" }),
-    make("div", { class: "under" }, make("p", { id: "pointed", class: "readout" }, t("pointHint")), makeScale(makeTexts(t.language)))
+    make(
+      "div",
+      { class: "under" },
+      make("p", { id: "pointed", class: "readout" }, t("pointHint")),
+      makeScale(makeTexts(t.language))
+    )
   );
 }
 
@@ -682,7 +818,18 @@ function makeTileLink({ variant, seed }) {
   const model = runs.find((run) => run.seed === seed)?.model;
   if (!model) return [];
   const label = `${frame.t("openRun")}: ${variant}, ${frame.t("seed", { seed })}`;
-  return [make("a", { class: "tile-link", href: linkToTranslate(model, sentence.source, { beam: 1 }), "aria-label": label, title: frame.t("openRun") }, "→")];
+  return [
+    make(
+      "a",
+      {
+        class: "tile-link",
+        href: linkToTranslate(model, sentence.source, { beam: 1 }),
+        "aria-label": label,
+        title: frame.t("openRun"),
+      },
+      "→"
+    ),
+  ];
 }
 
 function drawTiles() {
@@ -697,14 +844,19 @@ function drawTiles() {
   const gap = 1.4 * rem;
   const least = Math.min(34, Math.max(15, 6.5 + 1.2 * columns)) * rem;
   const fitting = Math.max(1, Math.floor((width + gap) / (least + gap)));
-  const seeds = Math.max(...study.variants.map((variant) => maps.filter((map) => map.variant === variant.name).length));
+  const seeds = Math.max(
+    ...study.variants.map((variant) => maps.filter((map) => map.variant === variant.name).length)
+  );
   const across = Math.min(state.seeds === "all" && seeds > 1 ? seeds : maps.length, fitting) || 1;
   const room = Math.min((width - gap * (across - 1)) / across, 36 * rem);
   place.style.setProperty("--across", across);
   const tiles = [];
   const point = linkTiles(tiles, find("pointed"));
   for (const map of maps.slice(0, shownTiles)) {
-    const which = [t("seed", { seed: map.seed }), ...(map.state === "unfinished" ? [t("state unfinished")] : [])];
+    const which = [
+      t("seed", { seed: map.seed }),
+      ...(map.state === "unfinished" ? [t("state unfinished")] : []),
+    ];
     const heading = [
       makeSwatch(map.place),
       isolate(map.variant),
@@ -712,7 +864,15 @@ function drawTiles() {
       ...makeTileLink(map),
     ];
     if (map.waiting) {
-      tiles.push({ light: () => {}, element: make("article", { class: "tile waiting" }, make("h4", { class: "tile-heading" }, ...heading), make("p", { class: "hint" }, t("waiting"))) });
+      tiles.push({
+        light: () => {},
+        element: make(
+          "article",
+          { class: "tile waiting" },
+          make("h4", { class: "tile-heading" }, ...heading),
+          make("p", { class: "hint" }, t("waiting"))
+        ),
+      });
     } else {
       tiles.push(makeTile({ ...map, heading }, t.language, room, point));
       if (map.truncated) tiles.at(-1).element.append(make("p", { class: "hint" }, t("truncated")));
@@ -736,7 +896,9 @@ function drawTiles() {
           ),
         ]
       : [];
-  find("reference").replaceChildren(sentence.reference ? isolate(t("reference", { text: sentence.reference })) : "");
+  find("reference").replaceChildren(
+    sentence.reference ? isolate(t("reference", { text: sentence.reference })) : ""
+  );
   replaceInside(place, ...tiles.map((tile) => tile.element), ...more);
 }
 
