@@ -150,7 +150,7 @@ class PatternSets:
         return await self._service.batcher.compute(lambda: library.get(run))
 
     async def describe(self, run: str) -> dict[str, Any]:
-        """Returns the splits of a run's data, the data that is missing, and its numbers of layers and heads."""
+        """Returns the splits of a run's data, the data that is missing, and how many layers and heads."""
         config = (await self._load(run)).config
         bitext, split = await asyncio.to_thread(open_data_or_bilderbuch, config.data, None)
         layers, heads = count_heads(config.model)
