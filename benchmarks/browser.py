@@ -53,7 +53,7 @@ new MutationObserver(() => {
 TIME = """async ([engine, settings, weights, texts]) => {
   const worker = new Worker(URL.createObjectURL(new Blob([engine], { type: "text/javascript" })));
   const ask = (message) => new Promise((resolve, reject) => {
-    worker.onmessage = ({ data }) => (data.error ? reject(new Error(data.error)) : resolve(data.result));
+    worker.onmessage = ({ data }) => (data.error ? reject(new Error(data.error.code)) : resolve(data.result));
     worker.postMessage({ id: 0, ...message });
   });
   const bytes = Uint8Array.from(atob(weights), (byte) => byte.charCodeAt(0)).buffer;

@@ -39,14 +39,14 @@ class WatchedTab:
             self.complaints.append(f"outside: {request.url}")
 
 
-def open_engine(chromium: "Browser", *modules: str) -> "Page":
-    """Opens an empty page that has what these modules of the engine export, under the same names."""
+def open_engine(chromium: "Browser", *modules: str, folder: Path = ENGINE) -> "Page":
+    """Opens an empty page that has what these modules export, those of the engine or of another folder."""
 
     # A browser imports no modules from a disk.
     def serve(route: "Route") -> None:
         name = route.request.url.rpartition("/")[2]
         if name:
-            route.fulfill(path=ENGINE / name, content_type="text/javascript")
+            route.fulfill(path=folder / name, content_type="text/javascript")
         else:
             route.fulfill(body="<!DOCTYPE html>", content_type="text/html")
 

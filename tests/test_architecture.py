@@ -66,8 +66,8 @@ ONLY = {
     "scores": set[str](),
     "report": {"diagrams", "errors", "figures", "study"},
     "web": {
-        *("arrays", "checkpoint", "config", "errors", "figures", "inference", "step_model", "storage"),
-        *("text", "translate", "words"),
+        *("arrays", "checkpoint", "config", "errors", "familiarity", "figures", "inference", "step_model"),
+        *("storage", "text", "translate", "words"),
     },
 }
 

@@ -17,6 +17,7 @@ from augenmerk import load
 from augenmerk.checkpoint import RunDirectory
 from augenmerk.errors import AugenmerkError
 from augenmerk.storage import read_text
+from augenmerk.web import MAX_BEAM
 from augenmerk.web.examples import CAPTIONS, PICTURE_BOOK, make_example
 from augenmerk.web.export import LEVELS, join_modules, make_page, render_file
 from tests.command import fails_with_a_sentence, run_command, run_json
@@ -174,6 +175,40 @@ def test_a_folder_has_addresses_that_change_with_what_is_behind_them(run: Path, 
     assert not list(tmp_path.rglob("*.part"))
 
 
+def test_a_folder_keeps_nothing_of_an_earlier_page_but_everything_else(run: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "site"
+    assert run_command("export", run, run, "--out", folder, "--example", SENTENCE).code == 0
+    two = {"model-2.json", "weights-2.bin"}
+    assert two < {each.name for each in folder.iterdir()}
+    (folder / "model-3.json").write_text("mine")
+    (folder / "notes.txt").write_text("mine")
+    (folder / "model-2.json").write_text("mine by now")
+    again = ("export", run, "--out", folder, "--example", SENTENCE, "--overwrite")
+    assert run_command(*again).code == 0
+    left = {each.name for each in folder.iterdir()}
+    assert "weights-2.bin" not in left
+    assert {"model-2.json", "model-3.json", "notes.txt"} < left
+    assert (folder / "model-2.json").read_text() == "mine by now"
+    # Where there was no page of ours, nothing is removed.
+    (folder / "weights-2.bin").write_bytes(b"mine")
+    (folder / "index.html").write_text("weights-2.bin")
+    assert run_command(*again).code == 0
+    assert (folder / "weights-2.bin").read_bytes() == b"mine"
+
+
+def test_a_beam_wider_than_that_of_a_page_is_said(run: Path, shared_runs: SharedRuns, tmp_path: Path) -> None:
+    wide = shared_runs.copy(tiny(search__beam=MAX_BEAM + 5), tmp_path / "wide").path
+    page = tmp_path / "page.html"
+    found = run_command("export", wide, "--out", page, "--example", SENTENCE)
+    assert found.code == 0
+    assert f"a beam of {MAX_BEAM + 5}" in found.err
+    assert len([line for line in found.err.splitlines() if line.startswith("augenmerk:")]) == 1
+    assert json.loads(read_page(page).blocks["page-data"])["beam"] == MAX_BEAM
+    again = ("export", "--out", page, "--overwrite", "--example", SENTENCE)
+    for arguments in ((run,), (wide, "--beam", 2)):
+        assert "a beam of" not in run_command(again[0], *arguments, *again[1:]).err
+
+
 def test_what_is_there_is_kept_unless_one_says_otherwise(run: Path, tmp_path: Path) -> None:
     page = tmp_path / "page.html"
     page.write_text("mine")
@@ -308,3 +343,10 @@ def test_both_languages_have_all_texts() -> None:
     used = "".join(path.read_text(encoding="utf-8") for path in (HERE / "page").glob("*.*"))
     for key in re.findall(r'\bt\("(\w+)"', used):
         assert key in keys["en"], key
+    # The engine's errors are codes with values, for which the page has the sentences.
+    engine = "".join(path.read_text(encoding="utf-8") for path in (HERE / "engine").glob("*.js"))
+    errors = re.findall(r'new EngineError\("(\w+)"(?:, \{ (.*?) \})?\)', engine)
+    assert len(errors) == engine.count("new EngineError(") > 10
+    for code, values in errors:
+        names = set(re.findall(r"(?:^|, )(\w+)", values))
+        assert names >= set(re.findall(r"\{(\w+)\}", keys["en"][code])), code

@@ -5,7 +5,7 @@ import math
 from base64 import b64encode
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
-from itertools import product
+from itertools import islice, product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -18,6 +18,7 @@ from augenmerk.bitext import open_bitext
 from augenmerk.checkpoint import SHIPPED
 from augenmerk.config import ATTENTIONS, DataConfig, ModelConfig, RunConfig, TextConfig
 from augenmerk.errors import AugenmerkError
+from augenmerk.familiarity import Familiarity
 from augenmerk.inference import GRUTranslator, InferenceModel
 from augenmerk.inference.weights import log_softmax
 from augenmerk.model import build_model
@@ -29,6 +30,7 @@ from augenmerk.translate import Translator, load
 from augenmerk.translate.decoding import ModelDecoder
 from augenmerk.web.bundle import Bundle, make_bundle, pack_weights
 from tests.browser import open_engine
+from tests.runs import SharedRuns, tiny
 from tests.test_text import PAIRS
 
 if TYPE_CHECKING:
@@ -298,7 +300,6 @@ def expected_translations(
     found = []
     for text, translation in zip(texts, variant.translator.translate([*texts], **settings), strict=True):
         tree = translation.to_dict(subwords=True)
-        del tree["unfamiliar"]
         tree.setdefault("alternatives", [])
         if (hypothesis := translation.hypothesis) is not None:
             tokenizers, end = variant.translator.tokenizers, [None] if hypothesis.finished else []
@@ -523,7 +524,48 @@ def test_no_other_attention_makes_a_wanted_word_likelier(page: "Page", attention
             assert found["winner"] == token
 
 
-# What cannot be done is refused with a sentence.
+# Text that is unlike the training data.
+
+STRANGE = (
+    *(
+        "",
+        " ",
+        "\u200b",
+        "Der Hund schläft.",
+        "The dog is sleeping in the house.",
+        "EIN HUND SCHLÄFT IM HAUS.",
+    ),
+    *("Собака спит.", "كلب صغير ينام", "犬が寝ています。", "🐶🐶🐶", "ü", "é é é", "qwrtz xyvbn", "x" * 300),
+    *("12 345 678", "...!?", "Hund " * 60, "<unk> </s>", "\ud83d", "Ein кот schläft.", "e\u0301" * 9),
+)
+
+
+@pytest.mark.parametrize("counted", [True, False])
+@pytest.mark.parametrize("unit", ["bpe", "word"])
+def test_unfamiliar_text_is_told_as_by_python(
+    page: "Page", shared_runs: SharedRuns, tmp_path: Path, unit: str, counted: bool
+) -> None:
+    text = {"unit": "bpe", "vocabulary_size": 400, "joint": True} if unit == "bpe" else {}
+    run = shared_runs.copy(tiny(**{f"text__{name}": value for name, value in text.items()}), tmp_path / "run")
+    if not counted:
+        (run.path / "familiarity.json").unlink()
+    translator = load(run.path)
+    pairs = list(islice(open_bitext("bilderbuch")["val"], 150))
+    texts = [*STRANGE, *(pair.source for pair in pairs), *(pair.target for pair in pairs)]
+    ids = translator.tokenizers.source.encode_ids(texts)
+    expected = Familiarity(translator.tokenizers.source, run.read_familiarity()).judge(ids)
+    bundle = for_page(make_bundle(translator, "run"))
+    assert (bundle["settings"]["familiarity"] is not None) == counted
+    function = "({ texts, ...bundle }) => { const one = load(bundle);"
+    function += " return texts.map((text) => one.familiarity.judge(one.encode(text).ids)); }"
+    found = ask(page, function, {**bundle, "texts": texts})
+    assert [each and each["reason"] for each in found] == expected
+    assert len(set(expected)) > 1
+    [translation] = translator.translate([STRANGE[4]], beam=1)
+    assert found[4] == translation.to_dict()["unfamiliar"]
+
+
+# What cannot be done is refused with a reason, for which the page has a sentence in each language.
 
 REFUSE = """({ calls, ...bundle }) => {
   const translator = load(bundle);
@@ -532,7 +574,7 @@ REFUSE = """({ calls, ...bundle }) => {
       const found = translator[call](...args);
       return found.next === undefined ? null : finish(found) && null;
     } catch (error) {
-      return error.message;
+      return { code: error.code, values: error.values };
     }
   });
 }"""
@@ -540,43 +582,89 @@ CHANGED = {"changed": [{"position": 0, "weights": [1, 0]}]}
 
 
 @pytest.mark.parametrize(
-    ("architecture", "attention", "call", "complaint"),
+    ("architecture", "attention", "call", "code", "values"),
     [
-        ("gru", "scaled-dot", ["translate", "Hund", {"beam": 0}], "A beam of 0 is impossible"),
-        ("gru", "scaled-dot", ["translate", "Hund", {"beam": 2, "n_best": 3}], "n_best = 3 is impossible"),
-        ("gru", "scaled-dot", ["translate", "Hund", {"length_penalty": -1}], "A length penalty of -1"),
-        ("gru", "scaled-dot", ["translate", "Hund", {"prefix": [EOS]}], "The id 2 is none of a word"),
-        ("gru", "scaled-dot", ["translate", "Hund", {"prefix": [10**6]}], "The id 1000000 is none of a word"),
-        ("gru", "scaled-dot", ["predict", "Hund schläft", [], [1.0], 3], "Attention needs"),
-        ("gru", "scaled-dot", ["predict", "", [], [-1.0], 3], "Attention needs 1 weights"),
-        ("gru", "scaled-dot", ["predict", "", [], [0.0], 3], "not all 0"),
-        ("gru", "none", ["translate", "Hund", CHANGED], "attends to nothing"),
-        ("gru", "none", ["wanted", "Hund", [], 40], "attends to nothing"),
-        ("transformer", "scaled-dot", ["translate", "Hund", CHANGED], "architecture 'transformer'"),
-        ("transformer", "scaled-dot", ["wanted", "Hund", [], 40], "architecture 'transformer'"),
+        ("gru", "scaled-dot", ["translate", "Hund", {"beam": 0}], "badBeam", {"beam": 0}),
+        (
+            "gru",
+            "scaled-dot",
+            ["translate", "Hund", {"beam": 2, "n_best": 3}],
+            "badNBest",
+            {"n_best": 3, "beam": 2},
+        ),
+        (
+            "gru",
+            "scaled-dot",
+            ["translate", "Hund", {"length_penalty": -1}],
+            "badLengthPenalty",
+            {"length_penalty": -1},
+        ),
+        (
+            "gru",
+            "scaled-dot",
+            ["translate", "Hund", {"prefix": [EOS]}],
+            "badId",
+            {"id": 2, "least": 3, "most": 299},
+        ),
+        (
+            "gru",
+            "scaled-dot",
+            ["translate", "Hund", {"prefix": [10**6]}],
+            "badId",
+            {"id": 10**6, "least": 3, "most": 299},
+        ),
+        ("gru", "scaled-dot", ["predict", "Hund schläft", [], [1.0], 3], "badWeights", None),
+        ("gru", "scaled-dot", ["predict", "", [], [-1.0], 3], "badWeights", {"length": 1}),
+        ("gru", "scaled-dot", ["predict", "", [], [0.0], 3], "badWeights", {"length": 1}),
+        ("gru", "none", ["translate", "Hund", CHANGED], "nothingToChange", {}),
+        ("gru", "none", ["wanted", "Hund", [], 40], "nothingToChange", {}),
+        (
+            "transformer",
+            "scaled-dot",
+            ["translate", "Hund", CHANGED],
+            "notChangeable",
+            {"architecture": "transformer"},
+        ),
+        (
+            "transformer",
+            "scaled-dot",
+            ["wanted", "Hund", [], 40],
+            "notChangeable",
+            {"architecture": "transformer"},
+        ),
     ],
 )
-def test_what_cannot_be_done_is_refused_with_a_sentence(
-    page: "Page", architecture: str, attention: str, call: list[Any], complaint: str
+def test_what_cannot_be_done_is_refused_with_a_reason(
+    page: "Page", architecture: str, attention: str, call: list[Any], code: str, values: Any
 ) -> None:
     bundle = for_page(make(architecture, attention).bundle)
     [answer] = ask(page, REFUSE, {**bundle, "calls": [call]})
-    assert complaint in answer
-    assert answer.endswith(".")
+    assert answer["code"] == code
+    if values is not None:
+        assert answer["values"] == values
 
 
-def test_broken_bundles_are_refused_with_a_sentence(page: "Page") -> None:
+def test_broken_bundles_are_refused_with_a_reason(page: "Page") -> None:
     bundle = for_page(make().bundle)
     settings, tensors = bundle["settings"], bundle["settings"]["tensors"]
     wider = {**settings["config"], "model": {**settings["config"]["model"], "hidden": 11}}
     broken = [
-        ({**bundle, "settings": {**settings, "format": 2}}, "format 2, and this page reads format 1"),
-        ({**bundle, "settings": {**settings, "tensors": tensors[1:]}}, f"lack {tensors[0]['name']}"),
-        ({**bundle, "settings": {**settings, "config": wider}}, "but the model needs"),
-        ({**bundle, "weights": bundle["weights"][:1000]}, "the file is not whole"),
+        (
+            {**bundle, "settings": {**settings, "format": 2}},
+            {"code": "otherFormat", "values": {"format": 2, "expected": 1}},
+        ),
+        (
+            {**bundle, "settings": {**settings, "tensors": tensors[1:]}},
+            {"code": "weightsLack", "values": {"name": tensors[0]["name"]}},
+        ),
+        ({**bundle, "settings": {**settings, "config": wider}}, {"code": "weightsShape"}),
+        ({**bundle, "weights": bundle["weights"][:1000]}, {"code": "weightsEnd"}),
     ]
-    for one, complaint in broken:
-        assert complaint in ask(page, "(b) => { try { load(b); } catch (e) { return e.message; } }", one)
+    for one, reason in broken:
+        found = ask(
+            page, "(b) => { try { load(b); } catch ({ code, values }) { return { code, values }; } }", one
+        )
+        assert found | reason == found
 
 
 # The worker
@@ -626,8 +714,8 @@ def test_a_worker_answers_every_message(page: "Page") -> None:
     assert_same(answers["1"]["result"], expected)
     assert len(answers["2"]["result"]["tokens"]) == 2
     assert answers["3"]["result"]["probability"] >= answers["3"]["result"]["own_probability"]
-    assert answers["4"] == {"error": "The id 0 is none of a word: expected 3 to 299."}
-    assert answers["5"] == {"error": "There is no call 'dance'."}
+    assert answers["4"] == {"error": {"code": "badId", "values": {"id": 0, "least": 3, "most": 299}}}
+    assert answers["5"] == {"error": {"code": "noCall", "values": {"call": "dance"}}}
     assert answers["6"] == answers["7"] == {"cancelled": True}
     assert answers["8"]["result"]["source"] == "Hund"
     assert answers["9"] == {"result": {}}
@@ -760,7 +848,7 @@ SPLIT = """async ({ texts, beams, workers, bundle }) => {
     };
     worker.onerror = (event) => reject(new Error(event.message));
     worker.onmessage = ({ data: { id, result, error } }) => {
-      if (error !== undefined) return reject(new Error(error));
+      if (error !== undefined) return reject(new Error(JSON.stringify(error)));
       if (id !== "load") {
         const { translation, ids, score } = result;
         found[id].push({ translation, ids, score });

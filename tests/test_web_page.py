@@ -5,6 +5,7 @@ import math
 import re
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
@@ -18,8 +19,8 @@ import pytest
 
 from augenmerk.text import BOS, EOS
 from augenmerk.translate import load
-from augenmerk.web.export import export_page, make_page
-from tests.browser import TIMEOUT, WatchedTab
+from augenmerk.web.export import HERE, PAGE, export_page, make_page
+from tests.browser import TIMEOUT, WatchedTab, open_engine
 from tests.processes import ROOT
 from tests.runs import SharedRuns, tiny
 
@@ -343,6 +344,7 @@ def test_a_link_and_the_data_are_copied(view: View, files: Files) -> None:
     expected = load(files.run).translate(OTHER, beam=3).to_dict(subwords=True)
     assert copied["translation"] == expected["translation"]
     assert copied["target_subwords"] == expected["target_subwords"]
+    assert copied.keys() >= expected.keys()
     for form in ("map", "lines"):
         view.tab.select_option("#view", form)
         view.tab.get_by_role("button", name="SVG").click()
@@ -418,7 +420,7 @@ def test_two_models_stand_side_by_side_on_one_scale(context: "BrowserContext", f
         colours.setdefault(level, set()).add(colour)
     assert all(len(each) == 1 for each in colours.values())
     view.tab.locator("#answer-1 .said .word").first.click()
-    assert view.fragment()["model"] == "1"
+    assert view.fragment()["selectedModel"] == "1"
     assert view.complaints == []
 
 
@@ -430,7 +432,7 @@ def test_going_on_with_another_word_leaves_the_other_model_alone(
     view.tab.locator("#answer-1 .said .word").first.click()
     view.tab.locator("#place .candidate").nth(1).click()
     view.settle()
-    assert (view.fragment()["of"], view.said(0)) == ("1", before)
+    assert (view.fragment()["changedModel"], view.said(0)) == ("1", before)
     assert view.tab.inner_text("#answer-0 .forced") == ""
     assert "Begins as you chose" in view.tab.inner_text("#answer-1 .forced")
 
@@ -489,11 +491,12 @@ def test_markup_in_a_vocabulary_stays_text(context: "BrowserContext", files: Fil
 @pytest.mark.parametrize(
     "fragment",
     [
-        "text=%ff%00&beam=9999&view=x&unit=&model=7&at=-5&open=a,b&step=0&theme=url()&language=xx",
+        "text=%ff%00&beam=9999&view=x&unit=&selectedModel=7&at=-5&tried=,&changed=;;1:;0:1&open=a,b&step=0&theme=url()&language=xx",
         "begin=1.2.x&changed=0:a,b&at=99999&text=Hund",
         "begin=0.1.2&text=Der%20Hund%20schl%C3%A4ft.",
         "begin=999999&text=Der%20Hund%20schl%C3%A4ft.",
         "changed=0:1&open=change&text=Der%20Hund%20schl%C3%A4ft.",
+        "changed=0:1,1e9;0:nan;2:0,0;x&tried=0.5,-1&at=0&open=change&text=Der%20Hund%20schl%C3%A4ft.",
         "text=" + "ein " * 3000,
         "%%%=&&&",
     ],
@@ -678,4 +681,266 @@ def test_the_own_attention_of_several_heads_is_not_replaced_by_its_mean(
     view.wait("() => document.querySelector('.weights input[type=number]').value !== ''")
     view.tab.get_by_role("button", name="Its own").click()
     view.tab.wait_for_timeout(300)
+    assert view.bars(".prediction") == own
+
+
+def focused(view: View) -> str:
+    """Where the focus is: the first class or the tag of the element, and the part of the page it is in."""
+    found: str = view.tab.evaluate(
+        "(() => { const node = document.activeElement; const part = node.closest('[id]');"
+        " return `${part?.id ?? 'body'} ${node.className.split(' ')[0] || node.tagName.toLowerCase()}`; })()"
+    )
+    return found
+
+
+def test_the_focus_stays_near_a_button_that_goes_away(view: View) -> None:
+    view.tab.locator("#answer-0 .said .word").first.click()
+    view.tab.locator("#place button.candidate").nth(1).click()
+    view.settle()
+    assert focused(view) == "place candidate"
+    view.tab.locator(".forced button").focus()
+    view.tab.keyboard.press("Enter")  # undo
+    view.settle()
+    assert focused(view) == "answer-0 word"
+
+    # The arrows at the ends of a sentence.
+    for key, other in (("after", "before"), ("before", "after")):
+        view.tab.locator(f"#place [data-key={key}]").focus()
+        while view.tab.locator(f"#place [data-key={key}]").is_enabled():
+            assert view.tab.evaluate("document.activeElement.dataset.key") == key
+            view.tab.keyboard.press("Enter")
+        assert view.tab.evaluate("document.activeElement.dataset.key") == other
+
+
+def test_the_focus_stays_in_the_editor_and_in_the_beam(view: View) -> None:
+    open_editor(view)
+    view.tab.locator(".weights th .word").nth(0).click()
+    view.tab.get_by_role("button", name="Go on from here").focus()
+    view.tab.evaluate("document.querySelector('.editor').dataset.old = ''")
+    view.tab.keyboard.press("Enter")
+    view.wait("document.querySelector('.editor:not([data-old])') !== null")
+    assert focused(view) == "change-content main"
+    view.tab.click("#panel-change summary")
+    view.tab.click("#panel-beam summary")
+    view.tab.wait_for_selector(".steps .word")
+    view.tab.evaluate("document.querySelector('.beam').dataset.old = ''")
+    view.tab.locator(".steps .word").nth(1).focus()
+    view.tab.keyboard.press("Enter")
+    view.wait("document.querySelector('.beam:not([data-old])') !== null")
+    assert focused(view) == "beam-content word"
+
+
+@pytest.mark.parametrize("fragment", ["theme=light", "theme=projector"])
+def test_labels_of_the_tree_do_not_overlap(fragment: str, context: "BrowserContext", files: Files) -> None:
+    view = View(context, f"{files.two.as_uri()}#open=beam&beam=4&text=Der%20Bauer%20lacht.&{fragment}")
+    view.tab.wait_for_selector(".tree")
+    view.tab.select_option("#theme", fragment.partition("=")[2])
+    boxes = view.tab.eval_on_selector_all(
+        ".tree text",
+        "all => all.map(each => each.getBoundingClientRect()).map(b => [b.left, b.right, b.top, b.bottom])",
+    )
+    assert len(boxes) > 8
+    for number, (left, right, top, bottom) in enumerate(boxes):
+        for other in boxes[number + 1 :]:
+            apart = right < other[0] or other[1] < left or bottom < other[2] or other[3] < top
+            assert apart, (boxes[number], other)
+    # A line begins after the word that it comes from, and ends before the next.
+    labels = view.tab.evaluate(
+        """[...document.querySelectorAll('.tree path')].every(path => {
+          const end = path.getPointAtLength(path.getTotalLength()), start = path.getPointAtLength(0);
+          return ![...document.querySelectorAll('.tree text')].some(text => {
+            const box = text.getBBox();
+            const inside = ({x, y}) => x > box.x && x < box.x + box.width && y > box.y && y < box.y + box.height;
+            return inside(start) || inside(end);
+          });
+        })"""
+    )
+    assert labels
+
+
+def test_the_table_of_a_step_fits_on_a_phone(chromium: "Chromium", files: Files) -> None:
+    context = chromium.new_context(viewport={"width": 360, "height": 740}, locale="de-DE")
+    view = View(context, f"{files.one.as_uri()}#open=beam&step=3")
+    view.tab.wait_for_selector(".steps tr.pruned")
+    widths = "table => [table.parentElement.clientWidth, table.parentElement.scrollWidth]"
+    room, needed = view.tab.eval_on_selector(".steps", widths)
+    assert needed <= room
+    row = view.tab.locator(".steps tr.pruned").first
+    assert "verworfen" in row.inner_text()
+    assert row.locator("td").first.is_visible()  # what came before, by which equal words are told apart
+    context.close()
+
+
+def test_a_step_of_the_beam_looks_only_at_its_own_nodes(chromium: "Chromium") -> None:
+    """All nodes are looked at once; a wide beam over a long sentence has thousands."""
+    tab = open_engine(chromium, "tree.js", "texts.js", folder=HERE / PAGE)
+    reads = tab.evaluate(
+        """() => {
+          let reads = 0;
+          const beam = 4, width = 40, nodes = [];
+          const add = (node) => nodes.push(new Proxy({ id: nodes.length, token: 9, text: "x", ...node }, {
+            get: (all, name) => { reads += 1; return all[name]; },
+          }));
+          add({ parent: null, step: 0, status: "kept", score: 0, log_probability: 0 });
+          for (let step = 1; step <= 50; step++) {
+            const parent = nodes.length - (step === 1 ? 1 : width);
+            for (let i = 0; i < width; i++) {
+              const numbers = { score: -i, log_probability: -i, token_log_probability: -1 };
+              add({ parent, step, status: i < beam ? "kept" : "pruned", ...numbers });
+            }
+          }
+          const tree = { beam, length_penalty: 1, nodes, hypotheses: [] };
+          const { show } = makeTree(tree, 2, false, makeTexts("en"), {});
+          reads = 0;
+          show(3);
+          return [reads, nodes.length];
+        }"""
+    )
+    tab.context.close()
+    assert reads[0] < reads[1], reads
+
+
+def test_a_german_page_says_in_german_what_the_model_cannot_do(chromium: "Chromium", files: Files) -> None:
+    context = chromium.new_context(locale="de-DE")
+    view = View(context, f"{files.one.as_uri()}#begin=999999&text=Die%20Frau%20lacht.")
+    view.settle()
+    status = view.tab.locator("#answer-0 .status")
+    assert "Die Nummer 999999 gehört zu keinem Wort" in status.inner_text()
+    notices = view.tab.inner_text("#notices")
+    assert "Zur Lizenz von one (englisch):" in notices
+    assert view.tab.inner_text("#notices [lang=en]") in notices
+    view.tab.select_option("#language", "en")
+    assert "The id 999999 is none of a word" in status.inner_text()
+    assert view.complaints == []
+    context.close()
+
+
+def test_a_vocabulary_of_words_may_have_the_sign_of_subwords(
+    context: "BrowserContext", files: Files, tmp_path: Path
+) -> None:
+    page = make_page([files.words], beam=2)
+    tokens = page.bundles[0].settings["tokenizers"]["target"]["tokens"]
+    tokens[4:] = [f"▁{number}" for number in range(4, len(tokens))]
+    export_page(replace(page, examples=[]), tmp_path / "page.html")
+    view = View(
+        context, f"{(tmp_path / 'page.html').as_uri()}#text={quote(OTHER)}&unit=subwords&at=0&open=beam"
+    )
+    view.settle()
+    assert view.said().startswith("▁")
+    assert any(word.startswith("▁") for word, _ in view.bars("#place"))
+    assert "▁" in view.tab.inner_text(".steps")
+
+
+def test_a_sentence_that_is_unlike_the_training_data_is_named_so(view: View, files: Files) -> None:
+    status = view.tab.locator("#answer-0 .status")
+    for text in ("Der Hund schläft.", "Собака спит.", "qwrtz xyvbn", "Ein Hund."):
+        if view.tab.input_value("#text") != text:
+            view.type(text)
+        reason = load(files.run).translate(text, beam=3).unfamiliar
+        assert ("unlike the text that this model was trained on" in status.inner_text()) == (
+            reason is not None
+        )
+        if reason == "characters":
+            assert "characters that the model never learnt" in status.inner_text()
+    view.type("Собака спит.")
+    view.tab.select_option("#language", "de")
+    assert "Zeichen, die das Modell nie gelernt hat" in status.inner_text()
+
+
+@contextmanager
+def new_editor(view: View) -> Iterator[None]:
+    """Does something after which the editor is made anew, and waits until it is there."""
+    view.tab.evaluate("document.querySelector('.editor').dataset.old = ''")
+    yield
+    view.wait("document.querySelector('.editor:not([data-old]) .candidate') !== null")
+
+
+def assert_link_shows_the_same(context: "BrowserContext", view: View) -> None:
+    """Opens the address of a page in another tab and waits until both show the same."""
+    other = View(context, view.tab.url)
+    parts = (".said", "#answer-0 .forced", "#answer-0 .map", "#place", ".editor")
+
+    def seen(one: View) -> Any:
+        one.settle()
+        one.tab.wait_for_selector(".prediction .candidate")
+        texts = [one.tab.inner_text(part) for part in parts]
+        return texts, weights(one), one.bars(".prediction"), one.tab.url
+
+    until = time.monotonic() + TIMEOUT
+    while seen(view) != seen(other) and time.monotonic() < until:
+        time.sleep(0.05)
+    assert seen(view) == seen(other)
+    assert other.complaints == []
+
+
+def test_a_link_shows_several_places_with_changed_attention(context: "BrowserContext", files: Files) -> None:
+    view = View(context, f"{files.one.as_uri()}#open=change&at=1&unit=subwords&beam=1")
+    view.tab.wait_for_selector(".prediction .candidate")
+    for place, word in ((0, 1), (2, 0)):
+        with new_editor(view):
+            view.tab.locator("#answer-0 .said .word").nth(place).click()
+        with new_editor(view):
+            view.tab.locator(".weights th .word").nth(word).click()
+            view.tab.get_by_role("button", name="Go on from here").click()
+    rows = dict(row.split(":") for row in view.fragment()["changed"].split(";"))
+    assert set(rows) == {"0", "2"}
+    assert rows["0"].startswith("0,1,0")
+    assert rows["2"].startswith("1,0,0")
+    assert view.tab.locator("tbody .mark").count() == 2
+    assert "places 1 and 3" in view.tab.inner_text("#answer-0 .forced")
+    cells = "cells => cells.map(cell => cell.textContent)"
+    assert view.tab.eval_on_selector_all("td[data-row='0']", cells)[:3] == ["", "1", ""]
+    assert view.tab.eval_on_selector_all("td[data-row='2']", cells)[:3] == ["1", "", ""]
+    assert_link_shows_the_same(context, view)
+    # Another attention at an earlier place leaves what comes before it, and nothing after it.
+    with new_editor(view):
+        view.tab.locator("#answer-0 .said .word").nth(1).click()
+    with new_editor(view):
+        view.tab.get_by_role("button", name="Uniform").click()
+        view.tab.get_by_role("button", name="Go on from here").click()
+    assert [row.partition(":")[0] for row in view.fragment()["changed"].split(";")] == ["0", "1"]
+    shares = [float(weight) for weight in view.fragment()["changed"].split(":")[-1].split(",")]
+    assert sum(shares) == pytest.approx(1, abs=1e-9)
+    assert max(shares) - min(shares) < 0.0015
+    # A word that is chosen before them leaves none.
+    with new_editor(view):
+        view.tab.locator("#answer-0 .said .word").nth(0).click()
+    with new_editor(view):
+        view.tab.locator("#place button.candidate").nth(1).click()
+    assert "changed" not in view.fragment()
+
+
+def test_a_link_shows_weights_that_were_only_tried(context: "BrowserContext", files: Files) -> None:
+    view = View(context, f"{files.one.as_uri()}#open=change&at=1")
+    view.tab.wait_for_selector(".prediction .candidate")
+    own = view.bars(".prediction")
+    number = view.tab.locator(".weights input[type=number]").nth(2)
+    number.fill("70")
+    number.press("Enter")
+    view.wait("new URLSearchParams(location.hash.slice(1)).has('tried')")
+    assert float(view.fragment()["tried"].split(",")[2]) == 0.7
+    assert "changed" not in view.fragment()
+    assert_link_shows_the_same(context, view)
+    # At another place nothing was tried yet.
+    for key in ("after", "before"):
+        with new_editor(view):
+            view.tab.locator(f"#place [data-key={key}]").click()
+        assert "tried" not in view.fragment()
+    assert view.bars(".prediction") == own
+    # The model's own attention, tried where it was changed.
+    with new_editor(view):
+        view.tab.locator(".weights th .word").nth(0).click()
+        view.tab.get_by_role("button", name="Go on from here").click()
+    view.tab.get_by_role("button", name="Its own").click()
+    view.wait("new URLSearchParams(location.hash.slice(1)).get('tried') === 'own'")
+    assert_link_shows_the_same(context, view)
+    # A copied link has what was moved just before; an address that is typed in shows its weights.
+    view.tab.get_by_role("button", name="Uniform").click()
+    view.tab.get_by_role("button", name="Link", exact=True).click()
+    view.tab.wait_for_selector("text=Copied.")
+    copied = view.tab.evaluate("navigator.clipboard.readText()")
+    tried = re.findall(r"[&#]tried=([^&]*)", copied)[0].split(",")
+    assert tried == [str(1 / len(tried))] * 8
+    with new_editor(view):
+        view.tab.evaluate("location.hash = '#open=change&at=1'")
     assert view.bars(".prediction") == own

@@ -33,7 +33,11 @@ def export(
     ] = None,
     beam: Annotated[
         int | None,
-        Option(help="Beam width to begin with. Default: the run's own setting.", min=1, max=MAX_BEAM),
+        Option(
+            help="Beam width to begin with. Default: the run's own setting, as far as a page can.",
+            min=1,
+            max=MAX_BEAM,
+        ),
     ] = None,
     example: Annotated[
         list[str] | None,
@@ -52,6 +56,8 @@ def export(
     with err().status("exporting"):
         page = make_page(runs or [], beam=beam, examples=example or [])
         written = export_page(page, out, overwrite=overwrite)
+    for note in page.notes:
+        typer.echo(f"augenmerk: {note}", err=True)
     print_written(written)
     if json:
         print_json(

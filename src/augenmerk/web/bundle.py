@@ -75,10 +75,17 @@ def make_bundle(translator: Translator, name: str) -> Bundle:
             "target": None if tokenizers.joint else describe_tokenizer(tokenizers.target),
         },
         "characters": _describe_characters_once(),
+        "familiarity": _familiarity(translator),
         "tensors": tensors,
         "licence": LICENCES.get(config.data.bitext, _OWN_DATA),
     }
     return Bundle(settings, weights)
+
+
+def _familiarity(translator: Translator) -> dict[str, Any] | None:
+    """Returns what tells text that is unlike the training data, if the run has it."""
+    learnt = translator.runs[0].read_familiarity() if translator.runs else None
+    return learnt and {name: learnt[name] for name in ("per_token", "per_word", "counts")}
 
 
 @cache

@@ -48,7 +48,6 @@ def make_example(translator: Translator, sentence: str, beam: int) -> dict[str, 
     """
     translation = translator.translate(sentence, beam=beam, n_best=1)
     document = translation.to_dict(subwords=True)
-    del document["unfamiliar"]
     hypothesis = translation.hypothesis
     source, target = translator.tokenizers.source, translator.tokenizers.target
     ids = [] if hypothesis is None else list(hypothesis.ids)

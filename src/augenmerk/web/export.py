@@ -21,6 +21,7 @@ import numpy as np
 from augenmerk import __version__
 from augenmerk.checkpoint import SHIPPED, RunDirectory
 from augenmerk.errors import AugenmerkError
+from augenmerk.familiarity import Familiarity
 from augenmerk.figures import DARK, LIGHT, Theme, blend, choose_ink, get_heat_colours
 from augenmerk.inference import build_inference_model, can_build
 from augenmerk.storage import atomic_write, is_stream, make_folder
@@ -52,6 +53,8 @@ class Page:
     beam: int
     examples: Sequence[Mapping[str, Any]]
     """Sentences with one stored translation by each model: `source` and `translations`."""
+    notes: Sequence[str] = ()
+    """Sentences about what is otherwise in the page than in the runs."""
 
     @property
     def title(self) -> str:
@@ -89,7 +92,13 @@ def make_page(paths: Sequence[Path], *, beam: int | None = None, examples: Seque
             f"languages."
         )
     translators = [_round_weights(run) for run in runs]
-    width = min(beam or runs[0].config.search.beam, MAX_BEAM)
+    asked = beam or runs[0].config.search.beam
+    width = min(asked, MAX_BEAM)
+    notes = []
+    if asked > width:
+        notes.append(
+            f"The run searches with a beam of {asked}; a page has one of {width} at most, and begins with it."
+        )
     if not examples and languages[0][0] == "de":
         examples = CAPTIONS if any(run.path.resolve() == SHIPPED.resolve() for run in runs) else PICTURE_BOOK
     return Page(
@@ -100,6 +109,7 @@ def make_page(paths: Sequence[Path], *, beam: int | None = None, examples: Seque
             {"source": text, "translations": [make_example(each, text, width) for each in translators]}
             for text in dict.fromkeys(examples)
         ],
+        notes=notes,
     )
 
 
@@ -123,7 +133,8 @@ def _round_weights(run: RunDirectory) -> Translator:
     tokenizers = run.tokenizers
     sizes = tokenizers.source.size, tokenizers.target.size
     model = build_inference_model(run.config.model, arrays, *sizes, str(run.model_path))
-    return Translator([model], tokenizers, run.config, runs=[run])
+    familiarity = Familiarity.of_run(tokenizers.source, run.read_familiarity(), run.path)
+    return Translator([model], tokenizers, run.config, runs=[run], familiarity=familiarity)
 
 
 def _describe(run: RunDirectory, bundle: Bundle) -> dict[str, Any]:
@@ -134,6 +145,7 @@ def _describe(run: RunDirectory, bundle: Bundle) -> dict[str, Any]:
         "target_language": settings["target_language"],
         "architecture": settings["config"]["model"]["architecture"],
         "attention": settings["config"]["model"]["attention"],
+        "unit": settings["tokenizers"]["source"]["unit"],
         "licence": settings["licence"],
         "rounded": any(array.dtype != np.float16 for array in run.load_model().values()),
     }
@@ -172,6 +184,7 @@ def check_place(place: Path, *, overwrite: bool) -> None:
 def export_page(page: Page, place: Path, *, overwrite: bool = False) -> Path:
     """Writes the page as one file or as a folder, and returns the file to open.
 
+    Models and weights of an earlier page in the folder that are not part of this one are removed.
     Raises AugenmerkError if that would replace something and `overwrite` is false.
     """
     check_place(place, overwrite=overwrite)
@@ -184,15 +197,32 @@ def export_page(page: Page, place: Path, *, overwrite: bool = False) -> Path:
             raise AugenmerkError(
                 f"{place / name} is already there; pass --overwrite, or choose another folder."
             )
+    left_over = [name for name in _find_exported(place) if name not in files]
     make_folder(place)
     for name, content in files.items():
         atomic_write(place / name, [content])
+    for name in left_over:
+        (place / name).unlink()
     return place / "index.html"
+
+
+def _find_exported(folder: Path) -> list[str]:
+    """Returns the models and weights in a folder that an earlier export wrote, and nobody changed since.
+
+    The page that it wrote has their names with digests of what was in them.
+    """
+    page = folder / "index.html"
+    if not page.is_file():
+        return []
+    text = page.read_bytes().decode("utf-8", "replace")
+    named = set(re.findall(r'"((?:model|weights)(?:-\d+)?\.(?:json|bin))\?[0-9a-f]{12}"', text))
+    files = {name: (folder / name).read_bytes() for name in named if (folder / name).is_file()}
+    return [name for name, content in files.items() if f'"{_address(name, content)}"' in text]
 
 
 def render_file(page: Page) -> str:
     """Renders the page as one file that needs nothing else."""
-    style, script = _render_style(), join_modules(HERE / PAGE, "main.js")
+    style, script = render_style(), join_modules(HERE / PAGE, "main.js")
     policy = (
         f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(style)}'; "
         f"worker-src blob:; img-src data:; base-uri 'none'; form-action 'none'"
@@ -220,7 +250,7 @@ def render_folder(page: Page) -> dict[str, bytes]:
     ones.
     """
     files = {
-        "page.css": _render_style().encode(),
+        "page.css": render_style().encode(),
         "page.js": join_modules(HERE / PAGE, "main.js").encode(),
         "engine.js": join_modules(HERE / ENGINE, "worker.js").encode(),
     }
@@ -326,7 +356,7 @@ def _render(page: Page, policy: str, data: Mapping[str, Any], **context: Any) ->
     return text
 
 
-def _render_style() -> str:
+def render_style() -> str:
     """Renders the style sheet, with the colours of all of Augenmerk's pictures."""
     light, dark = (
         _colours(theme, card=theme.paper, paper=blend(theme.paper, theme.ink, 0.96))

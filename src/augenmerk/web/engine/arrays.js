@@ -7,6 +7,8 @@
  * stored. They are always summed in the same order, so a result never depends on how many rows there are.
  */
 
+import { EngineError } from "./errors.js";
+
 /** Vocabularies are padded to a multiple of this in the weights. */
 export const VOCABULARY_MULTIPLE = 64;
 
@@ -49,7 +51,7 @@ export class Weights {
       const size = shape.reduce((product, length) => product * length, 1);
       const start = offset / 2; // two bytes a number; tied arrays have one place, and stay one
       if (start + size > all.length) {
-        throw new Error(`The weights end before ${name}: the file is not whole.`);
+        throw new EngineError("weightsEnd", { name });
       }
       arrays.set(name, { shape, values: all.subarray(start, start + size) });
     }
@@ -61,17 +63,16 @@ export class Weights {
     return new Weights(this.arrays, `${this.prefix}${prefix}.`);
   }
 
-  /** Returns an array; throws an Error if there is none of this shape. */
+  /** Returns an array; throws an EngineError if there is none of this shape. */
   take(name, ...shape) {
     const full = this.prefix + name;
     const array = this.arrays.get(full);
     if (array === undefined) {
-      throw new Error(`The weights lack ${full}: they are not of this model.`);
+      throw new EngineError("weightsLack", { name: full });
     }
-    if (array.shape.join(" x ") !== shape.join(" x ")) {
-      throw new Error(
-        `The weights have ${full} as ${array.shape.join(" x ")}, but the model needs ${shape.join(" x ")}.`
-      );
+    const [found, needed] = [array.shape.join(" x "), shape.join(" x ")];
+    if (found !== needed) {
+      throw new EngineError("weightsShape", { name: full, found, needed });
     }
     return array.values;
   }

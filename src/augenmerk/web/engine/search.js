@@ -14,6 +14,7 @@
  * Searches are generators that yield after every step, so that the caller can do something else or give up.
  */
 
+import { EngineError } from "./errors.js";
 import { BOS, EOS, UNK } from "./tokenizer.js";
 
 /** Returns the maximum length of a translation, its end included, given the tokens of its source. */
@@ -44,13 +45,13 @@ export function* search(
   { beam, nBest = 1, lengthPenalty = 0, maxLength, allowUnknown = true, prefix = [], next = 0, onStep = null }
 ) {
   if (!Number.isInteger(beam) || beam < 1) {
-    throw new Error(`A beam of ${beam} is impossible: it must be 1 (greedy) or more.`);
+    throw new EngineError("badBeam", { beam });
   }
   if (!Number.isInteger(nBest) || nBest < 1 || nBest > beam) {
-    throw new Error(`n_best = ${nBest} is impossible with a beam of ${beam}: it must be 1 to ${beam}.`);
+    throw new EngineError("badNBest", { n_best: nBest, beam });
   }
   if (!(lengthPenalty >= 0)) {
-    throw new Error(`A length penalty of ${lengthPenalty} is impossible: it must be 0 or more.`);
+    throw new EngineError("badLengthPenalty", { length_penalty: lengthPenalty });
   }
   const limit = Math.max(maxLength, prefix.length + 1); // whoever gives a prefix wants to see what follows
   const greedy = beam === 1 && onStep === null;

@@ -6,6 +6,8 @@
  */
 
 import { Weights, logSoftmaxRows } from "./arrays.js";
+import { EngineError } from "./errors.js";
+import { Familiarity } from "./familiarity.js";
 import { GRUTranslator, splitRows } from "./gru.js";
 import { BeamTrace, lengthLimit, likeliestTokens, search } from "./search.js";
 import { BOS, EOS, PAD, SPECIAL_TOKENS, Tokenizer, UNK } from "./tokenizer.js";
@@ -48,10 +50,7 @@ export class Translator {
   /** Makes a translator of a bundle: its settings and its weights, an ArrayBuffer that is decoded once. */
   static load(settings, buffer) {
     if (settings.format !== BUNDLE_FORMAT) {
-      throw new Error(
-        `The model has format ${settings.format}, and this page reads format ${BUNDLE_FORMAT}: export it ` +
-          "again."
-      );
+      throw new EngineError("otherFormat", { format: settings.format, expected: BUNDLE_FORMAT });
     }
     return new Translator(settings, buildModel(settings, buffer));
   }
@@ -63,6 +62,7 @@ export class Translator {
     this.characters = new Characters(settings.characters);
     this.source = new Tokenizer(source, this.characters);
     this.target = target === null ? this.source : new Tokenizer(target, this.characters);
+    this.familiarity = new Familiarity(this.source, settings.familiarity);
     this.lastRead = { key: null, source: null };
   }
 
@@ -95,6 +95,7 @@ export class Translator {
     const [best, ...others] = hypotheses.map((one) => this.describe(text, encoded, one, settings));
     return {
       ...best,
+      unfamiliar: this.familiarity.judge(encoded.ids),
       alternatives: others.map(({ next: _, ...other }) => other),
       ...(trace === null ? {} : { tree: this.describeTree(text, trace.finish(hypotheses)) }),
     };
@@ -208,7 +209,7 @@ export class Translator {
   checkIds(ids) {
     for (const id of ids) {
       if (!Number.isInteger(id) || id < UNK || id >= this.model.vocabulary) {
-        throw new Error(`The id ${id} is none of a word: expected ${UNK} to ${this.model.vocabulary - 1}.`);
+        throw new EngineError("badId", { id, least: UNK, most: this.model.vocabulary - 1 });
       }
     }
   }
@@ -219,10 +220,7 @@ export class Translator {
     const sum = weights.reduce((total, weight) => total + weight, 0);
     const areWeights = weights.every((weight) => weight >= 0) && sum > 0 && sum < Infinity;
     if (weights.length !== length || !areWeights) {
-      throw new Error(
-        `Attention needs ${length} weights, one for each token of the source and its end, from 0 on and ` +
-          "not all 0."
-      );
+      throw new EngineError("badWeights", { length });
     }
     return Float32Array.from(weights, (weight) => weight / sum);
   }
@@ -230,13 +228,10 @@ export class Translator {
   checkChangeable() {
     const { architecture, attention } = this.settings.config.model;
     if (architecture !== "gru") {
-      throw new Error(
-        "Replacing attention at single words needs decoder states that do not depend on it (equation 10), " +
-          `which is not true of the architecture '${architecture}'.`
-      );
+      throw new EngineError("notChangeable", { architecture });
     }
     if (attention === "none") {
-      throw new Error("This model attends to nothing: there is no attention to replace.");
+      throw new EngineError("nothingToChange");
     }
   }
 
@@ -322,6 +317,7 @@ function emptyTranslation(text) {
     log_probability: 0,
     finished: true,
     truncated: false,
+    unfamiliar: null,
     ...Object.fromEntries(nothing.map((key) => [key, []])),
   };
 }

@@ -2,7 +2,7 @@
  * A translator in a worker, so that the page never freezes. There is one worker for each model.
  *
  * Messages are {id, call, key, ...arguments}; `id` is the caller's, and each gets one answer: {id, result},
- * {id, error} with a sentence, or {id, cancelled: true}.
+ * {id, error: {code, values}} (see `errors.js`), or {id, cancelled: true}.
  *
  *   load       settings, weights (an ArrayBuffer)
  *   translate  text, and the options of `Translator.translate`
@@ -13,6 +13,7 @@
  * A newer message with the same key cancels an older one that is still being computed.
  */
 
+import { EngineError } from "./errors.js";
 import { Translator } from "./translator.js";
 
 /** Milliseconds to compute before newer messages are looked for. */
@@ -47,7 +48,7 @@ export function serveTranslator(scope) {
       return {};
     }
     if (translator === null) {
-      throw new Error("No model is loaded yet.");
+      throw new EngineError("notLoaded");
     }
     switch (call) {
       case "translate":
@@ -57,7 +58,7 @@ export function serveTranslator(scope) {
       case "wanted":
         return translator.wanted(text, prefix, token);
       default:
-        throw new Error(`There is no call '${call}'.`);
+        throw new EngineError("noCall", { call });
     }
   }
 
@@ -77,7 +78,9 @@ export function serveTranslator(scope) {
       const result = found?.next === undefined ? found : await advance(found, state);
       scope.postMessage(state.cancelled ? { id, cancelled: true } : { id, result });
     } catch (error) {
-      scope.postMessage({ id, error: error.message });
+      const { code, values } =
+        error instanceof EngineError ? error : { code: "unexpected", values: { message: error.message } };
+      scope.postMessage({ id, error: { code, values } });
     } finally {
       running.delete(id);
     }

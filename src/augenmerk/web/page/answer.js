@@ -3,8 +3,16 @@
 import { find, make, replaceInside } from "./dom.js";
 import { describePointed, makeHeatMap, makeScale } from "./heatmap.js";
 import { makeLines } from "./lines.js";
-import { hasSubwords, makeGrid, showPercent } from "./shown.js";
-import { forgetChoices } from "./state.js";
+import { makeGrid, showPercent } from "./shown.js";
+import { changedBefore, forgetChoices } from "./state.js";
+import { explainError } from "./texts.js";
+
+/** The texts that say why a sentence is unlike what a model learnt from, by Python's names of the reasons. */
+const UNFAMILIAR = {
+  characters: "strangeCharacters",
+  "unknown words": "unknownWords",
+  "rare words": "rareWords",
+};
 
 /**
  * Returns the place of an answer that is looked at, in target tokens: the one that was chosen, or else where
@@ -12,7 +20,7 @@ import { forgetChoices } from "./state.js";
  */
 export function placeIn({ state }, { number, translation }) {
   const count = translation?.target_subwords.length ?? 0;
-  if (number !== state.model || !state.text.trim() || state.at >= count) return -1;
+  if (number !== state.selectedModel || !state.text.trim() || state.at >= count) return -1;
   if (state.at >= 0) return state.at;
   const logs = translation?.token_log_probabilities.slice(0, translation.ids.length) ?? [];
   return logs.length ? logs.indexOf(Math.min(...logs)) : -1;
@@ -34,7 +42,9 @@ export function drawAnswer(app, answer) {
   if (!answer.waiting && inside("spoken").textContent !== spoken) inside("spoken").textContent = spoken;
   replaceInside(inside("forced"), ...describeForced(app, answer));
   answer.view = null;
-  answer.grid = translation?.target_words.length ? makeGrid(translation, state.unit) : null;
+  answer.grid = translation?.target_words.length
+    ? makeGrid(translation, state.unit, answer.model.isBpe)
+    : null;
   if (answer.grid === null) {
     replaceInside(inside("said"));
     replaceInside(inside("picture"));
@@ -43,10 +53,10 @@ export function drawAnswer(app, answer) {
   const { grid } = answer;
   const rowAt = (token) => (token >= 0 ? grid.rowOf(token) : -1);
   const chosen = rowAt(placeIn(app, answer));
-  const changed = rowAt(state.of === number && state.changed ? state.changed.position : -1);
+  const changed = changedBefore(state, number, Infinity).map(({ position }) => rowAt(position));
   const on = {
     point: (row, column) => point(app, answer, row, column),
-    select: (row) => app.change({ model: number, at: grid.rows[row].token }),
+    select: (row) => app.change({ selectedModel: number, at: grid.rows[row].token, tried: null }),
   };
   drawSaid(inside("said"), app, answer, chosen, on);
   const room = inside("picture").clientWidth;
@@ -62,28 +72,31 @@ export function drawAnswer(app, answer) {
 /** Says why there is no translation, or what is to be known about the one there is. */
 function describeStatus({ state, t }, { translation, waiting, ready, error, failure }) {
   if (!state.text.trim()) return [t("empty"), "hint"];
-  if (error) return [t("failed", { reason: error }), "error"];
-  if (waiting && failure) return [t("loadFailed", { reason: failure }), "error"];
+  if (error) return [t("failed", { reason: explainError(error, t) }), "error"];
+  if (waiting && failure) return [t("loadFailed", { reason: explainError(failure, t) }), "error"];
   if (waiting) return [t(ready ? "computing" : "waiting"), "hint"];
   if (!translation) return ["", "hint"];
   const remarks = [];
+  const { unfamiliar } = translation;
+  if (unfamiliar) remarks.push(t("unfamiliar", { reason: t(UNFAMILIAR[unfamiliar.reason]) }));
   if (translation.truncated) remarks.push(t("truncated"));
   if (!translation.finished) remarks.push(t("unfinished"));
   const { attention } = translation;
   if (attention.length && !attention.flat().some((weight) => weight > 0)) remarks.push(t("noAttention"));
-  return [remarks.join(" "), "hint"];
+  return [remarks.join(" "), unfamiliar ? "warning" : "hint"];
 }
 
 /** Says that a translation has to begin in some way, or with which changed attention it was made. */
-function describeForced({ state, t, change }, { number, translation }) {
-  if (state.of !== number || (!state.begin.length && !state.changed)) return [];
+function describeForced({ state, t, change }, { number, model, translation }) {
+  if (state.changedModel !== number || (!state.begin.length && !state.changed.length)) return [];
   const remarks = [];
-  if (state.changed) {
-    remarks.push(t("changedAt", { place: state.changed.position + 1 }));
+  if (state.changed.length) {
+    const places = state.changed.map(({ position }) => String(position + 1));
+    const list = new Intl.ListFormat(t.language).format(places);
+    remarks.push(t(places.length > 1 ? "changedAtPlaces" : "changedAt", { place: list }));
   } else {
     const begun = translation?.target_subwords.slice(0, state.begin.length) ?? ["…"];
-    const isBpe = translation && hasSubwords(translation);
-    const words = isBpe ? begun.join("").replaceAll("▁", " ").trim() : begun.join(" ");
+    const words = model.isBpe ? begun.join("").replaceAll("▁", " ").trim() : begun.join(" ");
     remarks.push(t("begun", { words: `\u2068${words}\u2069` }));
   }
   const undo = make("button", { type: "button", onclick: () => change(forgetChoices()) }, t("undo"));

@@ -60,12 +60,13 @@ function shortTitle(sentence) {
 }
 
 /** Copies what is shown of the chosen model as a link, svg, png or json, and says what came of it. */
-export async function copyAnswer({ state, answers, t }, form) {
-  const { grid, translation, waiting } = answers[state.model];
+export async function copyAnswer({ state, answers, t, writeAddress }, form) {
+  const { grid, translation, waiting } = answers[state.selectedModel];
   const status = find("copy-status");
   try {
     let outcome;
     if (form === "link") {
+      writeAddress(); // a slider may have moved just now
       outcome = await copyText(location.href, "link.txt", "text/plain");
     } else if (waiting) {
       throw new Error(t("computing")); // what is still shown belongs to the sentence before

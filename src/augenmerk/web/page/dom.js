@@ -40,12 +40,36 @@ export function find(id) {
   return document.getElementById(id);
 }
 
-/** Replaces what is in a container; the focus stays on what has the same key. */
+/** Returns what the tab key or an arrow key can reach in a container. */
+function findFocusable(container) {
+  return [...container.querySelectorAll("button, input, select, textarea, summary")].filter(
+    (node) => !node.disabled
+  );
+}
+
+/**
+ * Replaces what is in a container. The focus, if it was inside, stays on what has the same key or else the
+ * same place; if that is disabled now, it goes to a button beside it. If nothing inside can have it, it goes
+ * to what is around: to the word that is chosen, or else to what comes first.
+ */
 export function replaceInside(container, ...nodes) {
-  const inside = container.contains(document.activeElement);
-  const key = inside ? document.activeElement.dataset.key : undefined;
+  const focused = document.activeElement;
+  if (!container.contains(focused)) {
+    container.replaceChildren(...nodes);
+    return;
+  }
+  const { key } = focused.dataset;
+  const place = findFocusable(container).indexOf(focused);
   container.replaceChildren(...nodes);
-  if (key) container.querySelector(`[data-key="${key}"]`)?.focus();
+  const same = key && container.querySelector(`[data-key="${key}"]`);
+  const beside = same ? findFocusable(same.parentElement) : [];
+  const inside = findFocusable(container);
+  let next = beside.includes(same) ? same : (beside[0] ?? inside[place] ?? inside.at(-1));
+  for (let around = container; !next && around !== document.body; around = around.parentElement) {
+    const found = findFocusable(around.parentElement);
+    next = found.find((node) => node.getAttribute("aria-pressed") === "true") ?? found[0];
+  }
+  next?.focus();
 }
 
 /** Moves the focus among buttons by arrow keys, so that all of them are one stop of the tab key. */

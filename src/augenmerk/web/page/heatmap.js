@@ -10,7 +10,7 @@ import { levelOf, showNumber, showWeight } from "./shown.js";
  * for none) and `on.select(row)` for a word that is chosen. All words together are one stop of the tab key,
  * and the arrow keys lead from word to word, up and down among rows, left and right among columns.
  */
-export function makeHeatMap(grid, chosen, changedRow, t, on, room) {
+export function makeHeatMap(grid, chosen, changedRows, t, on, room) {
   const columnButtons = grid.columns.map((word, column) =>
     make(
       "button",
@@ -57,7 +57,9 @@ export function makeHeatMap(grid, chosen, changedRow, t, on, room) {
         showWeight(weight, t.language)
       )
     );
-    const mark = number === changedRow ? [make("span", { class: "mark", title: t("changedHere") }, "✎")] : [];
+    const mark = changedRows.includes(number)
+      ? [make("span", { class: "mark", title: t("changedHere") }, "✎")]
+      : [];
     const classes = number === chosen ? "chosen" : null;
     return make(
       "tr",

@@ -20,7 +20,7 @@ import {
 import { restoreExample } from "./stored.js";
 import { chooseLanguage, makeTexts, nameLanguage } from "./texts.js";
 
-const PAUSE = 120; // milliseconds without a key before a sentence is translated
+const PAUSE = 120; // milliseconds without a key before a sentence is translated, or after a slider was moved
 const BEAMS = [1, 2, 3, 4, 5, 8, 10];
 
 const page = JSON.parse(find("page-data").textContent);
@@ -35,18 +35,22 @@ const app = {
     number,
     model: new Model(data, number, page.engine),
     ready: false,
-    failure: "", // why the model could not be read
-    error: "", // why it does not answer
+    failure: null, // the error for which the model could not be read
+    error: null, // the error for which it does not answer
     asked: "", // the question whose answer is shown or awaited
     waiting: false,
     translation: null,
     grid: null, // the rows and columns of the picture
     view: null, // the picture
   })),
+  reads: 0, // how often the address was taken over
   change,
+  keep,
+  writeAddress,
 };
 
 let typing = 0; // the timer that runs while a person types
+let dragging = 0; // the timer that runs while a person drags a slider
 
 // -- state -------------------------------------------------------------------------------------------------
 
@@ -54,18 +58,30 @@ let typing = 0; // the timer that runs while a person types
 function change(changes) {
   const before = app.state;
   app.state = { ...before, ...changes };
-  const fragment = writeState(app.state, untouched);
-  if (fragment !== location.hash) {
-    try {
-      history.replaceState(null, "", fragment === "#" ? location.pathname + location.search : fragment);
-    } catch {
-      // Some browsers refuse if it happens too often, as while a slider is dragged.
-    }
-  }
+  writeAddress();
   if (app.state.theme !== before.theme) applyTheme();
   if (app.state.language !== before.language) applyLanguage();
   app.answers.forEach(ask);
   draw();
+}
+
+/** Changes the state where nothing but the address depends on it, which follows when a slider rests. */
+function keep(changes) {
+  app.state = { ...app.state, ...changes };
+  clearTimeout(dragging);
+  dragging = setTimeout(writeAddress, PAUSE);
+}
+
+/** Writes the state into the address. */
+function writeAddress() {
+  clearTimeout(dragging);
+  const fragment = writeState(app.state, untouched);
+  if (fragment === location.hash) return;
+  try {
+    history.replaceState(null, "", fragment === "#" ? location.pathname + location.search : fragment);
+  } catch {
+    // Some browsers refuse if it happens too often.
+  }
 }
 
 /** Takes another sentence. */
@@ -77,6 +93,8 @@ function choose(text) {
 
 /** Takes over what the address says. */
 function readAddress() {
+  clearTimeout(dragging);
+  app.reads += 1;
   app.state = readState(location.hash, untouched, page);
   find("text").value = app.state.text;
   applyTheme();
@@ -115,18 +133,21 @@ function applyLanguage() {
   fillSelect("beam", beams, String, state.beam);
   const notices = [t("privacy")];
   if (page.models.some((data) => data.rounded)) notices.push(t("rounded"));
-  for (const { name, licence } of page.models) notices.push(t("licence", { name, licence }));
-  find("notices").replaceChildren(...notices.map((text) => make("p", {}, text)));
+  const licences = page.models.map(({ name, licence }) =>
+    // The notice comes with the run, in English.
+    make("p", {}, t("licence", { name }), " ", make("span", { lang: "en" }, licence))
+  );
+  find("notices").replaceChildren(...notices.map((text) => make("p", {}, text)), ...licences);
 }
 
 // -- asking ------------------------------------------------------------------------------------------------
 
 /** Returns what a model is asked in the present state. */
 function questionFor(number) {
-  const { text, beam, begin, changed, of, open } = app.state;
+  const { text, beam, begin, changed, changedModel, open } = app.state;
   const question = { text, beam, n_best: 1, next: 5 };
-  if (of === number && begin.length) question.prefix = begin;
-  if (of === number && changed) question.changed = [changed];
+  if (changedModel === number && begin.length) question.prefix = begin;
+  if (changedModel === number && changed.length) question.changed = changed;
   return open.includes("beam") ? { ...question, tree: true, n_best: beam } : question;
 }
 
@@ -144,7 +165,7 @@ async function ask(answer) {
   if (asked === answer.asked) return;
   const stored = findStored(answer.number, question);
   if (!question.text.trim() || stored) {
-    Object.assign(answer, { asked, translation: stored, error: "", waiting: false });
+    Object.assign(answer, { asked, translation: stored, error: null, waiting: false });
     return;
   }
   answer.waiting = true;
@@ -155,8 +176,8 @@ async function ask(answer) {
   }
   answer.asked = asked;
   const answered = await answer.model.ask("translate", question).then(
-    (translation) => ({ translation, error: "" }),
-    (error) => ({ translation: null, error: error.message })
+    (translation) => ({ translation, error: null }),
+    (error) => ({ translation: null, error })
   );
   if (answer.asked !== asked) return;
   Object.assign(answer, answered, { waiting: false });
@@ -170,7 +191,7 @@ async function loadModels() {
       await answer.model.load();
       answer.ready = true;
     } catch (error) {
-      answer.failure = error.message;
+      answer.failure = error;
     }
     ask(answer);
     draw();
@@ -230,7 +251,9 @@ function listen() {
   for (const name of ["theme", "language", "view", "unit"]) {
     find(name).addEventListener("change", (event) => change({ [name]: event.target.value }));
   }
-  find("beam").addEventListener("change", (event) => change({ beam: Number(event.target.value), step: -1 }));
+  find("beam").addEventListener("change", (event) =>
+    change({ beam: Number(event.target.value), step: -1, tried: null })
+  );
   for (const name of PANELS) {
     find(`panel-${name}`).addEventListener("toggle", (event) => {
       const { open } = app.state;

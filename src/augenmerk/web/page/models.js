@@ -41,6 +41,11 @@ export class Model {
     this._next = 1;
   }
 
+  /** Whether its tokens are subwords rather than words; known before the model is read. */
+  get isBpe() {
+    return this.data.unit === "bpe";
+  }
+
   /** Reads settings and weights and gives them to the worker; resolves when the model is ready. */
   async load() {
     let weights;
@@ -84,6 +89,6 @@ export class Model {
     if (waiting === undefined) return;
     this._waiting.delete(id);
     if (error === undefined) waiting.resolve(result);
-    else waiting.reject(new Error(error));
+    else waiting.reject(Object.assign(new Error(error.code), error));
   }
 }

@@ -4,8 +4,10 @@ import { placeIn } from "./answer.js";
 import { find, isolate, make, replaceInside } from "./dom.js";
 import { Editor } from "./editor.js";
 import { makeBars } from "./next.js";
-import { hasSubwords, showToken } from "./shown.js";
-import { makeTree } from "./tree.js";
+import { showToken } from "./shown.js";
+import { changedBefore, roundToThousandths } from "./state.js";
+import { explainError } from "./texts.js";
+import { makeTree, rootFontSize } from "./tree.js";
 import { findToken } from "./vocabulary.js";
 
 const CANDIDATES = 60; // how many next words are asked for, to compare and to offer
@@ -13,13 +15,19 @@ const STRONGEST = 5; // how many source words are listed
 
 let editor = null;
 let editorKey = ""; // for which place, question and language the editor was made
-let treeKey = ""; // the same of the tree
+let treeKey = ""; // for which question, language and size of letters the tree was made
 let treeView = null;
+
+/** Lets a model translate on from the ids that the translation begins with, under changed attention. */
+function goOnFrom(app, { number }, begin, changed, at) {
+  const model = { changedModel: number, selectedModel: number };
+  app.change({ ...model, begin, changed, at, tried: null, step: -1 });
+}
 
 /** Shows the next-best words and the strongest weights at the chosen place. */
 export function drawPlace(app) {
   const { state, t, change } = app;
-  const answer = app.answers[state.model];
+  const answer = app.answers[state.selectedModel];
   const { translation } = answer;
   const at = placeIn(app, answer);
   const box = find("place");
@@ -29,13 +37,17 @@ export function drawPlace(app) {
     replaceInside(box, make("p", { class: "hint" }, t(hint)));
     return;
   }
-  const isBpe = hasSubwords(translation);
+  const { isBpe } = answer.model;
   const count = translation.target_subwords.length;
   const word = showToken(translation.target_subwords[at], isBpe);
   const go = (key, sign, to) => {
     const named = { "data-key": key, "aria-label": t(key), title: t(key) };
     const disabled = to < 0 || to >= count;
-    return make("button", { type: "button", ...named, disabled, onclick: () => change({ at: to }) }, sign);
+    return make(
+      "button",
+      { type: "button", ...named, disabled, onclick: () => change({ at: to, tried: null }) },
+      sign
+    );
   };
   const ofModel = app.answers.length > 1 ? [isolate(answer.model.data.name), ": "] : [];
   const heading = make(
@@ -46,9 +58,8 @@ export function drawPlace(app) {
     go("after", "▶", at + 1)
   );
   const goOnWith = ({ id }) => {
-    // Attention that was changed before this place still counts, as do the words before it.
-    const kept = state.of === state.model && state.changed?.position < at ? state.changed : null;
-    change({ of: state.model, begin: [...translation.ids.slice(0, at), id], changed: kept, at, step: -1 });
+    const begin = [...translation.ids.slice(0, at), id];
+    goOnFrom(app, answer, begin, changedBefore(state, answer.number, at), at);
   };
   const next = translation.next?.[at] ?? [];
   const said = translation.ids[at];
@@ -69,7 +80,7 @@ export function drawPlace(app) {
 export function drawEditor(app) {
   const { state, t } = app;
   if (!state.open.includes("change")) return;
-  const answer = app.answers[state.model];
+  const answer = app.answers[state.selectedModel];
   const { architecture, attention } = answer.model.data;
   const at = placeIn(app, answer);
   let hint = null;
@@ -81,12 +92,11 @@ export function drawEditor(app) {
   if (hint !== null) {
     editorKey = "";
     editor = null;
-    find("change-content").replaceChildren(
-      make("p", { class: "hint" }, t(hint, { reason: answer.failure }))
-    );
+    const reason = make("p", { class: "hint" }, t(hint, { reason: explainError(answer.failure, t) }));
+    replaceInside(find("change-content"), reason);
     return;
   }
-  const key = JSON.stringify([state.model, at, answer.asked, t.language]);
+  const key = JSON.stringify([state.selectedModel, at, answer.asked, t.language, app.reads]);
   if (key === editorKey || answer.waiting) return;
   editorKey = key;
   openEditor(app, answer, at, key);
@@ -96,7 +106,7 @@ export function drawEditor(app) {
 async function openEditor(app, answer, at, key) {
   const { state, t } = app;
   const { translation, model } = answer;
-  const isBpe = hasSubwords(translation);
+  const { isBpe } = model;
   const tokens = translation.source_subwords.map((token) => showToken(token, isBpe));
   const word = `\u2068${showToken(translation.target_subwords[at], isBpe)}\u2069`;
   const prefix = translation.ids.slice(0, at);
@@ -109,30 +119,40 @@ async function openEditor(app, answer, at, key) {
     const predict = async (weights) => {
       try {
         // The heads of a model's own attention differ, so it is not asked for by its mean.
-        const given = weights === own.weights ? null : weights;
-        const now = await model.ask("predict", { ...question, weights: given });
+        const asked = weights === own.weights ? null : roundToThousandths(weights);
+        const now = await model.ask("predict", { ...question, weights: asked });
         if (isCurrent()) editor.showPrediction(own, now);
       } catch (error) {
-        if (isCurrent()) editor.showError(error.message);
+        if (isCurrent()) editor.showError(explainError(error, t));
       }
     };
+    const { tried } = state.at === at ? state : {};
+    const changed = changedBefore(state, answer.number, at + 1).find(({ position }) => position === at);
+    const change = (weights) => {
+      if (!isCurrent()) return;
+      const isOwn = weights === own.weights;
+      const kept = isOwn ? (changed ? "own" : null) : roundToThousandths(weights);
+      app.keep({ selectedModel: answer.number, at, tried: kept });
+      predict(weights);
+    };
     const goOn = (weights) => {
-      const changed = weights === own.weights ? null : { position: at, weights };
-      app.change({ of: answer.number, begin: prefix, changed, model: answer.number, at, step: -1 });
+      if (!isCurrent()) return;
+      const rows = changedBefore(app.state, answer.number, at);
+      if (weights !== own.weights) rows.push({ position: at, weights: roundToThousandths(weights) });
+      goOnFrom(app, answer, prefix, rows, at);
     };
     const want = (text, id) => findWanted(app, answer, text, id, prefix, isCurrent);
-    const isChanged = state.of === answer.number && state.changed?.position === at;
-    const weights =
-      isChanged && state.changed.weights.length === tokens.length ? state.changed.weights : own.weights;
+    const given = tried === "own" ? null : (tried ?? changed?.weights);
+    const weights = given?.length === tokens.length ? given : own.weights;
     const isMultiHead = model.data.attention === "multi-head";
     const shown = { tokens, own: own.weights, weights, word, isBpe, isMultiHead };
-    editor = new Editor(shown, t, { change: predict, goOn, want });
-    box.replaceChildren(make("p", { class: "lead" }, t("changeFor", { word })), editor.element);
+    editor = new Editor(shown, t, { change, goOn, want });
+    replaceInside(box, make("p", { class: "lead" }, t("changeFor", { word })), editor.element);
     if (weights === own.weights) editor.showPrediction(own, own);
     else await predict(weights);
   } catch (error) {
     if (isCurrent())
-      box.replaceChildren(make("p", { class: "error" }, t("failed", { reason: error.message })));
+      replaceInside(box, make("p", { class: "error" }, t("failed", { reason: explainError(error, t) })));
   }
 }
 
@@ -147,7 +167,7 @@ async function findWanted({ state, t }, { model }, text, id, prefix, isCurrent) 
     const found = await model.ask("wanted", { text: state.text, prefix, token });
     if (isCurrent()) editor.showWanted(text, found);
   } catch (error) {
-    if (isCurrent()) editor.refuse(t("failed", { reason: error.message }));
+    if (isCurrent()) editor.refuse(t("failed", { reason: explainError(error, t) }));
   }
 }
 
@@ -155,7 +175,7 @@ async function findWanted({ state, t }, { model }, text, id, prefix, isCurrent) 
 export function drawBeam(app) {
   const { state, t } = app;
   if (!state.open.includes("beam")) return;
-  const answer = app.answers[state.model];
+  const answer = app.answers[state.selectedModel];
   const box = find("beam-content");
   const tree = state.text.trim() ? answer.translation?.tree : null;
   if (!tree?.nodes.length) {
@@ -164,10 +184,10 @@ export function drawBeam(app) {
     if (!state.text.trim()) hint = "empty";
     else if (answer.failure) hint = "loadFailed";
     else if (answer.error || (answer.translation && !answer.waiting)) hint = "noWords";
-    box.replaceChildren(make("p", { class: "hint" }, t(hint, { reason: answer.failure })));
+    replaceInside(box, make("p", { class: "hint" }, t(hint, { reason: explainError(answer.failure, t) })));
     return;
   }
-  const key = JSON.stringify([state.model, answer.asked, t.language]);
+  const key = JSON.stringify([state.selectedModel, answer.asked, t.language, rootFontSize()]);
   if (answer.waiting) return;
   if (key === treeKey) {
     treeView.show(state.step);
@@ -175,11 +195,16 @@ export function drawBeam(app) {
   }
   treeKey = key;
   const goOn = (ids) => {
-    const at = Math.max(0, ids.length - 1);
-    if (answer.ready)
-      app.change({ of: answer.number, begin: ids, changed: null, model: answer.number, at, step: -1 });
+    if (!answer.ready) return;
+    goOnFrom(
+      app,
+      answer,
+      ids,
+      changedBefore(app.state, answer.number, ids.length),
+      Math.max(0, ids.length - 1)
+    );
   };
   const on = { step: (step) => app.change({ step }), goOn };
-  treeView = makeTree(tree, state.step, hasSubwords(answer.translation), t, on);
-  box.replaceChildren(treeView.element);
+  treeView = makeTree(tree, state.step, answer.model.isBpe, t, on);
+  replaceInside(box, treeView.element);
 }

@@ -49,27 +49,18 @@ export function levelOf(weight) {
   return Math.min(LEVELS - 1, Math.max(0, Math.round(weight * (LEVELS - 1))));
 }
 
-/** Returns whether the tokens of a model's target side are subwords. */
-export function hasSubwords(translation) {
-  return (
-    translation.target_subwords.some((token) => token.startsWith("▁")) ||
-    translation.source_subwords.some((token) => token.startsWith("▁"))
-  );
-}
-
 /**
  * Returns the rows and columns of a translation's map, over words or over subwords. A row knows the first
  * token it stands for, which is the place where next words and changed attention are asked for.
  */
-export function makeGrid(translation, unit) {
-  const bpe = hasSubwords(translation);
+export function makeGrid(translation, unit, isBpe) {
   if (unit === "subwords") {
     const target = translation.target_subwords;
     return {
-      columns: translation.source_subwords.map((token) => showToken(token, bpe)),
+      columns: translation.source_subwords.map((token) => showToken(token, isBpe)),
       columnEnd: translation.source_subwords.length - 1,
       rows: target.map((token, place) => ({
-        text: showToken(token, bpe),
+        text: showToken(token, isBpe),
         end: token === END,
         token: place,
         tokens: 1,

@@ -4,6 +4,7 @@
  */
 
 const MAX_TEXT = 5000;
+const MAX_CHANGED = 500;
 export const VIEWS = ["map", "lines"];
 export const UNITS = ["words", "subwords"];
 export const PANELS = ["change", "beam"];
@@ -17,21 +18,27 @@ export function makeState(beam) {
     beam,
     view: "map",
     unit: "words",
-    model: 0, // the model whose word is selected
-    at: -1, // the place of the selected word in target tokens
+    selectedModel: 0, // the model whose word is selected, from 0
+    at: -1, // the place of the selected word in target tokens, from 0; -1 for where the model hesitated most
+    tried: null, // weights that the editor of this place shows in place of the model's own, or "own"
     open: [], // which panels are open
     step: -1, // the step of the beam that is shown; -1 for the last
     theme: "auto",
     language: "", // that of the browser
-    of: 0, // the model to which the next two belong
+    changedModel: 0, // the model to which the next two belong, from 0
     begin: [], // the ids with which the translation has to begin
-    changed: null, // {position, weights}: attention in place of the model's own
+    changed: [], // {position, weights}: attention in place of the model's own, in the order of positions
   };
 }
 
 /** Returns changes to a state by which the model does again what it does by itself. */
 export function forgetChoices() {
-  return { begin: [], changed: null, of: 0, at: -1, step: -1 };
+  return { begin: [], changed: [], changedModel: 0, at: -1, tried: null, step: -1 };
+}
+
+/** Returns the changed attention of a model at places before one, which still counts if that one changes. */
+export function changedBefore({ changed, changedModel }, model, place) {
+  return changedModel === model ? changed.filter(({ position }) => position < place) : [];
 }
 
 /** Returns a whole number from text if it lies within limits. */
@@ -45,14 +52,39 @@ function oneOf(text, names, otherwise) {
   return names.includes(text) ? text : otherwise;
 }
 
-/** Reads `3:0.25,0.75`: the place, and weights that are brought to a sum of 1. */
-function readChanged(text) {
-  const match = /^(\d{1,4}):([\d.,e-]{1,20000})$/.exec(text ?? "");
-  if (match === null) return null;
-  const weights = match[2].split(",").map(Number);
+/**
+ * Returns weights that sum to 1 as an address has them: in thousandths that sum to 1, where the largest
+ * remainders are rounded up. The page computes with them, so that a link gives the same numbers.
+ */
+export function roundToThousandths(weights) {
+  const thousandths = weights.map((weight) => Math.floor(weight * 1000));
+  const missing = 1000 - thousandths.reduce((sum, each) => sum + each, 0);
+  const remainder = (place) => weights[place] * 1000 - thousandths[place];
+  const order = [...weights.keys()].sort((a, b) => remainder(b) - remainder(a));
+  for (const place of order.slice(0, Math.max(0, missing))) thousandths[place] += 1;
+  return thousandths.map((each) => each / 1000);
+}
+
+/** Reads `0.25,0.75`, weights that are brought to a sum of 1; null if they are none. */
+function readWeights(text) {
+  if (!/^[\d.,]{1,20000}$/.test(text ?? "")) return null;
+  const weights = text.split(",").map(Number);
   const sum = weights.reduce((total, weight) => total + weight, 0);
   if (!weights.every((weight) => weight >= 0 && weight <= 1) || !(sum > 0)) return null;
-  return { position: Number(match[1]), weights: weights.map((weight) => weight / sum) };
+  return roundToThousandths(weights.map((weight) => weight / sum));
+}
+
+/** Reads `0:1,0;3:0.25,0.75`: places and their weights. */
+function readChanged(text) {
+  const rows = new Map();
+  for (const row of (text ?? "").split(";").slice(0, MAX_CHANGED)) {
+    const [, position, given] = /^(\d{1,4}):(.*)$/.exec(row) ?? [];
+    const weights = readWeights(given);
+    if (weights) rows.set(Number(position), weights);
+  }
+  return [...rows]
+    .map(([position, weights]) => ({ position, weights }))
+    .sort((a, b) => a.position - b.position);
 }
 
 /** Reads the fragment of an address, on top of the state of an untouched page. `page` is the page's data. */
@@ -65,13 +97,14 @@ export function readState(fragment, untouched, page) {
     beam: wholeNumber(given.get("beam"), 1, page.max_beam, untouched.beam),
     view: oneOf(given.get("view"), VIEWS, untouched.view),
     unit: oneOf(given.get("unit"), UNITS, untouched.unit),
-    model: wholeNumber(given.get("model"), 0, models - 1, 0),
+    selectedModel: wholeNumber(given.get("selectedModel"), 0, models - 1, 0),
     at: wholeNumber(given.get("at"), 0, 9999, -1),
+    tried: given.get("tried") === "own" ? "own" : readWeights(given.get("tried")),
     open: PANELS.filter((name) => (given.get("open") ?? "").split(",").includes(name)),
     step: wholeNumber(given.get("step"), 1, 9999, -1),
     theme: oneOf(given.get("theme"), THEMES, untouched.theme),
     language: oneOf(given.get("language"), LANGUAGES, untouched.language),
-    of: wholeNumber(given.get("of"), 0, models - 1, 0),
+    changedModel: wholeNumber(given.get("changedModel"), 0, models - 1, 0),
     begin: /^\d{1,7}(\.\d{1,7}){0,999}$/.test(begin) ? begin.split(".").map(Number) : [],
     changed: readChanged(given.get("changed")),
   };
@@ -82,14 +115,14 @@ export function writeState(state, untouched) {
   const written = new URLSearchParams();
   for (const [name, value] of Object.entries(state)) {
     if (name === "changed") {
-      if (value === null) continue;
-      const weights = value.weights.map((weight) => String(Number(weight.toFixed(6))));
-      written.set(name, `${value.position}:${weights.join(",")}`);
+      const rows = value.map(({ position, weights }) => `${position}:${weights.join(",")}`);
+      if (rows.length) written.set(name, rows.join(";"));
     } else if (Array.isArray(value)) {
       if (value.length) written.set(name, value.join(name === "begin" ? "." : ","));
     } else if (value !== untouched[name]) {
       written.set(name, String(value));
     }
   }
-  return `#${written}`;
+  // These may stand in a fragment as they are, and make it shorter.
+  return `#${written}`.replaceAll("%2C", ",").replaceAll("%3A", ":").replaceAll("%3B", ";");
 }

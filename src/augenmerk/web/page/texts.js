@@ -36,6 +36,11 @@ const TEXTS = {
     noWords: "There is nothing to show: no words.",
     truncated: "The sentence is longer than the model reads: only its beginning was translated.",
     unfinished: "The translation was cut off at its maximum length.",
+    unfamiliar:
+      "The sentence is unlike the text that this model was trained on (it has {reason}), and its translation may be nonsense. Is it in the right language?",
+    strangeCharacters: "characters that the model never learnt",
+    unknownWords: "mostly words that the model does not know",
+    rareWords: "words, or pieces of words, that the model hardly ever saw",
     noAttention: "This model attends to nothing: all weights are 0.",
     end: "end of sentence",
     begin: "start",
@@ -58,6 +63,7 @@ const TEXTS = {
     goOnWith: "Go on with “{word}”",
     begun: "Begins as you chose: {words}",
     changedAt: "Attention changed at place {place}",
+    changedAtPlaces: "Attention changed at places {place}",
     undo: "Undo",
     change: "Change what it attends to",
     changeHint: "Choose a word of the translation; then set where the model looks when it says it.",
@@ -122,7 +128,23 @@ const TEXTS = {
     privacy: "Everything is computed in this page: what you type goes nowhere.",
     rounded:
       "The weights were rounded to half precision (fp16), so numbers differ from those of the run in the last digits.",
-    licence: "{name}: {licence}",
+    licence: "On the licence of {name}:",
+    notLoaded: "No model is loaded yet.",
+    noCall: "There is no call “{call}”.",
+    badBeam: "A beam of {beam} is impossible: it must be 1 (greedy) or more.",
+    badNBest: "{n_best} translations are impossible with a beam of {beam}: it must be 1 to {beam}.",
+    badLengthPenalty: "A length penalty of {length_penalty} is impossible: it must be 0 or more.",
+    badId: "The id {id} is none of a word: expected {least} to {most}.",
+    badWeights:
+      "Attention needs {length} weights, one for each token of the source and its end, from 0 on and not all 0.",
+    notChangeable:
+      "Replacing attention at single words needs decoder states that do not depend on it (equation 10), which is not true of the architecture “{architecture}”.",
+    nothingToChange: "This model attends to nothing: there is no attention to replace.",
+    otherFormat: "The model has format {format}, and this page reads format {expected}: export it again.",
+    weightsEnd: "The weights end before {name}: the file is not whole.",
+    weightsLack: "The weights lack {name}: they are not of this model.",
+    weightsShape: "The weights have {name} as {found}, but the model needs {needed}.",
+    unexpected: "{message}",
   },
   de: {
     title: "Ein Übersetzer, der zeigt, wohin er schaut",
@@ -159,6 +181,11 @@ const TEXTS = {
     noWords: "Hier gibt es nichts zu zeigen: keine Wörter.",
     truncated: "Der Satz ist länger, als das Modell liest: Nur sein Anfang wurde übersetzt.",
     unfinished: "Die Übersetzung wurde bei ihrer größten Länge abgebrochen.",
+    unfamiliar:
+      "Der Satz gleicht nicht den Texten, mit denen dieses Modell trainiert wurde (er hat {reason}); seine Übersetzung ist vielleicht Unsinn. Ist er in der richtigen Sprache?",
+    strangeCharacters: "Zeichen, die das Modell nie gelernt hat",
+    unknownWords: "überwiegend Wörter, die das Modell nicht kennt",
+    rareWords: "Wörter oder Wortteile, die das Modell kaum je gesehen hat",
     noAttention: "Dieses Modell schaut auf nichts: Alle Gewichte sind 0.",
     end: "Ende des Satzes",
     begin: "Anfang",
@@ -181,6 +208,7 @@ const TEXTS = {
     goOnWith: "Mit „{word}“ weitermachen",
     begun: "Beginnt wie gewählt: {words}",
     changedAt: "Aufmerksamkeit an Stelle {place} geändert",
+    changedAtPlaces: "Aufmerksamkeit an den Stellen {place} geändert",
     undo: "Zurücknehmen",
     change: "Ändern, wohin es schaut",
     changeHint:
@@ -247,7 +275,23 @@ const TEXTS = {
     privacy: "Alles wird in dieser Seite berechnet: Was hier eingegeben wird, geht nirgendwohin.",
     rounded:
       "Die Gewichte wurden auf halbe Genauigkeit (fp16) gerundet; die Zahlen weichen daher in den letzten Stellen von denen des Laufs ab.",
-    licence: "{name}: {licence}",
+    licence: "Zur Lizenz von {name} (englisch):",
+    notLoaded: "Es ist noch kein Modell geladen.",
+    noCall: "Einen Aufruf „{call}“ gibt es nicht.",
+    badBeam: "Eine Strahlbreite von {beam} ist unmöglich: Sie muss 1 (gierig) oder mehr sein.",
+    badNBest: "{n_best} Übersetzungen sind bei Strahlbreite {beam} unmöglich: Es müssen 1 bis {beam} sein.",
+    badLengthPenalty: "Ein Längenabzug von {length_penalty} ist unmöglich: Er muss 0 oder mehr sein.",
+    badId: "Die Nummer {id} gehört zu keinem Wort: erwartet wird {least} bis {most}.",
+    badWeights:
+      "Die Aufmerksamkeit braucht {length} Gewichte, eines für jedes Token des Satzes und sein Ende, ab 0 und nicht alle 0.",
+    notChangeable:
+      "Aufmerksamkeit an einzelnen Wörtern zu ersetzen verlangt Zustände des Decoders, die nicht von ihr abhängen (Gleichung 10); das gilt nicht für die Architektur „{architecture}“.",
+    nothingToChange: "Dieses Modell schaut auf nichts: Es gibt keine Aufmerksamkeit zu ersetzen.",
+    otherFormat: "Das Modell hat Format {format}, und diese Seite liest Format {expected}: bitte neu exportieren.",
+    weightsEnd: "Die Gewichte enden vor {name}: Die Datei ist nicht vollständig.",
+    weightsLack: "Den Gewichten fehlt {name}: Sie gehören nicht zu diesem Modell.",
+    weightsShape: "{name} ist {found} groß, aber das Modell braucht {needed}.",
+    unexpected: "{message}",
   },
 };
 
@@ -264,6 +308,12 @@ export function makeTexts(language) {
     TEXTS[language][key].replace(/\{(\w+)\}/g, (_, name) => String(values[name] ?? ""));
   t.language = language;
   return t;
+}
+
+/** Says what an error of the engine means (`engine/errors.js`); one of the browser says it itself. */
+export function explainError(error, t) {
+  if (!error) return "";
+  return error.code in TEXTS.en ? t(error.code, error.values) : error.message;
 }
 
 /** Returns the name of a language in the language of the page, or its code if it has none. */

@@ -1,10 +1,11 @@
 /** The beam as a tree: what was considered, kept and dropped at each step. */
 
-import { isolate, make, makeSvg } from "./dom.js";
+import { isolate, make, makeSvg, replaceInside } from "./dom.js";
 import { END, showNumber, showPercent, showToken } from "./shown.js";
 
-const COLUMN = 104;
-const ROW = 30;
+const FONT = 0.86; // the size of labels; like the next two, in units of the page's own
+const ROW = 1.9;
+const GAP = 3.2; // between the longest label of a step and the next step
 const MAX_ROWS = 40;
 const MAX_LETTERS = 12;
 const LAST_WORDS = 4; // of what comes before a word
@@ -23,12 +24,20 @@ export function idsTo(tree, node) {
     .map((each) => each.token);
 }
 
-/** Returns the nodes of each step, those that were kept or finished first and the best first. */
-export function nodesByStep(tree) {
+/**
+ * Returns for each step its nodes, those that were kept or finished first and the best first; the lowest score
+ * that was not dropped; and the ids of the nodes that its nodes continue.
+ */
+export function groupBySteps(tree) {
   const steps = [];
-  for (const node of tree.nodes) (steps[node.step] ??= []).push(node);
+  for (const node of tree.nodes) {
+    const step = (steps[node.step] ??= { nodes: [], lowest: Infinity, parents: new Set() });
+    step.nodes.push(node);
+    step.parents.add(node.parent);
+    if (node.status !== "pruned") step.lowest = Math.min(step.lowest, node.score);
+  }
   const dropped = (node) => (node.status === "pruned" ? 1 : 0);
-  for (const nodes of steps)
+  for (const { nodes } of steps)
     nodes.sort((a, b) => dropped(a) - dropped(b) || b.log_probability - a.log_probability);
   return steps;
 }
@@ -38,93 +47,99 @@ function shorten(text) {
   return letters.length > MAX_LETTERS ? `${letters.slice(0, MAX_LETTERS - 1).join("")}…` : text;
 }
 
+/** Returns the size of the page's letters, in pixels; that of a projector's colours is larger. */
+export function rootFontSize() {
+  return parseFloat(getComputedStyle(document.documentElement).fontSize);
+}
+
+/** Returns a function that gives the width of a label in pixels, in the boldest letters of the tree. */
+function makeMeasure(size) {
+  const context = make("canvas").getContext("2d");
+  context.font = `600 ${size}px ${getComputedStyle(document.body).fontFamily}`;
+  return (label) => context.measureText(label).width;
+}
+
 /** Draws the steps up to one of them; of that step also what was dropped, as far as there is room. */
 function drawTree(tree, steps, last, isBpe, t, on) {
   const best = new Set(tree.hypotheses.length ? pathTo(tree, tree.nodes[tree.hypotheses[0].node]) : []);
-  const shown = steps.slice(0, last + 1).map((nodes, step) => {
+  const shown = steps.slice(0, last + 1).map(({ nodes }, step) => {
     const kept = nodes.filter((node) => node.status !== "pruned");
     const dropped = nodes.filter((node) => node.status === "pruned");
     return step === last ? [...kept, ...dropped.slice(0, tree.beam)] : kept;
   });
-  const rows = Math.max(...shown.map((nodes) => nodes.length), 1);
-  const width = COLUMN * shown.length + 20;
-  const height = ROW * rows + 16;
+  const rem = rootFontSize();
+  const measure = makeMeasure(FONT * rem);
+  const labelOf = (node) => (node.parent === null ? t("begin") : shorten(showToken(node.text, isBpe)));
   const place = new Map();
-  shown.forEach((nodes, step) => {
-    nodes.forEach((node, rank) => place.set(node.id, [16 + step * COLUMN, 20 + rank * ROW]));
-  });
+  let left = rem;
+  for (const nodes of shown) {
+    const widths = nodes.map((node) => measure(labelOf(node)));
+    nodes.forEach((node, rank) => {
+      place.set(node.id, { x: left, y: (1.25 + rank * ROW) * rem, end: left + widths[rank] });
+    });
+    left += Math.max(0, ...widths) + GAP * rem;
+  }
+  const width = left - (GAP - 1) * rem;
+  const height = (Math.max(...shown.map((nodes) => nodes.length), 1) * ROW + 1) * rem;
   const edges = [];
   const labels = [];
   for (const node of shown.flat()) {
-    const [x, y] = place.get(node.id);
+    const { x, y } = place.get(node.id);
     const classes = `${node.status}${best.has(node) || node.parent === null ? " best" : ""}`;
     if (node.parent !== null && place.has(node.parent)) {
-      const [x0, y0] = place.get(node.parent);
-      const parent = tree.nodes[node.parent];
-      const start = x0 + 8 + labelWidth(parent, isBpe, t);
-      const bend = (start + x) / 2;
+      const parent = place.get(node.parent);
+      const start = parent.end + 0.3 * rem;
+      const end = x - 0.3 * rem;
+      const bend = (start + end) / 2;
       edges.push(
-        makeSvg("path", { class: classes, d: `M${start} ${y0}C${bend} ${y0} ${bend} ${y} ${x - 4} ${y}` })
+        makeSvg("path", {
+          class: classes,
+          d: `M${start} ${parent.y}C${bend} ${parent.y} ${bend} ${y} ${end} ${y}`,
+        })
       );
     }
-    const label = node.parent === null ? t("begin") : shorten(showToken(node.text, isBpe));
     const text = makeSvg(
       "text",
       { x, y, class: classes, "dominant-baseline": "central", "data-node": node.id },
-      label
+      labelOf(node)
     );
-    text.append(makeSvg("title", {}, describeNode(tree, node, t)));
+    text.append(makeSvg("title", {}, describeNode(steps, node, t)));
     if (node.parent !== null) text.addEventListener("click", () => on.goOn(idsTo(tree, node)));
     labels.push(text);
   }
   edges.sort((a, b) => a.classList.contains("best") - b.classList.contains("best"));
-  return makeSvg(
-    "svg",
-    { class: "tree", width, height, viewBox: `0 0 ${width} ${height}`, "aria-hidden": "true" },
-    ...edges,
-    ...labels
-  );
+  const size = { width, height, viewBox: `0 0 ${width} ${height}`, "font-size": FONT * rem };
+  return makeSvg("svg", { class: "tree", ...size, "aria-hidden": "true" }, ...edges, ...labels);
 }
 
-function labelWidth(node, isBpe, t) {
-  const label = node.parent === null ? t("begin") : shorten(showToken(node.text, isBpe));
-  return Math.min(COLUMN - 24, [...label].length * 7.6);
-}
-
-function describeNode(tree, node, t) {
+function describeNode(steps, node, t) {
   const score = showNumber(node.score, t.language);
-  return `${t("score")} ${score} · ${explain(tree, node, t)}`;
+  return `${t("score")} ${score} · ${explain(steps, node, t)}`;
 }
 
 /** Says what became of a node and, if it was dropped, why. */
-export function explain(tree, node, t) {
+export function explain(steps, node, t) {
   if (node.parent === null) return t("begin");
   if (node.status === "finished") return t("finished");
   if (node.status === "kept") {
-    const isLast = !tree.nodes.some((other) => other.parent === node.id);
-    return isLast ? t("keptLast") : t("kept");
+    return steps[node.step + 1]?.parents.has(node.id) ? t("kept") : t("keptLast");
   }
-  const rivals = tree.nodes.filter((other) => other.step === node.step && other.status !== "pruned");
-  const lowest = Math.min(...rivals.map((other) => other.score));
   const number = (value) => showNumber(value, t.language);
-  return t("dropped", { score: number(node.score), lowest: number(lowest) });
+  return t("dropped", { score: number(node.score), lowest: number(steps[node.step].lowest) });
 }
 
 /** Returns the table of what one step considered. */
-function makeStepTable(tree, nodes, isBpe, t, on) {
-  const rows = nodes.slice(0, MAX_ROWS).map((node) => {
+function makeStepTable(tree, steps, step, isBpe, t, on) {
+  const rows = steps[step].nodes.slice(0, MAX_ROWS).map((node) => {
     const before = pathTo(tree, node)
       .slice(0, -1)
       .map((each) => each.text);
-    const words = before
-      .join(isBpe ? "" : " ")
-      .replaceAll("▁", " ")
-      .trim()
-      .split(" ");
+    const words = isBpe ? before.join("").replaceAll("▁", " ").trim().split(" ") : before;
     const text = words.length > LAST_WORDS ? `… ${words.slice(-LAST_WORDS).join(" ")}` : words.join(" ");
     const goOn = {
       type: "button",
       class: "word",
+      "data-key": "step-word", // of all words: after one is chosen, the first of the new tree has the focus
       title: t("goOnWith", { word: showToken(node.text, isBpe) }),
       onclick: () => on.goOn(idsTo(tree, node)),
     };
@@ -135,11 +150,12 @@ function makeStepTable(tree, nodes, isBpe, t, on) {
       make("th", { scope: "row" }, make("button", goOn, isolate(showToken(node.text, isBpe)))),
       make("td", { class: "number" }, showPercent(Math.exp(node.token_log_probability), t.language)),
       make("td", { class: "number" }, showNumber(node.score, t.language)),
-      make("td", {}, explain(tree, node, t))
+      make("td", { class: "fate" }, explain(steps, node, t))
     );
   });
+  const classes = { soFar: "before", probability: "number", score: "number", fate: "fate" };
   const headings = ["soFar", "then", "probability", "score", "fate"].map((key) =>
-    make("th", { scope: "col", class: key === "soFar" ? "before" : null }, t(key))
+    make("th", { scope: "col", class: classes[key] }, t(key))
   );
   return make(
     "table",
@@ -155,7 +171,7 @@ function makeStepTable(tree, nodes, isBpe, t, on) {
  * `on` has step(number) and goOn(ids).
  */
 export function makeTree(tree, asked, isBpe, t, on) {
-  const steps = nodesByStep(tree);
+  const steps = groupBySteps(tree);
   const count = steps.length - 1;
   const drawing = make("div", { class: "scroll drawing" });
   const table = make("div", { class: "scroll" });
@@ -196,9 +212,10 @@ export function makeTree(tree, asked, isBpe, t, on) {
     drawing.replaceChildren(drawTree(tree, steps, step, isBpe, t, on));
     // The newest step is on the right. A drawing has no width before it is in the page.
     requestAnimationFrame(() => drawing.scrollTo({ left: drawing.scrollWidth }));
-    const hidden = steps[step].length - MAX_ROWS;
-    table.replaceChildren(
-      makeStepTable(tree, steps[step], isBpe, t, on),
+    const hidden = steps[step].nodes.length - MAX_ROWS;
+    replaceInside(
+      table,
+      makeStepTable(tree, steps, step, isBpe, t, on),
       ...(hidden > 0 ? [make("p", { class: "hint" }, t("more", { count: hidden }))] : [])
     );
   };

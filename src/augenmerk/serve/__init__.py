@@ -1,0 +1,1 @@
+"""`augenmerk serve`: an API and a workbench in one process."""

@@ -1,0 +1,148 @@
+/**
+ * What all views of the workbench share: the switches for colours and language, which are remembered, and the
+ * texts. A view calls `startFrame` once with its own texts.
+ */
+
+import { find, make } from "../page/dom.js";
+import { LANGUAGES, THEMES } from "../page/state.js";
+import { chooseLanguage, nameLanguage } from "../page/texts.js";
+
+const TEXTS = {
+  en: {
+    skip: "To the content",
+    views: "Views",
+    translate: "Translate",
+    runs: "Runs",
+    studies: "Studies",
+    theory: "Theory",
+    patterns: "Patterns",
+    language: "Language",
+    theme: "Colours",
+    auto: "As the system",
+    light: "Light",
+    dark: "Dark",
+    projector: "Projector",
+    notYet: "This view is not part of this installation.",
+  },
+  de: {
+    skip: "Zum Inhalt",
+    views: "Ansichten",
+    translate: "Übersetzen",
+    runs: "Läufe",
+    studies: "Studien",
+    theory: "Theorie",
+    patterns: "Muster",
+    language: "Sprache",
+    theme: "Farben",
+    auto: "Wie das System",
+    light: "Hell",
+    dark: "Dunkel",
+    projector: "Projektor",
+    notYet: "Diese Ansicht gehört nicht zu dieser Installation.",
+  },
+};
+
+/** Returns what was remembered under a name, "" for nothing. */
+function recall(name) {
+  try {
+    return localStorage.getItem(`augenmerk-${name}`) ?? "";
+  } catch {
+    return "";
+  }
+}
+
+/** Remembers a choice for all views; a browser may refuse. */
+function remember(name, value) {
+  try {
+    localStorage.setItem(`augenmerk-${name}`, value);
+  } catch {
+    // Then it lasts as long as the page.
+  }
+}
+
+/** Returns the colours that were last chosen. */
+export function recallTheme() {
+  const theme = recall("theme");
+  return THEMES.includes(theme) ? theme : "auto";
+}
+
+/** Returns the language that was last chosen, "" if none was. */
+export function recallLanguage() {
+  const language = recall("language");
+  return LANGUAGES.includes(language) ? language : "";
+}
+
+/** Remembers the colours and the language for all views. */
+export function rememberSwitches({ theme, language }) {
+  if (theme !== recallTheme()) remember("theme", theme);
+  if (language !== recallLanguage()) remember("language", language);
+}
+
+/** Returns a function that gives a text by its key, with values in the place of `{names}`. */
+export function makeViewTexts(texts, language) {
+  const known = { ...TEXTS[language], ...texts[language] };
+  const t = (key, values = {}) =>
+    known[key].replace(/\{(\w+)\}/g, (_, name) => String(values[name] ?? ""));
+  t.language = language;
+  return t;
+}
+
+/** Writes the texts of the frame and, where `data-text`, `data-label` and `data-hint` name them, of the view. */
+export function writeTexts(t, names = ["text", "label", "hint"]) {
+  document.documentElement.lang = t.language;
+  for (const node of document.querySelectorAll("[data-frame]")) {
+    node.textContent = TEXTS[t.language][node.dataset.frame];
+  }
+  find("views").setAttribute("aria-label", TEXTS[t.language].views);
+  if (names.includes("text")) {
+    for (const node of document.querySelectorAll("[data-text]")) node.textContent = t(node.dataset.text);
+  }
+  if (names.includes("label")) {
+    for (const node of document.querySelectorAll("[data-label]")) {
+      node.setAttribute("aria-label", t(node.dataset.label));
+    }
+  }
+  if (names.includes("hint")) {
+    for (const node of document.querySelectorAll("[data-hint]")) node.title = t(node.dataset.hint);
+  }
+}
+
+/**
+ * Starts the frame of a view. `texts` has the view's own texts, {en: {...}, de: {...}}. `onChange(t)` is
+ * called when the language or the colours have changed, by a switch or by the system, and after that
+ * everything that depends on them has to be drawn again; it is not called at the start.
+ *
+ * Returns {t, theme, language}, which change with the switches.
+ */
+export function startFrame({ texts = { en: {}, de: {} }, onChange = () => {} } = {}) {
+  const frame = { theme: recallTheme(), language: "", t: null };
+
+  function apply() {
+    if (frame.theme === "auto") delete document.documentElement.dataset.theme;
+    else document.documentElement.dataset.theme = frame.theme;
+    frame.language = chooseLanguage(recallLanguage(), navigator.languages);
+    frame.t = makeViewTexts(texts, frame.language);
+    writeTexts(frame.t);
+    const fillSelect = (id, values, name, chosen) => {
+      const option = (value) => make("option", { value, selected: value === chosen }, name(value));
+      find(id).replaceChildren(...values.map(option));
+    };
+    fillSelect("theme", THEMES, (theme) => TEXTS[frame.language][theme], frame.theme);
+    fillSelect("language", LANGUAGES, (code) => nameLanguage(code, code), frame.language);
+  }
+
+  find("theme").addEventListener("change", (event) => {
+    frame.theme = event.target.value;
+    remember("theme", frame.theme);
+    apply();
+    onChange(frame.t);
+  });
+  find("language").addEventListener("change", (event) => {
+    remember("language", event.target.value);
+    apply();
+    onChange(frame.t);
+  });
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => onChange(frame.t));
+  apply();
+  return frame;
+}
