@@ -26,7 +26,7 @@ NOT_IN_SLIM = ("torch", "matplotlib", "scipy")
 
 COMMANDS = (
     *("demo", "train", "plot", "evaluate", "translate", "score", "study", "report"),
-    *("diagram", "patterns", "faithfulness", "export"),
+    *("diagram", "patterns", "faithfulness", "export", "serve"),
 )
 """The commands, each in the module of its name, in the order of `augenmerk --help`."""
 GROUPS = ("data", "config", "bench", "theory")

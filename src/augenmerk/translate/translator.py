@@ -190,7 +190,13 @@ class Translator:
 
     @overload
     def translate(
-        self, text: str, *, heads: bool = False, on_progress: OnProgress | None = None, **changes: Any
+        self,
+        text: str,
+        *,
+        heads: bool = False,
+        numbers: Sequence[int] | None = None,
+        on_progress: OnProgress | None = None,
+        **changes: Any,
     ) -> Translation: ...
     @overload
     def translate(
@@ -198,6 +204,7 @@ class Translator:
         text: list[str] | tuple[str, ...],
         *,
         heads: bool = False,
+        numbers: Sequence[int] | None = None,
         on_progress: OnProgress | None = None,
         **changes: Any,
     ) -> list[Translation]: ...
@@ -206,24 +213,27 @@ class Translator:
         text: str | list[str] | tuple[str, ...],
         *,
         heads: bool = False,
+        numbers: Sequence[int] | None = None,
         on_progress: OnProgress | None = None,
         **changes: Any,
     ) -> Translation | list[Translation]:
         """Translates a sentence, or a list of sentences, which is faster than one by one.
 
-        With `heads`, the translations have the attention of each head. The other keywords are settings of
-        `SearchConfig`, such as beam=5, and replace those of the run.
+        With `heads`, the translations have the attention of each head. Samples depend on the `numbers` of the
+        sentences, which are counted from 0 by default. The other keywords are settings of `SearchConfig`,
+        such as beam=5, and replace those of the run.
         """
         if isinstance(text, str):
-            return next(self.stream([text], heads=heads, on_progress=on_progress, **changes))
+            return next(self.stream([text], heads=heads, numbers=numbers, on_progress=on_progress, **changes))
         sentences = _list_sentences(text)
-        return list(self.stream(sentences, heads=heads, on_progress=on_progress, **changes))
+        return list(self.stream(sentences, heads=heads, numbers=numbers, on_progress=on_progress, **changes))
 
     def stream(
         self,
         lines: Iterable[str | None],
         *,
         heads: bool = False,
+        numbers: Sequence[int] | None = None,
         on_progress: OnProgress | None = None,
         **changes: Any,
     ) -> Iterator[Translation]:
@@ -246,7 +256,7 @@ class Translator:
             found = self.decode(
                 [ids[index] for index in indices],
                 settings,
-                numbers=[done + index for index in indices],
+                numbers=[numbers[done + index] if numbers else done + index for index in indices],
                 on_progress=None if on_progress is None else partial(_add_progress, on_progress, done),
             )
             all_ranked = [

@@ -1,0 +1,119 @@
+"""`augenmerk serve`: translates over HTTP, and shows the workbench."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from typer import Argument, Option
+
+from augenmerk.cli.options import Device, Mechanisms, load_mechanisms
+from augenmerk.cli.terminal import print_json
+
+app = typer.Typer()
+
+PORT = 8765
+
+
+@app.command(
+    epilog="Examples:  augenmerk serve    augenmerk serve --open    "
+    "augenmerk serve runs/a runs/b --folder runs --port 9000    "
+    "augenmerk serve --no-pages --limit queue=500 --limit deadline=5    "
+    "augenmerk serve --host 0.0.0.0 --allow-host laptop.local    "
+    'Ask it:  curl localhost:8765/v1/translate -d \'{"text": "Ein Hund schläft."}\'    '
+    "Ctrl-C or SIGTERM end it when all requests are answered; SIGHUP has it read its runs anew."
+)
+def serve(
+    runs: Annotated[
+        list[Path] | None,
+        Argument(
+            metavar="RUN",
+            help="Run directories to load at once; the first is the default. Default: the model that ships.",
+            show_default=False,
+        ),
+    ] = None,
+    folder: Annotated[
+        Path, Option(help="Folder whose runs can be asked for by their names, and are shown on the pages.")
+    ] = Path("runs"),
+    host: Annotated[
+        str, Option(metavar="ADDRESS", help="Address to listen at; 0.0.0.0 for all of this machine.")
+    ] = "127.0.0.1",
+    port: Annotated[int, Option(help="Port to listen at; 0 for any that is free.", min=0, max=65535)] = PORT,
+    open_browser: Annotated[bool, Option("--open", help="Open the pages in a browser.")] = False,
+    no_pages: Annotated[bool, Option("--no-pages", help="Answer the API only, and show no pages.")] = False,
+    limit: Annotated[
+        list[str] | None,
+        Option(
+            metavar="NAME=VALUE",
+            help="Change a limit, e.g. beam=5, queue=500 or deadline=10; repeatable. docs/serve.md has all.",
+        ),
+    ] = None,
+    keys: Annotated[
+        Path | None,
+        Option(
+            help="File of API keys, one a line, which requests then need. Default: the environment variable "
+            "AUGENMERK_API_KEYS.",
+        ),
+    ] = None,
+    allow_host: Annotated[
+        list[str] | None,
+        Option(metavar="NAME", help="A name by which the server is called, besides localhost; repeatable."),
+    ] = None,
+    origin: Annotated[
+        list[str] | None,
+        Option(
+            metavar="ORIGIN",
+            help="Pages from there may ask the server, e.g. https://example.org (CORS); repeatable.",
+        ),
+    ] = None,
+    attention: Mechanisms = None,
+    device: Device = "cpu",
+    check: Annotated[
+        bool, Option("--check", help="Only load the models and check the options, then end.")
+    ] = False,
+    json: Annotated[
+        bool, Option("--json", help="Print the address and the models as one JSON document.")
+    ] = False,
+) -> None:
+    """Translate over HTTP, and show the workbench at http://127.0.0.1:8765/."""
+    import logging
+
+    from augenmerk.device import choose_translating_device
+    from augenmerk.serve.app import Service
+    from augenmerk.serve.guard import Access
+    from augenmerk.serve.library import Library
+    from augenmerk.serve.limits import Limits
+    from augenmerk.serve.server import open_socket, run
+
+    load_mechanisms(attention)
+    limits = Limits.parse(limit or [])
+    access = Access(hosts=allow_host or [], origins=origin or [], keys_file=keys)
+    library = Library(runs or [], folder=folder, device=choose_translating_device(device))
+    service = Service.of(library, limits, access)
+    listening = open_socket(host, port)
+    address = _format_address(host, listening.getsockname()[1])
+
+    def tell() -> None:
+        if json:
+            print_json({"address": address, "models": library.names, "pages": not no_pages})
+        else:
+            typer.echo(f"augenmerk: {', '.join(library.names)} at {address}", err=True)
+        if open_browser and not check:
+            import webbrowser
+
+            webbrowser.open(address)
+
+    logging.basicConfig(format="augenmerk: %(message)s", level=logging.INFO)
+    logging.getLogger("uvicorn").setLevel(logging.ERROR)
+    if check:
+        listening.close()
+        tell()
+        return
+    run(service, listening, pages=not no_pages, on_ready=tell)
+
+
+def _format_address(host: str, port: int) -> str:
+    """Returns the address for a browser on this machine."""
+    name = {"0.0.0.0": "127.0.0.1", "::": "[::1]", "": "127.0.0.1"}.get(host, host)
+    return (
+        f"http://[{name}]:{port}/" if ":" in name and not name.startswith("[") else f"http://{name}:{port}/"
+    )

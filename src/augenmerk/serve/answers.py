@@ -1,0 +1,77 @@
+"""JSON of translations, as the API answers with it."""
+
+import json
+import math
+from typing import Any
+
+from starlette.responses import Response
+
+from augenmerk.evaluate import Loss
+from augenmerk.familiarity import REASONS
+from augenmerk.translate import Translation
+
+
+class JsonResponse(Response):
+    """An answer in JSON. Numbers that JSON does not have become null; half a surrogate pair, an escape."""
+
+    media_type = "application/json"
+
+    def render(self, content: Any) -> bytes:
+        try:
+            text = json.dumps(content, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+        except ValueError:
+            text = json.dumps(_without_nan(content), ensure_ascii=False, separators=(",", ":"))
+        return text.encode("utf-8", "backslashreplace")
+
+
+def _without_nan(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _without_nan(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_without_nan(inner) for inner in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def describe_translation(one: Translation, *, attention: bool, subwords: bool = False) -> dict[str, Any]:
+    """Returns a translation as data for JSON; without attention this is done in microseconds."""
+    if attention:
+        return one.to_dict(subwords=subwords)
+    tree: dict[str, Any] = {
+        "source": one.source,
+        "translation": one.text,
+        "score": one.score,
+        "log_probability": one.log_probability,
+        "finished": one.finished,
+        "truncated": one.truncated,
+        "unfamiliar": one.unfamiliar
+        and {"reason": one.unfamiliar, "in_words": f"The sentence has {REASONS[one.unfamiliar]}."},
+    }
+    if one.expected_chrf is not None:
+        tree["expected_chrf"] = one.expected_chrf
+    if one.alternatives:
+        tree["alternatives"] = [describe_translation(other, attention=False) for other in one.alternatives]
+        for other in tree["alternatives"]:
+            del other["unfamiliar"]
+    return tree
+
+
+def describe_score(one: Translation, *, attention: bool) -> dict[str, Any]:
+    """Returns a scored pair as data for JSON, with the keys of `augenmerk score --json`."""
+    tokens = len(one.hypothesis.token_log_probabilities) if one.hypothesis else 0
+    loss = Loss(-one.log_probability, tokens)
+    tree = {
+        "source": one.source,
+        "target": one.text,
+        "log_probability": one.log_probability,
+        "loss": loss.mean,
+        "perplexity": loss.perplexity,
+        "word_perplexity": loss.word_perplexity(len(one.target_words)),
+        "tokens": tokens,
+        "truncated": one.truncated,
+    }
+    if attention:
+        rest = one.to_dict()
+        for name in ("translation", "score", "finished", "unfamiliar"):
+            del rest[name]
+        tree = rest | tree
+    return tree

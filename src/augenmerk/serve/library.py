@@ -1,0 +1,177 @@
+"""The models of a process, each loaded once."""
+
+import os
+import threading
+import time
+from collections import Counter, OrderedDict
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from augenmerk.checkpoint import SHIPPED, RunDirectory
+from augenmerk.device import CPU
+from augenmerk.errors import AugenmerkError, shorten
+from augenmerk.serve.errors import UnknownModel
+from augenmerk.translate import Translator
+
+if TYPE_CHECKING:
+    import torch
+
+SCAN_SECONDS = 1.0
+"""A folder is not searched for runs more often."""
+SCAN_DEPTH = 4
+SCAN_FOLDERS = 10_000
+"""So deep is a folder searched for runs, and so many folders are looked at."""
+
+
+class Library:
+    """The models that requests may name. Several threads may use it at once.
+
+    Runs that are given are loaded at once and stay; those below `folder`, and ensembles, when they are first
+    asked for, and of these the one that was not used for the longest time is let go when there are more than
+    `loaded`. A name is looked up in a list: nothing of it is used as a path.
+    """
+
+    def __init__(
+        self,
+        runs: Sequence[Path] = (),
+        *,
+        folder: Path | None = None,
+        loaded: int = 8,
+        device: "str | torch.device" = CPU,
+    ) -> None:
+        """Without a run, the model that ships is loaded."""
+        self.folder = folder
+        self._device = device
+        self._most_loaded = loaded
+        self._lock = threading.Lock()
+        self._scan: tuple[float, dict[str, Path]] = (float("-inf"), {})
+        paths = list(dict.fromkeys(runs)) or [SHIPPED]
+        self._named = dict(zip(_name_runs(paths), paths, strict=True))
+        self._kept: dict[tuple[str, ...], Translator] = {(name,): self._load((name,)) for name in self._named}
+        self._others: OrderedDict[tuple[str, ...], Translator] = OrderedDict()
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the runs that were given; the first is the default."""
+        return list(self._named)
+
+    def found(self) -> dict[str, Path]:
+        """Returns the runs below the folder by their path relative to it, with "/" between its parts."""
+        if self.folder is None:
+            return {}
+        when, runs = self._scan
+        if time.monotonic() - when > SCAN_SECONDS:
+            runs = _find_runs(self.folder)
+            self._scan = time.monotonic(), runs
+        return runs
+
+    def check(self, names: Sequence[str]) -> None:
+        """Raises UnknownModel unless there is a run of each name."""
+        for name in names:
+            self._path(name)
+
+    def get(self, names: str | Sequence[str]) -> Translator:
+        """Returns the translator of a run, or of several as an ensemble; raises UnknownModel."""
+        key = (names,) if isinstance(names, str) else tuple(names)
+        if not key:
+            raise AugenmerkError("There is no model to translate with: name one, or several for an ensemble.")
+        with self._lock:
+            if (translator := self._kept.get(key) or self._others.get(key)) is not None:
+                if key in self._others:
+                    self._others.move_to_end(key)
+                return translator
+            self._others[key] = translator = self._load(key)
+            while len(self._others) > self._most_loaded:
+                _, unused = self._others.popitem(last=False)
+                unused.close()
+            return translator
+
+    def own_beam(self, names: Sequence[str]) -> int:
+        """Returns the width of the beam that the settings of a run say; 1 if the run is not loaded yet."""
+        translator = self._kept.get(tuple(names)) or self._others.get(tuple(names))
+        return 1 if translator is None else translator.config.search.beam
+
+    def reload(self, name: str | None = None) -> list[str]:
+        """Reads a run anew, or all of them, because it was trained further; returns the names of the runs.
+
+        A run that cannot be read stays as it was, and AugenmerkError is raised.
+        """
+        if name is not None:
+            self._path(name)
+        with self._lock:
+            kept = [key for key in self._kept if name in (None, *key)]
+            for key in kept:
+                old, self._kept[key] = self._kept[key], self._load(key)
+                old.close()
+            others = [key for key in self._others if name in (None, *key)]
+            for key in others:  # they are loaded when they are next asked for
+                self._others.pop(key).close()
+        return sorted({each for key in (*kept, *others) for each in key if name in (None, each)})
+
+    def describe(self) -> list[dict[str, Any]]:
+        """Returns all models as data for JSON, those that were given first."""
+        found = {name: path for name, path in self.found().items() if name not in self._named}
+        return [
+            self._describe(name, path, default=number == 0)
+            for number, (name, path) in enumerate({**self._named, **found}.items())
+        ]
+
+    def _describe(self, name: str, path: Path, *, default: bool) -> dict[str, Any]:
+        translator = self._kept.get((name,)) or self._others.get((name,))
+        about: dict[str, Any] = {"name": name, "default": default, "loaded": translator is not None}
+        try:
+            config = RunDirectory.open(path).config if translator is None else translator.config
+        except AugenmerkError as error:
+            return {**about, "error": str(error)}
+        return {
+            **about,
+            "source_language": config.data.source_language,
+            "target_language": config.data.target_language,
+            "architecture": config.model.architecture,
+            "attention": config.model.attention,
+            "beam": config.search.beam,
+        }
+
+    def _path(self, name: str) -> Path:
+        path = self._named.get(name) or self.found().get(name)
+        if path is None:
+            raise UnknownModel(
+                f"There is no model '{shorten(name)}': GET /v1/models lists those that there are."
+            )
+        return path
+
+    def _load(self, names: Sequence[str]) -> Translator:
+        runs = [RunDirectory.open(self._path(name)) for name in names]
+        return Translator.from_runs(runs, self._device)
+
+
+def _name_runs(paths: Sequence[Path]) -> list[str]:
+    """Returns names for runs: that of the folder, or its path where two folders have the same name."""
+    names = [path.resolve().name for path in paths]
+    count = Counter(names)
+    return [name if count[name] == 1 else path.as_posix() for name, path in zip(names, paths, strict=True)]
+
+
+def _find_runs(folder: Path) -> dict[str, Path]:
+    """Returns the runs below a folder, by name; links are not followed."""
+    runs, waiting, looked_at = {}, [(folder, "", 0)], 0
+    while waiting and looked_at < SCAN_FOLDERS:
+        place, name, depth = waiting.pop()
+        looked_at += 1
+        try:
+            with os.scandir(place) as entries:
+                below = sorted(
+                    entry.name
+                    for entry in entries
+                    if not entry.name.startswith(".") and entry.is_dir(follow_symlinks=False)
+                )
+            is_run = name != "" and (place / "config.toml").is_file() and any(place.glob("tokenizer*.json"))
+        except OSError:  # it may not be read, or was removed just now
+            continue
+        if is_run:
+            if (place / "model.safetensors").is_file():  # not yet in a run that has just begun
+                runs[name] = place
+        elif depth < SCAN_DEPTH:
+            waiting += [(place / each, f"{name}/{each}" if name else each, depth + 1) for each in below]
+    return dict(sorted(runs.items()))

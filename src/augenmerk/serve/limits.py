@@ -1,0 +1,67 @@
+"""What a request may ask for, and how long it may wait. Every limit is on by default."""
+
+from collections.abc import Iterable
+from typing import Self
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from augenmerk.errors import AugenmerkError
+
+
+class Limits(BaseModel):
+    """The limits of a service; `augenmerk serve --limit NAME=VALUE` changes one."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    characters: int = Field(default=2_000, ge=1, description="Characters of one text.")
+    texts: int = Field(default=500, ge=1, description="Texts in one request.")
+    beam: int = Field(default=50, ge=1, le=1000, description="Width of the beam.")
+    n_best: int = Field(
+        default=50, ge=1, le=1000, description="Translations of each text, and candidates of MBR."
+    )
+    models: int = Field(default=8, ge=1, description="Models in one ensemble.")
+    body: int = Field(default=2**20, ge=1, description="Bytes in the body of a request; answered with 413.")
+    body_seconds: float = Field(
+        default=10.0, gt=0, description="Seconds for a body to arrive; answered with 408."
+    )
+    queue: int = Field(
+        default=2_000, ge=1, description="Texts that wait at the same time; more are answered with 429."
+    )
+    deadline: float = Field(
+        default=30.0, gt=0, description="Seconds from the request to the answer; answered with 504."
+    )
+    connections: int = Field(
+        default=2_000,
+        ge=1,
+        description="Open connections; the one that is idle the longest is closed for a new one.",
+    )
+    idle_seconds: float = Field(
+        default=30.0, gt=0, description="Seconds that a connection may stay open without a request."
+    )
+    drain_seconds: float = Field(
+        default=30.0, gt=0, description="Seconds after SIGTERM in which requests are still answered."
+    )
+    batch_tokens: int = Field(
+        default=3_000,
+        ge=1,
+        description="Tokens in one batch, times the hypotheses of each: how long others wait at most.",
+    )
+
+    @classmethod
+    def parse(cls, settings: Iterable[str]) -> Self:
+        """Returns the limits with some changed, each given as NAME=VALUE; raises AugenmerkError."""
+        changes = {}
+        for setting in settings:
+            name, equals, value = setting.partition("=")
+            if not equals or name not in cls.model_fields:
+                raise AugenmerkError(
+                    f"--limit {setting}: expected NAME=VALUE, where NAME is one of "
+                    f"{', '.join(cls.model_fields)}."
+                )
+            changes[name] = value
+        try:
+            return cls.model_validate(changes)
+        except ValidationError as error:
+            first = error.errors()[0]
+            name = str(first["loc"][0])
+            raise AugenmerkError(f"--limit {name}={changes[name]}: {first['msg']}.") from None
