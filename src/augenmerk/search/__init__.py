@@ -11,6 +11,7 @@ from augenmerk.search.beam import BeamStep, length_limits, search
 from augenmerk.search.decoder import Decoder, Hypothesis, State
 from augenmerk.search.ensemble import EnsembleDecoder, mean_of_probabilities
 from augenmerk.search.greedy import force, sample
+from augenmerk.search.prefix import PrefixDecoder
 from augenmerk.search.tree import BeamTrace, TraceNode, trace
 
 __all__ = [
@@ -19,6 +20,7 @@ __all__ = [
     "Decoder",
     "EnsembleDecoder",
     "Hypothesis",
+    "PrefixDecoder",
     "State",
     "TraceNode",
     "force",

@@ -8,6 +8,8 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypeVar, overload
 
+import numpy as np
+
 from augenmerk.arrays import to_numpy
 from augenmerk.batching import Batch, ParallelTokens, TokenTable
 from augenmerk.checkpoint import SHIPPED, RunDirectory
@@ -20,13 +22,14 @@ from augenmerk.search import (
     Decoder,
     EnsembleDecoder,
     Hypothesis,
+    PrefixDecoder,
     force,
     length_limits,
     sample,
     search,
     trace,
 )
-from augenmerk.text import UNK, TokenizerPair
+from augenmerk.text import BOS, PAD, UNK, TokenizerPair
 from augenmerk.translate.decoding import ModelDecoder, ThreadPool, choose_batch_size, one_thread_per_product
 from augenmerk.translate.mbr import minimum_bayes_risk
 from augenmerk.translate.translation import Translation, Words
@@ -329,6 +332,7 @@ class Translator:
         settings: SearchConfig,
         *,
         targets: Sequence[Sequence[int]] | None = None,
+        prefix: Sequence[int] = (),
         numbers: Sequence[int] | None = None,
         batch_size: int | None = None,
         on_progress: OnProgress | None = None,
@@ -336,8 +340,8 @@ class Translator:
         """Finds the best hypotheses for each source, best first.
 
         Sources are ids without EOS; only the first `max_source_length` of each are read. If `targets` are
-        given, they are scored, and nothing is searched for. Samples depend on the `numbers` of the sentences,
-        which are counted from 0 by default.
+        given, they are scored, and nothing is searched for. Otherwise all hypotheses begin with the ids of
+        `prefix`. Samples depend on the `numbers` of the sentences, which are counted from 0 by default.
         """
         if not len(sources):
             return []
@@ -352,7 +356,7 @@ class Translator:
 
         def decode(batch: Batch) -> list[list[Hypothesis]]:
             with self._computing():
-                return self._decode_batch(settings, targets, numbers, batch)
+                return self._decode_batch(settings, targets, prefix, numbers, batch)
 
         found: list[list[Hypothesis]] = [[] for _ in sources]
         done = 0
@@ -370,12 +374,15 @@ class Translator:
         self,
         settings: SearchConfig,
         targets: Sequence[Sequence[int]] | None,
+        prefix: Sequence[int],
         numbers: Sequence[int] | None,
         batch: Batch,
     ) -> list[list[Hypothesis]]:
         decoders = self._decoders(batch)
         if len(decoders) > 1 and not (settings.mbr and targets is None):
             decoders = [EnsembleDecoder(decoders)]
+        if prefix:
+            decoders = [PrefixDecoder(decoder, prefix) for decoder in decoders]
         indices = batch.indices.tolist()
         if targets is not None:
             return [[each] for each in force(decoders[0], [targets[index] for index in indices])]
@@ -444,16 +451,65 @@ class Translator:
             )
         return translations
 
-    def trace(self, text: str, **changes: Any) -> dict[str, Any]:
-        """Returns the whole beam search of a sentence as a tree: `BeamTrace.to_json` with readable tokens."""
+    def complete(self, text: str, prefix: Sequence[int], **changes: Any) -> Translation:
+        """Translates a sentence with the best translation that begins with some ids of the target side.
+
+        Raises AugenmerkError if one of them is no word, or if there are more than a translation may have.
+        """
+        settings = self.search_settings(**changes)
+        ids = self.tokenizers.source.encode_ids([text])[0]
+        if not ids:
+            return Translation(source=text, text="")
+        for each in prefix:
+            if not UNK <= each < self.tokenizers.target.size:
+                most = self.tokenizers.target.size - 1
+                raise AugenmerkError(f"The id {each} is none of a word: expected {UNK} to {most}.")
+        [limit] = length_limits(settings, [min(len(ids), self.max_source_length) + 1])
+        if len(prefix) >= limit:
+            raise AugenmerkError(
+                f"A translation of this sentence has at most {limit - 1} tokens, and it cannot begin with "
+                f"{len(prefix)}."
+            )
+        [[best, *_]] = self.decode([ids], settings, prefix=prefix)
+        [reason] = (self._familiarity or Familiarity(self.tokenizers.source)).judge([ids])
+        return replace(self._to_translation(text, len(ids), best, settings), unfamiliar=reason)
+
+    def next_tokens(self, translation: Translation, count: int) -> list[list[tuple[int, float]]]:
+        """Returns the likeliest tokens in the place of each target token, best first, with probabilities."""
+        if translation.hypothesis is None:
+            return []
+        never = [PAD, BOS] if self.config.search.allow_unknown else [PAD, BOS, UNK]
+        _, data = self.encode_translations([translation])
+        found = []
+        for batch in (data := self.prepare(data)).batches(data.plan(1, shuffle=False)):
+            with self._computing(), one_thread_per_product():
+                decoder = self._decoder(batch)
+                state = decoder.start()
+                for place in range(len(translation.hypothesis.token_log_probabilities)):
+                    log_probs, _, state = decoder.step(batch.tgt_in[:, place : place + 1], state)
+                    probabilities = np.exp(to_numpy(log_probs[0, 0]))
+                    probabilities[never] = -1.0
+                    best = np.argsort(-probabilities, kind="stable")[:count].tolist()
+                    found.append([(token, float(probabilities[token])) for token in best])
+        return found
+
+    def _decoder(self, batch: Batch) -> Decoder:
+        """Returns the only model, or all of them together, ready to translate a batch."""
+        decoders = self._decoders(batch)
+        return decoders[0] if len(decoders) == 1 else EnsembleDecoder(decoders)
+
+    def trace(self, text: str, *, prefix: Sequence[int] = (), **changes: Any) -> dict[str, Any]:
+        """Returns the whole beam search of a sentence as a tree: `BeamTrace.to_json` with readable tokens.
+
+        All hypotheses begin with the ids of `prefix`.
+        """
         settings = self.search_settings(**changes)
         ids = self.tokenizers.source.encode_ids([text])[0][: self.max_source_length]
         data = self.prepare(ParallelTokens.of([(ids, ())]))
         [batch] = data.batches(data.plan(1, shuffle=False))
         with self._computing(), one_thread_per_product():
-            decoders = self._decoders(batch)
             [beam] = trace(
-                decoders[0] if len(decoders) == 1 else EnsembleDecoder(decoders),
+                PrefixDecoder(self._decoder(batch), prefix),
                 beam=settings.beam,
                 n_best=settings.n_best,
                 length_penalty=settings.length_penalty,

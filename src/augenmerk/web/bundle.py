@@ -26,7 +26,7 @@ LICENCES = {
     ),
     "bilderbuch": "The model was trained on bilderbuch, sentences that Augenmerk generates (MIT licence).",
 }
-_OWN_DATA = "Who may use this model depends on the data that it was trained on."
+OWN_DATA = "Who may use this model depends on the data that it was trained on."
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ def make_bundle(translator: Translator, name: str) -> Bundle:
     else:
         raise ValueError("this translator was given a model of numpy: give it one of torch, or load a run")
     tensors, weights = pack_weights(arrays)
-    source, target = _languages(config.data)
+    source, target = find_languages(config.data)
     settings = {
         "format": FORMAT,
         "name": name,
@@ -77,7 +77,7 @@ def make_bundle(translator: Translator, name: str) -> Bundle:
         "characters": _describe_characters_once(),
         "familiarity": _familiarity(translator),
         "tensors": tensors,
-        "licence": LICENCES.get(config.data.bitext, _OWN_DATA),
+        "licence": LICENCES.get(config.data.bitext, OWN_DATA),
     }
     return Bundle(settings, weights)
 
@@ -129,7 +129,7 @@ def _to_half(name: str, array: NDArray[Any]) -> bytes:
     return part + bytes(-len(part) % 4)
 
 
-def _languages(data: DataConfig) -> tuple[str | None, str | None]:
+def find_languages(data: DataConfig) -> tuple[str | None, str | None]:
     """Returns the languages that a run translates from and into, where its settings tell."""
     source, target = data.source_language, data.target_language
     if data.bitext in DATASETS:

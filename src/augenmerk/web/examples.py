@@ -7,11 +7,7 @@ of the beam is stored in columns, from which `page/stored.js` makes it again: it
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
-from augenmerk.step_model import StepModel
-from augenmerk.text import BOS
-from augenmerk.translate import Translation, Translator
+from augenmerk.translate import HeadAttention, Part, Translation, Translator
 
 CAPTIONS = (
     "Ein Mann fährt mit dem Fahrrad durch den Park.",
@@ -38,54 +34,66 @@ DIGITS = 5
 """Numbers are rounded to so many digits: more cannot be seen, and would make the page larger."""
 
 
-def make_example(translator: Translator, sentence: str, beam: int) -> dict[str, Any]:
+def make_example(
+    translator: Translator,
+    sentence: str,
+    beam: int,
+    *,
+    prefix: Sequence[int] = (),
+    tree: bool = True,
+    heads: Part | None = None,
+) -> dict[str, Any]:
     """Translates a sentence and returns all that a page shows of it.
 
     That is `Translation.to_dict(subwords=True)` with, for each target token (the end included), its
     log-probability (`token_log_probabilities`) and the likeliest tokens in its place (`next`), with the
     tokens' `ids` and the words they belong to (`source_word_of`, `target_word_of`; null for the end), and
-    with the beam search as a `tree` (`Translator.trace`, in columns: see `store_tree`).
+    with the beam search as a `tree` (`Translator.trace`, in columns: see `store_tree`). The translation
+    begins with the ids of `prefix`. `heads` asks for the attention of all heads of a part (see
+    `describe_heads`).
     """
-    translation = translator.translate(sentence, beam=beam, n_best=1)
+    if prefix:
+        translation = translator.complete(sentence, prefix, beam=beam, n_best=1)
+    else:
+        translation = translator.translate(sentence, beam=beam, n_best=1)
     document = translation.to_dict(subwords=True)
     hypothesis = translation.hypothesis
     source, target = translator.tokenizers.source, translator.tokenizers.target
     ids = [] if hypothesis is None else list(hypothesis.ids)
     word_of = source.encode(sentence).word_of[: translator.max_source_length]
     end = [None] if hypothesis is not None and hypothesis.finished else []
-    rounded: dict[str, Any] = _round(
-        {
-            **document,
-            "ids": ids,
-            "token_log_probabilities": [] if hypothesis is None else list(hypothesis.token_log_probabilities),
-            "source_word_of": [*word_of, None],
-            "target_word_of": [*target.words_of_ids(ids)[1], *end],
-            "next": _next_words(translator, translation),
-            "alternatives": [],
-            "tree": store_tree(translator.trace(sentence, beam=beam, n_best=beam)) if ids else None,
-        }
-    )
+    found = {
+        **document,
+        "ids": ids,
+        "token_log_probabilities": [] if hypothesis is None else list(hypothesis.token_log_probabilities),
+        "source_word_of": [*word_of, None],
+        "target_word_of": [*target.words_of_ids(ids)[1], *end],
+        "next": [
+            [{"id": i, "text": target.token(i), "probability": probability} for i, probability in best]
+            for best in translator.next_tokens(translation, NEXT_WORDS)
+        ],
+        "alternatives": [],
+    }
+    if tree:
+        traced = translator.trace(sentence, prefix=prefix, beam=beam, n_best=beam) if ids else None
+        found["tree"] = traced and store_tree(traced)
+    if heads is not None and ids:
+        found["heads"] = describe_heads(translator.add_heads([translation])[0], heads)
+    rounded: dict[str, Any] = _round(found)
     return rounded
 
 
-def _next_words(translator: Translator, translation: Translation) -> list[list[dict[str, Any]]]:
-    """Returns, for each target token, the likeliest tokens in its place with their probabilities."""
-    if translation.hypothesis is None:
-        return []
-    model: StepModel = translator.models[0]
-    tokenizer = translator.tokenizers.target
-    _, data = translator.encode_translations([translation])
-    [batch] = data.batches(data.plan(1, shuffle=False))
-    source = model.encode(batch.src, batch.src_mask)
-    state, found = source.start, []
-    for token in [BOS, *translation.hypothesis.ids][: len(translation.hypothesis.token_log_probabilities)]:
-        log_probs, _, state = model.step(np.array([[token]]), state, source.memory)
-        probabilities = np.exp(log_probs[0, 0])
-        best: Sequence[int] = np.argsort(-probabilities, kind="stable")[:NEXT_WORDS].tolist()
-        found.append(
-            [{"id": i, "text": tokenizer.token(i), "probability": float(probabilities[i])} for i in best]
-        )
-    return found
+def describe_heads(translation: Translation, part: Part) -> dict[str, Any]:
+    """Returns the attention of all heads of a part, over `words` and over `subwords`: [layer][head] maps."""
+    selected = translation.select_heads(part)
+    layers: dict[int | None, list[HeadAttention]] = {}
+    for one in selected:
+        layers.setdefault(one.layer, []).append(one)
+    return {
+        "part": part,
+        "words": [[one.attention.tolist() for one in layer] for layer in layers.values()],
+        "subwords": [[one.subword_attention.tolist() for one in layer] for layer in layers.values()],
+    }
 
 
 def store_tree(tree: dict[str, Any]) -> dict[str, Any]:

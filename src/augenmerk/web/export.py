@@ -222,7 +222,7 @@ def _find_exported(folder: Path) -> list[str]:
 
 def render_file(page: Page) -> str:
     """Renders the page as one file that needs nothing else."""
-    style, script = render_style(), join_modules(HERE / PAGE, "main.js")
+    style, script = render_style(), join_modules(HERE / PAGE, "start.js")
     policy = (
         f"default-src 'none'; script-src '{hash_for_policy(script)}'; style-src '{hash_for_policy(style)}'; "
         f"worker-src blob:; img-src data:; base-uri 'none'; form-action 'none'"
@@ -251,7 +251,7 @@ def render_folder(page: Page) -> dict[str, bytes]:
     """
     files = {
         "page.css": render_style().encode(),
-        "page.js": join_modules(HERE / PAGE, "main.js").encode(),
+        "page.js": join_modules(HERE / PAGE, "start.js").encode(),
         "engine.js": join_modules(HERE / ENGINE, "worker.js").encode(),
     }
     models = []

@@ -20,6 +20,7 @@ from starlette.routing import BaseRoute, Route
 
 import augenmerk.web
 from augenmerk import __version__
+from augenmerk.serve.answers import JsonResponse
 
 if TYPE_CHECKING:
     from augenmerk.serve.app import Service
@@ -160,10 +161,23 @@ def _render_style() -> str:
 def _environment() -> Any:
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-    return Environment(
+    environment = Environment(
         loader=FileSystemLoader(TEMPLATES),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    environment.filters["embed"] = embed_json
+    return environment
+
+
+def embed_json(value: Any) -> Any:
+    """Returns JSON for a `<script type="application/json">`, in which nothing can end the element.
+
+    In a template: `{{ data|embed }}`.
+    """
+    from markupsafe import Markup
+
+    text = JsonResponse(value).body.decode()
+    return Markup(text.replace("<", "\\u003c"))

@@ -60,10 +60,12 @@ export function drawAnswer(app, answer) {
   };
   drawSaid(inside("said"), app, answer, chosen, on);
   const room = inside("picture").clientWidth;
+  const style = getComputedStyle(document.documentElement);
   answer.view =
-    state.view === "map"
+    app.hooks.makePicture?.(app, answer, chosen, on, room) ??
+    (state.view === "map"
       ? makeHeatMap(grid, chosen, changed, t, on, room)
-      : makeLines(grid, chosen, t, on, getComputedStyle(document.documentElement), room);
+      : makeLines(grid, chosen, t, on, style, room));
   const readout = make("p", { class: "readout", role: "status" }, t("pointHint"));
   const under = make("div", { class: "under" }, readout, ...(state.view === "map" ? [makeScale(t)] : []));
   replaceInside(inside("picture"), answer.view.element, under);
@@ -136,7 +138,7 @@ function point({ t }, answer, row, column) {
   if (!answer.view) return;
   answer.view.light(row, column);
   const box = find(`answer-${answer.number}`);
-  box.querySelector(".readout").textContent = describePointed(answer.grid, row, column, t) || t("pointHint");
+  box.querySelector(".readout").textContent = describePointed(answer.view.grid ?? answer.grid, row, column, t) || t("pointHint");
   const words = box.querySelectorAll(".said .word");
   words.forEach((word, number) => word.classList.toggle("lit", number === row));
 }

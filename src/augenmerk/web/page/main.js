@@ -1,10 +1,12 @@
-/** The page: holds the state, asks the models, and has everything drawn that depends on either. */
+/**
+ * The page: holds the state, asks the models, and has everything drawn that depends on either. It is started
+ * by `start.js` in a page that stands by itself, and by `workbench/translate.js` with a server behind it.
+ */
 
 import { drawAnswer } from "./answer.js";
 import { makeComparison } from "./compare.js";
 import { copyAnswer } from "./copy.js";
 import { find, isolate, make, replaceInside } from "./dom.js";
-import { Model } from "./models.js";
 import { drawBeam, drawEditor, drawPlace } from "./panels.js";
 import {
   LANGUAGES,
@@ -21,28 +23,19 @@ import { restoreExample } from "./stored.js";
 import { chooseLanguage, makeTexts, nameLanguage } from "./texts.js";
 
 const PAUSE = 120; // milliseconds without a key before a sentence is translated, or after a slider was moved
-const BEAMS = [1, 2, 3, 4, 5, 8, 10];
+const BEAMS = [1, 2, 3, 4, 5, 8, 10, 20, 50];
 
-const page = JSON.parse(find("page-data").textContent);
-const untouched = { ...makeState(page.beam), text: page.examples[0]?.source ?? "" };
+let page = null; // what the page consists of; its `models` may be exchanged
+let untouched = null; // the state of a page that nobody has touched
+let hooks = {}; // see `startPage`
 
 /** What all parts of the page share: the state, the texts, and for each model what it answers. */
 const app = {
   page,
-  state: readState(location.hash, untouched, page),
+  hooks,
+  state: null,
   t: makeTexts("en"),
-  answers: page.models.map((data, number) => ({
-    number,
-    model: new Model(data, number, page.engine),
-    ready: false,
-    failure: null, // the error for which the model could not be read
-    error: null, // the error for which it does not answer
-    asked: "", // the question whose answer is shown or awaited
-    waiting: false,
-    translation: null,
-    grid: null, // the rows and columns of the picture
-    view: null, // the picture
-  })),
+  answers: [],
   reads: 0, // how often the address was taken over
   change,
   keep,
@@ -61,6 +54,7 @@ function change(changes) {
   writeAddress();
   if (app.state.theme !== before.theme) applyTheme();
   if (app.state.language !== before.language) applyLanguage();
+  if (app.state.models !== before.models) takeModels(app.state.models);
   app.answers.forEach(ask);
   draw();
 }
@@ -95,6 +89,9 @@ function choose(text) {
 function readAddress() {
   clearTimeout(dragging);
   app.reads += 1;
+  if (hooks.chooseModels) {
+    takeModels(new URLSearchParams(location.hash.slice(1)).get("models") ?? untouched.models);
+  }
   app.state = readState(location.hash, untouched, page);
   find("text").value = app.state.text;
   applyTheme();
@@ -125,13 +122,13 @@ function applyLanguage() {
     const options = values.map((value) => make("option", { value, selected: value === chosen }, name(value)));
     find(id).replaceChildren(...options);
   };
-  const beams = [...new Set([...BEAMS, page.beam, state.beam])].sort((a, b) => a - b);
+  const beams = [...new Set([...BEAMS.filter((beam) => beam <= page.max_beam), page.beam, state.beam])].sort((a, b) => a - b);
   fillSelect("theme", THEMES, t, state.theme);
   fillSelect("language", LANGUAGES, (code) => nameLanguage(code, code), t.language);
   fillSelect("view", VIEWS, t, state.view);
   fillSelect("unit", UNITS, t, state.unit);
   fillSelect("beam", beams, String, state.beam);
-  const notices = [t("privacy")];
+  const notices = hooks.writeTexts?.(app) ?? [t("privacy")];
   if (page.models.some((data) => data.rounded)) notices.push(t("rounded"));
   const licences = page.models.map(({ name, licence }) =>
     // The notice comes with the run, in English.
@@ -145,7 +142,7 @@ function applyLanguage() {
 /** Returns what a model is asked in the present state. */
 function questionFor(number) {
   const { text, beam, begin, changed, changedModel, open } = app.state;
-  const question = { text, beam, n_best: 1, next: 5 };
+  const question = { text, beam, n_best: 1, next: 5, ...hooks.addToQuestion?.(app, number) };
   if (changedModel === number && begin.length) question.prefix = begin;
   if (changedModel === number && changed.length) question.changed = changed;
   return open.includes("beam") ? { ...question, tree: true, n_best: beam } : question;
@@ -154,8 +151,8 @@ function questionFor(number) {
 /** Returns the stored translation that answers a question, if there is one. */
 function findStored(number, { text, beam, prefix, changed }) {
   if (beam !== page.beam || prefix || changed) return null;
-  const example = page.examples.find((each) => each.source === text);
-  return example ? restoreExample(example.translations[number]) : null;
+  const stored = page.examples.find((each) => each.source === text)?.translations?.[number];
+  return stored ? restoreExample(stored) : null;
 }
 
 /** Asks a model for the translation, unless it is there, stored or on its way. */
@@ -186,17 +183,47 @@ async function ask(answer) {
 
 /** Reads the models one after the other, so that the first is ready as soon as possible. */
 async function loadModels() {
-  for (const answer of app.answers) {
+  const { answers } = app;
+  for (const answer of answers) {
     try {
       await answer.model.load();
       answer.ready = true;
     } catch (error) {
       answer.failure = error;
     }
+    if (answers !== app.answers) return;
     ask(answer);
     draw();
   }
   document.documentElement.dataset.ready = "";
+}
+
+/** Takes other models, as the state or the address names them; only with `hooks.chooseModels`. */
+function takeModels(names) {
+  const chosen = hooks.chooseModels(names);
+  if (JSON.stringify(chosen.models) === JSON.stringify(page.models)) return;
+  exchangeModels(chosen);
+  applyLanguage();
+  loadModels();
+}
+
+/** Makes the answers of models and the places where they are shown. */
+function exchangeModels(changes) {
+  page = { ...page, ...changes };
+  app.page = page;
+  app.answers = page.models.map((data, number) => ({
+    number,
+    model: hooks.makeModel(data, number),
+    ready: false,
+    failure: null, // the error for which the model could not be read
+    error: null, // the error for which it does not answer
+    asked: "", // the question whose answer is shown or awaited
+    waiting: false,
+    translation: null,
+    grid: null, // the rows and columns of the picture
+    view: null, // the picture
+  }));
+  layOut();
 }
 
 // -- drawing -----------------------------------------------------------------------------------------------
@@ -204,7 +231,7 @@ async function loadModels() {
 function draw() {
   const { answers, state, t } = app;
   for (const answer of answers) drawAnswer(app, answer);
-  if (answers.length > 1) replaceInside(find("comparison"), makeComparison(answers, t));
+  replaceInside(find("comparison"), ...(answers.length > 1 ? [makeComparison(answers, t)] : []));
   for (const name of PANELS) find(`panel-${name}`).open = state.open.includes(name);
   drawPlace(app);
   drawEditor(app);
@@ -212,6 +239,7 @@ function draw() {
   for (const button of find("examples").querySelectorAll("button")) {
     button.setAttribute("aria-pressed", String(button.textContent === state.text));
   }
+  hooks.draw?.(app);
 }
 
 /** Makes the parts of the page that are there once for each model and each example. */
@@ -275,10 +303,29 @@ function listen() {
   });
 }
 
-layOut();
-listen();
-readAddress();
-// What is shown first is painted before the model, which is most of the page, is decoded.
-const loadSoon = () => setTimeout(loadModels, 20);
-if (document.readyState === "loading") document.addEventListener("DOMContentLoaded", loadSoon);
-else loadSoon();
+/**
+ * Starts the page. `data` is what it consists of: models, examples, beam and max_beam; `data.untouched` and
+ * `data.choices` may add to the state (see `readState`). `given.makeModel(data, number)` returns a model that
+ * answers questions. Optional are:
+ *
+ *   chooseModels(names)       {models, examples} for the `models` of the state
+ *   addToQuestion(app, n)     what model n is asked besides
+ *   makePicture(app, answer, chosen, on, room)   a picture in place of the usual one, or null
+ *   refuseChange(app, answer) why attention cannot be changed, or ""
+ *   writeTexts(app)           writes texts in the language of `app.t`, and returns the notices
+ *   draw(app)                 draws what else depends on the state
+ */
+export function startPage(data, given) {
+  hooks = given;
+  app.hooks = given;
+  page = data;
+  untouched = { ...makeState(data.beam), text: data.examples[0]?.source ?? "", ...data.untouched };
+  exchangeModels(data);
+  app.state = readState(location.hash, untouched, page);
+  listen();
+  readAddress();
+  // What is shown first is painted before the model, which is most of the page, is decoded.
+  const loadSoon = () => setTimeout(loadModels, 20);
+  if (document.readyState === "loading") document.addEventListener("DOMContentLoaded", loadSoon);
+  else loadSoon();
+}

@@ -83,8 +83,10 @@ export function drawEditor(app) {
   const answer = app.answers[state.selectedModel];
   const { architecture, attention } = answer.model.data;
   const at = placeIn(app, answer);
+  const refusal = app.hooks.refuseChange?.(app, answer);
   let hint = null;
-  if (architecture === "transformer") hint = "changeTransformer";
+  if (refusal) hint = "unexpected";
+  else if (architecture === "transformer") hint = "changeTransformer";
   else if (attention === "none") hint = "changeNone";
   else if (answer.failure) hint = "loadFailed";
   else if (!answer.ready) hint = "changeWaiting";
@@ -92,7 +94,7 @@ export function drawEditor(app) {
   if (hint !== null) {
     editorKey = "";
     editor = null;
-    const reason = make("p", { class: "hint" }, t(hint, { reason: explainError(answer.failure, t) }));
+    const reason = make("p", { class: "hint" }, t(hint, { message: refusal, reason: explainError(answer.failure, t) }));
     replaceInside(find("change-content"), reason);
     return;
   }

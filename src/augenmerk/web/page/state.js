@@ -87,7 +87,10 @@ function readChanged(text) {
     .sort((a, b) => a.position - b.position);
 }
 
-/** Reads the fragment of an address, on top of the state of an untouched page. `page` is the page's data. */
+/**
+ * Reads the fragment of an address, on top of the state of an untouched page. `page` is the page's data; its
+ * `choices`, if it has any, are further parts of the state, each with a function that reads it from text.
+ */
 export function readState(fragment, untouched, page) {
   const models = page.models.length;
   const given = new URLSearchParams(fragment.replace(/^#/, ""));
@@ -107,6 +110,12 @@ export function readState(fragment, untouched, page) {
     changedModel: wholeNumber(given.get("changedModel"), 0, models - 1, 0),
     begin: /^\d{1,7}(\.\d{1,7}){0,999}$/.test(begin) ? begin.split(".").map(Number) : [],
     changed: readChanged(given.get("changed")),
+    ...Object.fromEntries(
+      Object.entries(page.choices ?? {}).map(([name, read]) => [
+        name,
+        given.has(name) ? read(given.get(name)) : untouched[name],
+      ])
+    ),
   };
 }
 
@@ -124,5 +133,5 @@ export function writeState(state, untouched) {
     }
   }
   // These may stand in a fragment as they are, and make it shorter.
-  return `#${written}`.replaceAll("%2C", ",").replaceAll("%3A", ":").replaceAll("%3B", ";");
+  return `#${written}`.replaceAll("%2C", ",").replaceAll("%3A", ":").replaceAll("%3B", ";").replaceAll("%2F", "/");
 }

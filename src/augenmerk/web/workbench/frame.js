@@ -51,8 +51,8 @@ function recall(name) {
   }
 }
 
-/** Remembers a choice for all views; a browser may refuse. */
-function remember(name, value) {
+/** Remembers a choice, "theme" or "language", for all views; a browser may refuse. */
+export function rememberSwitch(name, value) {
   try {
     localStorage.setItem(`augenmerk-${name}`, value);
   } catch {
@@ -70,12 +70,6 @@ export function recallTheme() {
 export function recallLanguage() {
   const language = recall("language");
   return LANGUAGES.includes(language) ? language : "";
-}
-
-/** Remembers the colours and the language for all views. */
-export function rememberSwitches({ theme, language }) {
-  if (theme !== recallTheme()) remember("theme", theme);
-  if (language !== recallLanguage()) remember("language", language);
 }
 
 /** Returns a function that gives a text by its key, with values in the place of `{names}`. */
@@ -133,12 +127,12 @@ export function startFrame({ texts = { en: {}, de: {} }, onChange = () => {} } =
 
   find("theme").addEventListener("change", (event) => {
     frame.theme = event.target.value;
-    remember("theme", frame.theme);
+    rememberSwitch("theme", frame.theme);
     apply();
     onChange(frame.t);
   });
   find("language").addEventListener("change", (event) => {
-    remember("language", event.target.value);
+    rememberSwitch("language", event.target.value);
     apply();
     onChange(frame.t);
   });

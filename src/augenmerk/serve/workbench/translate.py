@@ -1,0 +1,162 @@
+"""The view Translate: the page of `augenmerk export` with the server behind it.
+
+The server translates, with any run, with several together, and with wide beams. Changed attention is computed
+in the browser, as in an exported page; the model is sent there when it is first needed.
+"""
+
+import asyncio
+from functools import cache, lru_cache
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import Field
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import BaseRoute, Route
+
+from augenmerk.checkpoint import SHIPPED, RunDirectory
+from augenmerk.config import RunConfig
+from augenmerk.errors import AugenmerkError
+from augenmerk.inference import can_build
+from augenmerk.serve.answers import JsonResponse
+from augenmerk.serve.app import until_hang_up
+from augenmerk.serve.guard import read_body
+from augenmerk.serve.library import Library
+from augenmerk.serve.schemas import Request as Question
+from augenmerk.serve.schemas import check_names, check_texts
+from augenmerk.serve.workbench import WEB, Workbench, answer_cached, render_page
+from augenmerk.translate import Part
+from augenmerk.web.bundle import LICENCES, OWN_DATA, Bundle, find_languages, make_bundle
+from augenmerk.web.examples import CAPTIONS, PICTURE_BOOK, make_example
+
+MAX_PREFIX = 1000
+KEPT_BUNDLES = 2
+"""Models that are ready to be sent to browsers; a class opens the same one."""
+
+
+class Ask(Question):
+    """What the page asks of a model; `page/main.js` makes it."""
+
+    models: list[str] = Field(min_length=1)
+    text: str
+    beam: int = Field(ge=1)
+    prefix: list[int] = Field(default=[], max_length=MAX_PREFIX)
+    tree: bool = False
+    heads: Literal["cross", "encoder", "decoder"] | None = None
+
+
+def make_routes(workbench: Workbench) -> list[BaseRoute]:
+    """Returns the routes of the view."""
+    service = workbench.service
+
+    async def show(request: Request) -> Response:
+        models = await asyncio.to_thread(describe_models, service.library)
+        data = {
+            "models": models,
+            "examples": {"captions": CAPTIONS, "picture-book": PICTURE_BOOK},
+            "max_beam": service.limits.beam,
+            "max_models": service.limits.models,
+        }
+        page = {"view": "translate", "template": "translate.html", "script": "workbench/translate.js"}
+        return render_page(request, **page, data=data)
+
+    async def ask(request: Request) -> Response:
+        question = Ask.parse(await read_body(request, service.limits))
+        check_texts([question.text], service.limits)
+        check_names(question.models, service.limits)
+        if question.beam > service.limits.beam:
+            raise AugenmerkError(
+                f"beam = {question.beam} is more than {service.limits.beam}, the limit here."
+            )
+        service.library.check(question.models)
+        return JsonResponse(
+            await until_hang_up(
+                request, service.batcher.compute(lambda: answer_question(service.library, question))
+            )
+        )
+
+    @lru_cache(maxsize=KEPT_BUNDLES)
+    def bundle(name: str, _version: float) -> Bundle:
+        return make_bundle(service.library.get(name), name)
+
+    async def send_model(request: Request) -> Response:
+        name = request.path_params["name"]
+        service.library.check([name])
+        path = find_run(service.library, name)
+        version = (path / "model.safetensors").stat().st_mtime
+        made = await service.batcher.compute(lambda: bundle(name, version))
+        if request.url.path.endswith(".json"):
+            return answer_cached(request, JsonResponse(made.settings).body, "application/json")
+        return answer_cached(request, made.weights, "application/octet-stream")
+
+    async def send_engine(request: Request) -> Response:
+        return answer_cached(request, join_engine(), "text/javascript; charset=utf-8")
+
+    return [
+        Route("/", show),
+        Route("/workbench/translate/ask", ask, methods=["POST"]),
+        Route("/workbench/translate/engine.js", send_engine),
+        Route("/workbench/translate/model/{name:path}.json", send_model),
+        Route("/workbench/translate/model/{name:path}.bin", send_model),
+    ]
+
+
+def answer_question(library: Library, question: Ask) -> dict[str, Any]:
+    """Translates, and returns what the page shows, in the shape of `make_example`."""
+    translator = library.get(question.models[0] if len(question.models) == 1 else question.models)
+    part: Part | None = question.heads
+    return make_example(
+        translator, question.text, question.beam, prefix=question.prefix, tree=question.tree, heads=part
+    )
+
+
+@cache
+def join_engine() -> bytes:
+    """Returns the engine as one script for a worker."""
+    from augenmerk.web.export import join_modules
+
+    return join_modules(WEB / "engine", "worker.js").encode()
+
+
+def find_run(library: Library, name: str) -> Path:
+    """Returns the folder of a model that the library has."""
+    if name in library.names:
+        return library.get(name).runs[0].path
+    return library.found()[name]
+
+
+def describe_models(library: Library) -> list[dict[str, Any]]:
+    """Returns what the page shows of each model before it is asked; runs that cannot be read say why."""
+    paths = {name: find_run(library, name) for name in (*library.names, *library.found())}
+    return [_describe(name, path) for name, path in paths.items()]
+
+
+def _describe(name: str, path: Path) -> dict[str, Any]:
+    try:
+        config = RunDirectory.open(path).config
+    except AugenmerkError as error:
+        return {"name": name, "error": str(error)}
+    source, target = find_languages(config.data)
+    layers, heads = count_heads(config)
+    shipped = path.resolve() == SHIPPED.resolve()
+    return {
+        "name": name,
+        "source_language": source,
+        "target_language": target,
+        "architecture": config.model.architecture,
+        "attention": config.model.attention,
+        "unit": config.text.unit,
+        "beam": config.search.beam,
+        "layers": layers,
+        "heads": heads,
+        "in_browser": can_build(config.model),
+        "licence": LICENCES.get(config.data.bitext, OWN_DATA),
+        "examples": None if source != "de" else "captions" if shipped else "picture-book",
+    }
+
+
+def count_heads(config: RunConfig) -> tuple[int, int]:
+    """Returns how many layers of attention a model has, and how many heads each of them."""
+    if config.model.architecture == "transformer":
+        return config.model.layers, config.model.heads
+    return 1, config.model.heads if config.model.attention == "multi-head" else 1

@@ -1,0 +1,309 @@
+/** The view Translate: the exported page, asked of the server, with any runs and their layers and heads. */
+
+import { find, isolate, make, replaceInside } from "../page/dom.js";
+import { startPage } from "../page/main.js";
+import { ServerModel } from "./asked.js";
+import { makeViewTexts, recallLanguage, recallTheme, rememberSwitch, writeTexts } from "./frame.js";
+import { makeHeadPicture, makePartGrid, makeSmallMaps, meanMap } from "./heads.js";
+
+const PARTS = ["cross", "encoder", "decoder"];
+const SIDES = 2; // how many answers stand side by side
+const MEAN = "mean";
+const ALL = "all";
+
+const TEXTS = {
+  en: {
+    title: "Translate",
+    models: "Models",
+    modelsHint:
+      "Choose one run or several; those chosen in one column translate together, as an ensemble. The second column stands beside the first.",
+    run: "run",
+    left: "first",
+    right: "beside it",
+    together: "{runs} together",
+    architecture: "architecture",
+    mechanism: "attention",
+    attention: "Attention",
+    cross: "to the source",
+    encoder: "within the encoder",
+    decoder: "within the decoder",
+    layer: "Layer",
+    head: "Head",
+    mean: "mean",
+    all: "all, small",
+    headName: "layer {layer}, head {head}",
+    headOnly: "head {head}",
+    headSpread: "a word looks at {words} on average",
+    ensembleChange:
+      "Attention can be changed for one model, in the browser; here {count} translate together. Choose a single run.",
+    ownMechanism:
+      "The attention of this run is a mechanism of your own, written in Python, and a browser cannot compute it.",
+    privacy: "What you type is translated by this server, which keeps none of it.",
+    changedInBrowser:
+      "Changed attention is computed in the browser with weights rounded to half precision; numbers may differ in the last digits.",
+    cannotRead: "cannot be read",
+  },
+  de: {
+    title: "Übersetzen",
+    models: "Modelle",
+    modelsHint:
+      "Einen Lauf wählen oder mehrere; die in einer Spalte gewählten übersetzen gemeinsam, als Ensemble. Die zweite Spalte steht neben der ersten.",
+    run: "Lauf",
+    left: "erstes",
+    right: "daneben",
+    together: "{runs} gemeinsam",
+    architecture: "Architektur",
+    mechanism: "Aufmerksamkeit",
+    attention: "Aufmerksamkeit",
+    cross: "auf den Satz",
+    encoder: "im Encoder",
+    decoder: "im Decoder",
+    layer: "Schicht",
+    head: "Kopf",
+    mean: "Mittel",
+    all: "alle, klein",
+    headName: "Schicht {layer}, Kopf {head}",
+    headOnly: "Kopf {head}",
+    headSpread: "ein Wort schaut im Mittel auf {words}",
+    ensembleChange:
+      "Aufmerksamkeit lässt sich für ein einzelnes Modell ändern, im Browser; hier übersetzen {count} gemeinsam. Bitte einen einzelnen Lauf wählen.",
+    ownMechanism:
+      "Die Aufmerksamkeit dieses Laufs ist ein eigener Mechanismus, in Python geschrieben; ein Browser kann sie nicht berechnen.",
+    privacy: "Was hier eingegeben wird, übersetzt dieser Server, der nichts davon behält.",
+    changedInBrowser:
+      "Geänderte Aufmerksamkeit wird im Browser berechnet, mit auf halbe Genauigkeit gerundeten Gewichten; die letzten Stellen können abweichen.",
+    cannotRead: "nicht lesbar",
+  },
+};
+
+const served = JSON.parse(find("page-data").textContent);
+const readable = served.models.filter((model) => !model.error);
+const byName = new Map(readable.map((model) => [model.name, model]));
+const models = new Map(); // those that were asked, so that none is fetched twice
+let own = makeViewTexts(TEXTS, "en"); // the texts of this view
+
+// -- models ------------------------------------------------------------------------------------------------
+
+/** Writes names as the address has them: `a,b;c` is an ensemble of a and b, and c beside it. */
+function writeNames(sides) {
+  const escape = (name) => name.replace(/[%,;]/g, encodeURIComponent);
+  return sides.map((names) => names.map(escape).join(",")).join(";");
+}
+
+function readNames(text) {
+  const unescape = (name) => {
+    try {
+      return decodeURIComponent(name);
+    } catch {
+      return name;
+    }
+  };
+  const sides = text
+    .split(";")
+    .map((side) => [...new Set(side.split(",").map(unescape))].filter((name) => byName.has(name)))
+    .map((side) => side.slice(0, served.max_models))
+    .filter((side) => side.length)
+    .slice(0, SIDES);
+  return sides.length ? sides : [[readable[0].name]];
+}
+
+/** Returns what the page shows of one run, or of several that translate together. */
+function describeSide(names) {
+  const first = byName.get(names[0]);
+  if (names.length === 1) return { ...first, runs: names };
+  const members = names.map((name) => byName.get(name));
+  const attention = [...new Set(members.map((member) => member.attention))].join(" + ");
+  const licence = [...new Set(members.map((member) => member.licence))].join(" ");
+  return { ...first, name: names.join(" + "), attention, licence, layers: 1, heads: 1, runs: names };
+}
+
+function chooseModels(text) {
+  const chosen = readNames(text).map(describeSide);
+  const examples = (served.examples[chosen[0].examples] ?? []).map((source) => ({ source }));
+  return { models: chosen, examples };
+}
+
+function makeModel(data, number) {
+  const key = JSON.stringify([data.runs, number]);
+  if (!models.has(key)) models.set(key, new ServerModel(data, number));
+  return models.get(key);
+}
+
+/** Draws the list of runs with a column of boxes for each side. */
+function drawModels(app) {
+  const sides = app.page.models.map(({ runs }) => runs);
+  const chosen = app.page.models.map(({ name }) => name);
+  replaceInside(
+    find("models-chosen"),
+    ...chosen.flatMap((name, side) => (side ? [" · ", isolate(name)] : [isolate(name)]))
+  );
+  if (!find("models").open) return;
+  const toggle = (side, name, on) => {
+    const next = [sides[0] ?? [], sides[1] ?? []];
+    next[side] = on ? [...next[side], name] : next[side].filter((each) => each !== name);
+    const left = next.filter((names) => names.length);
+    if (left.length) app.change({ models: writeNames(left), selectedModel: 0, begin: [], changed: [], at: -1, tried: null });
+    else drawModels(app); // one has to be chosen
+  };
+  const box = (side, name) =>
+    make("input", {
+      type: "checkbox",
+      "data-key": `side-${side}-${name.replace(/[^\w-]/g, (letter) => `_${letter.codePointAt(0)}`)}`,
+      checked: sides[side]?.includes(name) ?? false,
+      "aria-label": `${name}: ${own(side ? "right" : "left")}`,
+      onchange: (event) => toggle(side, name, event.target.checked),
+    });
+  const head = ["left", "right", "run", "architecture", "mechanism"].map((key) =>
+    make("th", { scope: "col" }, own(key))
+  );
+  const rows = served.models.map((model) =>
+    model.error
+      ? make(
+          "tr",
+          { class: "broken" },
+          make("td"),
+          make("td"),
+          make("th", { scope: "row" }, isolate(model.name)),
+          make("td", { colspan: 2, title: model.error }, own("cannotRead"))
+        )
+      : make(
+          "tr",
+          {},
+          make("td", {}, box(0, model.name)),
+          make("td", {}, box(1, model.name)),
+          make("th", { scope: "row" }, isolate(model.name)),
+          make("td", {}, model.architecture === "gru" ? "GRU" : "Transformer"),
+          make("td", {}, isolate(model.attention))
+        )
+  );
+  const table = make(
+    "table",
+    { class: "plain" },
+    make("thead", {}, make("tr", {}, ...head)),
+    make("tbody", {}, ...rows)
+  );
+  replaceInside(find("models-list"), table);
+}
+
+// -- layers and heads --------------------------------------------------------------------------------------
+
+/** Returns the layers and heads that can be chosen from: those of the model that has the most. */
+function countHeads({ page }) {
+  return page.models.reduce((most, each) => (each.layers * each.heads > most.layers * most.heads ? each : most));
+}
+
+/** Returns whether something else than the mean over all heads, which is always there, is asked for. */
+function wantsHeads({ state }) {
+  return state.part !== "cross" || state.layer !== MEAN || state.head !== MEAN;
+}
+
+function drawHeads(app) {
+  const { state, page } = app;
+  const most = countHeads(app);
+  const isTransformer = page.models.some((each) => each.runs.length === 1 && each.architecture === "transformer");
+  find("heads").hidden = most.layers * most.heads === 1;
+  const fill = (id, values, name, chosen) => {
+    const options = values.map((value) => make("option", { value, selected: value === chosen }, name(value)));
+    find(id).replaceChildren(...options);
+  };
+  const numbers = (count) => Array.from({ length: count }, (_, place) => String(place + 1));
+  const number = (value) => (value === MEAN || value === ALL ? own(value) : value);
+  fill("part", isTransformer ? PARTS : ["cross"], own, state.part);
+  fill("layer", [MEAN, ...numbers(most.layers)], number, state.layer);
+  fill("head", [MEAN, ALL, ...numbers(most.heads)], number, state.head);
+  find("part").parentElement.hidden = !isTransformer;
+  find("layer").parentElement.hidden = most.layers === 1 || state.head === ALL;
+}
+
+function addToQuestion(app, number) {
+  const data = app.page.models[number];
+  if (!wantsHeads(app) || data.layers * data.heads === 1) return {};
+  const part = data.architecture === "transformer" ? app.state.part : "cross";
+  return { heads: part };
+}
+
+/** Draws the heads that were chosen; null if it is the mean of all, which is drawn as ever. */
+function makePicture(app, answer, chosen, on, room) {
+  const { state, t } = app;
+  const { translation, grid, model } = answer;
+  const found = translation.heads;
+  if (!found || !wantsHeads(app)) return null;
+  const maps = found[state.unit];
+  const withNames = (layer, head) =>
+    maps.length > 1 ? own("headName", { layer, head }) : own("headOnly", { head });
+  if (state.head === ALL) {
+    const choose = (layer, head) => app.change({ layer: maps.length > 1 ? String(layer) : MEAN, head: String(head) });
+    return makeSmallMaps(maps, withNames, choose, (words) => own("headSpread", { words }), t);
+  }
+  const layers = state.layer === MEAN ? maps : [maps[Number(state.layer) - 1] ?? maps[0]];
+  const heads = layers.map((each) =>
+    state.head === MEAN ? meanMap(each) : (each[Number(state.head) - 1] ?? meanMap(each))
+  );
+  const shown = makePartGrid(found.part, translation, state.unit, model.isBpe, grid, meanMap(heads));
+  const isSource = found.part === "encoder";
+  const points = isSource ? { ...on, select: () => {} } : on;
+  return makeHeadPicture(shown, isSource ? -1 : chosen, state.view, t, points, room);
+}
+
+// -- start -------------------------------------------------------------------------------------------------
+
+function refuseChange(_app, answer) {
+  const { runs, in_browser } = answer.model.data;
+  if (runs.length > 1) return own("ensembleChange", { count: runs.length });
+  return in_browser ? "" : own("ownMechanism");
+}
+
+/** Writes the texts of the frame and of this view, and returns the notices. */
+function writeOwnTexts({ t }) {
+  own = makeViewTexts(TEXTS, t.language);
+  writeTexts(own, []);
+  document.title = `${own("title")} · Augenmerk`;
+  for (const node of document.querySelectorAll("[data-own]")) node.textContent = own(node.dataset.own);
+  return [own("privacy"), own("changedInBrowser")];
+}
+
+function listenHere(app) {
+  for (const name of ["part", "layer", "head"]) {
+    find(name).addEventListener("change", (event) => app.change({ [name]: event.target.value }));
+  }
+  for (const name of ["theme", "language"]) {
+    find(name).addEventListener("change", (event) => rememberSwitch(name, event.target.value));
+  }
+  find("models").addEventListener("toggle", () => drawModels(app));
+}
+
+let isListening = false;
+
+function drawOwn(app) {
+  if (!isListening) {
+    isListening = true;
+    listenHere(app);
+  }
+  drawModels(app);
+  drawHeads(app);
+}
+
+const first = writeNames([[readable[0].name]]);
+const countOf = (text) => (/^[1-9]\d?$/.test(text) ? text : MEAN);
+startPage(
+  {
+    ...chooseModels(first),
+    beam: Math.min(readable[0].beam, served.max_beam),
+    max_beam: served.max_beam,
+    untouched: {
+      models: first,
+      part: "cross",
+      layer: MEAN,
+      head: MEAN,
+      theme: recallTheme(),
+      language: recallLanguage(),
+    },
+    choices: {
+      models: (text) => writeNames(readNames(text)),
+      part: (text) => (PARTS.includes(text) ? text : "cross"),
+      layer: countOf,
+      head: (text) => (text === ALL ? ALL : countOf(text)),
+    },
+  },
+  { makeModel, chooseModels, addToQuestion, makePicture, refuseChange, writeTexts: writeOwnTexts, draw: drawOwn }
+);
