@@ -94,18 +94,27 @@ export function makeWeightBars(names, caption) {
   };
 }
 
-/** Returns a table of measured numbers beside predicted ones: {element, set(rows)}, of the same size each time. */
-export function makeTable(heads, caption) {
+/**
+ * Returns a table of numbers: {element, set(rows), name(group, text)}. `groups` has for each group of columns
+ * its name and the names of its columns; a row has its own name first, and there are always as many rows.
+ */
+export function makeTable(groups, caption) {
   const body = make("tbody");
   const cells = [];
+  const column = (text, attributes) => make("th", { scope: "col", ...attributes }, ...showNotation(text));
+  const names = groups.map(([text, columns]) => column(text, { scope: "colgroup", colspan: columns.length }));
+  const columns = groups.flatMap(([, inside]) => inside.map((text) => column(text, {})));
   return {
     element: make(
       "table",
       { class: "numbers" },
       make("caption", { class: "unseen" }, caption),
-      make("thead", {}, make("tr", {}, ...heads.map((head) => make("th", { scope: "col" }, ...showNotation(head))))),
+      make("thead", {}, make("tr", {}, make("td"), ...names), make("tr", {}, make("td"), ...columns)),
       body
     ),
+    name(group, text) {
+      names[group].replaceChildren(...showNotation(text));
+    },
     set(rows) {
       rows.forEach((row, r) => {
         if (!cells[r]) {

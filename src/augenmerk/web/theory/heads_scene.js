@@ -7,7 +7,7 @@ import { make } from "../page/dom.js";
 import { attend } from "./attention.js";
 import { headBreaks, outputMoments } from "./closed_form.js";
 import { makeButton, makeSlider, makeTable, makeWeightBars } from "./controls.js";
-import { strengthNeeded, tiedWeight } from "./copying.js";
+import { convexHull, strengthNeeded, tiedWeight } from "./copying.js";
 import { drawOutput } from "./keys_scene.js";
 import { KeyNoise, attendToSamples, covarianceEllipse, outputStatistics, planeMeans } from "./noise.js";
 import { showNotation } from "./notation.js";
@@ -65,15 +65,25 @@ export class HeadsScene {
     this.addHandles();
     const figure = (plane, caption) => make("figure", {}, make("figcaption", {}, ...showNotation(caption)), plane.element);
     this.captions = this.ways.map((way) => figure(way.plane, way.caption()));
-    const planes = [figure(this.keyPlane, t("headsPlaneShort")), make("div", { class: "clouds" }, ...this.captions)];
     this.said = make("p", { class: "said-now", role: "status" });
     this.numbers = this.makeNumbers();
+    const hint = make("p", { class: "hint" }, ...showNotation(t("fieldHint")));
     this.element = make(
       "div",
       { class: `scene heads ${this.ways.length > 1 ? "against" : ""}` },
-      make("div", { class: "planes" }, ...planes),
-      make("div", { class: "settings" }, ...this.makeSettings()),
-      make("div", { class: "beside" }, make("div", { class: "scroll" }, this.numbers.element), this.said)
+      make(
+        "div",
+        { class: "column" },
+        figure(this.keyPlane, t("headsPlaneShort", this.isNoisy ? { a: "mu_a", b: "mu_b" } : { a: "k_a", b: "k_b" })),
+        make("div", { class: "settings" }, ...this.makeSettings(), hint)
+      ),
+      make(
+        "div",
+        { class: "column" },
+        make("div", { class: "clouds" }, ...this.captions),
+        make("div", { class: "beside" }, this.said, ...(this.isNoisy ? [] : [this.numbers.element]))
+      ),
+      ...(this.isNoisy ? [make("div", { class: "scroll wide" }, this.numbers.element)] : [])
     );
     this.planes = [this.keyPlane, ...this.ways.map((way) => way.plane)];
     this.resample();
@@ -181,8 +191,8 @@ export class HeadsScene {
   makeNumbers() {
     const { t } = this.view;
     if (!this.isNoisy) return makeWeightBars(["k_a", "k_b", t("eachOther")], t("weights"));
-    const heads = this.ways.flatMap((way) => [t(`measured_${way.name}`), t("closedForm")]);
-    return makeTable(["", ...heads], t("numbersCaption"));
+    const groups = this.ways.map((way) => [way.caption(), [t("sampled"), t("closedForm")]]);
+    return makeTable(groups, t("numbersCaption"));
   }
 
   /** Draws keys; the same normal numbers with other settings, so that a cloud changes its shape smoothly. */
@@ -202,7 +212,7 @@ export class HeadsScene {
     this.view.glide(answer);
   }
 
-  draw() {
+  draw(now) {
     const { view } = this;
     const { state } = view;
     for (const [name, slider] of Object.entries(this.sliders)) slider.set(state[name]);
@@ -211,14 +221,28 @@ export class HeadsScene {
       this.drawOutputs();
       return false;
     }
-    this.shown = Math.min(this.wanted, this.shown + (view.still ? SAMPLES : 1 + this.shown * 0.015));
+    const seconds = Math.min(0.1, (now - (this.before ?? now)) / 1000);
+    this.before = now;
+    const more = view.still ? SAMPLES : (30 + 0.9 * this.shown) * seconds;
+    this.shown = Math.min(this.wanted, this.shown + more);
     const count = Math.max(1, Math.floor(this.shown));
     for (const [i, way] of this.ways.entries()) {
-      this.captions[i].firstChild.replaceChildren(...showNotation(way.caption()));
+      this.writeCaption(i, way.caption());
       this.drawCloud(way, count);
     }
     this.drawNumbers(count);
-    return this.shown < this.wanted;
+    const isGrowing = this.shown < this.wanted;
+    if (!isGrowing) this.before = undefined;
+    return isGrowing;
+  }
+
+  /** Writes above a cloud, and above its numbers, what it shows. */
+  writeCaption(i, text) {
+    const caption = this.captions[i].firstChild;
+    if (caption.written === text) return;
+    caption.written = text;
+    caption.replaceChildren(...showNotation(text));
+    this.numbers.name(i, text);
   }
 
   drawKeys() {
@@ -230,7 +254,7 @@ export class HeadsScene {
       { key: [0, 1], colour: view.rgb(3), count: 1 },
       { key: [0, 0], colour: view.rgb(6), count: state.m - 2 },
     ];
-    plane.drawField(context, keys, state.s, view.fieldOpacity);
+    plane.drawField(keys, state.s, view.fieldOpacity);
     plane.begin();
     plane.line("axis-x", [plane.left, 0], [plane.right, 0], { class: "axis" });
     plane.line("axis-y", [0, plane.bottom], [0, plane.top], { class: "axis" });
@@ -293,6 +317,7 @@ export class HeadsScene {
       const look = { class: "spring", "stroke-width": 0.6 + 5.4 * weight, "stroke-opacity": 0.12 + 0.88 * weight };
       plane.line(`spring-${i}`, output, values[i], look).style.setProperty("--own", `var(--s${i < 2 ? 2 + i : 6})`);
     });
+    plane.polygon("hull", convexHull(values).map((i) => values[i]), { class: "hull" });
     this.drawValuePlane(plane);
     drawOutput(plane, "output", output, "a");
     plane.end();

@@ -67,17 +67,24 @@ export class KeysScene {
       onchange: () => view.settled(),
     });
     this.said = make("p", { class: "said-now", role: "status" });
+    const figure = (plane, caption, ...more) =>
+      make("figure", {}, make("figcaption", {}, ...showNotation(caption)), plane.element, ...more);
+    const hint = make("p", { class: "hint" }, ...showNotation(t("levelHint")));
     this.element = make(
       "div",
       { class: "scene" },
       make(
         "div",
-        { class: "planes" },
-        make("figure", {}, make("figcaption", {}, ...showNotation(t("keyPlaneShort"))), this.keyPlane.element),
-        make("figure", {}, make("figcaption", {}, ...showNotation(t("valuePlaneShort"))), this.valuePlane.element)
+        { class: "column" },
+        figure(this.keyPlane, t("keyPlaneShort")),
+        make("div", { class: "settings" }, this.scale.element, ...this.makeSwitches(), hint)
       ),
-      make("div", { class: "settings" }, this.scale.element, ...this.makeSwitches()),
-      make("div", { class: "beside" }, this.weights.element, this.said)
+      make(
+        "div",
+        { class: "column" },
+        figure(this.valuePlane, t("valuePlaneShort")),
+        make("div", { class: "beside" }, this.said, this.weights.element)
+      )
     );
     this.planes = [this.keyPlane, this.valuePlane];
   }
@@ -210,9 +217,8 @@ export class KeysScene {
     const { view, keyPlane } = this;
     const { q, keys, target, reveal: revealed } = view.state;
     const isCopying = this.task === "1.1";
-    const context = keyPlane.clearCanvas();
     const coloured = keys.map((key, i) => ({ key, colour: view.rgb(i), count: 1 }));
-    keyPlane.drawField(context, coloured, this.factor, view.fieldOpacity);
+    keyPlane.drawField(coloured, this.factor, view.fieldOpacity);
     keyPlane.begin();
     keyPlane.drawAxes();
     if (isCopying && revealed === "yes") this.drawReach();

@@ -4,31 +4,33 @@ import { make, makeSvg } from "../page/dom.js";
 
 const GREEK = { alpha: "α", beta: "β", lambda: "λ", mu: "μ", eps: "ε" };
 
+const SYMBOL =
+  /`(?<marked>\w)`|(?<sum>\bsum)_(?<index>[a-z])|(?<root>\bsqrt\(d\))|(?<product>(?<=[\p{L}\d])\.(?=[kx]_))|(?<![\p{L}\w/-])(?<name>alpha|beta|lambda|mu|eps|[a-eh-mp-yBIKQV])(?:_(?<below>mean|[a-z0-9]))?(?:\^(?<above>T|-?\d+|[a-z]))?(?![\p{L}\w'’-])/gu;
+const WORD = /^[aIi]$/; // an English word, unless it has an index or stands in a formula
+const FORMULA_BEFORE = /[=+(*/~^]\s?$/;
+const FORMULA_AFTER = /^\s?[=+)*/~^]/;
+
 /**
  * Splits a text into pieces {text, kind}: plain text, a variable, or what stands below or above the piece
- * before it. Only names that the questions use are variables, so that words stay words.
+ * before it. Only names that the questions use are variables, so that words stay words; `a` between
+ * backquotes is always one.
  */
 export function readNotation(text) {
   const pieces = [];
-  const symbol =
-    /(?<![\p{L}\w/-])(alpha|beta|lambda|mu|eps|[a-eh-mp-xBIKQV])(?:_(mean|[a-z0-9]))?(?:\^(T|-?\d+|[a-z]))?(?![\p{L}\w'’-])|\bsqrt\(d\)|(?<=[\p{L}\d])\.(?=[kx]_)/gu;
-  const alone = /^[aIi]$/; // an English word, unless it has an index or stands in a formula
   let end = 0;
-  for (const match of text.matchAll(symbol)) {
-    const [whole, name, below, above] = match;
-    const formula = /[=+()*/~,;^]\s?$|^$/.test(text.slice(0, match.index)) || /^\s?[=+()*/~^]/.test(text.slice(match.index + whole.length));
-    if (name !== undefined && alone.test(name) && !below && !above && !formula) continue;
-    if (match.index > end) pieces.push({ text: text.slice(end, match.index), kind: "plain" });
-    end = match.index + whole.length;
-    if (whole === "sqrt(d)") {
-      pieces.push({ text: "√", kind: "plain" }, { text: "d", kind: "variable" });
-    } else if (whole === ".") {
-      pieces.push({ text: "·", kind: "plain" });
-    } else {
-      pieces.push({ text: GREEK[name] ?? name, kind: "variable" });
-      if (below) pieces.push({ text: below, kind: "below" });
-      if (above) pieces.push({ text: above, kind: "above" });
-    }
+  for (const { 0: whole, index: start, groups } of text.matchAll(SYMBOL)) {
+    const { marked, sum, index, root, product, name, below, above } = groups;
+    const rest = text.slice(start + whole.length);
+    const isFormula = start === 0 || FORMULA_BEFORE.test(text.slice(0, start)) || FORMULA_AFTER.test(rest);
+    if (name && WORD.test(name) && !below && !above && !isFormula) continue;
+    if (start > end) pieces.push({ text: text.slice(end, start), kind: "plain" });
+    end = start + whole.length;
+    if (root) pieces.push({ text: "√", kind: "plain" }, { text: "d", kind: "variable" });
+    else if (product) pieces.push({ text: "·", kind: "plain" });
+    else if (sum) pieces.push({ text: "∑", kind: "plain" }, { text: index, kind: "below" });
+    else pieces.push({ text: marked ?? GREEK[name] ?? name, kind: "variable" });
+    if (below) pieces.push({ text: below, kind: "below" });
+    if (above) pieces.push({ text: above, kind: "above" });
   }
   if (end < text.length) pieces.push({ text: text.slice(end), kind: "plain" });
   return pieces;

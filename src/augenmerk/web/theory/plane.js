@@ -19,7 +19,8 @@ export class Plane {
     this.labels = makeSvg("g", { "aria-hidden": "true" });
     this.knobs = makeSvg("g");
     this.svg = makeSvg("svg", { role: "group", "aria-label": label }, this.shapes, this.labels, this.knobs);
-    this.element = make("div", { class: "plane" }, this.canvas, this.svg);
+    this.field = make("canvas", { class: "field", "aria-hidden": "true" });
+    this.element = make("div", { class: "plane" }, this.field, this.canvas, this.svg);
     this.element.style.aspectRatio = `${right - left} / ${top - bottom}`;
     this.handles = [];
     this.drawn = new Map(); // shapes by their key
@@ -259,13 +260,18 @@ export class Plane {
    * Colours the plane by what a query at each place would attend to: the colours of the keys, mixed by their
    * weights. `keys` is a list of {key, colour: [r, g, b], count}; `scale` multiplies the logits.
    */
-  drawField(context, keys, scale, opacity) {
+  drawField(keys, scale, opacity) {
     const columns = Math.ceil(this.width / FIELD_CELL) + 1;
     const rows = Math.ceil(this.height / FIELD_CELL) + 1;
-    this.field ??= document.createElement("canvas");
+    const wanted = JSON.stringify([keys, scale, opacity, columns, rows]);
+    if (wanted === this.fieldDrawn) return;
+    this.fieldDrawn = wanted;
     if (this.field.width !== columns || this.field.height !== rows) {
-      this.field.width = columns;
-      this.field.height = rows;
+      [this.field.width, this.field.height] = [columns, rows];
+      // The browser enlarges and smooths it. The middle of a cell is the place that is computed.
+      this.field.style.width = `${columns * FIELD_CELL}px`;
+      this.field.style.height = `${rows * FIELD_CELL}px`;
+      this.field.style.left = this.field.style.top = `${-FIELD_CELL / 2}px`;
     }
     const small = this.field.getContext("2d");
     const picture = small.createImageData(columns, rows);
@@ -298,10 +304,6 @@ export class Plane {
       }
     }
     small.putImageData(picture, 0, 0);
-    context.imageSmoothingEnabled = true;
-    context.imageSmoothingQuality = "high";
-    // The middle of a cell of the small picture is the place that was computed.
-    context.drawImage(this.field, -FIELD_CELL / 2, -FIELD_CELL / 2, columns * FIELD_CELL, rows * FIELD_CELL);
   }
 
   /** Draws the first of a list of points x, y, x, y, ... as dots, which add up where they overlap. */

@@ -66,7 +66,7 @@ export class SelfScene {
     this.plane = new Plane({ left: -1.5, right: 1.5, bottom: -0.45, top: 1.75, label: t("triangle") });
     this.planes = [this.plane];
     const caption = make("figcaption", {}, ...showNotation(t("triangleShort")));
-    return make("div", { class: "planes one" }, make("figure", {}, caption, this.plane.element));
+    return make("div", { class: "alone" }, make("figure", {}, caption, this.plane.element));
   }
 
   /** Makes K, Q and V as grids of buttons; an entry at row r and column s is the part of u_s that becomes u_r. */

@@ -157,7 +157,8 @@ export class TheoryView {
     if (this.scene.planes.some((plane) => !plane.measure())) return;
     const goesOn = this.scene.draw(now);
     if (goesOn || this.gliding) this.draw();
-    if (!this.scene.said.written) this.settled();
+    if (!this.scene.isDescribed) this.settled();
+    this.scene.isDescribed = true;
     this.root.dataset.drawn = "";
   }
 
@@ -233,8 +234,9 @@ export class TheoryView {
     const { t, data, state } = this;
     const link = (task) => {
       const question = data.questions.find((each) => each.task === task);
+      const title = question?.title ?? null;
       const inside = question ? [make("b", {}, task), " ", make("span", { lang: "en" }, question.title)] : [make("b", {}, t("play"))];
-      return make("a", { href: this.linkTo(task), "aria-current": task === state.task ? "page" : null, "data-task": task }, ...inside);
+      return make("a", { href: this.linkTo(task), "aria-current": task === state.task ? "page" : null, "data-task": task, title }, ...inside);
     };
     return make("nav", { class: "tasks", "aria-label": t("tasks") }, ...this.tasks.map(link));
   }
