@@ -267,7 +267,7 @@ export class HeadsScene {
       const count = Math.max(1, Math.floor(this.shown));
       const pairs = new Float64Array(count * 4);
       for (let n = 0; n < count; n++) pairs.set(drawn.subarray(n * m * 2, n * m * 2 + 4), n * 4);
-      plane.drawCloud(context, pairs, count * 2, view.colour("--ink"), Math.max(0.03, 0.25 / Math.sqrt(1 + count / 50)), 2.4);
+      plane.drawCloud(context, pairs, count * 2, view.ink, Math.max(0.03, 0.25 / Math.sqrt(1 + count / 50)), 2.4);
       const at = (count - 1) * m * 2;
       [a, b] = [
         [drawn[at], drawn[at + 1]],
@@ -334,7 +334,7 @@ export class HeadsScene {
     const outputs = attendToSamples(this.samples, heads, values, state.s, origin);
     const { plane } = way;
     const context = plane.clearCanvas();
-    const colour = view.colour(`--s${way.colour}`);
+    const colour = view.series[way.colour];
     this.drawBars(context, plane, outputs, count, colour);
     plane.drawCloud(context, outputs, count, colour, Math.min(0.75, 0.16 + 6 / count), 2.1);
     way.measured = outputStatistics(outputs, count);

@@ -281,7 +281,7 @@ export class KeysScene {
     if (!last || Math.hypot(last[0] - output[0], last[1] - output[1]) > 0.004) trail.push([...output, now]);
     while (trail.length && now - trail[0][2] > TRAIL) trail.shift();
     context.lineCap = "round";
-    context.strokeStyle = view.colour("--ink");
+    context.strokeStyle = view.ink;
     for (let i = 1; i < trail.length; i++) {
       const age = (now - trail[i][2]) / TRAIL;
       context.globalAlpha = 0.35 * (1 - age) ** 2;

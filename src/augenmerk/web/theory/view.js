@@ -169,15 +169,11 @@ export class TheoryView {
     this.series = this.data.colours[isDark ? "dark" : "light"];
     this.series.forEach((colour, i) => this.root.style.setProperty(`--s${i}`, colour));
     this.fieldOpacity = isDark ? 0.26 : 0.2;
-    this.style = getComputedStyle(this.root);
+    // Read once, for asking in every frame would have the browser compute all styles anew.
+    this.ink = getComputedStyle(this.root).getPropertyValue("--ink").trim();
   }
 
-  /** Returns the colour behind a name such as --ink. */
-  colour(name) {
-    return this.style.getPropertyValue(name).trim();
-  }
-
-  /** Returns one of the colours of keys as numbers from 0 to 255. */
+  /** Returns one of the colours of keys and clouds as numbers from 0 to 255. */
   rgb(i) {
     return readColour(this.series[i % this.series.length]);
   }
