@@ -68,6 +68,7 @@ export class HeadsScene {
     this.said = make("p", { class: "said-now", role: "status" });
     this.numbers = this.makeNumbers();
     const hint = make("p", { class: "hint" }, ...showNotation(t("fieldHint")));
+    const legend = this.isNoisy ? [make("p", { class: "hint" }, ...showNotation(t("cloudHint")))] : [];
     this.element = make(
       "div",
       { class: `scene heads ${this.ways.length > 1 ? "against" : ""}` },
@@ -75,7 +76,7 @@ export class HeadsScene {
         "div",
         { class: "column" },
         figure(this.keyPlane, t("headsPlaneShort", this.isNoisy ? { a: "mu_a", b: "mu_b" } : { a: "k_a", b: "k_b" })),
-        make("div", { class: "settings" }, ...this.makeSettings(), hint)
+        make("div", { class: "settings" }, ...this.makeSettings(), hint, ...legend)
       ),
       make(
         "div",
@@ -342,8 +343,8 @@ export class HeadsScene {
     way.distance = meanDistance(outputs, count);
     plane.begin();
     this.drawValuePlane(plane);
-    if (way.predicted) this.drawEllipse(plane, "predicted", way.predicted, { class: "ellipse predicted" });
     this.drawEllipse(plane, "measured", way.measured, { class: "ellipse" }).style.setProperty("--own", `var(--s${way.colour})`);
+    if (way.predicted) this.drawEllipse(plane, "predicted", way.predicted, { class: "ellipse predicted" });
     const [x, y] = plane.toPixels(way.measured.mean);
     plane.shape("mean", "path", { d: `M${x} ${y - 8}V${y + 8}M${x - 8} ${y}H${x + 8}`, class: "mean-cross" }).style.setProperty("--own", `var(--s${way.colour})`);
     if (this.shown < this.wanted || count === 1) plane.dot("newest", [outputs[2 * count - 2], outputs[2 * count - 1]], 6, { class: "newest" });

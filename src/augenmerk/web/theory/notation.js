@@ -5,9 +5,9 @@ import { make, makeSvg } from "../page/dom.js";
 const GREEK = { alpha: "α", beta: "β", lambda: "λ", mu: "μ", eps: "ε" };
 
 const SYMBOL =
-  /`(?<marked>\w)`|(?<sum>\bsum)_(?<index>[a-z])|(?<root>\bsqrt\(d\))|(?<product>(?<=[\p{L}\d])\.(?=[kx]_))|(?<![\p{L}\w/-])(?<name>alpha|beta|lambda|mu|eps|[a-eh-mp-yBIKQV])(?:_(?<below>mean|[a-z0-9]))?(?:\^(?<above>T|-?\d+|[a-z]))?(?![\p{L}\w'’-])/gu;
+  /`(?<marked>\w)`|(?<sum>\bsum)_(?<index>[a-z])|(?<root>\bsqrt\(d\))|(?<product>(?<=[\p{L}\d])\.(?=[kx]_))|(?<![\p{L}\w-])(?<name>alpha|beta|lambda|mu|eps|[a-eh-mp-yBIKQV])(?:_(?<below>mean|[a-z0-9]))?(?:\^(?<above>T|-?\d+|[a-z]))?(?![\p{L}\w'’-])/gu;
 const WORD = /^[aIi]$/; // an English word, unless it has an index or stands in a formula
-const FORMULA_BEFORE = /[=+(*/~^]\s?$/;
+const FORMULA_BEFORE = /(?:[=+(*/~^]\s?|alpha )$/;
 const FORMULA_AFTER = /^\s?[=+)*/~^]/;
 
 /**

@@ -97,6 +97,7 @@ export class TheoryView {
 
   settle() {
     this.writeAddress();
+    if (!("drawn" in this.root.dataset)) return; // what is there to see is said when it is drawn
     const text = this.scene.describe();
     if (text === this.scene.said.written) return;
     this.scene.said.written = text;
@@ -222,6 +223,8 @@ export class TheoryView {
     }
     delete this.root.dataset.drawn;
     replaceInside(this.root, ...parts);
+    const [menu] = parts; // on a narrow screen it is wider than the screen
+    menu.scrollLeft = menu.querySelector("[aria-current]").offsetLeft - menu.offsetLeft - 60;
     if (state.reveal === "yes" && question) this.markRevealed();
     this.draw();
   }
