@@ -204,6 +204,11 @@ class RunDirectory:
     def finished(self) -> bool:
         return (self.path / _RESULT).exists()
 
+    @staticmethod
+    def is_in_training(path: Path) -> bool:
+        """Returns whether a process trains the run in a folder, which need not be there."""
+        return _is_locked(path / _LOCK)
+
     @contextmanager
     def training(self) -> Iterator[None]:
         """Locks the run for training; its files may be saved while the lock is held.

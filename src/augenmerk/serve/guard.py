@@ -206,6 +206,15 @@ def _find_key(headers: Sequence[tuple[bytes, bytes]]) -> str | None:
     return None
 
 
+def is_on_loopback(request: Request) -> bool:
+    """Returns whether the request comes from this machine, and not through a proxy."""
+    try:
+        require_loopback(request)
+    except Forbidden:
+        return False
+    return True
+
+
 def require_loopback(request: Request) -> None:
     """Raises Forbidden unless the request comes from this machine, and not through a proxy."""
     client = request.client.host if request.client else ""

@@ -38,6 +38,9 @@ class Limits(BaseModel):
     idle_seconds: float = Field(
         default=30.0, gt=0, description="Seconds that a connection may stay open without a request."
     )
+    trainings: int = Field(
+        default=1, ge=1, le=100, description="Trainings at the same time that pages may start."
+    )
     drain_seconds: float = Field(
         default=30.0, gt=0, description="Seconds after SIGTERM in which requests are still answered."
     )

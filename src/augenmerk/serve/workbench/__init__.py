@@ -179,5 +179,5 @@ def embed_json(value: Any) -> Any:
     """
     from markupsafe import Markup
 
-    text = JsonResponse(value).body.decode()
+    text = bytes(JsonResponse(value).body).decode()
     return Markup(text.replace("<", "\\u003c"))

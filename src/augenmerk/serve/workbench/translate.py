@@ -86,7 +86,7 @@ def make_routes(workbench: Workbench) -> list[BaseRoute]:
         version = (path / "model.safetensors").stat().st_mtime
         made = await service.batcher.compute(lambda: bundle(name, version))
         if request.url.path.endswith(".json"):
-            return answer_cached(request, JsonResponse(made.settings).body, "application/json")
+            return answer_cached(request, bytes(JsonResponse(made.settings).body), "application/json")
         return answer_cached(request, made.weights, "application/octet-stream")
 
     async def send_engine(request: Request) -> Response:

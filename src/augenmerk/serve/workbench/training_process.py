@@ -1,0 +1,24 @@
+"""Runs `augenmerk` so that it ends, and saves what it has, when whoever started it is gone.
+
+    python -m augenmerk.serve.workbench.training_process train quick --out runs/mine
+
+Its standard input is a pipe that its parent holds open. When the parent ends, in whatever way, the pipe does.
+"""
+
+import os
+import signal
+import sys
+import threading
+
+from augenmerk.__main__ import main
+
+
+def _end_with_parent() -> None:
+    while os.read(sys.stdin.fileno(), 1024):
+        pass
+    os.kill(os.getpid(), signal.SIGTERM)
+
+
+if __name__ == "__main__":
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    main()

@@ -1,0 +1,212 @@
+"""Trainings that are started from the page, each a process of its own.
+
+A training ends with the server, however that ends: it holds the reading end of a pipe, and when the server is
+gone, it saves what it has, as after SIGTERM (`training_process.py`). Whoever wants it to go on by itself says
+so when it is started (`keep`).
+"""
+
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, Any
+
+from pydantic import Field
+
+from augenmerk.checkpoint import RunDirectory
+from augenmerk.config import CUSTOM_ATTENTION, DATASETS, PRESETS, RunConfig, load_config
+from augenmerk.errors import AugenmerkError, shorten
+from augenmerk.serve.schemas import Request as Question
+
+MAX_NAME = 100
+MAX_SETTINGS = 100
+MAX_SETTING = 1_000
+LAST_BYTES = 4_000
+"""So much is read of what a training has said last."""
+KEPT_ENDED = 20
+"""How many trainings that have ended are remembered."""
+
+
+class Start(Question):
+    """A training to begin."""
+
+    run: str = Field(min_length=1, max_length=MAX_NAME, description="The name of the new run.")
+    preset: str
+    settings: list[str] = Field(default=[], max_length=MAX_SETTINGS)
+    keep: bool = Field(default=False, description="Whether it goes on when the server ends.")
+
+
+class Resume(Question):
+    """A training to go on with."""
+
+    run: str
+    epochs: int | None = Field(default=None, ge=1, le=100_000)
+    keep: bool = False
+
+
+class Stop(Question):
+    """A training to stop."""
+
+    run: str
+
+
+@dataclass
+class Training:
+    """A process that trains a run."""
+
+    run: str
+    process: subprocess.Popen[bytes]
+    output: IO[bytes]
+    keep: bool
+    begun: float = field(default_factory=time.time)
+    stopping: bool = False
+
+    def read_last_lines(self) -> list[str]:
+        """Returns what the process has said last."""
+        size = self.output.seek(0, 2)
+        self.output.seek(max(0, size - LAST_BYTES))
+        text = self.output.read().decode("utf-8", "replace")
+        return [line.rstrip() for line in text.splitlines() if line.strip()][-8:]
+
+    def describe(self) -> dict[str, Any]:
+        code = self.process.poll()
+        return {
+            "run": self.run,
+            "running": code is None,
+            "stopping": self.stopping and code is None,
+            "keep": self.keep,
+            "code": code,
+            "begun": self.begun,
+            "said": self.read_last_lines(),
+        }
+
+
+def check_start(folder: Path, start: Start) -> RunConfig:
+    """Returns the settings of a training; raises AugenmerkError with a sentence if `train` would refuse them.
+
+    What names a file is refused here too: nothing in a request may reach into the disk, or be executed.
+    """
+    if start.preset not in PRESETS:
+        raise AugenmerkError(
+            f"There is no preset called '{shorten(start.preset)}': there are {', '.join(PRESETS)}."
+        )
+    if any(len(setting) > MAX_SETTING for setting in start.settings):
+        raise AugenmerkError(f"A setting has more than {MAX_SETTING:,} characters.")
+    config = load_config(start.preset, start.settings)
+    if config.data.bitext not in DATASETS:
+        raise AugenmerkError(
+            f"From this page, a training learns from {' or '.join(DATASETS)}; for pairs of your own: "
+            f"augenmerk train {start.preset} --data PLACE."
+        )
+    if config.train.initial_run is not None:
+        raise AugenmerkError(
+            "A run that begins with the weights of another one is started by: augenmerk train --from RUN."
+        )
+    if CUSTOM_ATTENTION.fullmatch(config.model.attention):
+        raise AugenmerkError(
+            "A mechanism of your own is code, and is executed only by: augenmerk train --attention "
+            "FILE.py:CLASS."
+        )
+    RunDirectory.check_unused(find_place(folder, start.run))
+    return config
+
+
+def find_place(folder: Path, name: str) -> Path:
+    """Returns the folder for a new run; raises AugenmerkError unless its name is a plain one."""
+    if not name.replace("-", "").replace("_", "").replace(".", "").isalnum() or name[0] in ".-":
+        raise AugenmerkError(
+            f"'{shorten(name)}' cannot be the name of a run: use letters, digits, dots, hyphens and "
+            f"underscores."
+        )
+    return folder / name
+
+
+class Trainings:
+    """The trainings that this server has started. Several threads may use it at once."""
+
+    def __init__(self, folder: Path, limit: int = 1) -> None:
+        self.limit = limit
+        """How many may run at the same time."""
+        self._folder = folder
+        self._lock = threading.Lock()
+        self._trainings: dict[str, Training] = {}
+
+    def start(self, start: Start) -> str:
+        """Starts a new run; returns its name. Raises AugenmerkError if that is not possible."""
+        check_start(self._folder, start)
+        settings = [part for setting in start.settings for part in ("--set", setting)]
+        self._begin(
+            start.run, find_place(self._folder, start.run), [start.preset, *settings], keep=start.keep
+        )
+        return start.run
+
+    def resume(self, resume: Resume, path: Path) -> str:
+        """Goes on with a run, whose folder is given; raises AugenmerkError if that is not possible."""
+        run = RunDirectory.open(path)
+        if CUSTOM_ATTENTION.fullmatch(run.config.model.attention):
+            raise AugenmerkError(
+                "Its attention is a mechanism of your own, which is code: go on by "
+                "augenmerk train --resume --attention FILE.py:CLASS."
+            )
+        if run.finished and (resume.epochs or 0) <= run.config.train.epochs:
+            raise AugenmerkError(
+                f"The run is finished; to go on, ask for more than its {run.config.train.epochs} epochs."
+            )
+        epochs = [] if resume.epochs is None else ["--epochs", str(resume.epochs)]
+        self._begin(resume.run, path, ["--resume", *epochs], keep=resume.keep)
+        return resume.run
+
+    def _begin(self, name: str, path: Path, arguments: list[str], *, keep: bool) -> None:
+        with self._lock:
+            running = [each for each in self._trainings.values() if each.process.poll() is None]
+            if any(each.run == name for each in running) or RunDirectory.is_in_training(path):
+                raise AugenmerkError(f"'{name}' is being trained already.")
+            if len(running) >= self.limit:
+                raise AugenmerkError(
+                    f"'{running[0].run}' is being trained; stop it first, or start the server with "
+                    f"--limit trainings={self.limit + 1}."
+                )
+            module = "augenmerk" if keep else "augenmerk.serve.workbench.training_process"
+            # A file without a name: unlike a pipe, it takes what is written when the server is gone.
+            output = tempfile.TemporaryFile()  # noqa: SIM115
+            process = subprocess.Popen(
+                [sys.executable, "-m", module, "train", *arguments, "--out", str(path)],
+                stdin=subprocess.DEVNULL if keep else subprocess.PIPE,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,  # Ctrl-C is for the server, which ends the training in its own way
+            )
+            self._trainings.pop(name, None)
+            self._trainings[name] = Training(name, process, output, keep)
+            self._forget_oldest()
+
+    def _forget_oldest(self) -> None:
+        ended = [name for name, each in self._trainings.items() if each.process.poll() is not None]
+        for name in ended[: max(0, len(ended) - KEPT_ENDED)]:
+            self._trainings.pop(name).output.close()
+
+    def stop(self, stop: Stop) -> str:
+        """Asks a training to save itself and end; raises AugenmerkError if this server has none such."""
+        with self._lock:
+            training = self._trainings.get(stop.run)
+            if training is None or training.process.poll() is not None:
+                raise AugenmerkError(f"This server does not train '{shorten(stop.run)}'.")
+            training.stopping = True
+            training.process.terminate()
+        return stop.run
+
+    def describe(self) -> list[dict[str, Any]]:
+        """Returns what is known of all trainings that this server has started, the last first."""
+        with self._lock:
+            return [each.describe() for each in reversed(self._trainings.values())]
+
+    def close(self) -> None:
+        """Ends the trainings that nobody wanted to go on, and waits for them."""
+        with self._lock:
+            for training in self._trainings.values():
+                if not training.keep and training.process.stdin is not None:
+                    training.process.stdin.close()
+                    training.process.wait()
