@@ -39,7 +39,7 @@ LAYERS = (
     ),
     *("alignment", "tensorfile", "checkpoint", "scores", "diagrams", "translate", "probe"),
     *("silver", "agreement", "patterns", "evaluate", "faithfulness", "wanted"),
-    *("significance", "engine", "train", "study", "report", "demo", "bench", "web", "cli"),
+    *("significance", "engine", "train", "study", "report", "demo", "bench", "web", "serve", "cli"),
 )
 # Some parts may know less than their place would permit.
 ONLY = {
@@ -85,6 +85,7 @@ WITHOUT_TORCH = (
         "study/result.py",
     ),
     "web",
+    "serve",
 )
 
 

@@ -27,7 +27,10 @@ SMALL = (
 PAIRS = 40
 """As many pairs of each split are read."""
 
-ADDED = {"bench train": ["--steps", "1"], "bench decode": ["--sentences", "4"]}
+ADDED = {
+    **{"bench train": ["--steps", "1"], "bench decode": ["--sentences", "4"]},
+    "serve": ["--check"],
+}
 """Options that keep an example of these commands short."""
 
 STUDY = """

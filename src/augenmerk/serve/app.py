@@ -2,34 +2,30 @@
 
 import asyncio
 import os
-from collections.abc import AsyncIterator, Awaitable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TypeVar
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
-from starlette.requests import ClientDisconnect, Request
+from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import BaseRoute, Route
 
 from augenmerk.errors import AugenmerkError
+from augenmerk.serve import libretranslate, openapi
 from augenmerk.serve.answers import JsonResponse, describe_score, describe_translation
 from augenmerk.serve.batcher import Batcher
 from augenmerk.serve.errors import answer_error, answer_sentence
 from augenmerk.serve.guard import Access, Guard, read_body, require_loopback
+from augenmerk.serve.hang_up import until_hang_up
 from augenmerk.serve.library import Library
 from augenmerk.serve.limits import Limits
 from augenmerk.serve.metrics import Metrics
 from augenmerk.serve.schemas import Names, ReloadRequest, ScoreRequest, TranslateRequest
-
-T = TypeVar("T")
-
-PATIENCE = 0.2
-"""Seconds after which the server begins to look whether a client has hung up."""
 
 
 @dataclass
@@ -74,6 +70,8 @@ def make_app(service: Service, *, pages: bool = True) -> Starlette:
         Route("/health/live", live),
         Route("/health/ready", ready),
         Route("/metrics", metrics),
+        *libretranslate.make_routes(),
+        *openapi.make_routes(),
     ]
     counted = [route.path for route in routes if isinstance(route, Route)]
     if pages and find_spec("augenmerk.serve.workbench") is not None:
@@ -113,29 +111,6 @@ async def _answer_http_error(request: Request, error: Exception) -> Response:
     }
     sentence = sentences.get(error.status_code, f"{error.detail}.")
     return answer_sentence(error.status_code, sentence, dict(error.headers or {}))
-
-
-async def until_hang_up(request: Request, work: Awaitable[T]) -> T:
-    """Awaits work for a client; cancels it and raises ClientDisconnect if the client hangs up."""
-    task = asyncio.ensure_future(work)
-    try:
-        if (await asyncio.wait([task], timeout=PATIENCE))[0]:
-            return task.result()
-        watching = asyncio.ensure_future(_wait_for_hang_up(request))
-        try:
-            await asyncio.wait([task, watching], return_when=asyncio.FIRST_COMPLETED)
-            if not task.done():
-                raise ClientDisconnect
-            return task.result()
-        finally:
-            watching.cancel()
-    finally:
-        task.cancel()
-
-
-async def _wait_for_hang_up(request: Request) -> None:
-    while (await request.receive())["type"] != "http.disconnect":
-        pass
 
 
 async def translate(request: Request) -> Response:

@@ -1,7 +1,8 @@
-"""One thread computes; requests that arrive while it does are its next batch.
+"""Few threads compute; requests that arrive while they do are the next batch.
 
-There is no timer: whoever asks alone is answered at once, and when many ask, they wait for the batch that is
-being computed and are then computed together.
+There is no timer: whoever asks alone is answered at once, and when many ask, they wait for a batch that is
+being computed and are then computed together. Each thread computes a batch of its own, for a search is a long
+row of small steps, which cores cannot share (see `augenmerk.translate.decoding`).
 """
 
 import asyncio
@@ -11,16 +12,21 @@ from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar
 
+from augenmerk.device import count_threads
 from augenmerk.serve.errors import Overloaded, TooLate
 from augenmerk.serve.library import Library
 from augenmerk.serve.limits import Limits
 from augenmerk.serve.metrics import Metrics
 from augenmerk.translate import Translation
+from augenmerk.translate.decoding import one_thread_per_product
 
 T = TypeVar("T")
 
 CHARACTERS_PER_TOKEN = 4
 """About as many characters has a subword of European languages; the size of a batch need not be exact."""
+
+MIN_SHARED = 16
+"""So few texts are not divided among threads: the steps of a batch follow one another however few it has."""
 
 RATE_MEMORY = 0.9
 """How much of the estimate of the speed is kept when a batch was computed."""
@@ -37,46 +43,63 @@ class Work(NamedTuple):
 
 
 class _Job:
-    """The texts or pairs of a request, which may be computed in several batches."""
+    """The texts or pairs of a request, which may be computed in several batches; or one function."""
 
     def __init__(self, work: Work | None, items: Sequence[Any], future: asyncio.Future[Any]) -> None:
         self.work = work  # None for a function
         self.items = items
         self.future = future
-        self.taken = 0
-        """How many of the items were given to a batch."""
-        self.results: list[Any] = []
+        self.results: list[Any] = [None] * len(items)
+        self.missing = len(items)
+        # Those of similar length share a batch, because they are done at about the same time.
+        self.waiting = deque(
+            sorted(range(len(items)), key=lambda place: _count_characters(items[place]))
+            if work is not None and len(items) > 1
+            else range(len(items))
+        )
+        """The places of the items that no batch has taken yet."""
+
+
+_Batch = list[tuple[_Job, list[int]]]
+"""Jobs, each with the places of its items that are computed."""
 
 
 class Batcher:
     """Computes for many requests at once. Its methods are called in the event loop that it was started in."""
 
-    def __init__(self, library: Library, limits: Limits, metrics: Metrics) -> None:
+    def __init__(
+        self, library: Library, limits: Limits, metrics: Metrics, threads: int | None = None
+    ) -> None:
+        """Computes with as many threads as there are cores, unless it is told how many."""
         self.library = library
         self.limits = limits
         self.metrics = metrics
+        self.queued = 0
+        """How many texts wait or are being computed."""
+        self._count = threads or count_threads()
+        self._threads: list[threading.Thread] = []
         self._waiting: deque[_Job] = deque()
         self._condition = threading.Condition()
+        self._in_function = False
         self._closing = False
         self._seconds_per_item = 0.0
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._thread: threading.Thread | None = None
-        self.queued = 0
-        """How many texts wait or are being computed."""
 
     def start(self) -> None:
-        """Starts the thread; the answers are given in the running event loop."""
+        """Starts the threads; the answers are given in the running event loop."""
         self._loop = asyncio.get_running_loop()
-        self._thread = threading.Thread(target=self._compute_all, name="compute", daemon=True)
-        self._thread.start()
+        for number in range(self._count):
+            thread = threading.Thread(target=self._compute_all, name=f"compute-{number}", daemon=True)
+            thread.start()
+            self._threads.append(thread)
 
     async def close(self) -> None:
-        """Ends the thread when all that waits was computed."""
+        """Ends the threads when all that waits was computed."""
         with self._condition:
             self._closing = True
-            self._condition.notify()
-        if self._thread is not None:
-            await asyncio.to_thread(self._thread.join)
+            self._condition.notify_all()
+        for thread in self._threads:
+            await asyncio.to_thread(thread.join)
 
     async def translate(
         self,
@@ -109,7 +132,7 @@ class Batcher:
         return await self._submit(_Job(work, pairs, self._make_future()))
 
     async def compute(self, function: Callable[[], T]) -> T:
-        """Calls a function in the thread that computes, when it is its turn."""
+        """Calls a function in a thread that computes, when it is its turn; never two at the same time."""
         [result] = await self._submit(_Job(None, (function,), self._make_future()))
         return result  # type: ignore[no-any-return]
 
@@ -122,11 +145,12 @@ class Batcher:
         if not job.items:
             return []
         with self._condition:
+            self._drop_abandoned()
             if self.queued and self.queued + len(job.items) > self.limits.queue:
                 raise Overloaded(
                     f"{self.queued:,} texts are waiting already, and {self.limits.queue:,} may: "
                     f"try again later.",
-                    self.queued * self._seconds_per_item,
+                    self.queued * self._seconds_per_item / self._count,
                 )
             self.queued += len(job.items)
             self._waiting.append(job)
@@ -140,9 +164,22 @@ class Batcher:
                 f"or try again later."
             ) from None
 
-    # What follows runs in the thread that computes.
+    def _drop_abandoned(self) -> None:
+        """Removes jobs that nobody waits for any more; the lock is held."""
+        if any(job.future.done() for job in self._waiting):
+            for job in self._waiting:
+                if job.future.done():
+                    self.queued -= len(job.waiting)
+            self._waiting = deque(job for job in self._waiting if not job.future.done())
+
+    # What follows runs in the threads that compute.
 
     def _compute_all(self) -> None:
+        # All the while, because the threads of the BLAS would wake up between batches.
+        with one_thread_per_product():
+            self._compute_batches()
+
+    def _compute_batches(self) -> None:
         while (batch := self._take()) is not None:
             begin = time.perf_counter()
             results: list[Any] = []
@@ -153,63 +190,73 @@ class Batcher:
                 error = caught
             except BaseException as caught:  # such as a panic of a library in Rust
                 error = RuntimeError(type(caught).__name__)
-            seconds = time.perf_counter() - begin
-            items = [item for job, start, stop in batch for item in job.items[start:stop]]
-            characters = sum(len(item) for item in items if isinstance(item, str))
-            self.metrics.count_batch(len(items), characters, seconds)
-            memory = RATE_MEMORY if self._seconds_per_item else 0.0
-            self._seconds_per_item *= memory
-            self._seconds_per_item += (1 - memory) * seconds / len(items)
+            self._count_batch(batch, time.perf_counter() - begin)
             assert self._loop is not None
             self._loop.call_soon_threadsafe(self._answer, batch, results, error)
 
-    def _take(self) -> list[tuple[_Job, int, int]] | None:
-        """Waits for work and returns what is computed next: jobs, each with a range of its items.
+    def _count_batch(self, batch: _Batch, seconds: float) -> None:
+        if batch[0][0].work is None:
+            with self._condition:
+                self._in_function = False
+                self._condition.notify()
+            return
+        items = sum(len(places) for _, places in batch)
+        characters = sum(_count_characters(job.items[place]) for job, places in batch for place in places)
+        self.metrics.count_batch(items, characters, seconds)
+        memory = RATE_MEMORY if self._seconds_per_item else 0.0
+        self._seconds_per_item = memory * self._seconds_per_item + (1 - memory) * seconds / items
 
-        The oldest job decides what is done, and all others with the same work join it, as far as the budget
-        of tokens goes. A job that has more items goes to the end of the queue, so that nobody waits for a
-        long list.
-        """
+    def _take(self) -> _Batch | None:
+        """Waits for work and returns what is computed next; None at the end."""
         with self._condition:
             while True:
                 self._drop_abandoned()
-                if self._waiting:
+                first = next(
+                    (job for job in self._waiting if job.work is not None or not self._in_function), None
+                )
+                if first is not None:
                     break
-                if self._closing:
+                if self._closing and not self._waiting:
+                    self._condition.notify()
                     return None
                 self._condition.wait()
-            work = self._waiting[0].work
-            if work is None:
-                return [(self._waiting.popleft(), 0, 1)]
-            budget = self.limits.batch_tokens
-            batch: list[tuple[_Job, int, int]] = []
-            unfinished: list[_Job] = []
-            others: list[_Job] = []
-            width = self._count_hypotheses(work)
-            while self._waiting and budget > 0:
-                job = self._waiting.popleft()
-                if job.work != work:
-                    others.append(job)
-                    continue
-                start = stop = job.taken
-                while stop < len(job.items) and budget > 0:
-                    budget -= width * _estimate_tokens(job.items[stop])
-                    stop += 1
-                job.taken = stop
-                batch.append((job, start, stop))
-                if stop < len(job.items):
-                    unfinished.append(job)
-            self._waiting.extendleft(reversed(others))
-            self._waiting.extend(unfinished)
-            return batch
+            if first.work is not None:
+                return self._gather(first.work)
+            self._in_function = True
+            self._waiting.remove(first)
+            return [(first, [0])]
 
-    def _drop_abandoned(self) -> None:
-        """Removes jobs that nobody waits for any more."""
-        if any(job.future.done() for job in self._waiting):
-            for job in self._waiting:
-                if job.future.done():
-                    self.queued -= len(job.items) - job.taken
-            self._waiting = deque(job for job in self._waiting if not job.future.done())
+    def _gather(self, work: Work) -> _Batch:
+        """Takes jobs with this work, the oldest first, as far as the budget of tokens goes; the lock is held.
+
+        If much waits, a part is left for the other threads. A job that has more items goes to the end of the
+        queue, so that nobody waits for a long list.
+        """
+        budget = self.limits.batch_tokens
+        most = max(MIN_SHARED, -(-self.queued // self._count))
+        width = self._count_hypotheses(work)
+        batch: _Batch = []
+        left: list[_Job] = []
+        unfinished: list[_Job] = []
+        while self._waiting and budget > 0 and most > 0:
+            job = self._waiting.popleft()
+            if job.work != work:
+                left.append(job)
+                continue
+            places = []
+            while job.waiting and budget > 0 and most > 0:
+                place = job.waiting.popleft()
+                budget -= width * (_count_characters(job.items[place]) // CHARACTERS_PER_TOKEN + 2)
+                most -= 1
+                places.append(place)
+            batch.append((job, places))
+            if job.waiting:
+                unfinished.append(job)
+        self._waiting.extendleft(reversed(left))
+        self._waiting.extend(unfinished)
+        if self._waiting:
+            self._condition.notify()
+        return batch
 
     def _count_hypotheses(self, work: Work) -> int:
         if work.kind == "score":
@@ -218,19 +265,18 @@ class Batcher:
         beam = settings.get("beam") or self.library.own_beam(work.names)
         return len(work.names) * max(beam, settings.get("n_best", 1), settings.get("candidates", 1))
 
-    def _compute(self, batch: list[tuple[_Job, int, int]]) -> list[Any]:
+    def _compute(self, batch: _Batch) -> list[Any]:
         """Returns the results of all items of a batch, in their order."""
-        job = batch[0][0]
-        work = job.work
-        if work is None:
-            return [job.items[0]()]
-        items = [item for job, start, stop in batch for item in job.items[start:stop]]
+        first = batch[0][0]
+        if (work := first.work) is None:
+            return [first.items[0]()]
+        items = [job.items[place] for job, places in batch for place in places]
         translator = self.library.get(work.names)
         if work.kind == "score":
             translations = translator.score_all(items, heads=work.heads)
         else:
             # Samples depend on the number of a text in its own request.
-            numbers = [number for _, start, stop in batch for number in range(start, stop)]
+            numbers = [place for _, places in batch for place in places]
             translations = translator.translate(
                 items, heads=work.heads, numbers=numbers, **dict(work.settings)
             )
@@ -242,23 +288,21 @@ class Batcher:
 
     # This runs in the event loop.
 
-    def _answer(
-        self, batch: list[tuple[_Job, int, int]], results: list[Any], error: Exception | None
-    ) -> None:
+    def _answer(self, batch: _Batch, results: list[Any], error: Exception | None) -> None:
         """Gives the results to those who still wait for them."""
-        place = 0
-        for job, start, stop in batch:
-            own = results[place : place + stop - start]
-            place += stop - start
-            with self._condition:
-                self.queued -= stop - start
+        with self._condition:
+            self.queued -= sum(len(places) for _, places in batch)
+        following = iter(results)
+        for job, places in batch:
+            if error is None:
+                for place in places:
+                    job.results[place] = next(following)
+                job.missing -= len(places)
             if job.future.done():  # the client has hung up, or its time is over
                 continue
             if error is not None:
                 job.future.set_exception(error)
-                continue
-            job.results += own
-            if len(job.results) == len(job.items):
+            elif job.missing == 0:
                 job.future.set_result(job.results)
 
 
@@ -266,6 +310,5 @@ def _to_names(names: str | Sequence[str]) -> tuple[str, ...]:
     return (names,) if isinstance(names, str) else tuple(names)
 
 
-def _estimate_tokens(item: Any) -> int:
-    characters = len(item) if isinstance(item, str) else sum(map(len, item))
-    return characters // CHARACTERS_PER_TOKEN + 2
+def _count_characters(item: Any) -> int:
+    return len(item) if isinstance(item, str) else sum(map(len, item))

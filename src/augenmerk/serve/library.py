@@ -13,6 +13,7 @@ from augenmerk.device import CPU
 from augenmerk.errors import AugenmerkError, shorten
 from augenmerk.serve.errors import UnknownModel
 from augenmerk.translate import Translator
+from augenmerk.web.bundle import find_languages
 
 if TYPE_CHECKING:
     import torch
@@ -92,6 +93,10 @@ class Library:
         translator = self._kept.get(tuple(names)) or self._others.get(tuple(names))
         return 1 if translator is None else translator.config.search.beam
 
+    def languages(self, name: str) -> tuple[str | None, str | None]:
+        """Returns the languages that a run translates from and into, where its settings tell."""
+        return find_languages(self.get(name).config.data)
+
     def reload(self, name: str | None = None) -> list[str]:
         """Reads a run anew, or all of them, because it was trained further; returns the names of the runs.
 
@@ -124,10 +129,11 @@ class Library:
             config = RunDirectory.open(path).config if translator is None else translator.config
         except AugenmerkError as error:
             return {**about, "error": str(error)}
+        source, target = find_languages(config.data)
         return {
             **about,
-            "source_language": config.data.source_language,
-            "target_language": config.data.target_language,
+            "source_language": source,
+            "target_language": target,
             "architecture": config.model.architecture,
             "attention": config.model.attention,
             "beam": config.search.beam,
@@ -143,7 +149,8 @@ class Library:
 
     def _load(self, names: Sequence[str]) -> Translator:
         runs = [RunDirectory.open(self._path(name)) for name in names]
-        return Translator.from_runs(runs, self._device)
+        # One thread each: what is computed at the same time are the batches of several requests.
+        return Translator.from_runs(runs, self._device, threads=1)
 
 
 def _name_runs(paths: Sequence[Path]) -> list[str]:

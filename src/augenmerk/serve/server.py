@@ -11,8 +11,13 @@ import uvicorn
 
 from augenmerk.errors import AugenmerkError
 from augenmerk.serve.app import Service, make_app
+from augenmerk.serve.connections import make_protocol
 
 log = logging.getLogger("augenmerk.serve")
+
+
+SPARE_FILES = 100
+"""Files that are open besides connections."""
 
 
 class Server(uvicorn.Server):
@@ -45,7 +50,7 @@ def make_server(service: Service, *, pages: bool = True) -> Server:
     config = uvicorn.Config(
         make_app(service, pages=pages),
         loop="asyncio",
-        http="httptools",
+        http=make_protocol(service.limits.idle_seconds, service.limits.connections),
         ws="none",
         lifespan="on",
         log_config=None,  # nothing of a request is logged
@@ -58,6 +63,18 @@ def make_server(service: Service, *, pages: bool = True) -> Server:
     return Server(config)
 
 
+def raise_file_limit(wanted: int) -> None:
+    """Lets the process have as many files open, where the system permits: each connection is one."""
+    try:
+        import resource
+    except ImportError:  # on Windows
+        return
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft < wanted:
+        most = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
+
+
 def run(
     service: Service,
     listening: socket.socket,
@@ -66,6 +83,7 @@ def run(
     on_ready: Callable[[], None] = lambda: None,
 ) -> None:
     """Serves until SIGTERM or Ctrl-C; then answers what was asked before, and returns."""
+    raise_file_limit(service.limits.connections + SPARE_FILES)
     asyncio.run(_run(service, listening, pages, on_ready))
 
 

@@ -125,7 +125,13 @@ class Translator:
         self._pool = ThreadPool(threads or count_threads(), torch=self._uses_torch)
 
     @classmethod
-    def from_runs(cls, runs: Sequence[RunDirectory], device: "torch.device | str" = CPU) -> Self:
+    def from_runs(
+        cls,
+        runs: Sequence[RunDirectory],
+        device: "torch.device | str" = CPU,
+        *,
+        threads: int | None = None,
+    ) -> Self:
         """Loads runs that translate together. Raises AugenmerkError if their vocabularies differ.
 
         On the target side their probabilities are averaged, on the source side their attention, so both
@@ -149,7 +155,7 @@ class Translator:
         else:
             models = [load_model(run, device) for run in runs]
         familiarity = Familiarity.of_run(first.tokenizers.source, first.read_familiarity(), first.path)
-        return cls(models, first.tokenizers, config, runs=runs, familiarity=familiarity)
+        return cls(models, first.tokenizers, config, runs=runs, familiarity=familiarity, threads=threads)
 
     @property
     def model(self) -> "InferenceModel | TranslationModel":

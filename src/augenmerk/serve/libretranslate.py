@@ -1,0 +1,257 @@
+"""The API of LibreTranslate, for clients that know that one: /translate, /languages, /detect.
+
+As there, a text may have several lines and sentences, and its body may be JSON or a form. What a text has in
+markup is not known here, so `format` may only be "text".
+"""
+
+import json
+import re
+from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qsl
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from starlette.requests import Request as HttpRequest
+from starlette.responses import Response
+from starlette.routing import BaseRoute, Route
+
+from augenmerk.errors import AugenmerkError, shorten
+from augenmerk.serve.answers import JsonResponse
+from augenmerk.serve.errors import TooLarge
+from augenmerk.serve.guard import read_body
+from augenmerk.serve.hang_up import until_hang_up
+from augenmerk.serve.schemas import check_texts, describe_problem
+
+if TYPE_CHECKING:
+    from augenmerk.serve.app import Service
+
+AUTO = "auto"
+LANGUAGES = {
+    **{"ar": "Arabic", "bg": "Bulgarian", "cs": "Czech", "da": "Danish", "de": "German", "el": "Greek"},
+    **{"en": "English", "es": "Spanish", "et": "Estonian", "fa": "Persian", "fi": "Finnish", "fr": "French"},
+    **{"he": "Hebrew", "hi": "Hindi", "hr": "Croatian", "hu": "Hungarian", "id": "Indonesian"},
+    **{"it": "Italian", "ja": "Japanese", "ko": "Korean", "lt": "Lithuanian", "lv": "Latvian"},
+    **{"nb": "Norwegian", "nl": "Dutch", "pl": "Polish", "pt": "Portuguese", "ro": "Romanian"},
+    **{"ru": "Russian", "sk": "Slovak", "sl": "Slovenian", "sv": "Swedish", "th": "Thai", "tr": "Turkish"},
+    **{"uk": "Ukrainian", "ur": "Urdu", "vi": "Vietnamese", "zh": "Chinese"},
+}
+"""Names of languages; one that is not here is called by its code."""
+
+_SENTENCE_END = re.compile(r"(?<=[.!?…])(?<!\d\.)\s+(?=[^\W\d_a-zß-öø-ÿ]|[„“\"'«(])")
+"""Between two sentences: after a full stop that does not follow a digit, before a capital letter."""
+
+
+class TranslateBody(BaseModel):
+    """The body of POST /translate."""
+
+    model_config = ConfigDict(extra="ignore")  # clients send what later versions of LibreTranslate know
+
+    q: str | list[str] = Field(description="A text, or a list of texts.")
+    source: str = Field(default=AUTO, description='The language of the text, or "auto".')
+    target: str = Field(description="The language to translate into.")
+    format: str = Field(default="text", description='Only "text" is possible.')
+    alternatives: int = Field(default=0, ge=0, description="How many other translations to add.")
+    api_key: str | None = Field(default=None, description="A key, if the server asks for one.")
+
+
+class DetectBody(BaseModel):
+    """The body of POST /detect."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    q: str = Field(description="A text.")
+    api_key: str | None = None
+
+
+class DetectedLanguage(BaseModel):
+    """A language that a text may be in: 100 if it looks like what a model learnt from, otherwise 0."""
+
+    confidence: float
+    language: str
+
+
+class TranslatedText(BaseModel):
+    """The answer of POST /translate; lists if `q` is a list."""
+
+    translatedText: str | list[str]  # noqa: N815 (the key of LibreTranslate)
+    alternatives: list[Any] | None = None
+    detectedLanguage: DetectedLanguage | list[DetectedLanguage] | None = None  # noqa: N815
+
+
+class Language(BaseModel):
+    """A language of GET /languages, and those it can be translated into."""
+
+    code: str
+    name: str
+    targets: list[str]
+
+
+def make_routes() -> list[BaseRoute]:
+    return [
+        Route("/translate", translate, methods=["POST"]),
+        Route("/languages", list_languages),
+        Route("/detect", detect, methods=["POST"]),
+        Route("/frontend/settings", show_settings),
+    ]
+
+
+async def _read(request: HttpRequest, service: "Service") -> dict[str, Any]:
+    """Returns what the body holds, in JSON or as a form; checks the key, which may be in it."""
+    body = await read_body(request, service.limits)
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    try:
+        if kind == "application/x-www-form-urlencoded" and not body.lstrip().startswith(b"{"):
+            fields = dict(parse_qsl(body.decode(), keep_blank_values=True, max_num_fields=100))
+        elif kind == "multipart/form-data":
+            raise AugenmerkError("The body is multipart/form-data: send JSON or a plain form.")
+        else:
+            fields = json.loads(body)
+    except ValueError:
+        raise AugenmerkError("The body is neither JSON nor a form.") from None
+    if not isinstance(fields, dict):
+        raise AugenmerkError("The body is not a JSON object.")
+    if "authorization" not in request.headers and "x-api-key" not in request.headers:
+        key = fields.get("api_key")
+        service.access.check_key(key if isinstance(key, str) and key else None)
+    return fields
+
+
+async def translate(request: HttpRequest) -> Response:
+    service: Service = request.app.state.service
+    try:
+        wanted = TranslateBody.model_validate(await _read(request, service))
+    except ValidationError as error:
+        raise AugenmerkError(describe_problem(error)) from None
+    if wanted.format != "text":
+        raise AugenmerkError(f"format = '{shorten(wanted.format)}' is not possible here: only 'text' is.")
+    if wanted.alternatives >= service.limits.n_best:
+        raise AugenmerkError(
+            f"alternatives = {wanted.alternatives} is more than {service.limits.n_best - 1}, the limit here."
+        )
+    texts = [wanted.q] if isinstance(wanted.q, str) else wanted.q
+    check_texts(texts, service.limits)
+    name = _choose_model(service, wanted.source, wanted.target)
+    pieces = [_split(text) for text in texts]  # of each text its sentences, and what stands between them
+    sentences = [piece for each in pieces for piece in each[::2]]
+    if len(sentences) > max(service.limits.texts, len(texts)):
+        raise TooLarge(
+            f"The texts have {len(sentences):,} sentences, and {service.limits.texts:,} are the limit."
+        )
+    settings = {"n_best": wanted.alternatives + 1} if wanted.alternatives else {}
+    translations = iter(
+        await until_hang_up(request, service.batcher.translate(name, sentences, settings=settings))
+    )
+    versions, detected = [], []
+    for each in pieces:
+        found = [next(translations) for _ in each[::2]]
+        familiar = not any(one.unfamiliar for one in found)
+        detected.append({"confidence": 100.0 if familiar else 0.0, "language": _source(service, name)})
+        ranked = [(one, *one.alternatives) for one in found]
+        most = min(max(map(len, ranked)), wanted.alternatives + 1)
+        versions.append(
+            [_join([one[min(rank, len(one) - 1)].text for one in ranked], each[1::2]) for rank in range(most)]
+        )
+    listed = not isinstance(wanted.q, str)
+    answer: dict[str, Any] = {"translatedText": [each[0] for each in versions]}
+    if wanted.alternatives:
+        answer["alternatives"] = [each[1:] for each in versions]
+    if wanted.source == AUTO:
+        answer["detectedLanguage"] = detected
+    return JsonResponse(answer if listed else {key: value[0] for key, value in answer.items()})
+
+
+async def list_languages(request: HttpRequest) -> Response:
+    pairs = _language_pairs(request.app.state.service)
+    codes = dict.fromkeys(code for pair in pairs for code in pair)
+    return JsonResponse(
+        [
+            {
+                "code": code,
+                "name": LANGUAGES.get(code, code),
+                "targets": list(dict.fromkeys(target for source, target in pairs if source == code)),
+            }
+            for code in codes
+        ]
+    )
+
+
+async def detect(request: HttpRequest) -> Response:
+    """Says of each source language whether a text looks like what its model learnt from."""
+    service: Service = request.app.state.service
+    try:
+        wanted = DetectBody.model_validate(await _read(request, service))
+    except ValidationError as error:
+        raise AugenmerkError(describe_problem(error)) from None
+    check_texts([wanted.q], service.limits)
+    found = {}
+    for name in _language_pairs(service).values():
+        [one] = await until_hang_up(
+            request, service.batcher.translate(name, [wanted.q], settings={"beam": 1})
+        )
+        confidence = 0.0 if one.unfamiliar else 100.0
+        code = _source(service, name)
+        found[code] = max(confidence, found.get(code, 0.0))
+    ranked = sorted(found.items(), key=lambda item: -item[1])
+    return JsonResponse([{"confidence": confidence, "language": code} for code, confidence in ranked])
+
+
+async def show_settings(request: HttpRequest) -> Response:
+    """Answers what clients with a page of their own ask for first."""
+    service: Service = request.app.state.service
+    pairs = _language_pairs(service)
+    source, target = next(iter(pairs), (AUTO, "en"))
+    named = {code: {"code": code, "name": LANGUAGES.get(code, code)} for code in (source, target)}
+    return JsonResponse(
+        {
+            "apiKeys": bool(service.access.keys),
+            "keyRequired": bool(service.access.keys),
+            "charLimit": service.limits.characters,
+            "filesTranslation": False,
+            "frontendTimeout": 500,
+            "language": {"source": named[source], "target": named[target]},
+            "suggestions": False,
+            "supportedFilesFormat": [],
+        }
+    )
+
+
+def _language_pairs(service: "Service") -> dict[tuple[str, str], str]:
+    """Returns the model of each pair of languages, the first of those that were given."""
+    pairs: dict[tuple[str, str], str] = {}
+    for name in service.library.names:
+        source, target = service.library.languages(name)
+        if source and target:
+            pairs.setdefault((source, target), name)
+    return pairs
+
+
+def _source(service: "Service", name: str) -> str:
+    return service.library.languages(name)[0] or AUTO
+
+
+def _choose_model(service: "Service", source: str, target: str) -> str:
+    """Returns the model for two languages; raises AugenmerkError if there is none."""
+    pairs = _language_pairs(service)
+    for (one, other), name in pairs.items():
+        if source in (one, AUTO) and other == target:
+            return name
+    known = ", ".join(f"{one} to {other}" for one, other in pairs) or "no languages, for no run names any"
+    raise AugenmerkError(
+        f"There is no model from {shorten(source)} to {shorten(target)}: this server knows {known}."
+    )
+
+
+def _split(text: str) -> list[str]:
+    """Returns the sentences of a text, and between each two, at odd places, what separates them."""
+    pieces: list[str] = []
+    for line in re.split(r"(\n+)", text):
+        if line.startswith("\n"):
+            pieces.append(line)
+            continue
+        sentences = _SENTENCE_END.split(line)
+        for number, sentence in enumerate(sentences):
+            pieces += [" ", sentence] if number else [sentence]
+    return pieces
+
+
+def _join(sentences: list[str], separators: list[str]) -> str:
+    return "".join(part for pair in zip(sentences, [*separators, ""], strict=True) for part in pair)
