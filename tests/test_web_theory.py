@@ -1,4 +1,4 @@
-"""The theory pages: their numbers are Python's, and the exported page is dragged, typed into and looked at."""
+"""The theory pages: their numbers are Python's, and the exported page is dragged and typed into."""
 
 import json
 import math
@@ -257,8 +257,8 @@ def test_self_attention_is_that_of_python(modules: "Page") -> None:
         parts = B * orthonormal(4, 9, rng)
         for _ in range(5):
             K, Q, V = rng.integers(-1, 2, size=(3, 4, 4)).astype(float)
-            spaces = [self_attention.in_space(each, parts) for each in (K, Q, V)]
-            weights, outputs = self_attention.self_attend(self_attention.INPUTS @ parts, *spaces)
+            K_, Q_, V_ = (self_attention.in_space(each, parts) for each in (K, Q, V))
+            weights, outputs = self_attention.self_attend(self_attention.INPUTS @ parts, K_, Q_, V_)
             answer = modules.evaluate(
                 "([K, Q, V, B]) => selfAttend(INPUTS, K, Q, V, B)", [*(M.tolist() for M in (K, Q, V)), B]
             )
@@ -473,7 +473,8 @@ def test_two_keys_are_averaged_on_the_diagonal(context: "BrowserContext", page: 
 def table(view: TheoryTab) -> list[list[float]]:
     """The numbers below a cloud: rows of the mean and the deviation, two numbers in each cell."""
     rows = view.tab.eval_on_selector_all(
-        ".numbers tbody tr", "rows => rows.map(row => [...row.querySelectorAll('td')].map(c => c.textContent))"
+        ".numbers tbody tr",
+        "rows => rows.map(row => [...row.querySelectorAll('td')].map(c => c.textContent))",
     )
     return [[float(number) for cell in row for number in cell.split("; ")] for row in rows[:2]]
 
@@ -556,16 +557,26 @@ def test_a_question_comes_with_its_hints_and_the_command_that_grades(
         view.tab.click('[data-control="hint"]')
         assert view.tab.locator(".hints li").count() == number
     assert view.tab.locator('[data-control="hint"]').is_hidden()
-    view.wait("hints => new URLSearchParams(location.hash.slice(1)).get('hints') === hints", str(len(question.hints)))
+    view.wait(
+        "hints => new URLSearchParams(location.hash.slice(1)).get('hints') === hints",
+        str(len(question.hints)),
+    )
     commands = view.tab.locator(".command").all_inner_texts()
-    assert commands == [f"augenmerk theory check {task} --query '{question.answer}'", "augenmerk serve --open"]
+    assert commands == [
+        f"augenmerk theory check {task} --query '{question.answer}'",
+        "augenmerk serve --open",
+    ]
     assert view.tab.locator("form").count() == 0
     assert view.complaints == []
 
 
-@pytest.mark.parametrize("size", [(360, 740), (1200, 900)])
-@pytest.mark.parametrize("look", ["light", "dark", "projector"])
-def test_all_pages_fit_in_all_looks(chromium: "Chromium", page: Path, size: tuple[int, int], look: str) -> None:
+@pytest.mark.parametrize(
+    ("size", "look"),
+    [((360, 740), "light"), ((360, 740), "projector"), ((1200, 900), "dark"), ((1920, 1080), "projector")],
+)
+def test_all_pages_fit_in_all_looks(
+    chromium: "Chromium", page: Path, size: tuple[int, int], look: str
+) -> None:
     context = chromium.new_context(
         locale="de-DE" if look == "dark" else "en-GB",
         viewport={"width": size[0], "height": size[1]},
@@ -644,7 +655,10 @@ def test_the_page_is_one_file_that_runs_only_its_own_script(page: Path) -> None:
     [policy] = re.findall(r'Content-Security-Policy" content="(.*?)"', text)
     scripts = re.findall(r"<script(.*?)>(.*?)</script>", text, re.S)
     assert len(scripts) == 2
-    for tag, content in (("style", re.findall(r"<style>(.*?)</style>", text, re.S)[0]), ("script", scripts[1][1])):
+    for tag, content in (
+        ("style", re.findall(r"<style>(.*?)</style>", text, re.S)[0]),
+        ("script", scripts[1][1]),
+    ):
         digest = b64encode(sha256(content.encode()).digest()).decode()
         assert f"{tag}-src &#39;sha256-{digest}&#39;" in policy
     assert policy.startswith("default-src &#39;none&#39;")

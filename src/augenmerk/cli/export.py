@@ -61,7 +61,9 @@ def export(
         from augenmerk.web.theory_export import export_theory
 
         if runs or beam is not None or example:
-            raise AugenmerkError("--theory writes a page without a model: leave out runs, --beam and --example.")
+            raise AugenmerkError(
+                "--theory writes a page without a model: leave out runs, --beam and --example."
+            )
         written = export_theory(out, overwrite=overwrite)
         print_written(written)
         if json:

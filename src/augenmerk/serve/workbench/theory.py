@@ -1,16 +1,17 @@
 """The theory view: a query to drag, the questions 1.1 to 1.7, and answers graded as `theory check` does."""
 
-from typing import Annotated, Literal
+from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import Field
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
-from augenmerk.errors import AugenmerkError
 from augenmerk.serve.answers import JsonResponse
 from augenmerk.serve.guard import read_body
+from augenmerk.serve.hang_up import until_hang_up
+from augenmerk.serve.schemas import Request as Question
 from augenmerk.serve.workbench import Workbench, render_page
 from augenmerk.theory.questions import QUESTIONS
 from augenmerk.web.theory_export import describe_theory
@@ -18,25 +19,14 @@ from augenmerk.web.theory_export import describe_theory
 MAX_ANSWER = 2000
 """Characters of an answer; the grader has limits of its own for what is in them, and for the work it does."""
 PLAY = "play"
-Task = Literal["1.1", "1.2", "1.3", "1.4", "1.5", "1.6", "1.7"]
 
 
-class GradeRequest(BaseModel):
-    model_config = ConfigDict(extra="forbid")
+class GradeRequest(Question):
+    """An answer to be graded."""
 
-    task: Task
-    answer: Annotated[str, Field(min_length=1, max_length=MAX_ANSWER)]
-    """All formulas of an answer in one text, such as `q_1 = c mu_a; q_2 = c mu_b`."""
-
-    @classmethod
-    def parse(cls, body: bytes) -> "GradeRequest":
-        """Reads a request; raises AugenmerkError with a sentence about the first thing that is wrong."""
-        try:
-            return cls.model_validate_json(body)
-        except ValidationError as error:
-            first = error.errors()[0]
-            where = ".".join(map(str, first["loc"]))
-            raise AugenmerkError(f"{where or 'The body'}: {first['msg']}.") from None
+    task: Literal["1.1", "1.2", "1.3", "1.4", "1.5", "1.6", "1.7"]
+    answer: str = Field(min_length=1, max_length=MAX_ANSWER)
+    """All formulas of the answer in one text, such as `q_1 = c mu_a; q_2 = c mu_b`."""
 
 
 def make_routes(workbench: Workbench) -> list[BaseRoute]:
@@ -58,7 +48,7 @@ def make_routes(workbench: Workbench) -> list[BaseRoute]:
 
             return check(wanted.task, [wanted.answer]).as_dict()
 
-        return JsonResponse(await service.batcher.compute(check))
+        return JsonResponse(await until_hang_up(request, service.batcher.compute(check)))
 
     return [
         Route("/theory", show),

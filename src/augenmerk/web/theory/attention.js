@@ -15,7 +15,9 @@ export function dot(x, y) {
 
 /** Returns the weighted sum of rows: weights^T rows. */
 export function combine(weights, rows) {
-  return rows[0].map((_, column) => weights.reduce((sum, weight, row) => sum + weight * rows[row][column], 0));
+  return rows[0].map((_, column) =>
+    weights.reduce((sum, weight, row) => sum + weight * rows[row][column], 0)
+  );
 }
 
 export function distance(x, y) {

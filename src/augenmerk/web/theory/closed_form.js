@@ -9,7 +9,10 @@ const MAX_NODES = 2001; // Python takes more; the page's sliders never ask for s
 /** Returns points of a standard normal variable and their weights. */
 function normalNodes(steepness) {
   const count = Math.min(MAX_NODES, 2 * Math.ceil(MAX_DEVIATIONS * Math.max(8, 0.8 * steepness)) + 1);
-  const x = Float64Array.from({ length: count }, (_, i) => -MAX_DEVIATIONS + (2 * MAX_DEVIATIONS * i) / (count - 1));
+  const x = Float64Array.from(
+    { length: count },
+    (_, i) => -MAX_DEVIATIONS + (2 * MAX_DEVIATIONS * i) / (count - 1)
+  );
   const density = x.map((each) => Math.exp((-each * each) / 2));
   const sum = density.reduce((total, each) => total + each, 0);
   return { x, weights: density.map((each) => each / sum) };
@@ -82,7 +85,7 @@ export function ndtr(x) {
   return density / fraction;
 }
 
-/** Returns P(a head leaves more than eps elsewhere) = P(lambda < ln((m-1)(1-eps)/eps) / s), for q = c mu_a. */
+/** Returns P(a head c mu_a leaves more than eps elsewhere) = P(lambda < ln((m-1)(1-eps)/eps) / s). */
 export function headBreaks(keys, strength, beta, eps) {
   const least = (Math.log(keys - 1) + Math.log((1 - eps) / eps)) / strength;
   return beta === 0 ? Number(least > 1) : ndtr((least - 1) / Math.sqrt(beta));

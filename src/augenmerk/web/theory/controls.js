@@ -7,7 +7,18 @@ import { showNotation } from "./notation.js";
  * Returns a slider with its value beside it: {element, set(value)}. With `log`, equal ways multiply by equal
  * factors. `show` writes the value.
  */
-export function makeSlider({ name, label, least, most, step = 0, log = false, value, show, oninput, onchange }) {
+export function makeSlider({
+  name,
+  label,
+  least,
+  most,
+  step = 0,
+  log = false,
+  value,
+  show,
+  oninput,
+  onchange,
+}) {
   const there = (x) => (log ? Math.log(x / least) / Math.log(most / least) : (x - least) / (most - least));
   const back = (share) => {
     const x = log ? least * (most / least) ** share : least + share * (most - least);
@@ -50,7 +61,8 @@ export function makeChoice({ name, label, choices, value, onchoose }) {
     make("button", { type: "button", "data-choice": key, onclick: () => choose(key) }, ...showNotation(text))
   );
   const mark = (chosen) => {
-    for (const button of buttons) button.setAttribute("aria-pressed", String(button.dataset.choice === String(chosen)));
+    for (const button of buttons)
+      button.setAttribute("aria-pressed", String(button.dataset.choice === String(chosen)));
   };
   const choose = (key) => {
     mark(key);
@@ -59,15 +71,27 @@ export function makeChoice({ name, label, choices, value, onchoose }) {
   mark(value);
   const group = make("span", { class: "choices" }, ...buttons);
   return {
-    element: make("div", { class: "choice", role: "group", "aria-label": label, "data-control": name }, make("span", {}, label), group),
+    element: make(
+      "div",
+      { class: "choice", role: "group", "aria-label": label, "data-control": name },
+      make("span", {}, label),
+      group
+    ),
     set: mark,
   };
 }
 
 export function makeCheckbox({ name, label, value, onchange }) {
-  const input = make("input", { type: "checkbox", "data-control": name, onchange: () => onchange(input.checked) });
+  const input = make("input", {
+    type: "checkbox",
+    "data-control": name,
+    onchange: () => onchange(input.checked),
+  });
   input.checked = value;
-  return { element: make("label", { class: "check" }, input, make("span", {}, ...showNotation(label))), set: (on) => (input.checked = on) };
+  return {
+    element: make("label", { class: "check" }, input, make("span", {}, ...showNotation(label))),
+    set: (on) => (input.checked = on),
+  };
 }
 
 export function makeButton(text, onclick, attributes = {}) {
@@ -79,10 +103,18 @@ export function makeWeightBars(names, caption) {
   const rows = names.map((name) => {
     const bar = make("div", { class: "bar" });
     const number = make("span", { class: "percent" });
-    return { bar, number, element: make("li", {}, make("span", { class: "token" }, ...showNotation(name)), bar, number) };
+    return {
+      bar,
+      number,
+      element: make("li", {}, make("span", { class: "token" }, ...showNotation(name)), bar, number),
+    };
   });
   return {
-    element: make("ul", { class: "bars weights-now", "aria-label": caption }, ...rows.map((row) => row.element)),
+    element: make(
+      "ul",
+      { class: "bars weights-now", "aria-label": caption },
+      ...rows.map((row) => row.element)
+    ),
     set(weights, show, colours) {
       rows.forEach(({ bar, number, element }, i) => {
         bar.style.setProperty("--share", weights[i].toFixed(5));

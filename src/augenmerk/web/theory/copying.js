@@ -12,7 +12,9 @@ const HULL_TOLERANCE = 1e-7; // margins below this part of the extent of the key
 
 /** Returns the positions of the corners of the convex hull of points in the plane, counterclockwise. */
 export function convexHull(points) {
-  const order = points.map((_, i) => i).sort((i, j) => points[i][0] - points[j][0] || points[i][1] - points[j][1]);
+  const order = points
+    .map((_, i) => i)
+    .sort((i, j) => points[i][0] - points[j][0] || points[i][1] - points[j][1]);
   const turn = (i, j, k) =>
     (points[j][0] - points[i][0]) * (points[k][1] - points[i][1]) -
     (points[j][1] - points[i][1]) * (points[k][0] - points[i][0]);
@@ -28,7 +30,7 @@ export function convexHull(points) {
   return [...chain(order), ...chain(order.toReversed())];
 }
 
-/** Solves the least-squares problem |columns x - wanted| for independent columns, by modified Gram-Schmidt. */
+/** Solves |columns x - wanted| = min for independent columns, by Gram-Schmidt. */
 function leastSquares(columns, wanted) {
   const basis = columns.map((column) => [...column]);
   const R = columns.map(() => columns.map(() => 0));
@@ -148,7 +150,7 @@ export function strengthNeeded(keys, subset, leak) {
   return keys === subset ? 0 : Math.max(0, Math.log(((keys - subset) * (1 - leak)) / (subset * leak)));
 }
 
-/** Returns the exact weight of each of n orthonormal keys, e^s / (n e^s + m - n), for q = c times their sum. */
+/** Returns the weight of each of n orthonormal keys, e^s / (n e^s + m - n), for q = c times their sum. */
 export function tiedWeight(keys, subset, strength) {
   return 1 / (subset + (keys - subset) * Math.exp(-strength));
 }

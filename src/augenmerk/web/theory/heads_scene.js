@@ -60,10 +60,17 @@ export class HeadsScene {
     this.keyPlane = new Plane({ left: -1, right: 2.2, bottom: -1, top: 2.2, label: t("headsPlane") });
     this.ways = this.listWays();
     for (const way of this.ways) {
-      way.plane = new Plane({ left: -1.62, right: 1.62, bottom: this.isNoisy ? -0.72 : -0.4, top: 1.82, label: t("valuePlane") });
+      way.plane = new Plane({
+        left: -1.62,
+        right: 1.62,
+        bottom: this.isNoisy ? -0.72 : -0.4,
+        top: 1.82,
+        label: t("valuePlane"),
+      });
     }
     this.addHandles();
-    const figure = (plane, caption) => make("figure", {}, make("figcaption", {}, ...showNotation(caption)), plane.element);
+    const figure = (plane, caption) =>
+      make("figure", {}, make("figcaption", {}, ...showNotation(caption)), plane.element);
     this.captions = this.ways.map((way) => figure(way.plane, way.caption()));
     this.said = make("p", { class: "said-now", role: "status" });
     this.numbers = this.makeNumbers();
@@ -75,7 +82,10 @@ export class HeadsScene {
       make(
         "div",
         { class: "column" },
-        figure(this.keyPlane, t("headsPlaneShort", this.isNoisy ? { a: "mu_a", b: "mu_b" } : { a: "k_a", b: "k_b" })),
+        figure(
+          this.keyPlane,
+          t("headsPlaneShort", this.isNoisy ? { a: "mu_a", b: "mu_b" } : { a: "k_a", b: "k_b" })
+        ),
         make("div", { class: "settings" }, ...this.makeSettings(), hint, ...legend)
       ),
       make(
@@ -106,7 +116,13 @@ export class HeadsScene {
       };
       return [{ ...one, caption: () => t("fromMeans") }, other];
     }
-    const two = { name: "two", heads: ["q1", "q2"], colour: 1, origin: () => "means", caption: () => t("twoHeads") };
+    const two = {
+      name: "two",
+      heads: ["q1", "q2"],
+      colour: 1,
+      origin: () => "means",
+      caption: () => t("twoHeads"),
+    };
     return [{ ...one, caption: () => t("oneHead") }, two];
   }
 
@@ -152,7 +168,12 @@ export class HeadsScene {
     };
     if (!this.isNoisy) return [this.sliders.s.element, this.sliders.m.element];
     const show = (beta) => view.number(beta, beta < 0.1 ? 3 : 2);
-    this.sliders.beta = slider("beta", t(this.task === "1.5" ? "betaOfFirst" : "beta"), { least: 0.001, most: 1, log: true, show });
+    this.sliders.beta = slider("beta", t(this.task === "1.5" ? "betaOfFirst" : "beta"), {
+      least: 0.001,
+      most: 1,
+      log: true,
+      show,
+    });
     const grow = (wanted) => () => {
       this.wanted = Math.min(SAMPLES, wanted());
       view.draw();
@@ -268,7 +289,14 @@ export class HeadsScene {
       const count = Math.max(1, Math.floor(this.shown));
       const pairs = new Float64Array(count * 4);
       for (let n = 0; n < count; n++) pairs.set(drawn.subarray(n * m * 2, n * m * 2 + 4), n * 4);
-      plane.drawCloud(context, pairs, count * 2, view.ink, Math.max(0.03, 0.25 / Math.sqrt(1 + count / 50)), 2.4);
+      plane.drawCloud(
+        context,
+        pairs,
+        count * 2,
+        view.ink,
+        Math.max(0.03, 0.25 / Math.sqrt(1 + count / 50)),
+        2.4
+      );
       const at = (count - 1) * m * 2;
       [a, b] = [
         [drawn[at], drawn[at + 1]],
@@ -282,10 +310,14 @@ export class HeadsScene {
     plane.dot("key-b", b, 7, { class: "key-dot" }).style.setProperty("--own", "var(--s3)");
     plane.text("name-a", [1, 0], [0, 24], this.isNoisy ? "mu_a" : "k_a");
     plane.text("name-b", [0, 1], [-22, 4], this.isNoisy ? "mu_b" : "k_b");
-    plane.text("name-others", [0, 0], [-10, 22], view.t("others", { count: state.m - 2 }), { class: "small" });
+    plane.text("name-others", [0, 0], [-10, 22], view.t("others", { count: state.m - 2 }), {
+      class: "small",
+    });
     for (const way of this.ways) {
       for (const name of way.heads) {
-        plane.arrow(`arrow-${name}`, [0, 0], state[name], { class: "query-arrow" }).style.setProperty("--own", `var(--s${name === "q" ? 0 : 1})`);
+        plane
+          .arrow(`arrow-${name}`, [0, 0], state[name], { class: "query-arrow" })
+          .style.setProperty("--own", `var(--s${name === "q" ? 0 : 1})`);
       }
     }
     plane.end();
@@ -298,12 +330,21 @@ export class HeadsScene {
     this.values.forEach((value, i) => {
       const [x, y] = plane.toPixels(value);
       const r = i < 2 ? 6.5 : 3.5;
-      const node = plane.shape(`value-${i}`, "rect", { x: x - r, y: y - r, width: 2 * r, height: 2 * r, class: "value-mark" });
+      const node = plane.shape(`value-${i}`, "rect", {
+        x: x - r,
+        y: y - r,
+        width: 2 * r,
+        height: 2 * r,
+        class: "value-mark",
+      });
       node.style.setProperty("--own", `var(--s${i < 2 ? 2 + i : 6})`);
     });
     for (const i of [0, 1]) plane.text(`name-${i}`, this.values[i], [i ? 19 : -19, 4], i ? "v_b" : "v_a");
     const [x, y] = plane.toPixels([0, 0]);
-    plane.shape("wanted", "path", { d: `M${x - 6} ${y - 6}L${x + 6} ${y + 6}M${x - 6} ${y + 6}L${x + 6} ${y - 6}`, class: "wanted" });
+    plane.shape("wanted", "path", {
+      d: `M${x - 6} ${y - 6}L${x + 6} ${y + 6}M${x - 6} ${y + 6}L${x + 6} ${y - 6}`,
+      class: "wanted",
+    });
   }
 
   /** 1.2: one output, and the weights. */
@@ -315,10 +356,20 @@ export class HeadsScene {
     plane.clearCanvas();
     plane.begin();
     weights.forEach((weight, i) => {
-      const look = { class: "spring", "stroke-width": 0.6 + 5.4 * weight, "stroke-opacity": 0.12 + 0.88 * weight };
-      plane.line(`spring-${i}`, output, values[i], look).style.setProperty("--own", `var(--s${i < 2 ? 2 + i : 6})`);
+      const look = {
+        class: "spring",
+        "stroke-width": 0.6 + 5.4 * weight,
+        "stroke-opacity": 0.12 + 0.88 * weight,
+      };
+      plane
+        .line(`spring-${i}`, output, values[i], look)
+        .style.setProperty("--own", `var(--s${i < 2 ? 2 + i : 6})`);
     });
-    plane.polygon("hull", convexHull(values).map((i) => values[i]), { class: "hull" });
+    plane.polygon(
+      "hull",
+      convexHull(values).map((i) => values[i]),
+      { class: "hull" }
+    );
     this.drawValuePlane(plane);
     drawOutput(plane, "output", output, "a");
     plane.end();
@@ -343,11 +394,17 @@ export class HeadsScene {
     way.distance = meanDistance(outputs, count);
     plane.begin();
     this.drawValuePlane(plane);
-    this.drawEllipse(plane, "measured", way.measured, { class: "ellipse" }).style.setProperty("--own", `var(--s${way.colour})`);
+    this.drawEllipse(plane, "measured", way.measured, { class: "ellipse" }).style.setProperty(
+      "--own",
+      `var(--s${way.colour})`
+    );
     if (way.predicted) this.drawEllipse(plane, "predicted", way.predicted, { class: "ellipse predicted" });
     const [x, y] = plane.toPixels(way.measured.mean);
-    plane.shape("mean", "path", { d: `M${x} ${y - 8}V${y + 8}M${x - 8} ${y}H${x + 8}`, class: "mean-cross" }).style.setProperty("--own", `var(--s${way.colour})`);
-    if (this.shown < this.wanted || count === 1) plane.dot("newest", [outputs[2 * count - 2], outputs[2 * count - 1]], 6, { class: "newest" });
+    plane
+      .shape("mean", "path", { d: `M${x} ${y - 8}V${y + 8}M${x - 8} ${y}H${x + 8}`, class: "mean-cross" })
+      .style.setProperty("--own", `var(--s${way.colour})`);
+    if (this.shown < this.wanted || count === 1)
+      plane.dot("newest", [outputs[2 * count - 2], outputs[2 * count - 1]], 6, { class: "newest" });
     plane.end();
   }
 
@@ -355,7 +412,12 @@ export class HeadsScene {
     const { long, short, angle } = covarianceEllipse(covariance);
     const [x, y] = plane.toPixels(mean);
     const turn = `translate(${x} ${y}) rotate(${(-angle * 180) / Math.PI})`;
-    return plane.shape(key, "ellipse", { rx: Math.max(1, long * plane.unit), ry: Math.max(1, short * plane.unit), transform: turn, ...look });
+    return plane.shape(key, "ellipse", {
+      rx: Math.max(1, long * plane.unit),
+      ry: Math.max(1, short * plane.unit),
+      transform: turn,
+      ...look,
+    });
   }
 
   /** Draws below the line from v_a to v_b how many of the outputs lie where along it. */
@@ -384,7 +446,8 @@ export class HeadsScene {
     const key = JSON.stringify([strengths, m, betas, origin]);
     const known = this.moments.get(way.name);
     if (known?.key === key) return known.moments;
-    const compute = () => this.moments.set(way.name, { key, moments: outputMoments(this.values, strengths, betas, origin) });
+    const compute = () =>
+      this.moments.set(way.name, { key, moments: outputMoments(this.values, strengths, betas, origin) });
     if (countNodes(strengths, betas, origin) <= QUICK) {
       compute();
       return this.moments.get(way.name).moments;
@@ -401,10 +464,15 @@ export class HeadsScene {
     const { view } = this;
     const { t } = view;
     const pair = ([x, y]) => `${view.number(x, 3)}; ${view.number(y, 3)}`;
-    const each = (name, of) => [name, ...this.ways.flatMap((way) => [of(way.measured, way), way.predicted ? of(way.predicted, null) : "…"])];
+    const each = (name, of) => [
+      name,
+      ...this.ways.flatMap((way) => [of(way.measured, way), way.predicted ? of(way.predicted, null) : "…"]),
+    ];
     this.numbers.set([
       each(t("meanOutput"), ({ mean }) => pair(mean)),
-      each(t("deviation"), ({ covariance: [xx, , yy] }) => pair([Math.sqrt(Math.max(0, xx)), Math.sqrt(Math.max(0, yy))])),
+      each(t("deviation"), ({ covariance: [xx, , yy] }) =>
+        pair([Math.sqrt(Math.max(0, xx)), Math.sqrt(Math.max(0, yy))])
+      ),
       each(t("meanDistance"), (_, way) => (way ? view.number(way.distance, 3) : "")),
     ]);
     const text = t("samplesDrawn", { count: count.toLocaleString(t.language) });
@@ -417,18 +485,25 @@ export class HeadsScene {
     const number = (value, decimals = 2) => view.number(value, decimals);
     if (this.task === "1.2") {
       const { weights, output } = this.drawn;
-      const said = t("weightsOfTwo", { a: number(weights[0], 3), b: number(weights[1], 3), distance: number(Math.hypot(...output), 3) });
+      const said = t("weightsOfTwo", {
+        a: number(weights[0], 3),
+        b: number(weights[1], 3),
+        distance: number(Math.hypot(...output), 3),
+      });
       if (state.reveal !== "yes") return said;
       const tied = number(tiedWeight(state.m, 2, state.s), 3);
       return `${said} ${t("tied", { s: number(state.s), m: state.m, tied })}`;
     }
     const combination = (name) => t("combination", { x: number(state[name][0]), y: number(state[name][1]) });
-    if (this.task === "1.3") return `q = ${combination("q")}. ${t(state.reveal === "yes" ? "lengthsHelp" : "leans")}`;
+    if (this.task === "1.3")
+      return `q = ${combination("q")}. ${t(state.reveal === "yes" ? "lengthsHelp" : "leans")}`;
     const broken = headBreaks(state.m, state.s, state.beta, BREAKS_EPS);
     const never = headBreaks(2, Infinity, state.beta, 0.5);
     const queries = `q_1 = ${combination("q1")}, q_2 = ${combination("q2")}.`;
     const percent = (share) => `${number(100 * share, share < 0.1 ? 2 : 1)} %`;
-    return state.reveal === "yes" ? `${queries} ${t("broken", { broken: percent(broken), never: percent(never) })}` : queries;
+    return state.reveal === "yes"
+      ? `${queries} ${t("broken", { broken: percent(broken), never: percent(never) })}`
+      : queries;
   }
 
   /** Stops what would go on after the picture is gone. */

@@ -1,4 +1,4 @@
-/** Keys and a query in the plane, and beside them values and the output: the first picture, and that of 1.1. */
+/** Keys and a query in the plane, and beside them values and the output: to play with, and for 1.1. */
 
 import { make } from "../page/dom.js";
 import { attend } from "./attention.js";
@@ -47,8 +47,17 @@ export class KeysScene {
     const reachable = this.task === "1.1" ? 2.5 : 1.7;
     state.keys.length = state.values.length = Math.min(state.keys.length, state.values.length);
     state.target = Math.min(Math.round(state.target), state.keys.length);
-    this.keyPlane = new Plane({ left: -reachable, right: reachable, bottom: -reachable, top: reachable, label: t("keyPlane") });
-    const room = this.task === "1.1" ? { left: -1.75, right: 1.75, bottom: -0.75, top: 2 } : { left: -1.7, right: 1.7, bottom: -1.7, top: 1.7 };
+    this.keyPlane = new Plane({
+      left: -reachable,
+      right: reachable,
+      bottom: -reachable,
+      top: reachable,
+      label: t("keyPlane"),
+    });
+    const room =
+      this.task === "1.1"
+        ? { left: -1.75, right: 1.75, bottom: -0.75, top: 2 }
+        : { left: -1.7, right: 1.7, bottom: -1.7, top: 1.7 };
     this.valuePlane = new Plane({ ...room, label: t("valuePlane") });
     this.addHandles();
     this.weights = makeWeightBars(
@@ -171,7 +180,10 @@ export class KeysScene {
         "div",
         { class: "buttons" },
         makeButton(t("fewerKeys"), more(-1), { disabled: state.keys.length <= 3, "data-control": "fewer" }),
-        makeButton(t("moreKeys"), more(1), { disabled: state.keys.length >= MAX_KEYS, "data-control": "more" }),
+        makeButton(t("moreKeys"), more(1), {
+          disabled: state.keys.length >= MAX_KEYS,
+          "data-control": "more",
+        }),
         makeButton(t("startAgain"), () => view.startAgain(), { "data-control": "again" })
       ),
     ];
@@ -202,7 +214,8 @@ export class KeysScene {
     this.drawKeys(weights);
     const going = this.drawValues(weights, output, now);
     for (const { element, name, kind } of [...keyPlane.handles, ...valuePlane.handles]) {
-      if (kind !== "query") element.style.setProperty("--weight", weights[Number(name.slice(2)) - 1].toFixed(4));
+      if (kind !== "query")
+        element.style.setProperty("--weight", weights[Number(name.slice(2)) - 1].toFixed(4));
     }
     this.weights.set(
       weights,
@@ -222,7 +235,12 @@ export class KeysScene {
     keyPlane.begin();
     keyPlane.drawAxes();
     if (isCopying && revealed === "yes") this.drawReach();
-    else if (!isCopying) keyPlane.polygon("hull", convexHull(keys).map((i) => keys[i]), { class: "hull faint" });
+    else if (!isCopying)
+      keyPlane.polygon(
+        "hull",
+        convexHull(keys).map((i) => keys[i]),
+        { class: "hull faint" }
+      );
     // All keys beyond this line have a larger product with the query than the one on it.
     const on = keys[isCopying ? target - 1 : weights.indexOf(Math.max(...weights))];
     const length = Math.hypot(...q);
@@ -242,7 +260,11 @@ export class KeysScene {
     const { keys, target } = this.view.state;
     const j = target - 1;
     const others = keys.filter((_, i) => i !== j);
-    this.keyPlane.polygon("hull", convexHull(others).map((i) => others[i]), { class: "hull" });
+    this.keyPlane.polygon(
+      "hull",
+      convexHull(others).map((i) => others[i]),
+      { class: "hull" }
+    );
     const { query, margin, hullWeights } = reach(keys, [j]);
     keys.forEach((key, i) => {
       if (!reach(keys, [i]).query) this.keyPlane.dot(`hidden-${i}`, key, 11, { class: "hidden-key" });
@@ -260,9 +282,17 @@ export class KeysScene {
     const { values, target } = view.state;
     const going = this.drawTrail(valuePlane.clearCanvas(), output, now);
     valuePlane.begin();
-    valuePlane.polygon("hull", convexHull(values).map((i) => values[i]), { class: "hull" });
+    valuePlane.polygon(
+      "hull",
+      convexHull(values).map((i) => values[i]),
+      { class: "hull" }
+    );
     weights.forEach((weight, i) => {
-      const look = { class: "spring", "stroke-width": 0.6 + 5.4 * weight, "stroke-opacity": 0.12 + 0.88 * weight };
+      const look = {
+        class: "spring",
+        "stroke-width": 0.6 + 5.4 * weight,
+        "stroke-opacity": 0.12 + 0.88 * weight,
+      };
       valuePlane.line(`spring-${i}`, output, values[i], look).style.setProperty("--own", `var(--s${i % 7})`);
     });
     if (this.task === "1.1") valuePlane.dot("target", values[target - 1], 13, { class: "target" });
@@ -303,7 +333,12 @@ export class KeysScene {
     const number = (value, decimals = 2) => view.number(value, decimals);
     if (this.task !== "1.1") {
       const most = weights.indexOf(Math.max(...weights));
-      return t("outputIs", { x: number(output[0]), y: number(output[1]), key: `k_${most + 1}`, weight: number(weights[most], 3) });
+      return t("outputIs", {
+        x: number(output[0]),
+        y: number(output[1]),
+        key: `k_${most + 1}`,
+        weight: number(weights[most], 3),
+      });
     }
     const j = state.target - 1;
     const key = `k_${j + 1}`;
@@ -327,6 +362,9 @@ export class KeysScene {
 /** Draws the output: a diamond, unlike keys and values. */
 export function drawOutput(plane, key, output, name, look = "output") {
   const [x, y] = plane.toPixels(output);
-  plane.shape(key, "path", { d: `M${x} ${y - 10}L${x + 10} ${y}L${x} ${y + 10}L${x - 10} ${y}Z`, class: look });
+  plane.shape(key, "path", {
+    d: `M${x} ${y - 10}L${x + 10} ${y}L${x} ${y + 10}L${x - 10} ${y}Z`,
+    class: look,
+  });
   if (name) plane.text(`${key}-name`, output, [0, -16], name, { class: "output-name" });
 }

@@ -21,7 +21,9 @@ function applySwitches({ theme, language }) {
   document.documentElement.lang = t.language;
   for (const node of document.querySelectorAll("[data-text]")) node.textContent = t(node.dataset.text);
   const fillSelect = (id, values, name, chosen) => {
-    find(id).replaceChildren(...values.map((value) => make("option", { value, selected: value === chosen }, name(value))));
+    find(id).replaceChildren(
+      ...values.map((value) => make("option", { value, selected: value === chosen }, name(value)))
+    );
   };
   fillSelect("theme", THEMES, t, theme);
   fillSelect("language", LANGUAGES, (code) => nameLanguage(code, code), t.language);
@@ -31,7 +33,9 @@ function applySwitches({ theme, language }) {
 /** Returns the address of a task, with the colours and the language as they are. */
 function linkTo(task) {
   const { theme, language } = view?.state ?? {};
-  const kept = Object.entries({ theme, language }).filter(([name, value]) => value && value !== switches[name].otherwise);
+  const kept = Object.entries({ theme, language }).filter(
+    ([name, value]) => value && value !== switches[name].otherwise
+  );
   return `#${new URLSearchParams([["task", task], ...kept])}`;
 }
 
@@ -43,7 +47,13 @@ class ExportedView extends TheoryView {
   }
 }
 
-view = new ExportedView(find("theory"), data, { t: makeTheoryTexts("en"), task: PLAY, linkTo, grade: null, more: switches });
+view = new ExportedView(find("theory"), data, {
+  t: makeTheoryTexts("en"),
+  task: PLAY,
+  linkTo,
+  grade: null,
+  more: switches,
+});
 
 for (const name of ["theme", "language"]) {
   find(name).addEventListener("change", (event) => {

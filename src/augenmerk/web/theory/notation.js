@@ -4,8 +4,17 @@ import { make, makeSvg } from "../page/dom.js";
 
 const GREEK = { alpha: "α", beta: "β", lambda: "λ", mu: "μ", eps: "ε" };
 
-const SYMBOL =
-  /`(?<marked>\w)`|(?<sum>\bsum)_(?<index>[a-z])|(?<root>\bsqrt\(d\))|(?<product>(?<=[\p{L}\d])\.(?=[kx]_))|(?<![\p{L}\w-])(?<name>alpha|beta|lambda|mu|eps|[a-eh-mp-yBIKQV])(?:_(?<below>mean|[a-z0-9]))?(?:\^(?<above>T|-?\d+|[a-z]))?(?![\p{L}\w'’-])/gu;
+const SYMBOL = new RegExp(
+  [
+    "`(?<marked>\\w)`",
+    "(?<sum>\\bsum)_(?<index>[a-z])",
+    "(?<root>\\bsqrt\\(d\\))",
+    "(?<product>(?<=[\\p{L}\\d])\\.(?=[kx]_))", // q.k_i
+    "(?<![\\p{L}\\w-])(?<name>alpha|beta|lambda|mu|eps|[a-eh-mp-yBIKQV])" +
+      "(?:_(?<below>mean|[a-z0-9]))?(?:\\^(?<above>T|-?\\d+|[a-z]))?(?![\\p{L}\\w'’-])",
+  ].join("|"),
+  "gu"
+);
 const WORD = /^[aIi]$/; // an English word, unless it has an index or stands in a formula
 const FORMULA_BEFORE = /(?:[=+(*/~^]\s?|alpha )$/;
 const FORMULA_AFTER = /^\s?[=+)*/~^]/;
@@ -39,7 +48,9 @@ export function readNotation(text) {
 /** Returns a text with its formulas as nodes of HTML. */
 export function showNotation(text) {
   const tags = { variable: "var", below: "sub", above: "sup" };
-  return readNotation(text).map(({ text: piece, kind }) => (kind === "plain" ? piece : make(tags[kind], {}, piece)));
+  return readNotation(text).map(({ text: piece, kind }) =>
+    kind === "plain" ? piece : make(tags[kind], {}, piece)
+  );
 }
 
 /** Returns a name such as k_1 as nodes for an SVG text. */

@@ -170,7 +170,10 @@ export class Plane {
       text.setAttribute("x", ((x - cx) / away) * 19);
       text.setAttribute("y", ((y - cy) / away) * 19);
       element.setAttribute("aria-valuenow", point[0].toFixed(2));
-      element.setAttribute("aria-valuetext", say ? say(point) : point.map((each) => each.toFixed(2)).join("; "));
+      element.setAttribute(
+        "aria-valuetext",
+        say ? say(point) : point.map((each) => each.toFixed(2)).join("; ")
+      );
     }
   }
 
@@ -217,7 +220,13 @@ export class Plane {
   }
 
   polygon(key, points, attributes) {
-    const written = points.map((point) => this.toPixels(point).map((each) => each.toFixed(1)).join(",")).join(" ");
+    const written = points
+      .map((point) =>
+        this.toPixels(point)
+          .map((each) => each.toFixed(1))
+          .join(",")
+      )
+      .join(" ");
     return this.shape(key, "polygon", { points: written, ...attributes });
   }
 

@@ -48,7 +48,7 @@ function project(inputs, matrix) {
   return inputs.map((x) => matrix.map((row) => dot(row, x)));
 }
 
-/** Returns the weights (m, m), a row for each query, and the outputs over the parts, for parts of length B. */
+/** Returns the weights (m, m), a row for each query, and values and outputs over parts of length B. */
 export function selfAttend(inputs, K, Q, V, B) {
   const keys = project(inputs, K);
   const values = project(inputs, V);

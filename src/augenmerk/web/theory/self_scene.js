@@ -14,14 +14,19 @@ const MATRICES = ["K", "Q", "V"];
 const ENTRIES = { 0: "·", 1: "1", "-1": "−1" };
 
 function writeMatrix(matrix) {
-  return matrix.flat().map((entry) => "n0p"[entry + 1]).join("");
+  return matrix
+    .flat()
+    .map((entry) => "n0p"[entry + 1])
+    .join("");
 }
 
 function readMatrix(text) {
-  return [0, 4, 8, 12].map((start) => [...text.slice(start, start + 4)].map((letter) => "n0p".indexOf(letter) - 1));
+  return [0, 4, 8, 12].map((start) =>
+    [...text.slice(start, start + 4)].map((letter) => "n0p".indexOf(letter) - 1)
+  );
 }
 
-/** Returns what the address may say about this picture. A matrix is 16 letters: n, 0 and p for -1, 0 and 1. */
+/** Returns what the address may say about this picture. A matrix is 16 letters: n, 0, p for -1, 0, 1. */
 export function specifySelf(task) {
   const B = { kind: "number", least: 0.1, most: 6, otherwise: task === "1.6" ? 1 : 3 };
   if (task === "1.6") {
@@ -56,9 +61,19 @@ export class SelfScene {
       this.sliders.c = slider("c", t("addedPart", { part: "u_c" }), 0, 1);
     }
     this.said = make("p", { class: "said-now", role: "status" });
-    const settings = make("div", { class: "settings" }, ...Object.values(this.sliders).map((each) => each.element));
+    const settings = make(
+      "div",
+      { class: "settings" },
+      ...Object.values(this.sliders).map((each) => each.element)
+    );
     const parts = this.task === "1.6" ? [this.makeTriangle(), settings] : [this.makeMatrices(), settings];
-    this.element = make("div", { class: "scene self" }, ...parts, make("div", { class: "scroll" }, this.makeTable()), this.said);
+    this.element = make(
+      "div",
+      { class: "scene self" },
+      ...parts,
+      make("div", { class: "scroll" }, this.makeTable()),
+      this.said
+    );
   }
 
   makeTriangle() {
@@ -69,7 +84,7 @@ export class SelfScene {
     return make("div", { class: "alone" }, make("figure", {}, caption, this.plane.element));
   }
 
-  /** Makes K, Q and V as grids of buttons; an entry at row r and column s is the part of u_s that becomes u_r. */
+  /** Makes K, Q and V as grids of buttons; the entry at row r and column s says how u_s becomes u_r. */
   makeMatrices() {
     const { view } = this;
     const { t } = view;
@@ -77,15 +92,30 @@ export class SelfScene {
     const grids = MATRICES.map((name) => {
       const rows = PARTS.map((row, r) => {
         const cells = PARTS.map((column, c) => {
-          const button = make("button", { type: "button", "data-entry": `${name}${r}${c}`, onclick: () => this.turn(name, r, c) });
+          const button = make("button", {
+            type: "button",
+            "data-entry": `${name}${r}${c}`,
+            onclick: () => this.turn(name, r, c),
+          });
           this.entries[`${name}${r}${c}`] = button;
           button.label = t("entryLabel", { matrix: name, from: column, to: row });
           return make("td", {}, button);
         });
         return make("tr", {}, make("th", { scope: "row" }, ...showNotation(`u_${row}`)), ...cells);
       });
-      const head = make("tr", {}, make("td"), ...PARTS.map((part) => make("th", { scope: "col" }, ...showNotation(`u_${part}`))));
-      const table = make("table", { class: "matrix" }, make("caption", {}, make("var", {}, name)), make("thead", {}, head), make("tbody", {}, ...rows));
+      const head = make(
+        "tr",
+        {},
+        make("td"),
+        ...PARTS.map((part) => make("th", { scope: "col" }, ...showNotation(`u_${part}`)))
+      );
+      const table = make(
+        "table",
+        { class: "matrix" },
+        make("caption", {}, make("var", {}, name)),
+        make("thead", {}, head),
+        make("tbody", {}, ...rows)
+      );
       const set = (matrix) => () => {
         view.set({ [name]: writeMatrix(matrix) });
         view.settled();
@@ -114,18 +144,50 @@ export class SelfScene {
     const { t } = this.view;
     const isProjected = this.task === "1.7";
     const names = isProjected ? ["x_i", "q_i", "k_i", "v_i"] : ["x_i"];
-    const heads = [...names.map((name) => [name, {}]), [t("weightsOn"), { colspan: 3 }], ["c_i", {}], ...(isProjected ? [[t("wantedOutput"), {}]] : [])];
-    this.cells = INPUTS.map(() => ({ sums: names.map(() => make("td", { class: "sum" })), weights: INPUTS.map(() => make("td", { class: "heat" })), output: make("td", { class: "sum output-sum" }), verdict: make("td", { class: "sum" }) }));
+    const heads = [
+      ...names.map((name) => [name, {}]),
+      [t("weightsOn"), { colspan: 3 }],
+      ["c_i", {}],
+      ...(isProjected ? [[t("wantedOutput"), {}]] : []),
+    ];
+    this.cells = INPUTS.map(() => ({
+      sums: names.map(() => make("td", { class: "sum" })),
+      weights: INPUTS.map(() => make("td", { class: "heat" })),
+      output: make("td", { class: "sum output-sum" }),
+      verdict: make("td", { class: "sum" }),
+    }));
     const rows = this.cells.map(({ sums, weights, output, verdict }, i) =>
-      make("tr", {}, make("th", { scope: "row" }, String(i + 1)), ...sums, ...weights, output, ...(isProjected ? [verdict] : []))
+      make(
+        "tr",
+        {},
+        make("th", { scope: "row" }, String(i + 1)),
+        ...sums,
+        ...weights,
+        output,
+        ...(isProjected ? [verdict] : [])
+      )
     );
-    const head = make("tr", {}, make("td"), ...heads.map(([text, attributes]) => make("th", { scope: attributes.colspan ? "colgroup" : "col", ...attributes }, ...showNotation(text))));
-    return make("table", { class: "parts" }, make("caption", { class: "unseen" }, t("partsCaption")), make("thead", {}, head), make("tbody", {}, ...rows));
+    const head = make(
+      "tr",
+      {},
+      make("td"),
+      ...heads.map(([text, attributes]) =>
+        make("th", { scope: attributes.colspan ? "colgroup" : "col", ...attributes }, ...showNotation(text))
+      )
+    );
+    return make(
+      "table",
+      { class: "parts" },
+      make("caption", { class: "unseen" }, t("partsCaption")),
+      make("thead", {}, head),
+      make("tbody", {}, ...rows)
+    );
   }
 
   reveal() {
     const { view } = this;
-    if (this.task === "1.7") view.set(Object.fromEntries(MATRICES.map((name) => [name, writeMatrix(PUBLISHED[name])])));
+    if (this.task === "1.7")
+      view.set(Object.fromEntries(MATRICES.map((name) => [name, writeMatrix(PUBLISHED[name])])));
     view.glide({ B: 4 });
   }
 
@@ -205,12 +267,18 @@ export class SelfScene {
     plane.begin();
     plane.polygon("hull", points, { class: "hull" });
     weights[1].forEach((weight, i) => {
-      const look = { class: "spring", "stroke-width": 0.6 + 5.4 * weight, "stroke-opacity": 0.12 + 0.88 * weight };
+      const look = {
+        class: "spring",
+        "stroke-width": 0.6 + 5.4 * weight,
+        "stroke-opacity": 0.12 + 0.88 * weight,
+      };
       plane.line(`spring-${i}`, flat(outputs[1]), points[i], look).style.setProperty("--own", `var(--s${i})`);
     });
     points.forEach((point, i) => {
       const [x, y] = plane.toPixels(point);
-      plane.shape(`input-${i}`, "rect", { x: x - 6.5, y: y - 6.5, width: 13, height: 13, class: "value-mark" }).style.setProperty("--own", `var(--s${i})`);
+      plane
+        .shape(`input-${i}`, "rect", { x: x - 6.5, y: y - 6.5, width: 13, height: 13, class: "value-mark" })
+        .style.setProperty("--own", `var(--s${i})`);
       plane.text(`name-${i}`, point, i === 1 ? [20, -8] : [0, 26], `x_${i + 1}`);
     });
     plane.dot("u_b", [bx, by], 8, { class: "above" });
@@ -231,7 +299,9 @@ export class SelfScene {
     if (this.task === "1.6") {
       const above = t("above", { height: view.number(this.height) });
       const self = t("onItself", { weight: view.number(weights[1][1], 3) });
-      return state.reveal === "yes" ? `${c_2} ${self} ${above} ${t("hullAnswer")}` : `${c_2} ${self} ${above}`;
+      return state.reveal === "yes"
+        ? `${c_2} ${self} ${above} ${t("hullAnswer")}`
+        : `${c_2} ${self} ${above}`;
     }
     const right = WANTED.filter((wanted, i) => distance(outputs[i], wanted) <= NEAR).length;
     return t("rightOutputs", { right });

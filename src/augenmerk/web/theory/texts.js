@@ -5,7 +5,8 @@ export const THEORY_TEXTS = {
     heading: "What attention can and cannot compute",
     subtitle: "A query to drag, and seven questions about attention",
     fieldHint: "The background has the colours of the keys that a query at each place would attend to.",
-    levelHint: "The background has the colours of the keys that a query at each place would attend to. Keys beyond the dashed line have a larger product with `q` than the one on it.",
+    levelHint:
+      "The background has the colours of the keys that a query at each place would attend to. Keys beyond the dashed line have a larger product with `q` than the one on it.",
     lead: "Drag the query q, a key or a value. The weights, the output `a` and everything else follow.",
     tasks: "Questions",
     play: "Play",
@@ -63,7 +64,8 @@ export const THEORY_TEXTS = {
     weightOfKey: "The weight of {key} is {weight}.",
     canBeCopied:
       "It lies outside the hull of the others, {margin} away from its nearest point h_j: a query along that way gives it 0.99 from c = {c} on, and here at least {bound} if it points there.",
-    isHidden: "It lies inside the hull of the others, {key} = {mix}: no query of any size gives it more than {ceiling}.",
+    isHidden:
+      "It lies inside the hull of the others, {key} = {mix}: no query of any size gives it more than {ceiling}.",
     headsPlane: "The plane of the two keys; queries can be moved",
     headsPlaneShort: "The plane of {a} and {b}: drag the queries",
     headLabel: "query {name}",
@@ -72,7 +74,8 @@ export const THEORY_TEXTS = {
     howManyKeys: "number of keys m",
     beta: "noise beta",
     betaOfFirst: "noise beta of k_a",
-    cloudHint: "× the average wanted, + the mean of the outputs, ellipse: one standard deviation around it; dashed: the same in closed form. Bars: how many outputs lie where from v_a to v_b.",
+    cloudHint:
+      "× the average wanted, + the mean of the outputs, ellipse: one standard deviation around it; dashed: the same in closed form. Bars: how many outputs lie where from v_a to v_b.",
     oneMore: "One more sample",
     manyMore: "Many",
     resample: "Draw anew",
@@ -93,8 +96,10 @@ export const THEORY_TEXTS = {
     weightsOfTwo: "Weights {a} and {b}; `a` is {distance} away from (v_a + v_b)/2.",
     tied: "With q = c (k_a + k_b) both are e^s/(2 e^s + m − 2), for s = {s} and m = {m} exactly {tied}.",
     leans: "Nearly every sample leans to one side; only the mean is the average.",
-    lengthsHelp: "A query that sees the lengths divides by them: the products are the same in every sample, and the second cloud is a point.",
-    broken: "Each head copies one value. Head 1 leaves over 0.05 elsewhere with probability {broken}; for {never} of the samples, those with lambda_a below 0, no scale helps.",
+    lengthsHelp:
+      "A query that sees the lengths divides by them: the products are the same in every sample, and the second cloud is a point.",
+    broken:
+      "Each head copies one value. Head 1 leaves over 0.05 elsewhere with probability {broken}; for {never} of the samples, those with lambda_a below 0, no scale helps.",
     lengthOfParts: "length B of the parts",
     addedPart: "{part} added to x_2",
     triangle: "The plane through the three inputs, with the outputs",
@@ -120,8 +125,10 @@ export const THEORY_TEXTS = {
   de: {
     heading: "Was Aufmerksamkeit berechnen kann und was nicht",
     subtitle: "Eine Anfrage zum Ziehen und sieben Fragen über Aufmerksamkeit",
-    fieldHint: "Der Hintergrund hat die Farben der Schlüssel, die eine Anfrage an der jeweiligen Stelle beachten würde.",
-    levelHint: "Der Hintergrund hat die Farben der Schlüssel, die eine Anfrage an der jeweiligen Stelle beachten würde. Schlüssel jenseits der gestrichelten Linie haben ein größeres Produkt mit `q` als der auf ihr.",
+    fieldHint:
+      "Der Hintergrund hat die Farben der Schlüssel, die eine Anfrage an der jeweiligen Stelle beachten würde.",
+    levelHint:
+      "Der Hintergrund hat die Farben der Schlüssel, die eine Anfrage an der jeweiligen Stelle beachten würde. Schlüssel jenseits der gestrichelten Linie haben ein größeres Produkt mit `q` als der auf ihr.",
     lead: "Zieh die Anfrage q, einen Schlüssel oder einen Wert. Die Gewichte, die Ausgabe `a` und alles andere folgen.",
     tasks: "Fragen",
     play: "Spielen",
@@ -139,7 +146,8 @@ export const THEORY_TEXTS = {
     before: "zurück",
     next: "weiter",
     answer: "Deine Antwort",
-    answerHint: "Einfach oder in LaTeX, wie für augenmerk theory check; sie wird an zufälligen Schlüsseln erprobt.",
+    answerHint:
+      "Einfach oder in LaTeX, wie für augenmerk theory check; sie wird an zufälligen Schlüsseln erprobt.",
     check: "Bewerten",
     grading: "wird bewertet …",
     holds: "Sie stimmt.",
@@ -179,7 +187,8 @@ export const THEORY_TEXTS = {
     weightOfKey: "Das Gewicht von {key} ist {weight}.",
     canBeCopied:
       "Er liegt außerhalb der Hülle der anderen, {margin} von ihrem nächsten Punkt h_j entfernt: Eine Anfrage in dieser Richtung gibt ihm 0,99 ab c = {c}, und hier mindestens {bound}, wenn sie dorthin zeigt.",
-    isHidden: "Er liegt innerhalb der Hülle der anderen, {key} = {mix}: Keine Anfrage gibt ihm mehr als {ceiling}, wie groß sie auch ist.",
+    isHidden:
+      "Er liegt innerhalb der Hülle der anderen, {key} = {mix}: Keine Anfrage gibt ihm mehr als {ceiling}, wie groß sie auch ist.",
     headsPlane: "Die Ebene der beiden Schlüssel; Anfragen lassen sich verschieben",
     headsPlaneShort: "Die Ebene von {a} und {b}: zieh die Anfragen",
     headLabel: "Anfrage {name}",
@@ -188,7 +197,8 @@ export const THEORY_TEXTS = {
     howManyKeys: "Anzahl m der Schlüssel",
     beta: "Rauschen beta",
     betaOfFirst: "Rauschen beta von k_a",
-    cloudHint: "× der gewünschte Durchschnitt, + das Mittel der Ausgaben, Ellipse: eine Standardabweichung darum; gestrichelt: dasselbe in geschlossener Form. Balken: wie viele Ausgaben wo zwischen v_a und v_b liegen.",
+    cloudHint:
+      "× der gewünschte Durchschnitt, + das Mittel der Ausgaben, Ellipse: eine Standardabweichung darum; gestrichelt: dasselbe in geschlossener Form. Balken: wie viele Ausgaben wo zwischen v_a und v_b liegen.",
     oneMore: "Noch eine Stichprobe",
     manyMore: "Viele",
     resample: "Neu ziehen",
@@ -209,8 +219,10 @@ export const THEORY_TEXTS = {
     weightsOfTwo: "Gewichte {a} und {b}; `a` ist {distance} von (v_a + v_b)/2 entfernt.",
     tied: "Mit q = c (k_a + k_b) sind beide e^s/(2 e^s + m − 2), für s = {s} und m = {m} genau {tied}.",
     leans: "Fast jede Stichprobe neigt zu einer Seite; nur das Mittel ist der Durchschnitt.",
-    lengthsHelp: "Eine Anfrage, die die Längen sieht, teilt durch sie: Die Produkte sind in jeder Stichprobe gleich, und die zweite Wolke ist ein Punkt.",
-    broken: "Jeder Kopf kopiert einen Wert. Kopf 1 lässt anderswo mehr als 0,05 mit Wahrscheinlichkeit {broken}; bei {never} der Stichproben, denen mit lambda_a unter 0, hilft keine Größe.",
+    lengthsHelp:
+      "Eine Anfrage, die die Längen sieht, teilt durch sie: Die Produkte sind in jeder Stichprobe gleich, und die zweite Wolke ist ein Punkt.",
+    broken:
+      "Jeder Kopf kopiert einen Wert. Kopf 1 lässt anderswo mehr als 0,05 mit Wahrscheinlichkeit {broken}; bei {never} der Stichproben, denen mit lambda_a unter 0, hilft keine Größe.",
     lengthOfParts: "Länge B der Teile",
     addedPart: "{part} zu x_2 addiert",
     triangle: "Die Ebene durch die drei Eingaben, mit den Ausgaben",
@@ -237,7 +249,8 @@ export const THEORY_TEXTS = {
 
 /** Returns a function that gives a text by its key, with values in the place of `{names}`. */
 export function makeTheoryTexts(language) {
-  const t = (key, values = {}) => THEORY_TEXTS[language][key].replace(/\{(\w+)\}/g, (_, name) => String(values[name] ?? ""));
+  const t = (key, values = {}) =>
+    THEORY_TEXTS[language][key].replace(/\{(\w+)\}/g, (_, name) => String(values[name] ?? ""));
   t.language = language;
   return t;
 }

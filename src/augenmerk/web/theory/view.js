@@ -45,7 +45,10 @@ export class TheoryView {
     this.gliding = null;
     this.timer = 0;
     this.still = matchMedia("(prefers-reduced-motion: reduce)").matches;
-    matchMedia("(prefers-reduced-motion: reduce)").addEventListener("change", ({ matches }) => (this.still = matches));
+    matchMedia("(prefers-reduced-motion: reduce)").addEventListener(
+      "change",
+      ({ matches }) => (this.still = matches)
+    );
     new ResizeObserver(() => this.draw()).observe(root);
     window.addEventListener("hashchange", () => this.readAddress());
     this.readAddress();
@@ -121,7 +124,8 @@ export class TheoryView {
     this.gliding.start ??= now;
     const share = Math.min(1, (now - this.gliding.start) / GLIDE);
     const eased = share * share * (3 - 2 * share);
-    const mix = (a, b) => (Array.isArray(a) ? a.map((value, i) => mix(value, b[i])) : share === 1 ? b : a + (b - a) * eased);
+    const mix = (a, b) =>
+      Array.isArray(a) ? a.map((value, i) => mix(value, b[i])) : share === 1 ? b : a + (b - a) * eased;
     for (const name of Object.keys(to)) this.state[name] = mix(from[name], to[name]);
     if (share === 1) {
       this.gliding = null;
@@ -234,8 +238,19 @@ export class TheoryView {
     const link = (task) => {
       const question = data.questions.find((each) => each.task === task);
       const title = question?.title ?? null;
-      const inside = question ? [make("b", {}, task), " ", make("span", { lang: "en" }, question.title)] : [make("b", {}, t("play"))];
-      return make("a", { href: this.linkTo(task), "aria-current": task === state.task ? "page" : null, "data-task": task, title }, ...inside);
+      const inside = question
+        ? [make("b", {}, task), " ", make("span", { lang: "en" }, question.title)]
+        : [make("b", {}, t("play"))];
+      return make(
+        "a",
+        {
+          href: this.linkTo(task),
+          "aria-current": task === state.task ? "page" : null,
+          "data-task": task,
+          title,
+        },
+        ...inside
+      );
     };
     return make("nav", { class: "tasks", "aria-label": t("tasks") }, ...this.tasks.map(link));
   }
@@ -257,7 +272,10 @@ export class TheoryView {
         make(
           "dl",
           { lang: "en" },
-          ...Object.entries(names).flatMap(([name, meaning]) => [make("dt", {}, ...showNotation(name)), make("dd", {}, ...showNotation(meaning))])
+          ...Object.entries(names).flatMap(([name, meaning]) => [
+            make("dt", {}, ...showNotation(name)),
+            make("dd", {}, ...showNotation(meaning)),
+          ])
         )
       ),
       t("english") ? make("p", { class: "hint" }, t("english")) : ""
@@ -266,8 +284,21 @@ export class TheoryView {
 
   makePicture() {
     const { t } = this;
-    this.revealButton = make("button", { type: "button", "data-control": "reveal", "aria-pressed": "false", onclick: () => this.toggleReveal() }, t("reveal"));
-    const again = make("button", { type: "button", "data-control": "again", onclick: () => this.startAgain() }, t("startAgain"));
+    this.revealButton = make(
+      "button",
+      {
+        type: "button",
+        "data-control": "reveal",
+        "aria-pressed": "false",
+        onclick: () => this.toggleReveal(),
+      },
+      t("reveal")
+    );
+    const again = make(
+      "button",
+      { type: "button", "data-control": "again", onclick: () => this.startAgain() },
+      t("startAgain")
+    );
     return make(
       "section",
       { class: "card picture-card", "aria-label": t("picture") },
@@ -302,7 +333,12 @@ export class TheoryView {
       }
       button.textContent = shown === 0 ? t("nextHint") : t("anotherHint");
       button.hidden = shown >= hints.length;
-      note.textContent = shown === 0 ? "" : shown < hints.length ? t("hint", { number: shown, count: hints.length }) : t("noMoreHints");
+      note.textContent =
+        shown === 0
+          ? ""
+          : shown < hints.length
+            ? t("hint", { number: shown, count: hints.length })
+            : t("noMoreHints");
     };
     const note = make("p", { class: "hint" });
     button.addEventListener("click", () => {
@@ -312,7 +348,13 @@ export class TheoryView {
       this.settled();
     });
     show();
-    return make("section", { class: "card" }, make("h3", {}, t("hints")), list, make("div", { class: "buttons" }, button, note));
+    return make(
+      "section",
+      { class: "card" },
+      make("h3", {}, t("hints")),
+      list,
+      make("div", { class: "buttons" }, button, note)
+    );
   }
 
   makeAnswer(question) {
@@ -377,29 +419,49 @@ export class TheoryView {
   /** Returns a grade as nodes; all that comes from the grader is text. */
   showGrade({ holds, why, remarks, conditions }) {
     const { t } = this;
-    const columns = ["sort", "keys", "dim", "beta", "c", "B", "weights", "deviation", "error"].filter((name) =>
-      conditions.some((row) => row[name] !== undefined && row[name] !== null)
+    const columns = ["sort", "keys", "dim", "beta", "c", "B", "weights", "deviation", "error"].filter(
+      (name) => conditions.some((row) => row[name] !== undefined && row[name] !== null)
     );
     const show = (value) => {
       if (Array.isArray(value)) return value.map(show).join(" ");
       if (typeof value !== "number") return String(value ?? "");
-      if (Number.isInteger(value) || Math.abs(value) >= 1000) return value.toLocaleString(t.language, { maximumFractionDigits: 0 });
+      if (Number.isInteger(value) || Math.abs(value) >= 1000)
+        return value.toLocaleString(t.language, { maximumFractionDigits: 0 });
       return value !== 0 && Math.abs(value) < 0.0005 ? value.toExponential(1) : this.number(value, 3);
     };
-    const name = (column) => t(["beta", "c", "B", "weights", "deviation"].includes(column) ? `${column}_` : column);
-    const head = make("tr", {}, ...columns.map((column) => make("th", { scope: "col" }, name(column))), make("th", { scope: "col" }, t("verdict")));
+    const name = (column) =>
+      t(["beta", "c", "B", "weights", "deviation"].includes(column) ? `${column}_` : column);
+    const head = make(
+      "tr",
+      {},
+      ...columns.map((column) => make("th", { scope: "col" }, name(column))),
+      make("th", { scope: "col" }, t("verdict"))
+    );
     const rows = conditions.map((row) =>
-      make("tr", {}, ...columns.map((column) => make("td", {}, show(row[column]))), make("td", {}, t(row.holds ? "yes" : "no")))
+      make(
+        "tr",
+        {},
+        ...columns.map((column) => make("td", {}, show(row[column]))),
+        make("td", {}, t(row.holds ? "yes" : "no"))
+      )
     );
     return [
-      make("p", { class: holds ? "verdict right" : "verdict wrong" }, `${holds ? "✓" : "✗"} ${t(holds ? "holds" : "fails")}`),
+      make(
+        "p",
+        { class: holds ? "verdict right" : "verdict wrong" },
+        `${holds ? "✓" : "✗"} ${t(holds ? "holds" : "fails")}`
+      ),
       make("p", { lang: "en", class: "why" }, why),
       ...remarks.map((remark) => make("p", { lang: "en", class: "hint" }, remark)),
       make(
         "details",
         {},
         make("summary", {}, t("conditions")),
-        make("div", { class: "scroll" }, make("table", { class: "numbers" }, make("thead", {}, head), make("tbody", {}, ...rows)))
+        make(
+          "div",
+          { class: "scroll" },
+          make("table", { class: "numbers" }, make("thead", {}, head), make("tbody", {}, ...rows))
+        )
       ),
     ];
   }
