@@ -507,7 +507,7 @@ def test_a_cloud_grows_and_is_drawn_anew(chromium: "Chromium", page: Path) -> No
     view.wait(f"{counted} > {first}")
     view.tab.click('[data-control="resample"]')
     assert view.wait_for_fragment("seed") == "2"
-    assert view.tab.inner_text(".count") == "1 samples"
+    assert view.tab.inner_text(".count") == "1 sample"
     view.tab.click('[data-control="one-more"]')
     view.wait(f"{counted} === 2")
     time.sleep(0.1)

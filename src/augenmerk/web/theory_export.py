@@ -22,6 +22,8 @@ from augenmerk.web.export import (
 )
 
 THEORY = Path(__file__).parent / "theory"
+EIGHTH = {"light": "#8a7a00", "dark": "#f3f07a"}
+"""The colour of an eighth key; pictures have seven."""
 COPYING_SEED = 21
 """The keys of 1.1 are those that `augenmerk theory 1.1 --seed 21` draws first, as in docs/theory.md."""
 
@@ -31,7 +33,7 @@ def describe_theory() -> dict[str, Any]:
     keys = np.random.default_rng(COPYING_SEED).standard_normal((8, 2))
     return {
         "questions": [question.as_dict(len(question.hints)) for question in QUESTIONS.values()],
-        "colours": {theme.name: list(theme.series) for theme in (LIGHT, DARK)},
+        "colours": {theme.name: [*theme.series, EIGHTH[theme.name]] for theme in (LIGHT, DARK)},
         "copying": {"keys": keys.round(3).tolist(), "values": plane_values(8).round(3).tolist()},
     }
 

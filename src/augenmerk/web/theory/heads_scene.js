@@ -475,7 +475,8 @@ export class HeadsScene {
       ),
       each(t("meanDistance"), (_, way) => (way ? view.number(way.distance, 3) : "")),
     ]);
-    const text = t("samplesDrawn", { count: count.toLocaleString(t.language) });
+    const text =
+      count === 1 ? t("oneSample") : t("samplesDrawn", { count: count.toLocaleString(t.language) });
     if (this.count.textContent !== text) this.count.textContent = text;
   }
 

@@ -108,7 +108,7 @@ export class KeysScene {
       view.set({});
     };
     state.keys.forEach((_, i) => {
-      const common = { kind: "key", done, say, colour: `var(--s${i % 7})` };
+      const common = { kind: "key", done, say, colour: `var(--s${i % 8})` };
       keyPlane.addHandle({
         ...common,
         name: `k_${i + 1}`,
@@ -220,7 +220,7 @@ export class KeysScene {
     this.weights.set(
       weights,
       (weight) => view.number(weight, 3),
-      keys.map((_, i) => `var(--s${i % 7})`)
+      keys.map((_, i) => `var(--s${i % 8})`)
     );
     this.drawn = { weights, output };
     return going;
@@ -293,7 +293,7 @@ export class KeysScene {
         "stroke-width": 0.6 + 5.4 * weight,
         "stroke-opacity": 0.12 + 0.88 * weight,
       };
-      valuePlane.line(`spring-${i}`, output, values[i], look).style.setProperty("--own", `var(--s${i % 7})`);
+      valuePlane.line(`spring-${i}`, output, values[i], look).style.setProperty("--own", `var(--s${i % 8})`);
     });
     if (this.task === "1.1") valuePlane.dot("target", values[target - 1], 13, { class: "target" });
     drawOutput(valuePlane, "output", output, "a");

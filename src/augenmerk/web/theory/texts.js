@@ -7,7 +7,7 @@ export const THEORY_TEXTS = {
     fieldHint: "The background has the colours of the keys that a query at each place would attend to.",
     levelHint:
       "The background has the colours of the keys that a query at each place would attend to. Keys beyond the dashed line have a larger product with `q` than the one on it.",
-    lead: "Drag the query q, a key or a value. The weights, the output `a` and everything else follow.",
+    lead: "Drag the query q, a key or a value. The weights, the output `a` and everything else follow. With the keyboard: the tab key, then arrow keys, with Shift in larger steps.",
     tasks: "Questions",
     play: "Play",
     question: "Question",
@@ -93,6 +93,7 @@ export const THEORY_TEXTS = {
     deviation: "deviation of `a`",
     meanDistance: "mean distance from the average",
     samplesDrawn: "{count} samples",
+    oneSample: "1 sample",
     weightsOfTwo: "Weights {a} and {b}; `a` is {distance} away from (v_a + v_b)/2.",
     tied: "With q = c (k_a + k_b) both are e^s/(2 e^s + m − 2), for s = {s} and m = {m} exactly {tied}.",
     leans: "Nearly every sample leans to one side; only the mean is the average.",
@@ -129,7 +130,7 @@ export const THEORY_TEXTS = {
       "Der Hintergrund hat die Farben der Schlüssel, die eine Anfrage an der jeweiligen Stelle beachten würde.",
     levelHint:
       "Der Hintergrund hat die Farben der Schlüssel, die eine Anfrage an der jeweiligen Stelle beachten würde. Schlüssel jenseits der gestrichelten Linie haben ein größeres Produkt mit `q` als der auf ihr.",
-    lead: "Zieh die Anfrage q, einen Schlüssel oder einen Wert. Die Gewichte, die Ausgabe `a` und alles andere folgen.",
+    lead: "Zieh die Anfrage q, einen Schlüssel oder einen Wert. Die Gewichte, die Ausgabe `a` und alles andere folgen. Mit der Tastatur: Tabulator, dann Pfeiltasten, mit Umschalt in größeren Schritten.",
     tasks: "Fragen",
     play: "Spielen",
     question: "Frage",
@@ -216,6 +217,7 @@ export const THEORY_TEXTS = {
     deviation: "Streuung von `a`",
     meanDistance: "mittlerer Abstand vom Durchschnitt",
     samplesDrawn: "{count} Stichproben",
+    oneSample: "1 Stichprobe",
     weightsOfTwo: "Gewichte {a} und {b}; `a` ist {distance} von (v_a + v_b)/2 entfernt.",
     tied: "Mit q = c (k_a + k_b) sind beide e^s/(2 e^s + m − 2), für s = {s} und m = {m} genau {tied}.",
     leans: "Fast jede Stichprobe neigt zu einer Seite; nur das Mittel ist der Durchschnitt.",
