@@ -63,6 +63,7 @@ class Workbench:
 
 def make_pages(workbench: Workbench) -> list[BaseRoute]:
     """Returns the routes of all views and of the static files."""
+    _render_style()  # once, before somebody waits for it
     routes: list[BaseRoute] = [Route("/web/{name:path}", serve_static)]
     for view in VIEWS:
         if find_spec(f"{__name__}.{view}") is None:

@@ -54,6 +54,7 @@ def make_routes(workbench: Workbench) -> list[BaseRoute]:
     limits = workbench.service.limits
     trainings = Trainings(workbench.folder, limits.trainings)
     shelf = Shelf(workbench.folder)
+    describe_settings()  # once, before somebody waits for it
 
     async def show(request: Request) -> Response:
         data = {
@@ -81,7 +82,10 @@ def make_routes(workbench: Workbench) -> list[BaseRoute]:
 
     async def check(request: Request) -> Response:
         start = Start.parse(await read_body(request, limits))
-        config = await asyncio.to_thread(check_start, workbench.folder, start)
+        try:
+            config = await asyncio.to_thread(check_start, workbench.folder, start)
+        except AugenmerkError as error:
+            return JsonResponse({"problem": str(error)})  # what is being written is often wrong: no failure
         return JsonResponse({"changed": dict(list_changes(config, start.preset))})
 
     async def start(request: Request) -> Response:
@@ -168,12 +172,14 @@ class Shelf:
         return {"runs": runs, "epochs": epochs}
 
     def describe(self, name: str) -> dict[str, Any]:
-        """Returns the settings and the scores of a run."""
-        run = RunDirectory.open(self.find(name))
+        """Returns the settings of a run, and those of the preset that they are most like."""
+        config = RunDirectory.open(self.find(name)).config
+        preset, _ = nearest_preset(config)
         return {
             "name": name,
-            "settings": dict(_flatten(run.config)),
-            "scores": [{key: score.get(key) for key in SCORES} for score in run.read_scores()],
+            "settings": dict(_flatten(config)),
+            "preset": preset,
+            "preset_settings": _flatten_preset(preset),
         }
 
     def _summarise(self, name: str, path: Path) -> dict[str, Any]:

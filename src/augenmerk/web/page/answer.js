@@ -66,7 +66,7 @@ export function drawAnswer(app, answer) {
     (state.view === "map"
       ? makeHeatMap(grid, chosen, changed, t, on, room)
       : makeLines(grid, chosen, t, on, style, room));
-  const readout = make("p", { class: "readout", role: "status" }, t("pointHint"));
+  const readout = make("p", { class: "readout", role: "status" }, answer.view.hint ?? t("pointHint"));
   const under = make("div", { class: "under" }, readout, ...(state.view === "map" ? [makeScale(t)] : []));
   replaceInside(inside("picture"), answer.view.element, under);
 }
@@ -138,7 +138,10 @@ function point({ t }, answer, row, column) {
   if (!answer.view) return;
   answer.view.light(row, column);
   const box = find(`answer-${answer.number}`);
-  box.querySelector(".readout").textContent = describePointed(answer.view.grid ?? answer.grid, row, column, t) || t("pointHint");
+  const hint = answer.view.hint ?? t("pointHint");
+  const shown = answer.view.grid ?? answer.grid;
+  box.querySelector(".readout").textContent =
+    answer.view.hint ?? (describePointed(shown, row, column, t) || hint);
   const words = box.querySelectorAll(".said .word");
   words.forEach((word, number) => word.classList.toggle("lit", number === row));
 }

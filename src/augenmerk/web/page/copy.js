@@ -61,7 +61,8 @@ function shortTitle(sentence) {
 
 /** Copies what is shown of the chosen model as a link, svg, png or json, and says what came of it. */
 export async function copyAnswer({ state, answers, t, writeAddress }, form) {
-  const { grid, translation, waiting } = answers[state.selectedModel];
+  const { translation, waiting, view } = answers[state.selectedModel];
+  const grid = view?.grid ?? answers[state.selectedModel].grid; // that of the picture
   const status = find("copy-status");
   try {
     let outcome;

@@ -33,14 +33,15 @@ export function makePartGrid(part, translation, unit, isBpe, grid, weights) {
   return { ...grid, columns, columnEnd: -1, weights };
 }
 
-/** Returns a large map with `light`, of one head or of a mean; arguments as for `makeHeatMap`. */
-export function makeHeadPicture(grid, chosen, view, t, on, room) {
+/** Returns a large map with `light`, of one head or of a mean, and its name; the rest as for `makeHeatMap`. */
+export function makeHeadPicture(name, grid, chosen, view, t, on, room) {
   const style = getComputedStyle(document.documentElement);
   const picture =
     view === "map"
       ? makeHeatMap(grid, chosen, [], t, on, room)
       : makeLines(grid, chosen, t, on, style, room);
-  return { ...picture, grid };
+  picture.element.querySelector("caption").textContent = name;
+  return { ...picture, element: make("div", {}, make("p", { class: "head-name" }, name), picture.element), grid };
 }
 
 /** Paints a map with a pixel for each weight, in the colours of the page's scale. */
@@ -60,7 +61,7 @@ function paintMap(weights, style) {
  * Returns all heads as small maps, a row for each layer. `maps` are [layer][head]; `name(layer, head)` is what
  * one is called, and `choose(layer, head)` is called for one that is clicked, both counted from 1.
  */
-export function makeSmallMaps(maps, name, choose, describe, t) {
+export function makeSmallMaps(maps, name, choose, describe, hint, t) {
   const style = getComputedStyle(document.documentElement);
   const wide = maps[0][0][0].length / maps[0][0].length;
   const rows = maps.map((heads, layer) =>
@@ -91,6 +92,6 @@ export function makeSmallMaps(maps, name, choose, describe, t) {
   );
   const element = make("div", { class: "small-maps" }, ...rows);
   element.style.setProperty("--heads", maps[0].length);
-  return { element, light: () => {} };
+  return { element, light: () => {}, hint };
 }
 

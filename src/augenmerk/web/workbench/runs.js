@@ -25,6 +25,8 @@ const view = {
   epochs: new Map(), // what is known of the picked runs, by name
   details: new Map(), // their settings
   now: 0,
+  asking: "", // the run for which is asked how many epochs it shall have
+  more: "", // what was written there
 };
 let timer = 0;
 let looking = null; // what cancels the question that the server is asked
@@ -180,6 +182,9 @@ function makeList(t) {
   );
   if (!view.runs.length && !beginning.length) return make("p", { class: "hint" }, t("noRuns"));
   const number = (value, decimals) => (Number.isFinite(value) ? showNumber(value, t.language, decimals) : t("absent"));
+  // On a narrow screen a row is a card, and each cell says what it is.
+  const cell = (key, attributes, ...content) =>
+    make("td", { "data-name": t(key), ...attributes }, make("span", {}, ...content));
   const rows = view.runs.map((run) => {
     const isPicked = view.picked.includes(run.name);
     const key = run.name.replace(/[^\w-]/g, (letter) => `_${letter.codePointAt(0)}`);
@@ -212,13 +217,13 @@ function makeList(t) {
       "tr",
       { class: isPicked ? "picked" : null },
       make("th", { scope: "row" }, label),
-      make("td", {}, make("span", { class: `state ${state}` }, t(state))),
-      make("td", { title: t("nearest") }, run.preset, ...changes),
-      make("td", {}, isolate(run.data)),
-      make("td", { class: "number progress" }, `${run.done}/${run.epochs}`, bar),
-      make("td", { class: "number" }, number(run.best.validation_loss, 3)),
-      make("td", { class: "number", title: t("bleuHint") }, number(run.best.validation_bleu, 1)),
-      make("td", { class: "when" }, showAge(run.modified, t)),
+      cell("state", {}, make("span", { class: `state ${state}` }, t(state))),
+      cell("preset", { title: t("nearest") }, run.preset, ...changes),
+      cell("data", {}, isolate(run.data)),
+      cell("epochs", { class: "number" }, `${run.done}/${run.epochs}`, ...(state === "finished" ? [] : [bar])),
+      cell("loss", { class: "number" }, number(run.best.validation_loss, 3)),
+      cell("bleu", { class: "number", title: t("bleuHint") }, number(run.best.validation_bleu, 1)),
+      cell("when", { class: "when" }, showAge(run.modified, t)),
       make("td", { class: "acts" }, ...makeActs(run, own, key, t))
     );
   });
@@ -260,11 +265,36 @@ function makeActs(run, own, key, t) {
     return [button("resume", t("resume"), t("keepHint"), () => act("resume", { run: run.name }))];
   }
   if (run?.state === "finished") {
-    const ask = () => {
-      const epochs = Number(prompt(`${run.name}: ${t("moreEpochs")}`, String(run.epochs + 5)));
-      if (Number.isInteger(epochs) && epochs > 0) act("resume", { run: run.name, epochs });
+    if (view.asking !== run.name) {
+      const ask = () => {
+        Object.assign(view, { asking: run.name, more: String(run.epochs + 5) });
+        draw(true);
+        find("more-epochs").select();
+      };
+      return [button("more", t("more"), null, ask)];
+    }
+    const close = () => {
+      view.asking = "";
+      draw(true);
     };
-    return [button("more", t("more"), null, ask)];
+    const field = make("input", {
+      type: "number",
+      id: "more-epochs",
+      "data-key": "more-epochs",
+      min: run.epochs + 1,
+      max: 100000,
+      required: true,
+      value: view.more,
+      oninput: (event) => (view.more = event.target.value),
+      onkeydown: (event) => event.key === "Escape" && close(),
+    });
+    const send = (event) => {
+      event.preventDefault();
+      act("resume", { run: run.name, epochs: Number(view.more) });
+      close();
+    };
+    const go = make("button", { type: "submit", class: "main" }, t("resume"));
+    return [make("form", { class: "together", onsubmit: send }, make("label", {}, t("moreEpochs"), " ", field), go)];
   }
   return [];
 }
@@ -305,7 +335,7 @@ function makeLegend(picked, known, t) {
 
 function makeCharts(picked, known, t) {
   const room = find("charts").clientWidth;
-  const width = Math.max(260, room >= 760 ? (room - 32) / 2 : room);
+  const width = Math.max(260, Math.floor(room >= 760 ? (room - 40) / 2 : room));
   const series = (name, key, dashed) => ({
     name: dashed ? t("trainingOf", { run: name }) : name,
     colour: colourOf(name),
@@ -348,14 +378,17 @@ function makeScores(picked, known, t) {
 
 /** Returns the settings of the picked runs, those that differ first. */
 function makeSettings(picked, t) {
-  const runs = picked.map((name) => view.details.get(name)).filter(Boolean);
+  const details = picked.map((name) => view.details.get(name)).filter(Boolean);
+  // A run by itself is compared with its preset.
+  const beside = details.map(({ preset, preset_settings }) => ({ name: preset, settings: preset_settings }));
+  const runs = details.length === 1 ? [...details, ...beside] : details;
   const names = [...new Set(runs.flatMap((run) => Object.keys(run.settings)))];
   const valueOf = (run, name) => JSON.stringify(run.settings[name] ?? null);
   const differs = new Set(names.filter((name) => new Set(runs.map((run) => valueOf(run, name))).size > 1));
   const meaning = new Map(given.settings.map((setting) => [setting.name, setting.meaning]));
   const shown = [
     ...names.filter((name) => differs.has(name)),
-    ...(view.all || runs.length === 1 ? names.filter((name) => !differs.has(name)) : []),
+    ...(view.all ? names.filter((name) => !differs.has(name)) : []),
   ];
   const note = runs.length > 1 && !differs.size ? [make("p", { class: "hint" }, t("sameSettings"))] : [];
   if (!shown.length) return note;
@@ -368,7 +401,11 @@ function makeSettings(picked, t) {
       ...runs.map((run) => make("td", {}, isolate(write(run.settings[name]))))
     )
   );
-  const head = runs.map((run) => make("th", { scope: "col", class: `run c${colourOf(run.name)}` }, isolate(run.name)));
+  const head = runs.map((run) =>
+    view.picked.includes(run.name)
+      ? make("th", { scope: "col", class: `run c${colourOf(run.name)}` }, isolate(run.name))
+      : make("th", { scope: "col" }, t("presetNamed", { preset: run.name }))
+  );
   return [
     ...note,
     make(

@@ -35,9 +35,9 @@ export class StartForm {
         "div",
         { class: "fields" },
         label("runName", this.name),
-        label("preset", this.preset),
-        label("data", this.data),
-        label("epochs", this.epochs)
+        label("startPreset", this.preset),
+        label("startData", this.data),
+        label("startEpochs", this.epochs)
       ),
       label("settingsChanged", this.settings),
       make("div", { class: "buttons" }, this.add, this.hint),
@@ -97,8 +97,9 @@ export class StartForm {
     const number = ++this.number;
     const question = this.question;
     try {
-      const { changed } = await this.on.check({ ...question, run: question.run || "new" });
+      const { changed, problem } = await this.on.check({ ...question, run: question.run || "new" });
       if (number !== this.number) return;
+      if (problem) throw new Error(problem);
       const settings = Object.entries(changed).map(([name, value]) => `${name} = ${value}`);
       const key = settings.length ? "willChange" : "asPreset";
       this.show(this.t(key, { preset: question.preset, settings: settings.join(", ") }), "hint");

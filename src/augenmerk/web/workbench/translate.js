@@ -33,6 +33,13 @@ const TEXTS = {
     all: "all, small",
     headName: "layer {layer}, head {head}",
     headOnly: "head {head}",
+    layerName: "layer {layer}",
+    layerMean: "mean of all layers",
+    headMean: "mean of all heads",
+    crossName: "Attention to the source",
+    encoderName: "Attention within the encoder: source words look at one another",
+    decoderName: "Attention within the decoder: words produced look back",
+    smallHint: "Rows are the words that look, columns those looked at. Click a map to see it large.",
     headSpread: "a word looks at {words} on average",
     ensembleChange:
       "Attention can be changed for one model, in the browser; here {count} translate together. Choose a single run.",
@@ -64,6 +71,13 @@ const TEXTS = {
     all: "alle, klein",
     headName: "Schicht {layer}, Kopf {head}",
     headOnly: "Kopf {head}",
+    layerName: "Schicht {layer}",
+    layerMean: "Mittel aller Schichten",
+    headMean: "Mittel aller Köpfe",
+    crossName: "Aufmerksamkeit auf den Satz",
+    encoderName: "Aufmerksamkeit im Encoder: Wörter des Satzes schauen einander an",
+    decoderName: "Aufmerksamkeit im Decoder: erzeugte Wörter schauen zurück",
+    smallHint: "Zeilen sind die Wörter, die schauen, Spalten die angeschauten. Ein Klick zeigt eine Karte groß.",
     headSpread: "ein Wort schaut im Mittel auf {words}",
     ensembleChange:
       "Aufmerksamkeit lässt sich für ein einzelnes Modell ändern, im Browser; hier übersetzen {count} gemeinsam. Bitte einen einzelnen Lauf wählen.",
@@ -233,7 +247,8 @@ function makePicture(app, answer, chosen, on, room) {
     maps.length > 1 ? own("headName", { layer, head }) : own("headOnly", { head });
   if (state.head === ALL) {
     const choose = (layer, head) => app.change({ layer: maps.length > 1 ? String(layer) : MEAN, head: String(head) });
-    return makeSmallMaps(maps, withNames, choose, (words) => own("headSpread", { words }), t);
+    const describe = (words) => own("headSpread", { words });
+    return makeSmallMaps(maps, withNames, choose, describe, own("smallHint"), t);
   }
   const layers = state.layer === MEAN ? maps : [maps[Number(state.layer) - 1] ?? maps[0]];
   const heads = layers.map((each) =>
@@ -242,7 +257,12 @@ function makePicture(app, answer, chosen, on, room) {
   const shown = makePartGrid(found.part, translation, state.unit, model.isBpe, grid, meanMap(heads));
   const isSource = found.part === "encoder";
   const points = isSource ? { ...on, select: () => {} } : on;
-  return makeHeadPicture(shown, isSource ? -1 : chosen, state.view, t, points, room);
+  const name = [
+    own(`${found.part}Name`),
+    ...(maps.length > 1 ? [state.layer === MEAN ? own("layerMean") : own("layerName", { layer: state.layer })] : []),
+    state.head === MEAN ? own("headMean") : own("headOnly", { head: state.head }),
+  ].join(", ");
+  return makeHeadPicture(name, shown, isSource ? -1 : chosen, state.view, t, points, room);
 }
 
 // -- start -------------------------------------------------------------------------------------------------
