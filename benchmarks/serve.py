@@ -21,6 +21,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import islice
@@ -94,24 +95,20 @@ def compare(
     rounds: list[dict[str, Any]] = []
     print(
         f"{'offline/s':>10} {'served/s':>9} {'share':>6} {'p50 ms':>7} {'p99 ms':>7} {'max ms':>7} {'failed':>7} "
-        f"{'cpu ms offline':>15} {'served':>7}"
+        f"{'cpu ms offline':>15} {'served':>7} {'batch':>6}"
     )
     for _ in range(arguments.rounds):
         offline = (
             1 if arguments.no_bench else measure_offline(arguments.model, arguments.beam, arguments.sentences)
         )
         offline_cpu = measure_offline_cpu(arguments.model, arguments.beam, sentences)
-        begin = cpu_seconds(process.pid)
+        begin, batches = cpu_seconds(process.pid), count_batches(address)
         row = ask(address, script, bodies, arguments.clients, arguments.seconds)
         cpu = 1e3 * (cpu_seconds(process.pid) - begin) / row["requests"]
+        computed = [after - before for after, before in zip(count_batches(address), batches, strict=True)]
         rate = row["requests"] / row["seconds"]
-        own = {
-            "offline": offline,
-            "rate": rate,
-            "share": rate / offline,
-            "cpu": cpu,
-            "offline_cpu": offline_cpu,
-        }
+        own = {"offline": offline, "rate": rate, "share": rate / offline, "cpu": cpu}
+        own |= {"offline_cpu": offline_cpu, "batch": computed[0] / computed[1]}
         rounds.append({**row, **own})
         print_round(rounds[-1])
     middle = {name: statistics.median(row[name] for row in rounds) for name in rounds[0]}
@@ -139,7 +136,7 @@ def soak(
 def print_round(row: dict[str, Any]) -> None:
     print(
         f"{row['offline']:>10.0f} {row['rate']:>9.0f} {row['share']:>6.0%} {row['p50']:>7.1f} {row['p99']:>7.1f} "
-        f"{row['max']:>7.1f} {row['failed']:>7.0f} {row['offline_cpu']:>15.3f} {row['cpu']:>7.3f}",
+        f"{row['max']:>7.1f} {row['failed']:>7.0f} {row['offline_cpu']:>15.3f} {row['cpu']:>7.3f} {row['batch']:>6.1f}",
         flush=True,
     )
 
@@ -220,6 +217,15 @@ def cpu_seconds(pid: int) -> float:
     """Returns the processor time that a process has taken so far."""
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def count_batches(address: str) -> tuple[float, float]:
+    """Returns how many texts the server has computed, and in how many batches."""
+    with urllib.request.urlopen(f"{address}metrics") as answer:
+        text = answer.read().decode()
+    return float(re.findall(r"batch_texts_sum (\S+)", text)[0]), float(
+        re.findall(r"batch_texts_count (\S+)", text)[0]
+    )
 
 
 def resident_mib(pid: int) -> float:

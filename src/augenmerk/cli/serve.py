@@ -87,7 +87,7 @@ def serve(
     load_mechanisms(attention)
     limits = Limits.parse(limit or [])
     access = Access(hosts=allow_host or [], origins=origin or [], keys_file=keys)
-    library = Library(runs or [], folder=folder, device=choose_translating_device(device))
+    library = Library(runs or [], folder=folder, device=str(choose_translating_device(device)))
     service = Service.of(library, limits, access)
     listening = open_socket(host, port)
     address = _format_address(host, listening.getsockname()[1])

@@ -47,10 +47,18 @@ class Service:
     state: State = field(default_factory=State)
 
     @classmethod
-    def of(cls, library: Library, limits: Limits | None = None, access: Access | None = None) -> "Service":
-        """Makes a service of a library."""
+    def of(
+        cls,
+        library: Library,
+        limits: Limits | None = None,
+        access: Access | None = None,
+        *,
+        threads: int | None = None,
+    ) -> "Service":
+        """Makes a service of a library; it computes with as many threads as there are cores, unless told."""
         limits, metrics = limits or Limits(), Metrics()
-        return cls(library, Batcher(library, limits, metrics), limits, metrics, access or Access())
+        batcher = Batcher(library, limits, metrics, threads)
+        return cls(library, batcher, limits, metrics, access or Access())
 
     def choose_model(self, names: Names | None) -> str | list[str]:
         """Returns the model that a request names, or the default; raises UnknownModel."""

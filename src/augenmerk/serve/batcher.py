@@ -1,8 +1,10 @@
 """Few threads compute; requests that arrive while they do are the next batch.
 
 There is no timer: whoever asks alone is answered at once, and when many ask, they wait for a batch that is
-being computed and are then computed together. Each thread computes a batch of its own, for a search is a long
-row of small steps, which cores cannot share (see `augenmerk.translate.decoding`).
+being computed and are then computed together. A batch is begun when the event loop has read all that has
+arrived, so that those who were answered together, and ask again, are together again. Each thread computes a
+batch of its own, for a search is a long row of small steps, which cores cannot share (see
+`augenmerk.translate.decoding`).
 """
 
 import asyncio
@@ -81,6 +83,8 @@ class Batcher:
         self._waiting: deque[_Job] = deque()
         self._condition = threading.Condition()
         self._in_function = False
+        self._gathering = False
+        self._arrived = 0
         self._closing = False
         self._seconds_per_item = 0.0
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -154,7 +158,11 @@ class Batcher:
                 )
             self.queued += len(job.items)
             self._waiting.append(job)
-            self._condition.notify()
+            self._arrived += 1
+            if not self._gathering:
+                self._gathering = True
+                assert self._loop is not None
+                self._loop.call_soon(self._gather_more, self._arrived)
         try:
             async with asyncio.timeout(self.limits.deadline):
                 return await job.future  # type: ignore[no-any-return]
@@ -163,6 +171,21 @@ class Batcher:
                 f"There was no answer within {self.limits.deadline:g} seconds: ask for less at once, "
                 f"or try again later."
             ) from None
+
+    def _gather_more(self, arrived: int) -> None:
+        """Lets the threads begin when a round of the event loop has brought nothing new, or enough."""
+        with self._condition:
+            waiting = sum(len(job.waiting) for job in self._waiting)
+            if self._arrived != arrived and waiting < self._share():
+                assert self._loop is not None
+                self._loop.call_soon(self._gather_more, self._arrived)
+            else:
+                self._gathering = False
+                self._condition.notify()
+
+    def _share(self) -> int:
+        """Returns how many texts one thread takes at most, so that the others have as many."""
+        return max(MIN_SHARED, -(-self.queued // self._count))
 
     def _drop_abandoned(self) -> None:
         """Removes jobs that nobody waits for any more; the lock is held."""
@@ -211,9 +234,8 @@ class Batcher:
         with self._condition:
             while True:
                 self._drop_abandoned()
-                first = next(
-                    (job for job in self._waiting if job.work is not None or not self._in_function), None
-                )
+                possible = () if self._gathering else self._waiting
+                first = next((job for job in possible if job.work is not None or not self._in_function), None)
                 if first is not None:
                     break
                 if self._closing and not self._waiting:
@@ -233,7 +255,7 @@ class Batcher:
         queue, so that nobody waits for a long list.
         """
         budget = self.limits.batch_tokens
-        most = max(MIN_SHARED, -(-self.queued // self._count))
+        most = self._share()
         width = self._count_hypotheses(work)
         batch: _Batch = []
         left: list[_Job] = []

@@ -6,7 +6,7 @@ import time
 from collections import Counter, OrderedDict
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from augenmerk.checkpoint import SHIPPED, RunDirectory
 from augenmerk.device import CPU
@@ -14,9 +14,6 @@ from augenmerk.errors import AugenmerkError, shorten
 from augenmerk.serve.errors import UnknownModel
 from augenmerk.translate import Translator
 from augenmerk.web.bundle import find_languages
-
-if TYPE_CHECKING:
-    import torch
 
 SCAN_SECONDS = 1.0
 """A folder is not searched for runs more often."""
@@ -39,7 +36,7 @@ class Library:
         *,
         folder: Path | None = None,
         loaded: int = 8,
-        device: "str | torch.device" = CPU,
+        device: str = CPU,
     ) -> None:
         """Without a run, the model that ships is loaded."""
         self.folder = folder

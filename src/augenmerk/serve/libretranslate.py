@@ -4,12 +4,12 @@ As there, a text may have several lines and sentences, and its body may be JSON 
 markup is not known here, so `format` may only be "text".
 """
 
-import json
 import re
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic_core import from_json
 from starlette.requests import Request as HttpRequest
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
@@ -104,7 +104,7 @@ async def _read(request: HttpRequest, service: "Service") -> dict[str, Any]:
         elif kind == "multipart/form-data":
             raise AugenmerkError("The body is multipart/form-data: send JSON or a plain form.")
         else:
-            fields = json.loads(body)
+            fields = from_json(body)
     except ValueError:
         raise AugenmerkError("The body is neither JSON nor a form.") from None
     if not isinstance(fields, dict):
@@ -182,7 +182,7 @@ async def detect(request: HttpRequest) -> Response:
     except ValidationError as error:
         raise AugenmerkError(describe_problem(error)) from None
     check_texts([wanted.q], service.limits)
-    found = {}
+    found: dict[str, float] = {}
     for name in _language_pairs(service).values():
         [one] = await until_hang_up(
             request, service.batcher.translate(name, [wanted.q], settings={"beam": 1})

@@ -112,8 +112,9 @@ REASONS = {
 @cache
 def describe() -> dict[str, Any]:
     """Returns the OpenAPI description of the service."""
-    used = {model for one in OPERATIONS for model in (one.request, one.answer) if model is not None}
-    models = sorted({*used, schemas.ErrorAnswer}, key=lambda model: model.__name__)
+    models: list[type[BaseModel]] = [schemas.ErrorAnswer]
+    for one in OPERATIONS:
+        models += [model for model in (one.request, one.answer) if model is not None]
     references, definitions = models_json_schema(
         [(model, "validation") for model in models], ref_template="#/components/schemas/{model}"
     )

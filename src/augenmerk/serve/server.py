@@ -35,8 +35,12 @@ def open_socket(host: str, port: int) -> socket.socket:
             host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
         )[0]
         listening = socket.socket(family, kind, protocol)
-        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listening.bind(address)
+        try:
+            listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            listening.bind(address)
+        except BaseException:
+            listening.close()
+            raise
     except (OSError, OverflowError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise AugenmerkError(
