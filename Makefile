@@ -5,13 +5,17 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: test soak thorough check browser format demo clean
+.PHONY: test soak thorough check lint browser format demo clean
 
 # A process for each core, and the one that is done first takes over tests from another.
 PYTEST := $(BIN)/python -m pytest -n auto --dist worksteal
 
-test: check browser
-	$(PYTEST)
+# mypy has one process, so it runs beside the tests; what it says comes after theirs.
+test: lint browser
+	@$(BIN)/mypy > $(VENV)/mypy.log 2>&1 & checking=$$!; \
+	  $(PYTEST); tested=$$?; \
+	  wait $$checking; checked=$$?; cat $(VENV)/mypy.log; \
+	  [ $$tested = 0 ] && [ $$checked = 0 ]
 
 # A hostile campaign for as long as it is told, with a table at its end: make soak MINUTES=60 SEED=1
 MINUTES ?= 60
@@ -30,10 +34,12 @@ browser:
 	    apt-get -qq update && DEBIAN_FRONTEND=noninteractive apt-get -qq install -y --no-install-recommends chromium > /dev/null; } || \
 	  echo "Without Chromium the tests of pages are skipped." >&2
 
-check: $(READY)
+check: lint
+	$(BIN)/mypy
+
+lint: $(READY)
 	$(BIN)/ruff format --check
 	$(BIN)/ruff check
-	$(BIN)/mypy
 
 format: $(READY)
 	$(BIN)/ruff check --fix --exit-zero --quiet

@@ -132,14 +132,14 @@ def peak_memory() -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
-def start(command: list[str], source: Path) -> float:
-    environment = {**os.environ, "PYTHONPATH": str(source)}
-    return seconds(lambda: subprocess.run(command, env=environment, capture_output=True, check=True))
-
-
-def measure_starts(source: Path) -> dict[str, float]:
-    command = [sys.executable, "-m", "augenmerk", "translate", SENTENCE]
-    return {"cold start, s": median(start(command, source) for _ in range(STARTS))}
+def measure_starts(source: Path, *arguments: str) -> dict[str, float]:
+    """Measures a new process. Python has compiled all modules before, as `pip install` does."""
+    with tempfile.TemporaryDirectory() as compiled:
+        environment = {**os.environ, "PYTHONPATH": str(source), "PYTHONPYCACHEPREFIX": compiled}
+        environment.pop("PYTHONDONTWRITEBYTECODE", None)
+        command = partial(subprocess.run, [sys.executable, *arguments], env=environment, check=True)
+        _, *starts = (seconds(partial(command, capture_output=True)) for _ in range(STARTS + 1))
+    return {"cold start, s": median(starts)}
 
 
 def run_here(what: str, python: str, source: Path) -> dict[str, float]:
@@ -166,11 +166,13 @@ def main() -> None:
         return
     sources = {"now": HERE, **({"before": options.before} if options.before else {})}
     results = {
-        name: {**measure_starts(source), **run_here("ours", sys.executable, source)}
+        name: {
+            **measure_starts(source, "-m", "augenmerk", "translate", SENTENCE),
+            **run_here("ours", sys.executable, source),
+        }
         for name, source in sources.items()
     }
-    torch = [start([sys.executable, "-c", "import torch"], HERE) for _ in range(STARTS)]
-    results["import torch"] = {"cold start, s": median(torch)}
+    results["import torch"] = measure_starts(HERE, "-c", "import torch")
     if options.ctranslate2:
         results["ctranslate2"] = run_here("ctranslate2", options.ctranslate2, HERE)
     for name, figures in results.items():

@@ -8,6 +8,7 @@ So the moment is the same on every machine.
 import os
 import signal
 import sys
+from importlib import import_module
 from types import FrameType
 
 from augenmerk.__main__ import main
@@ -22,6 +23,7 @@ def run() -> None:
             os.kill(os.getpid(), signum)
 
     sys.argv[:] = ["augenmerk", *sys.argv[3:]]
+    import_module(module)  # with torch, as a rule: under a profiler that takes several times as long
     sys.setprofile(send)
     main()
 

@@ -16,7 +16,7 @@ def small(attention: AttentionName) -> RunConfig:
     config = ORIGINAL(attention)
     return config.model_copy(
         update={
-            "data": config.data.model_copy(update={"bilderbuch": BilderbuchConfig(pairs=300)}),
+            "data": config.data.model_copy(update={"bilderbuch": BilderbuchConfig(pairs=100)}),
             "train": config.train.model_copy(update={"epochs": 1}),
         }
     )

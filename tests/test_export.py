@@ -21,6 +21,7 @@ from augenmerk.web import MAX_BEAM
 from augenmerk.web.examples import CAPTIONS, PICTURE_BOOK, make_example
 from augenmerk.web.export import LEVELS, join_modules, make_page, render_file
 from tests.command import fails_with_a_sentence, run_command, run_json
+from tests.processes import ROOT
 from tests.runs import SharedRuns, tiny
 
 HERE = Path(augenmerk.web.__file__).parent
@@ -348,5 +349,15 @@ def test_both_languages_have_all_texts() -> None:
     errors = re.findall(r'new EngineError\("(\w+)"(?:, \{ (.*?) \})?\)', engine)
     assert len(errors) == engine.count("new EngineError(") > 10
     for code, values in errors:
-        names = set(re.findall(r"(?:^|, )(\w+)", values))
-        assert names >= set(re.findall(r"\{(\w+)\}", keys["en"][code])), code
+        given = set(re.findall(r"(?:^|, )(\w+)", values))
+        assert given >= set(re.findall(r"\{(\w+)\}", keys["en"][code])), code
+
+
+def test_all_that_an_address_holds_is_documented() -> None:
+    text = (HERE / "page" / "state.js").read_text(encoding="utf-8")
+    state = text.partition("export function makeState")[2].partition("\n}")[0]
+    keys = set(re.findall(r"^    (\w+)[:,]", state, re.M))
+    assert {"text", "beam", "tried", "changed"} < keys
+    address = (ROOT / "docs" / "page.md").read_text(encoding="utf-8").partition("## The address")[2]
+    rows = re.findall(r"^\| (`.*?) \|", address, re.M)
+    assert {key for row in rows for key in re.findall(r"`(\w+)`", row)} == keys

@@ -6,6 +6,7 @@ import os
 import re
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -411,16 +412,34 @@ def test_ctrl_c_while_modules_are_imported(tmp_path: Path) -> None:
     assert (answer.returncode, answer.stdout, answer.stderr) == (130, "", "augenmerk: Interrupted.\n")
 
 
+# The demo on few pairs, which are read at once, for so many epochs that it has not ended by itself.
+LONG_DEMO = """
+from augenmerk import demo
+from augenmerk.__main__ import main
+from augenmerk.config import RunConfig
+
+def on_few_pairs(attention):
+    tree = whole(attention).model_dump(exclude_none=True)
+    tree["data"]["bilderbuch"]["pairs"] = 100
+    tree["train"]["epochs"] = 1000
+    return RunConfig.model_validate(tree)
+
+whole, demo.demo_config = demo.demo_config, on_few_pairs
+main()
+"""
+
+
 @pytest.mark.parametrize(
     ("arguments", "ready"),
     [(["data", "show", "--pairs", "20000"], "stdout"), (["demo", "--out"], "stderr")],
 )
 def test_ctrl_c_is_one_line(arguments: list[str], ready: str, tmp_path: Path) -> None:
+    command = [*COMMAND, *arguments]
     if arguments[0] == "demo":
-        arguments = [*arguments, str(tmp_path / "demo")]
+        command = [sys.executable, "-c", LONG_DEMO, *arguments, str(tmp_path / "demo")]
     errors = tmp_path / "errors"
     with errors.open("wb") as stderr:
-        process = subprocess.Popen([*COMMAND, *arguments], stdout=subprocess.PIPE, stderr=stderr)
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=stderr)
     assert process.stdout is not None
     if ready == "stdout":
         process.stdout.read(1)

@@ -475,17 +475,18 @@ def test_samples_are_as_frequent_as_they_are_probable(temperature: float, top_k:
 @quick
 @given(
     seed=st.integers(0, 10**6),
+    sentences=st.sampled_from([1, 3]),
     vocabulary=st.sampled_from([5, 63, 64, 65, 128, 200, 321]),
     hypotheses=st.integers(1, 4),
     count=st.integers(1, 70),
     levels=st.sampled_from([1, 3, 10**6]),
 )
 def test_the_best_continuations_are_those_of_a_full_stable_sort(
-    seed: int, vocabulary: int, hypotheses: int, count: int, levels: int
+    seed: int, sentences: int, vocabulary: int, hypotheses: int, count: int, levels: int
 ) -> None:
     generator = torch.Generator().manual_seed(seed)
-    tensor = -torch.randint(0, levels, (3, hypotheses, vocabulary), generator=generator).float()
-    tensor_totals = -torch.randint(0, 3, (3, hypotheses), generator=generator).float()
+    tensor = -torch.randint(0, levels, (sentences, hypotheses, vocabulary), generator=generator).float()
+    tensor_totals = -torch.randint(0, 3, (sentences, hypotheses), generator=generator).float()
     tensor_totals[0, -1] = -math.inf
     legal = tensor.clone()
     legal[..., [PAD, BOS, UNK]] = -math.inf
@@ -500,6 +501,8 @@ def test_the_best_continuations_are_those_of_a_full_stable_sort(
     assert np.array_equal((parents * vocabulary + tokens)[real], order[:, :count].numpy()[real])
     assert (tokens[~real] == EOS).all()
     assert np.array_equal(to_numpy(c.likeliest(log_probs, False)), legal.argmax(2))
+    legal[..., UNK] = tensor[..., UNK]
+    assert np.array_equal(to_numpy(c.likeliest(log_probs, True)), legal.argmax(2))
 
 
 def test_no_sentences_give_no_hypotheses() -> None:

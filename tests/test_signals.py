@@ -20,7 +20,7 @@ COMMANDS = {
     "evaluate run": "augenmerk.evaluate:evaluate_run",
     "translate --model run --input de.txt --output en.txt": "augenmerk.translate.translator:stream",
     "theory 1.5": "augenmerk.theory.noise:resample",
-    "bench decode --sentences 4 --beam 1": "augenmerk.bench.decoding:bench_decoding",
+    "bench decode --model run --sentences 4 --beam 1": "augenmerk.bench.decoding:bench_decoding",
     "diagram --model run Hund. --out dog.png": "augenmerk.figures:save_figure",
     "patterns run": "augenmerk.patterns.kinds:find_patterns",
     "data export bilderbuch --pairs 100 --out pairs": "augenmerk.bitext.export:_write_split",

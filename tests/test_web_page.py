@@ -302,7 +302,7 @@ def test_the_beam_is_a_tree_that_can_be_stepped_through(view: View, files: Files
     view.tab.get_by_role("button", name="First step").click()
     rows = view.tab.locator(".steps tbody tr")
     assert rows.count() == sum(node["step"] == 1 for node in tree["nodes"])
-    assert view.fragment()["step"] == "1"
+    view.wait("new URLSearchParams(location.hash.slice(1)).get('step') === '1'")
     view.tab.get_by_role("button", name="Step forward").click()
     nodes = [node for node in tree["nodes"] if node["step"] == 2]
     assert rows.count() == len(nodes)
@@ -658,7 +658,7 @@ def test_a_model_that_cannot_be_read_leaves_nothing_of_another_sentence(
     view.tab.wait_for_selector(".answer .error")
     assert not view.said()
     view.tab.click("#panel-change summary")
-    assert "could not be read" in view.tab.inner_text("#change-content")
+    view.tab.wait_for_selector("#change-content >> text=could not be read")
 
 
 def test_a_text_without_words_has_no_beam(context: "BrowserContext", files: Files) -> None:
@@ -750,12 +750,21 @@ def test_labels_of_the_tree_do_not_overlap(fragment: str, context: "BrowserConte
           const end = path.getPointAtLength(path.getTotalLength()), start = path.getPointAtLength(0);
           return ![...document.querySelectorAll('.tree text')].some(text => {
             const box = text.getBBox();
-            const inside = ({x, y}) => x > box.x && x < box.x + box.width && y > box.y && y < box.y + box.height;
+            const inside = ({x, y}) =>
+              x > box.x && x < box.x + box.width && y > box.y && y < box.y + box.height;
             return inside(start) || inside(end);
           });
         })"""
     )
     assert labels
+
+
+def test_lines_are_as_large_as_the_letters_of_the_page(view: View) -> None:
+    view.tab.select_option("#view", "lines")
+    height = "document.querySelector('svg.lines text').getBoundingClientRect().height"
+    usual = view.tab.evaluate(height)
+    view.tab.select_option("#theme", "projector")
+    assert view.tab.evaluate(height) == pytest.approx(1.375 * usual, rel=0.1)
 
 
 def test_the_table_of_a_step_fits_on_a_phone(chromium: "Chromium", files: Files) -> None:
@@ -944,3 +953,13 @@ def test_a_link_shows_weights_that_were_only_tried(context: "BrowserContext", fi
     with new_editor(view):
         view.tab.evaluate("location.hash = '#open=change&at=1'")
     assert view.bars(".prediction") == own
+
+
+def test_words_that_a_model_does_not_know_are_shown_as_they_were_typed(
+    context: "BrowserContext", files: Files
+) -> None:
+    view = View(context, f"{files.two.as_uri()}#open=change&at=0&text=Der%20Quastenflosser%20bellt")
+    view.tab.wait_for_selector(".prediction .candidate")
+    words = view.tab.locator(".weights th .word").all_inner_texts()
+    assert words == ["Der", "Quastenflosser", "bellt", "∎"]
+    assert {word for word, _ in view.bars("#place > div:last-child")} == set(words)

@@ -260,7 +260,7 @@ def _round_up(lengths: _Length, multiple: int) -> _Length:
 
 
 def _length_order(
-    source: Integers, target: Integers, exact_source_length: bool, rng: np.random.PCG64 | None
+    source: Integers, target: Integers, exact_source_length: bool, rng: "np.random.PCG64 | None"
 ) -> Integers:
     """Sorts all pairs by source bucket, then by target bucket, then at random.
 
@@ -281,7 +281,7 @@ def _cut(
     section: tuple[int, int],
     batch_size: int,
     max_positions: int,
-    rng: np.random.PCG64 | None,
+    rng: "np.random.PCG64 | None",
 ) -> Iterator[slice]:
     """Yields consecutive slices of a section, limited by `batch_size` and `max_positions`."""
     start, end = section
@@ -299,7 +299,7 @@ def _cut(
         start, number = stop, number + 1
 
 
-def _permutation(count: int, rng: np.random.PCG64) -> Integers:
+def _permutation(count: int, rng: "np.random.PCG64") -> Integers:
     """Returns a random permutation made from raw bits.
 
     numpy promises that these never change between versions, but not so for `Generator.permutation`.

@@ -34,7 +34,6 @@ from pathlib import Path
 from typing import Any, Self
 
 import tomli_w
-from filelock import FileLock, Timeout
 
 from augenmerk.arrays import Array
 from augenmerk.config import MAX_SETTINGS_BYTES, RunConfig, parse_toml
@@ -236,6 +235,8 @@ class RunDirectory:
 
     @contextmanager
     def _locked(self, name: str, timeout: float, busy: str) -> Iterator[None]:
+        from filelock import FileLock, Timeout  # here, because reading a run needs no lock
+
         lock = FileLock(self.path / name, timeout=timeout)
         try:
             lock.acquire()
@@ -447,6 +448,8 @@ def _is_locked(path: Path) -> bool:
     """Returns whether another process holds the lock. A lock that does not exist is not created."""
     if not path.exists():
         return False
+    from filelock import FileLock, Timeout
+
     try:
         with FileLock(path, timeout=0):
             return False

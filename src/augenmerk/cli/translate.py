@@ -159,11 +159,12 @@ def _translate(
     and of those that are unlike what the model learnt from.
     """
     from augenmerk.bitext import BadLine, BadLineError
-    from augenmerk.bitext.files import read_lines
 
     lines: Iterable[str | None] = sentences
     bad_lines: list[BadLine] | None = [] if skip_bad else None
     if file is not None:
+        from augenmerk.bitext.files import read_lines
+
         lines = read_lines(file, bad_lines)
     elif not sentences:
         lines = read_stdin(bad_lines)

@@ -68,18 +68,16 @@ class GRUTranslator:
             ends = np.concat([hf[last], hb[last]], axis=-1)  # [hf_S, hb_1]
             g_0.append(np.maximum(self.W_s[layer](ends), 0))
             h = np.concat([hf, hb[row, reverse]], axis=-1)  # (B, S, D)
-        return Source(self.attention.memory(h, src_mask), (np.stack(g_0, axis=1)[:, None],))
+        return Source(self.attention.memory(h, src_mask), tuple(g[:, None] for g in g_0))
 
     def step(self, tokens: Integers, state: State, memory: Memory) -> tuple[Floats, Floats, State]:
-        """Computes equations 9 to 12 for one more word of K hypotheses; the state is g (B, K, L, H)."""
+        """Computes equations 9 to 12 for one more word of K hypotheses; the state is L x g (B, K, H)."""
         B, K = tokens.shape
-        g = self._next_states(
-            tokens.reshape(-1), list(state[0].reshape(B * K, *state[0].shape[2:]).swapaxes(0, 1))
-        )
+        g = self._next_states(tokens.reshape(-1), [layer.reshape(B * K, -1) for layer in state])
         query = g[-1].reshape(B, K, -1)
         a, weights = self.attention.attend(query, memory)
         log_probs = log_softmax(self.output(np.concat([a, query], axis=-1)))
-        return log_probs, weights, (np.stack(g, axis=1).reshape(B, K, len(g), -1),)
+        return log_probs, weights, tuple(layer.reshape(B, K, -1) for layer in g)
 
     def _next_states(self, tokens: Integers, g: list[Floats]) -> list[Floats]:
         """Computes equations 9 and 10 for one more word (B): g_i from g_{i-1}, L x (B, H)."""
@@ -95,7 +93,7 @@ class GRUTranslator:
 
     def states(self, tgt_in: Integers, source: Source) -> Floats:
         """Computes equations 9 and 10 for whole targets: g_i (B, T, H), which do not depend on attention."""
-        g = list(source.start[0][:, 0].swapaxes(0, 1))  # L x (B, H)
+        g = [layer[:, 0] for layer in source.start]  # L x (B, H)
         found = []
         for tokens in tgt_in.T:
             g = self._next_states(tokens, list(g))

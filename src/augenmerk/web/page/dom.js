@@ -40,6 +40,11 @@ export function find(id) {
   return document.getElementById(id);
 }
 
+/** Returns the size of the page's letters, in pixels; that of a projector's colours is larger. */
+export function rootFontSize() {
+  return parseFloat(getComputedStyle(document.documentElement).fontSize);
+}
+
 /** Returns what the tab key or an arrow key can reach in a container. */
 function findFocusable(container) {
   return [...container.querySelectorAll("button, input, select, textarea, summary")].filter(

@@ -1,6 +1,6 @@
 /** The attention of a translation as a table: rows are the words produced, columns those of the source. */
 
-import { isolate, make, makeSvg, moveFocus } from "./dom.js";
+import { isolate, make, makeSvg, moveFocus, rootFontSize } from "./dom.js";
 import { levelOf, showNumber, showWeight } from "./shown.js";
 
 /**
@@ -109,7 +109,7 @@ export function makeHeatMap(grid, chosen, changedRows, t, on, room) {
 
 /** Makes the cells as large as the room for the map permits; small ones have no numbers. */
 function fitCells(table, grid, room) {
-  const rem = parseFloat(getComputedStyle(document.documentElement).fontSize);
+  const rem = rootFontSize();
   const longest = Math.max(...grid.rows.map((row) => [...row.text].length));
   const words = Math.min(longest * 0.55 + 1, room < 30 * rem ? 6.5 : 11) * rem;
   const width = Math.min(2.15 * rem, Math.max(0.72 * rem, (room - words) / grid.columns.length - 1.2));

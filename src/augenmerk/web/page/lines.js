@@ -1,6 +1,6 @@
 /** The attention of a translation as lines between two columns of words, which fits on a narrow screen. */
 
-import { make, makeSvg } from "./dom.js";
+import { make, makeSvg, rootFontSize } from "./dom.js";
 import { showNumber } from "./shown.js";
 
 const PITCH = 30;
@@ -117,7 +117,9 @@ function makeTable(grid, t) {
 
 /** Returns the lines as an element with `light(row, column)`; arguments as for `makeHeatMap`. */
 export function makeLines(grid, chosen, t, on, style, room) {
-  const svg = drawLines(grid, "", style, room);
+  const scale = rootFontSize() / 16; // the picture is made for letters of the usual size
+  const svg = drawLines(grid, "", style, room / scale);
+  for (const side of ["width", "height"]) svg.setAttribute(side, svg.getAttribute(side) * scale);
   svg.setAttribute("class", "lines");
   svg.setAttribute("aria-hidden", "true");
   const place = (node) => [Number(node.dataset.row ?? -1), Number(node.dataset.column ?? -1)];

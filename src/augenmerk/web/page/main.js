@@ -59,7 +59,7 @@ function change(changes) {
   draw();
 }
 
-/** Changes the state where nothing but the address depends on it, which follows when a slider rests. */
+/** Changes the state where only the address has yet to follow, which it does when a slider rests. */
 function keep(changes) {
   app.state = { ...app.state, ...changes };
   clearTimeout(dragging);

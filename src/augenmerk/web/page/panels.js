@@ -1,13 +1,13 @@
 /** What stands beside and below the answers: the chosen place, the editor of its attention, and the beam. */
 
 import { placeIn } from "./answer.js";
-import { find, isolate, make, replaceInside } from "./dom.js";
+import { find, isolate, make, replaceInside, rootFontSize } from "./dom.js";
 import { Editor } from "./editor.js";
 import { makeBars } from "./next.js";
-import { showToken } from "./shown.js";
+import { showToken, sourceTokens } from "./shown.js";
 import { changedBefore, roundToThousandths } from "./state.js";
 import { explainError } from "./texts.js";
-import { makeTree, rootFontSize } from "./tree.js";
+import { makeTree } from "./tree.js";
 import { findToken } from "./vocabulary.js";
 
 const CANDIDATES = 60; // how many next words are asked for, to compare and to offer
@@ -67,8 +67,9 @@ export function drawPlace(app) {
   const parts = [make("div", {}, make("h4", {}, t("nextBest")), candidates)];
   const weights = translation.subword_attention[at] ?? [];
   if (weights.some((weight) => weight > 0)) {
+    const source = sourceTokens(translation, isBpe);
     const strongest = weights
-      .map((probability, place) => ({ text: translation.source_subwords[place], probability }))
+      .map((probability, place) => ({ text: source[place], probability }))
       .sort((a, b) => b.probability - a.probability)
       .slice(0, STRONGEST);
     parts.push(make("div", {}, make("h4", {}, t("looksAt")), makeBars(strongest, isBpe, t, null)));
@@ -109,7 +110,7 @@ async function openEditor(app, answer, at, key) {
   const { state, t } = app;
   const { translation, model } = answer;
   const { isBpe } = model;
-  const tokens = translation.source_subwords.map((token) => showToken(token, isBpe));
+  const tokens = sourceTokens(translation, isBpe).map((token) => showToken(token, isBpe));
   const word = `\u2068${showToken(translation.target_subwords[at], isBpe)}\u2069`;
   const prefix = translation.ids.slice(0, at);
   const question = { text: state.text, prefix, count: CANDIDATES };
@@ -206,7 +207,7 @@ export function drawBeam(app) {
       Math.max(0, ids.length - 1)
     );
   };
-  const on = { step: (step) => app.change({ step }), goOn };
+  const on = { step: (step) => app.keep({ step }), goOn };
   treeView = makeTree(tree, state.step, answer.model.isBpe, t, on);
   replaceInside(box, treeView.element);
 }

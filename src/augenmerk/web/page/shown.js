@@ -5,6 +5,8 @@ export const END_SIGN = "∎";
 const LEVELS = 48;
 const MIN_SHOWN_WEIGHT = 0.02;
 
+const numberFormats = new Map(); // by language and decimals, since making one is slow
+
 /** Characters that cannot be seen or that change the direction of what comes after them. */
 const UNSEEN = /[\u0000-\u001f\u007f-\u009f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]/gu;
 
@@ -25,9 +27,19 @@ export function showToken(text, isBpe) {
   return /^[\p{L}\p{M}\p{N}]/u.test(text) ? `·${showWord(text)}` : showWord(text);
 }
 
+/** Returns the source tokens; where they are words, as they were typed, for many may be unknown to the model. */
+export function sourceTokens(translation, isBpe) {
+  return isBpe ? translation.source_subwords : translation.source_words;
+}
+
 /** Returns a number with so many decimals, in the manner of the page's language. */
 export function showNumber(value, language, decimals = 2) {
-  return value.toLocaleString(language, { minimumFractionDigits: decimals, maximumFractionDigits: decimals });
+  const key = `${language} ${decimals}`;
+  if (!numberFormats.has(key)) {
+    const digits = { minimumFractionDigits: decimals, maximumFractionDigits: decimals };
+    numberFormats.set(key, new Intl.NumberFormat(language, digits));
+  }
+  return numberFormats.get(key).format(value);
 }
 
 /** Returns a probability in percent; one that is not quite 0 or 100 does not look as if it were. */

@@ -1,6 +1,6 @@
 /** The beam as a tree: what was considered, kept and dropped at each step. */
 
-import { isolate, make, makeSvg, replaceInside } from "./dom.js";
+import { isolate, make, makeSvg, replaceInside, rootFontSize } from "./dom.js";
 import { END, showNumber, showPercent, showToken } from "./shown.js";
 
 const FONT = 0.86; // the size of labels; like the next two, in units of the page's own
@@ -45,11 +45,6 @@ export function groupBySteps(tree) {
 function shorten(text) {
   const letters = [...text];
   return letters.length > MAX_LETTERS ? `${letters.slice(0, MAX_LETTERS - 1).join("")}…` : text;
-}
-
-/** Returns the size of the page's letters, in pixels; that of a projector's colours is larger. */
-export function rootFontSize() {
-  return parseFloat(getComputedStyle(document.documentElement).fontSize);
 }
 
 /** Returns a function that gives the width of a label in pixels, in the boldest letters of the tree. */
