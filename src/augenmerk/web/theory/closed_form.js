@@ -4,6 +4,7 @@
  */
 
 const MAX_DEVIATIONS = 9;
+const MAX_EXPONENT = 600;
 const MAX_NODES = 2001; // Python takes more; the page's sliders never ask for so many
 
 /** Returns points of a standard normal variable and their weights. */
@@ -35,19 +36,35 @@ export function outputMoments(values, heads, betas, origin = "means") {
     const lambdas = x.map((each) => 1 + each * deviation);
     return { x: origin === "keys" ? lambdas.map((each) => each * each) : lambdas, weights };
   });
+  // The exponentials of a do not depend on b, so there are few of them, unless they are too large for numbers.
+  const exponentials = heads.map(([s_a, s_b]) => {
+    const z_a = Array.from(a.x, (lambda) => s_a * lambda);
+    const z_b = Array.from(b.x, (lambda) => s_b * lambda);
+    const isLarge = Math.max(...z_a, ...z_b) > MAX_EXPONENT;
+    return {
+      z_a,
+      z_b,
+      isLarge,
+      e_a: Float64Array.from(z_a, Math.exp),
+      e_b: Float64Array.from(z_b, Math.exp),
+    };
+  });
   const mean = [0, 0];
   const square = [0, 0, 0];
   for (let i = 0; i < a.x.length; i++) {
     for (let j = 0; j < b.x.length; j++) {
       let x = 0;
       let y = 0;
-      for (const [s_a, s_b] of heads) {
-        const z_a = s_a * a.x[i];
-        const z_b = s_b * b.x[j];
-        const highest = Math.max(z_a, z_b, 0);
-        const e_a = Math.exp(z_a - highest);
-        const e_b = Math.exp(z_b - highest);
-        const e_0 = Math.exp(-highest);
+      for (const { z_a, z_b, isLarge, e_a: all_a, e_b: all_b } of exponentials) {
+        let e_a = all_a[i];
+        let e_b = all_b[j];
+        let e_0 = 1;
+        if (isLarge) {
+          const highest = Math.max(z_a[i], z_b[j], 0);
+          e_a = Math.exp(z_a[i] - highest);
+          e_b = Math.exp(z_b[j] - highest);
+          e_0 = Math.exp(-highest);
+        }
         const sum = (e_a + e_b + others * e_0) * heads.length;
         x += (e_a * values[0][0] + e_b * values[1][0] + e_0 * beside[0]) / sum;
         y += (e_a * values[0][1] + e_b * values[1][1] + e_0 * beside[1]) / sum;

@@ -270,7 +270,6 @@ export class HeadsScene {
   drawKeys() {
     const { view, keyPlane: plane } = this;
     const { state } = view;
-    const context = plane.clearCanvas();
     const keys = [
       { key: [1, 0], colour: view.rgb(2), count: 1 },
       { key: [0, 1], colour: view.rgb(3), count: 1 },
@@ -287,16 +286,7 @@ export class HeadsScene {
     if (this.isNoisy) {
       const { keys: drawn, m } = this.samples;
       const count = Math.max(1, Math.floor(this.shown));
-      const pairs = new Float64Array(count * 4);
-      for (let n = 0; n < count; n++) pairs.set(drawn.subarray(n * m * 2, n * m * 2 + 4), n * 4);
-      plane.drawCloud(
-        context,
-        pairs,
-        count * 2,
-        view.ink,
-        Math.max(0.03, 0.25 / Math.sqrt(1 + count / 50)),
-        2.4
-      );
+      this.drawKeyCloud(plane, count);
       const at = (count - 1) * m * 2;
       [a, b] = [
         [drawn[at], drawn[at + 1]],
@@ -322,6 +312,19 @@ export class HeadsScene {
     }
     plane.end();
     plane.placeHandles([0, 0]);
+  }
+
+  /** Draws the keys k_a and k_b of all samples, unless they are there already. */
+  drawKeyCloud(plane, count) {
+    const { view } = this;
+    const { keys, m } = this.samples;
+    const drawn = [keys, count, plane.width, view.ink];
+    if (this.keyCloud?.every((each, i) => each === drawn[i])) return;
+    this.keyCloud = drawn;
+    const pairs = new Float64Array(count * 4);
+    for (let n = 0; n < count; n++) pairs.set(keys.subarray(n * m * 2, n * m * 2 + 4), n * 4);
+    const opacity = Math.max(0.03, 0.25 / Math.sqrt(1 + count / 50));
+    plane.drawCloud(plane.clearCanvas(), pairs, count * 2, view.ink, opacity, 2);
   }
 
   /** Draws values, and where the average is that is wanted. */
@@ -388,7 +391,7 @@ export class HeadsScene {
     const context = plane.clearCanvas();
     const colour = view.series[way.colour];
     this.drawBars(context, plane, outputs, count, colour);
-    plane.drawCloud(context, outputs, count, colour, Math.min(0.75, 0.16 + 6 / count), 2.1);
+    plane.drawCloud(context, outputs, count, colour, Math.min(0.75, 0.16 + 6 / count), 1.8);
     way.measured = outputStatistics(outputs, count);
     way.predicted = this.predict(way, heads, origin);
     way.distance = meanDistance(outputs, count);

@@ -8,6 +8,7 @@ import { showNotationInSvg } from "./notation.js";
 
 const KEY_STEP = 0.05;
 const ARROWS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] };
+const CLOUD_PATHS = 24;
 const FIELD_CELL = 5; // pixels on the side of a cell of a field, which is smoothed when it is drawn
 
 export class Plane {
@@ -317,36 +318,22 @@ export class Plane {
 
   /** Draws the first of a list of points x, y, x, y, ... as dots, which add up where they overlap. */
   drawCloud(context, points, count, colour, opacity, radius = 1.7) {
-    const dot = makeDot(colour, radius);
+    context.fillStyle = colour;
     context.globalAlpha = opacity;
-    const half = radius + 1;
     const stepX = this.width / (this.right - this.left);
     const stepY = this.height / (this.top - this.bottom);
-    for (let n = 0; n < count; n++) {
-      const x = (points[2 * n] - this.left) * stepX;
-      const y = (this.top - points[2 * n + 1]) * stepY;
-      context.drawImage(dot, x - half, y - half, 2 * half, 2 * half);
+    // Dots of one path do not add up, so there are several paths; one for each dot would take too long.
+    for (let first = 0; first < CLOUD_PATHS; first++) {
+      context.beginPath();
+      for (let n = first; n < count; n += CLOUD_PATHS) {
+        const x = (points[2 * n] - this.left) * stepX;
+        const y = (this.top - points[2 * n + 1]) * stepY;
+        context.rect(x - radius, y - radius, 2 * radius, 2 * radius);
+      }
+      context.fill();
     }
     context.globalAlpha = 1;
   }
-}
-
-const dots = new Map(); // small pictures of a dot, by colour and size
-
-function makeDot(colour, radius) {
-  const key = `${colour} ${radius}`;
-  if (!dots.has(key)) {
-    const finer = 3;
-    const picture = document.createElement("canvas");
-    picture.width = picture.height = Math.ceil(2 * (radius + 1) * finer);
-    const context = picture.getContext("2d");
-    context.fillStyle = colour;
-    context.beginPath();
-    context.arc(picture.width / 2, picture.width / 2, radius * finer, 0, 2 * Math.PI);
-    context.fill();
-    dots.set(key, picture);
-  }
-  return dots.get(key);
 }
 
 /** The shapes of points: colour is never all that tells them apart. */
