@@ -273,7 +273,7 @@ export class KeysScene {
     const nearest = [0, 1].map((r) => keys.reduce((sum, key, i) => sum + hullWeights[i] * key[r], 0));
     this.keyPlane.line("margin", nearest, keys[j], { class: "margin" });
     this.keyPlane.dot("nearest", nearest, 3.5, { class: "nearest" });
-    this.keyPlane.text("nearest-name", nearest, [-14, 4], "h_j", { class: "small" });
+    this.keyPlane.text("nearest-name", nearest, [-20, 10], "h_j", { class: "small" });
     this.margin = margin;
   }
 

@@ -419,9 +419,9 @@ export class TheoryView {
   /** Returns a grade as nodes; all that comes from the grader is text. */
   showGrade({ holds, why, remarks, conditions }) {
     const { t } = this;
-    const columns = ["sort", "keys", "dim", "beta", "c", "B", "weights", "deviation", "error"].filter(
-      (name) => conditions.some((row) => row[name] !== undefined && row[name] !== null)
-    );
+    const all = ["sort", "keys", "dim", "beta", "c", "B", "weights", "deviation", "error"];
+    const says = (value) => value !== undefined && value !== null && value !== "orthonormal";
+    const columns = all.filter((name) => conditions.some((row) => says(row[name])));
     const show = (value) => {
       if (Array.isArray(value)) return value.map(show).join(" ");
       if (typeof value !== "number") return String(value ?? "");
