@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: test soak thorough check lint browser format demo clean
+.PHONY: test soak soak-serve thorough check lint browser format demo clean
 
 # A process for each core, and the one that is done first takes over tests from another.
 PYTEST := $(BIN)/python -m pytest -n auto --dist worksteal
@@ -22,6 +22,11 @@ MINUTES ?= 60
 SEED ?= 1
 soak: $(READY)
 	$(BIN)/python -m tests.campaign --minutes $(MINUTES) --seed $(SEED)
+
+# The server under load for ten minutes, with its memory every ten seconds; needs wrk: make soak-serve SOAK=10
+SOAK ?= 10
+soak-serve: $(READY)
+	$(BIN)/python benchmarks/serve.py --soak $(SOAK)
 
 # The tests with hundreds of kills and a thousand examples of each property. It takes hours.
 thorough: $(READY)

@@ -1,12 +1,12 @@
 """Measures `augenmerk serve`: single sentences from many clients, against translating them offline.
 
-    python benchmarks/serve.py [--clients 50] [--seconds 20] [--rounds 3] [--model RUN] [--cores 2]
+    python benchmarks/serve.py [--clients 50] [--seconds 20] [--rounds 3] [--model RUN]
 
-It starts the server as a person does, and then takes turns: `augenmerk bench decode` measures the offline greedy
-rate, and wrk (https://github.com/wg/wrk, `apt install wrk`) asks with keep-alive connections, each of which sends the
-next sentence when it has the answer to the last. It prints requests a second, their share of the offline rate, the
-latencies, what failed, and the server's memory before and after. The milliseconds of processor time that a sentence
-takes, offline and served, say most where the machine has other things to do.
+It starts the server as a person does, and then takes turns: `augenmerk bench decode` measures the offline
+greedy rate, and wrk (https://github.com/wg/wrk, `apt install wrk`) asks with keep-alive connections, each of
+which sends the next sentence when it has the answer to the last. It prints requests a second, their share of
+the offline rate, the latencies, what failed, and the server's memory before and after. The milliseconds of
+processor time that a sentence takes, offline and served, say most where the machine has other things to do.
 
 With --soak MINUTES it only asks, and prints the memory every ten seconds.
 """
@@ -94,8 +94,8 @@ def compare(
     before = resident_mib(process.pid)
     rounds: list[dict[str, Any]] = []
     print(
-        f"{'offline/s':>10} {'served/s':>9} {'share':>6} {'p50 ms':>7} {'p99 ms':>7} {'max ms':>7} {'failed':>7} "
-        f"{'cpu ms offline':>15} {'served':>7} {'batch':>6}"
+        f"{'offline/s':>10} {'served/s':>9} {'share':>6} {'p50 ms':>7} {'p99 ms':>7} {'max ms':>7} "
+        f"{'failed':>7} {'cpu ms offline':>15} {'served':>7} {'batch':>6}"
     )
     for _ in range(arguments.rounds):
         offline = (
@@ -135,8 +135,9 @@ def soak(
 
 def print_round(row: dict[str, Any]) -> None:
     print(
-        f"{row['offline']:>10.0f} {row['rate']:>9.0f} {row['share']:>6.0%} {row['p50']:>7.1f} {row['p99']:>7.1f} "
-        f"{row['max']:>7.1f} {row['failed']:>7.0f} {row['offline_cpu']:>15.3f} {row['cpu']:>7.3f} {row['batch']:>6.1f}",
+        f"{row['offline']:>10.0f} {row['rate']:>9.0f} {row['share']:>6.0%} {row['p50']:>7.1f} "
+        f"{row['p99']:>7.1f} {row['max']:>7.1f} {row['failed']:>7.0f} {row['offline_cpu']:>15.3f} "
+        f"{row['cpu']:>7.3f} {row['batch']:>6.1f}",
         flush=True,
     )
 

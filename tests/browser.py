@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser, BrowserContext, Page, Request, Route
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-TIMEOUT = 20.0
+TIMEOUT = 60.0
 """Seconds to wait for what a page does, on a machine that has other things to do."""
 ENGINE = Path(augenmerk.web.__file__).parent / "engine"
 

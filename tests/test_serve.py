@@ -309,6 +309,19 @@ def test_the_page_of_the_api_needs_nothing_from_elsewhere(shipped: Serving) -> N
         assert one.path in answer.text
 
 
+def test_what_the_page_asks_for_is_answered(shipped: Serving) -> None:
+    page = (Path(__file__).parents[1] / "docs" / "serve.md").read_text(encoding="utf-8")
+    asked = re.findall(r"^\$ curl localhost:8765(\S+)(?: -d '(.*)')?$", page, re.M)
+    assert len(asked) > 5
+    for path, body in asked:
+        answer = shipped.client.post(path, content=body.encode()) if body else shipped.client.get(path)
+        assert answer.status_code == (404 if '"a", "b"' in body else 200), body
+    shown = re.search(r'^(\{"model":"multi30k-de-en".*?"translation":".*?"),\.\.\.', page, re.M)
+    assert shown is not None
+    first = shipped.client.post("/v1/translate", content=asked[0][1].encode())
+    assert first.text.startswith(shown[1])
+
+
 def test_what_is_not_there_is_said_in_json(shipped: Serving) -> None:
     assert "/docs" in read_refusal(404, shipped.client.get("/nowhere"))
     answer = shipped.client.get("/v1/translate")

@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import httpx
 import pytest
@@ -421,5 +422,16 @@ def test_limits_are_read_from_the_command_line() -> None:
     for wrong in ("beam", "beam=", "beam=0", "beam=many", "beans=3", "deadline=-1", "=", "queue=1.5"):
         with pytest.raises(AugenmerkError, match="--limit"):
             Limits.parse([wrong])
-    for field in Limits.model_fields.values():
-        assert field.description
+
+
+def test_the_page_has_every_limit() -> None:
+    page = (Path(__file__).parents[1] / "docs" / "serve.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| `(\w+)` \| ([\d.]+) \| (.+) \|$", page, re.M)
+    assert rows == [
+        (
+            name,
+            f"{field.default:g}" if isinstance(field.default, float) else str(field.default),
+            field.description,
+        )
+        for name, field in Limits.model_fields.items()
+    ]

@@ -149,7 +149,8 @@ class Batcher:
         if not job.items:
             return []
         with self._condition:
-            self._drop_abandoned()
+            if self.queued + len(job.items) > self.limits.queue:
+                self._drop_abandoned()
             if self.queued and self.queued + len(job.items) > self.limits.queue:
                 raise Overloaded(
                     f"{self.queued:,} texts are waiting already, and {self.limits.queue:,} may: "

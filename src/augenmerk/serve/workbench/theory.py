@@ -8,6 +8,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
+from augenmerk.errors import AugenmerkError
 from augenmerk.serve.answers import JsonResponse
 from augenmerk.serve.guard import read_body
 from augenmerk.serve.hang_up import until_hang_up
@@ -44,8 +45,12 @@ def make_routes(workbench: Workbench) -> list[BaseRoute]:
         wanted = GradeRequest.parse(await read_body(request, service.limits))
 
         def check() -> dict[str, object]:
-            from augenmerk.theory.grading import check
-
+            try:
+                from augenmerk.theory.grading import check
+            except ModuleNotFoundError as error:  # augenmerk-slim leaves scipy out
+                raise AugenmerkError(
+                    f"Grading needs {error.name}, which is not installed on the server."
+                ) from None
             return check(wanted.task, [wanted.answer]).as_dict()
 
         return JsonResponse(await until_hang_up(request, service.batcher.compute(check)))

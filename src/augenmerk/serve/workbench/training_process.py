@@ -6,11 +6,10 @@ Its standard input is a pipe that its parent holds open. When the parent ends, i
 """
 
 import os
+import runpy
 import signal
 import sys
 import threading
-
-from augenmerk.__main__ import main
 
 
 def _end_with_parent() -> None:
@@ -21,4 +20,4 @@ def _end_with_parent() -> None:
 
 if __name__ == "__main__":
     threading.Thread(target=_end_with_parent, daemon=True).start()
-    main()
+    runpy.run_module("augenmerk", run_name="__main__", alter_sys=True)

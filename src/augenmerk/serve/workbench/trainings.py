@@ -179,7 +179,8 @@ class Trainings:
                 stderr=subprocess.STDOUT,
                 start_new_session=True,  # Ctrl-C is for the server, which ends the training in its own way
             )
-            self._trainings.pop(name, None)
+            if (before := self._trainings.pop(name, None)) is not None:
+                before.output.close()
             self._trainings[name] = Training(name, process, output, keep)
             self._forget_oldest()
 
@@ -204,9 +205,10 @@ class Trainings:
             return [each.describe() for each in reversed(self._trainings.values())]
 
     def close(self) -> None:
-        """Ends the trainings that nobody wanted to go on, and waits for them."""
+        """Ends the trainings that nobody wanted to go on, waits for them, and forgets the others."""
         with self._lock:
             for training in self._trainings.values():
                 if not training.keep and training.process.stdin is not None:
                     training.process.stdin.close()
                     training.process.wait()
+                training.output.close()
