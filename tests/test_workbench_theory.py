@@ -1,19 +1,15 @@
 """The theory view of the workbench on a real server: pages, dragging, and graded answers."""
 
-import asyncio
 from collections.abc import Iterator
-from threading import Thread
 from typing import TYPE_CHECKING, Any
 
 import httpx
 import pytest
-import uvicorn
 
-from augenmerk.serve.app import Service, make_app
-from augenmerk.serve.library import Library
 from augenmerk.theory.grading import check
 from augenmerk.theory.questions import QUESTIONS
 from tests.test_web_theory import HOSTILE, TheoryTab
+from tests.workbench import ask, serve_workbench
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser as Chromium
@@ -31,18 +27,10 @@ RIGHT = {
 
 
 @pytest.fixture(scope="module")
-def address() -> Iterator[str]:
-    """A server with the model that ships, on a free port."""
-    config = uvicorn.Config(make_app(Service.of(Library([]))), port=0, log_level="error")
-    server = uvicorn.Server(config)
-    thread = Thread(target=lambda: asyncio.run(server.serve()))
-    thread.start()
-    while not server.started:
-        assert thread.is_alive()
-        thread.join(0.01)
-    yield f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}"
-    server.should_exit = True
-    thread.join()
+def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A server with the model that ships."""
+    with serve_workbench([], tmp_path_factory.mktemp("runs")) as address:
+        yield address
 
 
 @pytest.fixture
@@ -54,7 +42,7 @@ def context(chromium: "Chromium") -> "Iterator[BrowserContext]":
     context.close()
 
 
-class WorkbenchTab(TheoryTab):
+class ServedTab(TheoryTab):
     """A theory page of the workbench, which may ask for anything on its own server."""
 
     def __init__(self, context: "BrowserContext", server: str, path: str) -> None:
@@ -73,15 +61,15 @@ class WorkbenchTab(TheoryTab):
         return self.tab.inner_text(".grade")
 
 
-def grade(address: str, **request: Any) -> httpx.Response:
-    return httpx.post(f"{address}/workbench/theory/grade", json=request, timeout=60)
+def grade(address: str, **request: Any) -> tuple[int, Any]:
+    return ask(f"{address}/workbench/theory/grade", request)
 
 
 @pytest.mark.parametrize("task", RIGHT)
 def test_right_answers_are_graded_as_on_the_command_line(address: str, task: str) -> None:
-    answer = grade(address, task=task, answer=RIGHT[task])
-    assert answer.status_code == 200
-    found, expected = answer.json(), check(task, [RIGHT[task]]).as_dict()
+    status, found = grade(address, task=task, answer=RIGHT[task])
+    expected = check(task, [RIGHT[task]]).as_dict()
+    assert status == 200
     assert found["holds"] is True
     assert {name: found[name] for name in ("why", "error", "mistake")} == {
         name: expected[name] for name in ("why", "error", "mistake")
@@ -103,11 +91,11 @@ def test_right_answers_are_graded_as_on_the_command_line(address: str, task: str
 def test_what_cannot_be_graded_is_answered_with_a_sentence(
     address: str, request_: dict[str, Any], words: str
 ) -> None:
-    answer = grade(address, **request_)
-    assert answer.status_code == 400
-    assert list(answer.json()) == ["error"]
-    assert words in answer.json()["error"]
-    assert answer.json()["error"].endswith(".")
+    status, answer = grade(address, **request_)
+    assert status == 400
+    assert list(answer) == ["error"]
+    assert words in answer["error"]
+    assert answer["error"].endswith(".")
 
 
 def test_only_questions_have_pages(address: str) -> None:
@@ -120,7 +108,7 @@ def test_only_questions_have_pages(address: str) -> None:
 
 
 def test_an_answer_is_graded_in_the_page(context: "BrowserContext", address: str) -> None:
-    view = WorkbenchTab(context, address, "/theory/1.2")
+    view = ServedTab(context, address, "/theory/1.2")
     said = view.answer("q = k_a + k_b")
     assert "It fails" in said
     assert check("1.2", ["q = k_a + k_b"]).why in said
@@ -135,7 +123,7 @@ def test_an_answer_is_graded_in_the_page(context: "BrowserContext", address: str
 
 
 def test_what_cannot_be_read_is_text(context: "BrowserContext", address: str) -> None:
-    view = WorkbenchTab(context, address, "/theory/1.3")
+    view = ServedTab(context, address, "/theory/1.3")
     said = view.answer(f"q = {HOSTILE}")
     assert "cannot be graded" in said
     assert view.tab.locator(".grade img").count() == 0
@@ -145,7 +133,7 @@ def test_what_cannot_be_read_is_text(context: "BrowserContext", address: str) ->
 
 
 def test_the_tasks_are_pages_of_their_own(context: "BrowserContext", address: str) -> None:
-    view = WorkbenchTab(context, address, "/theory")
+    view = ServedTab(context, address, "/theory")
     view.drag("q", -120, 30)
     assert view.wait_for_fragment("q")
     view.tab.click('[data-task="1.4"]')
@@ -167,7 +155,7 @@ def test_it_fits_on_a_phone(chromium: "Chromium", address: str) -> None:
         locale="en-GB", viewport={"width": 360, "height": 740}, reduced_motion="reduce"
     )
     for task in ("", "/1.4", "/1.7"):
-        view = WorkbenchTab(context, address, f"/theory{task}")
+        view = ServedTab(context, address, f"/theory{task}")
         assert view.tab.evaluate("document.documentElement.scrollWidth <= innerWidth"), task
         assert view.complaints == []
         view.tab.close()
