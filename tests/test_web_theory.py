@@ -295,6 +295,16 @@ def test_formulas_are_set_and_words_are_left_alone(modules: "Page") -> None:
             assert [word for word in words if word not in greek] == re.findall(r"[A-Za-z]{4,}", kept)
 
 
+def test_there_are_the_same_texts_in_both_languages(modules: "Page") -> None:
+    modules.evaluate("async () => void Object.assign(window, await import('/theory/texts.js'))")
+    english, german = modules.evaluate("[THEORY_TEXTS.en, THEORY_TEXTS.de]")
+    assert list(english) == list(german)
+    for name, text in english.items():
+        assert set(re.findall(r"\{\w+\}", text)) == set(re.findall(r"\{\w+\}", german[name])), name
+    scripts = "".join(path.read_text("utf-8") for path in (WEB / "theory").glob("*.js"))
+    assert set(re.findall(r'\bt\("(\w+)"', scripts)) <= set(english)
+
+
 # -- the exported page -------------------------------------------------------------------------------------
 
 
@@ -524,6 +534,8 @@ def test_a_cloud_grows_and_is_drawn_anew(chromium: "Chromium", page: Path) -> No
 
 def test_the_inputs_of_1_6_cannot_reach_u_b(context: "BrowserContext", page: Path) -> None:
     view = TheoryTab(context, f"{page.as_uri()}#task=1.6")
+    view.wait("document.querySelector('.said-now').textContent.includes('0.576')")
+    view.tab.click('[data-control="reveal"]')
     view.wait("document.querySelector('.said-now').textContent.includes('0.63 B above')")
     view.tab.focus('[data-control="B"]')
     view.tab.keyboard.press("End")

@@ -99,7 +99,7 @@ def test_what_cannot_be_graded_is_answered_with_a_sentence(
 
 
 def test_only_questions_have_pages(address: str) -> None:
-    for path in ("/theory/1.8", "/theory/..%2f..%2fetc", "/theory/1.1/2"):
+    for path in ("/theory/1.8", "/theory/scaling", "/theory/..%2f..%2fetc", "/theory/1.1/2"):
         assert httpx.get(f"{address}{path}").status_code == 404
     assert httpx.get(f"{address}/workbench/theory/grade").status_code == 405
     page = httpx.get(f"{address}/theory/1.4")

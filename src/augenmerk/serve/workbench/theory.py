@@ -1,6 +1,6 @@
 """The theory view: a query to drag, the questions 1.1 to 1.7, and answers graded as `theory check` does."""
 
-from typing import Literal
+from typing import Literal, get_args
 
 from pydantic import Field
 from starlette.exceptions import HTTPException
@@ -14,18 +14,18 @@ from augenmerk.serve.guard import read_body
 from augenmerk.serve.hang_up import until_hang_up
 from augenmerk.serve.schemas import Request as Question
 from augenmerk.serve.workbench import Workbench, render_page
-from augenmerk.theory.questions import QUESTIONS
 from augenmerk.web.theory_export import describe_theory
 
 MAX_ANSWER = 2000
 """Characters of an answer; the grader has limits of its own for what is in them, and for the work it does."""
 PLAY = "play"
+Task = Literal["1.1", "1.2", "1.3", "1.4", "1.5", "1.6", "1.7"]
 
 
 class GradeRequest(Question):
     """An answer to be graded."""
 
-    task: Literal["1.1", "1.2", "1.3", "1.4", "1.5", "1.6", "1.7"]
+    task: Task
     answer: str = Field(min_length=1, max_length=MAX_ANSWER)
     """All formulas of the answer in one text, such as `q_1 = c mu_a; q_2 = c mu_b`."""
 
@@ -35,7 +35,7 @@ def make_routes(workbench: Workbench) -> list[BaseRoute]:
 
     async def show(request: Request) -> Response:
         task = request.path_params.get("task", PLAY)
-        if task != PLAY and task not in QUESTIONS:
+        if task != PLAY and task not in get_args(Task):
             raise HTTPException(404)
         script = "workbench/theory.js"
         return render_page(request, "theory", "theory.html", script=script, data=describe_theory(), task=task)

@@ -88,6 +88,8 @@ export class Plane {
         tabindex: 0,
         role: "slider",
         "aria-label": label,
+        "aria-valuemin": this.left,
+        "aria-valuemax": this.right,
         "aria-valuenow": 0,
         "data-handle": name,
       },

@@ -249,7 +249,6 @@ export class SelfScene {
   /** Draws the plane through the three inputs, at their true distances, in units of B. */
   drawTriangle({ weights, outputs }) {
     const { view, plane } = this;
-    const { t } = view;
     const [x_1, x_2, x_3] = this.inputs;
     const minus = (x, y) => x.map((value, i) => value - y[i]);
     const times = (x, factor) => x.map((value) => value * factor);
@@ -281,13 +280,14 @@ export class SelfScene {
         .style.setProperty("--own", `var(--s${i})`);
       plane.text(`name-${i}`, point, i === 1 ? [20, -8] : [0, 26], `x_${i + 1}`);
     });
-    plane.dot("u_b", [bx, by], 8, { class: "above" });
-    plane.text("u_b-name", [bx, by], [0, 22], "u_b");
+    if (view.state.reveal === "yes") {
+      plane.dot("u_b", [bx, by], 8, { class: "above" });
+      plane.text("u_b-name", [bx, by], [0, 22], "u_b");
+    }
     for (const i of [0, 2]) drawOutput(plane, `output-${i}`, flat(outputs[i]), `c_${i + 1}`, "output lesser");
     drawOutput(plane, "output-1", flat(outputs[1]), "c_2");
     plane.end();
     this.height = height;
-    plane.svg.setAttribute("aria-description", t("above", { height: view.number(height) }));
   }
 
   describe() {
@@ -297,11 +297,9 @@ export class SelfScene {
     const show = (coefficients) => asSum(coefficients, (value) => view.number(value));
     const c_2 = t("secondOutput", { sum: show(outputs[1]) });
     if (this.task === "1.6") {
-      const above = t("above", { height: view.number(this.height) });
       const self = t("onItself", { weight: view.number(weights[1][1], 3) });
-      return state.reveal === "yes"
-        ? `${c_2} ${self} ${above} ${t("hullAnswer")}`
-        : `${c_2} ${self} ${above}`;
+      const above = t("above", { height: view.number(this.height) });
+      return state.reveal === "yes" ? `${c_2} ${self} ${above} ${t("hullAnswer")}` : `${c_2} ${self}`;
     }
     const right = WANTED.filter((wanted, i) => distance(outputs[i], wanted) <= NEAR).length;
     return t("rightOutputs", { right });

@@ -63,7 +63,7 @@ export const THEORY_TEXTS = {
     toCopy: "To be copied",
     weightOfKey: "The weight of {key} is {weight}.",
     canBeCopied:
-      "It lies outside the hull of the others, {margin} away from its nearest point h_j: a query along that way gives it 0.99 from c = {c} on, and here at least {bound} if it points there.",
+      "It lies outside the hull of the others, {margin} away from their nearest point h_j. The best query of length 1 points from there to {key}: it gives {key} at least {bound} at this c, and 0.99 from c = {c} on.",
     isHidden:
       "It lies inside the hull of the others, {key} = {mix}: no query of any size gives it more than {ceiling}.",
     headsPlane: "The plane of the two keys; queries can be moved",
@@ -187,7 +187,7 @@ export const THEORY_TEXTS = {
     toCopy: "Zu kopieren",
     weightOfKey: "Das Gewicht von {key} ist {weight}.",
     canBeCopied:
-      "Er liegt außerhalb der Hülle der anderen, {margin} von ihrem nächsten Punkt h_j entfernt: Eine Anfrage in dieser Richtung gibt ihm 0,99 ab c = {c}, und hier mindestens {bound}, wenn sie dorthin zeigt.",
+      "Er liegt außerhalb der Hülle der anderen, {margin} von ihrem nächsten Punkt h_j entfernt. Die beste Anfrage der Länge 1 zeigt von dort zu {key}: Sie gibt ihm bei diesem c mindestens {bound} und ab c = {c} 0,99.",
     isHidden:
       "Er liegt innerhalb der Hülle der anderen, {key} = {mix}: Keine Anfrage gibt ihm mehr als {ceiling}, wie groß sie auch ist.",
     headsPlane: "Die Ebene der beiden Schlüssel; Anfragen lassen sich verschieben",

@@ -259,11 +259,12 @@ export class TheoryView {
     const { t } = this;
     const [first, ...rest] = question.split("\n");
     const isFormula = rest.length > 0;
+    const makeLine = (formula) => make("span", {}, ...showNotation(formula.replace(/\.$/, "")));
     return make(
       "section",
       { class: "card question" },
       make("h2", { tabindex: -1, lang: "en" }, make("span", { class: "number" }, task), " ", title),
-      isFormula ? make("p", { class: "formula", lang: "en" }, ...showNotation(first)) : "",
+      isFormula ? make("p", { class: "formula", lang: "en" }, ...first.split(", ").map(makeLine)) : "",
       make("p", { lang: "en", class: "asked" }, ...showNotation((isFormula ? rest : [first]).join(" "))),
       make(
         "details",
