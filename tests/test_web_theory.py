@@ -22,6 +22,7 @@ from augenmerk.theory.attention import Array, attend, orthonormal
 from augenmerk.theory.copying import leak_bound, reach, strength_needed, tied_weight
 from augenmerk.theory.noise import KeyNoise, resample
 from augenmerk.theory.questions import QUESTIONS
+from augenmerk.theory.questions_german import GERMAN
 from augenmerk.theory.results import plane_values
 from augenmerk.web.theory_export import describe_theory, export_theory
 from tests.browser import TIMEOUT, WatchedTab
@@ -303,6 +304,18 @@ def test_there_are_the_same_texts_in_both_languages(modules: "Page") -> None:
         assert set(re.findall(r"\{\w+\}", text)) == set(re.findall(r"\{\w+\}", german[name])), name
     scripts = "".join(path.read_text("utf-8") for path in (WEB / "theory").glob("*.js"))
     assert set(re.findall(r'\bt\("(\w+)"', scripts)) <= set(english)
+
+
+@pytest.mark.parametrize("task", TASKS[1:])
+def test_german_questions_ask_the_same(task: str) -> None:
+    """They have the same formulas, names and hints."""
+    english, german = QUESTIONS[task], GERMAN[task]
+    assert list(german.names) == list(english.names)
+    assert len(german.hints) == len(english.hints)
+    pattern = r"(?:alpha|beta|lambda|mu|[a-z])_\w|sqrt\(d\)|\b1/2\b|\bN\(|\b[BKQV]\b|\b1\.\d"
+    for ours, theirs in zip((german.text, *german.hints), (english.text, *english.hints), strict=True):
+        expected = theirs.replace("(augenmerk theory 1.1 --hint 3)", "")
+        assert sorted(re.findall(pattern, ours)) == sorted(re.findall(pattern, expected))
 
 
 # -- the exported page -------------------------------------------------------------------------------------
@@ -618,6 +631,7 @@ def test_the_switches_are_in_the_address(context: "BrowserContext", page: Path) 
     view.wait("document.querySelector('.theory').dataset.drawn === ''")
     assert view.fragment() == {"task": "1.2", "language": "de", "theme": "dark"}
     assert "Hinweise" in view.tab.inner_text(".work")
+    assert "Zwei Werte mitteln" in view.tab.inner_text(".question")
     view.tab.click('[data-task="1.3"]')
     view.wait("document.querySelector('.tasks [aria-current]').dataset.task === '1.3'")
     assert view.fragment() == {"task": "1.3", "language": "de", "theme": "dark"}
@@ -675,7 +689,7 @@ def test_the_page_is_one_file_that_runs_only_its_own_script(page: Path) -> None:
         assert f"{tag}-src &#39;sha256-{digest}&#39;" in policy
     assert policy.startswith("default-src &#39;none&#39;")
     data = json.loads(scripts[0][1])
-    assert [each["task"] for each in data["questions"]] == list(QUESTIONS)
+    assert [each["task"] for each in data["questions"]] == list(TASKS[1:])
     assert data["questions"][1]["question"] == QUESTIONS["1.2"].text
     assert data["questions"][1]["hints"] == list(QUESTIONS["1.2"].hints)
 

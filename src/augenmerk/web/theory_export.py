@@ -10,6 +10,7 @@ from augenmerk.errors import AugenmerkError
 from augenmerk.figures import DARK, LIGHT
 from augenmerk.storage import atomic_write, make_folder
 from augenmerk.theory.questions import QUESTIONS
+from augenmerk.theory.questions_german import GERMAN
 from augenmerk.theory.results import plane_values
 from augenmerk.web.export import (
     check_place,
@@ -29,12 +30,27 @@ COPYING_SEED = 21
 
 
 def describe_theory() -> dict[str, Any]:
-    """Returns what the pages get from Python: the questions with all hints, colours, and the keys of 1.1."""
+    """Returns what the pages get from Python: the questions with all hints, colours, and the keys of 1.1.
+
+    Under `de` a question has what is different in German.
+    """
     keys = np.random.default_rng(COPYING_SEED).standard_normal((8, 2))
     return {
-        "questions": [question.as_dict(len(question.hints)) for question in QUESTIONS.values()],
+        "questions": [
+            {**question.as_dict(len(question.hints)), "de": _describe_german(task)}
+            for task, question in QUESTIONS.items()
+            if task in GERMAN
+        ],
         "colours": {theme.name: [*theme.series, EIGHTH[theme.name]] for theme in (LIGHT, DARK)},
         "copying": {"keys": keys.round(3).tolist(), "values": plane_values(8).round(3).tolist()},
+    }
+
+
+def _describe_german(task: str) -> dict[str, Any]:
+    german = GERMAN[task]
+    return {
+        **{"title": german.title, "question": german.text},
+        **{"names": dict(german.names), "hints": list(german.hints)},
     }
 
 

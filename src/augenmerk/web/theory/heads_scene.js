@@ -75,6 +75,8 @@ export class HeadsScene {
     this.said = make("p", { class: "said-now", role: "status" });
     this.numbers = this.makeNumbers();
     const hint = make("p", { class: "hint" }, ...showNotation(t("fieldHint")));
+    const names = this.isNoisy ? { a: "mu_a", b: "mu_b" } : { a: "k_a", b: "k_b" };
+    const queries = this.keyPlane.handles.length > 1 ? t("theQueries") : "q";
     const legend = this.isNoisy ? [make("p", { class: "hint" }, ...showNotation(t("cloudHint")))] : [];
     this.element = make(
       "div",
@@ -82,10 +84,7 @@ export class HeadsScene {
       make(
         "div",
         { class: "column" },
-        figure(
-          this.keyPlane,
-          t("headsPlaneShort", this.isNoisy ? { a: "mu_a", b: "mu_b" } : { a: "k_a", b: "k_b" })
-        ),
+        figure(this.keyPlane, t("headsPlaneShort", { ...names, queries })),
         make("div", { class: "settings" }, ...this.makeSettings(), hint, ...legend)
       ),
       make(

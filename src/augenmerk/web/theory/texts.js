@@ -1,4 +1,4 @@
-/** The texts of the theory pages, in English and German. Questions and hints come from Python, in English. */
+/** The texts of the theory pages, in English and German. Questions and hints come from Python. */
 
 export const THEORY_TEXTS = {
   en: {
@@ -67,7 +67,8 @@ export const THEORY_TEXTS = {
     isHidden:
       "It lies inside the hull of the others, {key} = {mix}: no query of any size gives it more than {ceiling}.",
     headsPlane: "The plane of the two keys; queries can be moved",
-    headsPlaneShort: "The plane of {a} and {b}: drag the queries",
+    headsPlaneShort: "The plane of {a} and {b}: drag {queries}",
+    theQueries: "the queries",
     headLabel: "query {name}",
     combination: "c ({x} mu_a + {y} mu_b)",
     strength: "s = c/sqrt(d)",
@@ -120,7 +121,6 @@ export const THEORY_TEXTS = {
     dark: "Dark",
     projector: "Projector",
     language: "Language",
-    english: "",
     privacy: "Everything is computed in this page; nothing is sent anywhere.",
   },
   de: {
@@ -148,7 +148,7 @@ export const THEORY_TEXTS = {
     next: "weiter",
     answer: "Deine Antwort",
     answerHint:
-      "Einfach oder in LaTeX, wie für augenmerk theory check; sie wird an zufälligen Schlüsseln erprobt.",
+      "Einfach oder in LaTeX, wie für augenmerk theory check; sie wird an zufälligen Schlüsseln erprobt. Das Urteil wird auf Englisch begründet.",
     check: "Bewerten",
     grading: "wird bewertet …",
     holds: "Sie stimmt.",
@@ -191,7 +191,8 @@ export const THEORY_TEXTS = {
     isHidden:
       "Er liegt innerhalb der Hülle der anderen, {key} = {mix}: Keine Anfrage gibt ihm mehr als {ceiling}, wie groß sie auch ist.",
     headsPlane: "Die Ebene der beiden Schlüssel; Anfragen lassen sich verschieben",
-    headsPlaneShort: "Die Ebene von {a} und {b}: zieh die Anfragen",
+    headsPlaneShort: "Die Ebene von {a} und {b}: zieh {queries}",
+    theQueries: "die Anfragen",
     headLabel: "Anfrage {name}",
     combination: "c ({x} mu_a + {y} mu_b)",
     strength: "s = c/sqrt(d)",
@@ -244,7 +245,6 @@ export const THEORY_TEXTS = {
     dark: "Dunkel",
     projector: "Projektor",
     language: "Sprache",
-    english: "Fragen, Hinweise und Urteile gibt es nur auf Englisch.",
     privacy: "Alles wird in dieser Seite berechnet; nichts wird irgendwohin gesendet.",
   },
 };

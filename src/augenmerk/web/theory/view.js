@@ -195,12 +195,18 @@ export class TheoryView {
     this.build();
   }
 
+  /** Returns a question in the language of the page, undefined if a task has none. */
+  findQuestion(task) {
+    const question = this.data.questions.find((each) => each.task === task);
+    return question && { ...question, ...question[this.t.language] };
+  }
+
   // -- the page --------------------------------------------------------------------------------------------
 
   build() {
     const { t, data, state } = this;
     this.readColours();
-    const question = data.questions.find(({ task }) => task === state.task);
+    const question = this.findQuestion(state.task);
     this.scene?.leave?.();
     this.scene = new SCENES[state.task][0](this);
     const parts = [this.makeMenu()];
@@ -236,10 +242,10 @@ export class TheoryView {
   makeMenu() {
     const { t, data, state } = this;
     const link = (task) => {
-      const question = data.questions.find((each) => each.task === task);
+      const question = this.findQuestion(task);
       const title = question?.title ?? null;
       const inside = question
-        ? [make("b", {}, task), " ", make("span", { lang: "en" }, question.title)]
+        ? [make("b", {}, task), " ", make("span", {}, question.title)]
         : [make("b", {}, t("play"))];
       return make(
         "a",
@@ -263,23 +269,22 @@ export class TheoryView {
     return make(
       "section",
       { class: "card question" },
-      make("h2", { tabindex: -1, lang: "en" }, make("span", { class: "number" }, task), " ", title),
-      isFormula ? make("p", { class: "formula", lang: "en" }, ...first.split(", ").map(makeLine)) : "",
-      make("p", { lang: "en", class: "asked" }, ...showNotation((isFormula ? rest : [first]).join(" "))),
+      make("h2", { tabindex: -1 }, make("span", { class: "number" }, task), " ", title),
+      isFormula ? make("p", { class: "formula" }, ...first.split(", ").map(makeLine)) : "",
+      make("p", { class: "asked" }, ...showNotation((isFormula ? rest : [first]).join(" "))),
       make(
         "details",
         { class: "names" },
         make("summary", {}, t("names")),
         make(
           "dl",
-          { lang: "en" },
+          {},
           ...Object.entries(names).flatMap(([name, meaning]) => [
             make("dt", {}, ...showNotation(name)),
             make("dd", {}, ...showNotation(meaning)),
           ])
         )
-      ),
-      t("english") ? make("p", { class: "hint" }, t("english")) : ""
+      )
     );
   }
 
@@ -325,7 +330,7 @@ export class TheoryView {
 
   makeHints({ hints }) {
     const { t, state } = this;
-    const list = make("ol", { class: "hints", lang: "en" });
+    const list = make("ol", { class: "hints" });
     const button = make("button", { type: "button", "data-control": "hint" });
     const show = () => {
       const shown = Math.min(Math.round(state.hints), hints.length);
@@ -388,7 +393,7 @@ export class TheoryView {
       verdict.replaceChildren(make("p", { class: "hint" }, t("grading")));
       const shown = await this.grade(task, input.value).then(
         (grade) => this.showGrade(grade),
-        (error) => [make("p", { class: "error", lang: "en" }, t("gradeFailed", { reason: error.message }))]
+        (error) => [make("p", { class: "error" }, t("gradeFailed", { reason: error.message }))]
       );
       if (number === asked) verdict.replaceChildren(...shown);
     });
