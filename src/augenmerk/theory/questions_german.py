@@ -79,8 +79,8 @@ GERMAN: Mapping[str, GermanQuestion] = {
             "Schreib q.k_a und q.k_b für q = c(mu_a + mu_b) hin. Um wie viel unterscheiden sie sich?",
             "alpha_a/alpha_b = exp(q.k_a/sqrt(d) - q.k_b/sqrt(d)): Dasselbe große c, das die anderen "
             "Schlüssel ausschließt, vervielfacht auch diesen Unterschied.",
-            "Damit es in jeder Stichprobe aufgeht, muss q.k_a = q.k_b gelten, wie lang die Schlüssel auch sind: "
-            "Ein längerer Schlüssel braucht einen kleineren Anteil an q.",
+            "Damit es in jeder Stichprobe aufgeht, muss q.k_a = q.k_b gelten, wie lang die Schlüssel auch "
+            "sind: Ein längerer Schlüssel braucht einen kleineren Anteil an q.",
         ),
     ),
     "1.4": GermanQuestion(
