@@ -1,6 +1,8 @@
 """The frame of the workbench and its view Translate: a real server, real models, a real browser."""
 
 import json
+import re
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,6 +15,7 @@ import pytest
 from augenmerk.checkpoint import RunDirectory
 from augenmerk.errors import AugenmerkError
 from augenmerk.figures import DARK, LIGHT
+from augenmerk.serve.library import SCAN_SECONDS
 from augenmerk.serve.workbench import POLICY, VIEWS, WEB, page_address
 from augenmerk.text import PAD
 from augenmerk.translate import Translator, load
@@ -216,6 +219,19 @@ def test_what_cannot_be_done_is_refused_with_a_sentence(
     assert sentence in answer["error"]
 
 
+def test_a_run_that_was_trained_further_is_read_anew(shared_runs: SharedRuns, tmp_path: Path) -> None:
+    one = shared_runs.copy(tiny(), tmp_path / "runs" / "one")
+    other = shared_runs.copy(tiny(train__seed=2), tmp_path / "other")
+    question = {"models": ["one"], "text": SENTENCE, "beam": 2}
+    with serve_workbench([other.path], tmp_path / "runs") as address:
+        before = ask(f"{address}/workbench/translate/ask", question)[1]
+        weights = {name: 0.9 * array for name, array in one.load_model().items()}
+        one.save_model(weights, one.about_model)
+        after = ask(f"{address}/workbench/translate/ask", question)[1]
+    assert before["log_probability"] != after["log_probability"]
+    assert after["log_probability"] == make_example(load(one.path), SENTENCE, 2)["log_probability"]
+
+
 def test_series_have_the_colours_of_all_pictures() -> None:
     style = (WEB / "workbench" / "workbench.css").read_text(encoding="utf-8")
     for theme, count in ((LIGHT, 1), (DARK, 2)):
@@ -395,8 +411,21 @@ def test_a_run_that_cannot_be_read_is_listed_as_such(
         RunDirectory.open(broken)
     with serve_workbench([run], tmp_path / "runs") as address:
         view = TranslateTab(context, Place(address, tmp_path / "runs"), text=SENTENCE)
+        shared_runs.copy(tiny(), tmp_path / "runs" / "trained-meanwhile")
+        time.sleep(SCAN_SECONDS)
         view.tab.click("#models summary")
+        view.tab.wait_for_selector("#models-list >> text=trained-meanwhile")
         assert "cannot be read" in view.tab.inner_text("#models-list")
         assert view.said() == load(run).translate(SENTENCE).text
         assert view.complaints == []
         view.tab.close()
+
+
+@pytest.mark.parametrize("name", ["frame.js", "translate.js", "runs-texts.js"])
+def test_every_text_is_there_in_both_languages(name: str) -> None:
+    script = (WEB / "workbench" / name).read_text(encoding="utf-8")
+    english, german = (
+        re.findall(r"^    (\w+):", block, re.M)
+        for block in re.findall(r"^  (?:en|de): \{\n(.*?)^  \},", script, re.M | re.S)
+    )
+    assert english == german

@@ -19,8 +19,8 @@ from augenmerk.config import RunConfig
 from augenmerk.errors import AugenmerkError
 from augenmerk.inference import can_build
 from augenmerk.serve.answers import JsonResponse
-from augenmerk.serve.app import until_hang_up
 from augenmerk.serve.guard import read_body
+from augenmerk.serve.hang_up import until_hang_up
 from augenmerk.serve.library import Library
 from augenmerk.serve.schemas import Request as Question
 from augenmerk.serve.schemas import check_names, check_texts
@@ -60,6 +60,9 @@ def make_routes(workbench: Workbench) -> list[BaseRoute]:
         page = {"view": "translate", "template": "translate.html", "script": "workbench/translate.js"}
         return render_page(request, **page, data=data)
 
+    async def list_models(_request: Request) -> Response:
+        return JsonResponse({"models": await asyncio.to_thread(describe_models, service.library)})
+
     async def ask(request: Request) -> Response:
         question = Ask.parse(await read_body(request, service.limits))
         check_texts([question.text], service.limits)
@@ -69,11 +72,21 @@ def make_routes(workbench: Workbench) -> list[BaseRoute]:
                 f"beam = {question.beam} is more than {service.limits.beam}, the limit here."
             )
         service.library.check(question.models)
-        return JsonResponse(
-            await until_hang_up(
-                request, service.batcher.compute(lambda: answer_question(service.library, question))
-            )
-        )
+        return JsonResponse(await until_hang_up(request, service.batcher.compute(lambda: answer(question))))
+
+    seen: dict[str, int] = {}  # when the weights of each run were last written, as far as it was asked for
+
+    def reread_if_trained_further(names: list[str]) -> None:
+        """Has the library read runs of the folder anew that were trained since; runs that were given stay."""
+        for name in set(names) - set(service.library.names):
+            stamp = (find_run(service.library, name) / "model.safetensors").stat().st_mtime_ns
+            if seen.setdefault(name, stamp) != stamp:
+                seen[name] = stamp
+                service.library.reload(name)
+
+    def answer(question: Ask) -> dict[str, Any]:
+        reread_if_trained_further(question.models)
+        return answer_question(service.library, question)
 
     @lru_cache(maxsize=KEPT_BUNDLES)
     def bundle(name: str, _version: float) -> Bundle:
@@ -94,6 +107,7 @@ def make_routes(workbench: Workbench) -> list[BaseRoute]:
 
     return [
         Route("/", show),
+        Route("/workbench/translate/models", list_models),
         Route("/workbench/translate/ask", ask, methods=["POST"]),
         Route("/workbench/translate/engine.js", send_engine),
         Route("/workbench/translate/model/{name:path}.json", send_model),

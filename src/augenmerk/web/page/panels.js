@@ -116,6 +116,7 @@ async function openEditor(app, answer, at, key) {
   const question = { text: state.text, prefix, count: CANDIDATES };
   const box = find("change-content");
   const isCurrent = () => key === editorKey;
+  if (!model.settings) replaceInside(box, make("p", { class: "hint" }, t("changeWaiting")));
   try {
     const own = await model.ask("predict", { ...question, weights: null });
     if (!isCurrent()) return;

@@ -41,10 +41,10 @@ function formatTick(value, step, language) {
 }
 
 /**
- * Returns a panel. `lines` are [{name, colour (a number), dashed, points, live}]; `lowIsGood` says where a
+ * Returns a panel; on its axis are whole numbers only, if `isWhole`. `lines` are [{name, colour (a number), dashed, points, live}]; `lowIsGood` says where a
  * curve should go, so that outliers of the first epochs do not press everything else together.
  */
-export function drawPanel({ heading, xName, lines, lowIsGood, width, t }) {
+export function drawPanel({ heading, xName, isWhole, lines, lowIsGood, width, t }) {
   const shown = lines.filter((line) => line.points.length);
   const xs = shown.flatMap((line) => line.points.map(([x]) => x));
   const ys = shown.flatMap((line) => line.points.map(([, y]) => y));
@@ -58,7 +58,7 @@ export function drawPanel({ heading, xName, lines, lowIsGood, width, t }) {
     "aria-label": title,
   });
   const head = make("h3", {}, heading);
-  if (!xs.length) return make("figure", {}, head, make("p", { class: "hint" }, t("noCurve")));
+  if (!xs.length) return make("figure", {}, head, make("p", { class: "hint" }, t(lines.some((line) => line.live) ? "firstEpoch" : "noCurve")));
   const xLow = Math.min(...xs);
   const xHigh = Math.max(...xs, xLow + 1e-9);
   let yLow = Math.min(...ys);
@@ -89,7 +89,8 @@ export function drawPanel({ heading, xName, lines, lowIsGood, width, t }) {
     );
   }
   const xTicks = chooseTicks(xLow, xHigh, Math.max(2, Math.min(8, inside.width / 70)));
-  for (const value of xTicks.length > 1 ? xTicks : [xLow]) {
+  const shownTicks = isWhole ? xTicks.filter((value) => Math.abs(value - Math.round(value)) < 1e-6) : xTicks;
+  for (const value of shownTicks.length ? shownTicks : [xLow]) {
     const [x] = place([value, yLow]);
     svg.append(
       makeSvg(
@@ -114,7 +115,24 @@ export function drawPanel({ heading, xName, lines, lowIsGood, width, t }) {
     if (!line.dashed) svg.append(dot);
   }
   addReading(svg, shown, { place, xLow, xHigh, inside, width, t });
-  return make("figure", {}, head, svg);
+  return make("figure", {}, head, svg, makeTable(heading, xName, shown, t));
+}
+
+/** Returns the last value of each line as a table, for a picture tells a screen reader nothing. */
+function makeTable(heading, xName, lines, t) {
+  const rows = lines.map(({ name, points }) => {
+    const [x, y] = points[points.length - 1];
+    const cells = [showNumber(x, t.language, 0), showNumber(y, t.language, 3)].map((text) => make("td", {}, text));
+    return make("tr", {}, make("th", { scope: "row" }, name), ...cells);
+  });
+  const head = [t("name"), xName, heading].map((text) => make("th", { scope: "col" }, text));
+  return make(
+    "table",
+    { class: "unseen" },
+    make("caption", {}, t("lastValues")),
+    make("thead", {}, make("tr", {}, ...head)),
+    make("tbody", {}, ...rows)
+  );
 }
 
 /** Shows the values of all lines at the place that is pointed at. */

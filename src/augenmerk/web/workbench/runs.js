@@ -146,6 +146,7 @@ function draw(anew = false) {
   const known = new Map(view.runs.map((run) => [run.name, run]));
   const picked = view.picked.filter((name) => known.has(name) && !known.get(name).error);
   const minute = Math.floor(view.now / 60);
+  find("list-hint").textContent = given.local ? t("pick") : `${t("pick")} ${t("onlyLocal")}`;
   find("new").hidden = !given.local || form !== null;
   drawPart("list", [view.runs, view.picked, view.trainings, minute], () => [makeList(t)], anew);
   drawPart("trainings", [view.trainings], () => makeEnded(t), anew);
@@ -205,7 +206,9 @@ function makeList(t) {
       );
     }
     const own = training.get(run.name);
-    const state = own?.stopping ? "stopping" : run.state === "stopped" && own ? "training" : run.state;
+    // A process takes a while until it trains, and another one until it ends.
+    const isBeginning = own && run.state !== "training" && run.modified < own.begun;
+    const state = own?.stopping ? "stopping" : isBeginning ? "starting" : run.state;
     const share = Math.min(1, run.done / run.epochs);
     const bar = make("span", { class: "bar small" });
     bar.style.setProperty("--share", share);
@@ -349,7 +352,7 @@ function makeCharts(picked, known, t) {
   ];
   return panels.map(({ heading, lowIsGood, keys }) => {
     const lines = keys.flatMap(([key, dashed]) => picked.map((name) => series(name, key, dashed)));
-    return drawPanel({ heading, xName: t(view.by), lines, lowIsGood, width, t });
+    return drawPanel({ heading, xName: t(view.by), isWhole: view.by !== "seconds", lines, lowIsGood, width, t });
   });
 }
 

@@ -5,6 +5,7 @@ import { startPage } from "../page/main.js";
 import { ServerModel } from "./asked.js";
 import { makeViewTexts, recallLanguage, recallTheme, rememberSwitch, writeTexts } from "./frame.js";
 import { makeHeadPicture, makePartGrid, makeSmallMaps, meanMap } from "./heads.js";
+import { getJson } from "./server.js";
 
 const PARTS = ["cross", "encoder", "decoder"];
 const SIDES = 2; // how many answers stand side by side
@@ -91,10 +92,18 @@ const TEXTS = {
 };
 
 const served = JSON.parse(find("page-data").textContent);
-const readable = served.models.filter((model) => !model.error);
-const byName = new Map(readable.map((model) => [model.name, model]));
+let readable = [];
+let byName = new Map();
+takeServed(served.models);
 const models = new Map(); // those that were asked, so that none is fetched twice
 let own = makeViewTexts(TEXTS, "en"); // the texts of this view
+
+/** Takes what the server says of its models. */
+function takeServed(described) {
+  served.models = described;
+  readable = described.filter((model) => !model.error);
+  byName = new Map(readable.map((model) => [model.name, model]));
+}
 
 // -- models ------------------------------------------------------------------------------------------------
 
@@ -289,7 +298,17 @@ function listenHere(app) {
   for (const name of ["theme", "language"]) {
     find(name).addEventListener("change", (event) => rememberSwitch(name, event.target.value));
   }
-  find("models").addEventListener("toggle", () => drawModels(app));
+  find("models").addEventListener("toggle", async () => {
+    drawModels(app);
+    if (!find("models").open) return;
+    // There may be new runs since the page was opened.
+    const { models: described } = await getJson("/workbench/translate/models");
+    const chosen = app.page.models.flatMap(({ runs }) => runs);
+    const missing = chosen.filter((name) => !described.some((model) => model.name === name && !model.error));
+    if (missing.length) return; // what is shown stays as it is
+    takeServed(described);
+    drawModels(app);
+  });
 }
 
 let isListening = false;
