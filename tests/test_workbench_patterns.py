@@ -37,6 +37,8 @@ class Served:
     def __init__(self, folder: Path, shared_runs: SharedRuns) -> None:
         self.run = shared_runs.copy(tiny(), folder / "runs" / "one")
         shared_runs.copy(tiny(model__attention="none"), folder / "runs" / "none")
+        other = {"model__architecture": "transformer", "model__attention": "multi-head", "model__layers": 2}
+        shared_runs.copy(tiny(**other), folder / "runs" / "transformer")
         book = open_bitext("bilderbuch", pairs=300, seed=1)
         pairs = [pair for pair, _ in zip(book["train"], range(120), strict=False)]
         (folder / "pairs").mkdir()
@@ -145,6 +147,22 @@ def test_of_references_it_is_compared_with_gold_links(served: Served, client: ht
     scored = load(served.run.path).score_all([(pair.source, pair.target) for pair in pairs])
     expected = summarise_patterns(pairs, find_patterns(pairs, scored, "de"), of_references=True)
     assert lines[-1]["summary"]["agreement"] == expected["agreement"]
+
+
+def test_one_head_of_a_transformer_is_measured(served: Served, client: httpx.Client) -> None:
+    question = {**make_question("transformer"), "layer": 2, "head": 1}
+    points = get_points(measure(client, question))
+    run = served.library.found()["transformer"]
+    pairs = list(open_data(served.run.config.data)["test"])[:COUNT]
+    translations = load(run).translate([pair.source for pair in pairs], heads=True)
+    matches = find_patterns(pairs, translations, "de", 2, 1)
+    assert [point["kind"] for point in points] == [match.pattern.kind for match in matches]
+    told = client.post("/workbench/patterns/sentence", json={**question, "index": matches[0].index}).json()
+    assert matches[0].head is not None
+    assert np.allclose(told["attention"], matches[0].head.attention, atol=1e-3)
+    for layer, head in ((3, None), (1, 9), (None, 1), (0, 0)):
+        answer = client.post("/workbench/patterns/measure", json={**question, "layer": layer, "head": head})
+        assert answer.status_code == 400
 
 
 def test_few_splits_are_kept(client: httpx.Client, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -283,6 +301,24 @@ def test_other_axes_are_chosen(chromium: "Chromium", served: Served, client: htt
     )
     numbers = view.tab.locator("#table tbody tr").first.locator("td.number").all_inner_texts()
     assert numbers[1] == str(point["words"])
+    assert view.complaints == []
+
+
+def test_a_head_is_chosen(chromium: "Chromium", served: Served) -> None:
+    view = PatternsView(chromium, served.server)
+    assert view.tab.is_hidden("#layer")
+    view.tab.select_option("#run", "transformer")
+    view.tab.wait_for_selector("#head")
+    view.tab.select_option("#head", "2")
+    assert view.tab.input_value("#layer") == "1"
+    view.tab.select_option("#layer", "")
+    assert view.tab.input_value("#head") == ""
+    view.tab.select_option("#layer", "2")
+    view.tab.select_option("#count", str(COUNT))
+    view.tab.click("#measure")
+    view.settle()
+    assert "layer=2" in view.tab.url
+    assert view.count_listed() == COUNT
     assert view.complaints == []
 
 

@@ -177,7 +177,10 @@ def test_a_plan_names_the_question_and_runs_that_have_not_begun(study: Path, tmp
     save_plan(declared, tmp_path)
     assert read_plan(tmp_path) == replace(
         declared,
-        runs=tuple(replace(run, config=RunConfig(train={"seed": run.seed})) for run in declared.runs),
+        runs=tuple(
+            replace(run, config=RunConfig.model_validate({"train": {"seed": run.seed}}))
+            for run in declared.runs
+        ),
     )
     begun = collect_begun(tmp_path)
     assert begun.question == "Does it matter where it looks?"
@@ -417,7 +420,9 @@ def test_german_and_a_narrow_screen(chromium: "Chromium", server: Serving) -> No
 def test_no_text_is_missing_in_a_language() -> None:
     for name in ("studies-texts.js", "patterns-texts.js"):
         text = (WEB / "workbench" / name).read_text(encoding="utf-8")
-        english, german = (re.findall(r'^    "?([\w ,]+?)"?:(?: |$)', part, re.M) for part in text.split("  de: {"))
+        english, german = (
+            re.findall(r'^    "?([\w ,]+?)"?:(?: |$)', part, re.M) for part in text.split("  de: {")
+        )
         assert english == german
         assert english
 

@@ -21,6 +21,7 @@ from augenmerk.patterns import (
     AttentionMeasures,
     PatternMatch,
     WordAttention,
+    count_heads,
     find_patterns,
     summarise_patterns,
 )
@@ -56,6 +57,13 @@ class Asked:
     split: str
     of_references: bool
     count: int
+    layer: int | None = None
+    """The layer of a Transformer whose attention is measured; None for the mean over all."""
+    head: int | None = None
+
+    @property
+    def with_heads(self) -> bool:
+        return self.layer is not None or self.head is not None
 
 
 @dataclass(frozen=True)
@@ -117,6 +125,7 @@ class PatternSets:
     async def get(self, asked: Asked) -> PatternSet:
         """Returns the measured split, or one that is being measured from now on."""
         translator = await self._load(asked.run)
+        _check_head(asked, translator)
         version = translator.runs[0].model_path.stat().st_mtime_ns
         known = self._sets.get(asked)
         if known is not None and known.version == version and not known.error:
@@ -140,11 +149,19 @@ class PatternSets:
             raise UnknownModel(f"There is no run '{shorten(run)}' here.")
         return await self._service.batcher.compute(lambda: library.get(run))
 
-    async def open(self, run: str) -> tuple["Bitext", str, str]:
-        """Returns the data of a run, the name of its validation split, and the name of the data it lacks."""
-        data = (await self._load(run)).runs[0].config.data
-        bitext, split = await asyncio.to_thread(open_data_or_bilderbuch, data, None)
-        return bitext, split, data.bitext if bitext.name == "bilderbuch" != data.bitext else ""
+    async def describe(self, run: str) -> dict[str, Any]:
+        """Returns the splits of a run's data, the data that is missing, and how many layers and heads."""
+        config = (await self._load(run)).config
+        bitext, split = await asyncio.to_thread(open_data_or_bilderbuch, config.data, None)
+        layers, heads = count_heads(config.model)
+        return {
+            "data": bitext.name,
+            "splits": list(bitext.splits),
+            "split": split,
+            "instead_of": config.data.bitext if bitext.name == "bilderbuch" != config.data.bitext else "",
+            "layers": layers,
+            "heads": heads,
+        }
 
     async def _measure(self, found: PatternSet, translator: "Translator") -> None:
         """Measures the sentences chunk by chunk, between which others may compute."""
@@ -178,7 +195,7 @@ class PatternSets:
             def measure(
                 some: list[SentencePair] = some, translations: Any = translations
             ) -> list[PatternMatch]:
-                return find_patterns(some, translations, bitext.source_language)
+                return find_patterns(some, translations, bitext.source_language, asked.layer, asked.head)
 
             for match in await batcher.compute(measure):
                 found.sentences[start + match.index] = _pack(start + match.index, match)
@@ -197,16 +214,27 @@ class PatternSets:
             with contextlib.suppress(Overloaded):
                 if asked.of_references:
                     both = [(pair.source, pair.target) for pair in pairs]
-                    return await batcher.score(asked.run, both, attention=True)
-                return await batcher.translate(asked.run, [pair.source for pair in pairs], attention=True)
+                    return await batcher.score(asked.run, both, heads=asked.with_heads, attention=True)
+                texts = [pair.source for pair in pairs]
+                return await batcher.translate(asked.run, texts, heads=asked.with_heads, attention=True)
             await asyncio.sleep(1.0)
         raise Overloaded("Others have kept this machine busy for a minute: try again later.", 10.0)
+
+
+def _check_head(asked: Asked, translator: "Translator") -> None:
+    """Raises AugenmerkError if the model has no such layer or head."""
+    layers, heads = count_heads(translator.config.model)
+    for name, number, count in (("layer", asked.layer, layers), ("head", asked.head, heads)):
+        if number is not None and not 1 <= number <= count:
+            raise AugenmerkError(f"This model has no {name} {number}: they are counted from 1 to {count}.")
+    if asked.head is not None and asked.layer is None and layers > 1:
+        raise AugenmerkError(f"Say of which layer head {asked.head} is, from 1 to {layers}.")
 
 
 def _pack(index: int, match: PatternMatch) -> Sentence:
     translation, pattern = match.translation, match.pattern
     described = match.to_dict()
-    attention = WordAttention.from_translation(translation)
+    attention = WordAttention.from_translation(translation, match.head)
     return Sentence(
         point={
             "index": index,
@@ -220,7 +248,7 @@ def _pack(index: int, match: PatternMatch) -> Sentence:
         about={key: described[key] for key in ("verdict", "moved", "reference", "tags")},
         source_words=translation.source_words,
         target_words=translation.target_words,
-        attention=translation.attention.astype(np.float16),
+        attention=(match.head or translation).attention.astype(np.float16),
     )
 
 
@@ -259,11 +287,13 @@ class PatternsRequest(schemas.Request):
     split: str
     of: Literal["translations", "references"] = "translations"
     count: int = 1000
+    layer: int | None = None
+    head: int | None = None
 
     def to_asked(self) -> Asked:
         if self.count not in COUNTS:
             raise AugenmerkError(f"The number of sentences is one of {', '.join(map(str, COUNTS))}.")
-        return Asked(self.run, self.split, self.of == "references", self.count)
+        return Asked(self.run, self.split, self.of == "references", self.count, self.layer, self.head)
 
 
 class SentenceRequest(PatternsRequest):
@@ -287,13 +317,10 @@ def make_routes(workbench: Workbench) -> list[BaseRoute]:
 
     async def show_runs(_request: Request) -> Response:
         found = await asyncio.to_thread(service.library.found)
-        return JSONResponse({"runs": [*service.library.names, *found], "counts": COUNTS})
+        return JSONResponse({"runs": list(dict.fromkeys([*service.library.names, *found])), "counts": COUNTS})
 
     async def show_splits(request: Request) -> Response:
-        bitext, split, lacking = await get_sets().open(request.query_params.get("run", ""))
-        return JSONResponse(
-            {"data": bitext.name, "splits": list(bitext.splits), "split": split, "instead_of": lacking}
-        )
+        return JSONResponse(await get_sets().describe(request.query_params.get("run", "")))
 
     async def measure(request: Request) -> Response:
         found = await get_sets().get(

@@ -65,6 +65,10 @@ const scatter = new Scatter(find("plot"), {
 
 // -- address -----------------------------------------------------------------------------------------------
 
+function readNumber(text) {
+  return /^\d{1,7}$/.test(text ?? "") ? Number(text) : null;
+}
+
 function readAddress() {
   const given = new URLSearchParams(location.search);
   return {
@@ -72,9 +76,11 @@ function readAddress() {
     split: given.get("split") ?? "",
     of: given.get("of") === "references" ? "references" : "translations",
     count: Number(given.get("count")) || 1000,
+    layer: readNumber(given.get("layer")),
+    head: readNumber(given.get("head")),
     x: given.get("x") ?? "entropy_normalised",
     y: given.get("y") ?? "monotonicity",
-    sentence: /^\d{1,7}$/.test(given.get("sentence") ?? "") ? Number(given.get("sentence")) : -1,
+    sentence: readNumber(given.get("sentence")) ?? -1,
   };
 }
 
@@ -89,7 +95,7 @@ function change(changes) {
   };
   const written = new URLSearchParams();
   for (const [name, value] of Object.entries(state)) {
-    if (value !== untouched[name] && value !== "") written.set(name, value);
+    if (value !== untouched[name] && value !== "" && value !== null) written.set(name, value);
   }
   history.replaceState(null, "", `/patterns?${written}`);
 }
@@ -118,6 +124,14 @@ function drawChoices() {
     fillSelect("split", splits.splits, names, state.split);
     find("instead").textContent = splits.instead_of ? t("instead", { data: splits.instead_of }) : "";
   }
+  for (const [name, count] of [
+    ["layer", splits?.layers ?? 1],
+    ["head", splits?.heads ?? 1],
+  ]) {
+    const numbers = Array.from({ length: count }, (_, place) => String(place + 1));
+    find(`choose-${name}`).hidden = count === 1;
+    fillSelect(name, ["", ...numbers], [t("mean"), ...numbers], String(state[name] ?? ""));
+  }
   fillSelect("of", ["translations", "references"], [t("translations"), t("references")], state.of);
   fillSelect(
     "count",
@@ -134,6 +148,8 @@ async function chooseRun() {
     const found = await getJson(`/workbench/patterns/splits?${new URLSearchParams({ run: state.run })}`);
     splits = found;
     if (!found.splits.includes(state.split)) state.split = found.split;
+    if (state.layer > found.layers || found.layers === 1) state.layer = null;
+    if (state.head > found.heads || found.heads === 1) state.head = null;
     find("measure").disabled = false;
     drawChoices();
   } catch (error) {
@@ -161,7 +177,14 @@ async function measure() {
   measuring.abort();
   measuring = new AbortController();
   const { signal } = measuring;
-  asked = { run: state.run, split: state.split, of: state.of, count: state.count };
+  asked = {
+    run: state.run,
+    split: state.split,
+    of: state.of,
+    count: state.count,
+    layer: state.layer,
+    head: state.head,
+  };
   [sentences, byIndex, summary, box, opened, rows] = [[], new Map(), null, null, null, ROWS];
   scatter.box = null;
   scatter.opened = -1;
@@ -362,33 +385,31 @@ function drawList() {
   );
   const value = (each, name) =>
     showNumber(valueOf(each, name), t.language, WHOLE.includes(name) ? 0 : 2).replace("-", "−");
-  const body = chosen
-    .slice(0, rows)
-    .map((each) =>
+  const body = chosen.slice(0, rows).map((each) =>
+    make(
+      "tr",
+      { class: opened?.index === each.index ? "chosen" : null, "data-index": each.index },
+      make("td", { class: "kind" }, makeSign(each.kind), t(`kind ${each.kind}`)),
       make(
-        "tr",
-        { class: opened?.index === each.index ? "chosen" : null, "data-index": each.index },
-        make("td", { class: "kind" }, makeSign(each.kind), t(`kind ${each.kind}`)),
+        "th",
+        { scope: "row" },
         make(
-          "th",
-          { scope: "row" },
-          make(
-            "button",
-            {
-              type: "button",
-              class: "word",
-              dir: "auto",
-              "data-index": each.index,
-              onclick: () => openSentence(each.index),
-            },
-            isolate(each.source)
-          )
-        ),
-        ...[state.y, state.x].map((name) =>
-          make("td", { class: "number", "data-name": t(`measure ${name}`) }, value(each, name))
+          "button",
+          {
+            type: "button",
+            class: "word",
+            dir: "auto",
+            "data-index": each.index,
+            onclick: () => openSentence(each.index),
+          },
+          isolate(each.source)
         )
+      ),
+      ...[state.y, state.x].map((name) =>
+        make("td", { class: "number", "data-name": t(`measure ${name}`) }, value(each, name))
       )
-    );
+    )
+  );
   const focused = document.activeElement?.closest("#table")
     ? document.activeElement.dataset.index
     : undefined;
@@ -523,6 +544,20 @@ find("run").addEventListener("change", () => {
 });
 find("split").addEventListener("change", () => change({ split: find("split").value, sentence: -1 }));
 find("of").addEventListener("change", () => change({ of: find("of").value, sentence: -1 }));
+find("layer").addEventListener("change", () => {
+  const layer = readNumber(find("layer").value);
+  change({ layer, head: layer === null && splits.layers > 1 ? null : state.head, sentence: -1 });
+  drawChoices();
+});
+find("head").addEventListener("change", () => {
+  const head = readNumber(find("head").value);
+  change({
+    head,
+    layer: head !== null && splits.layers > 1 ? (state.layer ?? 1) : state.layer,
+    sentence: -1,
+  });
+  drawChoices();
+});
 find("count").addEventListener("change", () => change({ count: Number(find("count").value), sentence: -1 }));
 find("choose").addEventListener("submit", (event) => {
   event.preventDefault();
