@@ -18,6 +18,7 @@ __all__ = [
     "check_own",
     "open_bitext",
     "open_data",
+    "open_data_or_bilderbuch",
     "place_exists",
     "resolve_data",
     "resolve_data_name",
@@ -90,6 +91,22 @@ def open_data(config: DataConfig, *, if_moved: str = SET_PLACE) -> Bitext:
         target_language=config.target_language,
         skip_bad=config.skip_bad,
     )
+
+
+def open_data_or_bilderbuch(config: DataConfig, split: str | None) -> tuple[Bitext, str]:
+    """Opens the data of a run, or bilderbuch if that is not there and the run is a German-English one.
+
+    Returns it with the name of the split, by default the one for validation.
+    """
+    try:
+        return open_data(config), split or config.validation
+    except AugenmerkError:
+        source, target = config.source_language, config.target_language
+        german = config.bitext in NAMES or {source, target} == {"de", "en"}
+        name = split or "val"
+        if not german or name not in ("train", "val", "test"):
+            raise
+        return open_bitext("bilderbuch", source_language=source, target_language=target), name
 
 
 def resolve_data(config: RunConfig) -> RunConfig:

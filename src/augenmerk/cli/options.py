@@ -284,22 +284,16 @@ def translate_split(
 
 
 def open_data_or_bilderbuch(data: "DataConfig", split: str | None) -> "tuple[Bitext, str]":
-    """Opens the data of a run, or bilderbuch if that is not there and the run is a German-English one."""
-    from augenmerk.bitext import NAMES, open_bitext, open_data
+    """Opens the data of a run, or says that bilderbuch is opened because that is not there."""
+    from augenmerk import bitext
 
-    try:
-        return open_data(data), split or data.validation
-    except AugenmerkError:
-        source, target = data.source_language, data.target_language
-        german = data.bitext in NAMES or {source, target} == {"de", "en"}
-        name = split or "val"
-        if not german or name not in ("train", "val", "test"):
-            raise
+    found, name = bitext.open_data_or_bilderbuch(data, split)
+    if found.name == "bilderbuch" != data.bitext:
         err().print(
             f"The data of this run, {escape(data.bitext)}, is not here: these are sentences of bilderbuch "
             f"({name}) instead."
         )
-        return open_bitext("bilderbuch", source_language=source, target_language=target), name
+    return found, name
 
 
 def _source_language(data: "DataConfig") -> str:

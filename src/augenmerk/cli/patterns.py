@@ -112,8 +112,9 @@ def patterns(
 
 def _check_head(model: "ModelConfig", layer: int | None, head: int | None) -> None:
     """Raises AugenmerkError if the model has no such layer or head."""
-    layers = model.layers if model.architecture == "transformer" else 1
-    heads = model.heads if model.attention == "multi-head" else 1
+    from augenmerk.patterns import count_heads
+
+    layers, heads = count_heads(model)
     for name, number, count in (("layer", layer, layers), ("head", head, heads)):
         if number is not None and not 1 <= number <= count:
             raise AugenmerkError(

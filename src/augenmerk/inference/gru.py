@@ -64,7 +64,7 @@ class GRUTranslator:
                 gates_f, gates_b = gates_f[word_of], gates_b[word_of[row, reverse]]  # (B, S, 3H)
             else:
                 gates_b = gates_b[row, reverse]
-            hf, hb = gru.run(gates_f, gates_b)  # (B, S, H)
+            hf, hb = gru.run(gates_f, gates_b, lengths)  # (B, S, H)
             ends = np.concat([hf[last], hb[last]], axis=-1)  # [hf_S, hb_1]
             g_0.append(np.maximum(self.W_s[layer](ends), 0))
             h = np.concat([hf, hb[row, reverse]], axis=-1)  # (B, S, D)
@@ -153,16 +153,24 @@ class BidirectionalGRU:
         self.W_h = np.stack([W_h.weight for W_h in both])  # (2, H, 3H)
         self.b_h = np.stack([W_h.bias for W_h in both if W_h.bias is not None])[:, None]  # (2, 1, 3H)
 
-    def run(self, gates_f: Floats, gates_b: Floats) -> tuple[Floats, Floats]:
-        """Returns the states of both directions (B, S, H) for their input gates (B, S, 3H)."""
+    def run(self, gates_f: Floats, gates_b: Floats, lengths: Integers) -> tuple[Floats, Floats]:
+        """Returns the states of both directions (B, S, H) for their input gates (B, S, 3H).
+
+        If the sentences are sorted by their lengths (B), as they are in batches, the first ones are over
+        sooner, and are then left out; the states after their ends are 0.
+        """
         B, S, size = gates_f.shape
         gates = np.stack([gates_f.swapaxes(0, 1), gates_b.swapaxes(0, 1)], axis=1)  # (S, 2, B, 3H)
-        states = np.empty((S, 2, B, size // 3), gates.dtype)
+        states = np.zeros((S, 2, B, size // 3), gates.dtype)
         h = np.zeros((2, B, size // 3), gates.dtype)
-        for t in range(S):
+        is_sorted = bool((lengths[1:] >= lengths[:-1]).all())
+        places = np.arange(lengths.max())
+        over = np.searchsorted(lengths, places, "right").tolist() if is_sorted else [0] * len(places)
+        for t, first in enumerate(over):
+            h = h[:, first - B :]
             hidden = h @ self.W_h
             hidden += self.b_h
-            states[t] = h = gru_cell(gates[t], hidden, h)
+            states[t, :, first:] = h = gru_cell(gates[t, :, first:], hidden, h)
         return states[:, 0].swapaxes(0, 1), states[:, 1].swapaxes(0, 1)
 
 

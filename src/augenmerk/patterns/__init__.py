@@ -1,6 +1,6 @@
 """Patterns of attention in a sentence and in a split: measured, classified, ranked and shown on a page."""
 
-from augenmerk.patterns.heads import HeadSummary, describe_heads, summarise_heads
+from augenmerk.patterns.heads import HeadSummary, count_heads, describe_heads, summarise_heads
 from augenmerk.patterns.kinds import (
     KINDS,
     Kind,
@@ -30,6 +30,7 @@ __all__ = [
     "WordAttention",
     "classify_attention",
     "compute_measures",
+    "count_heads",
     "describe_heads",
     "find_moved_words",
     "find_patterns",

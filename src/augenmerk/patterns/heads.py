@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from augenmerk.alignment import GoldLinks, argmax_links, compare_links
 from augenmerk.bitext import SentencePair
+from augenmerk.config import ModelConfig
 from augenmerk.patterns.measures import AttentionMeasures, WordAttention, compute_measures
 from augenmerk.translate import Translation
 
@@ -27,6 +28,12 @@ class HeadSummary:
     @property
     def name(self) -> str:
         return f"head {self.head}" if self.layer is None else f"head {self.head} of layer {self.layer}"
+
+
+def count_heads(model: ModelConfig) -> tuple[int, int]:
+    """Returns the number of layers of attention to the source, and of heads in each."""
+    layers = model.layers if model.architecture == "transformer" else 1
+    return layers, model.heads if model.attention == "multi-head" else 1
 
 
 def summarise_heads(

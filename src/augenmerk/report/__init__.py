@@ -3,8 +3,26 @@
 Every number is read from `study.json`; nothing is computed here.
 """
 
-from augenmerk.report.charts import list_charts
-from augenmerk.report.page import render_report
-from augenmerk.report.tables import TableStyle, format_csv, format_latex, format_markdown
+from augenmerk.report.charts import list_charts, list_number_factors
+from augenmerk.report.page import describe_alignment, render_report
+from augenmerk.report.tables import (
+    TableStyle,
+    build_columns,
+    describe_published,
+    format_csv,
+    format_latex,
+    format_markdown,
+)
 
-__all__ = ["TableStyle", "format_csv", "format_latex", "format_markdown", "list_charts", "render_report"]
+__all__ = [
+    "TableStyle",
+    "build_columns",
+    "describe_alignment",
+    "describe_published",
+    "format_csv",
+    "format_latex",
+    "format_markdown",
+    "list_charts",
+    "list_number_factors",
+    "render_report",
+]

@@ -69,7 +69,7 @@ def list_charts(result: StudyResult) -> dict[str, NamedChart]:
     if result.comparisons:
         heading = "Differences in BLEU with 95% intervals"
         charts["effects"] = NamedChart(heading, partial(draw_effects, result))
-    for factor in _list_number_factors(result):
+    for factor in list_number_factors(result):
         name = _label_factor(factor)
         draw = partial(draw_factor, result, factor)
         charts[f"by-{name}"] = NamedChart(f"BLEU and loss against {name}", draw)
@@ -189,7 +189,7 @@ def draw_factor(result: StudyResult, factor: str, theme: Theme) -> Figure:
         return figure
 
 
-def _list_number_factors(result: StudyResult) -> list[str]:
+def list_number_factors(result: StudyResult) -> list[str]:
     """Returns the factors whose values are numbers, and enough of them to draw a line along."""
     found = []
     for factor in result.factors:

@@ -38,7 +38,7 @@ def render_report(result: StudyResult, table: TableStyle = DEFAULT_STYLE, style:
         "findings": findings,
         "columns": build_columns(result, table),
         "table_note": describe_table(result, table),
-        "alignment_notes": _describe_alignment(result),
+        "alignment_notes": describe_alignment(result),
         "published": describe_published(result, table),
         "describe_doubt": describe_doubt,
         "along_factors": [chart for name, chart in charts.items() if name.startswith("by-")],
@@ -60,7 +60,7 @@ def _draw(chart: NamedChart, style: Style) -> Chart:
     return Chart.draw(draw, chart.heading)
 
 
-def _describe_alignment(result: StudyResult) -> list[str]:
+def describe_alignment(result: StudyResult) -> list[str]:
     """Returns a sentence for each variant whose alignment error is that of a chosen head, or of a mean."""
     notes = []
     for variant in result.variants:

@@ -145,10 +145,13 @@ def collect(
     out: Path,
     problems: Mapping[str, str] | None = None,
     known: Mapping[str, FinishedRun] | None = None,
+    *,
+    compare: bool = True,
 ) -> StudyResult:
     """Returns what the study has found so far.
 
     `problems` are those of failed runs, and `known` are finished runs that were read before, both by name.
+    Variants and beams are compared unless `compare` is False: that takes seconds.
     """
     problems, known = dict(problems or {}), known or {}
     finished: dict[str, list[FinishedRun]] = {variant.name: [] for variant in study.variants}
@@ -162,7 +165,7 @@ def collect(
     everything = [run for runs in finished.values() for run in runs]
     remarks = _remarks(study, finished)
     comparisons, beam_rows, beam_repairs = [], [], []
-    for split in study.splits:
+    for split in study.splits if compare else ():
         first = study.beams[0]
         counts, losses = dict[str, dict[int, Counts]](), dict[str, dict[int, Counts]]()
         for name, runs in finished.items():
@@ -178,7 +181,7 @@ def collect(
         for name, split in product((name for name, runs in finished.items() if runs), study.splits):
             by_beam = {beam: [run.translated[split, beam] for run in finished[name]] for beam in study.beams}
             beam_rows += [summarise_beam(name, split, beam, by_beam[beam]) for beam in sorted(by_beam)]
-            beam_repairs += compare_beams(name, split, by_beam)
+            beam_repairs += compare_beams(name, split, by_beam) if compare else []
     return StudyResult(
         **{field.name: getattr(study, field.name) for field in fields(StudyHeader)},
         variants=tuple(

@@ -245,18 +245,17 @@ def _settings_for(
 
 
 def _variants(factors: Mapping[str, list[Any]]) -> tuple[Variant, ...]:
-    names = [key.rpartition(".")[2] for key in factors]
-    labels = [name if names.count(name) == 1 else key for key, name in zip(factors, names, strict=True)]
+    combinations = [dict(zip(factors, values, strict=True)) for values in product(*factors.values())]
+    return tuple(Variant(name_variant(settings), settings) for settings in combinations)
 
-    def name(values: tuple[Any, ...]) -> str:
-        return ", ".join(
-            value if label == "attention" and isinstance(value, str) else f"{label}={_format(value)}"
-            for label, value in zip(labels, values, strict=True)
-        )
 
-    return tuple(
-        Variant(name(values), dict(zip(factors, values, strict=True)))
-        for values in product(*factors.values())
+def name_variant(settings: Mapping[str, Any]) -> str:
+    """Returns the name of the variant whose factors have these values, such as `mean, hidden=128`."""
+    names = [key.rpartition(".")[2] for key in settings]
+    labels = [name if names.count(name) == 1 else key for key, name in zip(settings, names, strict=True)]
+    return ", ".join(
+        value if label == "attention" and isinstance(value, str) else f"{label}={_format(value)}"
+        for label, value in zip(labels, settings.values(), strict=True)
     )
 
 

@@ -21,6 +21,7 @@ from augenmerk.errors import AugenmerkError
 from augenmerk.model.attention import MECHANISM_FILES
 from augenmerk.signals import exit_code, interrupt_on_sigterm
 from augenmerk.storage import error_reason
+from augenmerk.study.begun import save_plan
 from augenmerk.study.collect import FinishedRun, collect, read_finished
 from augenmerk.study.measure import check_splits
 from augenmerk.study.plan import PlannedRun, Study
@@ -97,6 +98,7 @@ def run_study(study: Study, out: Path, *, jobs: int, device: str, on_progress: O
     statuses = {str(out / planned.place): RunStatus(planned) for planned in study.runs}
     finished: dict[str, FinishedRun] = {}
     with _lock(out) as lock:
+        save_plan(study, out)
         for status in statuses.values():
             if (found := _check_finished(study, out, status)) is not None:
                 finished[status.planned.name] = found

@@ -1,0 +1,135 @@
+/** Differences with their intervals as a forest plot: a table in which a column is a picture. */
+
+import { isolate, make, makeSvg } from "../page/dom.js";
+import { showNumber } from "../page/shown.js";
+import { chooseTicks, countDecimals, makeAxis } from "./plots.js";
+
+const WIDTH = 1000; // of the picture in its own units; the page stretches it
+
+/** Returns a number with its sign, none if it rounds to zero. */
+function showSigned(value, language, digits) {
+  const text = showNumber(value, language, digits);
+  const isZero = Number(value.toFixed(digits)) === 0;
+  if (isZero) return showNumber(0, language, digits);
+  return value > 0 ? `+${text}` : text.replace("-", "−");
+}
+
+/** Returns p as it is usual to write it. */
+export function showP(p, language) {
+  return p < 0.001
+    ? `< ${showNumber(0.001, language, 3)}`
+    : p.toLocaleString(language, { maximumSignificantDigits: 2 });
+}
+
+/**
+ * Returns the table of comparisons, the differences drawn on one axis. If all are with the same variant, which
+ * `against` names, it does not stand in every row.
+ */
+export function makeForest(comparisons, digits, measure, against, t) {
+  const ends = comparisons.flatMap(({ interval, seeds }) => [
+    ...interval,
+    ...seeds.map(({ difference }) => difference),
+    0,
+  ]);
+  const [least, most] = [Math.min(...ends), Math.max(...ends)];
+  const room = (most - least || 1) * 0.06;
+  const [low, high] = [least - room, most + room];
+  const ticks = chooseTicks(low, high, 5);
+  const x = makeAxis(low, high, 0, WIDTH);
+  const share = (value) => `${(x(value) / WIDTH) * 100}%`;
+  const strip = (...parts) => {
+    const rules = ticks.map((tick) =>
+      makeSvg("line", {
+        class: tick === 0 ? "zero" : "rule",
+        x1: share(tick),
+        x2: share(tick),
+        y1: 0,
+        y2: "100%",
+      })
+    );
+    const zero = ticks.includes(0)
+      ? []
+      : [makeSvg("line", { class: "zero", x1: share(0), x2: share(0), y1: 0, y2: "100%" })];
+    return makeSvg("svg", { class: "strip", "aria-hidden": "true" }, ...rules, ...zero, ...parts);
+  };
+  const signed = (value) => showSigned(value, t.language, digits);
+  const rows = comparisons.map((each) => {
+    const certain = each.difference !== 0 && !each.doubt;
+    const [from, to] = each.interval;
+    const doubt = each.doubt ? [make("small", {}, t(`doubt ${each.doubt}`))] : [];
+    return make(
+      "tr",
+      { class: certain ? "certain" : null, title: each.in_words },
+      make(
+        "th",
+        { scope: "row" },
+        isolate(each.variant),
+        make("span", { class: against ? "unseen" : null }, " − ", isolate(each.against)),
+        ...doubt
+      ),
+      make(
+        "td",
+        { class: "drawn" },
+        strip(
+          ...each.seeds.map(({ seed, difference }) =>
+            makeSvg(
+              "line",
+              { class: "pair", x1: share(difference), x2: share(difference), y1: "68%", y2: "88%" },
+              makeSvg("title", {}, t("seedDifference", { seed, difference: signed(difference) }))
+            )
+          ),
+          makeSvg("line", { class: "interval", x1: share(from), x2: share(to), y1: "42%", y2: "42%" }),
+          makeSvg("circle", { class: "middle", cx: share(each.difference), cy: "42%", r: 5 })
+        )
+      ),
+      make("td", { class: "number", "data-name": t("difference", { measure }) }, signed(each.difference)),
+      make(
+        "td",
+        { class: "number", "data-name": "95 %" },
+        t("fromTo", { from: signed(from), to: signed(to) })
+      ),
+      make("td", { class: "number", "data-name": t("pCorrected") }, showP(each.p_corrected, t.language))
+    );
+  });
+  const decimals = countDecimals(ticks);
+  const axis = make(
+    "tr",
+    { class: "axis-row", "aria-hidden": "true" },
+    make("td"),
+    make(
+      "td",
+      { class: "drawn" },
+      makeSvg(
+        "svg",
+        { class: "strip" },
+        ...ticks.map((tick) =>
+          makeSvg(
+            "text",
+            { class: "tick", x: share(tick), y: "60%", "text-anchor": "middle" },
+            showNumber(tick, t.language, decimals).replace("-", "−")
+          )
+        )
+      )
+    ),
+    make("td", { colspan: 3 })
+  );
+  const heading = (text, kind) => make("th", { scope: "col", class: kind }, text);
+  return make(
+    "table",
+    { class: "forest" },
+    make(
+      "thead",
+      {},
+      make(
+        "tr",
+        {},
+        heading(t("variants")),
+        heading(t("forestHeading"), "drawn"),
+        heading(t("difference", { measure }), "number"),
+        heading("95 %", "number"),
+        heading(t("pCorrected"), "number")
+      )
+    ),
+    make("tbody", {}, ...rows, axis)
+  );
+}
