@@ -131,8 +131,10 @@ function makeCommand({ task, answer }, { t }) {
 function showGrade({ holds, why, remarks, conditions }, view) {
   const { t } = view;
   const all = ["sort", "keys", "dim", "beta", "c", "B", "weights", "deviation", "error"];
-  const says = (value) => value !== undefined && value !== null && value !== "orthonormal";
-  const columns = all.filter((name) => conditions.some((row) => says(row[name])));
+  // What is the same in all questions of this kind says nothing: orthonormal keys, and no noise.
+  const silent = [undefined, null, "orthonormal"];
+  const isSaid = (name, value) => !silent.includes(value) && !(name === "beta" && value === 0);
+  const columns = all.filter((name) => conditions.some((row) => isSaid(name, row[name])));
   const show = (value) => {
     if (Array.isArray(value)) return value.map(show).join(" ");
     if (typeof value !== "number") return String(value ?? "");
