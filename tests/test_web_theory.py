@@ -538,7 +538,7 @@ def test_a_cloud_grows_and_is_drawn_anew(chromium: "Chromium", page: Path) -> No
     view.tab.click('[data-control="reveal"]')  # glides, and queries that see the lengths do not scatter
     view.wait("document.querySelector('.said-now').textContent.includes('second cloud is a point')")
     view.tab.click('[data-control="many"]')
-    view.wait(f"{counted} === 2000")
+    view.wait(f"{counted} > 100")
     _, deviation = table(view)
     assert deviation[4:] == pytest.approx([0, 0, 0, 0], abs=2e-3)
     assert view.complaints == []
@@ -582,6 +582,8 @@ def test_a_question_comes_with_its_hints_and_the_command_that_grades(
         view.tab.click('[data-control="hint"]')
         assert view.tab.locator(".hints li").count() == number
     assert view.tab.locator('[data-control="hint"]').is_hidden()
+    view.tab.click('[data-control="again"]')  # the picture alone is as at the start
+    assert view.tab.locator(".hints li").count() == len(question.hints)
     view.wait(
         "hints => new URLSearchParams(location.hash.slice(1)).get('hints') === hints",
         str(len(question.hints)),

@@ -6,11 +6,11 @@ import { readFragment, writeFragment } from "./fragment.js";
 import { HeadsScene, specifyHeads } from "./heads_scene.js";
 import { KeysScene, specifyKeys } from "./keys_scene.js";
 import { showNotation } from "./notation.js";
+import { MAX_ANSWER, makeAnswer, makeHints, makeQuestion } from "./question.js";
 import { SelfScene, specifySelf } from "./self_scene.js";
 
 const GLIDE = 550; // milliseconds
 const ADDRESS_PAUSE = 150;
-const MAX_ANSWER = 2000;
 export const PLAY = "play";
 const SCENES = {
   [PLAY]: [KeysScene, specifyKeys],
@@ -133,9 +133,11 @@ export class TheoryView {
     }
   }
 
+  /** Has the picture as it was at first; hints and answer stay. */
   startAgain() {
+    const kept = ["task", "hints", "answer", ...Object.keys(this.more)];
     for (const [name, { otherwise }] of Object.entries(this.specification)) {
-      if (name !== "task" && !(name in this.more)) this.state[name] = structuredClone(otherwise);
+      if (!kept.includes(name)) this.state[name] = structuredClone(otherwise);
     }
     this.rebuild();
   }
@@ -215,9 +217,9 @@ export class TheoryView {
         make(
           "div",
           { class: "task" },
-          this.makeQuestion(question),
+          makeQuestion(question, this),
           this.makePicture(question),
-          make("div", { class: "work" }, this.makeHints(question), this.makeAnswer(question))
+          make("div", { class: "work" }, makeHints(question, this), makeAnswer(question, this))
         )
       );
     } else {
@@ -261,33 +263,6 @@ export class TheoryView {
     return make("nav", { class: "tasks", "aria-label": t("tasks") }, ...this.tasks.map(link));
   }
 
-  makeQuestion({ task, title, question, names }) {
-    const { t } = this;
-    const [first, ...rest] = question.split("\n");
-    const isFormula = rest.length > 0;
-    const makeLine = (formula) => make("span", {}, ...showNotation(formula.replace(/\.$/, "")));
-    return make(
-      "section",
-      { class: "card question" },
-      make("h2", { tabindex: -1 }, make("span", { class: "number" }, task), " ", title),
-      isFormula ? make("p", { class: "formula" }, ...first.split(", ").map(makeLine)) : "",
-      make("p", { class: "asked" }, ...showNotation((isFormula ? rest : [first]).join(" "))),
-      make(
-        "details",
-        { class: "names" },
-        make("summary", {}, t("names")),
-        make(
-          "dl",
-          {},
-          ...Object.entries(names).flatMap(([name, meaning]) => [
-            make("dt", {}, ...showNotation(name)),
-            make("dd", {}, ...showNotation(meaning)),
-          ])
-        )
-      )
-    );
-  }
-
   makePicture() {
     const { t } = this;
     this.revealButton = make(
@@ -326,149 +301,5 @@ export class TheoryView {
     const isRevealed = this.state.reveal === "yes";
     this.revealButton.setAttribute("aria-pressed", String(isRevealed));
     this.revealButton.textContent = this.t(isRevealed ? "revealed" : "reveal");
-  }
-
-  makeHints({ hints }) {
-    const { t, state } = this;
-    const list = make("ol", { class: "hints" });
-    const button = make("button", { type: "button", "data-control": "hint" });
-    const show = () => {
-      const shown = Math.min(Math.round(state.hints), hints.length);
-      while (list.children.length < shown) {
-        list.append(make("li", { tabindex: -1 }, ...showNotation(hints[list.children.length])));
-      }
-      button.textContent = shown === 0 ? t("nextHint") : t("anotherHint");
-      button.hidden = shown >= hints.length;
-      note.textContent =
-        shown === 0
-          ? ""
-          : shown < hints.length
-            ? t("hint", { number: shown, count: hints.length })
-            : t("noMoreHints");
-    };
-    const note = make("p", { class: "hint" });
-    button.addEventListener("click", () => {
-      state.hints = Math.min(hints.length, Math.round(state.hints) + 1);
-      show();
-      list.lastChild.focus({ preventScroll: true });
-      this.settled();
-    });
-    show();
-    return make(
-      "section",
-      { class: "card" },
-      make("h3", {}, t("hints")),
-      list,
-      make("div", { class: "buttons" }, button, note)
-    );
-  }
-
-  makeAnswer(question) {
-    const { t, state } = this;
-    const { task, answer } = question;
-    if (!this.grade) return this.makeCommand(question);
-    const input = make("input", {
-      type: "text",
-      id: "theory-answer",
-      placeholder: answer,
-      maxlength: MAX_ANSWER,
-      spellcheck: "false",
-      autocomplete: "off",
-      autocapitalize: "off",
-      translate: "no",
-      "data-control": "answer",
-    });
-    input.value = state.answer;
-    input.addEventListener("input", () => {
-      state.answer = input.value;
-      this.settled();
-    });
-    const verdict = make("div", { class: "grade", role: "status" });
-    const button = make("button", { type: "submit", class: "main", "data-control": "grade" }, t("check"));
-    let asked = 0;
-    const form = make("form", { class: "answer-form" }, input, button);
-    form.addEventListener("submit", async (event) => {
-      event.preventDefault();
-      const number = ++asked;
-      verdict.replaceChildren(make("p", { class: "hint" }, t("grading")));
-      const shown = await this.grade(task, input.value).then(
-        (grade) => this.showGrade(grade),
-        (error) => [make("p", { class: "error" }, t("gradeFailed", { reason: error.message }))]
-      );
-      if (number === asked) verdict.replaceChildren(...shown);
-    });
-    return make(
-      "section",
-      { class: "card" },
-      make("h3", {}, make("label", { for: "theory-answer" }, t("answer"))),
-      make("p", { class: "hint" }, t("answerHint")),
-      form,
-      verdict
-    );
-  }
-
-  /** Returns what to run where there is no server. */
-  makeCommand({ task, answer }) {
-    const { t } = this;
-    const command = (text) => make("pre", { class: "command", translate: "no" }, make("code", {}, text));
-    return make(
-      "section",
-      { class: "card" },
-      make("h3", {}, t("answer")),
-      make("p", { class: "hint" }, t("needsServer")),
-      command(`augenmerk theory check ${task} --query '${answer}'`),
-      make("p", { class: "hint" }, t("needsServerOr")),
-      command("augenmerk serve --open")
-    );
-  }
-
-  /** Returns a grade as nodes; all that comes from the grader is text. */
-  showGrade({ holds, why, remarks, conditions }) {
-    const { t } = this;
-    const all = ["sort", "keys", "dim", "beta", "c", "B", "weights", "deviation", "error"];
-    const says = (value) => value !== undefined && value !== null && value !== "orthonormal";
-    const columns = all.filter((name) => conditions.some((row) => says(row[name])));
-    const show = (value) => {
-      if (Array.isArray(value)) return value.map(show).join(" ");
-      if (typeof value !== "number") return String(value ?? "");
-      if (Number.isInteger(value) || Math.abs(value) >= 1000)
-        return value.toLocaleString(t.language, { maximumFractionDigits: 0 });
-      return value !== 0 && Math.abs(value) < 0.0005 ? value.toExponential(1) : this.number(value, 3);
-    };
-    const name = (column) =>
-      t(["beta", "c", "B", "weights", "deviation"].includes(column) ? `${column}_` : column);
-    const head = make(
-      "tr",
-      {},
-      ...columns.map((column) => make("th", { scope: "col" }, name(column))),
-      make("th", { scope: "col" }, t("verdict"))
-    );
-    const rows = conditions.map((row) =>
-      make(
-        "tr",
-        {},
-        ...columns.map((column) => make("td", {}, show(row[column]))),
-        make("td", {}, t(row.holds ? "yes" : "no"))
-      )
-    );
-    return [
-      make(
-        "p",
-        { class: holds ? "verdict right" : "verdict wrong" },
-        `${holds ? "✓" : "✗"} ${t(holds ? "holds" : "fails")}`
-      ),
-      make("p", { lang: "en", class: "why" }, why),
-      ...remarks.map((remark) => make("p", { lang: "en", class: "hint" }, remark)),
-      make(
-        "details",
-        {},
-        make("summary", {}, t("conditions")),
-        make(
-          "div",
-          { class: "scroll" },
-          make("table", { class: "numbers" }, make("thead", {}, head), make("tbody", {}, ...rows))
-        )
-      ),
-    ];
   }
 }
