@@ -10,6 +10,7 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
@@ -36,7 +37,7 @@ def library() -> Library:
 @pytest.fixture(scope="module")
 def strict(library: Library) -> Iterator[Serving]:
     """A server with small limits."""
-    limits = {"characters": 30, "texts": 4, "beam": 5, "n_best": 3, "body": 2000, "models": 2}
+    limits: dict[str, Any] = {"characters": 30, "texts": 4, "beam": 5, "n_best": 3, "body": 2000, "models": 2}
     with serving(library, threads=1, **limits) as server:
         yield server
 

@@ -30,6 +30,9 @@ CHARACTERS_PER_TOKEN = 4
 MIN_SHARED = 16
 """So few texts are not divided among threads: the steps of a batch follow one another however few it has."""
 
+CLOSE_SECONDS = 10.0
+"""So long is waited for a thread at the end."""
+
 RATE_MEMORY = 0.9
 """How much of the estimate of the speed is kept when a batch was computed."""
 
@@ -98,12 +101,12 @@ class Batcher:
             self._threads.append(thread)
 
     async def close(self) -> None:
-        """Ends the threads when all that waits was computed."""
+        """Ends the threads when all that waits was computed; does not wait forever for a function."""
         with self._condition:
             self._closing = True
             self._condition.notify_all()
         for thread in self._threads:
-            await asyncio.to_thread(thread.join)
+            await asyncio.to_thread(thread.join, CLOSE_SECONDS)
 
     async def translate(
         self,

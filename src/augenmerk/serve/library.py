@@ -18,7 +18,7 @@ from augenmerk.web.bundle import find_languages
 SCAN_SECONDS = 1.0
 """A folder is not searched for runs more often."""
 SCAN_DEPTH = 4
-SCAN_FOLDERS = 10_000
+SCAN_FOLDERS = 2_000
 """So deep is a folder searched for runs, and so many folders are looked at."""
 
 

@@ -107,7 +107,7 @@ async def _run(service: Service, listening: socket.socket, pages: bool, on_ready
 
     tasks: set[asyncio.Task[None]] = set()
     for name, handler in (("SIGINT", stop), ("SIGTERM", stop), ("SIGHUP", reload)):
-        if hasattr(signal, name):
+        with contextlib.suppress(AttributeError, NotImplementedError):  # on Windows
             loop.add_signal_handler(getattr(signal, name), handler)
     serving = asyncio.create_task(server.serve(sockets=[listening]))
     while not server.started and not serving.done():
