@@ -67,7 +67,7 @@ ONLY = {
     "report": {"diagrams", "errors", "figures", "study"},
     "web": {
         *("arrays", "checkpoint", "config", "errors", "familiarity", "figures", "inference", "step_model"),
-        *("storage", "text", "translate", "words"),
+        *("storage", "text", "theory", "translate", "words"),
     },
 }
 

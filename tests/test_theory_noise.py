@@ -194,3 +194,20 @@ def test_resampling_in_chunks_attends_as_one_attention_does(monkeypatch: pytest.
     for lambdas, output in zip(drawn.lambdas, drawn.outputs(values), strict=True):
         keys = lambdas[:, None] * means
         np.testing.assert_allclose(attend(5.0 * (means[0] + means[1]), keys, values).output, output)
+
+
+@pytest.mark.parametrize("origin", ["means", "keys"])
+def test_moments_of_outputs_contain_those_of_weights(origin: Origin) -> None:
+    """With the unit vectors as values, an output is its weights."""
+    for keys, s, beta in ((8, 10.0, 0.1), (3, 4.0, 0.5), (5, 20.0, 0.01)):
+        mean, covariance = closed_form.output_moments(np.eye(keys), np.array([[s, s]]), (beta, beta), origin)
+        expected = closed_form.weight_of_first(keys, s, beta, origin)
+        assert mean[:2] == pytest.approx([expected.mean] * 2, abs=1e-9)
+        assert math.sqrt(covariance[0, 0]) == pytest.approx(expected.deviation, abs=1e-9)
+        assert mean.sum() == pytest.approx(1)
+        np.testing.assert_allclose(covariance.sum(axis=0), 0, atol=1e-12)
+        heads = np.array([[s, 0.0], [0.0, s]])
+        mean, covariance = closed_form.output_moments(np.eye(keys), heads, (beta, beta), origin)
+        expected = closed_form.head_per_value_weight(keys, s, beta, 2, origin)
+        assert mean[0] == pytest.approx(expected.mean, abs=1e-9)
+        assert math.sqrt(covariance[0, 0]) == pytest.approx(expected.deviation, abs=1e-9)

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -320,13 +321,13 @@ def test_a_page_that_looks_for_long_leaks_nothing(context: "BrowserContext", pla
                     assert time.monotonic() < until
                     view.tab.wait_for_timeout(5)
 
-        look_often(15)
-        begin = count()
-        look_often(30)
-        end = count()
-    assert end["Nodes"] <= begin["Nodes"] + 60
-    assert end["JSEventListeners"] <= begin["JSEventListeners"] + 20
-    assert end["JSHeapUsedSize"] < begin["JSHeapUsedSize"] + 400_000
+        counts = []
+        for _ in range(4):
+            look_often(12)
+            counts.append(count())
+    # Each look that leaked would leak more than a node; what the browser frees late is not the page's.
+    for name, most in (("Nodes", 12), ("JSEventListeners", 12), ("JSHeapUsedSize", 100_000)):
+        assert min(after[name] - before[name] for before, after in pairwise(counts)) <= most, counts
     assert [each for each in view.complaints if "runs/watch" not in each] == []
 
 

@@ -289,7 +289,7 @@ def test_runs_of_one_column_translate_together_and_those_of_two_side_by_side(
     assert view.said() == together.text
     assert view.cells() == show(together.attention)
     view.tab.click("#panel-change summary")
-    assert "2 translate together" in view.tab.inner_text("#change-content")
+    view.wait("document.getElementById('change-content').textContent.includes('2 translate together')")
     rows.nth(names.index("deep/transformer")).locator("input").nth(1).click()
     view.wait("document.querySelectorAll('.answer').length === 2")
     view.settle()
@@ -343,7 +343,7 @@ def test_layers_and_heads_of_a_transformer(context: "BrowserContext", place: Pla
     again = TranslateTab(context, place, **view.fragment())
     assert again.cells() == view.cells()
     view.tab.click("#panel-change summary")
-    assert "GRU only" in view.tab.inner_text("#change-content")
+    view.wait("document.getElementById('change-content').textContent.includes('GRU only')")
     assert view.complaints == again.complaints == []
 
 

@@ -1,4 +1,4 @@
-"""`augenmerk export`: writes runs as a web page that translates by itself."""
+"""`augenmerk export`: writes runs as a web page that translates by itself, or the theory lab as a page."""
 
 from pathlib import Path
 from typing import Annotated
@@ -18,6 +18,7 @@ app = typer.Typer()
     "augenmerk export runs/mine --beam 5 --example 'Der kleine Hund schläft.' --out mine.html    "
     "augenmerk export runs/a runs/b --out two.html    "
     "augenmerk export runs/mine --out site    "
+    "augenmerk export --theory --out theory.html    "
     "A page needs no server, no network and no installation: mail it, or open it from a disk. A name that "
     "does not end in .html is a folder, for a web server."
 )
@@ -45,12 +46,29 @@ def export(
             help="A sentence to begin with; repeatable. Default: some German ones if the run reads German."
         ),
     ] = None,
+    theory: Annotated[
+        bool,
+        Option("--theory", help="Write the theory lab instead: a query to drag, and questions 1.1 to 1.7."),
+    ] = False,
     overwrite: Annotated[bool, Option("--overwrite", help="Replace existing files.")] = False,
     json: options.Json = False,
 ) -> None:
     """Write a run as a web page that translates and shows attention by itself."""
+    from augenmerk.errors import AugenmerkError
     from augenmerk.web.export import check_place, export_page, make_page
 
+    if theory:
+        from augenmerk.web.theory_export import export_theory
+
+        if runs or beam is not None or example:
+            raise AugenmerkError(
+                "--theory writes a page without a model: leave out runs, --beam and --example."
+            )
+        written = export_theory(out, overwrite=overwrite)
+        print_written(written)
+        if json:
+            print_json({"file": str(written)})
+        return
     options.check_sentences(example or [])
     check_place(out, overwrite=overwrite)
     with err().status("exporting"):

@@ -495,8 +495,9 @@ class Translator:
                     log_probs, _, state = decoder.step(batch.tgt_in[:, place : place + 1], state)
                     probabilities = np.exp(to_numpy(log_probs[0, 0]))
                     probabilities[never] = -1.0
-                    best = np.argsort(-probabilities, kind="stable")[:count].tolist()
-                    found.append([(token, float(probabilities[token])) for token in best])
+                    best = np.sort(np.argpartition(-probabilities, count - 1)[:count])
+                    best = best[np.argsort(-probabilities[best], kind="stable")]
+                    found.append([(int(token), float(probabilities[token])) for token in best])
         return found
 
     def _decoder(self, batch: Batch) -> Decoder:

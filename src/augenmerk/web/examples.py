@@ -42,6 +42,7 @@ def make_example(
     prefix: Sequence[int] = (),
     tree: bool = True,
     heads: Part | None = None,
+    translation: Translation | None = None,
 ) -> dict[str, Any]:
     """Translates a sentence and returns all that a page shows of it.
 
@@ -50,11 +51,11 @@ def make_example(
     tokens' `ids` and the words they belong to (`source_word_of`, `target_word_of`; null for the end), and
     with the beam search as a `tree` (`Translator.trace`, in columns: see `store_tree`). The translation
     begins with the ids of `prefix`. `heads` asks for the attention of all heads of a part (see
-    `describe_heads`).
+    `describe_heads`). Nothing is searched for if the `translation` is given.
     """
-    if prefix:
+    if translation is None and prefix:
         translation = translator.complete(sentence, prefix, beam=beam, n_best=1)
-    else:
+    elif translation is None:
         translation = translator.translate(sentence, beam=beam, n_best=1)
     document = translation.to_dict(subwords=True)
     hypothesis = translation.hypothesis

@@ -1,8 +1,8 @@
 """Writes the page: one HTML file that can be opened from a disk, or a folder for a web server.
 
 A browser imports no modules from a disk, so the modules are joined into one script. That is done by a simple
-rule: a module begins with imports of the form `import { a, b } from "./x.js";`, exports only declarations,
-and no two modules declare the same name. Whatever is otherwise is refused.
+rule: a module begins with imports of the form `import { a, b } from "./x.js";`, or from `"../folder/x.js"`,
+exports only declarations, and no two modules declare the same name. Whatever is otherwise is refused.
 """
 
 import hashlib
@@ -37,7 +37,7 @@ MAX_EXAMPLES = 50
 LEVELS = 48
 """Shades of a heat map; `page/shown.js` has the same number."""
 
-_IMPORT = re.compile(r'^import \{([\w\s,]+)\} from "\./([\w-]+\.js)";\n', re.M)
+_IMPORT = re.compile(r'^import \{([\w\s,]+)\} from "(\./|\.\./[\w-]+/)([\w-]+\.js)";\n', re.M)
 _EXPORT = re.compile(r"^export ((?:async function|function|class|const)\b\s*\*?\s*(\w+))", re.M)
 _DECLARED = re.compile(r"^(?:async function|function|class|const|let)\b\s*\*?\s*(\w+)", re.M)
 _NOT_JOINED = re.compile(r"^(?:import\b|export\b|var\b|(?:const|let)\s*[\[{]).*", re.M)
@@ -217,18 +217,18 @@ def _find_exported(folder: Path) -> list[str]:
     text = page.read_bytes().decode("utf-8", "replace")
     named = set(re.findall(r'"((?:model|weights)(?:-\d+)?\.(?:json|bin))\?[0-9a-f]{12}"', text))
     files = {name: (folder / name).read_bytes() for name in named if (folder / name).is_file()}
-    return [name for name, content in files.items() if f'"{_address(name, content)}"' in text]
+    return [name for name, content in files.items() if f'"{make_address(name, content)}"' in text]
 
 
 def render_file(page: Page) -> str:
     """Renders the page as one file that needs nothing else."""
     style, script = render_style(), join_modules(HERE / PAGE, "start.js")
     policy = (
-        f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(style)}'; "
+        f"default-src 'none'; script-src '{hash_for_policy(script)}'; style-src '{hash_for_policy(style)}'; "
         f"worker-src blob:; img-src data:; base-uri 'none'; form-action 'none'"
     )
     models = [
-        {"settings": _embed_json(bundle.settings), "weights": b64encode(bundle.weights).decode()}
+        {"settings": embed_json(bundle.settings), "weights": b64encode(bundle.weights).decode()}
         for bundle in page.bundles
     ]
     return _render(
@@ -260,7 +260,7 @@ def render_folder(page: Page) -> dict[str, bytes]:
         files[f"model{last}.json"] = _dump(bundle.settings).encode()
         files[f"weights{last}.bin"] = bundle.weights
         addresses = {
-            key: _address(name, files[name])
+            key: make_address(name, files[name])
             for key, name in (("settings", f"model{last}.json"), ("weights", f"weights{last}.bin"))
         }
         models.append({**described, **addresses})
@@ -268,20 +268,23 @@ def render_folder(page: Page) -> dict[str, bytes]:
         "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; worker-src 'self'; "
         "img-src data:; base-uri 'none'; form-action 'none'"
     )
-    data = {**_describe_page(page), "engine": _address("engine.js", files["engine.js"]), "models": models}
+    data = {**_describe_page(page), "engine": make_address("engine.js", files["engine.js"]), "models": models}
     files["index.html"] = _render(
         page,
         policy,
         data,
         one_file=False,
-        style_address=_address("page.css", files["page.css"]),
-        script_address=_address("page.js", files["page.js"]),
+        style_address=make_address("page.css", files["page.css"]),
+        script_address=make_address("page.js", files["page.js"]),
     ).encode()
     return files
 
 
 def join_modules(folder: Path, entry: str) -> str:
-    """Joins a module and all that it imports into one script; raises ValueError if the rule is broken."""
+    """Joins a module and all that it imports into one script; raises ValueError if the rule is broken.
+
+    Modules of the folder go by their names, those of a folder beside it by folder and name.
+    """
     parts: dict[str, str] = {}  # in the order in which they have to run
     declared: dict[str, str] = {}
     exported: dict[str, set[str]] = {}
@@ -292,16 +295,19 @@ def join_modules(folder: Path, entry: str) -> str:
         if name in parts:
             return
         text = (folder / name).read_text(encoding="utf-8")
+        inside = name.rpartition("/")[0]  # the folder that the module is in, unless it is that of the entry
         for match in _IMPORT.finditer(text):
-            add(match[2], (*importers, name))
-            missing = {each.strip() for each in match[1].split(",")} - {""} - exported[match[2]]
+            other = f"{inside}/{match[3]}" if match[2] == "./" and inside else f"{match[2]}{match[3]}"
+            other = other.removeprefix("./").removeprefix(f"../{folder.name}/")
+            add(other, (*importers, name))
+            missing = {each.strip() for each in match[1].split(",")} - {""} - exported[other]
             if missing:
-                raise ValueError(f"{name}: {match[2]} does not export {', '.join(sorted(missing))}")
+                raise ValueError(f"{name}: {other} does not export {', '.join(sorted(missing))}")
         text = _IMPORT.sub("", text)
         exported[name] = {match[2] for match in _EXPORT.finditer(text)}
         text = _EXPORT.sub(r"\1", text)
-        if other := _NOT_JOINED.search(text):
-            raise ValueError(f"{name}: this cannot be joined: {other[0]}")
+        if found := _NOT_JOINED.search(text):
+            raise ValueError(f"{name}: this cannot be joined: {found[0]}")
         for each in _DECLARED.findall(text):
             if each in declared:
                 raise ValueError(f"{name}: {each} is also declared in {declared[each]}")
@@ -323,16 +329,16 @@ def _dump(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
 
 
-def _embed_json(value: Any) -> str:
+def embed_json(value: Any) -> str:
     """Returns JSON in which nothing can end the element it stands in."""
     return _dump(value).replace("<", "\\u003c").encode("utf-8", "backslashreplace").decode()
 
 
-def _hash(text: str) -> str:
+def hash_for_policy(text: str) -> str:
     return f"sha256-{b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
 
 
-def _address(name: str, content: bytes) -> str:
+def make_address(name: str, content: bytes) -> str:
     return f"{name}?{hashlib.sha256(content).hexdigest()[:12]}"
 
 
@@ -346,7 +352,7 @@ def _render(page: Page, policy: str, data: Mapping[str, Any], **context: Any) ->
         policy=policy,
         title=page.title,
         version=__version__,
-        data=Markup(_embed_json(data)),
+        data=Markup(embed_json(data)),
         models=[
             {name: Markup(value) for name, value in model.items()} for model in context.pop("models", ())
         ],

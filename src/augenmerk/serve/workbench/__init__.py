@@ -10,7 +10,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -66,23 +65,13 @@ def make_pages(workbench: Workbench) -> list[BaseRoute]:
     _render_style()  # once, before somebody waits for it
     routes: list[BaseRoute] = [Route("/web/{name:path}", serve_static)]
     for view in VIEWS:
-        if find_spec(f"{__name__}.{view}") is None:
-            routes.append(Route(page_address(view), _make_placeholder(view)))
-        else:
-            routes += import_module(f"{__name__}.{view}").make_routes(workbench)
+        routes += import_module(f"{__name__}.{view}").make_routes(workbench)
     return routes
 
 
 def page_address(view: str) -> str:
     """Returns the address of a view's page."""
     return "/" if view == "translate" else f"/{view}"
-
-
-def _make_placeholder(view: str) -> Any:
-    async def show(request: Request) -> Response:
-        return render_page(request, view, "placeholder.html", script="workbench/placeholder.js")
-
-    return show
 
 
 def render_page(request: Request, view: str, template: str, *, script: str, **context: Any) -> Response:

@@ -25,7 +25,7 @@ from augenmerk.serve.library import Library
 from augenmerk.serve.schemas import Request as Question
 from augenmerk.serve.schemas import check_names, check_texts
 from augenmerk.serve.workbench import WEB, Workbench, answer_cached, render_page
-from augenmerk.translate import Part
+from augenmerk.translate import Translation
 from augenmerk.web.bundle import LICENCES, OWN_DATA, Bundle, find_languages, make_bundle
 from augenmerk.web.examples import CAPTIONS, PICTURE_BOOK, make_example
 
@@ -72,21 +72,29 @@ def make_routes(workbench: Workbench) -> list[BaseRoute]:
                 f"beam = {question.beam} is more than {service.limits.beam}, the limit here."
             )
         service.library.check(question.models)
-        return JsonResponse(await until_hang_up(request, service.batcher.compute(lambda: answer(question))))
+        await asyncio.to_thread(reread_if_trained_further, question.models)
+        return JsonResponse(await until_hang_up(request, answer(question)))
 
     seen: dict[str, int] = {}  # when the weights of each run were last written, as far as it was asked for
 
     def reread_if_trained_further(names: list[str]) -> None:
         """Has the library read runs of the folder anew that were trained since; runs that were given stay."""
         for name in set(names) - set(service.library.names):
-            stamp = (find_run(service.library, name) / "model.safetensors").stat().st_mtime_ns
+            try:
+                stamp = (find_run(service.library, name) / "model.safetensors").stat().st_mtime_ns
+            except OSError:  # it was removed just now; what is loaded can still be asked
+                continue
             if seen.setdefault(name, stamp) != stamp:
                 seen[name] = stamp
                 service.library.reload(name)
 
-    def answer(question: Ask) -> dict[str, Any]:
-        reread_if_trained_further(question.models)
-        return answer_question(service.library, question)
+    async def answer(question: Ask) -> dict[str, Any]:
+        names = question.models
+        translation = None
+        if not question.prefix:  # then it is searched for together with what others ask
+            settings = {"beam": question.beam, "n_best": 1}
+            [translation] = await service.batcher.translate(names, [question.text], settings=settings)
+        return await service.batcher.compute(lambda: describe(service.library, question, translation))
 
     @lru_cache(maxsize=KEPT_BUNDLES)
     def bundle(name: str, _version: float) -> Bundle:
@@ -115,12 +123,16 @@ def make_routes(workbench: Workbench) -> list[BaseRoute]:
     ]
 
 
-def answer_question(library: Library, question: Ask) -> dict[str, Any]:
-    """Translates, and returns what the page shows, in the shape of `make_example`."""
-    translator = library.get(question.models[0] if len(question.models) == 1 else question.models)
-    part: Part | None = question.heads
+def describe(library: Library, question: Ask, translation: Translation | None) -> dict[str, Any]:
+    """Returns what the page shows, in the shape of `make_example`; translates unless that was done."""
     return make_example(
-        translator, question.text, question.beam, prefix=question.prefix, tree=question.tree, heads=part
+        library.get(question.models),
+        question.text,
+        question.beam,
+        prefix=question.prefix,
+        tree=question.tree,
+        heads=question.heads,
+        translation=translation,
     )
 
 

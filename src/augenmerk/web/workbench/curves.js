@@ -115,7 +115,7 @@ export function drawPanel({ heading, xName, isWhole, lines, lowIsGood, width, t 
     if (!line.dashed) svg.append(dot);
   }
   addReading(svg, shown, { place, xLow, xHigh, inside, width, t });
-  return make("figure", {}, head, svg, makeTable(heading, xName, shown, t));
+  return make("figure", {}, head, svg, make("div", { class: "unseen" }, makeTable(heading, xName, shown, t)));
 }
 
 /** Returns the last value of each line as a table, for a picture tells a screen reader nothing. */
@@ -128,7 +128,7 @@ function makeTable(heading, xName, lines, t) {
   const head = [t("name"), xName, heading].map((text) => make("th", { scope: "col" }, text));
   return make(
     "table",
-    { class: "unseen" },
+    {},
     make("caption", {}, t("lastValues")),
     make("thead", {}, make("tr", {}, ...head)),
     make("tbody", {}, ...rows)

@@ -22,7 +22,6 @@ const TEXTS = {
     light: "Light",
     dark: "Dark",
     projector: "Projector",
-    notYet: "This view is not part of this installation.",
   },
   de: {
     skip: "Zum Inhalt",
@@ -38,7 +37,6 @@ const TEXTS = {
     light: "Hell",
     dark: "Dunkel",
     projector: "Projektor",
-    notYet: "Diese Ansicht gehört nicht zu dieser Installation.",
   },
 };
 

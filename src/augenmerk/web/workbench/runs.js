@@ -149,7 +149,7 @@ function draw(anew = false) {
   find("list-hint").textContent = given.local ? t("pick") : `${t("pick")} ${t("onlyLocal")}`;
   find("new").hidden = !given.local || form !== null;
   drawPart("list", [view.runs, view.picked, view.trainings, minute], () => [makeList(t)], anew);
-  drawPart("trainings", [view.trainings], () => makeEnded(t), anew);
+  drawPart("trainings", [view.trainings, view.runs.map((run) => run.name)], () => makeEnded(t), anew);
   for (const id of ["curves-card", "scores-card", "settings-card"]) find(id).hidden = !picked.length;
   const options = AXES.map((each) => make("option", { value: each, selected: each === view.by }, t(each)));
   drawPart("by", [view.by], () => options, anew);
@@ -309,7 +309,9 @@ function makeEnded(t) {
     .slice(0, 3)
     .map((each) => {
       const saved = each.code === 143;
-      const text = t(saved ? "endedSaved" : "ended", { run: `\u2068${each.run}\u2069`, code: each.code });
+      const hadBegun = view.runs.some((run) => run.name === each.run);
+      const key = !saved ? "ended" : hadBegun ? "endedSaved" : "endedEarly";
+      const text = t(key, { run: `\u2068${each.run}\u2069`, code: each.code });
       const said = make("pre", {}, each.said.join("\n"));
       return make(
         "details",

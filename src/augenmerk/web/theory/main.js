@@ -1,0 +1,65 @@
+/** The exported page: the theory pages with switches for colours and language, all in the address. */
+
+import { find, make } from "../page/dom.js";
+import { LANGUAGES, THEMES } from "../page/state.js";
+import { chooseLanguage, nameLanguage } from "../page/texts.js";
+import { makeTheoryTexts } from "./texts.js";
+import { PLAY, TheoryView } from "./view.js";
+
+const data = JSON.parse(find("theory-data").textContent);
+const switches = {
+  theme: { kind: "choice", choices: THEMES, otherwise: "auto" },
+  language: { kind: "choice", choices: LANGUAGES, otherwise: "" },
+};
+let view = null;
+
+/** Applies the colours and the language of a state, and returns the texts. */
+function applySwitches({ theme, language }) {
+  if (theme === "auto") delete document.documentElement.dataset.theme;
+  else document.documentElement.dataset.theme = theme;
+  const t = makeTheoryTexts(chooseLanguage(language, navigator.languages));
+  document.documentElement.lang = t.language;
+  for (const node of document.querySelectorAll("[data-text]")) node.textContent = t(node.dataset.text);
+  const fillSelect = (id, values, name, chosen) => {
+    find(id).replaceChildren(
+      ...values.map((value) => make("option", { value, selected: value === chosen }, name(value)))
+    );
+  };
+  fillSelect("theme", THEMES, t, theme);
+  fillSelect("language", LANGUAGES, (code) => nameLanguage(code, code), t.language);
+  return t;
+}
+
+/** Returns the address of a task, with the colours and the language as they are. */
+function linkTo(task) {
+  const { theme, language } = view?.state ?? {};
+  const kept = Object.entries({ theme, language }).filter(
+    ([name, value]) => value && value !== switches[name].otherwise
+  );
+  return `#${new URLSearchParams([["task", task], ...kept])}`;
+}
+
+class ExportedView extends TheoryView {
+  /** The address may also have changed the colours and the language. */
+  onaddress() {
+    view = this;
+    this.t = applySwitches(this.state);
+  }
+}
+
+view = new ExportedView(find("theory"), data, {
+  t: makeTheoryTexts("en"),
+  task: PLAY,
+  linkTo,
+  grade: null,
+  more: switches,
+});
+
+for (const name of ["theme", "language"]) {
+  find(name).addEventListener("change", (event) => {
+    view.state[name] = event.target.value;
+    view.writeAddress();
+    view.restyle(applySwitches(view.state));
+  });
+}
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => view.restyle(view.t));
