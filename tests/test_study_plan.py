@@ -206,7 +206,7 @@ def test_a_study_that_ships_is_found_by_its_name(tmp_path: Path) -> None:
     assert find_study(str(tmp_path / "mine.toml")) == tmp_path / "mine.toml"
     with pytest.raises(
         AugenmerkError,
-        match=r"no study called 'smal': there are architecture, attention, beam, mechanisms, small",
+        match=r"no study called 'smal': there are architecture, architecture-time, attention, beam, ",
     ):
         find_study("smal")
     listed = run_json("study", "--list")
