@@ -1,6 +1,7 @@
 """What a word is, and how words become a text again."""
 
 import gzip
+import re
 import unicodedata
 from pathlib import Path
 
@@ -9,7 +10,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from augenmerk.text import normalise
-from augenmerk.words import detokenise, split_words, word_spans
+from augenmerk.theory.answers import _HARMLESS
+from augenmerk.words import WORD_PATTERN, detokenise, split_words, word_spans
 
 ODD = (
     "aBs1İΣẞ가ᄀक् \t\u00a0\u200b\u200c\u200d\u00ad\ufeff\0\x1f\ud800\u0301\u0338\u0345👩🏽🇩🇪\ufe0f\u20e3"
@@ -130,3 +132,10 @@ def test_real_captions_come_back_exactly(multi30k_folder: Path, language: str) -
 def test_long_lines_are_no_trouble(piece: str) -> None:
     words = split_words(piece * 10_000)
     assert split_words(detokenise(words)) == words
+
+
+def test_no_group_has_a_possessive_quantifier() -> None:
+    """Up to Python 3.11.4, which Debian 12 has, such a group loses characters: "Ein" became "Ei"."""
+    patterns = (WORD_PATTERN, _HARMLESS.pattern)
+    assert not [found for pattern in patterns for found in re.findall(r"\)[*+?]\+|\)\{[0-9,]+\}\+", pattern)]
+    assert re.findall(r"\)[*+?]\+", "(?:a|b)++")

@@ -39,14 +39,16 @@ _COMBINING_RANGES = (
 COMBINING = f"(?:(?=[^\0-\u02ff])[{_COMBINING_RANGES}])"
 """A regular expression for one character that belongs to the one before."""
 
-_LETTERS = rf"(?:\w++|{COMBINING})++"
-_ABBREVIATION = rf"(?:[^\W\d_]{COMBINING}*\.){{2,9}}+(?!\w)"
+# What is never given back is in atomic groups. Possessive quantifiers of groups say the same, but up to Python
+# 3.11.4 they lose characters.
+_LETTERS = rf"(?>(?:\w++|{COMBINING})+)"
+_ABBREVIATION = rf"(?>(?:[^\W\d_]{COMBINING}*\.){{2,9}})(?!\w)"
 _WORD = (
-    rf"{_LETTERS}(?:[-'’‐‑](?=\w){_LETTERS}|(?<=\d)[.,:](?=\d){_LETTERS})*+"
+    rf"{_LETTERS}(?>(?:[-'’‐‑](?=\w){_LETTERS}|(?<=\d)[.,:](?=\d){_LETTERS})*)"
     r"(?:[-‐‑](?=[\s\u200b,;.:!?)]|\Z))?"
 )
 _FLAG = "[\U0001f1e6-\U0001f1ff]{2}"
-_SYMBOL = rf"(?:{_FLAG}|[^\w\s\u200b]){COMBINING}*+(?:(?<=\u200d)[^\w\s\u200b]{COMBINING}*+)*"
+_SYMBOL = rf"(?:{_FLAG}|[^\w\s\u200b])(?>{COMBINING}*)(?:(?<=\u200d)[^\w\s\u200b](?>{COMBINING}*))*"
 
 WORD_PATTERN = f"(?:{_ABBREVIATION}|{_WORD}|{_SYMBOL})"
 """A regular expression for one word, in a text without invisible characters (else use `word_spans`)."""

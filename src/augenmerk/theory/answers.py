@@ -46,12 +46,12 @@ _LETTER = (
 )
 _LARGE = rf"(?:>>?|≫|≥|\\gg|\\geq?(?:slant)?)\s*=?\s*(?:[0-9.]+|\\?sqrt\s*[({{]?\s*[dm]\s*[)}}]?|{_LETTER})"
 _HARMLESS = re.compile(
-    rf"(?>{_LETTER}\s*(?:{_LARGE}|(?:->|→|\\to|\\rightarrow)\s*\+?\s*(?:∞|\\infty|infinity)"
+    rf"(?>(?:{_LETTER}\s*(?:{_LARGE}|(?:->|→|\\to|\\rightarrow)\s*\+?\s*(?:∞|\\infty|infinity)"
     r"|(?:∈|\\in)\s*(?:ℝ|\\?R\b|\\mathbb\s*(?:R|\{\s*R\s*\}))(?:[_^]?\{?\+\}?)?)?"
     r"|[\s,.:(){}]|\\(?:q?quad|text)\b"
     r"|(?:is|are|an|some|very|large|larger|big|huge|sufficiently|arbitrarily|enough|real|positive|constants?|"
     r"numbers?|scalars?|scale|factor|ist|sind|eine?|einer|sehr|gro(?:ß|ss)(?:e[nrs]?)?|genügend|hinreichend|"
-    r"beliebig|reell|positiv|konstante|zahl|skalar|faktor)\b)*+",
+    r"beliebig|reell|positiv|konstante|zahl|skalar|faktor)\b)*)",
     re.IGNORECASE,
 )
 """Matches a condition that says no more than that a number is large, positive or real, as it is taken to be
