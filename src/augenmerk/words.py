@@ -39,8 +39,8 @@ _COMBINING_RANGES = (
 COMBINING = f"(?:(?=[^\0-\u02ff])[{_COMBINING_RANGES}])"
 """A regular expression for one character that belongs to the one before."""
 
-# What is never given back is in atomic groups. Possessive quantifiers of groups say the same, but up to Python
-# 3.11.4 they lose characters.
+# What is never given back is in atomic groups. Possessive quantifiers of groups mean the same, but lose
+# characters up to Python 3.11.4.
 _LETTERS = rf"(?>(?:\w++|{COMBINING})+)"
 _ABBREVIATION = rf"(?>(?:[^\W\d_]{COMBINING}*\.){{2,9}})(?!\w)"
 _WORD = (
