@@ -438,6 +438,22 @@ def test_arrow_keys_move_a_point_and_a_slider_scales(context: "BrowserContext", 
     assert view.complaints == []
 
 
+def test_a_link_is_followed_whatever_has_just_been_changed(context: "BrowserContext", page: Path) -> None:
+    view = TheoryTab(context, page.as_uri())
+    view.tab.evaluate(
+        """() => {
+          // The address changes now, the page is told later, and a change is written in between.
+          document.querySelector("[data-handle=q]")
+            .dispatchEvent(new KeyboardEvent("keydown", {key: "ArrowLeft"}));
+          const start = performance.now();
+          while (performance.now() - start < 200);
+          document.querySelector("[data-task='1.6']").click();
+        }"""
+    )
+    view.wait("document.querySelector('.tasks [aria-current]').dataset.task === '1.6'")
+    assert view.complaints == []
+
+
 def test_a_click_in_the_plane_fetches_the_query(context: "BrowserContext", page: Path) -> None:
     view = TheoryTab(context, page.as_uri())
     box = view.tab.locator(".plane").first.bounding_box()
