@@ -29,7 +29,7 @@ PAIRS = 40
 
 ADDED = {
     **{"bench train": ["--steps", "1"], "bench decode": ["--sentences", "4"]},
-    "serve": ["--check"],
+    "serve": ["--check", "--port", "0"],
 }
 """Options that keep an example of these commands short."""
 

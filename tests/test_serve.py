@@ -360,6 +360,7 @@ def test_the_process_rereads_on_sighup_and_drains_on_sigterm(tmp_path: Path) -> 
     (tmp_path / "keys").write_text("0123456789abcdef-first\n", encoding="utf-8")
     options = ("--no-pages", "--port", "0", "--json", "--keys", str(tmp_path / "keys"))
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+    environment.pop("PYTHONUNBUFFERED", None)
     secret = "Geheimnis"
     command = [*COMMAND, "serve", *options]
     pipe = subprocess.PIPE

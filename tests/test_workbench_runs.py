@@ -322,11 +322,11 @@ def test_a_page_that_looks_for_long_leaks_nothing(context: "BrowserContext", pla
                     view.tab.wait_for_timeout(5)
 
         counts = []
-        for _ in range(4):
-            look_often(12)
+        for _ in range(3):
+            look_often(8)
             counts.append(count())
     # Each look that leaked would leak more than a node; what the browser frees late is not the page's.
-    for name, most in (("Nodes", 12), ("JSEventListeners", 12), ("JSHeapUsedSize", 100_000)):
+    for name, most in (("Nodes", 8), ("JSEventListeners", 8), ("JSHeapUsedSize", 100_000)):
         assert min(after[name] - before[name] for before, after in pairwise(counts)) <= most, counts
     assert [each for each in view.complaints if "runs/watch" not in each] == []
 

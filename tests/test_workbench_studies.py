@@ -18,6 +18,7 @@ from augenmerk.config import RunConfig
 from augenmerk.errors import AugenmerkError
 from augenmerk.figures import DARK, LIGHT
 from augenmerk.serve.library import Library
+from augenmerk.serve.workbench.studies import Studies
 from augenmerk.study.begun import collect_begun, is_running, read_plan, save_plan
 from augenmerk.study.collect import collect
 from augenmerk.study.plan import read_study
@@ -182,6 +183,7 @@ def test_a_plan_names_the_question_and_runs_that_have_not_begun(study: Path, tmp
             for run in declared.runs
         ),
     )
+    assert Studies(tmp_path).find() == {".": tmp_path}
     begun = collect_begun(tmp_path)
     assert begun.question == "Does it matter where it looks?"
     assert [run.state for variant in begun.variants for run in variant.runs] == ["missing"] * 4
@@ -298,8 +300,6 @@ def test_a_sentence_goes_through_a_run(client: httpx.Client, study: Path) -> Non
 
 
 def test_what_is_finished_so_far_grows(study: Path, tmp_path: Path) -> None:
-    from augenmerk.serve.workbench.studies import Studies
-
     folder = tmp_path / "study-growing"
     shutil.copytree(study.parent / "study-begun", folder)
     studies = Studies(tmp_path)
@@ -435,8 +435,6 @@ def test_series_have_the_colours_of_all_pictures() -> None:
 
 
 def test_thirty_who_ask_at_once_wait_for_one_summary(study: Path, tmp_path: Path) -> None:
-    from augenmerk.serve.workbench.studies import Studies
-
     shutil.copytree(study.parent / "study-begun", tmp_path / "study-begun")
     studies = Studies(tmp_path)
     with ThreadPoolExecutor(30) as many:

@@ -1,5 +1,6 @@
 """`augenmerk serve`: translates over HTTP, and shows the workbench."""
 
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -77,7 +78,7 @@ def serve(
     """Translate over HTTP, and show the workbench at http://127.0.0.1:8765/."""
     import logging
 
-    from augenmerk.device import choose_translating_device
+    from augenmerk.device import CPU, choose_translating_device
     from augenmerk.serve.app import Service
     from augenmerk.serve.guard import Access
     from augenmerk.serve.library import Library
@@ -87,14 +88,17 @@ def serve(
     load_mechanisms(attention)
     limits = Limits.parse(limit or [])
     access = Access(hosts=allow_host or [], origins=origin or [], keys_file=keys)
-    library = Library(runs or [], folder=folder, device=str(choose_translating_device(device)))
-    service = Service.of(library, limits, access)
+    chosen_device = str(choose_translating_device(device))
+    library = Library(runs or [], folder=folder, device=chosen_device)
+    # A GPU computes one batch after another; cores compute as many as there are of them.
+    service = Service.of(library, limits, access, threads=None if chosen_device == CPU else 1)
     listening = open_socket(host, port)
     address = _format_address(host, listening.getsockname()[1])
 
     def tell() -> None:
         if json:
             print_json({"address": address, "models": library.names, "pages": not no_pages})
+            sys.stdout.flush()  # whoever reads it from a pipe waits for it
         else:
             typer.echo(f"augenmerk: {', '.join(library.names)} at {address}", err=True)
         if open_browser and not check:

@@ -27,7 +27,7 @@ from augenmerk.serve.guard import read_body
 from augenmerk.serve.hang_up import until_hang_up
 from augenmerk.serve.schemas import check_texts
 from augenmerk.serve.workbench import Workbench, render_page
-from augenmerk.study.begun import collect_begun, find_runs, is_running, read_plan
+from augenmerk.study.begun import PLAN, collect_begun, find_runs, is_running, read_plan
 from augenmerk.study.measure import read_probes
 from augenmerk.study.result import LOCK, MEASURES, RESULT, StudyResult, describe_doubt
 
@@ -78,7 +78,7 @@ class Studies:
             place, name, depth = waiting.pop()
             looked_at += 1
             try:
-                if (place / RESULT).is_file() or ((place / LOCK).is_file() and (place / "runs").is_dir()):
+                if _is_study(place):
                     studies[name or "."] = place
                     continue
                 if depth == SCAN_DEPTH or (place / "config.toml").is_file():
@@ -141,6 +141,11 @@ class Studies:
         """Returns the run directories of a study by their paths within it, as its result names them."""
         place = self.place(name)
         return {run.relative_to(place).as_posix(): run for run in find_runs(place)}
+
+
+def _is_study(place: Path) -> bool:
+    begun = (place / LOCK).is_file() and (place / "runs").is_dir()  # by a version that wrote no plan
+    return begun or any((place / name).is_file() for name in (RESULT, PLAN))
 
 
 def _list_finished(place: Path) -> list[tuple[str, bool]]:

@@ -278,7 +278,7 @@ function makeRemarks() {
 function nameColumn(column) {
   const { t } = frame;
   const heading = t(`heading ${column.measure}`);
-  const arrow = { higher: " ↑", lower: " ↓" }[column.better] ?? "";
+  const arrow = { higher: "\u00a0↑", lower: "\u00a0↓" }[column.better] ?? "";
   const split = OF_A_SPLIT.includes(column.measure) ? `, ${study.splits[0]}` : "";
   return column.published ? `${heading}, ${t("published")}` : `${heading}${split}${arrow}`;
 }
@@ -609,7 +609,7 @@ function makeRuns() {
         make(
           "td",
           {},
-          t(`state ${run.state}`),
+          t(`state ${study.running && run.state === "unfinished" ? "working" : run.state}`),
           run.problem ? make("small", { class: "error" }, isolate(run.problem)) : ""
         ),
         make(
