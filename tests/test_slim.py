@@ -38,7 +38,7 @@ NEED_NOTHING = [
     "data export bilderbuch --pairs 20 --out pairs --overwrite",
     "evaluate run --data bilderbuch --split val",
     "export --out page.html --overwrite",
-    "serve --check --port 0",
+    "serve --check --port 0 --json",
     "theory questions",
     "theory 1.3 --question",
     "theory scaling --hint",

@@ -83,7 +83,7 @@ def serve(
     from augenmerk.serve.guard import Access
     from augenmerk.serve.library import Library
     from augenmerk.serve.limits import Limits
-    from augenmerk.serve.server import open_socket, run
+    from augenmerk.serve.server import make_server, open_socket, run
 
     load_mechanisms(attention)
     limits = Limits.parse(limit or [])
@@ -110,6 +110,7 @@ def serve(
     logging.getLogger("uvicorn").setLevel(logging.ERROR)
     if check:
         listening.close()
+        make_server(service, pages=not no_pages)
         tell()
         return
     run(service, listening, pages=not no_pages, on_ready=tell)
