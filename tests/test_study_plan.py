@@ -135,13 +135,27 @@ def test_folders_of_variants_with_long_names(tmp_path: Path) -> None:
 
 def test_the_studies_that_are_shipped_ask_what_they_say() -> None:
     studies = {name: read_study(find_study(name)) for name in SHIPPED_STUDIES}
-    assert studies.keys() == {"architecture", "attention", "mechanisms", "beam", "small"}
+    assert studies.keys() == {
+        "architecture",
+        "architecture-time",
+        "attention",
+        "mechanisms",
+        "beam",
+        "small",
+    }
     both = {run.config.model.architecture: run.config.model for run in studies["architecture"].runs}
     sizes = {
         name: sum(part.numel() for part in build_model(model, 1753, 1299).parameters())
         for name, model in both.items()
     }
     assert abs(sizes["gru"] - sizes["transformer"]) < 0.03 * sizes["gru"]  # with the words of bilderbuch
+    grus = [run.config for run in studies["architecture"].runs if run.config.model.architecture == "gru"]
+    assert [run.config for run in studies["architecture-time"].runs] == [
+        config.model_copy(
+            update={"train": config.train.model_copy(update={"epochs": 2 * config.train.epochs})}
+        )
+        for config in grus
+    ]
     attention = studies["attention"]
     assert [variant.name for variant in attention.variants] == ["none", "mean", "scaled-dot"]
     assert attention.seeds == (1, 2, 3, 4, 5)
@@ -192,7 +206,7 @@ def test_a_study_that_ships_is_found_by_its_name(tmp_path: Path) -> None:
     assert find_study(str(tmp_path / "mine.toml")) == tmp_path / "mine.toml"
     with pytest.raises(
         AugenmerkError,
-        match=r"no study called 'smal': there are architecture, attention, beam, mechanisms, small",
+        match=r"no study called 'smal': there are architecture, architecture-time, attention, beam, ",
     ):
         find_study("smal")
     listed = run_json("study", "--list")

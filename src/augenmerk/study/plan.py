@@ -29,7 +29,9 @@ from augenmerk.errors import AugenmerkError, shorten
 from augenmerk.storage import limit_file_name
 from augenmerk.study.result import MEASURES, Published, StudyHeader
 
-SHIPPED_STUDIES = {path.stem: path for path in sorted((Path(__file__).parents[1] / "studies").glob("*.toml"))}
+SHIPPED_STUDIES = dict(
+    sorted((path.stem, path) for path in (Path(__file__).parents[1] / "studies").glob("*.toml"))
+)
 """The studies that come with the package, by name."""
 
 SHORT_NAMES = {"attention": "model.attention"}
