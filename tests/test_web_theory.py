@@ -438,6 +438,23 @@ def test_arrow_keys_move_a_point_and_a_slider_scales(context: "BrowserContext", 
     assert view.complaints == []
 
 
+def test_a_link_is_followed_whatever_has_just_been_changed(context: "BrowserContext", page: Path) -> None:
+    # What is written after a pause is written at once, after the address changed and before the page is told.
+    context.add_init_script("window.setTimeout = (call) => void (window.later = call);")
+    view = TheoryTab(context, page.as_uri())
+    view.wait("window.later !== undefined")
+    view.tab.evaluate(
+        """() => {
+          document.querySelector("[data-handle=q]")
+            .dispatchEvent(new KeyboardEvent("keydown", {key: "ArrowLeft"}));
+          location.hash = "#task=1.6";
+          window.later();
+        }"""
+    )
+    view.wait("document.querySelector('.tasks [aria-current]').dataset.task === '1.6'")
+    assert view.complaints == []
+
+
 def test_a_click_in_the_plane_fetches_the_query(context: "BrowserContext", page: Path) -> None:
     view = TheoryTab(context, page.as_uri())
     box = view.tab.locator(".plane").first.bounding_box()

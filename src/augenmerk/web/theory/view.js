@@ -65,6 +65,7 @@ export class TheoryView {
       answer: { kind: "text", most: MAX_ANSWER, otherwise: "" },
       ...this.more,
     };
+    this.address = location.hash;
     const { task } = readFragment(location.hash, general);
     this.specification = { ...general, ...SCENES[task][1](task, this.data) };
     const before = this.state?.task;
@@ -76,6 +77,8 @@ export class TheoryView {
   }
 
   writeAddress() {
+    // A person may have gone elsewhere just now; the event that says so comes later.
+    if (location.hash !== this.address) return;
     const fragment = writeFragment(this.state, this.specification);
     if (fragment === (location.hash || "#")) return;
     try {
@@ -83,6 +86,7 @@ export class TheoryView {
     } catch {
       // Some browsers refuse if it happens too often, as while a slider is dragged.
     }
+    this.address = location.hash;
   }
 
   /** Changes the state and draws again. */
