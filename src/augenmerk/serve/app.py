@@ -5,7 +5,6 @@ import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from importlib.util import find_spec
 from pathlib import Path
 
 from starlette.applications import Starlette
@@ -82,7 +81,7 @@ def make_app(service: Service, *, pages: bool = True) -> Starlette:
         *openapi.make_routes(),
     ]
     counted = [route.path for route in routes if isinstance(route, Route)]
-    if pages and find_spec("augenmerk.serve.workbench") is not None:
+    if pages:
         from augenmerk.serve.workbench import Workbench, make_pages
 
         routes += make_pages(Workbench(service, service.library.folder or Path("runs")))
