@@ -22,11 +22,16 @@ import augenmerk.prepare
 from augenmerk import AugenmerkError
 from augenmerk.bitext import SentencePair, open_bitext
 from augenmerk.bitext.prepared import UNFINISHED
-from augenmerk.config import DataConfig, TextConfig
+from augenmerk.checkpoint import RunDirectory
+from augenmerk.config import DataConfig, RunConfig, TextConfig
 from augenmerk.corpus import PreparedCorpus, plan_windows
+from augenmerk.engine import Engine
 from augenmerk.prepare import Request, prepare
+from augenmerk.storage import atomic_write
 from augenmerk.text import Tokenizer, TokenizerPair, split_pieces
-from tests.command import fails_with_a_sentence, run_json
+from augenmerk.train import Clock, TrainingInterrupted, TrainingProgress, start, train
+from tests.command import fails_with_a_sentence, run_command, run_json
+from tests.runs import CPU, Silent, tiny
 
 BPE = TextConfig(vocabulary_size=400)
 WORDS = TextConfig(unit="word", joint=False, lowercase=True)
@@ -320,17 +325,18 @@ def _prepare_and_kill(text: Path, out: Path, moment: int) -> bool:
     process = os.fork()
     if not process:
         try:
-            write, count = augenmerk.prepare.atomic_write, 0
+            count = 0
 
             def kill_or_write(path: Path, pieces: Any) -> None:
                 nonlocal count
                 count += 1
                 if count == moment:
                     os.kill(os.getpid(), signal.SIGKILL)
-                write(path, pieces)
+                atomic_write(path, pieces)
 
-            augenmerk.prepare.atomic_write = kill_or_write  # type: ignore[assignment]
-            prepare_folder(text, out)
+            with pytest.MonkeyPatch.context() as patch:
+                patch.setattr(augenmerk.prepare, "atomic_write", kill_or_write)
+                prepare_folder(text, out)
             os._exit(0)
         finally:
             os._exit(1)
@@ -452,3 +458,133 @@ class TestWindows:
             assert max(map(len, windows)) <= 60
             assert sorted(pair for window in windows for pair in window) == sorted(pairs)
         assert sentences(corpus, 0) == first
+
+
+class StopAfter(Silent):
+    """A reporter that asks training to stop, as Ctrl-C does, after some batches."""
+
+    def __init__(self, batches: int) -> None:
+        self._left = batches
+
+    def batch(self, _epoch: int, batch: int, batches: int, _loss: float, _tokens_per_second: float) -> None:
+        assert 0 < batch <= batches
+        self._left -= 1
+        if not self._left:
+            signal.raise_signal(signal.SIGINT)
+
+
+def settings_of(place: Path, **changes: Any) -> RunConfig:
+    return tiny(data__bitext=str(place), train__schedule="cosine", **changes)
+
+
+def result_of(run: RunDirectory) -> dict[str, Any]:
+    """What a run leaves, without times."""
+    result = {**(run.result or {})}
+    for name in ("run", "seconds", "target_tokens_per_second"):
+        del result[name]
+    weights = {name: weight.tobytes() for name, weight in run.load_model().items()}
+    return {**result, **weights, "familiarity": run.read_familiarity()}
+
+
+class TestTraining:
+    @pytest.fixture
+    def several_windows(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(augenmerk.corpus, "BLOCK", 9)
+        monkeypatch.setattr(augenmerk.corpus, "WINDOW", 60)
+        monkeypatch.setattr(Clock, "REPORT_SECONDS", 0.0)
+
+    @pytest.mark.parametrize("unit", ["word", "bpe"])
+    def test_a_corpus_of_one_window_is_as_good_as_text(self, text: Path, tmp_path: Path, unit: str) -> None:
+        write_text(text, pairs_of(150, seed=6))
+        words = {"text__vocabulary_size": 400, "text__unit": unit}
+        config = settings_of(text, **words)
+        prepare_folder(text, tmp_path / "corpus", text=config.text)
+        results: list[dict[str, Any]] = []
+        for place in (text, tmp_path / "corpus"):
+            run = start(settings_of(place, **words), tmp_path / f"run{len(results)}")
+            train(run, CPU, Silent())
+            results.append(result_of(run))
+        assert results[0] == results[1]
+
+    @pytest.mark.usefixtures("several_windows")
+    @pytest.mark.parametrize(("batches", "place"), [(3, (0, 3)), (8, (1, 4)), (9, (2, 1)), (14, (3, 2))])
+    def test_a_run_goes_on_in_the_middle_of_an_epoch(
+        self, text: Path, tmp_path: Path, batches: int, place: tuple[int, int]
+    ) -> None:
+        prepare_folder(text, tmp_path / "corpus", text=WORDS)
+        config = settings_of(tmp_path / "corpus")
+        whole, stopped = (start(config, tmp_path / name) for name in ("whole", "stopped"))
+        train(whole, CPU, Silent())
+        with pytest.raises(TrainingInterrupted):
+            train(stopped, CPU, StopAfter(batches))
+        saved = stopped.load_state()
+        assert saved is not None
+        assert (saved[1]["window"], saved[1]["batch"]) == place
+        train(RunDirectory.open(tmp_path / "stopped"), CPU, Silent())
+        assert result_of(stopped) == result_of(whole)
+
+    @pytest.mark.usefixtures("several_windows")
+    def test_an_epoch_learns_from_every_window(
+        self, text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        about = prepare_folder(text, tmp_path / "corpus", text=WORDS)
+        seen: list[int] = []
+        step = Engine.step
+
+        def count(engine: Any, group: Any, lr: float) -> None:
+            seen.append(sum(batch.target_tokens for batch in group))
+            step(engine, group, lr)
+
+        monkeypatch.setattr(Engine, "step", count)
+        run = start(settings_of(tmp_path / "corpus", train__epochs=1), tmp_path / "run")
+        train(run, CPU, Silent())
+        assert sum(seen) == about["target_tokens"] + about["pairs"]  # ends of sentences
+        assert run.read_metrics()[0]["step"] == len(seen) == 15
+
+    def test_states_from_before_there_were_windows_load(self) -> None:
+        assert TrainingProgress(epoch=1, batch=2).window == 0
+
+    def test_command(self, text: Path, tmp_path: Path) -> None:
+        corpus, run = tmp_path / "corpus", tmp_path / "run"
+        answer = run_command("data", "prepare", text, "--out", corpus, "--set", "text.vocabulary_size=400")
+        assert answer.code == 0, answer.err
+        assert "200 pairs of 205" in answer.out
+        assert "left out: 5 repeated" in answer.out
+        small = [f"--set=model.{name}=16" for name in ("embedding", "hidden", "key")]
+        train_small = ("train", "quick", "--data", corpus, "--epochs", 1, "--device", "cpu", *small)
+        answer = run_command(*train_small, "--out", run)
+        assert answer.code == 0, answer.err
+        assert "200 training pairs" in answer.err
+        assert "5 bad lines skipped: 5 repeated" in answer.err
+        assert RunDirectory.open(run).config.text.vocabulary_size == 400  # not the preset's
+        [score] = run_json("evaluate", run, "--split", "val", "--beam", 1)
+        assert score["sentences"] == 20
+        # What contradicts the corpus is refused.
+        for setting, complaint in {
+            "text.vocabulary_size=500": "was prepared with text.vocabulary_size = 400, so a run on it cannot",
+            "text.bpe_dropout=0.1": "text.bpe_dropout splits sentences anew in every epoch",
+            "data.max_length=5": "more than data.max_length = 5; say --set data.max_length=",
+        }.items():
+            arguments = (*train_small, "--set", setting, "--out", tmp_path / "other")
+            assert complaint in fails_with_a_sentence(*arguments)
+        other = tmp_path / "elsewhere"
+        run_command(
+            "data",
+            "prepare",
+            "bilderbuch",
+            "--pairs",
+            50,
+            "--out",
+            other,
+            "--set",
+            "text.vocabulary_size=400",
+        )
+        complaint = fails_with_a_sentence(
+            "train", "--from", run, "--data", other, "--out", tmp_path / "other"
+        )
+        assert "was prepared with another vocabulary than this run has" in complaint
+        assert not (tmp_path / "other").exists()
+        answer = run_command(
+            "train", "--from", run, "--data", corpus, "--epochs", 1, "--out", tmp_path / "tuned"
+        )
+        assert answer.code == 0, answer.err

@@ -20,7 +20,7 @@ from safetensors.numpy import load
 
 from augenmerk.batching import Integers, ParallelTokens, TokenTable
 from augenmerk.bitext.prepared import SHARDS, VOCABULARY, read_about
-from augenmerk.config import TextConfig
+from augenmerk.config import RunConfig, TextConfig
 from augenmerk.errors import AugenmerkError
 from augenmerk.storage import explain_read_errors, read_bytes
 from augenmerk.text import PAD, TokenizerPair
@@ -102,6 +102,37 @@ class PreparedCorpus:
     def tokenizers(self) -> TokenizerPair:
         return TokenizerPair.load(self.folder / VOCABULARY)
 
+    def check_settings(self, config: RunConfig) -> None:
+        """Raises AugenmerkError if the settings of a run contradict how the corpus was prepared."""
+        if config.text.bpe_dropout:
+            raise AugenmerkError(
+                f"text.bpe_dropout splits sentences anew in every epoch, but {self.folder} keeps their ids; "
+                f"leave it out, or train on the text itself."
+            )
+        for key, value in self.text.model_dump().items():
+            if (asked := getattr(config.text, key)) != value:
+                raise AugenmerkError(
+                    f"{self.folder} was prepared with text.{key} = {_as_toml(value)}, so a run on it cannot "
+                    f"have {_as_toml(asked)}; say --set text.{key}={_as_toml(value)}, or prepare the pairs "
+                    f"again."
+                )
+        if config.data.max_length < self.longest:
+            raise AugenmerkError(
+                f"{self.folder} has sentences of up to {self.longest} tokens, more than data.max_length = "
+                f"{config.data.max_length}; say --set data.max_length={self.longest}, or prepare the pairs "
+                f"again with --max-length {config.data.max_length}."
+            )
+
+    def check_tokenizers(self, tokenizers: TokenizerPair) -> None:
+        """Raises AugenmerkError if the vocabulary of a run is not the one of the corpus."""
+        own = self.tokenizers
+        for mine, other in ((own.source, tokenizers.source), (own.target, tokenizers.target)):
+            if mine.to_json() != other.to_json():
+                raise AugenmerkError(
+                    f"{self.folder} was prepared with another vocabulary than this run has; its ids would "
+                    f"be other words."
+                )
+
     def count_windows(self) -> int:
         """Returns the number of windows of an epoch."""
         return len(self._plan_windows(0, 0))
@@ -148,6 +179,10 @@ class PreparedCorpus:
                 Side(arrays["source"], arrays["source_lengths"]),
                 Side(arrays["target"], arrays["target_lengths"]),
             )
+
+
+def _as_toml(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _make_table(sides: list[Side]) -> TokenTable:

@@ -43,6 +43,7 @@ from augenmerk.bitext.prepared import (
     FORMAT,
     PREPARED,
     SHARDS,
+    TOO_MANY_TOKENS,
     UNFINISHED,
     VOCABULARY,
     is_prepared,
@@ -66,8 +67,8 @@ CHUNK = 50_000
 """Pairs that are read for one shard."""
 VOCABULARY_SAMPLE = 100_000
 MAX_RATIO = 9.0
-REPEATED, TOO_MANY_TOKENS, UNEQUAL = "repeated", "too many tokens", "unequal lengths"
-"""Why a pair is left out, besides the kinds of `BadLine`."""
+REPEATED, UNEQUAL = "repeated", "unequal lengths"
+"""Why a pair is left out, besides `TOO_MANY_TOKENS` and the kinds of `BadLine`."""
 
 _REQUEST, _SCAN, _HASHES, _CHUNKS, _LOCK = "request.json", "scan.json", "hashes.bin", "chunks", ".lock"
 _ENTRY = ("name", "pairs", "source_tokens", "target_tokens", "sha256")
@@ -122,7 +123,7 @@ def prepare(request: Request, out: Path, *, workers: int, on_progress: OnProgres
             "leave it out, or train on the text itself."
         )
     for source in request.sources:
-        if source not in NAMES and is_prepared(source):
+        if is_prepared(source):
             raise AugenmerkError(f"{source} is a prepared corpus already; give the text that it was made of.")
     bitext, skipped = _open_sources(request)
     bitext[request.data.train], bitext[request.data.validation]  # a missing split is reported first

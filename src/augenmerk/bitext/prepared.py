@@ -13,17 +13,21 @@ from typing import Any
 
 from augenmerk.bitext import files
 from augenmerk.bitext.pairs import Bitext
+from augenmerk.config import DATASETS
 from augenmerk.errors import AugenmerkError
 from augenmerk.storage import explain_read_errors, parse_object, read_text
 
 PREPARED = "prepared.json"
 VOCABULARY, SHARDS, UNFINISHED = "vocabulary", "shards", ".unfinished"
 FORMAT = 1
+TOO_MANY_TOKENS = "too many tokens"
+"""Why a pair was left out."""
 
 
 def is_prepared(place: str) -> bool:
     """Returns whether the place is the folder of a prepared corpus, finished or not."""
-    return (Path(place) / PREPARED).is_file() or (Path(place) / UNFINISHED).is_dir()
+    folder = Path(place)
+    return place not in DATASETS and ((folder / PREPARED).is_file() or (folder / UNFINISHED).is_dir())
 
 
 def read_about(folder: Path) -> dict[str, Any]:
