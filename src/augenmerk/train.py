@@ -268,7 +268,7 @@ def open_training_data(
 
 def open_prepared(config: RunConfig) -> PreparedCorpus | None:
     """Opens the prepared corpus that the settings name; None if the data is something else."""
-    place = config.data.bitext
+    place = resolve_data(config).data.bitext
     return PreparedCorpus.open(Path(place)) if is_prepared(place) else None
 
 

@@ -8,6 +8,7 @@
 `augenmerk.prepare` writes the folder, prepared.json last.
 """
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -26,8 +27,10 @@ TOO_MANY_TOKENS = "too many tokens"
 
 def is_prepared(place: str) -> bool:
     """Returns whether the place is the folder of a prepared corpus, finished or not."""
-    folder = Path(place)
-    return place not in DATASETS and ((folder / PREPARED).is_file() or (folder / UNFINISHED).is_dir())
+    if place in DATASETS:
+        return False
+    # Not by Path, for which a name that is too long is an error.
+    return os.path.isfile(f"{place}/{PREPARED}") or os.path.isdir(f"{place}/{UNFINISHED}")  # noqa: PTH112, PTH113
 
 
 def read_about(folder: Path) -> dict[str, Any]:

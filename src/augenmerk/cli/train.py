@@ -180,13 +180,15 @@ def _start(preset: str | None, overrides: list[str], out: Path | None) -> tuple[
 
 def _load_settings(preset: str, overrides: list[str]) -> "RunConfig":
     """Loads settings. Those of a preset give way to what a prepared corpus, if it is the data, decided."""
+    from augenmerk.bitext import resolve_data
     from augenmerk.bitext.prepared import is_prepared, read_about
     from augenmerk.config import PRESETS, load_config
 
     config = load_config(preset, overrides)
-    if preset not in PRESETS or not is_prepared(config.data.bitext):
+    place = resolve_data(config).data.bitext
+    if preset not in PRESETS or not is_prepared(place):
         return config
-    prepared = read_about(Path(config.data.bitext))["settings"]
+    prepared = read_about(Path(place))["settings"]
     decided = [f"text.{key}={str(value).lower()}" for key, value in prepared["text"].items()]
     return load_config(preset, [*decided, f"data.max_length={prepared['max_length']}", *overrides])
 
