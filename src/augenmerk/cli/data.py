@@ -341,7 +341,10 @@ def _open_clean(
 def prepare(
     sources: Annotated[
         list[str],
-        Argument(help="bilderbuch, multi30k, or folders and files of your own pairs; all become one corpus."),
+        Argument(
+            metavar="SOURCE",
+            help="bilderbuch, multi30k, or folders and files of your own pairs; all become one corpus.",
+        ),
     ],
     out: Annotated[Path, Option(help="The folder of the prepared corpus.")],
     source_language: SourceLanguage = None,
@@ -352,11 +355,11 @@ def prepare(
     seed: Seed = 1,
     preset: Annotated[
         str | None,
-        Option(help="Take the vocabulary's settings ([text]) from this preset or TOML file."),
+        Option(help="Take the settings of the vocabulary (text.*) from this preset or TOML file."),
     ] = None,
     settings: Annotated[
         list[str] | None,
-        Option("--set", help="A setting of [text] or [data], e.g. text.vocabulary_size=16000; repeatable."),
+        Option("--set", help="A setting of text or data, e.g. text.vocabulary_size=16000; repeatable."),
     ] = None,
     vocabulary_sample: Annotated[
         int, Option(help="Number of pairs that the vocabulary is learnt from.", min=1, max=2**31 - 1)
