@@ -30,6 +30,8 @@ LAYERS = (
         "subword_dropout",
         "familiarity",
         "batching",
+        "corpus",
+        "prepare",
         "device",
         "malloc",
         "step_model",
@@ -61,6 +63,8 @@ ONLY = {
     "inference": {"batching", "config", "errors", "step_model"},
     "model": {"arrays", "batching", "config", "errors", "inference", "step_model", "user_code"},
     "search": {"arrays", "config", "errors", "text"},
+    "corpus": {"batching", "bitext", "config", "errors", "storage", "text"},
+    "prepare": {"bitext", "config", "errors", "storage", "text"},
     "device": {"errors"},
     "malloc": set[str](),
     "scores": set[str](),
@@ -75,7 +79,9 @@ ONLY = {
 WITHOUT_TORCH = (
     *("translate/translation.py", "translate/mbr.py", "alignment.py", "agreement.py", "silver.py"),
     *(
+        "corpus.py",
         "familiarity.py",
+        "prepare.py",
         "wanted.py",
         "diagrams",
         "patterns",

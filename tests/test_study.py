@@ -46,7 +46,7 @@ from augenmerk.study.running import (
 )
 from augenmerk.study.worker import INTERRUPTED, Event, Job, execute
 from augenmerk.tensorfile import Arrays
-from augenmerk.train import TrainingData, start, train
+from augenmerk.train import TextData, start, train
 from tests.command import COMMAND
 from tests.runs import CPU, Silent
 
@@ -699,9 +699,7 @@ def test_under_one_seed_variants_share_weights_and_order(file: Path, tmp_path: P
         train(run, CPU, Silent())
         weights = {name: w for name, w in run.load_model().items() if not name.startswith("attention.")}
         assert any(name.startswith("W_o") for name in weights)
-        tokens = TrainingData(
-            open_data(planned.config.data), run.tokenizers, planned.config, CPU
-        ).encode_epoch(0)
+        tokens = TextData(open_data(planned.config.data), run.tokenizers, planned.config, CPU).read_window(0)
         plan = [
             batch.indices.tolist() for batch in tokens.batches(tokens.plan(16, seed=planned.seed, epoch=0))
         ]

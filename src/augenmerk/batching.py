@@ -169,14 +169,16 @@ class ParallelTokens:
         shuffle: bool = True,
         seed: int = 0,
         epoch: int = 0,
+        window: int = 0,
         exact_source_length: bool = False,
         round_to: int = 1,
         max_positions: int = MAX_POSITIONS,
     ) -> list[PlannedBatch]:
         """Plans an epoch: every pair is in exactly one batch, together with pairs of similar lengths.
 
-        shuffle: batches and their order are random, as a function of (seed, epoch) alone; otherwise sorted by
-            length, for evaluation.
+        shuffle: batches and their order are random, as a function of (seed, epoch, window) alone; otherwise
+            sorted by length, for evaluation.
+        window: which part of the epoch these pairs are, if it is divided (see `augenmerk.corpus`).
         exact_source_length: all sources in a batch have the same length. Then the last batch of each length
             is not full.
         round_to: widths are multiples of this, so that there are few shapes; but not the source width with
@@ -190,12 +192,14 @@ class ParallelTokens:
             ("max_positions", max_positions, 1),
             ("seed", seed, 0),
             ("epoch", epoch, 0),
+            ("window", window, 0),
         ):
             if value < least:
                 raise AugenmerkError(f"{name} is {value}, but must be at least {least}.")
         source = _round_up(self.source.lengths + 1, 1 if exact_source_length else round_to)
         target = _round_up(self.target.lengths + 1, round_to)
-        rng = np.random.PCG64(np.random.SeedSequence(seed, spawn_key=(epoch,))) if shuffle else None
+        key = (epoch, window) if window else (epoch,)
+        rng = np.random.PCG64(np.random.SeedSequence(seed, spawn_key=key)) if shuffle else None
 
         order = _length_order(source, target, exact_source_length, rng)
         source, target = source[order], target[order]

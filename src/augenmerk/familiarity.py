@@ -95,7 +95,12 @@ class Familiarity:
 
 def learn(tokenizer: Tokenizer, sources: Iterable[str]) -> dict[str, Any] | None:
     """Counts the tokens of training sentences; returns plain data for JSON, or None if there are too few."""
-    encoded = [ids for ids in tokenizer.encode_ids(list(islice(sources, MAX_SENTENCES))) if ids]
+    return learn_from_ids(tokenizer, tokenizer.encode_ids(list(islice(sources, MAX_SENTENCES))))
+
+
+def learn_from_ids(tokenizer: Tokenizer, sentences: Iterable[Sequence[int]]) -> dict[str, Any] | None:
+    """Does what `learn` does, with sentences that are ids already, `MAX_SENTENCES` at most."""
+    encoded = [ids for ids in sentences if ids]
     if len(encoded) < 2:
         return None
     starts_word = _find_word_starts(tokenizer)

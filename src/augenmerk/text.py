@@ -12,11 +12,14 @@ import unicodedata
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import accumulate, chain, count
+from functools import lru_cache
+from itertools import accumulate, chain, count, pairwise
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
+import numpy as np
 import tokenizers
+from numpy.typing import NDArray
 from tokenizers import decoders, models, normalizers, pre_tokenizers, trainers
 
 from augenmerk.bitext.pairs import SentencePair
@@ -33,6 +36,9 @@ PAD, BOS, EOS, UNK = range(4)
 UNKNOWN = "⁇"
 """How an unknown word is written. It is one character, because BLEU would count `<unk>` as three words."""
 
+CACHED_TOKENS, CACHED_LENGTH = 2**18, 32
+"""How many texts without a space a tokenizer remembers the ids of, and how long they may be."""
+
 _UNPRINTED = (PAD, BOS, EOS)
 _JOINT, _SOURCE, _TARGET = "tokenizer.json", "tokenizer.source.json", "tokenizer.target.json"
 
@@ -48,10 +54,14 @@ def normalise(text: str, lowercase: bool = False) -> str:
     white space (no-break, zero-width and line separators included) becomes single spaces, none at the ends,
     and accents are composed (NFC). Normalising twice gives the same as normalising once.
     """
+    text = " ".join(_split_at_spaces(text))
+    return unicodedata.normalize("NFC", text.lower() if lowercase else text)
+
+
+def _split_at_spaces(text: str) -> list[str]:
     if not text.isprintable():  # nearly every text is printable, and has nothing to remove
         text = INVISIBLE.sub("", _SURROGATE.sub("\ufffd", text)).replace("\u200b", " ")
-    text = " ".join(text.split())
-    return unicodedata.normalize("NFC", text.lower() if lowercase else text)
+    return text.split()
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,13 +100,21 @@ class Tokenizer:
         self._word_encoder = tokenizers.Tokenizer(tokenizer.model)
         if self.is_bpe:
             self._word_encoder.pre_tokenizer = _byte_level()
+        self.dtype: np.dtype[Any] = np.dtype(np.uint16 if self.size <= 2**16 else np.uint32)
+        """The smallest type of numbers that holds every id."""
+        self._known = _KnownTokens(self)
 
     @classmethod
     def train(cls, texts: Iterable[str], config: TextConfig) -> Self:
         """Learns a vocabulary from texts, which are read once and not kept."""
-        return cls.from_pieces(
-            (split_pieces(text, config.lowercase, config.unit == "bpe") for text in texts), config
-        )
+
+        @lru_cache(CACHED_TOKENS)
+        def split(token: str) -> list[str]:
+            return split_pieces(token, config.lowercase, config.unit == "bpe")
+
+        # What stands between two spaces is split once, see `encode_flat`.
+        sentences = (list(chain.from_iterable(map(split, _split_at_spaces(text)))) for text in texts)
+        return cls.from_pieces(sentences, config)
 
     @classmethod
     def from_pieces(cls, sentences: Iterable[list[str]], config: TextConfig) -> Self:
@@ -179,11 +197,19 @@ class Tokenizer:
 
     def encode_ids(self, texts: Sequence[str]) -> list[list[int]]:
         """Encodes many sentences, without BOS and EOS."""
-        sentences = [self.pieces(text) for text in texts]
-        # Words repeat, so each is encoded only once.
-        distinct = list(dict.fromkeys(chain.from_iterable(sentences)))
-        ids_of = dict(zip(distinct, self.encode_pieces(distinct), strict=True))
-        return [list(chain.from_iterable([ids_of[piece] for piece in pieces])) for pieces in sentences]
+        flat, lengths = self.encode_flat(texts)
+        ids = flat.tolist()
+        return [ids[start:end] for start, end in pairwise(accumulate(lengths.tolist(), initial=0))]
+
+    def encode_flat(self, texts: Sequence[str]) -> tuple[NDArray[Any], NDArray[np.int64]]:
+        """Encodes many sentences as `encode_ids` does; returns all ids in one array, and their lengths."""
+        # No word spans a space, nor does normalising or lowercasing look across one, so what stands between
+        # two spaces has the same ids everywhere, and most of it was seen before. They are kept as bytes,
+        # which are joined faster than lists of numbers.
+        ids_of = self._known.__getitem__
+        sentences = [b"".join(map(ids_of, _split_at_spaces(text))) for text in texts]
+        lengths = np.fromiter(map(len, sentences), np.int64, len(sentences)) // self.dtype.itemsize
+        return np.frombuffer(b"".join(sentences), self.dtype), lengths
 
     def encode_pieces(self, pieces: list[str]) -> list[list[int]]:
         """Encodes each of many pieces."""
@@ -237,6 +263,23 @@ class Tokenizer:
 
     def _text_of(self, ids: Sequence[int]) -> str:
         return _to_text(b"".join([self.bytes[i] for i in ids]))
+
+
+class _KnownTokens(dict[str, bytes]):
+    """The ids, as bytes, of texts without a space, which are encoded when they are first asked for."""
+
+    def __init__(self, tokenizer: Tokenizer) -> None:
+        super().__init__()
+        self._tokenizer = tokenizer
+
+    def __missing__(self, token: str) -> bytes:
+        pieces = self._tokenizer.encode_pieces(self._tokenizer.pieces(token))
+        ids = np.array(list(chain.from_iterable(pieces)), self._tokenizer.dtype).tobytes()
+        if len(token) <= CACHED_LENGTH:  # a whole sentence of Chinese, say, hardly comes again
+            if len(self) >= CACHED_TOKENS:
+                self.clear()
+            self[token] = ids
+        return ids
 
 
 def split_pieces(text: str, lowercase: bool, with_spaces: bool) -> list[str]:

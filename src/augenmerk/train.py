@@ -23,10 +23,12 @@ from typing import Any, Protocol
 import torch
 
 from augenmerk import familiarity
-from augenmerk.batching import ParallelTokens, encode_pairs
+from augenmerk.batching import ParallelTokens, TokenTable, encode_pairs
 from augenmerk.bitext import Bitext, SentencePair, open_data, resolve_data
+from augenmerk.bitext.prepared import TOO_MANY_TOKENS, is_prepared
 from augenmerk.checkpoint import RunDirectory
 from augenmerk.config import DATASETS, RunConfig, TrainConfig, flatten_settings
+from augenmerk.corpus import PreparedCorpus
 from augenmerk.device import describe_device
 from augenmerk.engine import Engine
 from augenmerk.errors import AugenmerkError
@@ -90,8 +92,10 @@ class TrainingProgress:
 
     epoch: int = 0
     """The number of finished epochs."""
+    window: int = 0
+    """The number of finished windows of the current epoch; data in memory is one window."""
     batch: int = 0
-    """The number of finished batches of the current epoch."""
+    """The number of finished batches of the current window."""
     step: int = 0
     """The number of updates of the weights."""
     loss_sum: float = 0.0
@@ -114,24 +118,42 @@ class TrainingProgress:
 
     def finish_epoch(self, metrics: dict[str, Any], select_by: str) -> None:
         self.epoch += 1
-        self.batch, self.loss_sum, self.tokens = 0, 0.0, 0
+        self.window, self.batch, self.loss_sum, self.tokens = 0, 0, 0.0, 0
         self.history.append(metrics)
         value = -metrics["validation_bleu"] if select_by == "bleu" else metrics["validation_loss"]
         if value < self.best or not self.best_epoch:
             self.best, self.best_epoch = value, self.epoch
 
 
-class TrainingData:
-    """The training pairs as ids on the device; with BPE-dropout, they differ from epoch to epoch."""
+class TrainingData(Protocol):
+    """The training pairs as ids on the device, which an epoch reads in one or more windows."""
+
+    windows: int
+    """The number of windows of an epoch."""
+    sha256: str
+    """A checksum of the pairs; empty until the first window was read."""
+
+    def read_window(self, epoch: int, window: int) -> ParallelTokens:
+        """Returns the pairs of a window of an epoch."""
+
+    def describe(self) -> dict[str, Any]:
+        """Returns how many pairs there are, how many were left out and why, and shares of unknown words."""
+
+    def learn_familiarity(self) -> dict[str, Any] | None:
+        """Returns what `familiarity.learn` counts in the source sentences."""
+
+
+class TextData:
+    """Training pairs that are text, all in one window; with BPE-dropout, they differ from epoch to epoch."""
+
+    windows = 1
 
     def __init__(
         self, bitext: Bitext, tokenizers: TokenizerPair, config: RunConfig, device: torch.device
     ) -> None:
         self._bitext = bitext
-        self.pairs = 0
-        """How many pairs the training split has, the too long ones included; 0 until it was encoded."""
         self.sha256 = ""
-        """A checksum of these pairs."""
+        self._pairs = 0  # the too long ones included
         self._tokenizers = tokenizers
         self._config = config
         self._device = device
@@ -144,12 +166,31 @@ class TrainingData:
             )
         self._encoded: tuple[int, ParallelTokens] | None = None
 
-    def encode_epoch(self, epoch: int) -> ParallelTokens:
+    def read_window(self, epoch: int, window: int = 0) -> ParallelTokens:  # noqa: ARG002 (there is but one)
         """Returns the pairs of an epoch; raises AugenmerkError if all are too long."""
         version = epoch if self._samplers is not None else 0
         if self._encoded is None or self._encoded[0] != version:
             self._encoded = (version, self._encode(epoch).to(self._device))
         return self._encoded[1]
+
+    def describe(self) -> dict[str, Any]:
+        """Describes the pairs that were read last; with BPE-dropout, in another epoch a few more or fewer may
+        be too long."""
+        assert self._encoded is not None
+        tokens = self._encoded[1]
+        kinds = Counter(bad.kind for bad in self._bitext.skipped)
+        return {
+            "training_pairs": len(tokens),
+            "too_long": self._pairs - len(tokens),
+            "max_length": self._config.data.max_length,
+            "skipped_lines": dict(sorted(kinds.items())),
+            "unknown_source": _share_of_unknown(tokens.source),
+            "unknown_target": _share_of_unknown(tokens.target),
+        }
+
+    def learn_familiarity(self) -> dict[str, Any] | None:
+        sources = (pair.source for pair in self._bitext[self._config.data.train])
+        return familiarity.learn(self._tokenizers.source, sources)
 
     def _encode(self, epoch: int) -> ParallelTokens:
         max_length = self._config.data.max_length
@@ -169,10 +210,66 @@ class TrainingData:
     def _read(self) -> Iterator[SentencePair]:
         digest = hashlib.sha256()
         for number, pair in enumerate(self._bitext[self._config.data.train], 1):
-            self.pairs = number
+            self._pairs = number
             digest.update(f"{pair.source}\n{pair.target}\n".encode("utf-8", "surrogatepass"))
             yield pair
         self.sha256 = digest.hexdigest()
+
+
+def _share_of_unknown(table: TokenTable) -> float:
+    return int((table.flat == UNK).sum()) / max(1, len(table.flat) - 1)  # the last one is padding
+
+
+class PreparedData:
+    """Training pairs of a prepared corpus."""
+
+    def __init__(self, corpus: PreparedCorpus, config: RunConfig, device: torch.device) -> None:
+        self._corpus = corpus
+        self._config = config
+        self._device = device
+        self.windows = corpus.count_windows()
+        self.sha256 = corpus.sha256
+        self._read: tuple[tuple[int, int], ParallelTokens] | None = None
+
+    def read_window(self, epoch: int, window: int) -> ParallelTokens:
+        if self._read is None or self._read[0] != (epoch, window):
+            self._read = None  # it need not stay in memory while the next one is read
+            tokens = self._corpus.read_window(self._config.train.seed, epoch, window)
+            self._read = ((epoch, window), tokens.to(self._device))
+        return self._read[1]
+
+    def describe(self) -> dict[str, Any]:
+        corpus = self._corpus
+        left_out = {kind: count for kind, count in corpus.left_out.items() if kind != TOO_MANY_TOKENS}
+        return {
+            "training_pairs": corpus.pairs,
+            "too_long": corpus.left_out.get(TOO_MANY_TOKENS, 0),
+            "max_length": min(corpus.max_length, self._config.data.max_length),
+            "skipped_lines": left_out,
+            "unknown_source": corpus.unknown[0],
+            "unknown_target": corpus.unknown[1],
+        }
+
+    def learn_familiarity(self) -> dict[str, Any] | None:
+        sources = self._corpus.read_first_sources(familiarity.MAX_SENTENCES)
+        return familiarity.learn_from_ids(self._corpus.tokenizers.source, sources)
+
+
+def open_training_data(
+    bitext: Bitext, tokenizers: TokenizerPair, config: RunConfig, device: torch.device
+) -> TrainingData:
+    """Opens the training pairs, prepared or not; raises AugenmerkError if they have another vocabulary."""
+    if (corpus := open_prepared(config)) is None:
+        return TextData(bitext, tokenizers, config, device)
+    corpus.check_settings(config)
+    corpus.check_tokenizers(tokenizers)
+    return PreparedData(corpus, config, device)
+
+
+def open_prepared(config: RunConfig) -> PreparedCorpus | None:
+    """Opens the prepared corpus that the settings name; None if the data is something else."""
+    place = resolve_data(config).data.bitext
+    return PreparedCorpus.open(Path(place)) if is_prepared(place) else None
 
 
 class Validation:
@@ -211,29 +308,17 @@ class Validation:
         return measured
 
 
-def describe_data(
-    run: RunDirectory, bitext: Bitext, tokens: ParallelTokens, pairs: int, validation_pairs: int
-) -> dict[str, Any]:
-    """Returns how many pairs there are, how many were left out and why, and how they become ids.
-
-    `tokens` are the training pairs that are not too long, out of `pairs`. With BPE-dropout, a few more or
-    fewer may be too long in another epoch.
-    """
-    config, tokenizers = run.config, run.tokenizers
-    kinds = Counter(bad.kind for bad in bitext.skipped)
+def describe_data(run: RunDirectory, data: TrainingData, validation_pairs: int) -> dict[str, Any]:
+    """Returns how many pairs there are, how many were left out and why, and how they become ids."""
+    tokenizers = run.tokenizers
     return {
-        "training_pairs": len(tokens.source),
-        "too_long": pairs - len(tokens.source),
-        "max_length": config.data.max_length,
-        "skipped_lines": dict(sorted(kinds.items())),
+        **data.describe(),
         "validation_pairs": validation_pairs,
         "source_vocabulary": tokenizers.source.size,
         "target_vocabulary": tokenizers.target.size,
-        "unit": config.text.unit,
+        "unit": run.config.text.unit,
         "joint": tokenizers.joint,
         "lowercase": tokenizers.source.lowercase,
-        "unknown_source": float((tokens.source.flat == UNK).float().mean()),
-        "unknown_target": float((tokens.target.flat == UNK).float().mean()),
     }
 
 
@@ -261,10 +346,14 @@ def shorten_warmup(config: RunConfig) -> RunConfig:
     settings = config.train
     if config.data.bitext in DATASETS or not settings.warmup:
         return config
-    pairs = open_data(resolve_data(config).data)[config.data.train]
-    # With so many pairs there are steps enough: the rest of a large file need not be read.
-    enough = settings.batch_size * settings.accumulate * math.ceil(5 * settings.warmup / settings.epochs)
-    steps = count_steps(settings, sum(1 for _ in islice(pairs, enough)))
+    if (corpus := open_prepared(config)) is not None:
+        pairs = corpus.pairs
+    else:
+        # With so many pairs there are steps enough: the rest of a large file need not be read.
+        enough = settings.batch_size * settings.accumulate * math.ceil(5 * settings.warmup / settings.epochs)
+        split = open_data(resolve_data(config).data)[config.data.train]
+        pairs = sum(1 for _ in islice(split, enough))
+    steps = count_steps(settings, pairs)
     train = settings.model_copy(update={"warmup": min(settings.warmup, steps // 5)})
     return config.model_copy(update={"train": train})
 
@@ -272,8 +361,8 @@ def shorten_warmup(config: RunConfig) -> RunConfig:
 def start(config: RunConfig, out: Path) -> RunDirectory:
     """Creates a run directory, with a vocabulary that is learnt from the training split alone.
 
-    If the settings name an initial run, its vocabulary and its weights are taken instead. A relative data
-    path becomes absolute, so that the run finds its data from any folder.
+    If the settings name an initial run, its vocabulary and its weights are taken instead; a prepared corpus
+    has a vocabulary. A relative data path becomes absolute, so that the run finds its data from any folder.
     """
     RunDirectory.check_unused(out)  # before minutes are spent on a large bitext
     config = resolve_data(config)
@@ -283,10 +372,16 @@ def start(config: RunConfig, out: Path) -> RunDirectory:
     try_mechanism(config.model)
     own = MECHANISM_FILES.get(config.model.attention)
     code = {} if own is None else {own.name: own.read_bytes()}  # for the record, and to translate elsewhere
+    if (corpus := open_prepared(config)) is not None:
+        corpus.check_settings(config)
     if config.train.initial_run is not None:
         parent = RunDirectory.open(Path(config.train.initial_run))
         refuse_other_model(parent, config)
+        if corpus is not None:
+            corpus.check_tokenizers(parent.tokenizers)
         return RunDirectory.create(out, config, parent.tokenizers, code, parent)
+    if corpus is not None:
+        return RunDirectory.create(out, config, corpus.tokenizers, code)
     tokenizers = TokenizerPair.train(bitext[config.data.train], config.text)
     return RunDirectory.create(out, config, tokenizers, code)
 
@@ -298,7 +393,7 @@ def describe_direction(parent: RunDirectory, config: RunConfig) -> str | None:
     sentences are like them.
     """
     learnt = parent.read_familiarity()
-    if learnt is None:
+    if learnt is None or open_prepared(config) is not None:  # whose ids are those of the parent's vocabulary
         return None
     tokenizer = parent.tokenizers.source
     judge = Familiarity.of_run(tokenizer, learnt, parent.path).judge
@@ -411,11 +506,11 @@ def _train(
         progress = resume(run, engine, *saved)
     logger.start(run.path, config.model_dump(), progress.step)
     bitext = open_data(config.data)
-    data = TrainingData(bitext, tokenizers, config, device)
+    data = open_training_data(bitext, tokenizers, config, device)
     validation = Validation(bitext, tokenizers, config, device)
     clock = Clock(progress, settings.save_seconds)
-    tokens = data.encode_epoch(progress.epoch)
-    described = describe_data(run, bitext, tokens, data.pairs, validation.pairs)
+    data.read_window(progress.epoch, progress.window)
+    described = describe_data(run, data, validation.pairs)
     if initial is not None:
         if saved is None:
             progress.initial = validation.measure(model.eval())
@@ -430,44 +525,52 @@ def _train(
     reporter.begin(described)
 
     while progress.epoch < settings.epochs and not patience_is_over(progress, settings):
-        tokens = data.encode_epoch(progress.epoch)
-        plan = tokens.plan(
-            settings.batch_size,
-            seed=settings.seed,
-            epoch=progress.epoch,
-            round_to=4 if device.type == "cuda" else 1,  # few shapes, few CUDA graphs
-        )
+        data.read_window(progress.epoch, progress.window)  # before the clock is started: it may take a while
         model.train()
         engine.loss_sum.fill_(progress.loss_sum)
         clock.start()
         logged_loss, logged_tokens = progress.loss_sum, progress.tokens
-        batches = tokens.batches(plan[progress.batch :])
-        while group := list(islice(batches, settings.accumulate)):
-            done = (progress.epoch + progress.batch / len(plan)) / settings.epochs
-            rate = learning_rate(settings, progress.step, done)
-            engine.step(group, rate)
-            progress.step += 1
-            progress.batch += len(group)
-            clock.count(sum(batch.target_tokens for batch in group))
-            if clock.report_is_due():
-                loss_sum, speed = float(engine.loss_sum), clock.speed()
-                loss = loss_sum / progress.tokens
-                reporter.batch(progress.epoch + 1, progress.batch, len(plan), loss, speed)
-                figures = {
-                    "batch_loss": (loss_sum - logged_loss) / (progress.tokens - logged_tokens),
-                    "learning_rate": rate,
-                    "target_tokens_per_second": speed,
-                }
-                if progress.batch < len(plan):  # else the epoch's figures come with the same step and names
-                    logger.log(progress.step, figures)
-                logged_loss, logged_tokens = loss_sum, progress.tokens
-            if stop_signal() or clock.save_is_due():
-                progress.loss_sum = float(engine.loss_sum)
-                clock.stop()
-                run.save_state(engine.state(), asdict(progress))
-                if signum := stop_signal():
-                    raise TrainingInterrupted(signum)
-                clock.start()
+        while progress.window < data.windows:
+            tokens = data.read_window(progress.epoch, progress.window)
+            plan = tokens.plan(
+                settings.batch_size,
+                seed=settings.seed,
+                epoch=progress.epoch,
+                window=progress.window,
+                round_to=4 if device.type == "cuda" else 1,  # few shapes, few CUDA graphs
+            )
+            all_batches = len(plan) * data.windows  # about so many, for windows are about equal
+            batches = tokens.batches(plan[progress.batch :])
+            while group := list(islice(batches, settings.accumulate)):
+                done_of_epoch = (progress.window + progress.batch / len(plan)) / data.windows
+                rate = learning_rate(
+                    settings, progress.step, (progress.epoch + done_of_epoch) / settings.epochs
+                )
+                engine.step(group, rate)
+                progress.step += 1
+                progress.batch += len(group)
+                clock.count(sum(batch.target_tokens for batch in group))
+                if clock.report_is_due():
+                    loss_sum, speed = float(engine.loss_sum), clock.speed()
+                    loss = loss_sum / progress.tokens
+                    batch = progress.window * len(plan) + progress.batch
+                    reporter.batch(progress.epoch + 1, batch, all_batches, loss, speed)
+                    figures = {
+                        "batch_loss": (loss_sum - logged_loss) / (progress.tokens - logged_tokens),
+                        "learning_rate": rate,
+                        "target_tokens_per_second": speed,
+                    }
+                    if batch < all_batches:  # else the epoch's figures come with the same step and names
+                        logger.log(progress.step, figures)
+                    logged_loss, logged_tokens = loss_sum, progress.tokens
+                if stop_signal() or clock.save_is_due():
+                    progress.loss_sum = float(engine.loss_sum)
+                    clock.stop()
+                    run.save_state(engine.state(), asdict(progress))
+                    if signum := stop_signal():
+                        raise TrainingInterrupted(signum)
+                    clock.start()
+            progress.window, progress.batch = progress.window + 1, 0
 
         metrics: dict[str, Any] = {
             "epoch": progress.epoch + 1,
@@ -504,7 +607,7 @@ def _train(
         "device": describe_device(device),
         "data": described,
     }
-    if learnt := familiarity.learn(tokenizers.source, (pair.source for pair in bitext[config.data.train])):
+    if learnt := data.learn_familiarity():
         run.write_familiarity(learnt)
     run.finish(result)
     return result

@@ -90,7 +90,7 @@ def make_world(folder: Path, server: Server) -> None:
         ["evaluate", "run-a", "--split", "val"],
         ["study", "study.toml", "--out", "study", "--jobs", "2"],
     ):
-        unfinished = {"at_call": 5500, "signal": 9} if "half" in arguments else {}
+        unfinished = {"at_call": 12_500, "signal": 9} if "half" in arguments else {}
         # A study starts processes of its own, which takes long on a busy machine.
         [outcome] = server.run(folder, Command(arguments, hang=600.0, **unfinished))  # type: ignore[arg-type]
         assert outcome.code == (-9 if unfinished else 0), outcome.err

@@ -45,7 +45,8 @@ def open_bitext(
     number of training pairs) and `seed` are used by bilderbuch, which is generated; `folder` is where the
     files of multi30k are. A folder that has the name of a dataset is opened as `./multi30k`. With
     `skip_bad`, lines of a person's own files that hold no usable pair are left out, see `Bitext.skipped`;
-    otherwise reading ends at the first of them with an error.
+    otherwise reading ends at the first of them with an error. Of a prepared corpus, only the splits that are
+    text are opened, see `augenmerk.corpus` for the others.
     """
     if place == "bilderbuch":
         from augenmerk.bitext import bilderbuch
@@ -56,8 +57,10 @@ def open_bitext(
 
         return _in_direction(multi30k.load(folder), source_language, target_language)
     check_own(place)
-    from augenmerk.bitext import files
+    from augenmerk.bitext import files, prepared
 
+    if prepared.is_prepared(place):
+        return prepared.load(Path(place), source_language, target_language)
     return files.load(Path(place), source_language, target_language, skip_bad=skip_bad, divide=divide)
 
 

@@ -66,6 +66,8 @@ class Found:
     source_language: str
     target_language: str
     readers: dict[str, Callable[[], Generator[Entry, None, None]]]
+    files: dict[str, tuple[Path, ...]]
+    """The files that each of these functions reads."""
 
 
 def load(
@@ -110,10 +112,12 @@ def find(place: Path, source_language: str | None = None, target_language: str |
     except OSError as error:
         raise AugenmerkError(f"{place}: cannot be read ({error.strerror or error}).") from None
     source, target = _choose_languages(place, files, source_language, target_language)
-    readers = {}
+    readers: dict[str, Callable[[], Generator[Entry, None, None]]] = {}
+    paths: dict[str, tuple[Path, ...]] = {}
     for name in sorted(files, key=_split_order):
         if (reader := _find_reader(name, files[name], source, target)) is not None:
             readers[name] = reader
+            paths[name] = tuple(each for each in reader.args if isinstance(each, Path))
     if not readers:
         names = [path.name for suffixes in files.values() for paths in suffixes.values() for path in paths]
         found = ", ".join(names[:6]) + (", ..." if len(names) > 6 else "") or "nothing of the kind"
@@ -121,7 +125,7 @@ def find(place: Path, source_language: str | None = None, target_language: str |
             f"{place}: no sentence pairs here; expected files such as train.{source_language or 'de'} with "
             f"train.{target_language or 'en'}, train.tsv or train.jsonl (also .gz), but found {found}."
         )
-    return Found(source, target, readers)
+    return Found(source, target, readers, paths)
 
 
 def _split_order(name: str) -> tuple[bool, bool, str]:
@@ -315,7 +319,7 @@ def _only_file(paths: list[Path]) -> Path:
 
 def _find_reader(
     name: str, suffixes: _FilesBySuffix, source: str, target: str
-) -> Callable[[], Generator[Entry, None, None]] | None:
+) -> partial[Generator[Entry, None, None]] | None:
     sides = [suffixes[side] for side in (source, target) if side in suffixes and side not in _NOT_LANGUAGES]
     formats = [*sides[:1], *(suffixes[table] for table in _TABLES if table in suffixes)]
     if len(formats) > 1:

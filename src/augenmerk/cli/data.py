@@ -1,6 +1,9 @@
-"""`augenmerk data`: lists, shows, checks, fetches and exports sentence pairs."""
+"""`augenmerk data`: lists, shows, checks, fetches, exports and prepares sentence pairs."""
 
+import math
+import shlex
 import sys
+import time
 from collections import Counter
 from dataclasses import asdict
 from itertools import islice
@@ -9,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 from rich.markup import escape
-from rich.progress import DownloadColumn
+from rich.progress import DownloadColumn, MofNCompleteColumn
 from typer import Argument, Option
 
 from augenmerk.cli.options import (
@@ -35,8 +38,9 @@ from augenmerk.errors import AugenmerkError
 if TYPE_CHECKING:
     from augenmerk.bitext import Bitext
     from augenmerk.bitext.check import CheckResult
+    from augenmerk.config import RunConfig
 
-app = typer.Typer(help="Sentence pairs: list, show, check, fetch, export.", no_args_is_help=True)
+app = typer.Typer(help="Sentence pairs: list, show, check, fetch, export, prepare.", no_args_is_help=True)
 
 Name = Annotated[str, Argument(help="bilderbuch, multi30k, or the folder or file of your own pairs.")]
 Seed = Annotated[int, Option(help="bilderbuch: the seed of its sentences.", min=0, max=MAX_SEED)]
@@ -325,3 +329,109 @@ def _open_clean(
     place = Path(name)
     bitext = load(place, source_language, target_language, skip_bad=True, divide=divide, left_out=lines)
     return bitext, left_out
+
+
+@app.command(
+    epilog="Examples:  augenmerk data prepare bilderbuch --pairs 2000 --out corpus    "
+    "augenmerk data prepare bilderbuch --out small --preset quick --set text.vocabulary_size=2000    "
+    "augenmerk train quick --data corpus --epochs 1    "
+    "If it is killed, the same command goes on with what is finished. The files do not depend on the number "
+    "of workers."
+)
+def prepare(
+    sources: Annotated[
+        list[str],
+        Argument(
+            metavar="SOURCE",
+            help="bilderbuch, multi30k, or folders and files of your own pairs; all become one corpus.",
+        ),
+    ],
+    out: Annotated[Path, Option(help="The folder of the prepared corpus.")],
+    source_language: SourceLanguage = None,
+    target_language: TargetLanguage = None,
+    pairs: Annotated[
+        int | None, Option(help="bilderbuch: how many training pairs.", min=1, max=2**31 - 1)
+    ] = None,
+    seed: Seed = 1,
+    preset: Annotated[
+        str | None,
+        Option(help="Take the settings of the vocabulary (text.*) from this preset or TOML file."),
+    ] = None,
+    settings: Annotated[
+        list[str] | None,
+        Option("--set", help="A setting of text or data, e.g. text.vocabulary_size=16000; repeatable."),
+    ] = None,
+    vocabulary_sample: Annotated[
+        int, Option(help="Number of pairs that the vocabulary is learnt from.", min=1, max=2**31 - 1)
+    ] = 100_000,
+    max_length: Annotated[
+        int | None,
+        Option(help="Leave out pairs with more tokens on a side. Default: 200.", min=1, max=10_000),
+    ] = None,
+    max_ratio: Annotated[
+        float,
+        Option(help="Leave out pairs if one side has over this many times the tokens of the other; 0: none."),
+    ] = 9.0,
+    workers: Annotated[int | None, Option(help="Processes. Default: one for each core.", min=1)] = None,
+    json: Json = False,
+) -> None:
+    """Prepare a large corpus for training: clean it, learn its vocabulary, and keep it as ids.
+
+    Left out are lines without a pair, repeated pairs, and pairs with too many tokens or very unequal numbers
+    of them. `train --data` on the folder starts at once, however many pairs there are, and needs no more
+    memory for more of them.
+    """
+    from augenmerk.prepare import Request, count_cores
+    from augenmerk.prepare import prepare as prepare_corpus
+
+    if not math.isfinite(max_ratio) or (max_ratio < 1 and max_ratio):
+        raise AugenmerkError(f"--max-ratio {max_ratio:g} is impossible: it is 1 or more, or 0 for no limit.")
+    config = _load_text_settings(sources[0], preset, settings or [], max_length)
+    data = config.data.model_copy(
+        update={
+            "bitext": sources[0],
+            "bilderbuch": config.data.bilderbuch.model_copy(
+                update={"seed": seed} | ({} if pairs is None else {"pairs": pairs})
+            ),
+            "source_language": source_language or config.data.source_language,
+            "target_language": target_language or config.data.target_language,
+        }
+    )
+    request = Request(tuple(sources), data, config.text, vocabulary_sample, max_ratio)
+    began = time.monotonic()
+    try:
+        with show_progress(MofNCompleteColumn()) as on_progress:
+            about = prepare_corpus(request, out, workers=workers or count_cores(), on_progress=on_progress)
+    except KeyboardInterrupt as interrupt:
+        interrupt.args = ("What is finished is kept: the same command goes on with it.",)
+        raise
+    if json:
+        print_json({"folder": str(out), **about})
+    else:
+        _print_prepared(out, about, time.monotonic() - began)
+
+
+def _load_text_settings(
+    source: str, preset: str | None, settings: list[str], max_length: int | None
+) -> "RunConfig":
+    """Returns the settings of a run, of which those of data and text count."""
+    from augenmerk.config import RunConfig, load_config
+
+    for setting in settings:
+        if setting.partition(".")[0].strip() not in ("text", "data"):
+            raise AugenmerkError(f"--set {setting}: only settings of [text] and [data] are used here.")
+    if max_length is not None:
+        settings = [*settings, f"data.max_length={max_length}"]
+    if preset is None:
+        return RunConfig.from_toml("", "--set", settings)
+    return load_config(preset, [f"data.bitext={source}", *settings])
+
+
+def _print_prepared(folder: Path, about: dict[str, Any], seconds: float) -> None:
+    left_out = ", ".join(f"{count:,} {kind}" for kind, count in about["left_out"].items()) or "none"
+    tokens = about["source_tokens"] + about["target_tokens"]
+    out().print(
+        f"[bold]{escape(str(folder))}[/]: {about['pairs']:,} pairs of {about['pairs_read']:,}, {tokens:,} "
+        f"tokens in {len(about['shards']):,} shards, {seconds:.0f} s; left out: {left_out}"
+    )
+    err().print(f"Train on it with:  augenmerk train quick --data {shlex.quote(str(folder))}", markup=False)

@@ -168,15 +168,29 @@ def train(
 
 def _start(preset: str | None, overrides: list[str], out: Path | None) -> tuple["RunDirectory", str]:
     """Starts a run; also returns a remark about its settings, or nothing."""
-    from augenmerk.config import load_config
     from augenmerk.train import start
 
     if preset is None:
         raise AugenmerkError("Say what to train: a preset (such as quick) or a TOML file.")
-    config, remark = load_config(preset, overrides), ""
+    config, remark = _load_settings(preset, overrides), ""
     if _warmup_is_open(preset, overrides):
         config, remark = _shorten_warmup(config)
     return start(config, out or _default_place(Path(preset).stem, config)), remark
+
+
+def _load_settings(preset: str, overrides: list[str]) -> "RunConfig":
+    """Loads settings. Those of a preset give way to what a prepared corpus, if it is the data, decided."""
+    from augenmerk.bitext import resolve_data
+    from augenmerk.bitext.prepared import is_prepared, read_about
+    from augenmerk.config import PRESETS, load_config
+
+    config = load_config(preset, overrides)
+    place = resolve_data(config).data.bitext
+    if preset not in PRESETS or not is_prepared(place):
+        return config
+    prepared = read_about(Path(place))["settings"]
+    decided = [f"text.{key}={str(value).lower()}" for key, value in prepared["text"].items()]
+    return load_config(preset, [*decided, f"data.max_length={prepared['max_length']}", *overrides])
 
 
 def _warmup_is_open(preset: str | None, overrides: list[str]) -> bool:
@@ -245,7 +259,7 @@ def _open_to_resume(
     """
     from augenmerk.bitext import SAY_PLACE, open_data, resolve_data
     from augenmerk.checkpoint import RunDirectory
-    from augenmerk.config import DATASETS, load_config
+    from augenmerk.config import DATASETS
     from augenmerk.train import change_epochs
 
     if out is None:
@@ -254,7 +268,7 @@ def _open_to_resume(
     if data is not None and (moved := _move_data(run, data, with_preset=preset is not None)):
         remarks.append(moved)
     if preset is not None:
-        wanted, kept = resolve_data(load_config(preset, overrides)), {}
+        wanted, kept = resolve_data(_load_settings(preset, overrides)), {}
         if epochs is not None:
             kept["epochs"] = run.config.train.epochs
         if _warmup_is_open(preset, overrides) and wanted.data.bitext not in DATASETS:

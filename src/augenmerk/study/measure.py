@@ -16,9 +16,11 @@ from typing import TYPE_CHECKING, Any
 
 from augenmerk import __version__
 from augenmerk.agreement import ChosenAttention, choose_attention, measure_alignment
-from augenmerk.bitext import SentencePair, open_data
+from augenmerk.bitext import Bitext, SentencePair, open_data
+from augenmerk.bitext.prepared import is_prepared
 from augenmerk.checkpoint import RunDirectory
 from augenmerk.config import DataConfig
+from augenmerk.corpus import PreparedCorpus
 from augenmerk.device import CPU, describe_device
 from augenmerk.errors import AugenmerkError
 from augenmerk.evaluate import Evaluator, hypothesis_path, model_score_path, reference_path
@@ -42,7 +44,8 @@ OnProgress = Callable[[str, float], None]  # is called with the phase and the fr
 def check_splits(config: DataConfig, splits: Sequence[str]) -> None:
     """Raises AugenmerkError if a split is absent or empty, before hours are spent on training."""
     bitext = open_data(config)
-    for split in (config.train, config.validation, *splits):
+    own = () if is_prepared(config.bitext) else (config.train,)  # which a prepared corpus always has
+    for split in (*own, config.validation, *splits):
         if not any(True for _ in islice(bitext[split], 1)):
             raise AugenmerkError(f"{bitext.name} has no sentence pairs in '{split}'.")
 
@@ -120,7 +123,7 @@ def _probe(evaluator: Evaluator, pairs: Mapping[str, Sequence[SentencePair]], jo
         "source_lengths": [len(split_words(pair.source)) for pair in first],
         "padding": _check_padding(translator, [pair.source for pair in first]),
         "data": [
-            {"split": split, **_checksum(bitext[split])}
+            {"split": split, **_describe_split(run.config.data, bitext, split)}
             for split in dict.fromkeys((run.config.data.train, run.config.data.validation, *pairs))
         ],
         "software": {
@@ -168,6 +171,13 @@ def _check_padding(translator: Translator, sources: Sequence[str]) -> dict[str, 
         "different_texts": sum(a.text != b.text for a, b in pairs),
         "largest_difference": max(abs(a.log_probability - b.log_probability) for a, b in pairs),
     }
+
+
+def _describe_split(config: DataConfig, bitext: Bitext, split: str) -> dict[str, Any]:
+    if split == config.train and is_prepared(config.bitext):
+        corpus = PreparedCorpus.open(Path(config.bitext))
+        return {"sentences": corpus.pairs, "sha256": corpus.sha256}
+    return _checksum(bitext[split])
 
 
 def _checksum(pairs: Iterable[SentencePair]) -> dict[str, Any]:

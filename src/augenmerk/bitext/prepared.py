@@ -1,0 +1,61 @@
+"""A prepared corpus as a bitext: its validation and test pairs, which stay text.
+
+    prepared.json           what it was made of and how, what was left out, its shards and their checksums
+    vocabulary              the tokenizers
+    shards                  the training pairs as ids, see `augenmerk.corpus`
+    val.jsonl, test.jsonl   the other splits
+
+`augenmerk.prepare` writes the folder, prepared.json last.
+"""
+
+import os
+from pathlib import Path
+from typing import Any
+
+from augenmerk.bitext import files
+from augenmerk.bitext.pairs import Bitext
+from augenmerk.config import DATASETS
+from augenmerk.errors import AugenmerkError
+from augenmerk.storage import explain_read_errors, parse_object, read_text
+
+PREPARED = "prepared.json"
+VOCABULARY, SHARDS, UNFINISHED = "vocabulary", "shards", ".unfinished"
+FORMAT = 1
+TOO_MANY_TOKENS = "too many tokens"
+"""Why a pair was left out."""
+
+
+def is_prepared(place: str) -> bool:
+    """Returns whether the place is the folder of a prepared corpus, finished or not."""
+    if place in DATASETS:
+        return False
+    # Not by Path, for which a name that is too long is an error.
+    return os.path.isfile(f"{place}/{PREPARED}") or os.path.isdir(f"{place}/{UNFINISHED}")  # noqa: PTH112, PTH113
+
+
+def read_about(folder: Path) -> dict[str, Any]:
+    """Reads prepared.json; raises AugenmerkError if the corpus is not finished."""
+    path = folder / PREPARED
+    if not path.exists() and (folder / UNFINISHED).is_dir():
+        raise AugenmerkError(
+            f"{folder}: its preparation was not finished; run `augenmerk data prepare` again with the same "
+            f"arguments, and it goes on."
+        )
+    with explain_read_errors(path):
+        about = parse_object(read_text(path))
+        if about["format"] != FORMAT:
+            raise ValueError(f"its format is {about['format']}, and this version reads format {FORMAT}")
+        return about
+
+
+def load(folder: Path, source_language: str | None = None, target_language: str | None = None) -> Bitext:
+    """Opens the splits that are text; raises AugenmerkError if another direction is asked for."""
+    about = read_about(folder)
+    languages = about["source_language"], about["target_language"]
+    for wanted, language in zip((source_language, target_language), languages, strict=True):
+        if wanted not in (None, language):
+            raise AugenmerkError(
+                f"{folder} was prepared to translate from {languages[0]} to {languages[1]}; for another "
+                f"direction, prepare the pairs again."
+            )
+    return files.load(folder, *languages, divide=False)
