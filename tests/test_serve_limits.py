@@ -1,5 +1,6 @@
 """Nobody can ask too much, and nobody who misbehaves harms another."""
 
+import asyncio
 import json
 import logging
 import re
@@ -17,10 +18,12 @@ import pytest
 from starlette.requests import Request
 
 from augenmerk.errors import AugenmerkError
+from augenmerk.serve.batcher import Batcher, Work
 from augenmerk.serve.errors import Forbidden
 from augenmerk.serve.guard import Access, Keys, require_loopback
 from augenmerk.serve.library import Library
 from augenmerk.serve.limits import Limits
+from augenmerk.serve.metrics import Metrics
 from augenmerk.translate import Translator
 from tests.serving import SECONDS, Serving, read_refusal, serving
 
@@ -51,6 +54,7 @@ def strict(library: Library) -> Iterator[Serving]:
         (400, {"text": "x", "beam": 6}, "beam = 6"),
         (400, {"text": "x", "n_best": 4}, "n_best = 4"),
         (400, {"text": "x", "mbr": True, "candidates": 1000}, "candidates = 1000"),
+        (400, {"text": "x", "mbr": True, "sample": True}, "50 would be drawn"),
         (400, {"text": "x", "model": [NAME] * 3}, "1 to 2 models"),
         (400, {"text": "x", "model": []}, "1 to 2 models"),
         (400, {"text": []}, "no text"),
@@ -327,6 +331,50 @@ def test_pipelined_requests_are_answered_in_their_order(impatient: Serving) -> N
     assert re.findall(r'"source":"Ein Hund (\d)\."', received) == list("01234")
 
 
+def test_a_translation_does_not_wait_for_a_function(library: Library) -> None:
+    """They arrive together; the thread that takes the function has to wake another one."""
+
+    async def ask() -> bool:
+        batcher = Batcher(library, Limits(), Metrics(), threads=2)
+        batcher.start()
+        await asyncio.sleep(0.05)  # both threads wait
+        over = threading.Event()
+        function = asyncio.create_task(batcher.compute(lambda: over.wait(SECONDS)))
+        try:
+            [found] = await batcher.translate(NAME, [TEXT])
+            return bool(found.text) and not function.done()
+        finally:
+            over.set()
+            await function
+            await batcher.close()
+
+    assert asyncio.run(ask())
+
+
+def test_who_translates_is_not_disturbed_when_runs_are_read_anew() -> None:
+    library = Library()
+    translator = library.get(NAME)
+    library.reload()
+    assert library.get(NAME) is not translator
+    texts = [f"{TEXT} {number}" for number in range(300)]
+    assert len(translator.translate(texts, beam=1)) == 300
+
+
+def test_batches_are_small_where_texts_have_many_hypotheses(library: Library) -> None:
+    batcher = Batcher(library, Limits(), Metrics())
+    own = library.get(NAME).config.search
+
+    def estimate(**settings: Any) -> tuple[int, int]:
+        return batcher._estimate_size(Work("translate", (NAME,), tuple(settings.items())))
+
+    assert own.max_ratio > 0
+    assert estimate() == (own.beam, 0)
+    assert estimate(beam=7, n_best=2) == (7, 0)
+    assert estimate(mbr=True, sample=True) == (50, 0)
+    assert estimate(sample=True) == (1, 0)
+    assert estimate(beam=2, n_best=9) == (50, 0)  # refused when it is computed
+
+
 # Who may ask
 
 
@@ -334,7 +382,7 @@ def test_pipelined_requests_are_answered_in_their_order(impatient: Serving) -> N
     "host", ["localhost", "LOCALHOST:80", "127.0.0.1:8765", "[::1]:80", "192.168.1.5", "lap.local"]
 )
 def test_known_hosts(host: str) -> None:
-    assert Access(hosts=["Lap.local"], keys=Keys()).check("/", [(b"host", host.encode())]) is None
+    assert Access(hosts=["Lap.local"], keys=Keys()).check_origin([(b"host", host.encode())]) is None
 
 
 @pytest.mark.parametrize(
@@ -343,7 +391,7 @@ def test_known_hosts(host: str) -> None:
 )
 def test_unknown_hosts(host: str) -> None:
     with pytest.raises(Forbidden):
-        Access(keys=Keys()).check("/", [(b"host", host.encode())])
+        Access(keys=Keys()).check_origin([(b"host", host.encode())])
 
 
 def test_host_and_origin_are_checked(library: Library) -> None:
@@ -385,6 +433,21 @@ def test_keys_are_asked_for(library: Library) -> None:
         server.refuses(401, "/translate", wanted)
         server.refuses(401, "/translate", {**wanted, "api_key": f"{KEY}x"})
         server.refuses(401, "/translate", {**wanted, "api_key": KEY}, authorization="Bearer wrong")
+        for path in ("/translate", "/detect"):
+            server.refuses(401, path, wanted, authorization="Unknown scheme")
+
+
+def test_pages_from_elsewhere_may_send_keys(library: Library) -> None:
+    """A browser asks first, without the key, whether it may send one."""
+    friend = "https://friend.example"
+    with serving(library, threads=1, origins=(friend,), keys=(KEY,)) as server:
+        preflight = server.client.options("/v1/translate", headers={"origin": friend})
+        assert (preflight.status_code, preflight.headers["access-control-allow-origin"]) == (204, friend)
+        assert "authorization" in preflight.headers["access-control-allow-headers"]
+        refused = server.post("/v1/translate", {"text": TEXT}, origin=friend)
+        assert (refused.status_code, refused.headers["access-control-allow-origin"]) == (401, friend)
+        answer = server.post("/v1/translate", {"text": TEXT}, origin=friend, authorization=f"Bearer {KEY}")
+        assert answer.status_code == 200
 
 
 def test_keys_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -404,14 +467,22 @@ def test_only_this_machine_may_change_something(library: Library) -> None:
         pairs = [(name.replace("_", "-").encode(), value.encode()) for name, value in headers.items()]
         return Request({"type": "http", "client": (client, 1), "headers": pairs})
 
-    for client in ("127.0.0.1", "127.3.2.1", "::1"):
-        require_loopback(request(client))
-    for client in ("192.168.1.5", "8.8.8.8", "fe80::1", "", "testclient"):
-        with pytest.raises(Forbidden):
-            require_loopback(request(client))
+    for client in ("127.0.0.1", "127.3.2.1", "::1", "::ffff:127.0.0.1"):
+        require_loopback(request(client, host="localhost:8765"))
+    for host in ("127.0.0.1:8765", "[::1]:8765", "LOCALHOST"):
+        require_loopback(request("127.0.0.1", host=host, origin=f"http://{host}"))
+    for client in ("192.168.1.5", "8.8.8.8", "fe80::1", "", "testclient", "::ffff:8.8.8.8"):
+        with pytest.raises(Forbidden, match="machine"):
+            require_loopback(request(client, host="localhost"))
     for header in ("x_forwarded_for", "forwarded", "x_real_ip"):
-        with pytest.raises(Forbidden):
-            require_loopback(request("127.0.0.1", **{header: "for=127.0.0.1"}))
+        with pytest.raises(Forbidden, match="proxy"):
+            require_loopback(request("127.0.0.1", host="localhost", **{header: "for=127.0.0.1"}))
+    for host in ("translate.example.org", "192.168.1.5:8765", "", "["):
+        with pytest.raises(Forbidden, match="proxy"):
+            require_loopback(request("127.0.0.1", host=host))
+    for origin in ("https://friend.example", "null", "http://localhost:1"):
+        with pytest.raises(Forbidden, match="pages of this server"):
+            require_loopback(request("127.0.0.1", host="localhost:8765", origin=origin))
     with serving(library, threads=1) as server:
         headers = {"x-forwarded-for": "127.0.0.1"}
         assert "proxy" in read_refusal(403, server.client.post("/v1/reload", headers=headers))

@@ -2,7 +2,7 @@
 
 import asyncio
 import os
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -44,6 +44,8 @@ class Service:
     metrics: Metrics
     access: Access = field(default_factory=Access)
     state: State = field(default_factory=State)
+    closing: list[Callable[[], None]] = field(default_factory=list)
+    """What is called when the server ends."""
 
     @classmethod
     def of(
@@ -91,6 +93,8 @@ def make_app(service: Service, *, pages: bool = True) -> Starlette:
         service.batcher.start()
         yield
         await service.batcher.close()
+        for close in service.closing:
+            await asyncio.to_thread(close)
 
     guard = Middleware(
         Guard, access=service.access, limits=service.limits, metrics=service.metrics, routes=counted

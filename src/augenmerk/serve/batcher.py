@@ -14,7 +14,9 @@ from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar
 
+from augenmerk.config import SearchConfig
 from augenmerk.device import count_threads
+from augenmerk.errors import AugenmerkError
 from augenmerk.serve.errors import Overloaded, TooLate
 from augenmerk.serve.library import Library
 from augenmerk.serve.limits import Limits
@@ -250,6 +252,8 @@ class Batcher:
                 return self._gather(first.work)
             self._in_function = True
             self._waiting.remove(first)
+            if self._waiting:
+                self._condition.notify()
             return [(first, [0])]
 
     def _gather(self, work: Work) -> _Batch:
@@ -260,7 +264,7 @@ class Batcher:
         """
         budget = self.limits.batch_tokens
         most = self._share()
-        width = self._count_hypotheses(work)
+        width, longest = self._estimate_size(work)
         batch: _Batch = []
         left: list[_Job] = []
         unfinished: list[_Job] = []
@@ -272,7 +276,8 @@ class Batcher:
             places = []
             while job.waiting and budget > 0 and most > 0:
                 place = job.waiting.popleft()
-                budget -= width * (_count_characters(job.items[place]) // CHARACTERS_PER_TOKEN + 2)
+                tokens = max(longest, _count_characters(job.items[place]) // CHARACTERS_PER_TOKEN)
+                budget -= width * (tokens + 2)
                 most -= 1
                 places.append(place)
             batch.append((job, places))
@@ -284,12 +289,19 @@ class Batcher:
             self._condition.notify()
         return batch
 
-    def _count_hypotheses(self, work: Work) -> int:
+    def _estimate_size(self, work: Work) -> tuple[int, int]:
+        """Returns how many hypotheses a text has, and how many tokens they may have however short it is."""
         if work.kind == "score":
-            return len(work.names)
-        settings: dict[str, int] = dict(work.settings)
-        beam = settings.get("beam") or self.library.own_beam(work.names)
-        return len(work.names) * max(beam, settings.get("n_best", 1), settings.get("candidates", 1))
+            return len(work.names), 0
+        own = self.library.own_settings(work.names)
+        try:
+            settings = (own or SearchConfig(beam=self.limits.beam)).replaced(
+                dict(work.settings), "The request"
+            )
+        except AugenmerkError:  # said when it is computed
+            return len(work.names) * self.limits.beam, 0
+        width = max(1 if settings.sample else settings.beam, settings.hypotheses)
+        return len(work.names) * width, 0 if settings.max_ratio or own is None else settings.max_length
 
     def _compute(self, batch: _Batch) -> list[Any]:
         """Returns the results of all items of a batch, in their order."""

@@ -30,6 +30,7 @@ class PatientProtocol(HttpToolsProtocol):
         self._timer: asyncio.TimerHandle | None = None
         self._header_bytes = 0
         self._in_headers = True
+        self._unsent: int | None = None  # bytes that a client has not read yet, while it is too slow
         self.idle_since: float | None = None
         """When this connection began to wait for a request; None while it has one."""
 
@@ -71,19 +72,33 @@ class PatientProtocol(HttpToolsProtocol):
 
     def pause_writing(self) -> None:
         super().pause_writing()
-        self._stop_timer()
-        self._timer = self.loop.call_later(self.seconds, self.transport.abort)
+        self._expect_reading()
 
     def resume_writing(self) -> None:
         super().resume_writing()
+        self._unsent = None
         self._stop_timer()
+        if self.idle_since is not None:  # the answer was complete before all of it was read
+            self._expect_request()
+
+    def _expect_reading(self) -> None:
+        """Ends the connection unless the client has read something until the next look."""
+        size = self.transport.get_write_buffer_size()
+        if self._unsent is not None and size >= self._unsent:
+            self.transport.abort()
+            return
+        self._unsent = size
+        self._stop_timer()
+        self._timer = self.loop.call_later(self.seconds, self._expect_reading)
 
     def send_400_response(self, msg: str) -> None:
         self._refuse(400, msg)
 
     def _expect_request(self) -> None:
-        self._stop_timer()
         self.idle_since = self.loop.time()
+        if self._unsent is not None:
+            return
+        self._stop_timer()
         self._timer = self.loop.call_later(self.seconds, self._give_up)
 
     def _give_up(self) -> None:

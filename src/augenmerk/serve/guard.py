@@ -122,7 +122,7 @@ class Access:
         if self._keys_file is not None:
             self.keys = Keys.read(self._keys_file)
 
-    def check(self, path: str, headers: Sequence[tuple[bytes, bytes]]) -> str | None:
+    def check_origin(self, headers: Sequence[tuple[bytes, bytes]]) -> str | None:
         """Returns the foreign origin that may read the answer, or None; raises ServiceError."""
         host: bytes | None = None
         origin: bytes | None = None
@@ -145,11 +145,14 @@ class Access:
                 raise Forbidden(
                     f"Pages of '{shorten(foreign)}' may not ask this server: start it with --origin ORIGIN."
                 )
-        if self.keys and path not in FREE_PATHS and (given := _find_key(headers)) is not None:
-            self.check_key(given)
-        elif self.keys and path not in FREE_PATHS | KEY_IN_BODY:
-            self.check_key(None)
         return foreign
+
+    def check_headers(self, path: str, headers: Sequence[tuple[bytes, bytes]]) -> None:
+        """Raises Unauthorised if the headers lack a key; some paths may have it in the body."""
+        if self.keys and path not in FREE_PATHS:
+            given = find_key(headers)
+            if given is not None or path not in KEY_IN_BODY:
+                self.check_key(given)
 
     def check_key(self, key: str | None) -> None:
         """Raises Unauthorised unless there are no keys, or this is one."""
@@ -161,18 +164,22 @@ class Access:
             raise Unauthorised("The API key is not known here.")
 
     def _is_known_host(self, host: bytes) -> bool:
-        name = host.decode("latin-1").lower()
-        if name.startswith("["):
-            name, bracket, port = name[1:].partition("]")
-            known = bracket == "]" and (port == "" or port[0] == ":") and _is_address(name)
-        else:
-            name, _, port = name.partition(":")
-            known = (port == "" or port.isdecimal()) and (
-                name.rstrip(".") in self._hosts or _is_address(name)
-            )
+        name = _read_host(host.decode("latin-1"))
+        known = name.rstrip(".") in self._hosts or _is_address(name)
         if known and len(self._known_hosts) < 100:
             self._known_hosts.add(host)
         return known
+
+
+def _read_host(host: str) -> str:
+    """Returns the name or address in a Host header, without the port; empty if it is neither."""
+    if host.startswith("["):
+        name, bracket, port = host[1:].partition("]")
+        is_right = bracket == "]" and (port == "" or port[0] == ":") and _is_address(name)
+    else:
+        name, _, port = host.partition(":")
+        is_right = port == "" or port.isdecimal()
+    return name.lower() if is_right else ""
 
 
 def _is_address(name: str) -> bool:
@@ -189,7 +196,7 @@ def _is_same_origin(origin: bytes, host: bytes) -> bool:
     return origin.lower() in (b"http://" + host.lower(), b"https://" + host.lower())
 
 
-def _find_key(headers: Sequence[tuple[bytes, bytes]]) -> str | None:
+def find_key(headers: Sequence[tuple[bytes, bytes]]) -> str | None:
     """Returns the key of a request: a bearer token, the password of a browser, or X-API-Key."""
     for name, value in headers:
         if name == b"x-api-key":
@@ -218,10 +225,27 @@ def is_on_loopback(request: Request) -> bool:
 def require_loopback(request: Request) -> None:
     """Raises Forbidden unless the request comes from this machine, and not through a proxy."""
     client = request.client.host if request.client else ""
-    if not _is_address(client) or not ipaddress.ip_address(client).is_loopback:
+    if not _is_loopback(client):
         raise Forbidden("Only somebody on the machine of the server may do this.")
-    if any(name in request.headers for name in FORWARDED):
-        raise Forbidden("This cannot be done through a proxy, only on the machine of the server.")
+    # A proxy on this machine looks like somebody on it, but passes on the name by which others call it.
+    name = _read_host(request.headers.get("host", ""))
+    if any(each in request.headers for each in FORWARDED) or not (name == "localhost" or _is_loopback(name)):
+        raise Forbidden(
+            "This cannot be done through a proxy, only on the machine of the server, by the name localhost."
+        )
+    origin = request.headers.get("origin")
+    if origin is not None and not _is_same_origin(origin.encode("latin-1"), request.headers["host"].encode()):
+        raise Forbidden("Only the pages of this server may do this.")
+
+
+def _is_loopback(name: str) -> bool:
+    """Returns whether this is an address of this machine itself, such as 127.0.0.1."""
+    try:
+        address = ipaddress.ip_address(name)
+    except ValueError:
+        return False
+    mapped = address.ipv4_mapped if isinstance(address, ipaddress.IPv6Address) else None
+    return (mapped or address).is_loopback
 
 
 async def read_body(request: Request, limits: Limits) -> bytes:
@@ -265,10 +289,12 @@ class Guard:
 
         try:
             try:
-                foreign = self._access.check(path, scope["headers"])
+                foreign = self._access.check_origin(scope["headers"])
                 if foreign is not None and scope["method"] == "OPTIONS":
+                    # A browser asks this before it sends a key.
                     await Response(status_code=204)(scope, receive, send_answer)
                     return
+                self._access.check_headers(path, scope["headers"])
                 receive = self._limit_body(scope["headers"], receive)
                 await self._app(scope, receive, send_answer)
             except ServiceError as error:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from augenmerk.checkpoint import SHIPPED, RunDirectory
+from augenmerk.config import SearchConfig
 from augenmerk.device import CPU
 from augenmerk.errors import AugenmerkError, shorten
 from augenmerk.serve.errors import UnknownModel
@@ -43,6 +44,8 @@ class Library:
         self._device = device
         self._most_loaded = loaded
         self._lock = threading.Lock()
+        self._loading = threading.Lock()
+        """Is held while models are read, which takes long; `_lock` only for moments."""
         self._scan: tuple[float, dict[str, Path]] = (float("-inf"), {})
         paths = list(dict.fromkeys(runs)) or [SHIPPED]
         self._named = dict(zip(_name_runs(paths), paths, strict=True))
@@ -74,21 +77,29 @@ class Library:
         key = (names,) if isinstance(names, str) else tuple(names)
         if not key:
             raise AugenmerkError("There is no model to translate with: name one, or several for an ensemble.")
-        with self._lock:
-            if (translator := self._kept.get(key) or self._others.get(key)) is not None:
-                if key in self._others:
-                    self._others.move_to_end(key)
+        if (translator := self._find_loaded(key)) is not None:
+            return translator
+        with self._loading:
+            if (translator := self._find_loaded(key)) is not None:  # another thread has just loaded it
                 return translator
-            self._others[key] = translator = self._load(key)
-            while len(self._others) > self._most_loaded:
-                _, unused = self._others.popitem(last=False)
-                unused.close()
+            translator = self._load(key)
+            with self._lock:
+                self._others[key] = translator
+                while len(self._others) > self._most_loaded:
+                    # It is not closed, because a thread may be translating with it; then it goes by itself.
+                    self._others.popitem(last=False)
             return translator
 
-    def own_beam(self, names: Sequence[str]) -> int:
-        """Returns the width of the beam that the settings of a run say; 1 if the run is not loaded yet."""
-        translator = self._kept.get(tuple(names)) or self._others.get(tuple(names))
-        return 1 if translator is None else translator.config.search.beam
+    def _find_loaded(self, key: tuple[str, ...]) -> Translator | None:
+        with self._lock:
+            if key in self._others:
+                self._others.move_to_end(key)
+            return self._kept.get(key) or self._others.get(key)
+
+    def own_settings(self, names: Sequence[str]) -> SearchConfig | None:
+        """Returns the settings of a run's search; None if the run is not loaded yet."""
+        translator = self._find_loaded(tuple(names))
+        return None if translator is None else translator.config.search
 
     def languages(self, name: str) -> tuple[str | None, str | None]:
         """Returns the languages that a run translates from and into, where its settings tell."""
@@ -101,14 +112,13 @@ class Library:
         """
         if name is not None:
             self._path(name)
-        with self._lock:
-            kept = [key for key in self._kept if name in (None, *key)]
-            for key in kept:
-                old, self._kept[key] = self._kept[key], self._load(key)
-                old.close()
-            others = [key for key in self._others if name in (None, *key)]
-            for key in others:  # they are loaded when they are next asked for
-                self._others.pop(key).close()
+        with self._loading:
+            kept = {key: self._load(key) for key in self._kept if name in (None, *key)}
+            with self._lock:
+                self._kept |= kept
+                others = [key for key in self._others if name in (None, *key)]
+                for key in others:  # they are loaded when they are next asked for
+                    del self._others[key]
         return sorted({each for key in (*kept, *others) for each in key if name in (None, each)})
 
     def describe(self) -> list[dict[str, Any]]:

@@ -17,7 +17,7 @@ from starlette.routing import BaseRoute, Route
 from augenmerk.errors import AugenmerkError, shorten
 from augenmerk.serve.answers import JsonResponse
 from augenmerk.serve.errors import TooLarge
-from augenmerk.serve.guard import read_body
+from augenmerk.serve.guard import find_key, read_body
 from augenmerk.serve.hang_up import until_hang_up
 from augenmerk.serve.schemas import check_texts, describe_problem
 
@@ -109,7 +109,7 @@ async def _read(request: HttpRequest, service: "Service") -> dict[str, Any]:
         raise AugenmerkError("The body is neither JSON nor a form.") from None
     if not isinstance(fields, dict):
         raise AugenmerkError("The body is not a JSON object.")
-    if "authorization" not in request.headers and "x-api-key" not in request.headers:
+    if find_key(request.scope["headers"]) is None:
         key = fields.get("api_key")
         service.access.check_key(key if isinstance(key, str) and key else None)
     return fields

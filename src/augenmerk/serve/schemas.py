@@ -4,6 +4,7 @@ from typing import Any, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from augenmerk.config import DEFAULT_SAMPLES
 from augenmerk.errors import AugenmerkError, shorten
 from augenmerk.serve.errors import TooLarge
 from augenmerk.serve.limits import Limits
@@ -72,6 +73,11 @@ class TranslateRequest(Request):
         for name, most in (("beam", limits.beam), ("n_best", limits.n_best), ("candidates", limits.n_best)):
             if (getattr(self, name) or 0) > most:
                 raise AugenmerkError(f"{name} = {getattr(self, name)} is more than {most}, the limit here.")
+        if self.mbr and self.sample and self.candidates is None and limits.n_best < DEFAULT_SAMPLES:
+            raise AugenmerkError(
+                f"Without candidates, {DEFAULT_SAMPLES} would be drawn, and {limits.n_best} are the limit: "
+                f"say how many."
+            )
 
 
 SEARCH_SETTINGS = (

@@ -27,6 +27,8 @@ from augenmerk.settings import list_settings
 DEPTH = 4
 MAX_FOLDERS = 10_000
 """So deep is the folder searched for runs, and so many folders are looked at."""
+SCAN_SECONDS = 1.0
+"""It is not searched more often."""
 MAX_WATCHED = 12
 """Runs whose curves one page may ask for."""
 MAX_EPOCHS = 2_000
@@ -54,6 +56,7 @@ def make_routes(workbench: Workbench) -> list[BaseRoute]:
     limits = workbench.service.limits
     trainings = Trainings(workbench.folder, limits.trainings)
     shelf = Shelf(workbench.folder)
+    workbench.service.closing.append(trainings.close)
     describe_settings()  # once, before somebody waits for it
 
     async def show(request: Request) -> Response:
@@ -67,12 +70,13 @@ def make_routes(workbench: Workbench) -> list[BaseRoute]:
         page = {"view": "runs", "template": "runs.html", "script": "workbench/runs.js"}
         return render_page(request, **page, data=data)
 
-    def look(watch: Watch) -> dict[str, Any]:
-        return {"now": time.time(), **shelf.look(watch), "trainings": trainings.describe()}
+    def look(watch: Watch, local: bool) -> dict[str, Any]:
+        # What a training says may name folders of this machine, which others need not know.
+        return {"now": time.time(), **shelf.look(watch), "trainings": trainings.describe(with_lines=local)}
 
     async def watch(request: Request) -> Response:
         question = Watch.parse(await read_body(request, limits))
-        return JsonResponse(await asyncio.to_thread(look, question))
+        return JsonResponse(await asyncio.to_thread(look, question, is_on_loopback(request)))
 
     async def details(request: Request) -> Response:
         question = Details.parse(await read_body(request, limits))
@@ -96,7 +100,7 @@ def make_routes(workbench: Workbench) -> list[BaseRoute]:
     async def resume(request: Request) -> Response:
         require_loopback(request)
         question = Resume.parse(await read_body(request, limits))
-        path = shelf.find(question.run)
+        path = await asyncio.to_thread(shelf.find, question.run)
         return JsonResponse({"run": await asyncio.to_thread(trainings.resume, question, path)})
 
     async def stop(request: Request) -> Response:
@@ -144,18 +148,27 @@ class Shelf:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._read: dict[str, tuple[tuple[int, ...], dict[str, Any]]] = {}
+        self._scan: tuple[float, dict[str, Path]] = (float("-inf"), {})
+
+    def _find_all(self) -> dict[str, Path]:
+        """Returns the runs by name; many pages that ask at the same time share one search."""
+        when, runs = self._scan
+        if time.monotonic() - when > SCAN_SECONDS:
+            runs = dict(find_runs(self._folder))
+            self._scan = time.monotonic(), runs
+        return runs
 
     def find(self, name: str) -> Path:
         """Returns the folder of a run; raises UnknownModel if there is none. No name is used as a path."""
-        path = dict(find_runs(self._folder)).get(name)
+        path = self._find_all().get(name) or dict(find_runs(self._folder)).get(name)
         if path is None:
             raise UnknownModel(f"There is no run '{shorten(name)}' in the folder of this server.")
         return path
 
     def look(self, watch: Watch) -> dict[str, Any]:
         """Returns a summary of each run, the newest first, and the epochs that a page does not have yet."""
-        paths = dict(find_runs(self._folder))
-        self._read = {name: known for name, known in self._read.items() if name in paths}
+        paths = self._find_all()
+        self._read = {name: known for name, known in dict(self._read).items() if name in paths}
         runs = [self._summarise(name, path) for name, path in paths.items()]
         runs.sort(key=lambda run: (-run["modified"], run["name"]))
         epochs = {}

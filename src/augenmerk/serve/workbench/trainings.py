@@ -5,11 +5,13 @@ gone, it saves what it has, as after SIGTERM (`training_process.py`). Whoever wa
 so when it is started (`keep`).
 """
 
+import os
 import subprocess
 import sys
 import tempfile
 import threading
 import time
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
@@ -26,6 +28,8 @@ MAX_SETTINGS = 100
 MAX_SETTING = 1_000
 LAST_BYTES = 4_000
 """So much is read of what a training has said last."""
+CLOSING_SECONDS = 20
+"""So long does a server that ends wait for its trainings to save themselves; they go on with that anyway."""
 KEPT_ENDED = 20
 """How many trainings that have ended are remembered."""
 
@@ -66,12 +70,13 @@ class Training:
 
     def read_last_lines(self) -> list[str]:
         """Returns what the process has said last."""
-        size = self.output.seek(0, 2)
-        self.output.seek(max(0, size - LAST_BYTES))
-        text = self.output.read().decode("utf-8", "replace")
+        # Without moving in the file, whose place the process shares.
+        file = self.output.fileno()
+        size = os.fstat(file).st_size
+        text = os.pread(file, LAST_BYTES, max(0, size - LAST_BYTES)).decode("utf-8", "replace")
         return [line.rstrip() for line in text.splitlines() if line.strip()][-8:]
 
-    def describe(self) -> dict[str, Any]:
+    def describe(self, *, with_lines: bool) -> dict[str, Any]:
         code = self.process.poll()
         return {
             "run": self.run,
@@ -80,7 +85,7 @@ class Training:
             "keep": self.keep,
             "code": code,
             "begun": self.begun,
-            "said": self.read_last_lines(),
+            "said": self.read_last_lines() if with_lines else [],
         }
 
 
@@ -199,16 +204,21 @@ class Trainings:
             training.process.terminate()
         return stop.run
 
-    def describe(self) -> list[dict[str, Any]]:
+    def describe(self, *, with_lines: bool) -> list[dict[str, Any]]:
         """Returns what is known of all trainings that this server has started, the last first."""
         with self._lock:
-            return [each.describe() for each in reversed(self._trainings.values())]
+            return [each.describe(with_lines=with_lines) for each in reversed(self._trainings.values())]
 
     def close(self) -> None:
-        """Ends the trainings that nobody wanted to go on, waits for them, and forgets the others."""
+        """Has the trainings that nobody wanted to go on save themselves, and waits for them for a while."""
         with self._lock:
-            for training in self._trainings.values():
-                if not training.keep and training.process.stdin is not None:
+            ending = [each for each in self._trainings.values() if not each.keep]
+            for training in ending:
+                if training.process.stdin is not None:
                     training.process.stdin.close()
-                    training.process.wait()
+            until = time.monotonic() + CLOSING_SECONDS
+            for training in ending:
+                with suppress(subprocess.TimeoutExpired):
+                    training.process.wait(max(0.0, until - time.monotonic()))
+            for training in self._trainings.values():
                 training.output.close()
