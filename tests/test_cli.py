@@ -60,7 +60,7 @@ def test_commands_are_listed_in_the_order_of_the_work() -> None:
     commands = re.findall(r"^│ ([a-z]+) +[A-Z]", shown, flags=re.MULTILINE)
     assert commands == [
         *("demo", "train", "plot", "evaluate", "translate", "score", "study", "report", "diagram"),
-        *("patterns", "faithfulness", "export", "data", "config", "bench", "theory"),
+        *("patterns", "faithfulness", "export", "serve", "data", "config", "bench", "theory"),
     ]
 
 

@@ -365,7 +365,7 @@ def test_colours_and_language_are_remembered_in_all_views(context: "BrowserConte
     assert view.tab.inner_text("#views a[aria-current]") == "Übersetzen"
     view.tab.goto(f"{place.address}/runs")
     view.tab.wait_for_selector("html[lang=de]")
-    assert view.tab.title() == "Läufe · Augenmerk"
+    view.wait("document.title === 'Läufe · Augenmerk'")
     assert view.tab.evaluate("getComputedStyle(document.body).backgroundColor") != light
     view.tab.select_option("#theme", "light")
     view.tab.goto(f"{place.address}/")

@@ -372,7 +372,9 @@ def prepare(
         float,
         Option(help="Leave out pairs if one side has over this many times the tokens of the other; 0: none."),
     ] = 9.0,
-    workers: Annotated[int | None, Option(help="Processes. Default: one for each core.", min=1)] = None,
+    workers: Annotated[
+        int | None, Option(help="Processes. Default: one for each core.", min=1, max=1_000)
+    ] = None,
     json: Json = False,
 ) -> None:
     """Prepare a large corpus for training: clean it, learn its vocabulary, and keep it as ids.
