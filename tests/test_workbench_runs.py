@@ -419,6 +419,7 @@ def test_a_training_goes_on_without_the_server_if_that_was_chosen(tmp_path: Path
     trainings.start(Start(run="ended", preset="quick", settings=settings))
     kept, ended = (trainings._trainings[name].process for name in ("kept", "ended"))
     try:
+        wait_for(lambda: RunDirectory.is_in_training(tmp_path / "ended"))  # before that, nothing is caught
         trainings.close()
         assert ended.poll() == 128 + signal.SIGTERM
         assert kept.poll() is None
