@@ -41,7 +41,19 @@ LAYERS = (
     ),
     *("alignment", "tensorfile", "checkpoint", "scores", "diagrams", "translate", "probe"),
     *("silver", "agreement", "patterns", "evaluate", "faithfulness", "wanted"),
-    *("significance", "engine", "train", "study", "report", "demo", "bench", "web", "serve", "cli"),
+    *(
+        "significance",
+        "engine",
+        "training_data",
+        "train",
+        "study",
+        "report",
+        "demo",
+        "bench",
+        "web",
+        "serve",
+        "cli",
+    ),
 )
 # Some parts may know less than their place would permit.
 ONLY = {

@@ -195,6 +195,21 @@ def test_only_so_many_models_stay_loaded(several: Serving) -> None:
     assert several.service.library.get("a") is several.service.library.get("a")
 
 
+def test_what_is_wrong_with_a_run_is_said_without_its_path(shared_runs: SharedRuns, tmp_path: Path) -> None:
+    """Who asks from elsewhere need not know where the server keeps its files."""
+    shared_runs.copy(tiny(), tmp_path / "whole")
+    shared_runs.copy(tiny(), tmp_path / "broken")
+    for weights in (tmp_path / "broken").glob("*.safetensors"):
+        weights.write_bytes(b"no weights")
+    with serving(Library([tmp_path / "whole"], folder=tmp_path), threads=1) as server:
+        listed = server.client.get("/v1/models").text
+        refused = server.post("/v1/translate", {"text": TEXTS[0], "model": ["whole", "broken"]})
+    assert "broken" in listed
+    assert refused.status_code >= 400
+    assert "broken" in refused.text
+    assert str(tmp_path) not in listed + refused.text
+
+
 def test_a_run_that_was_trained_further_is_read_anew(shared_runs: SharedRuns, tmp_path: Path) -> None:
     old, new = (shared_runs.copy(tiny(train__seed=seed), tmp_path / f"seed{seed}") for seed in (1, 2))
     text = "Der kleine Hund schläft."

@@ -46,7 +46,8 @@ from augenmerk.study.running import (
 )
 from augenmerk.study.worker import INTERRUPTED, Event, Job, execute
 from augenmerk.tensorfile import Arrays
-from augenmerk.train import TextData, start, train
+from augenmerk.train import start, train
+from augenmerk.training_data import TextData
 from tests.command import COMMAND
 from tests.runs import CPU, Silent
 

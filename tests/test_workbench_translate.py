@@ -15,7 +15,7 @@ import pytest
 from augenmerk.checkpoint import RunDirectory
 from augenmerk.errors import AugenmerkError
 from augenmerk.figures import DARK, LIGHT
-from augenmerk.serve.library import SCAN_SECONDS
+from augenmerk.serve import folders
 from augenmerk.serve.workbench import POLICY, VIEWS, WEB, page_address
 from augenmerk.text import PAD
 from augenmerk.translate import Translator, load
@@ -412,7 +412,7 @@ def test_a_run_that_cannot_be_read_is_listed_as_such(
     with serve_workbench([run], tmp_path / "runs") as address:
         view = TranslateTab(context, Place(address, tmp_path / "runs"), text=SENTENCE)
         shared_runs.copy(tiny(), tmp_path / "runs" / "trained-meanwhile")
-        time.sleep(SCAN_SECONDS)
+        time.sleep(folders.SECONDS)
         view.tab.click("#models summary")
         view.tab.wait_for_selector("#models-list >> text=trained-meanwhile")
         assert "cannot be read" in view.tab.inner_text("#models-list")

@@ -53,7 +53,7 @@ from augenmerk.storage import (
 from augenmerk.tensorfile import Arrays, Kind, load_tensors, read_about, save_tensors
 from augenmerk.text import TokenizerPair
 
-_CONFIG, _MODEL, _STATE = "config.toml", "model.safetensors", "state.safetensors"
+_CONFIG, MODEL, _STATE = "config.toml", "model.safetensors", "state.safetensors"
 _INITIAL = "initial.safetensors"
 _METRICS, _RESULT, _SCORES = "metrics.jsonl", "result.json", "scores.json"
 _OTHER_SCORES, _FAMILIARITY = "other_scores.json", "familiarity.json"
@@ -63,7 +63,7 @@ _TRAINING_LOCK_TIMEOUT = 0.5  # not 0, for `_is_locked` may be holding the lock 
 HYPOTHESES = "hypotheses"
 """The folder of the translations in a run."""
 _DIGEST = "# sha256: "  # how the first line of config.toml begins
-_BOUND: dict[str, Kind] = {_INITIAL: "model", _MODEL: "model", _STATE: "state"}
+_BOUND: dict[str, Kind] = {_INITIAL: "model", MODEL: "model", _STATE: "state"}
 """The files of tensors, which are bound to the settings."""
 _TOKENIZER_FILES = (("tokenizer.json",), ("tokenizer.source.json", "tokenizer.target.json"))
 
@@ -91,7 +91,7 @@ def copy_shipped(folder: Path) -> "RunDirectory":
                 ) from None
     run = RunDirectory.open(place)
     with explain_read_errors(run.model_path):
-        if run.model_path.read_bytes() != (SHIPPED / _MODEL).read_bytes():
+        if run.model_path.read_bytes() != (SHIPPED / MODEL).read_bytes():
             raise AugenmerkError(f"{place} is not the shipped model but another run; move it away.")
     return run
 
@@ -197,7 +197,7 @@ class RunDirectory:
     @property
     def model_path(self) -> Path:
         """The file of the best weights."""
-        return self.path / _MODEL
+        return self.path / MODEL
 
     @property
     def finished(self) -> bool:
@@ -217,7 +217,7 @@ class RunDirectory:
         """
         busy = f"{self.path} is being trained by another process; wait until it is done or stop it."
         with self._locked(_LOCK, _TRAINING_LOCK_TIMEOUT, busy):
-            remove_stale_temp_files(self.path, _MODEL, _STATE, _METRICS, _RESULT)
+            remove_stale_temp_files(self.path, MODEL, _STATE, _METRICS, _RESULT)
             yield
 
     @contextmanager
@@ -262,7 +262,7 @@ class RunDirectory:
                     f"run anew under another --out."
                 )
             raise AugenmerkError(
-                f"{self.path} has no {_MODEL} yet: its training has not come to the end of an epoch."
+                f"{self.path} has no {MODEL} yet: its training has not come to the end of an epoch."
             )
         return self._load(self.model_path, "model")[0]
 

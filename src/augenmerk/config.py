@@ -315,6 +315,11 @@ class RunConfig(Settings):
             raise ValueError('model.tie = "all" needs text.joint = true: one matrix, one vocabulary')
         return self
 
+    def flatten(self) -> dict[str, Any]:
+        """Returns all settings by their full names, such as data.bilderbuch.seed, as data for JSON."""
+        groups = self.model_dump(mode="json").items()
+        return dict(pair for group, settings in groups for pair in flatten_settings(group, settings))
+
     def to_toml(self) -> str:
         return tomli_w.dumps(self.model_dump(exclude_none=True))
 
@@ -418,6 +423,11 @@ def flatten_settings(name: str, value: Any) -> Iterator[tuple[str, Any]]:
             yield from flatten_settings(f"{name}.{key}", inner)
     else:
         yield name, value
+
+
+def format_setting(value: object) -> str:
+    """Returns a value as `--set` takes it."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _texts(tree: Any) -> Iterator[str]:

@@ -20,7 +20,7 @@ from safetensors.numpy import load
 
 from augenmerk.batching import Integers, ParallelTokens, TokenTable
 from augenmerk.bitext.prepared import SHARDS, VOCABULARY, read_about
-from augenmerk.config import RunConfig, TextConfig
+from augenmerk.config import RunConfig, TextConfig, format_setting
 from augenmerk.errors import AugenmerkError
 from augenmerk.storage import explain_read_errors, read_bytes
 from augenmerk.text import PAD, TokenizerPair
@@ -111,10 +111,10 @@ class PreparedCorpus:
             )
         for key, value in self.text.model_dump().items():
             if (asked := getattr(config.text, key)) != value:
+                here, there = format_setting(asked), format_setting(value)
                 raise AugenmerkError(
-                    f"{self.folder} was prepared with text.{key} = {_as_toml(value)}, so a run on it cannot "
-                    f"have {_as_toml(asked)}; say --set text.{key}={_as_toml(value)}, or prepare the pairs "
-                    f"again."
+                    f"{self.folder} was prepared with text.{key} = {there}, so a run on it cannot have "
+                    f"{here}; say --set text.{key}={there}, or prepare the pairs again."
                 )
         if config.data.max_length < self.longest:
             raise AugenmerkError(
@@ -179,10 +179,6 @@ class PreparedCorpus:
                 Side(arrays["source"], arrays["source_lengths"]),
                 Side(arrays["target"], arrays["target_lengths"]),
             )
-
-
-def _as_toml(value: object) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _make_table(sides: list[Side]) -> TokenTable:

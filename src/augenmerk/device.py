@@ -83,6 +83,11 @@ def count_threads() -> int:
     wanted = os.environ.get("OMP_NUM_THREADS", "").partition(",")[0]
     if wanted.isdecimal() and int(wanted) > 0:
         return int(wanted)
+    return count_cores()
+
+
+def count_cores() -> int:
+    """Returns the number of cores that this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1

@@ -105,13 +105,6 @@ class Request:
         }
 
 
-def count_cores() -> int:
-    """Returns the number of cores that this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
-
-
 def prepare(request: Request, out: Path, *, workers: int, on_progress: OnProgress) -> dict[str, Any]:
     """Prepares a corpus in the folder `out`, or goes on where it was left; returns its prepared.json.
 

@@ -383,7 +383,8 @@ def prepare(
     of them. `train --data` on the folder starts at once, however many pairs there are, and needs no more
     memory for more of them.
     """
-    from augenmerk.prepare import Request, count_cores
+    from augenmerk.device import count_cores
+    from augenmerk.prepare import Request
     from augenmerk.prepare import prepare as prepare_corpus
 
     if not math.isfinite(max_ratio) or (max_ratio < 1 and max_ratio):

@@ -12,16 +12,21 @@ from augenmerk.translate import Translation
 
 
 class JsonResponse(Response):
-    """An answer in JSON. Numbers that JSON does not have become null; half a surrogate pair, an escape."""
+    """An answer in JSON, as `to_json` writes it."""
 
     media_type = "application/json"
 
     def render(self, content: Any) -> bytes:
-        try:
-            text = json.dumps(content, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-        except ValueError:
-            text = json.dumps(_without_nan(content), ensure_ascii=False, separators=(",", ":"))
-        return text.encode("utf-8", "backslashreplace")
+        return to_json(content)
+
+
+def to_json(content: Any) -> bytes:
+    """Returns JSON. Numbers that JSON does not have become null; half a surrogate pair, an escape."""
+    try:
+        text = json.dumps(content, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    except ValueError:
+        text = json.dumps(_without_nan(content), ensure_ascii=False, separators=(",", ":"))
+    return text.encode("utf-8", "backslashreplace")
 
 
 def _without_nan(value: Any) -> Any:

@@ -10,7 +10,7 @@ from typing import Any
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from augenmerk.serve.answers import JsonResponse
+from augenmerk.serve.answers import to_json
 
 MAX_HEADER_BYTES = 64 * 1024
 """The headers of a request, and its address, have no more bytes."""
@@ -114,7 +114,7 @@ class PatientProtocol(HttpToolsProtocol):
 
     def _refuse(self, status: int, sentence: str) -> None:
         """Answers what is not HTTP, and closes the connection."""
-        body = bytes(JsonResponse({"error": sentence}).body)
+        body = to_json({"error": sentence})
         head = f"HTTP/1.1 {status} {HTTPStatus(status).phrase}\r\ncontent-type: application/json\r\n"
         end = f"content-length: {len(body)}\r\nconnection: close\r\n\r\n"
         self.transport.write((head + end).encode() + body)

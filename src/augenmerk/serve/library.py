@@ -1,26 +1,19 @@
 """The models of a process, each loaded once."""
 
-import os
 import threading
-import time
 from collections import Counter, OrderedDict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from augenmerk.checkpoint import SHIPPED, RunDirectory
+from augenmerk.checkpoint import MODEL, SHIPPED, RunDirectory
 from augenmerk.config import SearchConfig
 from augenmerk.device import CPU
 from augenmerk.errors import AugenmerkError, shorten
 from augenmerk.serve.errors import UnknownModel
+from augenmerk.serve.folders import FolderSearch, is_run
 from augenmerk.translate import Translator
 from augenmerk.web.bundle import find_languages
-
-SCAN_SECONDS = 1.0
-"""A folder is not searched for runs more often."""
-SCAN_DEPTH = 4
-SCAN_FOLDERS = 2_000
-"""So deep is a folder searched for runs, and so many folders are looked at."""
 
 
 class Library:
@@ -46,7 +39,7 @@ class Library:
         self._lock = threading.Lock()
         self._loading = threading.Lock()
         """Is held while models are read, which takes long; `_lock` only for moments."""
-        self._scan: tuple[float, dict[str, Path]] = (float("-inf"), {})
+        self._search = None if folder is None else FolderSearch(folder, is_run)
         paths = list(dict.fromkeys(runs)) or [SHIPPED]
         self._named = dict(zip(_name_runs(paths), paths, strict=True))
         self._kept: dict[tuple[str, ...], Translator] = {(name,): self._load((name,)) for name in self._named}
@@ -59,13 +52,9 @@ class Library:
 
     def found(self) -> dict[str, Path]:
         """Returns the runs below the folder by their path relative to it, with "/" between its parts."""
-        if self.folder is None:
-            return {}
-        when, runs = self._scan
-        if time.monotonic() - when > SCAN_SECONDS:
-            runs = _find_runs(self.folder)
-            self._scan = time.monotonic(), runs
-        return runs
+        runs = {} if self._search is None else self._search.find()
+        # A run that has just begun has no weights yet.
+        return {name: path for name, path in runs.items() if (path / MODEL).is_file()}
 
     def check(self, names: Sequence[str]) -> None:
         """Raises UnknownModel unless there is a run of each name."""
@@ -135,7 +124,7 @@ class Library:
         try:
             config = RunDirectory.open(path).config if translator is None else translator.config
         except AugenmerkError as error:
-            return {**about, "error": str(error)}
+            return {**about, "error": hide_paths(str(error), {name: path})}
         source, target = find_languages(config.data)
         return {
             **about,
@@ -155,9 +144,20 @@ class Library:
         return path
 
     def _load(self, names: Sequence[str]) -> Translator:
-        runs = [RunDirectory.open(self._path(name)) for name in names]
-        # One thread each: what is computed at the same time are the batches of several requests.
-        return Translator.from_runs(runs, self._device, threads=1)
+        paths = {name: self._path(name) for name in names}
+        try:
+            runs = [RunDirectory.open(path) for path in paths.values()]
+            # One thread each: what is computed at the same time are the batches of several requests.
+            return Translator.from_runs(runs, self._device, threads=1)
+        except AugenmerkError as error:
+            raise AugenmerkError(hide_paths(str(error), paths)) from None
+
+
+def hide_paths(sentence: str, paths: Mapping[str, Path]) -> str:
+    """Returns a sentence with the names of runs for their paths, which others need not know."""
+    for name, path in paths.items():
+        sentence = sentence.replace(str(path), f"'{name}'")
+    return sentence
 
 
 def _name_runs(paths: Sequence[Path]) -> list[str]:
@@ -165,27 +165,3 @@ def _name_runs(paths: Sequence[Path]) -> list[str]:
     names = [path.resolve().name for path in paths]
     count = Counter(names)
     return [name if count[name] == 1 else path.as_posix() for name, path in zip(names, paths, strict=True)]
-
-
-def _find_runs(folder: Path) -> dict[str, Path]:
-    """Returns the runs below a folder, by name; links are not followed."""
-    runs, waiting, looked_at = {}, [(folder, "", 0)], 0
-    while waiting and looked_at < SCAN_FOLDERS:
-        place, name, depth = waiting.pop()
-        looked_at += 1
-        try:
-            with os.scandir(place) as entries:
-                below = sorted(
-                    entry.name
-                    for entry in entries
-                    if not entry.name.startswith(".") and entry.is_dir(follow_symlinks=False)
-                )
-            is_run = name != "" and (place / "config.toml").is_file() and any(place.glob("tokenizer*.json"))
-        except OSError:  # it may not be read, or was removed just now
-            continue
-        if is_run:
-            if (place / "model.safetensors").is_file():  # not yet in a run that has just begun
-                runs[name] = place
-        elif depth < SCAN_DEPTH:
-            waiting += [(place / each, f"{name}/{each}" if name else each, depth + 1) for each in below]
-    return dict(sorted(runs.items()))

@@ -16,7 +16,7 @@ from filelock import FileLock, Timeout
 from pydantic import TypeAdapter
 
 from augenmerk.checkpoint import RunDirectory
-from augenmerk.config import RunConfig, flatten_settings
+from augenmerk.config import RunConfig
 from augenmerk.errors import AugenmerkError
 from augenmerk.storage import atomic_write, explain_read_errors, parse_object, read_text
 from augenmerk.study.collect import FinishedRun, collect, read_finished
@@ -135,7 +135,7 @@ def _plan_from_runs(out: Path, known: StudyResult | None) -> Study:
     sentences = list(asked.get("sentences", ()))
     if known is not None:
         return _make_study(known, [Variant(each.name, each.settings) for each in known.variants], sentences)
-    settings = {run.path: _flatten(run) for run in runs}
+    settings = {run.path: run.config.flatten() for run in runs}
     differing = [key for key in settings[runs[0].path] if _differs(key, list(settings.values()))]
     variants: dict[str, Variant] = {}
     for run in runs:
@@ -178,11 +178,6 @@ def _recognise(folder: str, differing: Mapping[str, Any]) -> Variant:
     settings = {key: differing[key] for key in sorted(places, key=lambda key: places[key])}
     variant = Variant(name_variant(settings), settings)
     return variant if variant.folder == folder else Variant(folder, settings)
-
-
-def _flatten(run: RunDirectory) -> dict[str, Any]:
-    tree = run.config.model_dump()
-    return dict(pair for group, settings in tree.items() for pair in flatten_settings(group, settings))
 
 
 def _differs(key: str, settings: list[dict[str, Any]]) -> bool:

@@ -2,17 +2,16 @@
 
 import asyncio
 import contextlib
-import json
 from collections import OrderedDict
 from collections.abc import AsyncIterator
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response, StreamingResponse
+from starlette.responses import Response, StreamingResponse
 from starlette.routing import BaseRoute, Route
 
 from augenmerk.bitext import SentencePair, open_data_or_bilderbuch
@@ -26,6 +25,7 @@ from augenmerk.patterns import (
     summarise_patterns,
 )
 from augenmerk.serve import schemas
+from augenmerk.serve.answers import JsonResponse, to_json
 from augenmerk.serve.errors import Overloaded, UnknownModel
 from augenmerk.serve.guard import read_body
 from augenmerk.serve.workbench import Workbench, render_page
@@ -199,7 +199,9 @@ class PatternSets:
 
             for match in await batcher.compute(measure):
                 found.sentences[start + match.index] = _pack(start + match.index, match)
-                matches.append(match)
+                # Heads and self-attention would fill the memory, and the summary does not need them.
+                rest = replace(match.translation, heads=(), self_attention={})
+                matches.append(replace(match, translation=rest))
             found.done = start + len(some)
             async with found.changed:
                 found.changed.notify_all()
@@ -276,8 +278,7 @@ async def _follow(found: PatternSet) -> AsyncIterator[bytes]:
 
 
 def _line(value: Any) -> bytes:
-    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-    return text.encode("utf-8", "backslashreplace") + b"\n"
+    return to_json(value) + b"\n"
 
 
 class PatternsRequest(schemas.Request):
@@ -317,10 +318,10 @@ def make_routes(workbench: Workbench) -> list[BaseRoute]:
 
     async def show_runs(_request: Request) -> Response:
         found = await asyncio.to_thread(service.library.found)
-        return JSONResponse({"runs": list(dict.fromkeys([*service.library.names, *found])), "counts": COUNTS})
+        return JsonResponse({"runs": list(dict.fromkeys([*service.library.names, *found])), "counts": COUNTS})
 
     async def show_splits(request: Request) -> Response:
-        return JSONResponse(await get_sets().describe(request.query_params.get("run", "")))
+        return JsonResponse(await get_sets().describe(request.query_params.get("run", "")))
 
     async def measure(request: Request) -> Response:
         found = await get_sets().get(
@@ -333,7 +334,7 @@ def make_routes(workbench: Workbench) -> list[BaseRoute]:
         found, number = get_sets().find(asked.to_asked()), asked.index
         if found is None or number not in found.sentences:
             raise UnknownModel("This sentence is not in memory any more: measure its split again.")
-        return JSONResponse(found.sentences[number].to_dict())
+        return JsonResponse(found.sentences[number].to_dict())
 
     return [
         Route("/patterns", show_page),

@@ -1,7 +1,6 @@
 """The view Runs: all runs below a folder, their curves while they train, their settings and scores."""
 
 import asyncio
-import os
 import time
 from collections.abc import Iterator
 from functools import cache
@@ -14,21 +13,18 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from augenmerk.checkpoint import RunDirectory
-from augenmerk.config import DATASETS, PRESETS, RunConfig, flatten_settings, load_config
+from augenmerk.config import DATASETS, PRESETS, RunConfig, load_config
 from augenmerk.errors import AugenmerkError, shorten
 from augenmerk.serve.answers import JsonResponse
 from augenmerk.serve.errors import UnknownModel
+from augenmerk.serve.folders import FolderSearch, is_run
 from augenmerk.serve.guard import is_on_loopback, read_body, require_loopback
+from augenmerk.serve.library import hide_paths
 from augenmerk.serve.schemas import Request as Question
 from augenmerk.serve.workbench import Workbench, render_page
 from augenmerk.serve.workbench.trainings import Resume, Start, Stop, Trainings, check_start
 from augenmerk.settings import list_settings
 
-DEPTH = 4
-MAX_FOLDERS = 10_000
-"""So deep is the folder searched for runs, and so many folders are looked at."""
-SCAN_SECONDS = 1.0
-"""It is not searched more often."""
 MAX_WATCHED = 12
 """Runs whose curves one page may ask for."""
 MAX_EPOCHS = 2_000
@@ -120,54 +116,23 @@ def make_routes(workbench: Workbench) -> list[BaseRoute]:
     ]
 
 
-def find_runs(folder: Path) -> Iterator[tuple[str, Path]]:
-    """Yields the runs below a folder, trained or not, with their names; links are not followed."""
-    waiting, looked_at = [(folder, "", 0)], 0
-    while waiting and looked_at < MAX_FOLDERS:
-        place, name, depth = waiting.pop()
-        looked_at += 1
-        try:
-            with os.scandir(place) as entries:
-                inside = {entry.name: entry.is_dir(follow_symlinks=False) for entry in entries}
-        except OSError:  # it may not be read, or was removed just now
-            continue
-        if (
-            name
-            and inside.get("config.toml") is False
-            and any(each.startswith("tokenizer") for each in inside)
-        ):
-            yield name, place
-        elif depth < DEPTH:
-            below = sorted(each for each, is_folder in inside.items() if is_folder and each[0] != ".")
-            waiting += [(place / each, f"{name}/{each}" if name else each, depth + 1) for each in below]
-
-
 class Shelf:
     """The runs below a folder. What was read of a run is kept until its files change."""
 
     def __init__(self, folder: Path) -> None:
-        self._folder = folder
+        self._search = FolderSearch(folder, is_run)
         self._read: dict[str, tuple[tuple[int, ...], dict[str, Any]]] = {}
-        self._scan: tuple[float, dict[str, Path]] = (float("-inf"), {})
-
-    def _find_all(self) -> dict[str, Path]:
-        """Returns the runs by name; many pages that ask at the same time share one search."""
-        when, runs = self._scan
-        if time.monotonic() - when > SCAN_SECONDS:
-            runs = dict(find_runs(self._folder))
-            self._scan = time.monotonic(), runs
-        return runs
 
     def find(self, name: str) -> Path:
         """Returns the folder of a run; raises UnknownModel if there is none. No name is used as a path."""
-        path = self._find_all().get(name) or dict(find_runs(self._folder)).get(name)
+        path = self._search.find().get(name) or self._search.search().get(name)
         if path is None:
             raise UnknownModel(f"There is no run '{shorten(name)}' in the folder of this server.")
         return path
 
     def look(self, watch: Watch) -> dict[str, Any]:
         """Returns a summary of each run, the newest first, and the epochs that a page does not have yet."""
-        paths = self._find_all()
+        paths = self._search.find()
         self._read = {name: known for name, known in dict(self._read).items() if name in paths}
         runs = [self._summarise(name, path) for name, path in paths.items()]
         runs.sort(key=lambda run: (-run["modified"], run["name"]))
@@ -190,7 +155,7 @@ class Shelf:
         preset, _ = nearest_preset(config)
         return {
             "name": name,
-            "settings": dict(_flatten(config)),
+            "settings": config.flatten(),
             "preset": preset,
             "preset_settings": _flatten_preset(preset),
         }
@@ -230,7 +195,7 @@ def _summarise_files(name: str, path: Path) -> dict[str, Any]:
         run = RunDirectory.open(path)
         metrics, result, scores = run.read_metrics(), run.result, run.read_scores()
     except AugenmerkError as error:
-        return {"name": name, "state": "broken", "error": str(error)}
+        return {"name": name, "state": "broken", "error": hide_paths(str(error), {name: path})}
     config = run.config
     preset, changes = nearest_preset(config)
     by_bleu = config.train.select_by == "bleu"
@@ -256,20 +221,15 @@ def _summarise_files(name: str, path: Path) -> dict[str, Any]:
     }
 
 
-def _flatten(config: RunConfig) -> Iterator[tuple[str, Any]]:
-    for group, value in config.model_dump(mode="json").items():
-        yield from flatten_settings(group, value)
-
-
 @cache
 def _flatten_preset(preset: str) -> dict[str, Any]:
-    return dict(_flatten(load_config(preset)))
+    return load_config(preset).flatten()
 
 
 def list_changes(config: RunConfig, preset: str) -> Iterator[tuple[str, Any]]:
     """Yields the settings in which a run differs from a preset."""
     before = _flatten_preset(preset)
-    for name, value in _flatten(config):
+    for name, value in config.flatten().items():
         if value != before.get(name):
             yield name, value
 

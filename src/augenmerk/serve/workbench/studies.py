@@ -5,9 +5,7 @@ running, the finished runs are summarised as they come.
 """
 
 import asyncio
-import os
 import threading
-import time
 from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
@@ -15,16 +13,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from augenmerk.checkpoint import RunDirectory
 from augenmerk.errors import AugenmerkError, shorten
 from augenmerk.report import build_columns, describe_alignment, describe_published, list_number_factors
 from augenmerk.serve import schemas
+from augenmerk.serve.answers import JsonResponse
 from augenmerk.serve.errors import UnknownModel
+from augenmerk.serve.folders import WHOLE, FolderSearch, is_run
 from augenmerk.serve.guard import read_body
 from augenmerk.serve.hang_up import until_hang_up
+from augenmerk.serve.library import hide_paths
 from augenmerk.serve.schemas import check_texts
 from augenmerk.serve.workbench import Workbench, render_page
 from augenmerk.study.begun import PLAN, collect_begun, find_runs, is_running, read_plan
@@ -35,11 +36,6 @@ if TYPE_CHECKING:
     from augenmerk.study.collect import FinishedRun
 
 CURVES = ("validation_loss", "validation_bleu", "train_loss")
-SCAN_SECONDS = 1.0
-"""A folder is not searched for studies more often."""
-SCAN_DEPTH = 3
-SCAN_FOLDERS = 10_000
-"""So deep is a folder searched for studies, and so many folders are looked at."""
 MAX_KEPT = 16
 """How many results are kept in memory."""
 DIGITS = 4
@@ -58,41 +54,14 @@ class Studies:
     """The studies below a folder, each known by its path relative to it. Several threads may use it."""
 
     def __init__(self, folder: Path) -> None:
-        self.folder = folder
         self._lock = threading.Lock()
-        self._scan: tuple[float, dict[str, Path]] = (float("-inf"), {})
+        self._search = FolderSearch(folder, lambda place, files: _is_study(place) or is_run(place, files))
         self._kept: OrderedDict[str, tuple[Any, StudyResult]] = OrderedDict()
         self._begun: dict[str, _Begun] = {}
 
     def find(self) -> dict[str, Path]:
-        """Returns the directories of studies by name, with "/" between its parts; links are not followed."""
-        when, studies = self._scan
-        if time.monotonic() - when > SCAN_SECONDS:
-            studies = self._search()
-            self._scan = time.monotonic(), studies
-        return studies
-
-    def _search(self) -> dict[str, Path]:
-        studies, waiting, looked_at = {}, [(self.folder, "", 0)], 0
-        while waiting and looked_at < SCAN_FOLDERS:
-            place, name, depth = waiting.pop()
-            looked_at += 1
-            try:
-                if _is_study(place):
-                    studies[name or "."] = place
-                    continue
-                if depth == SCAN_DEPTH or (place / "config.toml").is_file():
-                    continue
-                with os.scandir(place) as entries:
-                    below = [
-                        entry.name
-                        for entry in entries
-                        if not entry.name.startswith(".") and entry.is_dir(follow_symlinks=False)
-                    ]
-            except OSError:  # it may not be read, or was removed just now
-                continue
-            waiting += [(place / each, f"{name}/{each}" if name else each, depth + 1) for each in below]
-        return dict(sorted(studies.items()))
+        """Returns the directories of studies by name."""
+        return {name: place for name, place in self._search.find().items() if _is_study(place)}
 
     def place(self, name: str) -> Path:
         """Returns the directory of a study; raises UnknownModel if there is none of that name."""
@@ -172,7 +141,7 @@ def _describe_briefly(studies: Studies, name: str, place: Path) -> dict[str, Any
         try:
             plan = read_plan(place)
         except AugenmerkError as error:
-            return {**about, "error": str(error)}
+            return {**about, "error": hide_paths(str(error), {name: place})}
         return {
             **about,
             "question": plan.question if plan else "",
@@ -184,7 +153,7 @@ def _describe_briefly(studies: Studies, name: str, place: Path) -> dict[str, Any
     try:
         result = studies._load(name, place / RESULT)
     except AugenmerkError as error:
-        return {**about, "error": str(error)}
+        return {**about, "error": hide_paths(str(error), {name: place})}
     runs_of_all = [run for variant in result.variants for run in variant.runs]
     return {
         **about,
@@ -303,7 +272,7 @@ def _read_probed(run: Path | None, source: str) -> dict[str, Any] | None:
 
 def _name_model(study: str, run: str) -> str:
     """Returns the name by which the library knows a run of a study."""
-    return run if study == "." else f"{study}/{run}"
+    return run if study == WHOLE else f"{study}/{run}"
 
 
 class StudySentence(schemas.Request):
@@ -323,7 +292,7 @@ def make_routes(workbench: Workbench) -> list[BaseRoute]:
         return render_page(request, "studies", "studies.html", script="workbench/studies.js")
 
     async def show_list(_request: Request) -> Response:
-        return JSONResponse({"studies": await asyncio.to_thread(list_studies, studies)})
+        return JsonResponse({"studies": await asyncio.to_thread(list_studies, studies)})
 
     async def show_study(request: Request) -> Response:
         name = request.query_params.get("study", "")
@@ -335,7 +304,7 @@ def make_routes(workbench: Workbench) -> list[BaseRoute]:
             can_translate = {run: model for run, model in named.items() if model in models}
             return describe_study(name, result, running=is_running(place), can_translate=can_translate)
 
-        return JSONResponse(await asyncio.to_thread(describe))
+        return JsonResponse(await asyncio.to_thread(describe))
 
     async def show_curves(request: Request) -> Response:
         name = request.query_params.get("study", "")
@@ -343,7 +312,7 @@ def make_routes(workbench: Workbench) -> list[BaseRoute]:
         def read() -> dict[str, Any]:
             return {"curves": read_curves(studies.read(name), studies.runs(name))}
 
-        return JSONResponse(await asyncio.to_thread(read))
+        return JsonResponse(await asyncio.to_thread(read))
 
     async def show_example(request: Request) -> Response:
         name, number = request.query_params.get("study", ""), request.query_params.get("number", "")
@@ -353,7 +322,7 @@ def make_routes(workbench: Workbench) -> list[BaseRoute]:
         def read() -> dict[str, Any]:
             return read_example(studies.read(name), int(number), studies.runs(name))
 
-        return JSONResponse(await asyncio.to_thread(read))
+        return JsonResponse(await asyncio.to_thread(read))
 
     async def translate(request: Request) -> Response:
         asked = StudySentence.parse(await read_body(request, service.limits))
@@ -367,7 +336,7 @@ def make_routes(workbench: Workbench) -> list[BaseRoute]:
         [translation] = await until_hang_up(request, work)
         keys = ("translation", "source_words", "target_words", "attention", "truncated", "unfamiliar")
         found = translation.to_dict()
-        return JSONResponse({key: found[key] for key in keys})
+        return JsonResponse({key: found[key] for key in keys})
 
     return [
         Route("/studies", show_page),

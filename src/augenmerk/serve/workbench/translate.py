@@ -14,14 +14,14 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
-from augenmerk.checkpoint import SHIPPED, RunDirectory
+from augenmerk.checkpoint import MODEL, SHIPPED, RunDirectory
 from augenmerk.config import RunConfig
 from augenmerk.errors import AugenmerkError
 from augenmerk.inference import can_build
-from augenmerk.serve.answers import JsonResponse
+from augenmerk.serve.answers import JsonResponse, to_json
 from augenmerk.serve.guard import read_body
 from augenmerk.serve.hang_up import until_hang_up
-from augenmerk.serve.library import Library
+from augenmerk.serve.library import Library, hide_paths
 from augenmerk.serve.schemas import Request as Question
 from augenmerk.serve.schemas import check_names, check_texts
 from augenmerk.serve.workbench import WEB, Workbench, answer_cached, render_page
@@ -81,7 +81,7 @@ def make_routes(workbench: Workbench) -> list[BaseRoute]:
         """Has the library read runs of the folder anew that were trained since; runs that were given stay."""
         for name in set(names) - set(service.library.names):
             try:
-                stamp = (find_run(service.library, name) / "model.safetensors").stat().st_mtime_ns
+                stamp = (find_run(service.library, name) / MODEL).stat().st_mtime_ns
             except OSError:  # it was removed just now; what is loaded can still be asked
                 continue
             if seen.setdefault(name, stamp) != stamp:
@@ -97,17 +97,16 @@ def make_routes(workbench: Workbench) -> list[BaseRoute]:
         return await service.batcher.compute(lambda: describe(service.library, question, translation))
 
     @lru_cache(maxsize=KEPT_BUNDLES)
-    def bundle(name: str, _version: float) -> Bundle:
+    def bundle(name: str, _version: int) -> Bundle:
         return make_bundle(service.library.get(name), name)
 
     async def send_model(request: Request) -> Response:
         name = request.path_params["name"]
         service.library.check([name])
-        path = find_run(service.library, name)
-        version = (path / "model.safetensors").stat().st_mtime
+        version = (find_run(service.library, name) / MODEL).stat().st_mtime_ns
         made = await service.batcher.compute(lambda: bundle(name, version))
         if request.url.path.endswith(".json"):
-            return answer_cached(request, bytes(JsonResponse(made.settings).body), "application/json")
+            return answer_cached(request, to_json(made.settings), "application/json")
         return answer_cached(request, made.weights, "application/octet-stream")
 
     async def send_engine(request: Request) -> Response:
@@ -161,7 +160,7 @@ def _describe(name: str, path: Path) -> dict[str, Any]:
     try:
         config = RunDirectory.open(path).config
     except AugenmerkError as error:
-        return {"name": name, "error": str(error)}
+        return {"name": name, "error": hide_paths(str(error), {name: path})}
     source, target = find_languages(config.data)
     layers, heads = count_heads(config)
     shipped = path.resolve() == SHIPPED.resolve()
