@@ -19,7 +19,8 @@ from augenmerk.errors import AugenmerkError
 from augenmerk.storage import read_text
 from augenmerk.web import MAX_BEAM
 from augenmerk.web.examples import CAPTIONS, PICTURE_BOOK, make_example
-from augenmerk.web.export import LEVELS, join_modules, make_page, render_file
+from augenmerk.web.export import join_modules, make_page, render_file
+from augenmerk.web.templates import LEVELS
 from tests.command import fails_with_a_sentence, run_command, run_json
 from tests.processes import ROOT
 from tests.runs import SharedRuns, tiny

@@ -19,7 +19,8 @@ import pytest
 
 from augenmerk.text import BOS, EOS
 from augenmerk.translate import load
-from augenmerk.web.export import HERE, PAGE, export_page, make_page
+from augenmerk.web.export import PAGE, export_page, make_page
+from augenmerk.web.templates import HERE
 from tests.browser import TIMEOUT, WatchedTab, open_engine
 from tests.processes import ROOT
 from tests.runs import SharedRuns, tiny

@@ -105,7 +105,7 @@ class RunsTab(WorkbenchTab):
     def count_points(self, panel: int = 0) -> list[int]:
         """How many points each line of a panel has."""
         found: list[int] = self.tab.evaluate(
-            "panel => [...document.querySelectorAll('#charts figure')[panel].querySelectorAll('path.series')]"
+            "panel => [...document.querySelectorAll('#charts figure')[panel].querySelectorAll('path.mean')]"
             ".map(path => path.getAttribute('d').match(/[ML]/g).length)",
             panel,
         )
@@ -220,10 +220,10 @@ def test_picked_runs_are_compared(context: "BrowserContext", place: Place) -> No
     assert rows["one"][0] == "finished"
     assert rows["one"][3].startswith("2/2")
     view.pick("one")
-    view.tab.wait_for_selector("#charts path.series")
+    view.tab.wait_for_selector("#charts path.mean")
     view.tab.focus("#list tbody tr:nth-child(2) input")
     view.tab.keyboard.press("Space")
-    view.wait("document.querySelectorAll('#charts path.series').length === 4")
+    view.wait("document.querySelectorAll('#charts path.mean').length === 4")
     assert view.count_points() == [2, 2, 2, 2]
     view.wait("document.querySelectorAll('#settings tbody tr').length === 2")
     settings = view.tab.eval_on_selector_all(
@@ -237,18 +237,18 @@ def test_picked_runs_are_compared(context: "BrowserContext", place: Place) -> No
     assert "34.3" in view.tab.inner_text("#scores") or "34.2" in view.tab.inner_text("#scores")
     view.tab.select_option("#by", "seconds")
     again = RunsTab(context, place, view.tab.evaluate("location.hash"))
-    again.wait("document.querySelectorAll('#charts path.series').length === 4")
+    again.wait("document.querySelectorAll('#charts path.mean').length === 4")
     assert again.tab.input_value("#by") == "seconds"
     assert again.tab.is_checked("#all-settings")
     view.tab.click("#legend button >> nth=0")
-    view.wait("document.querySelectorAll('#charts path.series').length === 2")
+    view.wait("document.querySelectorAll('#charts path.mean').length === 2")
     assert view.complaints == again.complaints == []
 
 
 def test_names_stay_text(context: "BrowserContext", place: Place) -> None:
     view = RunsTab(context, place)
     view.pick(HOSTILE)
-    view.tab.wait_for_selector("#charts path.series")
+    view.tab.wait_for_selector("#charts path.mean")
     view.wait("document.querySelectorAll('#settings tbody tr').length > 0")
     assert HOSTILE in view.tab.inner_text("#legend")
     assert view.tab.locator("img").count() == 0
@@ -264,11 +264,11 @@ def test_curves_grow_while_a_run_is_trained_and_a_hidden_page_asks_for_nothing(
     metrics = run.read_metrics()
     with run.training():
         view = RunsTab(context, place, "#run=one")
-        view.wait("document.querySelectorAll('#charts path.series').length === 2")
+        view.wait("document.querySelectorAll('#charts path.mean').length === 2")
         assert view.rows()["one"][0] == "training"
         run.write_metrics([*metrics, {**metrics[-1], "epoch": 3, "validation_loss": 1.5}])
         view.wait(
-            "document.querySelector('#charts path.series').getAttribute('d').match(/[ML]/g).length === 3"
+            "document.querySelector('#charts path.mean').getAttribute('d').match(/[ML]/g).length === 3"
         )
         assert view.count_points() == [3, 3]
         hide = (
@@ -282,7 +282,7 @@ def test_curves_grow_while_a_run_is_trained_and_a_hidden_page_asks_for_nothing(
         assert len(view.requests) == asked
         view.tab.evaluate(hide, False)
         view.wait(
-            "document.querySelector('#charts path.series').getAttribute('d').match(/[ML]/g).length === 5"
+            "document.querySelector('#charts path.mean').getAttribute('d').match(/[ML]/g).length === 5"
         )
     # What was asked when the page was hidden is given up, which is a failed request to the browser.
     assert [each for each in view.complaints if "runs/watch" not in each] == []
@@ -295,7 +295,7 @@ def test_a_page_that_looks_for_long_leaks_nothing(context: "BrowserContext", pla
     with run.training():
         context.clock.install()
         view = RunsTab(context, place, "#run=one&run=deep/two")
-        view.wait("document.querySelectorAll('#charts path.series').length === 4")
+        view.wait("document.querySelectorAll('#charts path.mean').length === 4")
         session = context.new_cdp_session(view.tab)
         session.send("Performance.enable")
 
@@ -331,7 +331,7 @@ def test_nothing_sticks_out_on_a_phone(chromium: "Chromium", place: Place, schem
         locale="de-DE", viewport={"width": 360, "height": 740}, color_scheme=scheme
     )
     view = RunsTab(context, place, "#run=one&run=deep/two&settings=all")
-    view.wait("document.querySelectorAll('#charts path.series').length === 4")
+    view.wait("document.querySelectorAll('#charts path.mean').length === 4")
     view.tab.click("#new")
     assert view.tab.inner_text(".start .main") == "Beginnen"
     assert view.sticks_out() == 0
@@ -387,7 +387,7 @@ def test_a_training_is_started_stopped_and_resumed_and_ends_with_the_server(
     assert place.open("mine").config.model.hidden == 24
     status, answer = place.ask("start", {"run": "other", "preset": "quick"})
     assert (status, "'mine' is being trained" in answer["error"]) == (400, True)
-    view.wait("document.querySelectorAll('#charts path.series').length > 0")
+    view.wait("document.querySelectorAll('#charts path.mean').length > 0")
     view.tab.click("#list button:has-text('Stop')")
     view.tab.wait_for_selector("#list button:has-text('Go on')", timeout=PATIENCE * 1000)
     assert view.rows()["mine"][0] == "stopped"

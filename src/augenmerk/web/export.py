@@ -6,36 +6,30 @@ exports only declarations, and no two modules declare the same name. Whatever is
 """
 
 import hashlib
-import json
 import os
 import re
 from base64 import b64encode
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
-from augenmerk import __version__
 from augenmerk.checkpoint import SHIPPED, RunDirectory
 from augenmerk.errors import AugenmerkError
 from augenmerk.familiarity import Familiarity
-from augenmerk.figures import DARK, LIGHT, Theme, blend, choose_ink, get_heat_colours
 from augenmerk.inference import build_inference_model, can_build
 from augenmerk.storage import atomic_write, is_stream, make_folder
 from augenmerk.translate import Translator
 from augenmerk.web import MAX_BEAM
 from augenmerk.web.bundle import Bundle, make_bundle
 from augenmerk.web.examples import CAPTIONS, PICTURE_BOOK, make_example
+from augenmerk.web.templates import HERE, dump_json, render_style, render_template
 
 PAGE, ENGINE = "page", "engine"
-HERE = Path(__file__).parent
 MAX_RUNS = 2
 MAX_EXAMPLES = 50
-LEVELS = 48
-"""Shades of a heat map; `page/shown.js` has the same number."""
 
 _IMPORT = re.compile(r'^import \{([\w\s,]+)\} from "(\./|\.\./[\w-]+/)([\w-]+\.js)";\n', re.M)
 _EXPORT = re.compile(r"^export ((?:async function|function|class|const)\b\s*\*?\s*(\w+))", re.M)
@@ -192,18 +186,23 @@ def export_page(page: Page, place: Path, *, overwrite: bool = False) -> Path:
         atomic_write(place, [render_file(page).encode()])
         return place
     files = render_folder(page)
-    for name in files:
-        if (place / name).exists() and not overwrite:
-            raise AugenmerkError(
-                f"{place / name} is already there; pass --overwrite, or choose another folder."
-            )
     left_over = [name for name in _find_exported(place) if name not in files]
-    make_folder(place)
-    for name, content in files.items():
-        atomic_write(place / name, [content])
+    write_folder(place, files, overwrite=overwrite)
     for name in left_over:
         (place / name).unlink()
     return place / "index.html"
+
+
+def write_folder(folder: Path, files: Mapping[str, bytes], *, overwrite: bool) -> None:
+    """Writes files into a folder; raises AugenmerkError if one is there already and `overwrite` is false."""
+    for name in files:
+        if (folder / name).exists() and not overwrite:
+            raise AugenmerkError(
+                f"{folder / name} is already there; pass --overwrite, or choose another folder."
+            )
+    make_folder(folder)
+    for name, content in files.items():
+        atomic_write(folder / name, [content])
 
 
 def _find_exported(folder: Path) -> list[str]:
@@ -223,23 +222,19 @@ def _find_exported(folder: Path) -> list[str]:
 def render_file(page: Page) -> str:
     """Renders the page as one file that needs nothing else."""
     style, script = render_style(), join_modules(HERE / PAGE, "start.js")
-    policy = (
-        f"default-src 'none'; script-src '{hash_for_policy(script)}'; style-src '{hash_for_policy(style)}'; "
-        f"worker-src blob:; img-src data:; base-uri 'none'; form-action 'none'"
-    )
-    models = [
-        {"settings": embed_json(bundle.settings), "weights": b64encode(bundle.weights).decode()}
-        for bundle in page.bundles
-    ]
-    return _render(
-        page,
-        policy,
-        {**_describe_page(page), "engine": None, "models": page.models},
+    return render_template(
+        "page/page.html",
+        title=page.title,
+        policy=make_policy(hash_for_policy(script), hash_for_policy(style), "worker-src blob:; "),
+        data={**_describe_page(page), "engine": None, "models": page.models},
         one_file=True,
         style=style,
         script=script,
         engine=join_modules(HERE / ENGINE, "worker.js"),
-        models=models,
+        models=[
+            {"settings": bundle.settings, "weights": b64encode(bundle.weights).decode()}
+            for bundle in page.bundles
+        ],
     )
 
 
@@ -257,22 +252,19 @@ def render_folder(page: Page) -> dict[str, bytes]:
     models = []
     for number, (bundle, described) in enumerate(zip(page.bundles, page.models, strict=True), 1):
         last = "" if number == 1 else f"-{number}"
-        files[f"model{last}.json"] = _dump(bundle.settings).encode()
+        files[f"model{last}.json"] = dump_json(bundle.settings).encode()
         files[f"weights{last}.bin"] = bundle.weights
         addresses = {
             key: make_address(name, files[name])
             for key, name in (("settings", f"model{last}.json"), ("weights", f"weights{last}.bin"))
         }
         models.append({**described, **addresses})
-    policy = (
-        "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; worker-src 'self'; "
-        "img-src data:; base-uri 'none'; form-action 'none'"
-    )
-    data = {**_describe_page(page), "engine": make_address("engine.js", files["engine.js"]), "models": models}
-    files["index.html"] = _render(
-        page,
-        policy,
-        data,
+    engine = make_address("engine.js", files["engine.js"])
+    files["index.html"] = render_template(
+        "page/page.html",
+        title=page.title,
+        policy=make_policy("self", "self", "connect-src 'self'; worker-src 'self'; "),
+        data={**_describe_page(page), "engine": engine, "models": models},
         one_file=False,
         style_address=make_address("page.css", files["page.css"]),
         script_address=make_address("page.js", files["page.js"]),
@@ -325,13 +317,12 @@ def _describe_page(page: Page) -> dict[str, Any]:
     return {"beam": page.beam, "max_beam": MAX_BEAM, "examples": page.examples}
 
 
-def _dump(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-
-
-def embed_json(value: Any) -> str:
-    """Returns JSON in which nothing can end the element it stands in."""
-    return _dump(value).replace("<", "\\u003c").encode("utf-8", "backslashreplace").decode()
+def make_policy(scripts: str, styles: str, more: str = "") -> str:
+    """Returns the policy of an exported page: where scripts and styles may come from, and what else may."""
+    return (
+        f"default-src 'none'; script-src '{scripts}'; style-src '{styles}'; {more}img-src data:; "
+        f"base-uri 'none'; form-action 'none'"
+    )
 
 
 def hash_for_policy(text: str) -> str:
@@ -340,68 +331,3 @@ def hash_for_policy(text: str) -> str:
 
 def make_address(name: str, content: bytes) -> str:
     return f"{name}?{hashlib.sha256(content).hexdigest()[:12]}"
-
-
-def _render(page: Page, policy: str, data: Mapping[str, Any], **context: Any) -> str:
-    """Renders the template. All values are escaped but scripts, styles and data, in which nothing can end."""
-    from markupsafe import Markup
-
-    template = _environment().get_template("page.html")
-    ours = {name: Markup(context.pop(name)) for name in ("style", "script", "engine") if name in context}
-    text: str = template.render(
-        policy=policy,
-        title=page.title,
-        version=__version__,
-        data=Markup(embed_json(data)),
-        models=[
-            {name: Markup(value) for name, value in model.items()} for model in context.pop("models", ())
-        ],
-        **ours,
-        **context,
-    )
-    return text
-
-
-def render_style() -> str:
-    """Renders the style sheet, with the colours of all of Augenmerk's pictures."""
-    light, dark = (
-        _colours(theme, card=theme.paper, paper=blend(theme.paper, theme.ink, 0.96))
-        for theme in (LIGHT, DARK)
-    )
-    projector = _colours(
-        LIGHT,
-        card="#ffffff",
-        paper="#ffffff",
-        ink="#000000",
-        muted="#333333",
-        faint="#777777",
-        accent="#9a3412",
-    )
-    heat = {
-        f"heat_{theme.name}": [(colour, choose_ink(colour)) for colour in get_heat_colours(theme, LEVELS)]
-        for theme in (LIGHT, DARK)
-    }
-    text = (
-        _environment()
-        .get_template("page.css")
-        .render(light=light, dark=dark, projector=projector, levels=LEVELS, **heat)
-    )
-    return re.sub(r"\n\n+", "\n", text)
-
-
-def _colours(theme: Theme, **others: str) -> SimpleNamespace:
-    accent = others.get("accent", theme.accent)
-    own = {name: getattr(theme, name) for name in ("ink", "muted", "faint", "grid", "accent")}
-    return SimpleNamespace(**{**own, "on_accent": choose_ink(accent), **others})
-
-
-def _environment() -> Any:
-    from jinja2 import Environment, FileSystemLoader, StrictUndefined
-
-    return Environment(
-        loader=FileSystemLoader(HERE / PAGE),
-        autoescape=lambda name: name is not None and name.endswith(".html"),
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )

@@ -5,24 +5,23 @@ from typing import Any
 
 import numpy as np
 
-from augenmerk import __version__
-from augenmerk.errors import AugenmerkError
 from augenmerk.figures import DARK, LIGHT
-from augenmerk.storage import atomic_write, make_folder
+from augenmerk.storage import atomic_write
 from augenmerk.theory.questions import QUESTIONS
 from augenmerk.theory.questions_german import GERMAN
 from augenmerk.theory.results import plane_values
 from augenmerk.web.export import (
     check_place,
-    embed_json,
     hash_for_policy,
     is_one_file,
     join_modules,
     make_address,
-    render_style,
+    make_policy,
+    write_folder,
 )
+from augenmerk.web.templates import HERE, render_style, render_template
 
-THEORY = Path(__file__).parent / "theory"
+THEORY = HERE / "theory"
 EIGHTH = {"light": "#8a7a00", "dark": "#f3f07a"}
 """The colour of an eighth key; pictures have seven."""
 COPYING_SEED = 21
@@ -67,26 +66,21 @@ def export_theory(place: Path, *, overwrite: bool = False) -> Path:
     if is_one_file(place):
         atomic_write(place, [render_theory_file().encode()])
         return place
-    files = render_theory_folder()
-    for name in files:
-        if (place / name).exists() and not overwrite:
-            raise AugenmerkError(
-                f"{place / name} is already there; pass --overwrite, or choose another folder."
-            )
-    make_folder(place)
-    for name, content in files.items():
-        atomic_write(place / name, [content])
+    write_folder(place, render_theory_folder(), overwrite=overwrite)
     return place / "index.html"
 
 
 def render_theory_file() -> str:
     """Renders the pages as one file that needs nothing else."""
     style, script = render_theory_style(), join_modules(THEORY, "main.js")
-    policy = (
-        f"default-src 'none'; script-src '{hash_for_policy(script)}'; "
-        f"style-src '{hash_for_policy(style)}'; img-src data:; base-uri 'none'; form-action 'none'"
+    return render_template(
+        "theory/theory.html",
+        policy=make_policy(hash_for_policy(script), hash_for_policy(style)),
+        data=describe_theory(),
+        one_file=True,
+        style=style,
+        script=script,
     )
-    return _render(policy, one_file=True, style=style, script=script)
 
 
 def render_theory_folder() -> dict[str, bytes]:
@@ -95,31 +89,12 @@ def render_theory_folder() -> dict[str, bytes]:
         "theory.css": render_theory_style().encode(),
         "theory.js": join_modules(THEORY, "main.js").encode(),
     }
-    policy = (
-        "default-src 'none'; script-src 'self'; style-src 'self'; img-src data:; base-uri 'none'; "
-        "form-action 'none'"
-    )
-    addresses = {
-        "style_address": make_address("theory.css", files["theory.css"]),
-        "script_address": make_address("theory.js", files["theory.js"]),
-    }
-    files["index.html"] = _render(policy, one_file=False, **addresses).encode()
+    files["index.html"] = render_template(
+        "theory/theory.html",
+        policy=make_policy("self", "self"),
+        data=describe_theory(),
+        one_file=False,
+        style_address=make_address("theory.css", files["theory.css"]),
+        script_address=make_address("theory.js", files["theory.js"]),
+    ).encode()
     return files
-
-
-def _render(policy: str, **context: Any) -> str:
-    """Renders the template. All values are escaped but script, style and data, in which nothing can end."""
-    from jinja2 import Environment, FileSystemLoader, StrictUndefined
-    from markupsafe import Markup
-
-    environment = Environment(
-        loader=FileSystemLoader(THEORY),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    ours = {name: Markup(context.pop(name)) for name in ("style", "script") if name in context}
-    data = Markup(embed_json(describe_theory()))
-    template = environment.get_template("theory.html")
-    return template.render(policy=policy, version=__version__, data=data, **ours, **context)

@@ -17,15 +17,11 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import BaseRoute, Route
 
-import augenmerk.web
-from augenmerk import __version__
-from augenmerk.serve.answers import JsonResponse
+from augenmerk.web.templates import HERE as WEB
+from augenmerk.web.templates import render_style, render_template
 
 if TYPE_CHECKING:
     from augenmerk.serve.app import Service
-
-WEB = Path(augenmerk.web.__file__).resolve().parent
-TEMPLATES = WEB / "workbench"
 
 VIEWS: Mapping[str, str] = {
     "translate": "Translate",
@@ -62,7 +58,7 @@ class Workbench:
 
 def make_pages(workbench: Workbench) -> list[BaseRoute]:
     """Returns the routes of all views and of the static files."""
-    _render_style()  # once, before somebody waits for it
+    render_style()  # once, before somebody waits for it
     routes: list[BaseRoute] = [Route("/web/{name:path}", serve_static)]
     for view in VIEWS:
         routes += import_module(f"{__name__}.{view}").make_routes(workbench)
@@ -79,17 +75,13 @@ def render_page(request: Request, view: str, template: str, *, script: str, **co
 
     `script` is the view's module, relative to `web`; the browser is told at once of all that it imports.
     """
-    text: str = (
-        _environment()
-        .get_template(template)
-        .render(
-            version=__version__,
-            view=view,
-            name=VIEWS[view],
-            views=[{"view": each, "name": VIEWS[each], "address": page_address(each)} for each in VIEWS],
-            modules=_list_modules(script),
-            **context,
-        )
+    text = render_template(
+        f"workbench/{template}",
+        view=view,
+        name=VIEWS[view],
+        views=[{"view": each, "name": VIEWS[each], "address": page_address(each)} for each in VIEWS],
+        modules=_list_modules(script),
+        **context,
     )
     response = answer_cached(request, text.encode(), "text/html; charset=utf-8")
     response.headers.update(HEADERS)
@@ -111,7 +103,7 @@ async def serve_static(request: Request) -> Response:
     if found is None:
         return PlainTextResponse("There is no such file.", status_code=404)
     is_template = found == WEB / "page" / "page.css"
-    content = _render_style().encode() if is_template else found.read_bytes()
+    content = render_style().encode() if is_template else found.read_bytes()
     response = answer_cached(request, content, f"{MEDIA_TYPES[found.suffix]}; charset=utf-8")
     response.headers["X-Content-Type-Options"] = "nosniff"
     return response
@@ -138,36 +130,3 @@ def _list_modules(script: str) -> list[str]:
             found[path] = None
             waiting += [(path.parent / name).resolve() for name in _IMPORT.findall(path.read_text("utf-8"))]
     return [f"/web/{path.relative_to(WEB).as_posix()}" for path in found]
-
-
-@cache
-def _render_style() -> str:
-    from augenmerk.web.export import render_style
-
-    return render_style()
-
-
-@cache
-def _environment() -> Any:
-    from jinja2 import Environment, FileSystemLoader, StrictUndefined
-
-    environment = Environment(
-        loader=FileSystemLoader(TEMPLATES),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters["embed"] = embed_json
-    return environment
-
-
-def embed_json(value: Any) -> Any:
-    """Returns JSON for a `<script type="application/json">`, in which nothing can end the element.
-
-    In a template: `{{ data|embed }}`.
-    """
-    from markupsafe import Markup
-
-    text = bytes(JsonResponse(value).body).decode()
-    return Markup(text.replace("<", "\\u003c"))

@@ -40,6 +40,12 @@ export function find(id) {
   return document.getElementById(id);
 }
 
+/** Fills a select with options, one of which is chosen; `name(value)` is what is shown of each. */
+export function fillSelect(select, values, name, chosen) {
+  const option = (value) => make("option", { value, selected: value === chosen }, name(value));
+  select.replaceChildren(...values.map(option));
+}
+
 /** Returns the size of the page's letters, in pixels; that of a projector's colours is larger. */
 export function rootFontSize() {
   return parseFloat(getComputedStyle(document.documentElement).fontSize);

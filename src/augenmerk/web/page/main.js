@@ -6,20 +6,11 @@
 import { drawAnswer } from "./answer.js";
 import { makeComparison } from "./compare.js";
 import { copyAnswer } from "./copy.js";
-import { find, isolate, make, replaceInside } from "./dom.js";
+import { fillSelect, find, isolate, make, replaceInside } from "./dom.js";
 import { drawBeam, drawEditor, drawPlace } from "./panels.js";
-import {
-  LANGUAGES,
-  PANELS,
-  THEMES,
-  UNITS,
-  VIEWS,
-  forgetChoices,
-  makeState,
-  readState,
-  writeState,
-} from "./state.js";
+import { PANELS, UNITS, VIEWS, forgetChoices, makeState, readState, writeState } from "./state.js";
 import { restoreExample } from "./stored.js";
+import { applySwitches } from "./switches.js";
 import { chooseLanguage, makeTexts, nameLanguage } from "./texts.js";
 
 const PAUSE = 120; // milliseconds without a key before a sentence is translated, or after a slider was moved
@@ -52,8 +43,7 @@ function change(changes) {
   const before = app.state;
   app.state = { ...before, ...changes };
   writeAddress();
-  if (app.state.theme !== before.theme) applyTheme();
-  if (app.state.language !== before.language) applyLanguage();
+  if (app.state.theme !== before.theme || app.state.language !== before.language) applyLook();
   if (app.state.models !== before.models) takeModels(app.state.models);
   app.answers.forEach(ask);
   draw();
@@ -94,23 +84,17 @@ function readAddress() {
   }
   app.state = readState(location.hash, untouched, page);
   find("text").value = app.state.text;
-  applyTheme();
-  applyLanguage();
+  applyLook();
   app.answers.forEach(ask);
   draw();
 }
 
-function applyTheme() {
-  if (app.state.theme === "auto") delete document.documentElement.dataset.theme;
-  else document.documentElement.dataset.theme = app.state.theme;
-}
-
-/** Writes all texts of the page that do not depend on a sentence. */
-function applyLanguage() {
+/** Applies the colours and the language, and writes all texts of the page that do not depend on a sentence. */
+function applyLook() {
   const { state } = app;
   const t = makeTexts(chooseLanguage(state.language, navigator.languages));
   app.t = t;
-  document.documentElement.lang = t.language;
+  applySwitches(state.theme, t.language, t);
   for (const node of document.querySelectorAll("[data-text]")) {
     const code = page.models[0][node.dataset.language];
     const key = node.dataset.language && !code ? `${node.dataset.text}Unknown` : node.dataset.text;
@@ -118,16 +102,11 @@ function applyLanguage() {
   }
   for (const node of document.querySelectorAll("[data-title]")) node.title = t(node.dataset.title);
   find("text").placeholder = t("placeholder");
-  const fillSelect = (id, values, name, chosen) => {
-    const options = values.map((value) => make("option", { value, selected: value === chosen }, name(value)));
-    find(id).replaceChildren(...options);
-  };
-  const beams = [...new Set([...BEAMS.filter((beam) => beam <= page.max_beam), page.beam, state.beam])].sort((a, b) => a - b);
-  fillSelect("theme", THEMES, t, state.theme);
-  fillSelect("language", LANGUAGES, (code) => nameLanguage(code, code), t.language);
-  fillSelect("view", VIEWS, t, state.view);
-  fillSelect("unit", UNITS, t, state.unit);
-  fillSelect("beam", beams, String, state.beam);
+  const possible = BEAMS.filter((beam) => beam <= page.max_beam);
+  const beams = [...new Set([...possible, page.beam, state.beam])].sort((a, b) => a - b);
+  fillSelect(find("view"), VIEWS, t, state.view);
+  fillSelect(find("unit"), UNITS, t, state.unit);
+  fillSelect(find("beam"), beams, String, state.beam);
   const notices = hooks.writeTexts?.(app) ?? [t("privacy")];
   if (page.models.some((data) => data.rounded)) notices.push(t("rounded"));
   const licences = page.models.map(({ name, licence }) =>
@@ -203,7 +182,7 @@ function takeModels(names) {
   const chosen = hooks.chooseModels(names);
   if (JSON.stringify(chosen.models) === JSON.stringify(page.models)) return;
   exchangeModels(chosen);
-  applyLanguage();
+  applyLook();
   loadModels();
 }
 

@@ -1,8 +1,9 @@
 /** The exported page: the theory pages with switches for colours and language, all in the address. */
 
-import { find, make } from "../page/dom.js";
+import { find } from "../page/dom.js";
 import { LANGUAGES, THEMES } from "../page/state.js";
-import { chooseLanguage, nameLanguage } from "../page/texts.js";
+import { applySwitches } from "../page/switches.js";
+import { chooseLanguage } from "../page/texts.js";
 import { makeTheoryTexts } from "./texts.js";
 import { PLAY, TheoryView } from "./view.js";
 
@@ -14,19 +15,10 @@ const switches = {
 let view = null;
 
 /** Applies the colours and the language of a state, and returns the texts. */
-function applySwitches({ theme, language }) {
-  if (theme === "auto") delete document.documentElement.dataset.theme;
-  else document.documentElement.dataset.theme = theme;
+function applyState({ theme, language }) {
   const t = makeTheoryTexts(chooseLanguage(language, navigator.languages));
-  document.documentElement.lang = t.language;
+  applySwitches(theme, t.language, t);
   for (const node of document.querySelectorAll("[data-text]")) node.textContent = t(node.dataset.text);
-  const fillSelect = (id, values, name, chosen) => {
-    find(id).replaceChildren(
-      ...values.map((value) => make("option", { value, selected: value === chosen }, name(value)))
-    );
-  };
-  fillSelect("theme", THEMES, t, theme);
-  fillSelect("language", LANGUAGES, (code) => nameLanguage(code, code), t.language);
   return t;
 }
 
@@ -43,7 +35,7 @@ class ExportedView extends TheoryView {
   /** The address may also have changed the colours and the language. */
   onaddress() {
     view = this;
-    this.t = applySwitches(this.state);
+    this.t = applyState(this.state);
   }
 }
 
@@ -59,7 +51,7 @@ for (const name of ["theme", "language"]) {
   find(name).addEventListener("change", (event) => {
     view.state[name] = event.target.value;
     view.writeAddress();
-    view.restyle(applySwitches(view.state));
+    view.restyle(applyState(view.state));
   });
 }
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => view.restyle(view.t));

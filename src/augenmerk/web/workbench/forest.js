@@ -2,7 +2,7 @@
 
 import { isolate, make, makeSvg } from "../page/dom.js";
 import { showNumber } from "../page/shown.js";
-import { chooseTicks, countDecimals, makeAxis } from "./plots.js";
+import { chooseTicks, countDecimals, findRange, makeAxis } from "./axes.js";
 
 const WIDTH = 1000; // of the picture in its own units; the page stretches it
 
@@ -31,7 +31,7 @@ export function makeForest(comparisons, digits, measure, against, t) {
     ...seeds.map(({ difference }) => difference),
     0,
   ]);
-  const [least, most] = [Math.min(...ends), Math.max(...ends)];
+  const [least, most] = findRange(ends);
   const room = (most - least || 1) * 0.06;
   const [low, high] = [least - room, most + room];
   const ticks = chooseTicks(low, high, 5);

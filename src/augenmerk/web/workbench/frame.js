@@ -3,9 +3,10 @@
  * texts. A view calls `startFrame` once with its own texts.
  */
 
-import { find, make } from "../page/dom.js";
+import { find } from "../page/dom.js";
 import { LANGUAGES, THEMES } from "../page/state.js";
-import { chooseLanguage, nameLanguage } from "../page/texts.js";
+import { applySwitches } from "../page/switches.js";
+import { chooseLanguage } from "../page/texts.js";
 
 const TEXTS = {
   en: {
@@ -22,6 +23,8 @@ const TEXTS = {
     light: "Light",
     dark: "Dark",
     projector: "Projector",
+    asTable: "As a table",
+    chartKeys: "Arrow keys read it point by point.",
   },
   de: {
     skip: "Zum Inhalt",
@@ -37,6 +40,8 @@ const TEXTS = {
     light: "Hell",
     dark: "Dunkel",
     projector: "Projektor",
+    asTable: "Als Tabelle",
+    chartKeys: "Pfeiltasten lesen Punkt für Punkt.",
   },
 };
 
@@ -110,17 +115,10 @@ export function startFrame({ texts = { en: {}, de: {} }, onChange = () => {} } =
   const frame = { theme: recallTheme(), language: "", t: null };
 
   function apply() {
-    if (frame.theme === "auto") delete document.documentElement.dataset.theme;
-    else document.documentElement.dataset.theme = frame.theme;
     frame.language = chooseLanguage(recallLanguage(), navigator.languages);
     frame.t = makeViewTexts(texts, frame.language);
     writeTexts(frame.t);
-    const fillSelect = (id, values, name, chosen) => {
-      const option = (value) => make("option", { value, selected: value === chosen }, name(value));
-      find(id).replaceChildren(...values.map(option));
-    };
-    fillSelect("theme", THEMES, (theme) => TEXTS[frame.language][theme], frame.theme);
-    fillSelect("language", LANGUAGES, (code) => nameLanguage(code, code), frame.language);
+    applySwitches(frame.theme, frame.language, (theme) => TEXTS[frame.language][theme]);
   }
 
   find("theme").addEventListener("change", (event) => {

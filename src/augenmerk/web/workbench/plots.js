@@ -1,131 +1,64 @@
 /** Line charts in SVG that can be read with a pointer, by keys, and as a table. */
 
-import { isolate, make, makeSvg } from "../page/dom.js";
+import { isolate, make, makeSvg, rootFontSize } from "../page/dom.js";
 import { showNumber } from "../page/shown.js";
+import {
+  addRoom,
+  chooseLogTicks,
+  chooseTicks,
+  countDecimals,
+  findRange,
+  isWide,
+  makeAxis,
+  moveApart,
+  thinOut,
+} from "./axes.js";
+import { lookOf, makeSwatch, shortenName } from "./series.js";
 
-const COLOURS = 7; // of the variables --c0, --c1, … in workbench.css
-const DASHES = ["", "7 4", "2 3", "9 3 2 3"]; // for series beyond the number of colours
 const MAX_END_LABELS = 8;
-const MAX_NAME = 26;
-
-/** Returns the look of a series: its colour and, beyond the number of colours, its dashes. */
-export function lookOf(number) {
-  return {
-    colour: `var(--c${number % COLOURS})`,
-    dash: DASHES[Math.floor(number / COLOURS) % DASHES.length],
-  };
-}
-
-/** Returns a short line that looks as a series does. */
-export function makeSwatch(number) {
-  const { colour, dash } = lookOf(number);
-  return makeSvg(
-    "svg",
-    { class: "swatch", width: 22, height: 10, "aria-hidden": "true" },
-    makeSvg("line", {
-      x1: 1,
-      x2: 21,
-      y1: 5,
-      y2: 5,
-      stroke: colour,
-      "stroke-width": 2.5,
-      "stroke-dasharray": dash,
-    })
-  );
-}
-
-/** Returns a name that is not too long for a label. */
-export function shortenName(name, most = MAX_NAME) {
-  const letters = [...name];
-  return letters.length > most ? `${letters.slice(0, most - 1).join("")}…` : name;
-}
-
-/** Returns round numbers from `low` to `high`, about `count` of them. */
-export function chooseTicks(low, high, count) {
-  const raw = (high - low || Math.abs(high) || 1) / Math.max(1, count);
-  const power = 10 ** Math.floor(Math.log10(raw));
-  const step = power * ([1, 2, 2.5, 5, 10].find((each) => each * power >= raw * 0.999) ?? 10);
-  const ticks = [];
-  for (let place = Math.ceil(low / step - 1e-9); place * step <= high + step * 1e-9; place++) {
-    ticks.push(Number((place * step).toPrecision(12)));
-  }
-  return ticks;
-}
-
-/** Returns how many decimals ticks need to be told apart. */
-export function countDecimals(ticks) {
-  const decimals = (tick) => (String(tick).split(".")[1] ?? "").length;
-  return Math.min(6, Math.max(0, ...ticks.map(decimals)));
-}
-
-/** Returns a function from values to places; `log` makes equal factors equally long. */
-export function makeAxis(low, high, from, to, log = false) {
-  const turn = log ? Math.log : (value) => value;
-  const [a, b] = [turn(low), turn(high)];
-  const width = b - a || 1;
-  return (value) => from + ((turn(value) - a) / width) * (to - from);
-}
-
-/** Returns whether an axis of these values is better logarithmic: the largest is many times the smallest. */
-export function isWide(values) {
-  const low = Math.min(...values);
-  return low > 0 && Math.max(...values) >= 10 * low;
-}
-
-/** Moves places apart that are closer than `gap`, and keeps their order; returns the new places. */
-function moveApart(places, gap, top, bottom) {
-  const order = places.map((_, index) => index).sort((a, b) => places[a] - places[b]);
-  const moved = [...places];
-  for (let round = 0; round < 40; round++) {
-    for (let next = 1; next < order.length; next++) {
-      const [above, below] = [order[next - 1], order[next]];
-      const missing = gap - (moved[below] - moved[above]);
-      if (missing > 0.01) {
-        moved[above] -= missing / 2;
-        moved[below] += missing / 2;
-      }
-    }
-    for (const index of order) moved[index] = Math.min(bottom, Math.max(top, moved[index]));
-  }
-  return moved;
-}
+const MAX_END_LABEL = 18; // letters
+const MAX_DOTS = 25;
 
 /**
  * A chart of lines over numbers or over categories.
  *
- * `about` is {title, note, xLabel, digits, categories, log, yLog, series}; a series is {name, number, points,
- * thin}, where a point is {x, y, low, high} (low and high are the ends of its whisker, null for none), and
- * thin are lines of single runs, lists of [x, y]. With categories, x is the number of one.
+ * `about` is {title, note, empty, xLabel, digits, categories, log, yLog, exact, fractions, nearest, clip,
+ * unlabelled, series}. A series is {name, number, points, thin, dashed, live}, where a point is {x, y, low,
+ * high} (low and high are the ends of its whisker, null for none), and thin are lines of single runs, lists of
+ * [x, y]. With categories, x is the number of one. `exact` has a tick at every x, `fractions` also between
+ * whole numbers. Without `nearest`, only lines that have a value at the x that is pointed at say it. `clip`
+ * lets outliers of the first epochs leave the chart at its top, so that they do not press the rest together.
+ * `unlabelled` has no names at the ends of lines. Without a point, the chart says what is in `empty`.
  */
 export class LineChart {
   constructor(about, t) {
-    this.about = about;
-    this.t = t;
     this.at = -1; // which of the values of x is pointed at
     this.hidden = new Set();
-    this.xs = [...new Set(about.series.flatMap(({ points }) => points.map(({ x }) => x)))].sort(
-      (a, b) => a - b
-    );
+    this.width = 0;
+    this.caption = make("figcaption");
     this.readout = make("p", { class: "readout", "aria-live": "polite" });
     this.place = make("div", { class: "plot" });
-    this.element = make(
-      "figure",
-      { class: "chart" },
-      make(
-        "figcaption",
-        {},
-        make("h3", {}, about.title),
-        about.note ? make("p", { class: "hint" }, about.note) : ""
-      ),
-      this.place,
-      this.readout,
-      this.makeTable()
-    );
-    this.width = 0;
+    this.numbers = make("details", { class: "numbers", ontoggle: () => this.fillTable() });
+    const parts = [this.caption, this.place, this.readout, this.numbers];
+    this.element = make("figure", { class: "chart" }, ...parts);
     this.observer = new ResizeObserver(() => {
       if (this.place.clientWidth && this.place.clientWidth !== this.width) this.draw();
     });
     this.observer.observe(this.place);
+    this.change(about, t);
+  }
+
+  /** Shows other numbers, or the same in another language; what is pointed at and an open table stay. */
+  change(about, t) {
+    this.about = about;
+    this.t = t;
+    const xs = new Set(about.series.flatMap(({ points }) => points.map(({ x }) => x)));
+    this.xs = [...xs].sort((a, b) => a - b);
+    const note = about.note ? [make("p", { class: "hint" }, about.note)] : [];
+    this.caption.replaceChildren(make("h3", {}, about.title), ...note);
+    this.element.classList.toggle("empty", !this.xs.length);
+    this.makeTable();
+    if (this.width) this.draw();
   }
 
   /** Hides the series in a set of names; emphasises one, or none if it is null. */
@@ -139,173 +72,57 @@ export class LineChart {
   }
 
   nameX(x) {
-    const { categories } = this.about;
-    return categories ? categories[x] : x.toLocaleString(this.t.language);
+    const { categories, fractions } = this.about;
+    const digits = { maximumFractionDigits: fractions ? 1 : 3 };
+    return categories ? categories[x] : x.toLocaleString(this.t.language, digits);
   }
 
+  // -- table -----------------------------------------------------------------------------------------------
+
   makeTable() {
-    const { series, digits, xLabel } = this.about;
-    const number = (value) => (value === undefined ? "–" : showNumber(value, this.t.language, digits));
-    const valueAt = (each, x) => each.points.find((point) => point.x === x)?.y;
+    const { series, xLabel } = this.about;
     const head = [xLabel, ...series.map(({ name }) => name)].map((name) =>
       make("th", { scope: "col" }, isolate(name))
     );
-    const fillRows = () =>
-      this.xs.map((x) =>
-        make(
-          "tr",
-          {},
-          make("th", { scope: "row" }, this.nameX(x)),
-          ...series.map((each) => make("td", {}, number(valueAt(each, x))))
-        )
-      );
-    const body = make("tbody");
-    const details = make(
-      "details",
-      {
-        class: "numbers",
-        ontoggle: () => {
-          if (details.open && !body.rows.length) body.append(...fillRows());
-        },
-      },
-      make("summary", {}, this.t("asTable")),
-      make(
-        "div",
-        { class: "scroll" },
-        make("table", { class: "figures" }, make("thead", {}, make("tr", {}, ...head)), body)
-      )
-    );
-    return details;
+    this.rows = make("tbody");
+    const table = make("table", { class: "figures" }, make("thead", {}, make("tr", {}, ...head)), this.rows);
+    const place = make("div", { class: "scroll" }, table);
+    const summary = this.numbers.querySelector("summary") ?? make("summary"); // it may have the focus
+    summary.textContent = this.t("asTable");
+    if (summary.isConnected) summary.nextElementSibling.replaceWith(place);
+    else this.numbers.replaceChildren(summary, place);
+    this.fillTable();
   }
 
+  /** Writes the rows, of which there can be many, when somebody looks at them. */
+  fillTable() {
+    if (!this.numbers.open || this.rows.rows.length) return;
+    const { series, digits } = this.about;
+    const values = series.map(({ points }) => new Map(points.map(({ x, y }) => [x, y])));
+    const write = (value) => (value === undefined ? "–" : showNumber(value, this.t.language, digits));
+    const rows = this.xs.map((x) =>
+      make(
+        "tr",
+        {},
+        make("th", { scope: "row" }, this.nameX(x)),
+        ...values.map((each) => make("td", {}, write(each.get(x))))
+      )
+    );
+    this.rows.append(...rows);
+  }
+
+  // -- drawing ---------------------------------------------------------------------------------------------
+
   draw() {
+    const hadFocus = this.place.contains(document.activeElement);
+    const { at } = this;
     this.width = this.place.clientWidth;
-    const { series, categories, log, yLog, xLabel, title } = this.about;
-    const rem = parseFloat(getComputedStyle(document.documentElement).fontSize);
-    const unit = rem / 16;
-    const width = Math.max(220, this.width);
-    const height = Math.round(Math.min(20 * rem, Math.max(12.5 * rem, width * 0.52)));
-    const points = series.flatMap((each) => each.points);
-    const thin = series.flatMap((each) => each.thin ?? []).flat();
-    const ys = [...points.flatMap(({ y, low, high }) => [y, low ?? y, high ?? y]), ...thin.map(([, y]) => y)];
-    let [low, high] = [Math.min(...ys), Math.max(...ys)];
-    const onLog = yLog && isWide(ys);
-    const room = (high - low || Math.abs(high) * 0.1 || 1) * 0.05;
-    if (!onLog) [low, high] = [low >= 0 ? Math.max(0, low - room) : low - room, high + room];
-    const yTicks = onLog
-      ? chooseLogTicks(low, high)
-      : chooseTicks(low, high, Math.max(3, Math.round(height / (52 * unit))));
-    const decimals = countDecimals(yTicks);
-    const yText = (value) => showNumber(value, this.t.language, onLog ? countDecimals([value]) : decimals);
-    const letter = 6.6 * unit;
-    const left = 12 * unit + letter * Math.max(...yTicks.map((tick) => yText(tick).length));
-    const labelled = width > 30 * rem && series.length <= MAX_END_LABELS && series.length > 1;
-    const longest = Math.max(0, ...series.map(({ name }) => shortenName(name, 18).length));
-    const right = labelled ? 14 * unit + 1.2 * letter * longest : 14 * unit;
-    const [top, bottom] = [8 * unit, 40 * unit];
-    const xs = this.xs;
-    const place = makeAxis(xs[0], xs.at(-1), left + 8 * unit, width - right - 8 * unit, log);
-    // A single value stands in the middle.
-    const x = (value) => (xs.length > 1 ? place(value) : (left + width - right) / 2);
-    const y = makeAxis(low, high, height - bottom, top, onLog);
-    const parts = [];
-    const text = (content, attributes) => makeSvg("text", { class: "tick", ...attributes }, content);
-    for (const tick of yTicks) {
-      parts.push(makeSvg("line", { class: "rule", x1: left, x2: width - right, y1: y(tick), y2: y(tick) }));
-      parts.push(text(yText(tick), { x: left - 6 * unit, y: y(tick) + 4 * unit, "text-anchor": "end" }));
+    if (!this.xs.length) {
+      this.place.replaceChildren(make("p", { class: "hint" }, this.about.empty ?? ""));
+      return;
     }
-    for (const tick of this.chooseXTicks(x, letter)) {
-      parts.push(
-        text(this.nameX(tick), { x: x(tick), y: height - bottom + 16 * unit, "text-anchor": "middle" })
-      );
-      parts.push(
-        makeSvg("line", {
-          class: "mark-tick",
-          x1: x(tick),
-          x2: x(tick),
-          y1: height - bottom,
-          y2: height - bottom + 4 * unit,
-        })
-      );
-    }
-    parts.push(
-      makeSvg("line", {
-        class: "axis",
-        x1: left,
-        x2: width - right,
-        y1: height - bottom,
-        y2: height - bottom,
-      })
-    );
-    parts.push(
-      text(xLabel, {
-        class: "tick label-x",
-        x: (left + width - right) / 2,
-        y: height - 6 * unit,
-        "text-anchor": "middle",
-      })
-    );
-    const cursor = makeSvg("line", {
-      class: "cursor",
-      x1: 0,
-      x2: 0,
-      y1: top,
-      y2: height - bottom,
-      visibility: "hidden",
-    });
-    parts.push(cursor);
-    const endLabel = (each, height) => {
-      const place = { class: "tick end-label", x: width - right + 6 * unit, y: height + 4 * unit };
-      const label = text(shortenName(each.name, 18), place);
-      label.style.fill = lookOf(each.number).colour;
-      return label;
-    };
-    const ends = series.map((each) => y(each.points.at(-1)?.y ?? low));
-    const labels = moveApart(ends, 15 * unit, top + 6 * unit, height - bottom - 2 * unit);
-    const every = Math.max(1, Math.ceil(xs.length / 10));
-    series.forEach((each, index) => {
-      const { colour, dash } = lookOf(each.number);
-      const line = (list, attributes) =>
-        makeSvg("path", {
-          d: list.map(([a, b], step) => `${step ? "L" : "M"}${x(a).toFixed(1)} ${y(b).toFixed(1)}`).join(""),
-          fill: "none",
-          stroke: colour,
-          ...attributes,
-        });
-      const aside = (index - (series.length - 1) / 2) * Math.min(3 * unit, (18 * unit) / series.length);
-      const whiskers = each.points
-        .filter(
-          ({ low: a, high: b }, step) =>
-            a !== undefined && a !== null && a !== b && (each.points.length - 1 - step) % every === 0
-        )
-        .map((point) =>
-          makeSvg("line", {
-            class: "whisker",
-            x1: x(point.x) + aside,
-            x2: x(point.x) + aside,
-            y1: y(point.low),
-            y2: y(point.high),
-            stroke: colour,
-          })
-        );
-      const dots = each.points.length > 25 ? each.points.slice(-1) : each.points;
-      parts.push(
-        makeSvg(
-          "g",
-          { "data-series": index, class: "series" },
-          ...(each.thin ?? []).filter((list) => list.length).map((list) => line(list, { class: "thin" })),
-          ...whiskers,
-          line(
-            each.points.map((point) => [point.x, point.y]),
-            { class: "mean", "stroke-dasharray": dash }
-          ),
-          ...dots.map((point) =>
-            makeSvg("circle", { cx: x(point.x), cy: y(point.y), r: 2.6 * unit, fill: colour })
-          ),
-          ...(labelled && each.points.length ? [endLabel(each, labels[index])] : [])
-        )
-      );
-    });
+    this.layOut();
+    const { width, height } = this.laid;
     const svg = makeSvg(
       "svg",
       {
@@ -314,38 +131,95 @@ export class LineChart {
         viewBox: `0 0 ${width} ${height}`,
         role: "img",
         tabindex: 0,
-        "aria-label": `${title}. ${this.t("chartKeys")}`,
+        "aria-label": `${this.about.title}. ${this.t("chartKeys")}`,
         onpointermove: (event) => {
           const box = svg.getBoundingClientRect();
-          const here = ((event.clientX - box.left) / box.width) * width;
-          const distances = xs.map((value) => Math.abs(x(value) - here));
-          this.point(distances.indexOf(Math.min(...distances)), cursor, x);
+          this.point(this.findNearest(((event.clientX - box.left) / box.width) * width));
         },
-        onpointerleave: () => this.point(-1, cursor, x),
-        onblur: () => this.point(-1, cursor, x),
-        onkeydown: (event) => {
-          const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
-          const next =
-            { Home: 0, End: xs.length - 1, Escape: -1 }[event.key] ?? (step ? this.at + step : undefined);
-          if (next === undefined) return;
-          event.preventDefault();
-          this.point(event.key === "Escape" ? -1 : Math.min(xs.length - 1, Math.max(0, next)), cursor, x);
-        },
+        onpointerleave: () => this.point(-1),
+        onblur: () => this.point(-1),
+        onkeydown: (event) => this.pressKey(event),
       },
-      ...parts
+      ...this.drawAxes(),
+      ...this.drawSeries()
     );
     this.place.replaceChildren(svg);
-    this.point(-1, cursor, x);
+    if (hadFocus) svg.focus();
+    this.point(Math.min(at, this.xs.length - 1));
     this.show(this.hidden, null);
   }
 
-  chooseXTicks(x, letter) {
-    const { categories, log, exact } = this.about;
-    const xs = this.xs;
-    const wanted =
-      categories || log || exact || xs.length < 3
-        ? xs
-        : chooseTicks(xs[0], xs.at(-1), 6).filter((tick) => Number.isInteger(tick) && tick >= xs[0]);
+  /** Decides where everything is. */
+  layOut() {
+    const { series, log, yLog, clip, unlabelled } = this.about;
+    const rem = rootFontSize();
+    const unit = rem / 16;
+    const width = Math.max(220, this.width);
+    const height = Math.round(Math.min(20 * rem, Math.max(12.5 * rem, width * 0.52)));
+    const thin = series.flatMap((each) => each.thin ?? []).flat();
+    const points = series.flatMap((each) => each.points);
+    const ys = [...points.flatMap(({ y, low, high }) => [y, low ?? y, high ?? y]), ...thin.map(([, y]) => y)];
+    let [low, high] = findRange(ys);
+    if (clip && points.length > 8) {
+      const usual = ys.sort((a, b) => a - b)[Math.floor(ys.length * 0.9)];
+      if (high - low > 3 * (usual - low)) high = low + 2 * (usual - low);
+    }
+    const onLog = yLog && isWide(ys);
+    if (!onLog) [low, high] = addRoom(low, high, 0.05);
+    const yTicks = onLog
+      ? chooseLogTicks(low, high)
+      : chooseTicks(low, high, Math.max(3, Math.round(height / (52 * unit))));
+    const decimals = countDecimals(yTicks);
+    const yText = (value) => showNumber(value, this.t.language, onLog ? countDecimals([value]) : decimals);
+    const letter = 6.6 * unit;
+    const left = 12 * unit + letter * Math.max(...yTicks.map((tick) => yText(tick).length));
+    const isLabelled =
+      !unlabelled && width > 30 * rem && series.length <= MAX_END_LABELS && series.length > 1;
+    const longest = Math.max(0, ...series.map(({ name }) => shortenName(name, MAX_END_LABEL).length));
+    const right = width - 14 * unit - (isLabelled ? 1.2 * letter * longest : 0);
+    const [top, bottom] = [8 * unit, height - 40 * unit];
+    const xAxis = makeAxis(this.xs[0], this.xs.at(-1), left + 8 * unit, right - 8 * unit, log);
+    const yAxis = makeAxis(low, high, bottom, top, onLog);
+    this.laid = {
+      ...{ unit, width, height, left, right, top, bottom, letter, yTicks, yText, isLabelled, low },
+      // A single value stands in the middle.
+      x: (value) => (this.xs.length > 1 ? xAxis(value) : (left + right) / 2),
+      y: (value) => yAxis(Math.min(value, high)),
+    };
+  }
+
+  drawText(content, attributes) {
+    return makeSvg("text", { class: "tick", ...attributes }, content);
+  }
+
+  drawAxes() {
+    const { unit, height, left, right, top, bottom, yTicks, yText, x, y } = this.laid;
+    const line = (kind, [x1, y1], [x2, y2]) => makeSvg("line", { class: kind, x1, x2, y1, y2 });
+    const parts = yTicks.flatMap((tick) => [
+      line("rule", [left, y(tick)], [right, y(tick)]),
+      this.drawText(yText(tick), { x: left - 6 * unit, y: y(tick) + 4 * unit, "text-anchor": "end" }),
+    ]);
+    for (const tick of this.chooseXTicks()) {
+      const place = { x: x(tick), y: bottom + 16 * unit, "text-anchor": "middle" };
+      parts.push(this.drawText(this.nameX(tick), place));
+      parts.push(line("mark-tick", [x(tick), bottom], [x(tick), bottom + 4 * unit]));
+    }
+    const middle = { x: (left + right) / 2, y: height - 6 * unit, "text-anchor": "middle" };
+    this.cursor = line("cursor", [0, top], [0, bottom]);
+    return [
+      ...parts,
+      line("axis", [left, bottom], [right, bottom]),
+      this.drawText(this.about.xLabel, { class: "tick label-x", ...middle }),
+      this.cursor,
+    ];
+  }
+
+  chooseXTicks() {
+    const { categories, log, exact, fractions } = this.about;
+    const { x, letter } = this.laid;
+    const [low, high] = [this.xs[0], this.xs.at(-1)];
+    const round = chooseTicks(low, high, 6).filter((tick) => fractions || Number.isInteger(tick));
+    const wanted = categories || log || exact || this.xs.length < 3 || !round.length ? this.xs : round;
     const shown = [];
     let free = -Infinity;
     for (const tick of wanted) {
@@ -358,45 +232,101 @@ export class LineChart {
     return shown;
   }
 
+  drawSeries() {
+    const { series } = this.about;
+    const { unit, right, top, bottom, low, y, isLabelled } = this.laid;
+    const ends = series.map((each) => y(each.points.at(-1)?.y ?? low));
+    const labels = isLabelled ? moveApart(ends, 15 * unit, top + 6 * unit, bottom - 2 * unit) : [];
+    return series.map((each, index) => {
+      const aside = (index - (series.length - 1) / 2) * Math.min(3 * unit, (18 * unit) / series.length);
+      const group = makeSvg("g", { "data-series": index, class: "series" }, ...this.drawLines(each, aside));
+      if (isLabelled && each.points.length) {
+        const place = { class: "tick end-label", x: right + 6 * unit, y: labels[index] + 4 * unit };
+        const label = this.drawText(shortenName(each.name, MAX_END_LABEL), place);
+        label.style.fill = lookOf(each.number).colour;
+        group.append(label);
+      }
+      return group;
+    });
+  }
+
+  /** Draws a series: thin lines, whiskers, which stand a little aside, its own line, and its points. */
+  drawLines({ number, points, thin = [], dashed, live }, aside) {
+    const { unit, x, y } = this.laid;
+    const { colour, dash } = lookOf(number);
+    const line = (list, attributes) => {
+      const steps = thinOut(list).map(([a, b]) => `${x(a).toFixed(1)} ${y(b).toFixed(1)}`);
+      return makeSvg("path", { d: `M${steps.join("L")}`, fill: "none", stroke: colour, ...attributes });
+    };
+    const every = Math.max(1, Math.ceil(this.xs.length / 10));
+    const hasWhisker = ({ low, high }, step) =>
+      low !== undefined && low !== null && low !== high && (points.length - 1 - step) % every === 0;
+    const whiskers = points.filter(hasWhisker).map((point) => {
+      const at = x(point.x) + aside;
+      const ends = { x1: at, x2: at, y1: y(point.low), y2: y(point.high) };
+      return makeSvg("line", { class: "whisker", ...ends, stroke: colour });
+    });
+    const dots = dashed ? [] : points.length > MAX_DOTS ? points.slice(-1) : points;
+    return [
+      ...thin.filter((list) => list.length).map((list) => line(list, { class: "thin" })),
+      ...whiskers,
+      ...(points.length
+        ? [
+            line(
+              points.map((point) => [point.x, point.y]),
+              { class: dashed ? "mean dashed" : "mean", "stroke-dasharray": dashed ? null : dash }
+            ),
+          ]
+        : []),
+      ...dots.map((point) => {
+        const kind = live && point === points.at(-1) ? "live" : null;
+        return makeSvg("circle", { class: kind, cx: x(point.x), cy: y(point.y), r: 2.6 * unit, fill: colour });
+      }),
+    ];
+  }
+
+  // -- reading ---------------------------------------------------------------------------------------------
+
+  /** Returns which of the values of x is nearest to a place. */
+  findNearest(place) {
+    const far = (at) => Math.abs(this.laid.x(this.xs[at]) - place);
+    return this.xs.reduce((best, _, at) => (far(at) < far(best) ? at : best), 0);
+  }
+
+  pressKey(event) {
+    const last = this.xs.length - 1;
+    const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
+    const next = { Home: 0, End: last, Escape: -1 }[event.key] ?? (step ? this.at + step : undefined);
+    if (next === undefined) return;
+    event.preventDefault();
+    this.point(event.key === "Escape" ? -1 : Math.min(last, Math.max(0, next)));
+  }
+
   /** Says what the lines are worth at one of the values of x; -1 for none. */
-  point(at, cursor, x) {
+  point(at) {
     this.at = at;
-    const { series, digits, xLabel } = this.about;
-    cursor.setAttribute("visibility", at < 0 ? "hidden" : "visible");
+    const { series, digits, xLabel, nearest } = this.about;
+    this.cursor.setAttribute("visibility", at < 0 ? "hidden" : "visible");
     if (at < 0) {
       this.readout.replaceChildren("\u00a0");
       return;
     }
     const value = this.xs[at];
-    cursor.setAttribute("x1", x(value));
-    cursor.setAttribute("x2", x(value));
-    const shown = series.filter(({ name }) => !this.hidden.has(name));
-    const found = shown.flatMap((each) => {
-      const point = each.points.find((one) => one.x === value);
-      if (!point) return [];
-      const worth = showNumber(point.y, this.t.language, digits);
-      return [
-        make(
-          "span",
-          { class: "worth" },
-          makeSwatch(each.number),
-          isolate(shortenName(each.name)),
-          ` ${worth}`
-        ),
-      ];
-    });
+    for (const end of ["x1", "x2"]) this.cursor.setAttribute(end, this.laid.x(value));
+    const far = ({ x }) => Math.abs(x - value);
+    const find = (points) =>
+      nearest
+        ? points.reduce((best, each) => (best && far(best) <= far(each) ? best : each), null)
+        : points.find(({ x }) => x === value);
+    const found = series
+      .filter(({ name }) => !this.hidden.has(name))
+      .flatMap(({ name, number, points }) => {
+        const point = find(points);
+        if (!point) return [];
+        const worth = ` ${showNumber(point.y, this.t.language, digits)}`;
+        const shown = isolate(shortenName(name));
+        return [make("span", { class: "worth" }, makeSwatch(number), shown, worth)];
+      });
     this.readout.replaceChildren(make("b", {}, `${xLabel} ${this.nameX(value)}`), ...found);
   }
-}
-
-/** Returns powers of ten and their doubles and fives between two numbers. */
-function chooseLogTicks(low, high) {
-  const ticks = [];
-  for (let power = Math.floor(Math.log10(low)); power <= Math.ceil(Math.log10(high)); power++) {
-    for (const digit of [1, 2, 5]) {
-      const tick = Number((digit * 10 ** power).toPrecision(6));
-      if (tick >= low && tick <= high) ticks.push(tick);
-    }
-  }
-  return ticks.length > 1 ? ticks : chooseTicks(low, high, 4);
 }

@@ -1,10 +1,12 @@
 /** The view Runs: the list, the curves of those that are picked, their scores and settings, and trainings. */
 
-import { find, isolate, make, replaceInside } from "../page/dom.js";
-import { showNumber } from "../page/shown.js";
-import { COLOURS, drawPanel, getPoints } from "./curves.js";
+import { fillSelect, find, make, replaceInside } from "../page/dom.js";
 import { startFrame } from "./frame.js";
+import { LineChart } from "./plots.js";
+import { classOf, makeEnded, makeList, showName } from "./runs-list.js";
+import { makeScores, makeSettings } from "./runs-tables.js";
 import { RUNS_TEXTS } from "./runs-texts.js";
+import { makeSwatch } from "./series.js";
 import { postJson } from "./server.js";
 import { StartForm } from "./start-form.js";
 
@@ -31,6 +33,7 @@ const view = {
 let timer = 0;
 let looking = null; // what cancels the question that the server is asked
 let form = null; // the form of a new training
+const charts = [];
 const frame = startFrame({ texts: RUNS_TEXTS, onChange: () => draw(true) });
 
 // -- address -----------------------------------------------------------------------------------------------
@@ -123,6 +126,13 @@ async function act(what, question) {
   look();
 }
 
+/** Asks how many epochs a run shall have, or "" no more. */
+function ask(name, epochs) {
+  Object.assign(view, { asking: name, more: String(epochs) });
+  draw(true);
+  if (name) find("more-epochs").select();
+}
+
 function tell(message) {
   find("trouble").hidden = !message;
   if (find("trouble").textContent !== message) find("trouble").textContent = message;
@@ -130,14 +140,20 @@ function tell(message) {
 
 // -- drawing -----------------------------------------------------------------------------------------------
 
+const on = { pick, act, ask };
 const drawn = new Map(); // what each part was last drawn from, so that what stays the same is left alone
+
+/** Returns whether what a part depends on has changed since it was last drawn. */
+function hasChanged(id, depends, anew) {
+  const key = JSON.stringify([depends, frame.t.language, frame.theme]);
+  if (!anew && drawn.get(id) === key) return false;
+  drawn.set(id, key);
+  return true;
+}
 
 /** Draws a part if what it depends on has changed. */
 function drawPart(id, depends, makeNodes, anew) {
-  const key = JSON.stringify([depends, frame.t.language, frame.theme]);
-  if (!anew && drawn.get(id) === key) return;
-  drawn.set(id, key);
-  replaceInside(find(id), ...makeNodes());
+  if (hasChanged(id, depends, anew)) replaceInside(find(id), ...makeNodes());
 }
 
 function draw(anew = false) {
@@ -148,186 +164,28 @@ function draw(anew = false) {
   const minute = Math.floor(view.now / 60);
   find("list-hint").textContent = given.local ? t("pick") : `${t("pick")} ${t("onlyLocal")}`;
   find("new").hidden = !given.local || form !== null;
-  drawPart("list", [view.runs, view.picked, view.trainings, minute], () => [makeList(t)], anew);
-  drawPart("trainings", [view.trainings, view.runs.map((run) => run.name)], () => makeEnded(t), anew);
+  const list = () => [makeList(view, given.local, on, t)];
+  drawPart("list", [view.runs, view.picked, view.trainings, minute], list, anew);
+  drawPart("trainings", [view.trainings, view.runs.map((run) => run.name)], () => makeEnded(view, t), anew);
   for (const id of ["curves-card", "scores-card", "settings-card"]) find(id).hidden = !picked.length;
-  const options = AXES.map((each) => make("option", { value: each, selected: each === view.by }, t(each)));
-  drawPart("by", [view.by], () => options, anew);
+  if (hasChanged("by", [view.by], anew)) fillSelect(find("by"), AXES, t, view.by);
   drawPart("legend", [picked, view.runs], () => makeLegend(picked, known, t), anew);
   const counts = picked.map((name) => [name, view.epochs.get(name)?.length, known.get(name).state]);
-  drawPart("charts", [counts, view.by, innerWidth], () => makeCharts(picked, known, t), anew);
-  drawPart("scores", [picked.map((name) => known.get(name).scores), picked], () => makeScores(picked, known, t), anew);
+  if (hasChanged("charts", [counts, view.by], anew)) drawCharts(picked, known, t);
+  const scores = picked.map((name) => known.get(name).scores);
+  drawPart("scores", [scores, picked], () => makeScores(view, picked, known, t), anew);
   const settings = picked.map((name) => view.details.get(name)?.settings);
-  drawPart("settings", [picked, settings, view.all], () => makeSettings(picked, t), anew);
+  drawPart("settings", [picked, settings, view.all], () => makeSettings(view, picked, given.settings, t), anew);
   form?.write(t);
-}
-
-function colourOf(name) {
-  return view.picked.indexOf(name) % COLOURS;
-}
-
-/** Says when a run was last changed. */
-function showAge(seconds, t) {
-  const minutes = Math.floor((view.now - seconds) / 60);
-  if (minutes < 1) return t("justNow");
-  if (minutes < 60) return t("minutesAgo", { count: minutes });
-  const today = new Date(view.now * 1000).toDateString() === new Date(seconds * 1000).toDateString();
-  const style = today ? { timeStyle: "short" } : { dateStyle: "medium" };
-  return new Intl.DateTimeFormat(t.language, style).format(seconds * 1000);
-}
-
-function makeList(t) {
-  const training = new Map(view.trainings.filter((each) => each.running).map((each) => [each.run, each]));
-  const beginning = view.trainings.filter(
-    (each) => each.running && !view.runs.some((run) => run.name === each.run)
-  );
-  if (!view.runs.length && !beginning.length) return make("p", { class: "hint" }, t("noRuns"));
-  const number = (value, decimals) => (Number.isFinite(value) ? showNumber(value, t.language, decimals) : t("absent"));
-  // On a narrow screen a row is a card, and each cell says what it is.
-  const cell = (key, attributes, ...content) =>
-    make("td", { "data-name": t(key), ...attributes }, make("span", {}, ...content));
-  const rows = view.runs.map((run) => {
-    const isPicked = view.picked.includes(run.name);
-    const key = run.name.replace(/[^\w-]/g, (letter) => `_${letter.codePointAt(0)}`);
-    const box = make("input", {
-      type: "checkbox",
-      "data-key": `pick-${key}`,
-      checked: isPicked,
-      disabled: Boolean(run.error),
-      onchange: (event) => pick(run.name, event.target.checked),
-    });
-    const label = make("label", { class: isPicked ? `run c${colourOf(run.name)}` : "run" }, box, isolate(run.name));
-    if (run.error) {
-      return make(
-        "tr",
-        { class: "broken" },
-        make("th", { scope: "row" }, label),
-        make("td", { colspan: 8 }, make("span", { title: run.error }, t("broken")))
-      );
-    }
-    const own = training.get(run.name);
-    // A process takes a while until it trains, and another one until it ends.
-    const isBeginning = own && run.state !== "training" && run.modified < own.begun;
-    const state = own?.stopping ? "stopping" : isBeginning ? "starting" : run.state;
-    const share = Math.min(1, run.done / run.epochs);
-    const bar = make("span", { class: "bar small" });
-    bar.style.setProperty("--share", share);
-    const changes =
-      run.changes === 0
-        ? []
-        : [make("span", { class: "hint" }, ` ${t(run.changes === 1 ? "changedSetting" : "changedSettings", { count: run.changes })}`)];
-    return make(
-      "tr",
-      { class: isPicked ? "picked" : null },
-      make("th", { scope: "row" }, label),
-      cell("state", {}, make("span", { class: `state ${state}` }, t(state))),
-      cell("preset", { title: t("nearest") }, run.preset, ...changes),
-      cell("data", {}, isolate(run.data)),
-      cell("epochs", { class: "number" }, `${run.done}/${run.epochs}`, ...(state === "finished" ? [] : [bar])),
-      cell("loss", { class: "number" }, number(run.best.validation_loss, 3)),
-      cell("bleu", { class: "number", title: t("bleuHint") }, number(run.best.validation_bleu, 1)),
-      cell("when", { class: "when" }, showAge(run.modified, t)),
-      make("td", { class: "acts" }, ...makeActs(run, own, key, t))
-    );
-  });
-  const starting = beginning.map((each) =>
-    make(
-      "tr",
-      {},
-      make("th", { scope: "row" }, make("span", { class: "run" }, isolate(each.run))),
-      make("td", {}, make("span", { class: "state training" }, t(each.stopping ? "stopping" : "starting"))),
-      make("td", { colspan: 6, class: "hint" }, each.said.at(-1) ?? ""),
-      make("td", { class: "acts" }, ...makeActs(null, each, "new", t))
-    )
-  );
-  const heads = [
-    ...["name", "state", "preset", "data"].map((key) => make("th", { scope: "col" }, t(key))),
-    ...["epochs", "loss", "bleu"].map((key) => make("th", { scope: "col", class: "number" }, t(key))),
-    make("th", { scope: "col" }, t("when")),
-    make("td"),
-  ];
-  return make(
-    "table",
-    { class: "plain runs" },
-    make("thead", {}, make("tr", {}, ...heads)),
-    make("tbody", {}, ...starting, ...rows)
-  );
-}
-
-/** Returns the buttons of a run: stop what this server trains, go on with what is not being trained. */
-function makeActs(run, own, key, t) {
-  if (!given.local) return [];
-  const button = (what, text, title, onclick) =>
-    make("button", { type: "button", "data-key": `${what}-${key}`, title, onclick }, text);
-  if (own) {
-    const stop = button("stop", t("stop"), t("stopHint"), () => act("stop", { run: own.run }));
-    stop.disabled = own.stopping;
-    return [stop];
-  }
-  if (run?.state === "stopped") {
-    return [button("resume", t("resume"), t("keepHint"), () => act("resume", { run: run.name }))];
-  }
-  if (run?.state === "finished") {
-    if (view.asking !== run.name) {
-      const ask = () => {
-        Object.assign(view, { asking: run.name, more: String(run.epochs + 5) });
-        draw(true);
-        find("more-epochs").select();
-      };
-      return [button("more", t("more"), null, ask)];
-    }
-    const close = () => {
-      view.asking = "";
-      draw(true);
-    };
-    const field = make("input", {
-      type: "number",
-      id: "more-epochs",
-      "data-key": "more-epochs",
-      min: run.epochs + 1,
-      max: 100000,
-      required: true,
-      value: view.more,
-      oninput: (event) => (view.more = event.target.value),
-      onkeydown: (event) => event.key === "Escape" && close(),
-    });
-    const send = (event) => {
-      event.preventDefault();
-      act("resume", { run: run.name, epochs: Number(view.more) });
-      close();
-    };
-    const go = make("button", { type: "submit", class: "main" }, t("resume"));
-    return [make("form", { class: "together", onsubmit: send }, make("label", {}, t("moreEpochs"), " ", field), go)];
-  }
-  return [];
-}
-
-/** Says how trainings of this server have ended, if not by themselves. */
-function makeEnded(t) {
-  return view.trainings
-    .filter((each) => !each.running && each.code !== 0)
-    .slice(0, 3)
-    .map((each) => {
-      const saved = each.code === 143;
-      const hadBegun = view.runs.some((run) => run.name === each.run);
-      const key = !saved ? "ended" : hadBegun ? "endedSaved" : "endedEarly";
-      const text = t(key, { run: `\u2068${each.run}\u2069`, code: each.code });
-      const said = make("pre", {}, each.said.join("\n"));
-      return make(
-        "details",
-        { class: saved ? "ended hint" : "ended error", open: !saved },
-        make("summary", {}, text),
-        said
-      );
-    });
 }
 
 function makeLegend(picked, known, t) {
   return picked.map((name) =>
     make(
       "span",
-      { class: `key c${colourOf(name)}` },
-      isolate(name),
+      { class: `key ${classOf(view, name)}` },
+      makeSwatch(view.picked.indexOf(name)),
+      showName(name),
       ...(known.get(name).state === "training" ? [make("span", { class: "live-mark" }, ` ● ${t("live")}`)] : []),
       make(
         "button",
@@ -338,88 +196,40 @@ function makeLegend(picked, known, t) {
   );
 }
 
-function makeCharts(picked, known, t) {
-  const room = find("charts").clientWidth;
-  const width = Math.max(260, Math.floor(room >= 760 ? (room - 40) / 2 : room));
-  const series = (name, key, dashed) => ({
+/** Draws the curves of the picked runs into charts that stay, so that one can be read while it grows. */
+function drawCharts(picked, known, t) {
+  const makeSeries = (name, key, dashed) => ({
     name: dashed ? t("trainingOf", { run: name }) : name,
-    colour: colourOf(name),
+    number: view.picked.indexOf(name),
     dashed,
     live: known.get(name).state === "training",
-    points: getPoints(view.epochs.get(name) ?? [], view.by, key),
+    points: (view.epochs.get(name) ?? [])
+      .filter((epoch) => Number.isFinite(epoch[view.by]) && Number.isFinite(epoch[key]))
+      .map((epoch) => ({ x: epoch[view.by], y: epoch[key] })),
   });
   const panels = [
-    { heading: t("lossHeading"), lowIsGood: true, keys: [["train_loss", true], ["validation_loss", false]] },
-    { heading: t("bleuHeading"), lowIsGood: false, keys: [["validation_bleu", false]] },
+    { title: t("lossHeading"), clip: true, digits: 3, keys: [["train_loss", true], ["validation_loss", false]] },
+    { title: t("bleuHeading"), digits: 1, keys: [["validation_bleu", false]] },
   ];
-  return panels.map(({ heading, lowIsGood, keys }) => {
-    const lines = keys.flatMap(([key, dashed]) => picked.map((name) => series(name, key, dashed)));
-    return drawPanel({ heading, xName: t(view.by), isWhole: view.by !== "seconds", lines, lowIsGood, width, t });
+  const isLive = picked.some((name) => known.get(name).state === "training");
+  panels.forEach(({ keys, ...panel }, place) => {
+    const series = keys.flatMap(([key, dashed]) => picked.map((name) => makeSeries(name, key, dashed)));
+    const about = {
+      ...panel,
+      empty: t(isLive ? "firstEpoch" : "noCurve"),
+      xLabel: t(view.by),
+      fractions: view.by === "seconds",
+      nearest: view.by !== "epoch", // runs are rarely at the same step at the same time
+      unlabelled: true,
+      series: series.filter((each) => each.points.length),
+    };
+    if (charts[place]) {
+      charts[place].change(about, t);
+    } else {
+      charts.push(new LineChart(about, t));
+      find("charts").append(charts[place].element);
+    }
   });
-}
-
-function makeScores(picked, known, t) {
-  const rows = picked.flatMap((name) =>
-    known.get(name).scores.map((score) =>
-      make(
-        "tr",
-        {},
-        make("th", { scope: "row", class: `run c${colourOf(name)}` }, isolate(name)),
-        make("td", {}, isolate(String(score.split))),
-        make("td", { class: "number" }, String(score.beam ?? t("absent"))),
-        ...["bleu", "chrf", "ter", "perplexity"].map((key) =>
-          make("td", { class: "number" }, Number.isFinite(score[key]) ? showNumber(score[key], t.language, 1) : t("absent"))
-        )
-      )
-    )
-  );
-  if (!rows.length) return [make("p", { class: "hint" }, t("noScores"))];
-  const heads = [t("name"), t("split"), t("beam"), "BLEU", "chrF", "TER", "perplexity"];
-  const head = heads.map((text, place) => make("th", { scope: "col", class: place > 1 ? "number" : null }, text));
-  return [
-    make("table", { class: "plain" }, make("thead", {}, make("tr", {}, ...head)), make("tbody", {}, ...rows)),
-  ];
-}
-
-/** Returns the settings of the picked runs, those that differ first. */
-function makeSettings(picked, t) {
-  const details = picked.map((name) => view.details.get(name)).filter(Boolean);
-  // A run by itself is compared with its preset.
-  const beside = details.map(({ preset, preset_settings }) => ({ name: preset, settings: preset_settings }));
-  const runs = details.length === 1 ? [...details, ...beside] : details;
-  const names = [...new Set(runs.flatMap((run) => Object.keys(run.settings)))];
-  const valueOf = (run, name) => JSON.stringify(run.settings[name] ?? null);
-  const differs = new Set(names.filter((name) => new Set(runs.map((run) => valueOf(run, name))).size > 1));
-  const meaning = new Map(given.settings.map((setting) => [setting.name, setting.meaning]));
-  const shown = [
-    ...names.filter((name) => differs.has(name)),
-    ...(view.all ? names.filter((name) => !differs.has(name)) : []),
-  ];
-  const note = runs.length > 1 && !differs.size ? [make("p", { class: "hint" }, t("sameSettings"))] : [];
-  if (!shown.length) return note;
-  const write = (value) => (value === null || value === undefined ? t("absent") : typeof value === "object" ? JSON.stringify(value) : String(value));
-  const rows = shown.map((name) =>
-    make(
-      "tr",
-      { class: differs.has(name) ? "differs" : null },
-      make("th", { scope: "row", title: meaning.get(name) ?? null }, name),
-      ...runs.map((run) => make("td", {}, isolate(write(run.settings[name]))))
-    )
-  );
-  const head = runs.map((run) =>
-    view.picked.includes(run.name)
-      ? make("th", { scope: "col", class: `run c${colourOf(run.name)}` }, isolate(run.name))
-      : make("th", { scope: "col" }, t("presetNamed", { preset: run.name }))
-  );
-  return [
-    ...note,
-    make(
-      "table",
-      { class: "plain settings" },
-      make("thead", {}, make("tr", {}, make("th", { scope: "col" }, t("setting")), ...head)),
-      make("tbody", {}, ...rows)
-    ),
-  ];
 }
 
 // -- start -------------------------------------------------------------------------------------------------
@@ -462,7 +272,6 @@ window.addEventListener("hashchange", () => {
   readAddress();
   look();
 });
-window.addEventListener("resize", () => draw());
 document.addEventListener("visibilitychange", () => {
   if (document.hidden) {
     clearTimeout(timer);

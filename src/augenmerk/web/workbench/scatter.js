@@ -1,8 +1,8 @@
 /** A scatter plot of many points on a canvas: pointed at, brushed, and walked through by keys. */
 
-import { make } from "../page/dom.js";
+import { make, rootFontSize } from "../page/dom.js";
 import { showNumber } from "../page/shown.js";
-import { chooseTicks, countDecimals, makeAxis } from "./plots.js";
+import { chooseTicks, countDecimals, findRange, makeAxis } from "./axes.js";
 
 const NEAR = 14; // pixels within which a point is pointed at
 const DRAG = 5; // pixels from which on a press is a drag
@@ -100,7 +100,7 @@ export class Scatter {
   }
 
   layOut() {
-    const rem = parseFloat(getComputedStyle(document.documentElement).fontSize);
+    const rem = rootFontSize();
     this.unit = rem / 16;
     this.width = Math.max(200, this.place.clientWidth);
     this.height = Math.round(Math.min(34 * rem, Math.max(18 * rem, this.width * 0.66)));
@@ -113,30 +113,19 @@ export class Scatter {
     }
     const u = this.unit;
     this.bounds = { left: 50 * u, right: this.width - 10 * u, top: 10 * u, bottom: this.height - 42 * u };
-    const range = (values, { whole, low, high }) => {
-      const least = Math.min(low ?? Infinity, ...values.map((value) => value));
-      const most = Math.max(high ?? -Infinity, ...values.map((value) => value));
-      if (!Number.isFinite(least)) return [0, 1];
+    const range = (name) => {
+      if (!this.points.length) return [0, 1];
+      const { whole, low, high } = this.axes[name];
+      const ends = [low, high].filter((end) => end !== undefined);
+      const [least, most] = findRange([...ends, ...this.points.map((point) => point[name])]);
       const room = whole ? 0.6 : (most - least || 1) * 0.03;
       return [least - room, most + room];
     };
     const { left, right, top, bottom } = this.bounds;
-    this.x = makeAxis(
-      ...(this.xRange = range(
-        this.points.map(({ x }) => x),
-        this.axes.x
-      )),
-      left,
-      right
-    );
-    this.y = makeAxis(
-      ...(this.yRange = range(
-        this.points.map(({ y }) => y),
-        this.axes.y
-      )),
-      bottom,
-      top
-    );
+    this.xRange = range("x");
+    this.yRange = range("y");
+    this.x = makeAxis(...this.xRange, left, right);
+    this.y = makeAxis(...this.yRange, bottom, top);
     const spread = (axis, whole, at) => (whole ? Math.abs(axis(1) - axis(0)) * 0.62 * at : 0);
     for (const point of this.points) {
       point.px = this.x(point.x) + spread(this.x, this.axes.x.whole, jitter(point.index, 1));
@@ -153,31 +142,32 @@ export class Scatter {
     context.clearRect(0, 0, this.width, this.height);
     context.font = `${12 * u}px ${style.fontFamily}`;
     context.lineWidth = 1;
-    const ticksOf = ([low, high], count, whole) =>
-      chooseTicks(low, high, count).filter((tick) => !whole || Number.isInteger(tick));
-    const xTicks = ticksOf(this.xRange, this.width / (90 * u), this.axes.x.whole);
-    const yTicks = ticksOf(this.yRange, this.height / (60 * u), this.axes.y.whole);
-    const write = (value, ticks) => showNumber(value, this.language, countDecimals(ticks)).replace("-", "−");
     context.strokeStyle = colour("--grid");
     context.fillStyle = colour("--muted");
-    for (const tick of xTicks) {
+    const drawTicks = (range, count, whole, drawTick) => {
+      const ticks = chooseTicks(...range, count).filter((tick) => !whole || Number.isInteger(tick));
+      const decimals = countDecimals(ticks);
+      for (const tick of ticks) {
+        const text = showNumber(tick, this.language, decimals).replace("-", "−");
+        context.beginPath();
+        drawTick(tick, text);
+        context.stroke();
+      }
+    };
+    context.textAlign = "center";
+    drawTicks(this.xRange, this.width / (90 * u), this.axes.x.whole, (tick, text) => {
       const x = Math.round(this.x(tick)) + 0.5;
-      context.beginPath();
       context.moveTo(x, top);
       context.lineTo(x, bottom);
-      context.stroke();
-      context.textAlign = "center";
-      context.fillText(write(tick, xTicks), x, bottom + 16 * u);
-    }
-    for (const tick of yTicks) {
+      context.fillText(text, x, bottom + 16 * u);
+    });
+    context.textAlign = "right";
+    drawTicks(this.yRange, this.height / (60 * u), this.axes.y.whole, (tick, text) => {
       const y = Math.round(this.y(tick)) + 0.5;
-      context.beginPath();
       context.moveTo(left, y);
       context.lineTo(right, y);
-      context.stroke();
-      context.textAlign = "right";
-      context.fillText(write(tick, yTicks), left - 7 * u, y + 4 * u);
-    }
+      context.fillText(text, left - 7 * u, y + 4 * u);
+    });
     context.textAlign = "center";
     context.font = `${13 * u}px ${style.fontFamily}`;
     context.fillText(this.axes.x.name, (left + right) / 2, this.height - 6 * u);

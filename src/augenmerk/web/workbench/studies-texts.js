@@ -99,8 +99,6 @@ export const STUDIES_TEXTS = {
     "state missing": "not begun",
     "state failed": "failed",
     origin: "Data: {bitext}. {hardware}. Training took {seconds} s, all runs together.",
-    asTable: "As a table",
-    chartKeys: "Arrow keys read it point by point.",
     legend: "Variants; click to hide or show",
   },
   de: {
@@ -206,8 +204,6 @@ export const STUDIES_TEXTS = {
     "state missing": "nicht begonnen",
     "state failed": "gescheitert",
     origin: "Daten: {bitext}. {hardware}. Training: {seconds} s, alle Läufe zusammen.",
-    asTable: "Als Tabelle",
-    chartKeys: "Pfeiltasten lesen Punkt für Punkt.",
     legend: "Varianten; ein Klick blendet aus oder ein",
   },
 };

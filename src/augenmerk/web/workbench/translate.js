@@ -1,6 +1,6 @@
 /** The view Translate: the exported page, asked of the server, with any runs and their layers and heads. */
 
-import { find, isolate, make, replaceInside } from "../page/dom.js";
+import { fillSelect, find, isolate, make, replaceInside } from "../page/dom.js";
 import { startPage } from "../page/main.js";
 import { ServerModel } from "./asked.js";
 import { makeViewTexts, recallLanguage, recallTheme, rememberSwitch, writeTexts } from "./frame.js";
@@ -225,15 +225,11 @@ function drawHeads(app) {
   const most = countHeads(app);
   const isTransformer = page.models.some((each) => each.runs.length === 1 && each.architecture === "transformer");
   find("heads").hidden = most.layers * most.heads === 1;
-  const fill = (id, values, name, chosen) => {
-    const options = values.map((value) => make("option", { value, selected: value === chosen }, name(value)));
-    find(id).replaceChildren(...options);
-  };
   const numbers = (count) => Array.from({ length: count }, (_, place) => String(place + 1));
   const number = (value) => (value === MEAN || value === ALL ? own(value) : value);
-  fill("part", isTransformer ? PARTS : ["cross"], own, state.part);
-  fill("layer", [MEAN, ...numbers(most.layers)], number, state.layer);
-  fill("head", [MEAN, ALL, ...numbers(most.heads)], number, state.head);
+  fillSelect(find("part"), isTransformer ? PARTS : ["cross"], own, state.part);
+  fillSelect(find("layer"), [MEAN, ...numbers(most.layers)], number, state.layer);
+  fillSelect(find("head"), [MEAN, ALL, ...numbers(most.heads)], number, state.head);
   find("part").parentElement.hidden = !isTransformer;
   find("layer").parentElement.hidden = most.layers === 1 || state.head === ALL;
 }

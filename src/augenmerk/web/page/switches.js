@@ -1,0 +1,15 @@
+/** The switches that every page has: colours and language. */
+
+import { fillSelect, find } from "./dom.js";
+import { LANGUAGES, THEMES } from "./state.js";
+import { nameLanguage } from "./texts.js";
+
+/** Gives the page colours and a language, and fills the switches; `nameTheme(theme)` is what is shown of colours. */
+export function applySwitches(theme, language, nameTheme) {
+  const root = document.documentElement;
+  if (theme === "auto") delete root.dataset.theme;
+  else root.dataset.theme = theme;
+  root.lang = language;
+  fillSelect(find("theme"), THEMES, nameTheme, theme);
+  fillSelect(find("language"), LANGUAGES, (code) => nameLanguage(code, code), language);
+}

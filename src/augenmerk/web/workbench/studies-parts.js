@@ -1,0 +1,20 @@
+/** What all parts of the view of a study are made of. */
+
+import { fillSelect, make } from "../page/dom.js";
+
+/** Returns a card with a heading. */
+export function makeCard(id, title, ...children) {
+  return make("section", { class: "card", id }, make("h2", {}, title), ...children);
+}
+
+/** Returns a choice with its label; `onChoose` is told the value that a person chooses. */
+export function makeSelect(label, values, name, chosen, onChoose) {
+  const select = make("select", { onchange: () => onChoose(select.value), "data-key": label });
+  fillSelect(select, values, name, chosen);
+  return make("label", {}, make("span", {}, label), select);
+}
+
+/** Says how many variants and runs a study has. */
+export function sayCounts(counts, t) {
+  return t(counts.variants === 1 ? "countsOne" : "counts", counts);
+}
