@@ -88,6 +88,18 @@ def prepare_streams() -> None:
     sys.stderr = _Remarks(sys.stderr)
 
 
+def mute() -> None:
+    """Discards all that is printed from here on."""
+    sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115
+    sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115
+
+
+def unmute() -> None:
+    """Prints again after `mute`."""
+    if sys.stderr.name == os.devnull and sys.__stderr__ is not None:
+        sys.stderr = sys.__stderr__
+
+
 def discard_output() -> None:
     """Discards what stdout and stderr cannot write, so that Python does not complain when it exits."""
     for stream in (sys.stdout, sys.stderr):
