@@ -20,7 +20,6 @@ from augenmerk.batching import Batch
 from augenmerk.config import TrainConfig
 from augenmerk.device import autocast, uses_bf16
 from augenmerk.distributed import ALONE, World
-from augenmerk.errors import AugenmerkError
 from augenmerk.model import TranslationModel
 from augenmerk.text import PAD, UNK
 
@@ -196,16 +195,6 @@ class SharedGradients:
     def __init__(
         self, parameters: Mapping[str, nn.Parameter], config: TrainConfig, parts: int, world: World
     ) -> None:
-        if parts % world.size:
-            raise AugenmerkError(
-                f"{parts} parts of a batch (train.exact_parts) cannot be shared equally by {world.size} "
-                f"processes; start as many as divide {parts}."
-            )
-        if parts > config.batch_size:
-            raise AugenmerkError(
-                f"Batches of {config.batch_size} pairs cannot be divided into {parts} parts; start fewer "
-                f"processes, or say --set train.batch_size={parts}."
-            )
         self.parts = parts
         self._world = world
         self._seed = config.seed

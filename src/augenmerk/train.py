@@ -28,7 +28,7 @@ from augenmerk.bitext import Bitext, open_data, resolve_data
 from augenmerk.checkpoint import RunDirectory
 from augenmerk.config import DATASETS, RunConfig, TrainConfig, format_setting
 from augenmerk.device import describe_device
-from augenmerk.distributed import ALONE, World
+from augenmerk.distributed import ALONE, World, world_size
 from augenmerk.engine import Engine
 from augenmerk.errors import AugenmerkError
 from augenmerk.evaluate import count_words, measure_loss
@@ -217,6 +217,7 @@ def start(config: RunConfig, out: Path) -> RunDirectory:
     has a vocabulary. A relative data path becomes absolute, so that the run finds its data from any folder.
     """
     RunDirectory.check_unused(out)  # before minutes are spent on a large bitext
+    refuse_indivisible(config.train, world_size())
     config = resolve_data(config)
     bitext = open_data(config.data)
     # A missing split or an unknown mechanism is reported before the vocabulary is learnt.
@@ -236,6 +237,21 @@ def start(config: RunConfig, out: Path) -> RunDirectory:
         return RunDirectory.create(out, config, corpus.tokenizers, code)
     tokenizers = TokenizerPair.train(bitext[config.data.train], config.text)
     return RunDirectory.create(out, config, tokenizers, code)
+
+
+def refuse_indivisible(settings: TrainConfig, processes: int) -> None:
+    """Raises AugenmerkError if so many processes cannot share a batch."""
+    if (settings.exact_parts or processes) % processes:
+        raise AugenmerkError(
+            f"{settings.exact_parts} parts of a batch (train.exact_parts) cannot be shared equally by "
+            f"{processes} processes; start as many as divide {settings.exact_parts}."
+        )
+    if max(settings.exact_parts, processes) > settings.batch_size:
+        parts = f"{settings.exact_parts} parts (train.exact_parts)" if settings.exact_parts else ""
+        raise AugenmerkError(
+            f"Batches of {settings.batch_size} pairs (train.batch_size) cannot be divided into "
+            f"{parts or f'parts for {processes} processes'}; choose larger batches or fewer of these."
+        )
 
 
 def describe_direction(parent: RunDirectory, config: RunConfig) -> str | None:
@@ -326,6 +342,7 @@ def train(
     world: World = ALONE,
 ) -> dict[str, Any]:
     """Trains a run to its end, resuming it if it was begun; returns the content of its result.json."""
+    refuse_indivisible(run.config.train, world.size)
     limit_malloc_caching(estimate_logits_bytes(run))
     run.read_only = not world.is_first
     with (
@@ -406,6 +423,7 @@ def _train(
                     settings, progress.step, (progress.epoch + done_of_epoch) / settings.epochs
                 )
                 engine.step(group, rate, progress.step)
+                signum, save = world.agree(stop_signal() or 0, clock.save_is_due())
                 progress.step += 1
                 progress.batch += len(group)
                 clock.count(sum(batch.target_tokens for batch in group))
@@ -422,7 +440,6 @@ def _train(
                     if batch < all_batches:  # else the epoch's figures come with the same step and names
                         logger.log(progress.step, figures)
                     logged_loss, logged_tokens = loss_sum, progress.tokens
-                signum, save = world.agree(stop_signal() or 0, clock.save_is_due())
                 if signum or save:
                     progress.loss_sum = float(engine.loss_sum)
                     clock.stop()

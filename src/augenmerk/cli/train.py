@@ -142,7 +142,7 @@ def train(
             opened = _start_from(initial_run, preset, overrides, out)
         else:
             opened = _start(preset, overrides, out)
-        assert opened[0].tokenizers  # are read now, so that the folder need not be on every machine
+        opened[0].tokenizers  # noqa: B018 (read now, so that the folder need not be on every machine)
         return opened
 
     try:
@@ -187,6 +187,7 @@ def train(
     except TrainingInterrupted as interrupted:
         if world.size > 1:
             ignore_signals()
+        world.leave()
         err().print(f"Saved. Continue with:  [bold]{escape(command)}[/]")
         sys.exit(128 + interrupted.signum)  # 130 after Ctrl-C, 143 after SIGTERM, as shells report them
     if json:
