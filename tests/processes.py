@@ -4,20 +4,24 @@ Importing torch takes longer than the tests do. So this file is also a program t
 forks for each task that it is given on its standard input.
 """
 
+import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
+from importlib import import_module
 from pathlib import Path
 from types import FrameType
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import torch
 from torch import Tensor
 
+import augenmerk.__main__
 from augenmerk.checkpoint import RunDirectory
 from augenmerk.errors import AugenmerkError
 from augenmerk.evaluate import save_row
@@ -25,7 +29,9 @@ from augenmerk.train import train
 from tests.runs import CPU, Silent
 
 ROOT = Path(__file__).resolve().parents[1]
-MOMENTS = {f"augenmerk.{name}" for name in ("train", "engine", "checkpoint", "storage", "tensorfile")}
+MOMENTS = {
+    f"augenmerk.{name}" for name in ("train", "engine", "checkpoint", "storage", "tensorfile", "distributed")
+}
 PATIENCE = 240
 """Seconds after which a process is given up. Nothing takes nearly as long; no test waits for it to pass."""
 
@@ -55,10 +61,18 @@ class Forker:
     def start(self, task: str, run: Path, number: int = 0) -> "Process":
         output = self._folder / f"said-{self._started}"
         self._started += 1
-        assert self._program.stdin is not None
-        self._program.stdin.write(f"{task}\t{run}\t{number}\t{output}\n")
-        self._program.stdin.flush()
+        self._write(task, run, number, output)
         return Process(output)
+
+    def import_modules(self, *names: str) -> None:
+        """Imports modules in the program, so that processes that are started later need not."""
+        for name in names:
+            self._write("import", name, 0, "")
+
+    def _write(self, *words: object) -> None:
+        assert self._program.stdin is not None
+        self._program.stdin.write("\t".join(map(str, words)) + "\n")
+        self._program.stdin.flush()
 
     def close(self) -> None:
         """Ends all that was started, also what a failed test has not killed."""
@@ -80,6 +94,11 @@ class Process:
 
     def wait_until_it_spoke(self) -> None:
         self._wait(2)
+
+    def wait_for_line(self, number: int) -> str:
+        """Waits for the line with this number, counted from 0, and returns it."""
+        self._wait(number + 2)
+        return self.said()[number]
 
     def wait(self) -> None:
         """Waits for its end."""
@@ -195,20 +214,72 @@ def train_until(folder: Path, number: int) -> None:
     So a moment is the same on every machine. It may lie anywhere: before the first batch, between two steps,
     or between writing a file and giving it its name.
     """
-    calls = 0
-
-    def count(frame: FrameType, event: str, _argument: object) -> None:
-        nonlocal calls
-        if event in ("call", "c_call") and frame.f_globals.get("__name__") in MOMENTS:
-            calls += 1
-            if calls == number:
-                os.kill(os.getpid(), signal.SIGKILL)
-
     run = RunDirectory.open(folder)
-    sys.setprofile(count)
+    calls = count_calls(number)
     train(run, CPU, Silent())
     sys.setprofile(None)
-    say(calls)
+    say(len(calls))
+
+
+def count_calls(number: int, function: str = "", signum: int = signal.SIGKILL) -> list[None]:
+    """Counts calls from here on, and sends a signal to this process at the one with this number.
+
+    Calls are those in the modules `MOMENTS`, or of one function of them.
+    """
+    calls: list[None] = []
+
+    def count(frame: FrameType, event: str, _argument: object) -> None:
+        if event not in ("call", "c_call") or frame.f_globals.get("__name__") not in MOMENTS:
+            return
+        if not function or (event == "call" and frame.f_code.co_name == function):
+            calls.append(None)
+            if len(calls) == number:
+                os.kill(os.getpid(), signum)
+
+    sys.setprofile(count)
+    return calls
+
+
+def run_together(folder: Path, number: int) -> None:
+    """Runs a command in so many processes, as `torchrun` does; says their numbers, and at last their codes.
+
+    The folder holds `command.json`: the arguments of the command, and what happens to the process of one
+    `rank`: the arguments of `count_calls`, or the size of the `largest` file that it can write. What the
+    processes print is in the files `printed.0`, `printed.1` and so on.
+    """
+    command = json.loads((folder / "command.json").read_text(encoding="utf-8"))
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    processes = []
+    for rank in range(number):
+        if (process := os.fork()) == 0:
+            place = {"RANK": rank, "WORLD_SIZE": number, "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port}
+            place["TORCHELASTIC_USE_AGENT_STORE"] = True
+            os.environ |= {name: str(value) for name, value in place.items()}
+            output = os.open(folder / f"printed.{rank}", os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+            os.dup2(output, 1)
+            os.dup2(output, 2)
+            os._exit(_run_rank(command["arguments"], command if rank == command.get("rank") else {}))
+        processes.append(process)
+    # Where they meet. It has threads, so it comes after the forks; and it outlives whoever is killed.
+    store = torch.distributed.TCPStore("127.0.0.1", port, is_master=True, wait_for_workers=False)  # type: ignore[attr-defined]
+    say(*processes)
+    say(*(os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]) for process in processes))
+    del store
+
+
+def _run_rank(arguments: list[str], trouble: dict[str, Any]) -> int:
+    sys.argv[:] = ["augenmerk", *arguments]
+    if "calls" in trouble:
+        count_calls(*trouble["calls"])
+    try:
+        with limited_file_size(trouble["largest"]) if "largest" in trouble else nullcontext():
+            augenmerk.__main__.main()
+    except SystemExit as end:
+        sys.stdout.flush()
+        return int(end.code or 0)
+    return 0
 
 
 @contextmanager
@@ -229,7 +300,7 @@ TASKS = {
     task.__name__: task
     for task in (
         *(save_for_ever, create_for_ever, create_contested, create_without_permission),
-        *(save_too_much, create_too_much, hold, keep_rows, train_until),
+        *(save_too_much, create_too_much, hold, keep_rows, train_until, run_together),
     )
 }
 
@@ -238,7 +309,9 @@ def main() -> None:
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for the dead: let them go at once
     for line in sys.stdin:
         task, folder, number, output = line.rstrip("\n").split("\t")
-        if os.fork() == 0:
+        if task == "import":
+            import_module(folder)
+        elif os.fork() == 0:
             try:
                 os.dup2(os.open(output, os.O_WRONLY | os.O_CREAT | os.O_APPEND), 1)
                 say(os.getpid())

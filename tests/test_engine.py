@@ -89,6 +89,22 @@ def test_accumulated_batches_are_one_large_batch() -> None:
         torch.testing.assert_close(gradients(several)[name], gradient, rtol=1e-4, atol=1e-6)
 
 
+def test_parts_of_batches_are_the_whole_batches() -> None:
+    """Also where a batch has fewer pairs than there are parts."""
+    whole = batches(data([(5, 4), (3, 6), (1, 1), (7, 2), (4, 4), (2, 3), (6, 6)]), 4)
+    assert [len(batch.src) for batch in whole] == [4, 3]
+    parts = [whole[1].part(number, 4) for number in range(4)]
+    assert parts[3] is None
+    assert [part.indices.tolist() for part in parts[:3] if part] == [[i] for i in whole[1].indices.tolist()]
+    one, divided = engine(), engine(exact_parts=4)
+    for each in (one, divided):
+        each.update = lambda: None  # type: ignore[method-assign]
+        each.step(whole, 0.1)
+    torch.testing.assert_close(divided.loss_sum, one.loss_sum)
+    for name, gradient in gradients(one).items():
+        torch.testing.assert_close(gradients(divided)[name], gradient, rtol=1e-4, atol=1e-6)
+
+
 def test_clipping_bounds_the_gradient() -> None:
     [batch] = batches(data([(5, 4), (3, 6)]), 2)
     ours = engine(clip=0.01, lr=1.0)
@@ -196,6 +212,33 @@ def test_accumulation_works_on_recorded_work(architecture: Architecture) -> None
             each.step([batch.to(each.device) for batch in batches(tokens, 4)], 0.01)
     for name, parameter in on_cpu.parameters.items():
         torch.testing.assert_close(on_gpu.parameters[name].cpu(), parameter, rtol=1e-2, atol=1e-3)
+
+
+@needs_gpu
+@both_architectures
+def test_parts_of_batches_work_on_recorded_work(architecture: Architecture) -> None:
+    tokens = data([(5, 4)] * 9)
+    on_cpu, on_gpu = pair_of_engines(architecture, exact_parts=2, clip=0.1)
+    for number in range(5):
+        for each in (on_cpu, on_gpu):
+            each.step([batch.to(each.device) for batch in batches(tokens, 4)], 0.01, number)
+    torch.testing.assert_close(on_gpu.loss_sum.cpu(), on_cpu.loss_sum, rtol=1e-4, atol=1e-3)
+    for name, parameter in on_cpu.parameters.items():
+        torch.testing.assert_close(on_gpu.parameters[name].cpu(), parameter, rtol=1e-2, atol=1e-3)
+
+
+@needs_gpu
+def test_dropout_of_a_part_is_a_function_of_the_step_when_replayed() -> None:
+    on_gpu = Engine(model(0.5), TrainConfig(precision="fp32", batch_size=4, exact_parts=2), GPU)
+    on_gpu.model.train()
+    [batch] = batches(data([(9, 9)] * 4), 4, GPU)
+    losses = []
+    for number in (0, 0, 0, 1, 2, 1, 2):
+        on_gpu.loss_sum.zero_()
+        on_gpu.step([batch], 0.0, number)
+        losses.append(float(on_gpu.loss_sum))
+    assert losses[3:5] == pytest.approx(losses[5:], rel=1e-5)
+    assert len({round(loss, 3) for loss in losses[2:5]}) == 3
 
 
 @needs_gpu

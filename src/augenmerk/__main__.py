@@ -46,8 +46,10 @@ def main() -> None:
         if not received:
             raise
         code = 128 + received[0]
-        if not (isinstance(error, SystemExit) and error.code == code):  # else the command has spoken
-            os.write(2, b"augenmerk: Interrupted.\n")
+        from augenmerk.distributed import is_spokesman
+
+        if not (isinstance(error, SystemExit) and error.code == code) and is_spokesman():
+            os.write(2, b"augenmerk: Interrupted.\n")  # else the command has spoken
         os._exit(code)
 
 

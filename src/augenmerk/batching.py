@@ -43,10 +43,22 @@ class Batch:
     indices: Array  # (B) which pairs of the data these are
     target_tokens: int  # real tokens of tgt_out, counted on the host to avoid waiting for a GPU
 
+    def part(self, number: int, parts: int) -> Self | None:
+        """Returns one of several parts of the batch, of every few pairs one; None if it would be empty.
+
+        Its `target_tokens` are those of the whole batch.
+        """
+        if number >= len(self.src):
+            return None
+        return replace(self, **{name: getattr(self, name)[number::parts] for name in _ARRAYS})
+
     def to(self, device: Any) -> Self:
         """Returns the batch as tensors of torch on a device."""
-        names = ("src", "src_mask", "src_lengths", "tgt_in", "tgt_out", "tgt_mask", "indices")
-        return replace(self, **{name: to_device(getattr(self, name), device) for name in names})
+        return replace(self, **{name: to_device(getattr(self, name), device) for name in _ARRAYS})
+
+
+_ARRAYS = ("src", "src_mask", "src_lengths", "tgt_in", "tgt_out", "tgt_mask", "indices")
+"""The parts of a batch that are arrays."""
 
 
 class PlannedBatch(NamedTuple):

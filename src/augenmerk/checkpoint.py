@@ -104,6 +104,8 @@ class RunDirectory:
         text, self._edited = _read_settings(path / _CONFIG)
         self.config = RunConfig.from_toml(text, str(path / _CONFIG))
         self._written = self.config  # `config` may be replaced, see `write_changes`
+        self.read_only = False
+        """Whether locking and writing the run is left to another process of the same training."""
         # As they stand in the file, for the checksums: a later version may have further settings.
         self._settings = parse_toml(text, str(path / _CONFIG))
         self._settings_digest = _sha256(text)
@@ -215,6 +217,9 @@ class RunDirectory:
         Raises AugenmerkError if the run is already being trained by another process. The lock is
         released when the process ends, even if it is killed.
         """
+        if self.read_only:
+            yield
+            return
         busy = f"{self.path} is being trained by another process; wait until it is done or stop it."
         with self._locked(_LOCK, _TRAINING_LOCK_TIMEOUT, busy):
             remove_stale_temp_files(self.path, MODEL, _STATE, _METRICS, _RESULT)
@@ -311,7 +316,7 @@ class RunDirectory:
         """
         epochs, place = self.config.train.epochs, self.config.data.bitext
         more_epochs = epochs != self._written.train.epochs
-        if not more_epochs and not self.data_moved:
+        if self.read_only or not (more_epochs or self.data_moved):
             return
         train = {**self._settings["train"], "epochs": epochs}
         tree = {**self._settings, "data": {**self._settings["data"], "bitext": place}, "train": train}
@@ -331,6 +336,8 @@ class RunDirectory:
         self._written = self.config
 
     def _save(self, path: Path, kind: Kind, tensors: Mapping[str, Array], about: Mapping[str, Any]) -> None:
+        if self.read_only:
+            return
         bound = {"settings": self._settings_digest, "about": dict(about)}
         save_tensors(path, kind, tensors, bound, self.companion())
 
@@ -397,6 +404,8 @@ class RunDirectory:
             return [dict(entry) for entry in json.loads(read_text(path))]
 
     def _write(self, name: str, content: str) -> None:
+        if self.read_only:
+            return
         # Half a surrogate pair, as in a folder's name that is not UTF-8, is written as a JSON escape.
         atomic_write(self.path / name, [content.encode("utf-8", "backslashreplace")])
 

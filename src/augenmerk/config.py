@@ -227,6 +227,9 @@ class TrainConfig(Settings):
     """How often the state is saved within an epoch, besides at its end."""
     precision: Literal["auto", "fp32", "bf16"] = "auto"
     """Numbers to compute in; auto takes bf16 if the hardware has it."""
+    exact_parts: int = Field(default=0, ge=0, le=4096)
+    """Parts of a batch, computed one by one and added in their order; the result is the same for any number
+    of processes that divides it. 0: a part for each process, added in the fastest order."""
     initial_run: str | None = None
     """The run whose vocabulary and weights this one began with; random weights if absent."""
 

@@ -3,18 +3,23 @@
 On a CPU the output layer, which is most of the work, sees real target tokens only. On a GPU the shapes have
 to repeat instead: all data lies there, and the work on a batch is recorded once for each shape as a CUDA
 graph, so that the host only asks for replays.
+
+Where several processes train, each has a part of every batch, and the gradients are added up between the
+work on the batches and the update of the weights, outside of the graphs.
 """
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
 from augenmerk.batching import Batch
 from augenmerk.config import TrainConfig
 from augenmerk.device import autocast, uses_bf16
+from augenmerk.distributed import ALONE, World
 from augenmerk.model import TranslationModel
 from augenmerk.text import PAD, UNK
 
@@ -22,7 +27,9 @@ from augenmerk.text import PAD, UNK
 class Engine:
     """A model, its optimizer and, if the settings ask for one, the moving average of its weights."""
 
-    def __init__(self, model: TranslationModel, config: TrainConfig, device: torch.device) -> None:
+    def __init__(
+        self, model: TranslationModel, config: TrainConfig, device: torch.device, world: World = ALONE
+    ) -> None:
         self.model = model.to(device)
         self.config = config
         self.device = device
@@ -51,23 +58,41 @@ class Engine:
         self.loss_sum = torch.zeros((), dtype=torch.float64, device=device)
         """The summed objective over the tokens since it was last set to 0."""
         self.graphs = GraphRecorder(device) if on_gpu else None
+        parts = config.exact_parts or world.size
+        self.shared = SharedGradients(self.parameters, config, parts, world) if parts > 1 else None
+        """The gradients, if batches are divided."""
 
-    def step(self, group: Sequence[Batch], lr: float) -> None:
-        """Adds up the gradients of some batches as if they were one batch, then updates the weights."""
+    def step(self, group: Sequence[Batch], lr: float, number: int = 0) -> None:
+        """Adds up the gradients of some batches as if they were one batch, then updates the weights.
+
+        `number` is that of the step, from which dropout follows if batches are divided.
+        """
         scale = 1 / sum(batch.target_tokens for batch in group)
-        if self.graphs is None:
-            for batch in group:
-                self.backward(batch, scale)
+        with self.graphs.stream() if self.graphs is not None else nullcontext():
+            if self.graphs is not None:
+                self._scale.fill_(scale)
+                self._lr.fill_(lr)
+            if self.shared is None:
+                for batch in group:
+                    self._add_gradients(batch, scale)
+            else:
+                for part in self.shared.own_parts(number):
+                    for batch in group:
+                        if (own := batch.part(part, self.shared.parts)) is not None:
+                            self._add_gradients(own, scale)
+                self.loss_sum += self.shared.add_up()
+            if self.graphs is not None:
+                self.graphs.run("update", self.update)
+                return
             for each in self.optimizer.param_groups:
                 each["lr"] = lr
             self.update()
-            return
-        with self.graphs.stream():
-            self._scale.fill_(scale)
-            self._lr.fill_(lr)
-            for batch in group:
-                self.graphs.run(shape_of(batch), self._backward_scaled, batch)
-            self.graphs.run("update", self.update)
+
+    def _add_gradients(self, batch: Batch, scale: float) -> None:
+        if self.graphs is None:
+            self.backward(batch, scale)
+        else:
+            self.graphs.run(shape_of(batch), self._backward_scaled, batch)
 
     def _backward_scaled(self, batch: Batch) -> None:
         self.backward(batch, self._scale)
@@ -85,15 +110,17 @@ class Engine:
             logits, targets, ignore_index=PAD, reduction="sum", label_smoothing=self.config.label_smoothing
         )
         (loss * scale).backward()  # type: ignore[no-untyped-call]
-        self.loss_sum += loss.detach()
+        sum_of_losses = self.loss_sum if self.shared is None else self.shared.loss
+        sum_of_losses += loss.detach()
 
     def update(self) -> None:
         """Moves the weights along the gradients and clears these."""
         if self.config.clip:
             nn.utils.clip_grad_norm_(self.parameters.values(), self.config.clip)
         self.optimizer.step()
-        # On a GPU gradients keep their memory, because graphs were recorded with its addresses.
-        self.optimizer.zero_grad(set_to_none=self.graphs is None)
+        if self.shared is None:
+            # On a GPU gradients keep their memory, because graphs were recorded with its addresses.
+            self.optimizer.zero_grad(set_to_none=self.graphs is None)
         if self.average is not None:
             torch._foreach_lerp_(
                 list(self.average.values()), list(self.parameters.values()), 1 - self.config.ema
@@ -154,6 +181,55 @@ class Engine:
         torch.set_rng_state(tensors["random.cpu"].cpu())
         if self.device.type == "cuda" and "random.cuda" in tensors:
             torch.cuda.set_rng_state(tensors["random.cuda"].cpu(), self.device)
+
+
+class SharedGradients:
+    """The gradients of batches that are divided, in one buffer that all processes add up.
+
+    A batch is divided into as many parts as there are processes; or, with the setting `exact_parts`, into
+    that many, of which each process computes the same number. Then the gradients of the parts are gathered
+    and added in the order of the parts, so that the sum does not depend on the number of processes. Dropout
+    is a function of (seed, step, part).
+    """
+
+    def __init__(
+        self, parameters: Mapping[str, nn.Parameter], config: TrainConfig, parts: int, world: World
+    ) -> None:
+        self.parts = parts
+        self._world = world
+        self._seed = config.seed
+        some = next(iter(parameters.values()))
+        sizes = [parameter.numel() for parameter in parameters.values()]
+        self._flat = torch.zeros(sum(sizes) + 1, dtype=some.dtype, device=some.device)
+        *gradients, loss = torch.split(self._flat, [*sizes, 1])
+        for parameter, gradient in zip(parameters.values(), gradients, strict=True):
+            parameter.grad = gradient.view_as(parameter)
+        self.loss: Tensor = loss[0]
+        """The sum of the losses of this step's tokens."""
+        own = parts // world.size
+        self._own = range(world.rank * own, (world.rank + 1) * own)
+        self._of_parts = self._flat.new_empty(own, len(self._flat)) if config.exact_parts else None
+
+    def own_parts(self, step: int) -> Iterator[int]:
+        """Yields the parts that this process computes, each with cleared gradients and dropout of its own."""
+        for row, part in enumerate(self._own):
+            self._flat.zero_()
+            state = np.random.SeedSequence((self._seed, step, part)).generate_state(1, np.uint64)
+            torch.manual_seed(int(state[0]))
+            yield part
+            if self._of_parts is not None:
+                self._of_parts[row] = self._flat
+
+    def add_up(self) -> Tensor:
+        """Adds up the gradients of all parts, and returns the sum of their losses."""
+        if self._of_parts is None:
+            self._world.add_up(self._flat)
+            return self.loss
+        first, *others = self._world.gather(self._of_parts)
+        self._flat.copy_(first)
+        for gradients in others:
+            self._flat += gradients
+        return self.loss
 
 
 class GraphRecorder:

@@ -4,6 +4,9 @@ A run is a function of its settings. Initial weights, the order of the data and 
 `train.seed`; the plan of an epoch follows from (seed, epoch) alone. The saved state holds the rest: weights,
 moments, averages, the state of the random generators, and how far training is. So a run that is killed and
 resumed ends with the same weights, bit for bit on a CPU, as one that was not.
+
+Several processes that train one run (`augenmerk.distributed`) all go through this loop. They compute the same
+weights, each from a part of every batch; the run directory of all but the first writes nothing.
 """
 
 import copy
@@ -12,7 +15,7 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, nullcontext
 from dataclasses import asdict, dataclass, field
 from itertools import islice
 from pathlib import Path
@@ -25,6 +28,7 @@ from augenmerk.bitext import Bitext, open_data, resolve_data
 from augenmerk.checkpoint import RunDirectory
 from augenmerk.config import DATASETS, RunConfig, TrainConfig, format_setting
 from augenmerk.device import describe_device
+from augenmerk.distributed import ALONE, World, world_size
 from augenmerk.engine import Engine
 from augenmerk.errors import AugenmerkError
 from augenmerk.evaluate import count_words, measure_loss
@@ -213,6 +217,7 @@ def start(config: RunConfig, out: Path) -> RunDirectory:
     has a vocabulary. A relative data path becomes absolute, so that the run finds its data from any folder.
     """
     RunDirectory.check_unused(out)  # before minutes are spent on a large bitext
+    refuse_indivisible(config.train, world_size())
     config = resolve_data(config)
     bitext = open_data(config.data)
     # A missing split or an unknown mechanism is reported before the vocabulary is learnt.
@@ -232,6 +237,21 @@ def start(config: RunConfig, out: Path) -> RunDirectory:
         return RunDirectory.create(out, config, corpus.tokenizers, code)
     tokenizers = TokenizerPair.train(bitext[config.data.train], config.text)
     return RunDirectory.create(out, config, tokenizers, code)
+
+
+def refuse_indivisible(settings: TrainConfig, processes: int) -> None:
+    """Raises AugenmerkError if so many processes cannot share a batch."""
+    if (settings.exact_parts or processes) % processes:
+        raise AugenmerkError(
+            f"{settings.exact_parts} parts of a batch (train.exact_parts) cannot be shared equally by "
+            f"{processes} processes; start as many as divide {settings.exact_parts}."
+        )
+    if max(settings.exact_parts, processes) > settings.batch_size:
+        parts = f"{settings.exact_parts} parts (train.exact_parts)" if settings.exact_parts else ""
+        raise AugenmerkError(
+            f"Batches of {settings.batch_size} pairs (train.batch_size) cannot be divided into "
+            f"{parts or f'parts for {processes} processes'}; choose larger batches or fewer of these."
+        )
 
 
 def describe_direction(parent: RunDirectory, config: RunConfig) -> str | None:
@@ -315,16 +335,23 @@ def estimate_logits_bytes(run: RunDirectory) -> int:
 
 
 def train(
-    run: RunDirectory, device: torch.device, reporter: Reporter, loggers: Sequence[Logger] = ()
+    run: RunDirectory,
+    device: torch.device,
+    reporter: Reporter,
+    loggers: Sequence[Logger] = (),
+    world: World = ALONE,
 ) -> dict[str, Any]:
     """Trains a run to its end, resuming it if it was begun; returns the content of its result.json."""
+    refuse_indivisible(run.config.train, world.size)
     limit_malloc_caching(estimate_logits_bytes(run))
+    run.read_only = not world.is_first
     with (
         run.training(),
         catch_stop_signals() as stop_signal,
-        closing(LoggerGroup(loggers)) as logger,
+        closing(LoggerGroup(loggers if world.is_first else ())) as logger,
+        one_thread() if run.config.train.exact_parts else nullcontext(),
     ):
-        return _train(run, device, reporter, stop_signal, logger)
+        return _train(run, device, reporter, stop_signal, logger, world)
 
 
 def _train(
@@ -333,17 +360,20 @@ def _train(
     reporter: Reporter,
     stop_signal: Callable[[], int | None],
     logger: LoggerGroup,
+    world: World,
 ) -> dict[str, Any]:
     config, tokenizers, settings = run.config, run.tokenizers, run.config.train
     torch.manual_seed(settings.seed)
     model = build_model(config.model, tokenizers.source.size, tokenizers.target.size).to(device)
-    if (initial := run.load_initial()) is not None:
+    if (initial := world.from_first(run.load_initial)) is not None:
         load_checked(model, initial[0], run.path)
-    engine = Engine(model, settings, device)
+    elif world.size > 1:  # another kind of processor may round random weights differently
+        model.load_state_dict(world.from_first(lambda: {k: v.cpu() for k, v in model.state_dict().items()}))
+    engine = Engine(model, settings, device, world)
     eval_model = copy.deepcopy(model) if engine.average else model
     torch.manual_seed(settings.seed)  # again, so that dropout does not depend on the number of weights
     progress = TrainingProgress()
-    if (saved := run.load_state()) is not None:
+    if (saved := world.from_first(run.load_state)) is not None:
         progress = resume(run, engine, *saved)
     logger.start(run.path, config.model_dump(), progress.step)
     bitext = open_data(config.data)
@@ -354,12 +384,17 @@ def _train(
     described = describe_data(run, data, validation.pairs)
     if initial is not None:
         if saved is None:
-            progress.initial = validation.measure(model.eval())
+            progress.initial = world.from_first(lambda: validation.measure(model.eval()))
         described["initial"] = {**initial[1], **progress.initial}
     if run.data_moved and progress.pairs_sha256 not in ("", data.sha256):
         raise AugenmerkError(
             f"{config.data.bitext} has other training pairs than those that {run.path} has learnt from; "
             f"to go on with other pairs, begin a new run with its weights: augenmerk train --from {run.path}."
+        )
+    if world.from_first(lambda: data.sha256) != data.sha256:
+        raise AugenmerkError(
+            f"{config.data.bitext} has other training pairs for process {world.rank} than for process 0; all "
+            f"machines need the same data."
         )
     progress.pairs_sha256 = data.sha256
     run.write_changes()  # only now, when all that is needed was found
@@ -387,7 +422,8 @@ def _train(
                 rate = learning_rate(
                     settings, progress.step, (progress.epoch + done_of_epoch) / settings.epochs
                 )
-                engine.step(group, rate)
+                engine.step(group, rate, progress.step)
+                signum, save = world.agree(stop_signal() or 0, clock.save_is_due())
                 progress.step += 1
                 progress.batch += len(group)
                 clock.count(sum(batch.target_tokens for batch in group))
@@ -404,11 +440,11 @@ def _train(
                     if batch < all_batches:  # else the epoch's figures come with the same step and names
                         logger.log(progress.step, figures)
                     logged_loss, logged_tokens = loss_sum, progress.tokens
-                if stop_signal() or clock.save_is_due():
+                if signum or save:
                     progress.loss_sum = float(engine.loss_sum)
                     clock.stop()
                     run.save_state(engine.state(), asdict(progress))
-                    if signum := stop_signal():
+                    if signum:
                         raise TrainingInterrupted(signum)
                     clock.start()
             progress.window, progress.batch = progress.window + 1, 0
@@ -423,7 +459,7 @@ def _train(
         clock.stop()
         refuse_divergence(metrics)
         engine.copy_averaged_weights(eval_model)
-        metrics |= validation.measure(eval_model.eval())
+        metrics |= world.from_first(lambda: validation.measure(eval_model.eval()))
         metrics["seconds"] = clock.total()
         progress.finish_epoch(metrics, settings.select_by)
         # The state is saved last: a run resumed from the previous state writes the same files again.
@@ -446,12 +482,24 @@ def _train(
         "target_tokens_per_second": progress.all_tokens / progress.training_seconds,
         "precision": "bf16" if engine.bf16 else "fp32",
         "device": describe_device(device),
+        "processes": world.size,
         "data": described,
     }
     if learnt := data.learn_familiarity():
         run.write_familiarity(learnt)
     run.finish(result)
     return result
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Makes torch compute with one thread, because sums depend on the number of threads."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(threads)
 
 
 def resume(run: RunDirectory, engine: Engine, arrays: Arrays, saved: dict[str, Any]) -> TrainingProgress:

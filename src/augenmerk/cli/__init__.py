@@ -17,7 +17,8 @@ from typer import Option
 
 from augenmerk import __version__
 from augenmerk.cli.help import Commands
-from augenmerk.cli.terminal import discard_output, prepare_streams
+from augenmerk.cli.terminal import discard_output, mute, prepare_streams, unmute
+from augenmerk.distributed import ignore_signals, is_spokesman, own_rank, world_size
 from augenmerk.errors import AugenmerkError, format_message
 from augenmerk.signals import exit_code
 
@@ -87,11 +88,19 @@ def main() -> None:
 
     Ctrl-C is exit code 130 and SIGTERM 143, with one line, which ends in what the command has put into the
     arguments of KeyboardInterrupt. If the reader of a pipe, such as `head`, has closed it, nothing is said
-    and the exit code is 0.
+    and the exit code is 0. Of several processes that `torchrun` has started, only the first says anything,
+    and one of them why all end.
     """
     try:
         try:
             prepare_streams()
+            if own_rank() > 0:
+                mute()
+            if world_size() > 1 and sys.argv[1:2] != ["train"]:
+                raise AugenmerkError(
+                    f"torchrun has started {world_size()} processes, but only `augenmerk train` divides its "
+                    f"work; call other commands without torchrun."
+                )
             named = [name for name in sys.argv[1:2] if name in (*COMMANDS, *GROUPS)]
             make_app(*named)()
         except SystemExit as end:
@@ -127,6 +136,9 @@ def main() -> None:
         if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO):
             _exit(2, f"The output cannot be written ({error.strerror}).")
         _exit(2, f"The system refused what is needed ({error.strerror or error}).")
+    except Exception:
+        unmute()
+        raise
 
 
 def _causes(error: BaseException | None) -> Iterator[BaseException]:
@@ -138,8 +150,13 @@ def _causes(error: BaseException | None) -> Iterator[BaseException]:
 
 
 def _exit(code: int, message: str = "") -> NoReturn:
+    if world_size() > 1:
+        ignore_signals()
     with suppress(OSError):  # stderr may be full or closed too
-        if message:
+        if message and is_spokesman():
+            unmute()
             typer.echo(f"augenmerk: {format_message(message)}", err=True)
     discard_output()
+    if world_size() > 1:
+        os._exit(code)  # torch might wait for the other processes
     sys.exit(code)

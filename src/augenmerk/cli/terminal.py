@@ -88,6 +88,22 @@ def prepare_streams() -> None:
     sys.stderr = _Remarks(sys.stderr)
 
 
+_muted: list[Any] = []
+
+
+def mute() -> None:
+    """Discards all that is printed from here on."""
+    _muted[:] = [sys.stdout, sys.stderr]
+    sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115
+    sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115
+
+
+def unmute() -> None:
+    """Prints again after `mute`; does nothing without it."""
+    if _muted:
+        sys.stdout, sys.stderr = _muted
+
+
 def discard_output() -> None:
     """Discards what stdout and stderr cannot write, so that Python does not complain when it exits."""
     for stream in (sys.stdout, sys.stderr):

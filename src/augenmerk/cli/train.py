@@ -4,6 +4,7 @@ import shlex
 import shutil
 import sys
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
 
 app = typer.Typer()
 
+EXACT_PARTS = 4
+"""The parts of a batch with --exact: enough for 1, 2 and 4 processes."""
+
 FEW_STEPS = 300
 """Steps with which a model that begins with random weights learns little (docs/own-data.md)."""
 
@@ -33,6 +37,7 @@ FEW_STEPS = 300
     "augenmerk train quick --data bilderbuch --set train.lr=0.002 --out runs/slower    "
     "augenmerk train --resume --out runs/mine --epochs 8    "
     "augenmerk train --from runs/mine --data bilderbuch --set data.bilderbuch.seed=2    "
+    "torchrun --nproc-per-node 2 -m augenmerk train quick --data bilderbuch    "
     "Ctrl-C and SIGTERM save the run and exit with 130 and 143; --resume continues it. With more --epochs it "
     "continues a finished run, too: on a CPU, bit for bit as if it had been longer from the start, unless "
     "train.schedule is cosine."
@@ -75,6 +80,14 @@ def train(
         ),
     ] = None,
     skip_bad: SkipBad = False,
+    exact: Annotated[
+        bool,
+        Option(
+            "--exact",
+            help="The same weights, bit for bit, with 1, 2 or 4 processes of torchrun on CPUs; slower "
+            f"(train.exact_parts={EXACT_PARTS}, see docs/scale.md).",
+        ),
+    ] = False,
     device: Device = "auto",
     settings: Annotated[
         list[str] | None, Option("--set", help="Any setting of the run, e.g. train.lr=0.002; repeatable.")
@@ -93,12 +106,13 @@ def train(
     """Train a translator."""
     from augenmerk.bitext import BadLineError
     from augenmerk.config import CUSTOM_ATTENTION
-    from augenmerk.device import choose_device
+    from augenmerk.distributed import ProcessLostError, ignore_signals, join, was_restarted, will_restart
     from augenmerk.loggers import Logger, LoggerStartError, TensorBoardLogger, load_logger
     from augenmerk.model import load_mechanism
     from augenmerk.train import TrainingInterrupted
     from augenmerk.train import train as train_run
 
+    world, chosen_device = join(device)  # first, so that what is wrong is said by one of several processes
     mechanism, own_file = attention, []
     if attention is not None and CUSTOM_ATTENTION.fullmatch(attention):
         mechanism, own_file = load_mechanism(attention), ["--attention", attention]
@@ -112,21 +126,27 @@ def train(
         "model.attention": mechanism,
         "train.seed": seed,
         "train.epochs": None if resume and preset is None else epochs,
+        "train.exact_parts": EXACT_PARTS if exact else None,
     }
     overrides = [f"{key}={value}" for key, value in named.items() if value is not None] + (settings or [])
-    chosen_device = choose_device(device)
     # Before a run is created, for a logger may be wrong or not installed.
     loggers: list[Logger] = [load_logger(place) for place in logger or ()]
     loggers += [TensorBoardLogger()] if tensorboard else []
     if resume and initial_run is not None:
         raise AugenmerkError("--from begins a new run and --resume continues one; give one of them.")
-    try:
+
+    def open_run() -> tuple["RunDirectory", str]:
         if resume:
-            run, remark = _open_to_resume(preset, overrides, epochs, out, data)
+            opened = _open_to_resume(preset, overrides, epochs, out, data)
         elif initial_run is not None:
-            run, remark = _start_from(initial_run, preset, overrides, out)
+            opened = _start_from(initial_run, preset, overrides, out)
         else:
-            run, remark = _start(preset, overrides, out)
+            opened = _start(preset, overrides, out)
+        opened[0].tokenizers  # noqa: B018 (read now, so that the folder need not be on every machine)
+        return opened
+
+    try:
+        run, remark = world.from_first(open_run)
     except BadLineError as error:
         raise AugenmerkError(
             f"{error} All that is wrong is listed by `augenmerk data check`; --skip-bad trains without it."
@@ -136,28 +156,38 @@ def train(
         raise
     config = run.config
     architecture = "Transformer, " if config.model.architecture == "transformer" else ""
+    where = f"{chosen_device}, {world.size} processes" if world.size > 1 else chosen_device
     err().print(
-        f"{run.path}: {architecture}{config.model.attention} on {config.data.bitext}, {chosen_device}",
+        f"{run.path}: {architecture}{config.model.attention} on {config.data.bitext}, {where}",
         markup=False,
     )
-    if remark:
-        err().print(remark, markup=False)
+    for line in filter(None, (world.remark, remark)):
+        err().print(line, markup=False)
     changes = []  # of a run that goes on, which are not written before it does
     if resume:
         changes += [] if data is None else ["--data", data]
         changes += [] if epochs is None else ["--epochs", str(epochs)]
-    command = shlex.join(["augenmerk", "train", "--resume", "--out", str(run.path), *changes, *own_file])
+    program = ["torchrun", "--nproc-per-node", str(world.size), "-m"] if world.size > 1 else []
+    program += ["augenmerk", "train", "--resume"]
+    command = shlex.join([*program, "--out", str(run.path), *changes, *own_file])
     try:
         with TrainingDisplay(config) as display:
-            result = train_run(run, chosen_device, display, loggers)
+            result = train_run(run, chosen_device, display, loggers, world)
+        world.leave()
+    except ProcessLostError as lost:
+        next_step = "torchrun starts them again." if will_restart() else f"Continue with:  {command}"
+        raise AugenmerkError(f"{lost} {next_step}") from None
     except KeyboardInterrupt as interrupt:  # before the first step, or a second Ctrl-C
         interrupt.args = (f"Continue with:  {command}",)
         raise
     except LoggerStartError:
-        if not resume:
+        if not resume and not was_restarted():
             shutil.rmtree(run.path)  # made a moment ago, and in the way of the next try
         raise
     except TrainingInterrupted as interrupted:
+        if world.size > 1:
+            ignore_signals()
+        world.leave()
         err().print(f"Saved. Continue with:  [bold]{escape(command)}[/]")
         sys.exit(128 + interrupted.signum)  # 130 after Ctrl-C, 143 after SIGTERM, as shells report them
     if json:
@@ -168,14 +198,27 @@ def train(
 
 def _start(preset: str | None, overrides: list[str], out: Path | None) -> tuple["RunDirectory", str]:
     """Starts a run; also returns a remark about its settings, or nothing."""
-    from augenmerk.train import start
-
     if preset is None:
         raise AugenmerkError("Say what to train: a preset (such as quick) or a TOML file.")
     config, remark = _load_settings(preset, overrides), ""
     if _warmup_is_open(preset, overrides):
         config, remark = _shorten_warmup(config)
-    return start(config, out or _default_place(Path(preset).stem, config)), remark
+    return _start_or_go_on(config, out or _default_place(Path(preset).stem, config)), remark
+
+
+def _start_or_go_on(config: "RunConfig", out: Path) -> "RunDirectory":
+    """Starts a run; or opens it, if `torchrun` has started the command again after a process had failed."""
+    from augenmerk.bitext import resolve_data
+    from augenmerk.checkpoint import RunDirectory
+    from augenmerk.distributed import was_restarted
+    from augenmerk.train import start
+
+    if was_restarted():
+        with suppress(AugenmerkError):
+            run = RunDirectory.open(out)
+            if run.config == resolve_data(config):
+                return run
+    return start(config, out)
 
 
 def _load_settings(preset: str, overrides: list[str]) -> "RunConfig":
@@ -218,7 +261,7 @@ def _start_from(
     """Starts a run with the vocabulary and the weights of another one; also returns a remark, or nothing."""
     from augenmerk.checkpoint import SHIPPED, RunDirectory
     from augenmerk.config import RunConfig, load_config
-    from augenmerk.train import describe_direction, start
+    from augenmerk.train import describe_direction
 
     if str(initial_run) == SHIPPED.name and not initial_run.exists():
         initial_run = SHIPPED
@@ -237,7 +280,7 @@ def _start_from(
     direction = describe_direction(parent, config)
     train = config.train.model_copy(update={"initial_run": str(initial_run.resolve())})
     config = config.model_copy(update={"train": train})
-    run = start(config, out or _default_place(initial_run.name, config))
+    run = _start_or_go_on(config, out or _default_place(initial_run.name, config))
     return run, "\n".join(filter(None, (remark, direction)))
 
 
@@ -260,6 +303,7 @@ def _open_to_resume(
     from augenmerk.bitext import SAY_PLACE, open_data, resolve_data
     from augenmerk.checkpoint import RunDirectory
     from augenmerk.config import DATASETS
+    from augenmerk.distributed import was_restarted
     from augenmerk.train import change_epochs
 
     if out is None:
@@ -279,7 +323,7 @@ def _open_to_resume(
             )
     elif overrides:
         raise AugenmerkError(f"A run that is resumed keeps its settings; leave out {', '.join(overrides)}.")
-    if run.finished and epochs in (None, run.config.train.epochs):
+    if run.finished and epochs in (None, run.config.train.epochs) and not was_restarted():
         raise AugenmerkError(
             f"{out} is finished; there is nothing to resume unless --epochs asks for more than its "
             f"{run.config.train.epochs}."
