@@ -23,10 +23,12 @@ from augenmerk.signals import exit_code, interrupt_on_sigterm
 from augenmerk.storage import error_reason
 from augenmerk.study.begun import save_plan
 from augenmerk.study.collect import FinishedRun, collect, read_finished
+from augenmerk.study.executors.executor import Executor
+from augenmerk.study.executors.local import LocalExecutor
 from augenmerk.study.measure import check_splits
 from augenmerk.study.plan import PlannedRun, Study
 from augenmerk.study.result import LOCK, StudyResult
-from augenmerk.study.worker import Event, Executor, Job, LocalExecutor
+from augenmerk.study.worker import Event, Job
 
 try:
     import fcntl

@@ -1,4 +1,4 @@
-"""The jobs of a study, each in a process of its own: what starts the processes, and what they run.
+"""A job of a study, in a process of its own, which an executor starts (`study/executors`).
 
     python -m augenmerk.study.worker JOB       (JOB is JSON: see `Job`)
 
@@ -8,21 +8,17 @@ saves and stops when its stdin closes: when the study asks it to, and also when 
 
 import json
 import os
-import queue
 import signal
-import subprocess
 import sys
 import threading
-import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol, Self
+from typing import Any
 
 from augenmerk.errors import AugenmerkError
 from augenmerk.signals import raise_terminated
-from augenmerk.storage import error_reason, limit_file_name
 
 INTERRUPTED = 130  # exit code of a worker that was stopped
 FAILED = 2  # exit code of a worker that has reported an error
@@ -59,104 +55,6 @@ class Event:
     @property
     def is_last(self) -> bool:
         return self.phase in ("finished", "stopped", "failed")
-
-
-class Executor(Protocol):
-    """Runs jobs somewhere, several at once. Every job that is submitted ends with one last event."""
-
-    def submit(self, job: Job) -> None:
-        """Starts a job without waiting for it."""
-
-    def events(self, timeout: float) -> Iterator[Event]:
-        """Yields the events of all jobs as they arrive, for at most `timeout` seconds."""
-
-    def stop(self, job: Job) -> None:
-        """Asks a job to save and stop; its last event says that it has."""
-
-
-def log_name(run: Path) -> str:
-    """Returns the name of the log of a run; a long one, of a study with many factors, ends in a digest."""
-    return f"{limit_file_name(f'{run.parent.name}.{run.name}')}.txt"
-
-
-class LocalExecutor:
-    """Runs each job in a process on this machine. What still runs when its context is left is killed."""
-
-    def __init__(self, logs: Path, threads: int, inherited_lock: int | None = None) -> None:
-        """Takes the folder for error output, the CPU threads of each job, and the file descriptor of a lock
-        that every process is to hold as well."""
-        self._logs = logs
-        self._threads = str(threads)
-        self._inherited = () if inherited_lock is None else (inherited_lock,)
-        self._processes: dict[str, subprocess.Popen[bytes]] = {}
-        self._queue: queue.SimpleQueue[Event] = queue.SimpleQueue()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        for process in self._processes.values():
-            if process.poll() is None:
-                process.kill()
-
-    def submit(self, job: Job) -> None:
-        run = Path(job.run)
-        log = self._logs / log_name(run)
-        try:
-            self._logs.mkdir(parents=True, exist_ok=True)
-            errors = log.open("wb")
-        except OSError as error:
-            raise AugenmerkError(f"{log}: cannot be written ({error_reason(error)}).") from None
-        with errors:
-            process = subprocess.Popen(
-                [sys.executable, "-m", "augenmerk.study.worker", json.dumps(asdict(job))],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=errors,
-                env={**os.environ, "OMP_NUM_THREADS": self._threads, "MKL_NUM_THREADS": self._threads},
-                start_new_session=True,  # Ctrl-C on the terminal reaches the study only, which stops its jobs
-                pass_fds=self._inherited,
-            )
-        self._processes[job.run] = process
-        threading.Thread(target=self._follow, args=(job, process, log), daemon=True).start()
-
-    def events(self, timeout: float) -> Iterator[Event]:
-        deadline = time.monotonic() + timeout
-        with suppress(queue.Empty):
-            while (left := deadline - time.monotonic()) > 0:
-                yield self._queue.get(timeout=left)
-
-    def stop(self, job: Job) -> None:
-        stdin = self._processes[job.run].stdin
-        assert stdin is not None
-        with suppress(OSError):
-            stdin.close()
-
-    def _follow(self, job: Job, process: subprocess.Popen[bytes], log: Path) -> None:
-        """Runs in a thread: passes on what the worker writes, and at last how it ended."""
-        problem = None
-        assert process.stdout is not None
-        with process.stdout as lines:
-            for line in lines:
-                with suppress(ValueError, TypeError):  # a library may print to stdout as well
-                    event = Event(job.run, **json.loads(line))
-                    if event.problem is not None:
-                        problem = event.problem
-                    else:
-                        self._queue.put(event)
-        code = process.wait()
-        self.stop(job)  # closes our end of the pipe
-        phase = {0: "finished", INTERRUPTED: "stopped"}.get(code, "failed")
-        if phase == "finished":
-            log.unlink(missing_ok=True)
-        elif phase == "failed" and problem is None:
-            errors = log.read_text(errors="replace").strip().splitlines()
-            why = f"signal {-code}" if code < 0 else errors[-1] if errors else f"exit code {code}"
-            problem = f"The process of the run ended unexpectedly ({why}); see {log}."
-        self._queue.put(Event(job.run, phase, problem=problem if phase == "failed" else None))
-
-
-# In the worker
 
 
 class _Reporter:
