@@ -581,7 +581,7 @@ def test_any_executor_can_run_the_jobs(study: Study) -> None:
     run_jobs(executor, jobs, 3, ["cuda:0", "cuda:1"], statuses, on_progress)
     assert executor.most == 3
     assert [job.device for job in executor.submitted] == ["cuda:0", "cuda:1", "cuda:0", "cuda:0"]
-    assert seen[0] == ["running", "running", "running", "waiting"]
+    assert seen[0] == ["queued", "queued", "queued", "waiting"]
     assert seen[-1] == ["finished"] * 4
     assert {(status.epoch, status.loss) for status in statuses.values()} == {(3, 1.5)}
 

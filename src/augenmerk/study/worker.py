@@ -1,27 +1,34 @@
 """A job of a study, in a process of its own, which an executor starts (`study/executors`).
 
-    python -m augenmerk.study.worker JOB       (JOB is JSON: see `Job`)
+    python -m augenmerk.study.worker JOB [EVENTS]       (JOB is JSON: see `Job`)
 
 A worker trains a run, scores it and probes it. It writes its events to stdout, one JSON object per line. It
-saves and stops when its stdin closes: when the study asks it to, and also when the study is killed.
+saves and stops when its stdin closes: when the study asks it to, and also when the study is killed. Where
+the study cannot reach stdin and stdout, it appends its events to the file EVENTS, and only signals stop it.
 """
 
 import json
 import os
 import signal
+import socket
 import sys
 import threading
+import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from augenmerk import __version__
 from augenmerk.errors import AugenmerkError
 from augenmerk.signals import raise_terminated
 
 INTERRUPTED = 130  # exit code of a worker that was stopped
 FAILED = 2  # exit code of a worker that has reported an error
+PHASES = {0: "finished", INTERRUPTED: "stopped", FAILED: "failed"}
+"""The last phase of a job whose worker ended with this exit code."""
+EVENT_SECONDS = 1.0  # between two events of the same phase in a file, which may be on a network
 
 Emit = Callable[..., None]  # is called with the fields of an `Event`
 
@@ -38,6 +45,10 @@ class Job:
     device: str  # as torch names it, such as cpu or cuda:1
     mechanisms: Sequence[str] = ()
     """Attention mechanisms in a person's own files, as FILE.py:Class, that the worker may load."""
+    lock_seconds: float = 0.0
+    """How long to wait for another process that trains the run, such as one that was given up for lost."""
+    version: str = __version__
+    """Version of augenmerk that the study has; on another machine there may be another one."""
 
 
 @dataclass(frozen=True)
@@ -45,16 +56,19 @@ class Event:
     """What a job reports."""
 
     run: str  # the run's directory, as in the job
-    phase: str  # starting, training, translating or probing; at the end finished, stopped or failed
+    phase: str
+    """starting, waiting (for a lock), training, translating or probing; at the end finished, stopped, failed,
+    or lost: it ended without saying so, and may be submitted again."""
     progress: float = 0.0  # the fraction of the phase that is done
     epoch: int | None = None
     loss: float | None = None
     bleu: float | None = None  # on the validation split, after the latest epoch
-    problem: str | None = None  # why the job failed, in a sentence
+    problem: str | None = None  # why the job failed or was lost, in a sentence
+    host: str | None = None  # the machine on which it runs
 
     @property
     def is_last(self) -> bool:
-        return self.phase in ("finished", "stopped", "failed")
+        return self.phase in ("finished", "stopped", "failed", "lost")
 
 
 class _Reporter:
@@ -78,7 +92,12 @@ class _Reporter:
 
 def execute(job: Job, emit: Emit) -> None:
     """Trains, scores and probes the run; what the run has already is kept."""
-    emit(phase="starting")
+    emit(phase="starting", host=socket.gethostname())
+    if job.version != __version__:
+        raise AugenmerkError(
+            f"{socket.gethostname()} has augenmerk {__version__}, but the study was started with "
+            f"{job.version}; install the same version on all machines."
+        )
     from augenmerk.checkpoint import RunDirectory
     from augenmerk.config import RunConfig
     from augenmerk.device import choose_device
@@ -90,6 +109,10 @@ def execute(job: Job, emit: Emit) -> None:
     for mechanism in job.mechanisms:
         load_mechanism(mechanism)
     config = RunConfig.checked(job.config, job.run)
+    deadline = time.monotonic() + job.lock_seconds
+    while RunDirectory.is_in_training(path) and time.monotonic() < deadline:
+        emit(phase="waiting")
+        time.sleep(EVENT_SECONDS)
     run = RunDirectory.open(path) if (path / "config.toml").exists() else start(config, path)
     if not run.finished:
         train(run, device, _Reporter(config.train.epochs, emit))
@@ -102,12 +125,34 @@ def _emit_line(**fields: Any) -> None:
         os.write(1, f"{json.dumps(fields)}\n".encode())
 
 
-def _interrupt_when_stdin_closes() -> None:
-    """Raises SIGINT at the end of stdin: training then saves and stops. SIGTERM does the same."""
+class _EventFile:
+    """Appends events to a file, and leaves out some where many come one after another."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._latest = ("", 0.0)  # the phase of the latest event, and when it was written
+
+    def __call__(self, **fields: Any) -> None:
+        phase, written = self._latest
+        is_minor = fields["phase"] == phase and fields.get("bleu") is None
+        if is_minor and time.monotonic() - written < EVENT_SECONDS:
+            return
+        self._latest = fields["phase"], time.monotonic()
+        # Closed each time, because a network file system shows others what was written when it is closed.
+        with suppress(OSError), self._path.open("ab") as file:
+            file.write(f"{json.dumps(fields)}\n".encode())
+
+
+def _save_on_signals() -> None:
+    """Makes SIGINT, SIGTERM, and SIGUSR2 interrupt the worker: training then saves and stops."""
     # A process that was started in the background ignores SIGINT otherwise.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGTERM, raise_terminated)  # which Slurm sends to all processes of a job
+    if hasattr(signal, "SIGUSR2"):  # which submitit has Slurm send before the time limit is reached
+        signal.signal(signal.SIGUSR2, lambda _signum, _frame: signal.raise_signal(signal.SIGTERM))
 
+
+def _interrupt_when_stdin_closes() -> None:
     def wait() -> None:
         while os.read(0, 1024):  # not sys.stdin, whose lock would still be held when the process ends
             pass
@@ -116,21 +161,31 @@ def _interrupt_when_stdin_closes() -> None:
     threading.Thread(target=wait, daemon=True).start()
 
 
-def main() -> int:
-    _interrupt_when_stdin_closes()
+def _run(job: Job, emit: Emit) -> tuple[int, str | None]:
+    """Executes the job; returns the exit code, and what the problem was if it failed."""
     try:
         from augenmerk.train import TrainingInterrupted
 
         try:
-            execute(Job(**json.loads(sys.argv[1])), _emit_line)
+            execute(job, emit)
         except AugenmerkError as error:
-            _emit_line(phase="failed", problem=str(error))
-            return FAILED
+            return FAILED, str(error)
         except TrainingInterrupted:
-            return INTERRUPTED
+            return INTERRUPTED, None
     except KeyboardInterrupt:
-        return INTERRUPTED
-    return 0
+        return INTERRUPTED, None
+    return 0, None
+
+
+def main() -> int:
+    _save_on_signals()
+    job, *files = sys.argv[1:]
+    emit: Emit = _EventFile(Path(files[0])) if files else _emit_line
+    if not files:
+        _interrupt_when_stdin_closes()
+    code, problem = _run(Job(**json.loads(job)), emit)
+    emit(phase=PHASES[code], problem=problem)
+    return code
 
 
 if __name__ == "__main__":

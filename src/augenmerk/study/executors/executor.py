@@ -9,7 +9,10 @@ from augenmerk.study.worker import Event, Job
 
 
 class Executor(Protocol):
-    """Runs jobs somewhere, several at once. Every job that is submitted ends with one last event."""
+    """Runs jobs somewhere, several at once. Every job that is submitted ends with one last event.
+
+    A job that was lost may be submitted again.
+    """
 
     def submit(self, job: Job) -> None:
         """Starts a job without waiting for it."""

@@ -16,7 +16,7 @@ from typing import Self
 from augenmerk.errors import AugenmerkError
 from augenmerk.storage import error_reason
 from augenmerk.study.executors.executor import log_name
-from augenmerk.study.worker import INTERRUPTED, Event, Job
+from augenmerk.study.worker import PHASES, Event, Job
 
 
 class LocalExecutor:
@@ -80,17 +80,19 @@ class LocalExecutor:
             for line in lines:
                 with suppress(ValueError, TypeError):  # a library may print to stdout as well
                     event = Event(job.run, **json.loads(line))
-                    if event.problem is not None:
+                    if event.is_last:  # which the exit code says, too, when the process has ended
                         problem = event.problem
                     else:
                         self._queue.put(event)
         code = process.wait()
         self.stop(job)  # closes our end of the pipe
-        phase = {0: "finished", INTERRUPTED: "stopped"}.get(code, "failed")
+        phase = PHASES.get(code, "lost")
+        if phase == "failed" and problem is None:
+            phase = "lost"
         if phase == "finished":
             log.unlink(missing_ok=True)
-        elif phase == "failed" and problem is None:
+        elif phase == "lost":
             errors = log.read_text(errors="replace").strip().splitlines()
             why = f"signal {-code}" if code < 0 else errors[-1] if errors else f"exit code {code}"
             problem = f"The process of the run ended unexpectedly ({why}); see {log}."
-        self._queue.put(Event(job.run, phase, problem=problem if phase == "failed" else None))
+        self._queue.put(Event(job.run, phase, problem=problem))
