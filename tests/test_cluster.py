@@ -1,6 +1,5 @@
-"""Joining and starting a Ray cluster."""
+"""What is said if a Ray cluster cannot be joined; one that can be joined is in test_study_ray.py."""
 
-import signal
 import socket
 import subprocess
 import sys
@@ -9,9 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from augenmerk.cluster import Node, connect, list_nodes
+from augenmerk.cluster import connect
 from augenmerk.errors import AugenmerkError
-from tests.clusters import start_cluster
 
 
 def refusal(address: str) -> str:
@@ -45,17 +43,6 @@ def test_an_address_where_something_else_answers_is_refused() -> None:
         thread.start()
         assert "is not a Ray cluster" in refusal(f"127.0.0.1:{other.getsockname()[1]}")
         thread.join()
-
-
-def test_a_cluster_is_joined_and_left_as_it_was() -> None:
-    before = signal.getsignal(signal.SIGTERM)
-    with start_cluster(1, 3) as cluster:
-        for _ in range(2):
-            with connect(cluster.address):
-                nodes = list_nodes()
-                assert signal.getsignal(signal.SIGTERM) is before
-            host = socket.gethostname()
-            assert sorted(nodes, key=lambda node: node.cpus) == [Node(host, 1, 0), Node(host, 3, 0)]
 
 
 def test_without_ray_a_sentence_says_how_to_install_it(tmp_path: Path) -> None:

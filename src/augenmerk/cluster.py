@@ -13,7 +13,7 @@ import socket
 import tempfile
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -61,7 +61,7 @@ def connect(address: str | None = None, *, cpus: int | None = None) -> Iterator[
     # Ray replaces the handler of SIGTERM by one that ends the process without saving.
     in_main_thread = threading.current_thread() is threading.main_thread()
     before = signal.getsignal(signal.SIGTERM)
-    with _ray_folder() as folder:
+    with _ray_folder() if address == LOCAL else nullcontext() as folder:
         started: dict[str, Any] = {
             "num_cpus": cpus,
             "object_store_memory": OBJECT_STORE_BYTES,

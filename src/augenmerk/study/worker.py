@@ -148,8 +148,10 @@ def _save_on_signals() -> None:
     # A process that was started in the background ignores SIGINT otherwise.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGTERM, raise_terminated)  # which Slurm sends to all processes of a job
-    if hasattr(signal, "SIGUSR2"):  # which submitit has Slurm send before the time limit is reached
+    if sys.platform != "win32":
+        # Slurm is told to send this one before the time limit is reached.
         signal.signal(signal.SIGUSR2, lambda _signum, _frame: signal.raise_signal(signal.SIGTERM))
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT, signal.SIGTERM})  # Ray blocks SIGINT
 
 
 def _interrupt_when_stdin_closes() -> None:

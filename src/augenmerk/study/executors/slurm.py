@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     import submitit
 
 READ_SECONDS = 0.5  # between two looks at the files of events
-QUEUE_SECONDS = 10.0  # between two questions which jobs Slurm has
 DEFAULTS = {"time": "4:00:00", "no_requeue": True}
 """Options of sbatch. A run that reaches its time limit saves and is submitted again, by the study itself."""
 
@@ -41,6 +40,8 @@ class SlurmCluster:
     """Options of sbatch without their dashes, such as partition; True for one that takes no value."""
     submit_to: str = "slurm"
     """As submitit names it; "local" runs the jobs on this machine, for tests."""
+    queue_seconds: float = 10.0
+    """Seconds between two questions which jobs Slurm has."""
 
 
 @dataclass
@@ -58,11 +59,11 @@ class _Submitted:
 class SlurmExecutor:
     """Submits each job to Slurm."""
 
-    def __init__(self, logs: Path, cluster: SlurmCluster, *, queue_seconds: float = QUEUE_SECONDS) -> None:
+    def __init__(self, logs: Path, cluster: SlurmCluster) -> None:
         """Takes the folder for events and error output, on storage that all machines share."""
         self._logs = logs
         self._cluster = cluster
-        self._queue_seconds = queue_seconds
+        self._queue_seconds = cluster.queue_seconds
         self._submitted: dict[str, _Submitted] = {}
         self._read_at = self._asked_at = 0.0
 
@@ -123,11 +124,11 @@ class SlurmExecutor:
         except (OSError, ValueError, KeyError, TypeError):
             return None
         listed = self._list_queue()
-        if listed is None or handle.job_id not in listed:
-            return None
-        if is_same:
-            return found
-        handle.cancel(check=False)  # it was told to measure something else
+        if listed is not None and handle.job_id in listed:
+            if is_same:
+                return found
+            handle.cancel(check=False)  # it was told to measure something else
+        found.events.unlink(missing_ok=True)
         return None
 
     def _name(self, job: Job) -> str:
