@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 
@@ -78,35 +79,36 @@ def test_a_study_that_is_stopped_and_killed_goes_on_with_the_jobs_that_slurm_has
     assert [path.suffix for path in (out / "logs").iterdir() if path.is_file()] == []
 
 
-def test_a_job_that_slurm_loses_is_submitted_again(file: Path, slurm: FakeSlurm, tmp_path: Path) -> None:
-    out, lost = tmp_path / "out", []
+def find_workers(out: Path) -> list[int]:
+    """Returns the numbers of the processes that work on runs of a study."""
+    found = []
+    for process in Path("/proc").iterdir():
+        with suppress(OSError):  # it has ended meanwhile
+            if process.name.isdecimal():
+                line = (process / "cmdline").read_bytes()
+                if b"augenmerk.study.worker" in line and str(out).encode() in line:
+                    found.append(int(process.name))
+    return found
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # submitit forgets processes
+def test_a_job_that_is_lost_is_submitted_again_by_submitits_local_executor(
+    file: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "out"
     copy_without_first_run(file, out)
+    lost: list[int] = []
 
     def lose(_statuses: object) -> None:
         if not lost and epochs(next(runs(out))):
-            lost.append(1)
-            slurm.kill(1)
+            lost.extend(find_workers(out))
+            for worker in lost:
+                os.kill(worker, signal.SIGKILL)
 
-    result = run_study(
-        read_study(file),
-        out,
-        jobs=2,
-        device="cpu",
-        on_progress=lose,
-        cluster=SlurmCluster(queue_seconds=0.5),
-    )
-    assert result.complete
-    assert lost
-    assert len(slurm.scripts) == 2
-    assert read_result(out) == local_result(file)
-
-
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # submitit forgets its process
-def test_submitits_local_executor(file: Path, tmp_path: Path) -> None:
-    out = tmp_path / "out"
-    copy_without_first_run(file, out)
     cluster = SlurmCluster(submit_to="local", queue_seconds=0.5)
-    run_study(read_study(file), out, jobs=2, device="cpu", on_progress=lambda _: None, cluster=cluster)
+    run_study(read_study(file), out, jobs=2, device="cpu", on_progress=lose, cluster=cluster)
+    assert len(lost) == 1
+    assert len(list((out / "logs" / "slurm").glob("*.err"))) == 2
     assert read_result(out) == local_result(file)
 
 
@@ -131,7 +133,6 @@ def test_a_worker_saves_when_its_time_is_up(file: Path, tmp_path: Path) -> None:
 def refusal(file: Path, tmp_path: Path, *options: str) -> str:
     answer = run_command("study", file, "--out", tmp_path / "out", *options)
     assert answer.code == 2
-    assert not (tmp_path / "out" / "study.json").exists()
     return answer.err.splitlines()[-1]
 
 
@@ -154,6 +155,7 @@ def test_wrong_options_are_said_in_a_sentence(
     file: Path, tmp_path: Path, options: list[str], complaint: str
 ) -> None:
     assert complaint in refusal(file, tmp_path, *options)
+    assert not (tmp_path / "out" / "study.json").exists()
 
 
 def test_a_place_that_is_not_there(file: Path) -> None:
