@@ -20,7 +20,9 @@ from augenmerk.checkpoint import RunDirectory
 from augenmerk.cli.terminal import SafeConsole
 from augenmerk.config import RunConfig, SearchConfig, load_config
 from augenmerk.errors import AugenmerkError, format_message, shorten
-from augenmerk.study.worker import Job, LocalExecutor, log_name
+from augenmerk.study.executors.executor import log_name
+from augenmerk.study.executors.local import LocalExecutor
+from augenmerk.study.worker import Job
 from tests.command import COMMAND, fails_with_a_sentence, run_command
 from tests.runs import SharedRuns, tiny
 

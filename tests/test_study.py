@@ -36,6 +36,7 @@ from augenmerk.study.result import StudyResult
 from augenmerk.study.running import (
     RunStatus,
     StudyInterrupted,
+    default_jobs,
     least_loaded,
     list_devices,
     refuse_changes,
@@ -532,6 +533,16 @@ def test_jobs_are_distributed_over_all_gpus() -> None:
     assert least_loaded(devices, in_use) == "cuda:1"
 
 
+def test_several_gpus_have_a_job_each(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(running, "cores", lambda: 3)
+    assert default_jobs("cuda", 8) == 8
+    assert default_jobs("cuda", 1) == default_jobs("cuda:1", 8) == default_jobs("cpu", 8) == 3
+    monkeypatch.setattr(running, "cores", lambda: 64)
+    monkeypatch.delenv("OMP_NUM_THREADS")
+    assert default_jobs("cpu", 0) == 4
+    assert [threads_each(jobs) for jobs in (1, 4, 100)] == [64, 16, 1]
+
+
 class ScriptedExecutor:
     """Ends the job that was submitted first whenever it is asked for events; `interrupt` presses Ctrl-C."""
 
@@ -574,7 +585,7 @@ def test_any_executor_can_run_the_jobs(study: Study) -> None:
     run_jobs(executor, jobs, 3, ["cuda:0", "cuda:1"], statuses, on_progress)
     assert executor.most == 3
     assert [job.device for job in executor.submitted] == ["cuda:0", "cuda:1", "cuda:0", "cuda:0"]
-    assert seen[0] == ["running", "running", "running", "waiting"]
+    assert seen[0] == ["queued", "queued", "queued", "waiting"]
     assert seen[-1] == ["finished"] * 4
     assert {(status.epoch, status.loss) for status in statuses.values()} == {(3, 1.5)}
 
@@ -586,6 +597,37 @@ def test_an_interrupted_study_stops_its_jobs_and_waits_for_them(study: Study) ->
         run_jobs(executor, jobs, 2, ["cpu"], statuses, lambda _: None)
     assert executor.stopped == [job.run for job in jobs[:2]]
     assert [status.state for status in statuses.values()] == ["stopped"] * 2 + ["waiting"] * 2
+
+
+class LosingExecutor(ScriptedExecutor):
+    """Loses every job that is submitted, after as much of the training as `progress` says."""
+
+    def __init__(self, *progress: float) -> None:
+        super().__init__()
+        self._progress = list(progress)
+
+    def events(self, timeout: float) -> Iterator[Event]:
+        if not self._progress:
+            yield from super().events(timeout)
+            return
+        run = self._running.pop(0)
+        yield Event(run, "training", progress=self._progress.pop(0), host="node1")
+        yield Event(run, "lost", problem="The machine is gone.")
+
+
+def test_a_job_that_is_lost_is_submitted_again_and_fails_if_it_gets_no_further(study: Study) -> None:
+    [job, *_], statuses = planned_jobs(study)
+    status = statuses[job.run]
+    for progress, submitted, state in (
+        ((0.2, 0.1, 0.2, 0.2), 4, "failed"),
+        ((0.2, 0.1, 0.2), 4, "finished"),
+        ((0.2, 0.2, 0.2, 0.3, 0.3, 0.3, 0.3), 7, "failed"),
+    ):
+        statuses[job.run] = status = RunStatus(status.planned)
+        executor = LosingExecutor(*progress)
+        run_jobs(executor, [job], 1, ["cpu"], statuses, lambda _: None, restarts=3)
+        assert (len(executor.submitted), status.state, status.host) == (submitted, state, "node1")
+        assert status.problem == ("The machine is gone." if state == "failed" else None)
 
 
 # Words for what is not there, not alike, or the same

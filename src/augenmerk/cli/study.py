@@ -1,12 +1,13 @@
 """`augenmerk study`: trains and compares variants, with a live table of all runs."""
 
+import re
 import shlex
 import sys
 import time
 from collections.abc import Sequence
 from datetime import timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 from rich.console import RenderableType
@@ -20,12 +21,15 @@ from augenmerk.cli.terminal import FittingTable, err, make_table, out, print_jso
 from augenmerk.errors import AugenmerkError
 
 if TYPE_CHECKING:
+    from augenmerk.study.executors.ray import RayCluster
+    from augenmerk.study.executors.slurm import SlurmCluster
     from augenmerk.study.result import StudyResult, Summary
     from augenmerk.study.running import RunStatus
 
 FAILED = 1
-MAX_JOBS = 4
-"""The default of --jobs is the number of cores, but not more than this."""
+Place = Literal["local", "ray", "slurm"]
+CLUSTER_JOBS = 100
+"""The default of --jobs on a cluster."""
 MEASURES_SHOWN = ("bleu", "chrf", "validation_loss", "alignment_error", "seconds")
 """As many as fit into 80 columns; the others are in study.json and in the report."""
 
@@ -34,6 +38,7 @@ app = typer.Typer()
 
 @app.command(
     epilog="Examples:  augenmerk study --list    augenmerk study small --jobs 2    "
+    "On a cluster: --on ray --ray-address head:6379, or --on slurm --gpus-per-job 1 --slurm partition=gpu. "
     "Exit code 1: some runs failed, the others are finished; the same command continues."
 )
 def study(
@@ -43,18 +48,54 @@ def study(
     ] = None,
     list_: Annotated[bool, Option("--list", help="List the studies that ship, and stop.")] = False,
     jobs: Annotated[
-        int | None, Option(help="Runs at a time. Default: one for each core, at most 4.", min=1, max=1000)
+        int | None,
+        Option(
+            help="Runs at a time. Default: one for each core, at most 4; one for each of several GPUs; on a "
+            "cluster 100, which may wait in its queue.",
+            min=1,
+            max=1000,
+        ),
     ] = None,
     out: Annotated[Path | None, Option(help="Folder of the study. Default: runs/study-NAME.")] = None,
     attention: Mechanisms = None,
     device: Device = "auto",
+    on: Annotated[
+        Place, Option(help="Train the runs on this machine, on a Ray cluster, or by Slurm.")
+    ] = "local",
+    cpus_per_job: Annotated[
+        int | None, Option(help="On a cluster: cores for each run. Default: 1.", min=1, max=1024)
+    ] = None,
+    gpus_per_job: Annotated[
+        float | None,
+        Option(
+            help="On a cluster: GPUs for each run, 0 or 1; with Ray also part of one, which runs share. "
+            "Default: 0, or 1 with --device cuda.",
+            min=0,
+            max=1,
+        ),
+    ] = None,
+    ray_address: Annotated[
+        str | None,
+        Option(
+            metavar="HOST:PORT",
+            help="Head of the Ray cluster; auto for the one on this machine. Default: $RAY_ADDRESS, or a new "
+            "one on this machine.",
+        ),
+    ] = None,
+    slurm: Annotated[
+        list[str] | None,
+        Option(
+            metavar="OPTION=VALUE",
+            help="Option of Slurm's sbatch, such as partition=gpu, time=2:00:00 or mem=8G; repeatable.",
+        ),
+    ] = None,
     json: Json = False,
 ) -> None:
     """Train variants over several seeds and compare them; finished runs are not trained again."""
     from augenmerk.device import choose_device
     from augenmerk.model.attention import find_mechanism
     from augenmerk.study.plan import find_study, read_study
-    from augenmerk.study.running import StudyInterrupted, cores, run_study, threads_each
+    from augenmerk.study.running import StudyInterrupted, default_jobs, run_study, threads_each
 
     if list_:
         _list_studies(json)
@@ -66,21 +107,48 @@ def study(
     for run in plan.runs:  # before the first of them is trained
         find_mechanism(run.config.model.attention)
     folder = out or Path("runs") / f"study-{plan.name}"
-    workers = min(cores(), MAX_JOBS) if jobs is None else jobs
-    chosen_device = str(choose_device(device))
-    threads = threads_each(min(workers, len(plan.runs)))
-    err().print(
-        f"{escape(str(folder))}: {len(plan.variants)} variants x {len(plan.seeds)} seeds on {chosen_device}, "
-        f"{workers} at a time with {threads} CPU thread{'' if threads == 1 else 's'} each",
-    )
-    display = StudyDisplay()
+    variants = f"{escape(str(folder))}: {len(plan.variants)} variants x {len(plan.seeds)} seeds"
+    cluster = _choose_cluster(on, device, cpus_per_job, gpus_per_job, ray_address, slurm)
+    if cluster is None:
+        import torch
+
+        chosen_device = str(choose_device(device))
+        workers = jobs or default_jobs(chosen_device, torch.cuda.device_count())
+        threads = threads_each(min(workers, len(plan.runs)))
+        err().print(
+            f"{variants} on {chosen_device}, {workers} at a time with {threads} CPU "
+            f"thread{'' if threads == 1 else 's'} each",
+        )
+    else:
+        chosen_device = "cuda" if cluster.gpus else "cpu"
+        workers = jobs or CLUSTER_JOBS
+        cores = f"{cluster.cpus} core{'' if cluster.cpus == 1 else 's'}"
+        gpus = f" and {cluster.gpus:g} GPU" if cluster.gpus else ""
+        err().print(f"{variants} on {on.capitalize()}, each run on {cores}{gpus}")
+    display = StudyDisplay(show_hosts=cluster is not None)
     try:
         with display:
-            result = run_study(plan, folder, jobs=workers, device=chosen_device, on_progress=display.show)
+            result = run_study(
+                plan,
+                folder,
+                jobs=workers,
+                device=chosen_device,
+                on_progress=display.show,
+                cluster=cluster,
+            )
     except StudyInterrupted as interrupted:
-        flags = {"--jobs": jobs, "--out": out, "--device": None if device == "auto" else device}
+        flags = {
+            "--jobs": jobs,
+            "--out": out,
+            "--device": None if device == "auto" else device,
+            "--on": None if on == "local" else on,
+            "--cpus-per-job": cpus_per_job,
+            "--gpus-per-job": gpus_per_job,
+            "--ray-address": ray_address,
+        }
         given = [part for flag, value in flags.items() if value is not None for part in (flag, str(value))]
         given += [part for place in attention or () for part in ("--attention", place)]
+        given += [part for option in slurm or () for part in ("--slurm", option)]
         command = shlex.join(["augenmerk", "study", file, *given])
         err().print(f"Saved. Continue with:  [bold]{escape(command)}[/]")
         sys.exit(interrupted.code)
@@ -94,6 +162,54 @@ def study(
         failed = sum(run.state == "failed" for variant in result.variants for run in variant.runs)
         err().print(f"[bold]{failed} of {len(plan.runs)} runs failed[/], see above; the others are finished.")
         sys.exit(FAILED)
+
+
+def _choose_cluster(
+    on: Place,
+    device: str,
+    cpus: int | None,
+    gpus: float | None,
+    ray_address: str | None,
+    slurm: list[str] | None,
+) -> "RayCluster | SlurmCluster | None":
+    """Returns where the runs are trained, None for this machine; raises AugenmerkError for contradictions."""
+    from augenmerk.study.executors.ray import RayCluster
+    from augenmerk.study.executors.slurm import SlurmCluster
+
+    if ray_address is not None and on != "ray":
+        raise AugenmerkError("--ray-address is for --on ray.")
+    if slurm and on != "slurm":
+        raise AugenmerkError("--slurm is for --on slurm.")
+    if on == "local":
+        if cpus is not None or gpus is not None:
+            raise AugenmerkError(
+                "--cpus-per-job and --gpus-per-job are for --on ray and --on slurm; on this machine, --jobs "
+                "divides cores and GPUs."
+            )
+        return None
+    if device not in ("auto", "cpu", "cuda"):
+        raise AugenmerkError(f"'{device}' is no device for the runs on a cluster: expected cpu or cuda.")
+    if gpus is None:
+        gpus = float(device == "cuda")
+    if (device == "cpu" and gpus) or (device == "cuda" and not gpus):
+        raise AugenmerkError(f"--device {device} and --gpus-per-job {gpus:g} contradict each other.")
+    if on == "ray":
+        return RayCluster(ray_address, cpus or 1, gpus)
+    if gpus not in (0, 1):
+        raise AugenmerkError(f"Slurm gives whole GPUs: --gpus-per-job is 0 or 1, not {gpus:g}.")
+    return SlurmCluster(cpus or 1, int(gpus), _read_slurm_options(slurm or []))
+
+
+def _read_slurm_options(given: list[str]) -> dict[str, str | bool]:
+    options: dict[str, str | bool] = {}
+    for each in given:
+        name, equals, value = each.partition("=")
+        if re.fullmatch("[a-z][a-z-]*", name) is None or bool(equals) != bool(value):
+            raise AugenmerkError(
+                f"'{each}' is no option of sbatch: expected its long name and value, such as partition=gpu."
+            )
+        options[name] = value or True
+    return options
 
 
 def _list_studies(json: bool) -> None:
@@ -150,7 +266,9 @@ def _format_summary(summary: "Summary") -> str:
 class StudyDisplay:
     """Shows a table of all runs on a terminal; elsewhere, prints a line when the state of a run changes."""
 
-    def __init__(self) -> None:
+    def __init__(self, show_hosts: bool = False) -> None:
+        """Shows also on which machine a run is, if asked to."""
+        self._show_hosts = show_hosts
         self._live = Live(console=err(), transient=True, refresh_per_second=4, auto_refresh=False)
         self._states: dict[str, str] = {}
         self._start_time = time.monotonic()
@@ -174,7 +292,7 @@ class StudyDisplay:
         name = status.planned.name
         before = self._states.get(name, "waiting")
         self._states[name] = status.state
-        if status.state == before:
+        if status.state == before or status.state == "queued":
             return
         if status.already_finished:
             err().print(f"[dim]{escape(name)}: already finished[/]")
@@ -182,7 +300,9 @@ class StudyDisplay:
             err().print(f"{escape(name)}: [bold]failed[/]: {escape(status.problem or '')}")
         elif status.state == "finished" or not err().is_terminal:
             loss = f", loss {status.loss:.3f}" if status.loss is not None else ""
-            err().print(f"{escape(name)}: {status.state}{loss if status.state == 'finished' else ''}")
+            place = f" on {escape(status.host)}" if self._show_hosts and status.host else ""
+            details = {"finished": loss, "running": place}.get(status.state, "")
+            err().print(f"{escape(name)}: {status.state}{details}")
 
     def _make_table(self, statuses: "Sequence[RunStatus]") -> FittingTable:
         rows = []
@@ -190,6 +310,7 @@ class StudyDisplay:
             running = status.state == "running"
             row: list[RenderableType] = [
                 escape(status.planned.name),
+                *([escape(status.host or "") if running else ""] if self._show_hosts else []),
                 status.phase if running else status.state,
                 ProgressBar(completed=100 * status.progress, width=20) if running else "",
                 f"{status.epoch}/{status.planned.config.train.epochs}" if status.epoch else "",
@@ -198,7 +319,9 @@ class StudyDisplay:
                 _format_seconds(status.seconds_left) if running and status.seconds_left is not None else "",
             ]
             rows.append(row)
-        table = make_table(("run", "", "", "epoch", "loss", "BLEU", "left"), rows, left=3)
+        machine = ("machine",) if self._show_hosts else ()
+        headings = ("run", *machine, "", "", "epoch", "loss", "BLEU", "left")
+        table = make_table(headings, rows, left=3 + len(machine))
         table.caption = self._summarise(statuses)
         return table
 

@@ -1,14 +1,15 @@
-"""Runs the missing jobs of a study, several at once; no job outlives the study.
+"""Runs the missing jobs of a study, several at once, on this machine or a cluster.
 
 Stopping a study loses nothing, and neither does killing it: a worker saves and stops when its stdin closes,
-which the system does for a dead process. The study's directory stays locked until the last worker has saved,
-because each of them holds the lock too; a study that is started again meanwhile waits for that.
+which the system does for a dead process. The study's directory stays locked until the last worker on this
+machine has saved, because each of them holds the lock too; a study that is started again meanwhile waits for
+that. On a cluster, only the locks of the runs keep a worker from training a run that another one still saves.
 """
 
 import os
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO
@@ -23,10 +24,14 @@ from augenmerk.signals import exit_code, interrupt_on_sigterm
 from augenmerk.storage import error_reason
 from augenmerk.study.begun import save_plan
 from augenmerk.study.collect import FinishedRun, collect, read_finished
+from augenmerk.study.executors.executor import Executor
+from augenmerk.study.executors.local import LocalExecutor
+from augenmerk.study.executors.ray import RayCluster, RayExecutor
+from augenmerk.study.executors.slurm import SlurmCluster, SlurmExecutor
 from augenmerk.study.measure import check_splits
 from augenmerk.study.plan import PlannedRun, Study
 from augenmerk.study.result import LOCK, StudyResult
-from augenmerk.study.worker import Event, Executor, Job, LocalExecutor
+from augenmerk.study.worker import Event, Job
 
 try:
     import fcntl
@@ -37,6 +42,12 @@ except ImportError:  # Windows
 
 LOCK_TIMEOUT = 30.0  # seconds to wait for workers of a study that was killed: they are saving
 REFRESH_SECONDS = 0.2
+MAX_JOBS = 4
+RESTARTS = 3
+"""How often a run that a cluster lost is submitted again without getting further, before it has failed."""
+LOST_LOCK_SECONDS = 300.0
+"""How long a run that is submitted again waits for its lock: network file systems give up that of a machine
+that has vanished after a minute or two."""
 
 
 class StudyInterrupted(Exception):  # noqa: N818 (nothing went wrong)
@@ -53,7 +64,7 @@ class RunStatus:
     """How far a run of a study is."""
 
     planned: PlannedRun
-    state: str = "waiting"  # waiting, running, stopped, finished or failed
+    state: str = "waiting"  # waiting, queued (submitted), running, stopped, finished or failed
     already_finished: bool = False  # whether it was finished before this study began
     phase: str = ""  # training, translating, ...: see `Event`
     progress: float = 0.0  # the fraction of the phase that is done
@@ -61,6 +72,9 @@ class RunStatus:
     loss: float | None = None
     bleu: float | None = None  # on the validation split, after the latest epoch
     problem: str | None = None
+    host: str | None = None  # the machine on which it runs
+    restarts: int = 0  # how often it was lost and submitted again without getting further
+    furthest: float = 0.0  # the largest fraction of training that was done
     training_since: float = 0.0  # when the first event of training came
     first_progress: float = 0.0  # how much of it was done then
 
@@ -78,7 +92,10 @@ class RunStatus:
         if event.is_last:
             self.state, self.problem = event.phase, event.problem
         else:
-            self.phase, self.progress = event.phase, event.progress
+            self.state, self.phase, self.progress = "running", event.phase, event.progress
+        if event.phase == "training" and event.progress > self.furthest:
+            self.furthest, self.restarts = event.progress, 0
+        self.host = event.host or self.host
         self.epoch = event.epoch or self.epoch
         self.loss = event.loss if event.loss is not None else self.loss
         self.bleu = event.bleu or self.bleu
@@ -87,39 +104,74 @@ class RunStatus:
 OnProgress = Callable[[Sequence[RunStatus]], None]
 
 
-def run_study(study: Study, out: Path, *, jobs: int, device: str, on_progress: OnProgress) -> StudyResult:
+def run_study(
+    study: Study,
+    out: Path,
+    *,
+    jobs: int,
+    device: str,
+    on_progress: OnProgress,
+    cluster: RayCluster | SlurmCluster | None = None,
+) -> StudyResult:
     """Runs all that is missing in `out` and writes study.json, also when interrupted.
 
-    A run that fails does not keep the others from running.
+    A run that fails does not keep the others from running. Runs are on this machine unless a cluster is
+    given; `out` must then be on storage that all its machines share.
     """
     refuse_changes(study, out)
     for data in dict.fromkeys(run.config.data for run in study.runs):
         check_splits(data, study.splits)
-    statuses = {str(out / planned.place): RunStatus(planned) for planned in study.runs}
+    # A machine of a cluster may have another current folder.
+    place = out if cluster is None else out.resolve()
+    statuses = {str(place / planned.place): RunStatus(planned) for planned in study.runs}
     finished: dict[str, FinishedRun] = {}
     with _lock(out) as lock:
         save_plan(study, out)
         for status in statuses.values():
             if (found := _check_finished(study, out, status)) is not None:
                 finished[status.planned.name] = found
-        mechanisms = [f"{file}:{name.rpartition(':')[2]}" for name, file in MECHANISM_FILES.items()]
-        waiting = []
-        for run, status in statuses.items():
-            if status.state == "waiting":
-                config = status.planned.config.model_dump(exclude_none=True)
-                waiting.append(
-                    Job(run, config, study.splits, study.beams, study.sentences, device, mechanisms)
-                )
+        waiting = [
+            _make_job(study, run, status.planned, device, 0.0 if cluster is None else LOST_LOCK_SECONDS)
+            for run, status in statuses.items()
+            if status.state == "waiting"
+        ]
+        devices = [device] if cluster else list_devices(device, torch.cuda.device_count())
+        restarts = 0 if cluster is None else RESTARTS
         threads = threads_each(min(jobs, max(1, len(waiting))))
-        try:
-            with interrupt_on_sigterm(), LocalExecutor(out / "logs", threads, lock) as executor:
-                devices = list_devices(device, torch.cuda.device_count())
-                run_jobs(executor, waiting, jobs, devices, statuses, on_progress)
-        finally:
-            problems = {status.planned.name: status.problem for status in statuses.values() if status.problem}
-            result = collect(study, out, problems, finished)
-            result.save(out)
+        where = cluster if waiting else None  # nothing to do needs no cluster
+        with interrupt_on_sigterm(), _open_executor(where, place / "logs", threads, lock) as executor:
+            try:
+                run_jobs(executor, waiting, jobs, devices, statuses, on_progress, restarts)
+            finally:
+                problems = {
+                    status.planned.name: status.problem for status in statuses.values() if status.problem
+                }
+                result = collect(study, out, problems, finished)
+                result.save(out)
     return result
+
+
+def _make_job(study: Study, run: str, planned: PlannedRun, device: str, lock_seconds: float) -> Job:
+    return Job(
+        run,
+        planned.config.model_dump(exclude_none=True),
+        study.splits,
+        study.beams,
+        study.sentences,
+        device,
+        [f"{file}:{name.rpartition(':')[2]}" for name, file in MECHANISM_FILES.items()],
+        lock_seconds,
+    )
+
+
+def _open_executor(
+    cluster: RayCluster | SlurmCluster | None, logs: Path, threads: int, lock: int | None
+) -> AbstractContextManager[Executor]:
+    if isinstance(cluster, RayCluster):
+        return RayExecutor(logs, cluster)
+    if isinstance(cluster, SlurmCluster):
+        return SlurmExecutor(logs, cluster)
+    return LocalExecutor(logs, threads, lock)
 
 
 def run_jobs(
@@ -129,9 +181,11 @@ def run_jobs(
     devices: Sequence[str],
     statuses: dict[str, RunStatus],
     on_progress: OnProgress,
+    restarts: int = 0,
 ) -> None:
     """Runs the jobs, at most so many at once, each on the device that is used least.
 
+    A job that is lost is submitted again, `restarts` times without getting further; then it has failed.
     On Ctrl-C, SIGTERM or an error all running jobs are asked to stop and are waited for; a second Ctrl-C ends
     that.
     """
@@ -140,9 +194,15 @@ def run_jobs(
     def receive_events() -> None:
         on_progress(list(statuses.values()))
         for event in executor.events(REFRESH_SECONDS):
-            statuses[event.run].update(event)
+            status = statuses[event.run]
+            status.update(event)
             if event.is_last:
-                del running[event.run]
+                job = running.pop(event.run, None)
+                if job is not None and event.phase == "lost" and status.restarts < restarts:
+                    status.restarts, status.state, status.problem = status.restarts + 1, "waiting", None
+                    queue.insert(0, job)
+                elif event.phase == "lost":
+                    status.state = "failed"
 
     try:
         while queue or running:
@@ -151,7 +211,7 @@ def run_jobs(
                 job = replace(queue.pop(0), device=least_loaded(devices, in_use))
                 executor.submit(job)
                 running[job.run] = job
-                statuses[job.run].state, statuses[job.run].phase = "running", "starting"
+                statuses[job.run].state = "queued"
             receive_events()
     except KeyboardInterrupt as interrupt:
         raise StudyInterrupted(exit_code(interrupt)) from None
@@ -161,6 +221,12 @@ def run_jobs(
         while running:
             receive_events()
         on_progress(list(statuses.values()))
+
+
+def default_jobs(device: str, gpus: int) -> int:
+    """Returns how many runs to have at a time on this machine: as many as GPUs, if there are several to use,
+    otherwise one for each core, at most MAX_JOBS."""
+    return gpus if device == "cuda" and gpus > 1 else min(cores(), MAX_JOBS)
 
 
 def list_devices(device: str, gpus: int) -> list[str]:

@@ -1,31 +1,34 @@
-"""The jobs of a study, each in a process of its own: what starts the processes, and what they run.
+"""A job of a study, in a process of its own, which an executor starts (`study/executors`).
 
-    python -m augenmerk.study.worker JOB       (JOB is JSON: see `Job`)
+    python -m augenmerk.study.worker JOB [EVENTS]       (JOB is JSON: see `Job`)
 
 A worker trains a run, scores it and probes it. It writes its events to stdout, one JSON object per line. It
-saves and stops when its stdin closes: when the study asks it to, and also when the study is killed.
+saves and stops when its stdin closes: when the study asks it to, and also when the study is killed. Where
+the study cannot reach stdin and stdout, it appends its events to the file EVENTS, and only signals stop it.
 """
 
 import json
 import os
-import queue
 import signal
-import subprocess
+import socket
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol, Self
+from typing import Any
 
+from augenmerk import __version__
 from augenmerk.errors import AugenmerkError
 from augenmerk.signals import raise_terminated
-from augenmerk.storage import error_reason, limit_file_name
 
 INTERRUPTED = 130  # exit code of a worker that was stopped
 FAILED = 2  # exit code of a worker that has reported an error
+PHASES = {0: "finished", INTERRUPTED: "stopped", FAILED: "failed"}
+"""The last phase of a job whose worker ended with this exit code."""
+EVENT_SECONDS = 1.0  # between two events of the same phase in a file, which may be on a network
 
 Emit = Callable[..., None]  # is called with the fields of an `Event`
 
@@ -42,6 +45,10 @@ class Job:
     device: str  # as torch names it, such as cpu or cuda:1
     mechanisms: Sequence[str] = ()
     """Attention mechanisms in a person's own files, as FILE.py:Class, that the worker may load."""
+    lock_seconds: float = 0.0
+    """How long to wait for another process that trains the run, such as one that was given up for lost."""
+    version: str = __version__
+    """Version of augenmerk that the study has; on another machine there may be another one."""
 
 
 @dataclass(frozen=True)
@@ -49,114 +56,19 @@ class Event:
     """What a job reports."""
 
     run: str  # the run's directory, as in the job
-    phase: str  # starting, training, translating or probing; at the end finished, stopped or failed
+    phase: str
+    """starting, waiting (for a lock), training, translating or probing; at the end finished, stopped, failed,
+    or lost: it ended without saying so, and may be submitted again."""
     progress: float = 0.0  # the fraction of the phase that is done
     epoch: int | None = None
     loss: float | None = None
     bleu: float | None = None  # on the validation split, after the latest epoch
-    problem: str | None = None  # why the job failed, in a sentence
+    problem: str | None = None  # why the job failed or was lost, in a sentence
+    host: str | None = None  # the machine on which it runs
 
     @property
     def is_last(self) -> bool:
-        return self.phase in ("finished", "stopped", "failed")
-
-
-class Executor(Protocol):
-    """Runs jobs somewhere, several at once. Every job that is submitted ends with one last event."""
-
-    def submit(self, job: Job) -> None:
-        """Starts a job without waiting for it."""
-
-    def events(self, timeout: float) -> Iterator[Event]:
-        """Yields the events of all jobs as they arrive, for at most `timeout` seconds."""
-
-    def stop(self, job: Job) -> None:
-        """Asks a job to save and stop; its last event says that it has."""
-
-
-def log_name(run: Path) -> str:
-    """Returns the name of the log of a run; a long one, of a study with many factors, ends in a digest."""
-    return f"{limit_file_name(f'{run.parent.name}.{run.name}')}.txt"
-
-
-class LocalExecutor:
-    """Runs each job in a process on this machine. What still runs when its context is left is killed."""
-
-    def __init__(self, logs: Path, threads: int, inherited_lock: int | None = None) -> None:
-        """Takes the folder for error output, the CPU threads of each job, and the file descriptor of a lock
-        that every process is to hold as well."""
-        self._logs = logs
-        self._threads = str(threads)
-        self._inherited = () if inherited_lock is None else (inherited_lock,)
-        self._processes: dict[str, subprocess.Popen[bytes]] = {}
-        self._queue: queue.SimpleQueue[Event] = queue.SimpleQueue()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        for process in self._processes.values():
-            if process.poll() is None:
-                process.kill()
-
-    def submit(self, job: Job) -> None:
-        run = Path(job.run)
-        log = self._logs / log_name(run)
-        try:
-            self._logs.mkdir(parents=True, exist_ok=True)
-            errors = log.open("wb")
-        except OSError as error:
-            raise AugenmerkError(f"{log}: cannot be written ({error_reason(error)}).") from None
-        with errors:
-            process = subprocess.Popen(
-                [sys.executable, "-m", "augenmerk.study.worker", json.dumps(asdict(job))],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=errors,
-                env={**os.environ, "OMP_NUM_THREADS": self._threads, "MKL_NUM_THREADS": self._threads},
-                start_new_session=True,  # Ctrl-C on the terminal reaches the study only, which stops its jobs
-                pass_fds=self._inherited,
-            )
-        self._processes[job.run] = process
-        threading.Thread(target=self._follow, args=(job, process, log), daemon=True).start()
-
-    def events(self, timeout: float) -> Iterator[Event]:
-        deadline = time.monotonic() + timeout
-        with suppress(queue.Empty):
-            while (left := deadline - time.monotonic()) > 0:
-                yield self._queue.get(timeout=left)
-
-    def stop(self, job: Job) -> None:
-        stdin = self._processes[job.run].stdin
-        assert stdin is not None
-        with suppress(OSError):
-            stdin.close()
-
-    def _follow(self, job: Job, process: subprocess.Popen[bytes], log: Path) -> None:
-        """Runs in a thread: passes on what the worker writes, and at last how it ended."""
-        problem = None
-        assert process.stdout is not None
-        with process.stdout as lines:
-            for line in lines:
-                with suppress(ValueError, TypeError):  # a library may print to stdout as well
-                    event = Event(job.run, **json.loads(line))
-                    if event.problem is not None:
-                        problem = event.problem
-                    else:
-                        self._queue.put(event)
-        code = process.wait()
-        self.stop(job)  # closes our end of the pipe
-        phase = {0: "finished", INTERRUPTED: "stopped"}.get(code, "failed")
-        if phase == "finished":
-            log.unlink(missing_ok=True)
-        elif phase == "failed" and problem is None:
-            errors = log.read_text(errors="replace").strip().splitlines()
-            why = f"signal {-code}" if code < 0 else errors[-1] if errors else f"exit code {code}"
-            problem = f"The process of the run ended unexpectedly ({why}); see {log}."
-        self._queue.put(Event(job.run, phase, problem=problem if phase == "failed" else None))
-
-
-# In the worker
+        return self.phase in ("finished", "stopped", "failed", "lost")
 
 
 class _Reporter:
@@ -180,7 +92,12 @@ class _Reporter:
 
 def execute(job: Job, emit: Emit) -> None:
     """Trains, scores and probes the run; what the run has already is kept."""
-    emit(phase="starting")
+    emit(phase="starting", host=socket.gethostname())
+    if job.version != __version__:
+        raise AugenmerkError(
+            f"{socket.gethostname()} has augenmerk {__version__}, but the study was started with "
+            f"{job.version}; install the same version on all machines."
+        )
     from augenmerk.checkpoint import RunDirectory
     from augenmerk.config import RunConfig
     from augenmerk.device import choose_device
@@ -192,6 +109,10 @@ def execute(job: Job, emit: Emit) -> None:
     for mechanism in job.mechanisms:
         load_mechanism(mechanism)
     config = RunConfig.checked(job.config, job.run)
+    deadline = time.monotonic() + job.lock_seconds
+    while RunDirectory.is_in_training(path) and time.monotonic() < deadline:
+        emit(phase="waiting")
+        time.sleep(EVENT_SECONDS)
     run = RunDirectory.open(path) if (path / "config.toml").exists() else start(config, path)
     if not run.finished:
         train(run, device, _Reporter(config.train.epochs, emit))
@@ -204,12 +125,36 @@ def _emit_line(**fields: Any) -> None:
         os.write(1, f"{json.dumps(fields)}\n".encode())
 
 
-def _interrupt_when_stdin_closes() -> None:
-    """Raises SIGINT at the end of stdin: training then saves and stops. SIGTERM does the same."""
+class _EventFile:
+    """Appends events to a file, and leaves out some where many come one after another."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._latest = ("", 0.0)  # the phase of the latest event, and when it was written
+
+    def __call__(self, **fields: Any) -> None:
+        phase, written = self._latest
+        is_minor = fields["phase"] == phase and fields.get("bleu") is None
+        if is_minor and time.monotonic() - written < EVENT_SECONDS:
+            return
+        self._latest = fields["phase"], time.monotonic()
+        # Closed each time, because a network file system shows others what was written when it is closed.
+        with suppress(OSError), self._path.open("ab") as file:
+            file.write(f"{json.dumps(fields)}\n".encode())
+
+
+def _save_on_signals() -> None:
+    """Makes SIGINT, SIGTERM, and SIGUSR2 interrupt the worker: training then saves and stops."""
     # A process that was started in the background ignores SIGINT otherwise.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGTERM, raise_terminated)  # which Slurm sends to all processes of a job
+    if sys.platform != "win32":
+        # Slurm is told to send this one before the time limit is reached.
+        signal.signal(signal.SIGUSR2, lambda _signum, _frame: signal.raise_signal(signal.SIGTERM))
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT, signal.SIGTERM})  # Ray blocks SIGINT
 
+
+def _interrupt_when_stdin_closes() -> None:
     def wait() -> None:
         while os.read(0, 1024):  # not sys.stdin, whose lock would still be held when the process ends
             pass
@@ -218,21 +163,31 @@ def _interrupt_when_stdin_closes() -> None:
     threading.Thread(target=wait, daemon=True).start()
 
 
-def main() -> int:
-    _interrupt_when_stdin_closes()
+def _run(job: Job, emit: Emit) -> tuple[int, str | None]:
+    """Executes the job; returns the exit code, and what the problem was if it failed."""
     try:
         from augenmerk.train import TrainingInterrupted
 
         try:
-            execute(Job(**json.loads(sys.argv[1])), _emit_line)
+            execute(job, emit)
         except AugenmerkError as error:
-            _emit_line(phase="failed", problem=str(error))
-            return FAILED
+            return FAILED, str(error)
         except TrainingInterrupted:
-            return INTERRUPTED
+            return INTERRUPTED, None
     except KeyboardInterrupt:
-        return INTERRUPTED
-    return 0
+        return INTERRUPTED, None
+    return 0, None
+
+
+def main() -> int:
+    _save_on_signals()
+    job, *files = sys.argv[1:]
+    emit: Emit = _EventFile(Path(files[0])) if files else _emit_line
+    if not files:
+        _interrupt_when_stdin_closes()
+    code, problem = _run(Job(**json.loads(job)), emit)
+    emit(phase=PHASES[code], problem=problem)
+    return code
 
 
 if __name__ == "__main__":

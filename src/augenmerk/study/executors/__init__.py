@@ -1,0 +1,1 @@
+"""Where the jobs of a study run, behind one interface: `Executor` in `executor.py`."""

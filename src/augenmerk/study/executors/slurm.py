@@ -1,0 +1,221 @@
+"""Runs the jobs of a study by Slurm, to which submitit submits them.
+
+A worker appends its events to a file in the study's folder, which all machines share, and the executor
+follows that. A study that is killed leaves its jobs to Slurm; the next one finds them by the numbers it has
+written down, and follows them instead of submitting them again.
+"""
+
+import json
+import os
+import secrets
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+from augenmerk.errors import AugenmerkError
+from augenmerk.storage import atomic_write, error_reason
+from augenmerk.study.executors.executor import log_name
+from augenmerk.study.worker import Event, Job
+
+if TYPE_CHECKING:
+    import submitit
+
+READ_SECONDS = 0.5  # between two looks at the files of events
+DEFAULTS = {"time": "4:00:00", "no_requeue": True}
+"""Options of sbatch. A run that reaches its time limit saves and is submitted again, by the study itself."""
+
+
+@dataclass(frozen=True)
+class SlurmCluster:
+    """What each job gets, and how it is submitted."""
+
+    cpus: int = 1
+    gpus: int = 0
+    options: Mapping[str, str | bool] = field(default_factory=dict)
+    """Options of sbatch without their dashes, such as partition; True for one that takes no value."""
+    submit_to: str = "slurm"
+    """As submitit names it; "local" runs the jobs on this machine, for tests."""
+    queue_seconds: float = 10.0
+    """Seconds between two questions which jobs Slurm has."""
+
+
+@dataclass
+class _Submitted:
+    """A job that Slurm has."""
+
+    job: Job
+    handle: "submitit.Job[None]"
+    events: Path
+    offset: int = 0  # how much of the file of events was read
+    asked_to_stop: bool = False
+    missing: bool = False  # whether Slurm did not list it when it was last asked
+
+
+class SlurmExecutor:
+    """Submits each job to Slurm."""
+
+    def __init__(self, logs: Path, cluster: SlurmCluster) -> None:
+        """Takes the folder for events and error output, on storage that all machines share."""
+        self._logs = logs
+        self._cluster = cluster
+        self._queue_seconds = cluster.queue_seconds
+        self._submitted: dict[str, _Submitted] = {}
+        self._read_at = self._asked_at = 0.0
+
+    def __enter__(self) -> Self:
+        try:
+            import submitit
+        except ImportError:
+            raise AugenmerkError("submitit is not installed: pip install 'augenmerk[slurm]'.") from None
+        try:
+            self._submitit = submitit.AutoExecutor(self._logs / "slurm", cluster=self._cluster.submit_to)
+        except RuntimeError:
+            raise AugenmerkError(
+                "Slurm is not on this machine: sbatch and srun were not found; start the study where you "
+                "submit jobs."
+            ) from None
+        except OSError as error:
+            raise AugenmerkError(f"{self._logs}: cannot be written to ({error_reason(error)}).") from None
+        own = {key.replace("-", "_"): value for key, value in self._cluster.options.items()}
+        self._submitit.update_parameters(
+            name="augenmerk",
+            cpus_per_task=self._cluster.cpus,
+            gpus_per_node=self._cluster.gpus,
+            timeout_min=10**6,  # submitit's own clock, which ends with the `exec` in `submit`
+            slurm_additional_parameters={**DEFAULTS, **own},
+        )
+        return self
+
+    def __exit__(self, *_: object) -> None: ...
+
+    def submit(self, job: Job) -> None:
+        if (found := self._find(job)) is not None:
+            self._submitted[job.run] = found
+            return
+        events = self._logs / f"{self._name(job)}.{secrets.token_hex(4)}.events"
+        threads = str(self._cluster.cpus)
+        worker = [sys.executable, "-m", "augenmerk.study.worker", json.dumps(asdict(job)), str(events)]
+        command = ["env", f"OMP_NUM_THREADS={threads}", f"MKL_NUM_THREADS={threads}", *worker]
+        try:
+            # The worker takes the place of submitit's process, which would not leave it time to save.
+            handle = self._submitit.submit(os.execvp, command[0], command)
+            note = {"id": handle.job_id, "events": str(events), "job": asdict(job)}
+            atomic_write(self._note(job), [json.dumps(note).encode()])
+        except OSError as error:
+            raise AugenmerkError(f"{self._logs}: cannot be written to ({error_reason(error)}).") from None
+        except Exception as error:  # submitit's are of several kinds, with all that sbatch has said
+            raise AugenmerkError(f"Slurm has not taken the job: {_last_line(error)}") from None
+        self._submitted[job.run] = _Submitted(job, handle, events)
+
+    def _find(self, job: Job) -> _Submitted | None:
+        """Returns the job if an earlier study has submitted it and Slurm still has it."""
+        import submitit
+
+        try:
+            note = json.loads(self._note(job).read_text(encoding="utf-8"))
+            handle: Any = submitit.SlurmJob(self._logs / "slurm", note["id"])
+            is_same = note["job"] == json.loads(json.dumps(asdict(job)))
+            found = _Submitted(job, handle, Path(note["events"]))
+        except (OSError, ValueError, KeyError, TypeError):
+            return None
+        listed = self._list_queue()
+        if listed is not None and handle.job_id in listed:
+            if is_same:
+                return found
+            handle.cancel(check=False)  # it was told to measure something else
+        found.events.unlink(missing_ok=True)
+        return None
+
+    def _name(self, job: Job) -> str:
+        return log_name(Path(job.run)).removesuffix(".txt")
+
+    def _note(self, job: Job) -> Path:
+        """Returns the file that says which number Slurm has given the job."""
+        return self._logs / f"{self._name(job)}.slurm"
+
+    def _list_queue(self) -> set[str] | None:
+        """Returns the numbers of the jobs that wait or run; None if Slurm does not answer."""
+        if self._cluster.submit_to != "slurm":
+            return {each.handle.job_id for each in self._submitted.values() if not each.handle.done()}
+        command = ["squeue", "--me", "--noheader", "--format=%i"]
+        try:
+            answer = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
+        except (OSError, subprocess.SubprocessError):
+            return None
+        return set(answer.stdout.split())
+
+    def events(self, timeout: float) -> Iterator[Event]:
+        if time.monotonic() - self._read_at < READ_SECONDS:
+            time.sleep(timeout)
+            return
+        self._read_at = time.monotonic()
+        ask = self._read_at - self._asked_at >= self._queue_seconds
+        # Asked before the events are read: what a job has written at last must not be missed.
+        listed = self._list_queue() if ask else None
+        if ask:
+            self._asked_at = time.monotonic()
+        for submitted in list(self._submitted.values()):
+            last = None
+            for event in self._read_events(submitted):
+                if event.is_last:
+                    last = event
+                else:
+                    yield event
+            if last is None and listed is not None:
+                gone = submitted.handle.job_id not in listed
+                if gone and submitted.missing:  # twice, because files on a network may come late
+                    last = Event(submitted.job.run, "lost", problem=self._explain_loss(submitted))
+                submitted.missing = gone
+            if last is not None:
+                yield self._judge(submitted, last)
+                self._forget(submitted)
+
+    def _read_events(self, submitted: _Submitted) -> Iterator[Event]:
+        try:
+            with submitted.events.open("rb") as file:
+                file.seek(submitted.offset)
+                content = file.read()
+        except OSError:  # it is not there before the job has begun
+            return
+        whole = content[: content.rfind(b"\n") + 1]
+        submitted.offset += len(whole)
+        for line in whole.splitlines():
+            with suppress(ValueError, TypeError):
+                yield Event(submitted.job.run, **json.loads(line))
+
+    def _judge(self, submitted: _Submitted, last: Event) -> Event:
+        """Returns the last event as the study is to hear it: a job may stop because Slurm asked it to."""
+        if submitted.asked_to_stop and last.phase == "lost":
+            return Event(last.run, "stopped")
+        if last.phase == "stopped" and not submitted.asked_to_stop:
+            return Event(
+                last.run, "lost", problem="Slurm has stopped the run: its time was up, or it was cancelled."
+            )
+        return last
+
+    def _explain_loss(self, submitted: _Submitted) -> str:
+        log = submitted.handle.paths.stderr
+        errors = log.read_text(errors="replace").strip().splitlines() if log.is_file() else []
+        why = f" ({errors[-1]})" if errors else ""
+        return f"Slurm's job {submitted.handle.job_id} ended unexpectedly{why}; see {log}."
+
+    def _forget(self, submitted: _Submitted) -> None:
+        self._submitted.pop(submitted.job.run)
+        for path in (submitted.events, self._note(submitted.job), submitted.handle.paths.submitted_pickle):
+            path.unlink(missing_ok=True)
+
+    def stop(self, job: Job) -> None:
+        submitted = self._submitted[job.run]
+        submitted.asked_to_stop = True
+        submitted.handle.cancel(check=False)  # Slurm sends SIGTERM, and kills after half a minute
+        self._queue_seconds = min(self._queue_seconds, 2.0)
+
+
+def _last_line(error: Exception) -> str:
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return lines[-1] if lines else type(error).__name__

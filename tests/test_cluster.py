@@ -1,0 +1,56 @@
+"""What is said if a Ray cluster cannot be joined; one that can be joined is in test_study_ray.py."""
+
+import socket
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from augenmerk.cluster import connect
+from augenmerk.errors import AugenmerkError
+
+
+def refusal(address: str) -> str:
+    with pytest.raises(AugenmerkError) as refused, connect(address):
+        pass
+    return str(refused.value)
+
+
+@pytest.mark.parametrize("address", ["head", "head:", ":6379", "head:0", "head:65536", "ray://head:10001"])
+def test_what_is_no_address_is_refused(address: str) -> None:
+    assert f"'{address}' is not the address" in refusal(address)
+
+
+def test_an_address_where_nothing_answers_is_refused_at_once() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as closed:
+        port = closed.getsockname()[1]
+    assert f"No Ray cluster can be reached at 127.0.0.1:{port} (Connection refused)" in refusal(
+        f"127.0.0.1:{port}"
+    )
+
+
+def test_an_address_where_something_else_answers_is_refused() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as other:
+
+        def answer() -> None:
+            connection, _ = other.accept()
+            with connection:
+                connection.sendall(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+
+        thread = threading.Thread(target=answer)
+        thread.start()
+        assert "is not a Ray cluster" in refusal(f"127.0.0.1:{other.getsockname()[1]}")
+        thread.join()
+
+
+def test_without_ray_a_sentence_says_how_to_install_it(tmp_path: Path) -> None:
+    (tmp_path / "ray.py").write_text("raise ImportError\n", encoding="utf-8")
+    code = (
+        f"import sys; sys.path.insert(0, {str(tmp_path)!r})\n"
+        "from augenmerk.cluster import connect\n"
+        "with connect(): pass\n"
+    )
+    failed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert failed.stderr.splitlines()[-1].endswith("Ray is not installed: pip install 'augenmerk[ray]'.")
