@@ -239,6 +239,18 @@ def parse_object(text: str) -> dict[str, Any]:
     return value
 
 
+def read_object(path: Path) -> dict[str, Any]:
+    """Reads a JSON object that Augenmerk wrote; raises AugenmerkError as `read_text` does."""
+    with explain_read_errors(path):
+        return parse_object(read_text(path))
+
+
+def write_object(path: Path, value: object, indent: int | None = None) -> None:
+    """Writes an object as JSON, as `atomic_write` does."""
+    text = json.dumps(value, ensure_ascii=False, indent=indent)
+    atomic_write(path, [text.encode("utf-8", "backslashreplace") + b"\n"])
+
+
 def error_reason(error: Exception) -> str:
     """Returns the reason in an error of the operating system, without its number and its file."""
     return getattr(error, "strerror", None) or str(error)

@@ -383,6 +383,7 @@ def prepare(
     of them. `train --data` on the folder starts at once, however many pairs there are, and needs no more
     memory for more of them.
     """
+    from augenmerk.blocks import ProcessPool
     from augenmerk.device import count_cores
     from augenmerk.prepare import Request
     from augenmerk.prepare import prepare as prepare_corpus
@@ -404,7 +405,8 @@ def prepare(
     began = time.monotonic()
     try:
         with show_progress(MofNCompleteColumn()) as on_progress:
-            about = prepare_corpus(request, out, workers=workers or count_cores(), on_progress=on_progress)
+            map_blocks = ProcessPool(workers or count_cores())
+            about = prepare_corpus(request, out, map_blocks=map_blocks, on_progress=on_progress)
     except KeyboardInterrupt as interrupt:
         interrupt.args = ("What is finished is kept: the same command goes on with it.",)
         raise
