@@ -72,7 +72,9 @@ def list_(json: Json = False) -> None:
             out().print(f"[bold]{row['name']}[/]  {'-'.join(row['languages'])}  {', '.join(row['splits'])}")
         else:
             out().print(f"[bold]{row['name']}[/]  not on this machine: [dim]{row['why']}[/]")
-    out().print("[dim]Your own pairs: a folder with train.de and train.en, or a .tsv or .jsonl file.[/]")
+    out().print(
+        "[dim]Your own pairs: a folder with train.de and train.en, or a .tsv, .jsonl or .parquet file.[/]"
+    )
 
 
 @app.command(epilog="Example:  augenmerk data show bilderbuch --pairs 3 --tag passive")
