@@ -28,7 +28,7 @@ def read(place: Path, **options: Any) -> list[SentencePair]:
     return list(next(iter(bitext.splits.values())))
 
 
-TABLES = {
+TABLES: dict[str, dict[str, Any]] = {
     "source and target": {"id": list(range(50)), "source": SOURCES, "target": TARGETS, "url": ["x"] * 50},
     "languages": {"id": list(range(50)), "en": TARGETS, "de": SOURCES},
     "Hugging Face": {"translation": [{"de": pair.source, "en": pair.target} for pair in PAIRS]},
