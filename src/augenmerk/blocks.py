@@ -8,7 +8,7 @@ import os
 import signal
 import threading
 from collections.abc import Callable, Mapping
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, as_completed, wait
 from concurrent.futures.process import BrokenProcessPool
 from itertools import islice
 from multiprocessing import get_context, parent_process
@@ -103,16 +103,19 @@ class RayTasks:
         compute = ray.remote(num_cpus=1, num_gpus=self._gpus, max_retries=ATTEMPTS - 1)(_compute_on_node)
         submit: Callable[..., Any] = compute.remote
         common = token_hex(8), __version__, self._folder, start
-        waiting, running = iter(blocks.items()), dict[Any, int]()
+        waiting, running = iter(blocks.items()), dict[Future[_Result], tuple[int, Any]]()
         try:
             while True:
                 for number, arguments in islice(waiting, max(0, AHEAD * self._count_slots() - len(running))):
-                    running[submit(*common, number, *arguments)] = number
+                    task = submit(*common, number, *arguments)
+                    running[task.future()] = number, task
                 if not running:
                     return
-                # Not longer, because machines may have joined the cluster.
-                for done in ray.wait(list(running), timeout=1.0)[0]:
-                    finish(running.pop(done), ray.get(done))
+                # Not ray.wait, in which SIGTERM would look like Ctrl-C. Not longer, because machines may have
+                # joined the cluster.
+                for future in wait(running, timeout=1.0, return_when=FIRST_COMPLETED).done:
+                    number, _ = running.pop(future)
+                    finish(number, future.result())
         except ray.exceptions.RayTaskError as error:
             raise _explain(error) from None
         except ray.exceptions.RayError as error:
@@ -122,7 +125,7 @@ class RayTasks:
                 f"it was lost ({reason}); run the same command again, and it goes on."
             ) from None
         finally:
-            for task in running:
+            for _, task in running.values():
                 ray.cancel(task, force=True)
 
     def _count_slots(self) -> int:
