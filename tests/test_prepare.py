@@ -18,10 +18,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import augenmerk.corpus
-import augenmerk.prepare
+import augenmerk.prepare.chunks
+import augenmerk.prepare.shards
+import augenmerk.storage
 from augenmerk import AugenmerkError
 from augenmerk.bitext import SentencePair, open_bitext
 from augenmerk.bitext.prepared import UNFINISHED
+from augenmerk.blocks import ProcessPool
 from augenmerk.checkpoint import RunDirectory
 from augenmerk.config import DataConfig, RunConfig, TextConfig
 from augenmerk.corpus import PreparedCorpus, plan_windows
@@ -60,13 +63,13 @@ def text(tmp_path: Path) -> Path:
 
 @pytest.fixture(autouse=True)
 def small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(augenmerk.prepare, "CHUNK", 30)
+    monkeypatch.setattr(augenmerk.prepare.chunks, "CHUNK", 30)
 
 
 def prepare_folder(source: Path | str, out: Path, workers: int = 1, **changes: Any) -> dict[str, Any]:
     data = DataConfig(**changes.pop("data", {}))
     request = Request((str(source),), data, **{"text": BPE, **changes})
-    return prepare(request, out, workers=workers, on_progress=lambda *_: None)
+    return prepare(request, out, map_blocks=ProcessPool(workers), on_progress=lambda *_: None)
 
 
 def digests(folder: Path) -> dict[str, str]:
@@ -278,12 +281,14 @@ class TestInterruption:
     def test_a_killed_process_leaves_no_worker(self, text: Path, tmp_path: Path) -> None:
         out = tmp_path / "corpus"
         code = (
-            "import augenmerk.prepare as p, sys\n"
+            "import sys\n"
             "from pathlib import Path\n"
+            "from augenmerk.blocks import ProcessPool\n"
             "from augenmerk.config import DataConfig, TextConfig\n"
-            "p.CHUNK = 1\n"
-            "request = p.Request((sys.argv[1],), DataConfig(), TextConfig(vocabulary_size=400))\n"
-            "p.prepare(request, Path(sys.argv[2]), workers=2, on_progress=lambda *_: None)\n"
+            "from augenmerk.prepare import Request, chunks, prepare\n"
+            "chunks.CHUNK = 1\n"
+            "request = Request((sys.argv[1],), DataConfig(), TextConfig(vocabulary_size=400))\n"
+            "prepare(request, Path(sys.argv[2]), map_blocks=ProcessPool(2), on_progress=lambda *_: None)\n"
         )
         process = subprocess.Popen([sys.executable, "-c", code, text, out])
         try:
@@ -336,7 +341,8 @@ def _prepare_and_kill(text: Path, out: Path, moment: int) -> bool:
                 atomic_write(path, pieces)
 
             with pytest.MonkeyPatch.context() as patch:
-                patch.setattr(augenmerk.prepare, "atomic_write", kill_or_write)
+                patch.setattr(augenmerk.prepare.shards, "atomic_write", kill_or_write)
+                patch.setattr(augenmerk.storage, "atomic_write", kill_or_write)
                 prepare_folder(text, out)
             os._exit(0)
         finally:

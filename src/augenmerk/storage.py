@@ -239,6 +239,26 @@ def parse_object(text: str) -> dict[str, Any]:
     return value
 
 
+def format_json(document: object, *, escape: bool = False, indent: int | None = None) -> str:
+    """Returns a document as JSON, with escapes for what is not ASCII if it is told to."""
+    text = json.dumps(document, ensure_ascii=escape, indent=indent)
+    for separator in "\x85\u2028\u2029":  # many programs end a line at these, also within a JSON string
+        text = text.replace(separator, f"\\u{ord(separator):04x}")
+    return text
+
+
+def read_object(path: Path) -> dict[str, Any]:
+    """Reads a JSON object that Augenmerk wrote; raises AugenmerkError as `read_text` does."""
+    with explain_read_errors(path):
+        return parse_object(read_text(path))
+
+
+def write_object(path: Path, value: object, indent: int | None = None) -> None:
+    """Writes an object as JSON, as `atomic_write` does."""
+    text = json.dumps(value, ensure_ascii=False, indent=indent)
+    atomic_write(path, [text.encode("utf-8", "backslashreplace") + b"\n"])
+
+
 def error_reason(error: Exception) -> str:
     """Returns the reason in an error of the operating system, without its number and its file."""
     return getattr(error, "strerror", None) or str(error)

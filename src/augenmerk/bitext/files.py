@@ -1,9 +1,10 @@
-"""A person's own sentence pairs: parallel text, TSV or JSON lines, each also compressed with gzip.
+"""A person's own sentence pairs: parallel text, TSV or JSON lines, each also compressed with gzip; Parquet.
 
     train.de, train.en   line n of one is the translation of line n of the other
     train.tsv            source, tab, target; no header, and quotation marks are ordinary characters
     train.jsonl          {"source": ..., "target": ...} or {"de": ..., "en": ...}; optionally "alignment",
                          a list of [source word, target word] counted over `split_words`, and "tags"
+    train.parquet        columns as the keys of JSON lines, without links and tags, see `bitext.parquet`
 
 The part of a file's name before the last dot is its split. Pairs are read again each time a split is
 iterated and are never kept, so a file may be larger than memory; a line has at most a million bytes. Links
@@ -28,6 +29,7 @@ from itertools import islice, zip_longest
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from augenmerk.bitext import parquet
 from augenmerk.bitext.export import finish_interrupted_export
 from augenmerk.bitext.pairs import (
     MAX_LINE_BYTES,
@@ -43,7 +45,7 @@ from augenmerk.bitext.pairs import (
 from augenmerk.errors import AugenmerkError
 
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
-_TABLES = ("tsv", "jsonl")
+_TABLES = ("tsv", "jsonl", "parquet")
 _NOT_LANGUAGES = {*_TABLES, "align"}
 _KNOWN_DIRECTIONS = (("de", "en"), ("source", "target"), ("src", "tgt"))
 _HELD_OUT_NAME = re.compile(r"(dev|eval|newstest|test|val|valid|validation)([-_.\d].*)?", re.IGNORECASE)
@@ -79,7 +81,7 @@ def load(
     divide: bool = True,
     left_out: Mapping[str, Collection[int]] | None = None,
 ) -> Bitext:
-    """Opens the pairs in a folder, in one TSV or JSON lines file, or in `place.de` and `place.en`.
+    """Opens the pairs in a folder, in one TSV, JSON lines or Parquet file, or in `place.de` and `place.en`.
 
     If there is one split only, it is divided into train, val and test (see `hold_out`), unless its name
     says that it is a validation or test set, or `divide` is False. With `skip_bad`, lines that hold no usable
@@ -123,7 +125,8 @@ def find(place: Path, source_language: str | None = None, target_language: str |
         found = ", ".join(names[:6]) + (", ..." if len(names) > 6 else "") or "nothing of the kind"
         raise AugenmerkError(
             f"{place}: no sentence pairs here; expected files such as train.{source_language or 'de'} with "
-            f"train.{target_language or 'en'}, train.tsv or train.jsonl (also .gz), but found {found}."
+            f"train.{target_language or 'en'}, train.tsv or train.jsonl (also .gz), or train.parquet, but "
+            f"found {found}."
         )
     return Found(source, target, readers, paths)
 
@@ -246,13 +249,13 @@ def _find_files(place: Path) -> dict[str, _FilesBySuffix]:
     if place.is_dir():
         return _scan_folder(place)
     if place.is_file():
-        stem, _, suffix = place.name.removesuffix(".gz").rpartition(".")
+        split, suffix = _split_name(place)
         if suffix not in _TABLES:
             raise AugenmerkError(
-                f"{place}: a single file of pairs must end in .tsv or .jsonl (also .gz); for two files of "
-                f"parallel text, give their common name without the ending, or their folder."
+                f"{place}: a single file of pairs must end in .tsv or .jsonl (also .gz), or in .parquet; for "
+                f"two files of parallel text, give their common name without the ending, or their folder."
             )
-        return {stem: {suffix: [place]}}
+        return {split: {suffix: [place]}}
     if place.exists():
         raise AugenmerkError(
             f"{place}: neither a file nor a folder; save the pairs in a file, which is read more than once."
@@ -267,10 +270,21 @@ def _scan_folder(folder: Path) -> dict[str, _FilesBySuffix]:
     finish_interrupted_export(folder)
     files: dict[str, _FilesBySuffix] = {}
     for path in sorted(folder.iterdir()):
-        stem, _, suffix = path.name.removesuffix(".gz").rpartition(".")
-        if stem and not path.name.startswith(".") and path.is_file():
-            files.setdefault(stem, {}).setdefault(suffix, []).append(path)
+        split, suffix = _split_name(path)
+        if split and not path.name.startswith(".") and path.is_file():
+            files.setdefault(split, {}).setdefault(suffix, []).append(path)
+    for suffixes in files.values():
+        if "parquet" in suffixes:
+            parquet.check_parts(suffixes["parquet"])
     return files
+
+
+def _split_name(path: Path) -> tuple[str, str]:
+    """Returns the split of a file, and what its name ends in."""
+    if path.suffix == ".parquet":
+        return parquet.split_of(path.stem), "parquet"
+    stem, _, suffix = path.name.removesuffix(".gz").rpartition(".")
+    return stem, suffix
 
 
 def _choose_languages(
@@ -289,6 +303,11 @@ def _choose_languages(
             keys = _read_text_keys(path)
             if not {"source", "target"} <= keys:
                 return _choose_direction(f"{path}, line 1: the keys are", keys, source, target)
+        if "parquet" in suffixes:
+            path = suffixes["parquet"][0]
+            columns = set(parquet.find_columns(path))
+            if len(columns) > 1 and not {"source", "target"} <= columns:
+                return _choose_direction(f"{path}: the columns are", columns, source, target)
     return source or "source", target or "target"
 
 
@@ -339,6 +358,10 @@ def _find_reader(
     if "jsonl" in suffixes:
         parse = partial(_parse_json, source_language=source, target_language=target)
         return partial(_scan_table, _only_file(suffixes["jsonl"]), parse)
+    if "parquet" in suffixes:
+        for path in suffixes["parquet"]:
+            parquet.check_columns(path, source, target)
+        return partial(parquet.scan_parquet, source, target, *suffixes["parquet"])
     return None
 
 

@@ -18,9 +18,12 @@ from typer import Argument, Option
 from augenmerk.cli.options import (
     MAX_SEED,
     Json,
+    On,
+    RayAddress,
     SkipBad,
     SourceLanguage,
     TargetLanguage,
+    connect_if_asked,
     describe_skipped,
 )
 from augenmerk.cli.terminal import (
@@ -72,7 +75,9 @@ def list_(json: Json = False) -> None:
             out().print(f"[bold]{row['name']}[/]  {'-'.join(row['languages'])}  {', '.join(row['splits'])}")
         else:
             out().print(f"[bold]{row['name']}[/]  not on this machine: [dim]{row['why']}[/]")
-    out().print("[dim]Your own pairs: a folder with train.de and train.en, or a .tsv or .jsonl file.[/]")
+    out().print(
+        "[dim]Your own pairs: a folder with train.de and train.en, or a .tsv, .jsonl or .parquet file.[/]"
+    )
 
 
 @app.command(epilog="Example:  augenmerk data show bilderbuch --pairs 3 --tag passive")
@@ -336,7 +341,8 @@ def _open_clean(
     "augenmerk data prepare bilderbuch --out small --preset quick --set text.vocabulary_size=2000    "
     "augenmerk train quick --data corpus --epochs 1    "
     "If it is killed, the same command goes on with what is finished. The files do not depend on the number "
-    "of workers."
+    "of workers.    "
+    "augenmerk data prepare pairs --out /shared/corpus --on ray --ray-address head:6379"
 )
 def prepare(
     sources: Annotated[
@@ -375,6 +381,8 @@ def prepare(
     workers: Annotated[
         int | None, Option(help="Processes. Default: one for each core.", min=1, max=1_000)
     ] = None,
+    on: On = "local",
+    ray_address: RayAddress = None,
     json: Json = False,
 ) -> None:
     """Prepare a large corpus for training: clean it, learn its vocabulary, and keep it as ids.
@@ -383,12 +391,15 @@ def prepare(
     of them. `train --data` on the folder starts at once, however many pairs there are, and needs no more
     memory for more of them.
     """
+    from augenmerk.blocks import ProcessPool, RayTasks
     from augenmerk.device import count_cores
     from augenmerk.prepare import Request
     from augenmerk.prepare import prepare as prepare_corpus
 
     if not math.isfinite(max_ratio) or (max_ratio < 1 and max_ratio):
         raise AugenmerkError(f"--max-ratio {max_ratio:g} is impossible: it is 1 or more, or 0 for no limit.")
+    if on == "ray" and workers is not None:
+        raise AugenmerkError("--workers are processes of this machine; a Ray cluster uses all its cores.")
     config = _load_text_settings(sources[0], preset, settings or [], max_length)
     data = config.data.model_copy(
         update={
@@ -403,8 +414,10 @@ def prepare(
     request = Request(tuple(sources), data, config.text, vocabulary_sample, max_ratio)
     began = time.monotonic()
     try:
-        with show_progress(MofNCompleteColumn()) as on_progress:
-            about = prepare_corpus(request, out, workers=workers or count_cores(), on_progress=on_progress)
+        with connect_if_asked(on, ray_address), show_progress(MofNCompleteColumn()) as on_progress:
+            place = out.absolute() if on == "ray" else out  # the processes of Ray are in other folders
+            map_blocks = RayTasks(place) if on == "ray" else ProcessPool(workers or count_cores())
+            about = prepare_corpus(request, place, map_blocks=map_blocks, on_progress=on_progress)
     except KeyboardInterrupt as interrupt:
         interrupt.args = ("What is finished is kept: the same command goes on with it.",)
         raise

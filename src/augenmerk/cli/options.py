@@ -2,8 +2,9 @@
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
 
 from rich.markup import escape
 from typer import Argument, Option
@@ -71,6 +72,15 @@ Mechanisms = Annotated[
         "is code, so it is executed only if you name it here.",
     ),
 ]
+Place = Literal["local", "ray"]
+On = Annotated[Place, Option(help="Compute on this machine (local), or over a Ray cluster (ray).")]
+RayAddress = Annotated[
+    str | None,
+    Option(
+        metavar="HOST:PORT",
+        help="The Ray cluster; auto is that of this machine. Default: $RAY_ADDRESS, or one is started here.",
+    ),
+]
 
 ThemeName = Annotated[str, Option("--theme", help="Colours of pictures: light, or dark.")]
 Title = Annotated[str | None, Option(help="Title above the picture, or of the page.")]
@@ -103,6 +113,17 @@ def make_style(
         )
     sides = None if size is None else PictureSize.parse(size)
     return Style(get_theme(theme), title, sides, font_size, outline)
+
+
+def connect_if_asked(on: Place, ray_address: str | None) -> AbstractContextManager[None]:
+    """Returns a context in which the Ray cluster is connected, if one was asked for."""
+    if on == "local":
+        if ray_address is not None:
+            raise AugenmerkError("--ray-address is for a Ray cluster: add --on ray.")
+        return nullcontext()
+    from augenmerk.cluster import connect
+
+    return connect(ray_address)
 
 
 def load_mechanisms(places: list[str] | None) -> None:

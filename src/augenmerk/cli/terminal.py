@@ -1,7 +1,6 @@
 """Printing: results go to stdout, everything else to stderr."""
 
 import io
-import json
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -121,11 +120,14 @@ def _discard(stream: Any) -> None:
 
 def format_json(document: Any, indent: int | None = None) -> str:
     """Returns a document as JSON, with escapes if stdout cannot encode every character."""
-    utf8 = (sys.stdout.encoding or "").lower().replace("-", "").startswith("utf")
-    text = json.dumps(document, ensure_ascii=not utf8, indent=indent)
-    for separator in "\x85\u2028\u2029":  # many programs end a line at these, also within a JSON string
-        text = text.replace(separator, f"\\u{ord(separator):04x}")
-    return text
+    from augenmerk import storage
+
+    return storage.format_json(document, escape=not is_utf8(), indent=indent)
+
+
+def is_utf8() -> bool:
+    """Returns whether stdout can encode every character."""
+    return (sys.stdout.encoding or "").lower().replace("-", "").startswith("utf")
 
 
 def print_json(document: Any) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.progress import SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.progress import MofNCompleteColumn, SpinnerColumn, TextColumn, TimeElapsedColumn
 from typer import Argument, Option
 
 from augenmerk.cli.options import (
@@ -19,16 +19,20 @@ from augenmerk.cli.options import (
     Mbr,
     Mechanisms,
     Models,
+    On,
+    RayAddress,
     check_sentences,
+    connect_if_asked,
     load_mechanisms,
 )
 from augenmerk.cli.stdin import read_stdin
-from augenmerk.cli.terminal import FittingProgress, err, format_json
+from augenmerk.cli.terminal import FittingProgress, err, is_utf8, show_progress
 from augenmerk.cli.unfamiliar import Unfamiliar
 from augenmerk.errors import AugenmerkError, format_message, remove_control_characters
 
 if TYPE_CHECKING:
     from augenmerk.translate import Translation, Translator
+    from augenmerk.translate.file_blocks import FileJob
 
 app = typer.Typer()
 
@@ -38,6 +42,7 @@ app = typer.Typer()
     "augenmerk translate --model runs/mine --beam 5 'Der kleine Hund schläft.'    "
     "augenmerk translate --model runs/mine --input de.txt --output en.txt    "
     "augenmerk translate --model runs/a --model runs/b --beam 10 --mbr < de.txt    "
+    "augenmerk translate --input /shared/de.txt --output /shared/en.txt --on ray --ray-address head:6379    "
     "With more than one translation of each sentence (--n-best), a line has three columns with tabs between "
     "them: the number of the sentence, from 1; the score (the log-probability, divided by the length to the "
     "power of search.length_penalty; with --mbr the expected chrF), higher is better, none for an empty "
@@ -90,11 +95,14 @@ def translate(
         bool, Option("--heads", help="With --json: include the attention of each head.")
     ] = False,
     json: Annotated[bool, Option("--json", help="Print a line of JSON for each sentence.")] = False,
+    on: On = "local",
+    ray_address: RayAddress = None,
 ) -> None:
     """Translate sentences, lines on stdin, or a file."""
     from augenmerk.checkpoint import SHIPPED
-    from augenmerk.device import choose_translating_device
+    from augenmerk.device import CPU, choose_translating_device
     from augenmerk.translate import load
+    from augenmerk.translate.lines import LineFormat
 
     load_mechanisms(attention)
     sentences = text or []
@@ -131,17 +139,70 @@ def translate(
         "mbr": mbr or None,
         "candidates": candidates,
     }
-    translator = load(model or SHIPPED, choose_translating_device(device))
-    translations = _translate(translator, sentences, input, options, skip_bad=skip_bad, heads=heads)
-    lines: Iterator[str]
-    if json:
-        trees = (translation.to_dict(subwords=subwords) for translation in translations)
-        lines = (f"{format_json(tree)}\n" for tree in trees)
-    elif translator.search_settings(**options).n_best == 1:
-        lines = (f"{translation.text}\n" for translation in translations)
-    else:
-        lines = _format_n_best(translations)
-    _write(lines, output)
+    if on == "ray":
+        _check_for_ray(input, output, device)
+    with connect_if_asked(on, ray_address):
+        translator = load(model or SHIPPED, CPU if on == "ray" else choose_translating_device(device))
+        several = translator.search_settings(**options).n_best > 1
+        line_format = LineFormat(several, json, subwords, escape=not is_utf8())
+        if on == "ray" and input is not None and output is not None:
+            from augenmerk.translate.file_blocks import FileJob
+
+            job = FileJob(
+                runs=tuple(path.absolute() for path in model or ()),
+                device=CPU if device == "auto" else device,
+                options=options,
+                format=line_format,
+                heads=heads,
+                skip_bad=skip_bad,
+                mechanisms=tuple(str(Path(place).absolute()) for place in attention or ()),
+            )
+            _translate_on_ray(job, translator, input, output)
+        else:
+            translations = _translate(translator, sentences, input, options, skip_bad=skip_bad, heads=heads)
+            numbered = enumerate(translations, 1)
+            _write((line for number, one in numbered for line in line_format.format(number, one)), output)
+
+
+def _check_for_ray(source: Path | None, output: Path | None, device: str) -> None:
+    """Raises AugenmerkError for what cannot be translated in blocks over a cluster."""
+    from augenmerk.storage import is_stream
+
+    if source is None or output is None:
+        raise AugenmerkError("Ray translates one file into another: give it an --input and an --output.")
+    for name, path in (("--input", source), ("--output", output)):
+        if is_stream(path):
+            raise AugenmerkError(f"{name} {path} is not a file, which --on ray needs.")
+    if device not in ("auto", "cpu", "cuda"):
+        raise AugenmerkError(
+            f"--device {device}: with --on ray say cpu, or cuda for a GPU of whichever machine has one free."
+        )
+
+
+def _translate_on_ray(job: "FileJob", translator: "Translator", source: Path, output: Path) -> None:
+    """Translates a file in blocks over the cluster that is connected, with the warnings of `_translate`."""
+    from augenmerk.bitext import BadLineError
+    from augenmerk.blocks import RayTasks
+    from augenmerk.translate.file_blocks import blocks_folder, translate_file
+
+    output = Path(os.path.realpath(output))  # a symbolic link stays
+    map_blocks = RayTasks(blocks_folder(output), gpus=1 if job.device == "cuda" else 0)
+    try:
+        with show_progress(MofNCompleteColumn()) as on_progress:
+            found = translate_file(
+                job, translator, source, output, map_blocks=map_blocks, on_progress=on_progress
+            )
+    except BadLineError as error:
+        raise AugenmerkError(f"{error} --skip-bad leaves such lines empty and goes on.") from None
+    except KeyboardInterrupt as interrupt:
+        interrupt.args = ("What is finished is kept: the same command goes on with it.",)
+        raise
+    for number in found.truncated:
+        _warn_of_truncation("line", number, translator)
+    unfamiliar = Unfamiliar("line")
+    for reason, count, first in found.unfamiliar:
+        unfamiliar.add(first, reason, count)
+    _warn_at_the_end(found.bad_lines, found.first_bad, unfamiliar, found.lines)
 
 
 def _translate(
@@ -176,25 +237,31 @@ def _translate(
             if translation.unfamiliar is not None:
                 unfamiliar.add(number, translation.unfamiliar)
             if translation.truncated:
-                typer.echo(
-                    f"augenmerk: {'sentence' if sentences else 'line'} {number} has more than "
-                    f"{translator.max_source_length} tokens, the most this model reads: only its beginning "
-                    f"was translated.",
-                    err=True,
-                )
+                _warn_of_truncation("sentence" if sentences else "line", number, translator)
             yield translation
     except BadLineError as error:
         raise AugenmerkError(f"{error} --skip-bad leaves such lines empty and goes on.") from None
+    kinds = Counter[str](bad.kind for bad in bad_lines or ())
+    _warn_at_the_end(kinds, bad_lines[0].line if bad_lines else 0, unfamiliar, number)
+
+
+def _warn_of_truncation(unit: str, number: int, translator: "Translator") -> None:
+    typer.echo(
+        f"augenmerk: {unit} {number} has more than {translator.max_source_length} tokens, the most this "
+        f"model reads: only its beginning was translated.",
+        err=True,
+    )
+
+
+def _warn_at_the_end(bad_lines: Counter[str], first_bad: int, unfamiliar: Unfamiliar, total: int) -> None:
     if bad_lines:
-        kinds = sorted(Counter(bad.kind for bad in bad_lines).items())
-        reasons = ", ".join(f"{count:,} {kind}" for kind, count in kinds)
+        reasons = ", ".join(f"{count:,} {kind}" for kind, count in sorted(bad_lines.items()))
         typer.echo(
-            f"augenmerk: Bad lines, whose translation is empty: {reasons}; the first is line "
-            f"{bad_lines[0].line:,}.",
+            f"augenmerk: Bad lines, whose translation is empty: {reasons}; the first is line {first_bad:,}.",
             err=True,
         )
     if unfamiliar.reasons:
-        typer.echo(f"augenmerk: {unfamiliar.describe(number)}", err=True)
+        typer.echo(f"augenmerk: {unfamiliar.describe(total)}", err=True)
 
 
 def _warn_of_no_sentences(sentences: Sequence[str]) -> None:
@@ -209,17 +276,6 @@ def _warn_of_no_sentences(sentences: Sequence[str]) -> None:
             "augenmerk: Every argument is a sentence of its own; put a whole sentence in quotation marks.",
             err=True,
         )
-
-
-def _format_n_best(translations: "Iterable[Translation]") -> Iterator[str]:
-    """Yields a line for each alternative: the number of the sentence, the score and the text."""
-    for number, translation in enumerate(translations, 1):
-        for alternative in (translation, *translation.alternatives):
-            expected_chrf = alternative.expected_chrf
-            score = f"{alternative.score if expected_chrf is None else expected_chrf:.4f}"
-            if alternative.hypothesis is None:
-                score = ""  # an empty line; 0 would be the best of all scores
-            yield f"{number}\t{score}\t{alternative.text}\n"
 
 
 def _write(lines: Iterable[str], output: Path | None) -> None:

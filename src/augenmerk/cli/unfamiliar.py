@@ -19,9 +19,10 @@ class Unfamiliar:
         self._first = 0
         self.reasons: Counter[Reason] = Counter()
 
-    def add(self, number: int, reason: "Reason") -> None:
+    def add(self, number: int, reason: "Reason", count: int = 1) -> None:
+        """Counts the sentence with this number, and others with larger ones for the same reason."""
         self._first = self._first or number
-        self.reasons[reason] += 1
+        self.reasons[reason] += count
 
     def describe(self, total: int) -> str:
         from augenmerk.familiarity import REASONS

@@ -119,8 +119,13 @@ class Translator:
         runs: Sequence[RunDirectory] = (),
         familiarity: Familiarity | None = None,
         threads: int | None = None,
+        batch_threads: int | None = None,
     ) -> None:
-        """The models are all of numpy or all of torch; `runs` are those that they were loaded from."""
+        """The models are all of numpy or all of torch; `runs` are those that they were loaded from.
+
+        Sentences are put into batches for `batch_threads` threads, by default those that there are. The batch
+        decides about the last bits of a score, so a part of a text has those that it has in the whole.
+        """
         self.models = tuple(models)
         self.tokenizers = tokenizers
         self.config = config
@@ -141,6 +146,7 @@ class Translator:
                 # With TF32, GRUs would round to ten bits, and samples would differ from those of the CPU.
                 torch.backends.cudnn.allow_tf32 = False
         self._pool = ThreadPool(threads or count_threads(), torch=self.uses_torch)
+        self._batch_threads = batch_threads or self._pool.threads
 
     @classmethod
     def from_runs(
@@ -149,6 +155,7 @@ class Translator:
         device: "torch.device | str" = CPU,
         *,
         threads: int | None = None,
+        batch_threads: int | None = None,
     ) -> Self:
         """Loads runs that translate together. Raises AugenmerkError if their vocabularies differ."""
         _check_vocabularies(runs)
@@ -157,7 +164,7 @@ class Translator:
             models = [_load_without_torch(run) for run in runs]
         else:
             models = [load_model(run, device) for run in runs]
-        return cls._of_models(models, runs, threads)
+        return cls._of_models(models, runs, threads, batch_threads)
 
     @classmethod
     def of(cls, translators: "Sequence[Translator]", *, threads: int | None = None) -> Self:
@@ -172,13 +179,22 @@ class Translator:
         models: "Sequence[InferenceModel | TranslationModel]",
         runs: Sequence[RunDirectory],
         threads: int | None,
+        batch_threads: int | None = None,
     ) -> Self:
         first = runs[0]
         longest = min(run.config.data.max_length for run in runs)
         data = first.config.data.model_copy(update={"max_length": longest})
         config = first.config.model_copy(update={"data": data})
         familiarity = Familiarity.of_run(first.tokenizers.source, first.read_familiarity(), first.path)
-        return cls(models, first.tokenizers, config, runs=runs, familiarity=familiarity, threads=threads)
+        return cls(
+            models,
+            first.tokenizers,
+            config,
+            runs=runs,
+            familiarity=familiarity,
+            threads=threads,
+            batch_threads=batch_threads,
+        )
 
     @property
     def model(self) -> "InferenceModel | TranslationModel":
@@ -279,9 +295,8 @@ class Translator:
                 "stream takes many sentences, such as a list or a file; translate takes a single one."
             )
         settings = self.search_settings(**changes)
-        hypotheses = settings.hypotheses * len(self.models)
         done = 0
-        for chunk in _split_into_chunks(lines, max(1, CHUNK_LINES // hypotheses), _count_characters):
+        for chunk in self.split(lines, settings):
             ids = self.tokenizers.source.encode_ids(chunk)
             # An empty line has no tokens, and stays an empty line.
             indices = [index for index in range(len(chunk)) if ids[index]]
@@ -304,6 +319,11 @@ class Translator:
                 translations[index] = replace(best, alternatives=tuple(others), unfamiliar=reasons[index])
             yield from translations
             done += len(chunk)
+
+    def split(self, lines: Iterable[str | None], settings: SearchConfig) -> Iterator[list[str]]:
+        """Yields the lines in the chunks in which `stream` translates them."""
+        most = max(1, CHUNK_LINES // (settings.hypotheses * len(self.models)))
+        return _split_into_chunks(lines, most, _count_characters)
 
     def add_heads(self, translations: Sequence[Translation]) -> list[Translation]:
         """Returns the translations with the attention of each head, in `Translation.heads`.
@@ -378,7 +398,7 @@ class Translator:
         data = self.prepare(ParallelTokens(table, TokenTable.of([()] * len(sources))))
         if batch_size is None:
             width = 1 if targets else settings.hypotheses if settings.sample else settings.beam
-            batch_size = choose_batch_size(len(sources), width, self._pool.threads, gpu=self._on_gpu)
+            batch_size = choose_batch_size(len(sources), width, self._batch_threads, gpu=self._on_gpu)
         # Sources of similar length share a batch, because they are done at about the same time. The longest
         # come first, so that no core waits long for another at the end.
         batches = list(data.batches(data.plan(batch_size, shuffle=False)[::-1]))

@@ -1,0 +1,271 @@
+"""Translates a large file in blocks of lines, each of which any process of any machine may translate.
+
+Beside the output, a folder keeps what a killed process need not repeat:
+
+    request.json          digests of the input and the models, and all settings
+    scan.json             the numbers of lines in the blocks, and the bad lines that were skipped
+    000000.source, ...    the lines of a block
+    000000.output, ...    what they become
+    000000.json, ...      the checksum of that, and what there is to warn of; it is written last
+
+The output appears when all blocks are there, and the folder is removed. A block is a chunk of
+`Translator.stream`, and is translated in the same batches as it would be there, so it has the same bits.
+"""
+
+import hashlib
+import json
+import shutil
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field
+from functools import partial
+from itertools import accumulate
+from pathlib import Path
+from typing import Any
+
+from filelock import FileLock, Timeout
+
+from augenmerk import __version__
+from augenmerk.bitext import BadLine
+from augenmerk.bitext.files import read_lines
+from augenmerk.blocks import MapBlocks
+from augenmerk.checkpoint import SHIPPED, RunDirectory
+from augenmerk.device import choose_translating_device, count_threads
+from augenmerk.errors import AugenmerkError
+from augenmerk.familiarity import Reason
+from augenmerk.storage import (
+    atomic_write,
+    error_reason,
+    explain_read_errors,
+    make_folder,
+    read_bytes,
+    read_object,
+    replacing,
+    write_object,
+)
+from augenmerk.translate.lines import LineFormat
+from augenmerk.translate.translator import Translator
+
+_REQUEST, _SCAN, _LOCK = "request.json", "scan.json", ".lock"
+
+OnProgress = Callable[[str, int, int | None], None]
+"""Is called with what is done, for how many lines it was done, and how many there are if that is known."""
+
+
+@dataclass(frozen=True)
+class FileJob:
+    """All that decides about the translation of a line, but for the line."""
+
+    runs: tuple[Path, ...]
+    """The runs that translate together; none for the one that ships, which every machine has."""
+    device: str
+    options: Mapping[str, Any]
+    """The changes to the first run's settings of the search, as for `Translator.stream`."""
+    format: LineFormat
+    heads: bool = False
+    skip_bad: bool = False
+    mechanisms: tuple[str, ...] = ()
+    """Attention mechanisms in a person's own files, which the user named."""
+
+    def describe(self, translator: Translator) -> dict[str, Any]:
+        """Returns what all blocks of one output have in common."""
+        return {
+            "version": __version__,
+            "models": [run.model_digest for run in translator.runs],
+            "mechanisms": [_digest_file(Path(place.rpartition(":")[0])) for place in self.mechanisms],
+            "search": translator.search_settings(**self.options).model_dump(),
+            "max_source_length": translator.max_source_length,
+            "device": self.device,
+            "format": asdict(self.format),
+            "heads": self.heads,
+            "skip_bad": self.skip_bad,
+        }
+
+
+@dataclass
+class FileSummary:
+    """What there is to say about the translation of a file."""
+
+    lines: int = 0
+    truncated: list[int] = field(default_factory=list)
+    """The numbers of the lines, from 1, of which only the beginning was translated."""
+    unfamiliar: list[tuple[Reason, int, int]] = field(default_factory=list)
+    """For each block why lines are unlike what the model learnt from, how many, and the first of them."""
+    bad_lines: Counter[str] = field(default_factory=Counter)
+    """How many lines of each kind were bad, and so have an empty translation."""
+    first_bad: int = 0
+
+
+def translate_file(
+    job: FileJob,
+    translator: Translator,
+    source: Path,
+    output: Path,
+    *,
+    map_blocks: MapBlocks,
+    on_progress: OnProgress,
+) -> FileSummary:
+    """Translates the lines of a file, or goes on where that was left.
+
+    The `translator` is that of the job, on any device; it divides the lines, and translates none. Raises
+    AugenmerkError if blocks of another input, model or setting are beside the output.
+    """
+    folder = blocks_folder(output)
+    asked = {"input": _digest_file(source), **job.describe(translator)}
+    make_folder(folder)
+    try:
+        with FileLock(folder / _LOCK, timeout=0.5):
+            threads = _begin(folder, asked)
+            scan = _scan(translator, job, source, folder, on_progress)
+            entries = _translate_blocks(job, threads, folder, scan, map_blocks, on_progress)
+            with replacing(output) as temporary, temporary.open("wb") as file:
+                for number in range(len(entries)):
+                    with (folder / f"{_name(number)}.output").open("rb") as block:
+                        shutil.copyfileobj(block, file, 1 << 20)
+        shutil.rmtree(folder, ignore_errors=True)
+    except Timeout:
+        raise AugenmerkError(
+            f"{output} is being written by another process; wait for it or stop it."
+        ) from None
+    except OSError as error:
+        raise AugenmerkError(
+            f"{folder}: cannot be written ({error_reason(error)}); what is finished is kept."
+        ) from None
+    summary = FileSummary(sum(scan["blocks"]), [], [], Counter(scan["bad_lines"]), scan["first_bad"])
+    for entry in entries:
+        summary.truncated += entry["truncated"]
+        summary.unfamiliar += [(reason, *counted) for reason, counted in entry["unfamiliar"].items()]
+    return summary
+
+
+def blocks_folder(output: Path) -> Path:
+    """Returns the folder of the blocks of an output."""
+    return output.with_name(f"{output.name}.blocks")
+
+
+def _begin(folder: Path, asked: dict[str, Any]) -> int:
+    """Returns for how many threads batches are made, which is what it was when the work was begun."""
+    asked = json.loads(json.dumps(asked))
+    path = folder / _REQUEST
+    if not path.exists():
+        write_object(path, {**asked, "batch_threads": count_threads()})
+    before = read_object(path)
+    if other := [key for key, value in asked.items() if before.get(key) != value]:
+        raise AugenmerkError(
+            f"{folder} has blocks of another translation (its {other[0].replace('_', ' ')} differs); remove "
+            f"it, or choose another --output."
+        )
+    return int(before["batch_threads"])
+
+
+def _scan(
+    translator: Translator, job: FileJob, source: Path, folder: Path, on_progress: OnProgress
+) -> dict[str, Any]:
+    """Copies the lines into blocks; returns how many there are in each, and which lines were bad."""
+    if (folder / _SCAN).exists():
+        return read_object(folder / _SCAN)
+    bad_lines: list[BadLine] | None = [] if job.skip_bad else None
+    settings = translator.search_settings(**job.options)
+    blocks: list[int] = []
+    for lines in translator.split(read_lines(source, bad_lines), settings):
+        (folder / f"{_name(len(blocks))}.source").write_bytes("\n".join(lines).encode())
+        blocks.append(len(lines))
+        on_progress("reading", sum(blocks), None)
+    kinds = Counter(bad.kind for bad in bad_lines or ())
+    first = bad_lines[0].line if bad_lines else 0
+    scan = {"blocks": blocks, "bad_lines": dict(sorted(kinds.items())), "first_bad": first}
+    write_object(folder / _SCAN, scan)
+    return scan
+
+
+def _translate_blocks(
+    job: FileJob,
+    threads: int,
+    folder: Path,
+    scan: Mapping[str, Any],
+    map_blocks: MapBlocks,
+    on_progress: OnProgress,
+) -> list[dict[str, Any]]:
+    """Translates all blocks that are not there yet; returns the entries of all."""
+    entries: dict[int, dict[str, Any]] = {}
+    todo: dict[int, tuple[int]] = {}
+    for number, first in zip(range(len(scan["blocks"])), accumulate(scan["blocks"], initial=0), strict=False):
+        if (entry := _find_finished(folder, number)) is not None:
+            entries[number] = entry
+        else:
+            todo[number] = (first,)
+    done, total = sum(scan["blocks"][number] for number in entries), sum(scan["blocks"])
+
+    def finish(number: int, entry: dict[str, Any]) -> None:
+        nonlocal done
+        entries[number] = entry
+        done += scan["blocks"][number]
+        on_progress("translating", done, total)
+
+    map_blocks(partial(BlockTranslator, folder, job, threads), todo, finish)
+    return [entries[number] for number in sorted(entries)]
+
+
+def _find_finished(folder: Path, number: int) -> dict[str, Any] | None:
+    """Returns the entry of a block that was translated before and is undamaged, or None."""
+    with suppress(AugenmerkError):
+        entry = read_object(folder / f"{_name(number)}.json")
+        if _digest_file(folder / f"{_name(number)}.output") == entry["sha256"]:
+            return entry
+    return None
+
+
+class BlockTranslator:
+    """Translates blocks, in the process of a worker."""
+
+    def __init__(self, folder: Path, job: FileJob, batch_threads: int) -> None:
+        self._folder = folder
+        self._job = job
+        if job.mechanisms:
+            from augenmerk.model import load_mechanism
+
+            for place in job.mechanisms:
+                load_mechanism(place)
+        runs = [RunDirectory.open(path) for path in job.runs or (SHIPPED,)]
+        device = choose_translating_device(job.device)
+        self._translator = Translator.from_runs(runs, device, threads=1, batch_threads=batch_threads)
+
+    def __call__(self, number: int, first: int) -> dict[str, Any]:
+        """Translates a block whose first line has the number `first`, counted from 0; returns its entry."""
+        lines = read_bytes(self._folder / f"{_name(number)}.source").decode().split("\n")
+        truncated: list[int] = []
+        unfamiliar: dict[Reason, list[int]] = {}
+
+        def translate() -> Iterator[str]:
+            translations = self._translator.stream(
+                lines, heads=self._job.heads, numbers=range(first, first + len(lines)), **self._job.options
+            )
+            for place, translation in enumerate(translations, first + 1):
+                if translation.unfamiliar is not None:
+                    unfamiliar.setdefault(translation.unfamiliar, [0, place])[0] += 1
+                if translation.truncated:
+                    truncated.append(place)
+                yield from self._job.format.format(place, translation)
+
+        digest = hashlib.sha256()
+        atomic_write(self._folder / f"{_name(number)}.output", _encode(translate(), digest.update))
+        entry = {"sha256": digest.hexdigest(), "truncated": truncated, "unfamiliar": unfamiliar}
+        write_object(self._folder / f"{_name(number)}.json", entry)
+        return entry
+
+
+def _encode(lines: Iterable[str], update: Callable[[bytes], None]) -> Iterator[bytes]:
+    for line in lines:
+        content = line.encode()
+        update(content)
+        yield content
+
+
+def _digest_file(path: Path) -> str:
+    with explain_read_errors(path), path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _name(number: int) -> str:
+    return f"{number:06d}"
