@@ -8,6 +8,7 @@ graph, so that the host only asks for replays.
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 
 import torch
 from torch import Tensor, nn
@@ -15,6 +16,7 @@ from torch import Tensor, nn
 from augenmerk.batching import Batch
 from augenmerk.config import TrainConfig
 from augenmerk.device import autocast, uses_bf16
+from augenmerk.kernels import fused_cross_entropy, half_precision
 from augenmerk.model import TranslationModel
 from augenmerk.text import PAD, UNK
 
@@ -31,6 +33,9 @@ class Engine:
         on_gpu = device.type == "cuda"
         if on_gpu and not self.bf16:
             torch.backends.cudnn.allow_tf32 = False  # fp32 means fp32: GRUs would otherwise round to ten bits
+        if on_gpu and self.bf16:
+            # Attention whose sizes have no fused kernel would otherwise be computed in fp32.
+            torch.backends.cuda.allow_fp16_bf16_reduction_math_sdp(True)
         kind = torch.optim.AdamW if config.optimizer == "adamw" else torch.optim.Adam
         # Tensors, because a recorded graph reads them again at every replay.
         self._lr = torch.tensor(0.0, device=device)
@@ -65,35 +70,64 @@ class Engine:
         with self.graphs.stream():
             self._scale.fill_(scale)
             self._lr.fill_(lr)
-            for batch in group:
-                self.graphs.run(shape_of(batch), self._backward_scaled, batch)
+            for number, batch in enumerate(group):
+                add = number > 0
+                self.graphs.run((add, *shape_of(batch)), partial(self._backward, add), batch)
             self.graphs.run("update", self.update)
-
-    def _backward_scaled(self, batch: Batch) -> None:
-        self.backward(batch, self._scale)
 
     def backward(self, batch: Batch, scale: float | Tensor) -> None:
         """Adds the gradients of scale * (loss summed over the batch's target tokens)."""
-        model = self.model
+        self._scaled_loss(batch, scale).backward()  # type: ignore[no-untyped-call]
+
+    def _backward(self, add: bool, batch: Batch) -> None:
+        """Adds the gradients as `backward` does, or replaces those before, which saves clearing them.
+
+        Gradients keep their memory, because graphs were recorded with its addresses.
+        """
+        parameters = list(self.parameters.values())
+        found = torch.autograd.grad(self._scaled_loss(batch, self._scale), parameters, allow_unused=True)
+        old, new = [], []
+        for parameter, gradient in zip(parameters, found, strict=True):
+            if gradient is not None:
+                if parameter.grad is None:
+                    parameter.grad = torch.zeros_like(gradient)
+                old.append(parameter.grad)
+                new.append(gradient)
+        if add:
+            torch._foreach_add_(old, new)
+        else:
+            torch._foreach_copy_(old, new)
+
+    def _scaled_loss(self, batch: Batch, scale: float | Tensor) -> Tensor:
         with autocast(self.bf16, self.device):
-            features, _ = model.decode(batch.tgt_in, model.encode(batch.src, batch.src_mask))
-            if self.graphs is None:
-                logits, targets = model.output(features[batch.tgt_mask]), batch.tgt_out[batch.tgt_mask]
-            else:
-                logits, targets = model.output(features).flatten(0, 1), batch.tgt_out.flatten()
-        loss = nn.functional.cross_entropy(
-            logits, targets, ignore_index=PAD, reduction="sum", label_smoothing=self.config.label_smoothing
-        )
-        (loss * scale).backward()  # type: ignore[no-untyped-call]
+            loss = self.loss(batch)
         self.loss_sum += loss.detach()
+        return loss * scale
+
+    def loss(self, batch: Batch) -> Tensor:
+        """Returns the loss summed over the batch's target tokens."""
+        model, smoothing = self.model, self.config.label_smoothing
+        features, _ = model.decode(batch.tgt_in, model.encode(batch.src, batch.src_mask))
+        if half_precision(self.device):
+            logits = model.padded_output(features).flatten(0, 1)
+            return fused_cross_entropy(
+                logits, batch.tgt_out.flatten(), model.target_vocabulary, PAD, smoothing
+            )
+        if self.graphs is None:
+            logits, targets = model.output(features[batch.tgt_mask]), batch.tgt_out[batch.tgt_mask]
+        else:
+            logits, targets = model.output(features).flatten(0, 1), batch.tgt_out.flatten()
+        return nn.functional.cross_entropy(
+            logits, targets, ignore_index=PAD, reduction="sum", label_smoothing=smoothing
+        )
 
     def update(self) -> None:
-        """Moves the weights along the gradients and clears these."""
+        """Moves the weights along the gradients, which are not needed any more."""
         if self.config.clip:
             nn.utils.clip_grad_norm_(self.parameters.values(), self.config.clip)
         self.optimizer.step()
-        # On a GPU gradients keep their memory, because graphs were recorded with its addresses.
-        self.optimizer.zero_grad(set_to_none=self.graphs is None)
+        if self.graphs is None:
+            self.optimizer.zero_grad()
         if self.average is not None:
             torch._foreach_lerp_(
                 list(self.average.values()), list(self.parameters.values()), 1 - self.config.ema
@@ -113,7 +147,7 @@ class Engine:
             tgt_mask = torch.ones_like(tgt, dtype=torch.bool)
             batch = Batch(src, mask, lengths, tgt, tgt, tgt_mask, lengths, B * T)
             if number:  # the first one was run without recording, which is enough to warm up for all shapes
-                self.graphs.mark_warm(shape_of(batch))
+                self.graphs.mark_warm((False, *shape_of(batch)))
             self.step([batch], 0.0)
         for state in self.optimizer.state.values():
             for value in state.values():
