@@ -1,5 +1,7 @@
 """Each faster part of a training step on a GPU against torch's own, in higher precision."""
 
+from pathlib import Path
+
 import pytest
 import torch
 from torch import Tensor, nn
@@ -92,6 +94,13 @@ def test_a_size_that_does_not_fit_is_left_to_torch() -> None:
         for B, H in ((4, 48), (4, 1024), (4096, 512)):
             weights = [weight.to(GPU) for weight in nn.GRU(8, H).all_weights[0]]
             assert run_gru(torch.zeros(B, 2, 8, device=GPU), None, None, [weights]) is None
+
+
+def test_processes_that_share_a_gpu_are_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CUDA_MPS_PIPE_DIRECTORY", str(tmp_path))
+    assert not kernels._mps_runs()
+    (tmp_path / "control").touch()  # the pipe of MPS's daemon
+    assert kernels._mps_runs()
 
 
 @needs_kernels

@@ -4,10 +4,12 @@ Each function computes what torch's own would, to rounding. The model asks for t
 where they cannot be used, the answer is None, and torch's own does the work.
 """
 
+import os
 import warnings
 from collections.abc import Sequence
 from functools import cache
 from importlib.util import find_spec
+from pathlib import Path
 
 import torch
 from torch import Tensor, nn
@@ -73,7 +75,7 @@ def run_gru(
     weights are in torch's order, as in `nn.GRU.all_weights`.
     """
     dtype = half_precision(x.device)
-    if dtype is None:
+    if dtype is None or _mps_runs():
         return None
     from augenmerk.kernels import gru
 
@@ -88,6 +90,15 @@ def run_gru(
     ]
     with torch.autocast("cuda", enabled=False):
         return gru.gru(x.to(dtype), h0.to(dtype), lengths, stacked, tiles)
+
+
+def _mps_runs() -> bool:
+    """Returns whether processes may share the GPU by CUDA MPS.
+
+    Then two processes might each wait for multiprocessors that the other one holds; whether CUDA prevents
+    that was not tried.
+    """
+    return (Path(os.environ.get("CUDA_MPS_PIPE_DIRECTORY", "/tmp/nvidia-mps")) / "control").exists()
 
 
 def fused_cross_entropy(
