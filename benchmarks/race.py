@@ -2,6 +2,7 @@
 
 import time
 from concurrent.futures import ThreadPoolExecutor
+from importlib.util import find_spec
 from itertools import pairwise
 from typing import Any
 
@@ -20,6 +21,14 @@ from augenmerk.search.continuations import likeliest
 from augenmerk.text import TokenizerPair
 from augenmerk.train import learning_rate
 from augenmerk.translate import Translator
+
+if find_spec("triton") is not None:  # which the first step on a GPU imports
+    from triton.runtime.cache import triton_key
+
+    import augenmerk.kernels.cross_entropy
+    import augenmerk.kernels.gru  # noqa: F401
+
+    triton_key()  # a hash of Triton's own files, 0.3 s, which its first kernel is looked up with
 
 WIDTHS = (12, 16, 20, 24, 28, 32, 40)
 """Batches of subwords, source and target alike, are padded to these: few shapes, few CUDA graphs."""
@@ -89,7 +98,8 @@ def make_model(config: RunConfig, vocabulary: int) -> TranslationModel:
 
 
 def make_tiny(config: RunConfig) -> TranslationModel:
-    sizes = {"embedding": 8, "hidden": 8, "key": 8}
+    """Makes a model that is small, but for its states: kernels are made for their number."""
+    sizes = {"embedding": 8, "key": 8, "init": "torch"}
     return make_model(config.model_copy(update={"model": config.model.model_copy(update=sizes)}), TINY)
 
 
@@ -97,7 +107,7 @@ def warm_up(tiny: TranslationModel, config: RunConfig, device: torch.device) -> 
     """Starts the GPU and loads its libraries and most kernels by training and running a tiny model."""
     engine = Engine(tiny, config.train, device)
     tiny.train()
-    engine.prepare([(2, 4, 4)], TINY)
+    engine.prepare([(config.train.batch_size, 4, 4)], TINY)
     with torch.inference_mode():
         src = torch.tensor([[4, 5], [6, 7]], device=device)
         source = tiny.eval().encode(src, torch.ones_like(src, dtype=torch.bool))

@@ -23,9 +23,9 @@ from augenmerk.model import build_model
 STEPS = 50
 KINDS = {
     "matrix products": ("gemm", "cutlass", "nvjet", "splitk", "gemv"),
-    "GRU gates": ("gru", "rnn", "elemwise"),
+    "recurrence": ("gru", "rnn", "elemwise"),
     "optimizer and clipping": ("multi_tensor", "lpnorm", "adam"),
-    "softmax and loss": ("softmax", "nll_loss"),
+    "softmax and loss": ("softmax", "nll_loss", "_losses", "_gradients"),
     "copies and casts": ("copy", "memcpy", "memset", "cat", "fill"),
 }
 

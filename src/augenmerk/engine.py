@@ -11,6 +11,7 @@ work on the batches and the update of the weights, outside of the graphs.
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import torch
@@ -20,8 +21,13 @@ from augenmerk.batching import Batch
 from augenmerk.config import TrainConfig
 from augenmerk.device import autocast, uses_bf16
 from augenmerk.distributed import ALONE, World
+from augenmerk.kernels import fused_cross_entropy, half_precision
 from augenmerk.model import TranslationModel
 from augenmerk.text import PAD, UNK
+
+ROUND_ROWS = 64
+"""On a CPU that computes in bf16, oneDNN compiles a matrix product anew for each number of rows, and keeps the
+code. The output layer would have other rows in every batch, and memory would grow by hundreds of MiB."""
 
 
 class Engine:
@@ -38,6 +44,9 @@ class Engine:
         on_gpu = device.type == "cuda"
         if on_gpu and not self.bf16:
             torch.backends.cudnn.allow_tf32 = False  # fp32 means fp32: GRUs would otherwise round to ten bits
+        if on_gpu and self.bf16:
+            # Attention whose sizes have no fused kernel would otherwise be computed in fp32.
+            torch.backends.cuda.allow_fp16_bf16_reduction_math_sdp(True)
         kind = torch.optim.AdamW if config.optimizer == "adamw" else torch.optim.Adam
         # Tensors, because a recorded graph reads them again at every replay.
         self._lr = torch.tensor(0.0, device=device)
@@ -73,13 +82,13 @@ class Engine:
                 self._scale.fill_(scale)
                 self._lr.fill_(lr)
             if self.shared is None:
-                for batch in group:
-                    self._add_gradients(batch, scale)
+                for place, batch in enumerate(group):
+                    self._add_gradients(batch, scale, add=place > 0)
             else:
                 for part in self.shared.own_parts(number):
                     for batch in group:
                         if (own := batch.part(part, self.shared.parts)) is not None:
-                            self._add_gradients(own, scale)
+                            self._add_gradients(own, scale, add=True)
                 self.loss_sum += self.shared.add_up()
             if self.graphs is not None:
                 self.graphs.run("update", self.update)
@@ -88,39 +97,70 @@ class Engine:
                 each["lr"] = lr
             self.update()
 
-    def _add_gradients(self, batch: Batch, scale: float) -> None:
+    def _add_gradients(self, batch: Batch, scale: float, *, add: bool) -> None:
+        """Adds the gradients of a batch to those before; on a GPU without `add`, it may replace them."""
         if self.graphs is None:
             self.backward(batch, scale)
         else:
-            self.graphs.run(shape_of(batch), self._backward_scaled, batch)
-
-    def _backward_scaled(self, batch: Batch) -> None:
-        self.backward(batch, self._scale)
+            self.graphs.run((add, *shape_of(batch)), partial(self._backward, add), batch)
 
     def backward(self, batch: Batch, scale: float | Tensor) -> None:
         """Adds the gradients of scale * (loss summed over the batch's target tokens)."""
-        model = self.model
+        self._scaled_loss(batch, scale).backward()  # type: ignore[no-untyped-call]
+
+    def _backward(self, add: bool, batch: Batch) -> None:
+        """Adds the gradients as `backward` does, or replaces those before, which saves clearing them.
+
+        Gradients keep their memory, because graphs were recorded with its addresses.
+        """
+        parameters = list(self.parameters.values())
+        found = torch.autograd.grad(self._scaled_loss(batch, self._scale), parameters, allow_unused=True)
+        old, new = [], []
+        for parameter, gradient in zip(parameters, found, strict=True):
+            if gradient is not None:
+                if parameter.grad is None:
+                    parameter.grad = torch.zeros_like(gradient)
+                old.append(parameter.grad)
+                new.append(gradient)
+        if add:
+            torch._foreach_add_(old, new)
+        else:
+            torch._foreach_copy_(old, new)
+
+    def _scaled_loss(self, batch: Batch, scale: float | Tensor) -> Tensor:
         with autocast(self.bf16, self.device):
-            features, _ = model.decode(batch.tgt_in, model.encode(batch.src, batch.src_mask))
-            if self.graphs is None:
-                logits, targets = model.output(features[batch.tgt_mask]), batch.tgt_out[batch.tgt_mask]
-            else:
-                logits, targets = model.output(features).flatten(0, 1), batch.tgt_out.flatten()
-        loss = nn.functional.cross_entropy(
-            logits, targets, ignore_index=PAD, reduction="sum", label_smoothing=self.config.label_smoothing
-        )
-        (loss * scale).backward()  # type: ignore[no-untyped-call]
+            loss = self.loss(batch)
         sum_of_losses = self.loss_sum if self.shared is None else self.shared.loss
         sum_of_losses += loss.detach()
+        return loss * scale
+
+    def loss(self, batch: Batch) -> Tensor:
+        """Returns the loss summed over the batch's target tokens."""
+        model, smoothing = self.model, self.config.label_smoothing
+        features, _ = model.decode(batch.tgt_in, model.encode(batch.src, batch.src_mask))
+        if half_precision(self.device):
+            logits = model.padded_output(features).flatten(0, 1)
+            return fused_cross_entropy(
+                logits, batch.tgt_out.flatten(), model.target_vocabulary, PAD, smoothing
+            )
+        if self.graphs is None:
+            rows, targets = features[batch.tgt_mask], batch.tgt_out[batch.tgt_mask]
+            if self.bf16:
+                rows, targets = pad_rows(rows, targets)
+            logits = model.output(rows)
+        else:
+            logits, targets = model.output(features).flatten(0, 1), batch.tgt_out.flatten()
+        return nn.functional.cross_entropy(
+            logits, targets, ignore_index=PAD, reduction="sum", label_smoothing=smoothing
+        )
 
     def update(self) -> None:
-        """Moves the weights along the gradients and clears these."""
+        """Moves the weights along the gradients, which are not needed any more."""
         if self.config.clip:
             nn.utils.clip_grad_norm_(self.parameters.values(), self.config.clip)
         self.optimizer.step()
-        if self.shared is None:
-            # On a GPU gradients keep their memory, because graphs were recorded with its addresses.
-            self.optimizer.zero_grad(set_to_none=self.graphs is None)
+        if self.graphs is None and self.shared is None:
+            self.optimizer.zero_grad()
         if self.average is not None:
             torch._foreach_lerp_(
                 list(self.average.values()), list(self.parameters.values()), 1 - self.config.ema
@@ -140,7 +180,7 @@ class Engine:
             tgt_mask = torch.ones_like(tgt, dtype=torch.bool)
             batch = Batch(src, mask, lengths, tgt, tgt, tgt_mask, lengths, B * T)
             if number:  # the first one was run without recording, which is enough to warm up for all shapes
-                self.graphs.mark_warm(shape_of(batch))
+                self.graphs.mark_warm((False, *shape_of(batch)))
             self.step([batch], 0.0)
         for state in self.optimizer.state.values():
             for value in state.values():
@@ -181,6 +221,13 @@ class Engine:
         torch.set_rng_state(tensors["random.cpu"].cpu())
         if self.device.type == "cuda" and "random.cuda" in tensors:
             torch.cuda.set_rng_state(tensors["random.cuda"].cpu(), self.device)
+
+
+def pad_rows(rows: Tensor, targets: Tensor) -> tuple[Tensor, Tensor]:
+    """Returns rows and their targets, both with padding up to a multiple of ROUND_ROWS."""
+    missing = -len(rows) % ROUND_ROWS
+    pad = nn.functional.pad
+    return pad(rows, (0, 0, 0, missing)), pad(targets, (0, missing), value=PAD)
 
 
 class SharedGradients:

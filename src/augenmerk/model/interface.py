@@ -51,8 +51,17 @@ class TranslationModel(nn.Module, ABC):
         """
 
     @abstractmethod
+    def padded_output(self, features: Tensor) -> Tensor:
+        """Returns the logits of the next words, and of the entries that only pad the vocabulary."""
+
     def output(self, features: Tensor) -> Tensor:
-        """Returns the logits (..., V) of the next words, in fp32 or better."""
+        """Returns the logits (..., V) of the next words, in fp32 or better.
+
+        The entries that only pad the vocabulary are cut off, so they can never be produced.
+        """
+        logits = self.padded_output(features)
+        at_least_fp32 = torch.promote_types(logits.dtype, torch.float32)
+        return logits[..., : self.target_vocabulary].to(at_least_fp32)
 
     @abstractmethod
     def step(self, tokens: Tensor, state: State, memory: Memory) -> tuple[Tensor, Tensor, State]:

@@ -31,6 +31,7 @@ import torch
 from torch import Tensor, nn
 
 from augenmerk.config import LEARNT_POSITIONS, ModelConfig
+from augenmerk.kernels import apply_linear
 from augenmerk.model.attention import Attention, Memory, MultiHeadAttention, make_attention
 from augenmerk.model.interface import TranslationModel
 from augenmerk.step_model import AttentionWeights, Source, State, padded
@@ -147,14 +148,9 @@ class TransformerTranslator(TranslationModel):
             y, _ = layer.look_at_source(y, attention, memory, need_weights=False)
         return AttentionWeights(*(torch.stack(each, dim=1) for each in (cross, encoder, decoder)))
 
-    def output(self, features: Tensor) -> Tensor:
-        """Computes the logits of the next words from g: (..., D) to (..., V), in fp32 or better.
-
-        The entries that only pad the vocabulary are cut off, so they can never be produced.
-        """
-        logits: Tensor = self.W_o(features)
-        at_least_fp32 = torch.promote_types(logits.dtype, torch.float32)
-        return logits[..., : self.target_vocabulary].to(at_least_fp32)
+    def padded_output(self, features: Tensor) -> Tensor:
+        """Computes the logits of the next words from g: (..., D) to (..., V and padding)."""
+        return apply_linear(features, self.W_o)
 
     def step(self, tokens: Tensor, state: State, memory: Memory) -> tuple[Tensor, Tensor, State]:
         """Computes one more word of K hypotheses.

@@ -21,6 +21,7 @@ import torch
 from torch import Tensor, nn
 
 from augenmerk.config import ModelConfig
+from augenmerk.kernels import apply_linear, embed, run_gru
 from augenmerk.model.attention import Memory, make_attention
 from augenmerk.model.interface import TranslationModel
 from augenmerk.step_model import AttentionWeights, Source, State, padded
@@ -72,7 +73,7 @@ class GRUTranslator(TranslationModel):
 
     def encode(self, src: Tensor, src_mask: Tensor) -> Source:
         """Computes equations 3 to 8 for sources (B, S) padded to the right."""
-        z = self.embedding_dropout(self.W_z(src))  # (B, S, E)
+        z = self.embedding_dropout(embed(src, self.W_z))  # (B, S, E)
         h, ends = self.encoder(z, src_mask)  # (B, S, D), L x (B, D)
         g_0 = torch.stack([torch.relu(W_s(end)) for W_s, end in zip(self.W_s, ends, strict=True)], dim=1)
         return Source(self.attention.memory(h, src_mask), (g_0[:, None],))  # g_0 (B, 1, L, H)
@@ -97,22 +98,25 @@ class GRUTranslator(TranslationModel):
 
     def states(self, tgt_in: Tensor, source: Source) -> Tensor:
         """Computes equations 9 and 10 for whole targets: g_i (B, T, H), which do not depend on attention."""
-        b = self.embedding_dropout(self.W_b(tgt_in))  # (B, T, E)
-        g_0 = source.start[0][:, 0].transpose(0, 1).contiguous()  # (L, B, H)
-        g: Tensor = self.decoder(b, g_0)[0]
+        b = self.embedding_dropout(embed(tgt_in, self.W_b))  # (B, T, E)
+        g_0 = source.start[0][:, 0]  # (B, L, H)
+        g: Tensor = b
+        for number, weights in enumerate(self.decoder.all_weights):
+            if number:
+                g = nn.functional.dropout(g, self.decoder.dropout, self.training)
+            fused = run_gru(g, g_0[:, number, None], None, [weights])
+            if fused is None:
+                plain: Tensor = self.decoder(b, g_0.transpose(0, 1).contiguous())[0]
+                return plain
+            g = fused
         return g
 
-    def output(self, features: Tensor) -> Tensor:
-        """Computes equation 12 before the softmax: (..., D + H) to (..., V), in fp32 or better.
-
-        The entries that only pad the vocabulary are cut off, so they can never be produced.
-        """
+    def padded_output(self, features: Tensor) -> Tensor:
+        """Computes equation 12 before the softmax: (..., D + H) to (..., V and padding)."""
         features = self.output_dropout(features)
         if self.config.tie != "none":
             features = self.output_dropout(self.bridge(features))
-        logits: Tensor = self.W_o(features)
-        at_least_fp32 = torch.promote_types(logits.dtype, torch.float32)
-        return logits[..., : self.target_vocabulary].to(at_least_fp32)
+        return apply_linear(features, self.W_o)
 
     def step(self, tokens: Tensor, state: State, memory: Memory) -> tuple[Tensor, Tensor, State]:
         """Computes equations 9 to 12 for one more word of K hypotheses; the state is g (B, K, L, H)."""
@@ -154,20 +158,27 @@ class BidirectionalGRU(nn.Module):
 
     def forward(self, x: Tensor, mask: Tensor) -> tuple[Tensor, list[Tensor]]:
         """Returns h (B, S, 2H) for x (B, S, E), and for each layer [hf_S, hb_1] (B, 2H)."""
-        lengths = mask.sum(dim=1, keepdim=True)  # (B, 1)
-        places = torch.arange(x.shape[1], device=x.device)  # (S)
-        reverse = torch.where(mask, lengths - 1 - places, places)  # (B, S); its own inverse
-        last = lengths[:, :, None] - 1  # (B, 1, 1)
+        lengths = mask.sum(dim=1)  # (B)
+        last = lengths[:, None, None] - 1  # (B, 1, 1)
         ends = []
         for number, (forward, backward) in enumerate(zip(self.forwards, self.backwards, strict=True)):
             if number:
                 x = self.dropout(x)
-            hf, _ = forward(x)
-            hb, _ = backward(reordered(x, reverse))
-            end = torch.cat([hf, hb], dim=-1)
-            ends.append(end.gather(1, last.expand(-1, 1, end.shape[2])).squeeze(1))
-            x = torch.cat([hf, reordered(hb, reverse)], dim=-1)
+            assert isinstance(forward, nn.GRU)
+            assert isinstance(backward, nn.GRU)
+            h = run_gru(x, None, lengths, [*forward.all_weights, *backward.all_weights])
+            x = run_each(x, forward, backward, lengths) if h is None else h
+            hf, hb = x.chunk(2, dim=-1)
+            ends.append(torch.cat([hf.gather(1, last.expand(-1, 1, hf.shape[2]))[:, 0], hb[:, 0]], dim=-1))
         return x, ends
+
+
+def run_each(x: Tensor, forward: nn.Module, backward: nn.Module, lengths: Tensor) -> Tensor:
+    """Returns the states (B, S, 2H) of a layer by torch's own GRU, one direction after the other."""
+    places = torch.arange(x.shape[1], device=x.device)  # (S)
+    backwards = lengths[:, None] - 1 - places  # (B, S)
+    reverse = torch.where(backwards >= 0, backwards, places)  # its own inverse
+    return torch.cat([forward(x)[0], reordered(backward(reordered(x, reverse))[0], reverse)], dim=-1)
 
 
 def reordered(x: Tensor, places: Tensor) -> Tensor:

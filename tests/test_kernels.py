@@ -1,0 +1,182 @@
+"""Each faster part of a training step on a GPU against torch's own, in higher precision."""
+
+from pathlib import Path
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from augenmerk import kernels
+from augenmerk.batching import Batch
+from augenmerk.config import ModelConfig, TrainConfig
+from augenmerk.engine import Engine
+from augenmerk.kernels import apply_linear, embed, fused_cross_entropy, half_precision, run_gru
+from augenmerk.model import build_model
+from augenmerk.model.translator import run_each
+
+GPU = torch.device("cuda")
+has_kernels = torch.cuda.is_available() and torch.cuda.get_device_capability()[0] == 9
+needs_kernels = pytest.mark.skipif(not has_kernels, reason="there is no GPU here on which they can be used")
+RNG = torch.Generator().manual_seed(7)
+
+
+def randn(*sizes: int) -> Tensor:
+    return torch.randn(*sizes, generator=RNG, dtype=torch.float64)
+
+
+def assert_near(found: Tensor | None, expected: Tensor | None) -> None:
+    """Compares what bf16 gave with float64: each number is rounded by up to 0.4 per cent."""
+    assert found is not None
+    assert expected is not None
+    found, expected = found.detach().double().cpu(), expected.detach().double()
+    assert float((found - expected).norm() / expected.norm()) < 0.01
+
+
+def on_gpu(tensor: Tensor) -> Tensor:
+    return tensor.detach().to(GPU, torch.float32).requires_grad_()
+
+
+def test_they_are_not_used_on_a_cpu_or_in_fp32() -> None:
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        assert half_precision(torch.device("cpu")) is None
+    assert half_precision(GPU) is None  # without autocast
+    x, weights = torch.zeros(2, 3, 4), nn.GRU(4, 64).all_weights
+    assert run_gru(x, None, None, weights) is None
+    layer, words = nn.Linear(4, 5), nn.Embedding(9, 4)
+    assert torch.equal(apply_linear(x, layer), layer(x))
+    ids = torch.tensor([[1, 8]])
+    assert torch.equal(embed(ids, words), words(ids))
+
+
+# Few and many sentences; those that leave a tile half empty; a GRU with more states than inputs, and fewer.
+@needs_kernels
+@pytest.mark.parametrize("sizes", [(1, 2, 24, 64), (37, 7, 300, 128), (128, 9, 256, 512), (200, 5, 64, 512)])
+def test_two_directions_are_those_of_torch(sizes: tuple[int, int, int, int]) -> None:
+    B, S, E, H = sizes
+    one, other = (nn.GRU(E, H, batch_first=True).double() for _ in range(2))
+    lengths = torch.randint(1, S + 1, (B,), generator=RNG)
+    x, grad = randn(B, S, E).requires_grad_(), randn(B, S, 2 * H)
+    expected = run_each(x, one, other, lengths)
+    expected.backward(grad)  # type: ignore[no-untyped-call]
+    x_there = on_gpu(x)
+    there = [[on_gpu(weight) for weight in each.all_weights[0]] for each in (one, other)]
+    with torch.autocast("cuda", dtype=torch.bfloat16):
+        found = run_gru(x_there, None, lengths.to(GPU), there)
+    assert found is not None
+    assert found.dtype == torch.bfloat16
+    found.backward(grad.to(found))  # type: ignore[no-untyped-call]
+    assert_near(found, expected)
+    assert_near(x_there.grad, x.grad)
+    for gru, weights in zip((one, other), there, strict=True):
+        for weight, own in zip(weights, gru.all_weights[0], strict=True):
+            assert_near(weight.grad, own.grad)
+
+
+@needs_kernels
+@pytest.mark.parametrize("B", [3, 128, 256])
+def test_one_direction_begins_with_a_state(B: int) -> None:
+    gru, x, h0 = nn.GRU(32, 256, batch_first=True).double(), randn(B, 6, 32), randn(B, 256).requires_grad_()
+    expected = gru(x, h0[None])[0]
+    grad = randn(*expected.shape)
+    expected.backward(grad)
+    h0_there, weights = on_gpu(h0), [on_gpu(weight) for weight in gru.all_weights[0]]
+    with torch.autocast("cuda", dtype=torch.bfloat16):
+        found = run_gru(x.to(GPU, torch.float32), h0_there[:, None], None, [weights])
+    assert found is not None
+    found.backward(grad.to(found))  # type: ignore[no-untyped-call]
+    assert_near(found, expected)
+    assert_near(h0_there.grad, h0.grad)
+
+
+@needs_kernels
+def test_a_size_that_does_not_fit_is_left_to_torch() -> None:
+    with torch.autocast("cuda", dtype=torch.bfloat16):
+        for B, H in ((4, 48), (4, 1024), (4096, 512)):
+            weights = [weight.to(GPU) for weight in nn.GRU(8, H).all_weights[0]]
+            assert run_gru(torch.zeros(B, 2, 8, device=GPU), None, None, [weights]) is None
+
+
+def test_processes_that_share_a_gpu_are_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CUDA_MPS_PIPE_DIRECTORY", str(tmp_path))
+    assert not kernels._mps_runs()
+    (tmp_path / "control").touch()  # the pipe of MPS's daemon
+    assert kernels._mps_runs()
+
+
+@needs_kernels
+@pytest.mark.parametrize("smoothing", [0.0, 0.1])
+@pytest.mark.parametrize("V", [5, 4000, 12_345])
+def test_the_loss_is_that_of_torch(V: int, smoothing: float) -> None:
+    width = -(-V // 64) * 64
+    logits, targets = (3 * randn(50, width)).bfloat16(), torch.randint(1, V, (50,), generator=RNG)
+    targets[::7] = 0
+    here = logits.double().requires_grad_()
+    expected = nn.functional.cross_entropy(
+        here[:, :V], targets, ignore_index=0, reduction="sum", label_smoothing=smoothing
+    )
+    (expected / 3).backward()  # type: ignore[no-untyped-call]
+    there = logits.to(GPU).requires_grad_()
+    found = fused_cross_entropy(there, targets.to(GPU), V, 0, smoothing)
+    (found / 3).backward()  # type: ignore[no-untyped-call]
+    torch.testing.assert_close(found.cpu().double(), expected, rtol=1e-5, atol=0)
+    assert_near(there.grad, here.grad)
+    assert not there.grad[:, V:].any()  # type: ignore[index]
+    assert not there.grad[::7].any()  # type: ignore[index]
+
+
+@needs_kernels
+def test_embeddings_and_a_linear_layer_are_those_of_torch() -> None:
+    ids = torch.randint(0, 90, (40, 9), generator=RNG)
+    words, layer, grad = nn.Embedding(90, 32).double(), nn.Linear(32, 70).double(), randn(40, 9, 70)
+    expected = layer(words(ids))
+    expected.backward(grad)
+    there, layer_there = (nn.Embedding(90, 32).to(GPU), nn.Linear(32, 70).to(GPU))
+    there.load_state_dict(words.state_dict())
+    layer_there.load_state_dict(layer.state_dict())
+    with torch.autocast("cuda", dtype=torch.bfloat16):
+        found = apply_linear(embed(ids.to(GPU), there), layer_there)
+    found.backward(grad.to(found))  # type: ignore[no-untyped-call]
+    assert_near(found, expected)
+    assert_near(there.weight.grad, words.weight.grad)
+    assert_near(layer_there.weight.grad, layer.weight.grad)
+    assert_near(layer_there.bias.grad, layer.bias.grad)
+
+
+@needs_kernels
+def test_the_same_gradients_come_again() -> None:
+    """Sums have a fixed order, so that a seed gives the same model every time."""
+    weights = [on_gpu(weight) for weight in nn.GRU(16, 128).all_weights[0]]
+    x, words = randn(64, 12, 16).to(GPU, torch.bfloat16), nn.Embedding(50, 16).to(GPU)
+    ids, grad = torch.randint(0, 50, (64, 12), device=GPU), randn(64, 12, 128).to(GPU, torch.bfloat16)
+    results = []
+    for _ in range(5):
+        with torch.autocast("cuda", dtype=torch.bfloat16):
+            out = run_gru(x + embed(ids, words), None, None, [weights])
+        assert out is not None
+        results.append(torch.autograd.grad(out, [*weights, words.weight], grad))
+    for result in results[1:]:
+        assert all(torch.equal(one, two) for one, two in zip(result, results[0], strict=True))
+
+
+@needs_kernels
+@pytest.mark.parametrize("architecture", ["gru", "transformer"])
+def test_training_is_the_same_without_them(monkeypatch: pytest.MonkeyPatch, architecture: str) -> None:
+    V, B, S = 60, 16, 8
+    sizes = {"embedding": 64, "hidden": 64, "key": 64, "layers": 2, "embedding_dropout": 0.0}
+    settings = ModelConfig.model_validate({"architecture": architecture, **sizes})
+    config = TrainConfig(precision="bf16", batch_size=B)
+    ids, real = torch.randint(4, V, (5, B, S), device=GPU), torch.ones(B, S, dtype=torch.bool, device=GPU)
+    lengths = torch.full((B,), S, device=GPU)
+    losses: list[list[float]] = []
+    for works in (True, False):
+        monkeypatch.setattr(kernels, "_works", lambda _device, works=works: works)
+        torch.manual_seed(3)
+        engine = Engine(build_model(settings, V, V), config, GPU)
+        engine.model.train()
+        losses.append([])
+        for each in [*ids] * 4:
+            engine.loss_sum.zero_()
+            engine.step([Batch(each, real, lengths, each, each, real, lengths, B * S)], 0.003)
+            losses[-1].append(float(engine.loss_sum) / (B * S))
+    assert losses[0][-1] < 0.8 * losses[0][0]
+    assert losses[0] == pytest.approx(losses[1], rel=0.02)
