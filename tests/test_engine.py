@@ -68,6 +68,24 @@ def test_the_objective_is_the_mean_over_real_tokens() -> None:
         torch.testing.assert_close(ours.parameters[name].grad, parameter.grad, rtol=1e-4, atol=1e-6)
 
 
+def test_in_bf16_the_output_layer_has_few_shapes_and_the_same_gradients(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    all_batches = batches(data([(5, 4), (3, 6), (4, 4), (2, 2), (3, 1), (1, 2)]), 2)
+    padded, plain = (engine(precision="bf16", label_smoothing=0.1) for _ in range(2))
+    rows = []
+    padded.model.W_o.register_forward_pre_hook(lambda _, inputs: rows.append(len(inputs[0])))  # type: ignore
+    for batch in all_batches:
+        padded.backward(batch, 1.0)
+    monkeypatch.setattr("augenmerk.engine.ROUND_ROWS", 1)
+    for batch in all_batches:
+        plain.backward(batch, 1.0)
+    assert set(rows) == {64}
+    torch.testing.assert_close(padded.loss_sum, plain.loss_sum, rtol=1e-5, atol=0)
+    for name, gradient in gradients(plain).items():
+        torch.testing.assert_close(padded.parameters[name].grad, gradient, rtol=0.02, atol=1e-3)
+
+
 def test_label_smoothing_mixes_in_every_word() -> None:
     [batch] = batches(data([(5, 4), (3, 6)]), 2)
     ours = engine(label_smoothing=0.2)

@@ -267,9 +267,7 @@ def test_curves_grow_while_a_run_is_trained_and_a_hidden_page_asks_for_nothing(
         view.wait("document.querySelectorAll('#charts path.mean').length === 2")
         assert view.rows()["one"][0] == "training"
         run.write_metrics([*metrics, {**metrics[-1], "epoch": 3, "validation_loss": 1.5}])
-        view.wait(
-            "document.querySelector('#charts path.mean').getAttribute('d').match(/[ML]/g).length === 3"
-        )
+        view.wait("document.querySelector('#charts path.mean').getAttribute('d').match(/[ML]/g).length === 3")
         assert view.count_points() == [3, 3]
         hide = (
             "hidden => { Object.defineProperty(document, 'hidden', {value: hidden, configurable: true});"
@@ -281,9 +279,7 @@ def test_curves_grow_while_a_run_is_trained_and_a_hidden_page_asks_for_nothing(
         view.tab.wait_for_timeout(1500)
         assert len(view.requests) == asked
         view.tab.evaluate(hide, False)
-        view.wait(
-            "document.querySelector('#charts path.mean').getAttribute('d').match(/[ML]/g).length === 5"
-        )
+        view.wait("document.querySelector('#charts path.mean').getAttribute('d').match(/[ML]/g).length === 5")
     # What was asked when the page was hidden is given up, which is a failed request to the browser.
     assert [each for each in view.complaints if "runs/watch" not in each] == []
 
