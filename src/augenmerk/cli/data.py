@@ -341,8 +341,8 @@ def _open_clean(
     "augenmerk data prepare bilderbuch --out small --preset quick --set text.vocabulary_size=2000    "
     "augenmerk train quick --data corpus --epochs 1    "
     "If it is killed, the same command goes on with what is finished. The files do not depend on the number "
-    "of workers.    "
-    "augenmerk data prepare pairs --out /shared/corpus --on ray --ray-address head:6379"
+    "of workers, nor on the cluster: --on ray --ray-address head:6379, with an --out that all its machines "
+    "see."
 )
 def prepare(
     sources: Annotated[

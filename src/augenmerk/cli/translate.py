@@ -42,11 +42,12 @@ app = typer.Typer()
     "augenmerk translate --model runs/mine --beam 5 'Der kleine Hund schläft.'    "
     "augenmerk translate --model runs/mine --input de.txt --output en.txt    "
     "augenmerk translate --model runs/a --model runs/b --beam 10 --mbr < de.txt    "
-    "augenmerk translate --input /shared/de.txt --output /shared/en.txt --on ray --ray-address head:6379    "
     "With more than one translation of each sentence (--n-best), a line has three columns with tabs between "
     "them: the number of the sentence, from 1; the score (the log-probability, divided by the length to the "
     "power of search.length_penalty; with --mbr the expected chrF), higher is better, none for an empty "
-    "line or a bad one; the translation."
+    "line or a bad one; the translation.    "
+    "A large file over a cluster: --on ray --ray-address head:6379, with files that all its machines see; if "
+    "it is killed, the same command goes on with what is finished."
 )
 def translate(
     text: Annotated[
