@@ -44,6 +44,8 @@ class Library:
         self._named = dict(zip(_name_runs(paths), paths, strict=True))
         self._kept: dict[tuple[str, ...], Translator] = {(name,): self._load((name,)) for name in self._named}
         self._others: OrderedDict[tuple[str, ...], Translator] = OrderedDict()
+        self._written: dict[tuple[str, ...], list[int]] = {}
+        """When the weights of the others were written, as far as they were read."""
 
     @property
     def names(self) -> list[str]:
@@ -59,7 +61,7 @@ class Library:
     def check(self, names: Sequence[str]) -> None:
         """Raises UnknownModel unless there is a run of each name."""
         for name in names:
-            self._path(name)
+            self.path(name)
 
     def get(self, names: str | Sequence[str]) -> Translator:
         """Returns the translator of a run, or of several as an ensemble; raises UnknownModel."""
@@ -71,13 +73,35 @@ class Library:
         with self._loading:
             if (translator := self._find_loaded(key)) is not None:  # another thread has just loaded it
                 return translator
+            written = self._find_written(key)  # before it is read: what comes later is noticed
             translator = self._load(key)
             with self._lock:
-                self._others[key] = translator
+                self._others[key], self._written[key] = translator, written
                 while len(self._others) > self._most_loaded:
                     # It is not closed, because a thread may be translating with it; then it goes by itself.
-                    self._others.popitem(last=False)
+                    old, _ = self._others.popitem(last=False)
+                    del self._written[old]
             return translator
+
+    def forget_if_trained_further(self, names: Sequence[str]) -> None:
+        """Has runs of the folder read anew that were trained since; runs that were given stay as they are."""
+        key = tuple(names)
+        if key in self._others:
+            try:
+                written = self._find_written(key)
+            except UnknownModel:  # it was removed just now; what is loaded can still be asked
+                return
+            with self._lock:
+                if key in self._others and self._written[key] != written:
+                    del self._others[key], self._written[key]
+
+    def _find_written(self, names: Sequence[str]) -> list[int]:
+        """Returns when the weights of runs of the folder were written; raises UnknownModel if one is gone."""
+        try:
+            paths = [self.path(name) / MODEL for name in names if name not in self._named]
+            return [path.stat().st_mtime_ns for path in paths]
+        except OSError:
+            raise UnknownModel("The model was removed: GET /v1/models lists those that there are.") from None
 
     def _find_loaded(self, key: tuple[str, ...]) -> Translator | None:
         with self._lock:
@@ -100,23 +124,26 @@ class Library:
         A run that cannot be read stays as it was, and AugenmerkError is raised.
         """
         if name is not None:
-            self._path(name)
+            self.path(name)
         with self._loading:
             kept = {key: self._load(key) for key in self._kept if name in (None, *key)}
             with self._lock:
                 self._kept |= kept
                 others = [key for key in self._others if name in (None, *key)]
                 for key in others:  # they are loaded when they are next asked for
-                    del self._others[key]
+                    del self._others[key], self._written[key]
         return sorted({each for key in (*kept, *others) for each in key if name in (None, each)})
 
     def describe(self) -> list[dict[str, Any]]:
         """Returns all models as data for JSON, those that were given first."""
-        found = {name: path for name, path in self.found().items() if name not in self._named}
         return [
             self._describe(name, path, default=number == 0)
-            for number, (name, path) in enumerate({**self._named, **found}.items())
+            for number, (name, path) in enumerate(self.paths().items())
         ]
+
+    def paths(self) -> dict[str, Path]:
+        """Returns the folders of all models by name, those that were given first."""
+        return self._named | {name: path for name, path in self.found().items() if name not in self._named}
 
     def _describe(self, name: str, path: Path, *, default: bool) -> dict[str, Any]:
         translator = self._kept.get((name,)) or self._others.get((name,))
@@ -135,7 +162,8 @@ class Library:
             "beam": config.search.beam,
         }
 
-    def _path(self, name: str) -> Path:
+    def path(self, name: str) -> Path:
+        """Returns the folder of a model; raises UnknownModel."""
         path = self._named.get(name) or self.found().get(name)
         if path is None:
             raise UnknownModel(
@@ -144,12 +172,15 @@ class Library:
         return path
 
     def _load(self, names: Sequence[str]) -> Translator:
-        paths = {name: self._path(name) for name in names}
+        paths = {name: self.path(name) for name in names}
         try:
             runs = [RunDirectory.open(path) for path in paths.values()]
             # One thread each: what is computed at the same time are the batches of several requests.
             return Translator.from_runs(runs, self._device, threads=1)
         except AugenmerkError as error:
+            for name in names:
+                if name not in self._named:
+                    self.path(name)  # it may have been removed meanwhile
             raise AugenmerkError(hide_paths(str(error), paths)) from None
 
 
