@@ -42,10 +42,10 @@ class Library:
         self._search = None if folder is None else FolderSearch(folder, is_run)
         paths = list(dict.fromkeys(runs)) or [SHIPPED]
         self._named = dict(zip(_name_runs(paths), paths, strict=True))
+        self._written: dict[str, int] = {}
+        """When the weights of each run of the folder were written that was last read."""
         self._kept: dict[tuple[str, ...], Translator] = {(name,): self._load((name,)) for name in self._named}
         self._others: OrderedDict[tuple[str, ...], Translator] = OrderedDict()
-        self._written: dict[tuple[str, ...], list[int]] = {}
-        """When the weights of the others were written, as far as they were read."""
 
     @property
     def names(self) -> list[str]:
@@ -73,33 +73,36 @@ class Library:
         with self._loading:
             if (translator := self._find_loaded(key)) is not None:  # another thread has just loaded it
                 return translator
-            written = self._find_written(key)  # before it is read: what comes later is noticed
-            translator = self._load(key)
-            with self._lock:
-                self._others[key], self._written[key] = translator, written
-                while len(self._others) > self._most_loaded:
-                    # It is not closed, because a thread may be translating with it; then it goes by itself.
-                    old, _ = self._others.popitem(last=False)
-                    del self._written[old]
-            return translator
+            if len(key) == 1:
+                return self._keep(key, self._load(key))
+            runs = [self._find_loaded((name,)) or self._keep((name,), self._load((name,))) for name in key]
+            return self._keep(key, self._combine(key, runs))
+
+    def _keep(self, key: tuple[str, ...], translator: Translator) -> Translator:
+        """Keeps a translator as the latest that was used, and lets the oldest go if there are too many."""
+        with self._lock:
+            self._others[key] = translator
+            while len(self._others) > self._most_loaded:
+                # It is not closed, because a thread may be translating with it; then it goes by itself.
+                self._others.popitem(last=False)
+        return translator
 
     def forget_if_trained_further(self, names: Sequence[str]) -> None:
         """Has runs of the folder read anew that were trained since; runs that were given stay as they are."""
-        key = tuple(names)
-        if key in self._others:
+        for name in set(names) - set(self._named):
             try:
-                written = self._find_written(key)
+                written = self._find_written(name)
             except UnknownModel:  # it was removed just now; what is loaded can still be asked
-                return
+                continue
             with self._lock:
-                if key in self._others and self._written[key] != written:
-                    del self._others[key], self._written[key]
+                if self._written.get(name, written) != written:
+                    for key in [key for key in self._others if name in key]:
+                        del self._others[key]
 
-    def _find_written(self, names: Sequence[str]) -> list[int]:
-        """Returns when the weights of runs of the folder were written; raises UnknownModel if one is gone."""
+    def _find_written(self, name: str) -> int:
+        """Returns when the weights of a run were written; raises UnknownModel if it is gone."""
         try:
-            paths = [self.path(name) / MODEL for name in names if name not in self._named]
-            return [path.stat().st_mtime_ns for path in paths]
+            return (self.path(name) / MODEL).stat().st_mtime_ns
         except OSError:
             raise UnknownModel("The model was removed: GET /v1/models lists those that there are.") from None
 
@@ -131,7 +134,7 @@ class Library:
                 self._kept |= kept
                 others = [key for key in self._others if name in (None, *key)]
                 for key in others:  # they are loaded when they are next asked for
-                    del self._others[key], self._written[key]
+                    del self._others[key]
         return sorted({each for key in (*kept, *others) for each in key if name in (None, each)})
 
     def describe(self) -> list[dict[str, Any]]:
@@ -172,7 +175,10 @@ class Library:
         return path
 
     def _load(self, names: Sequence[str]) -> Translator:
+        """Loads runs, in an ensemble of their own if there are several."""
         paths = {name: self.path(name) for name in names}
+        if len(names) == 1 and names[0] not in self._named:  # before it is read: what comes later is noticed
+            self._written[names[0]] = self._find_written(names[0])
         try:
             runs = [RunDirectory.open(path) for path in paths.values()]
             # One thread each: what is computed at the same time are the batches of several requests.
@@ -181,6 +187,16 @@ class Library:
             for name in names:
                 if name not in self._named:
                     self.path(name)  # it may have been removed meanwhile
+            raise AugenmerkError(hide_paths(str(error), paths)) from None
+
+    def _combine(self, names: Sequence[str], runs: Sequence[Translator]) -> Translator:
+        """Returns an ensemble of loaded runs, which shares their models if these are all of one kind."""
+        if len({run.uses_torch for run in runs}) > 1:
+            return self._load(names)
+        try:
+            return Translator.of(runs, threads=1)
+        except AugenmerkError as error:
+            paths = {name: self.path(name) for name in names}
             raise AugenmerkError(hide_paths(str(error), paths)) from None
 
 
