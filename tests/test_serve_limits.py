@@ -396,6 +396,12 @@ def test_host_and_origin_are_checked(library: Library) -> None:
         assert "evil.example" in server.refuses(403, "/v1/translate", {"text": "x"}, host="evil.example")
         for origin in ("http://evil.example", "null", "http://127.0.0.1:1", "https://friend.example.evil"):
             assert "may not ask" in server.refuses(403, "/v1/translate", {"text": "x"}, origin=origin)
+        # Neither may forms, for which a browser does not ask first; programs without an origin may.
+        form = {"content-type": "application/x-www-form-urlencoded"}
+        for path, body in (("/v1/translate", b'{"text": "x"}'), ("/translate", b"q=x&target=en")):
+            evil = {**form, "origin": "http://evil.example"}
+            assert server.client.post(path, content=body, headers=evil).status_code == 403
+            assert server.client.post(path, content=body, headers=form).status_code == 200
         answer = server.post("/v1/translate", {"text": "x"}, origin=own)
         assert answer.status_code == 200
         assert not [name for name in answer.headers if name.startswith("access-control")]

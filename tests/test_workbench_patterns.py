@@ -144,6 +144,23 @@ def test_a_split_is_measured_once(
     assert again[-1] == first[-1]
 
 
+def test_a_run_that_was_trained_further_is_measured_anew(
+    shared_runs: SharedRuns, tmp_path: Path, served: Served, client: httpx.Client
+) -> None:
+    run = shared_runs.copy(tiny(), tmp_path / "runs" / "one")
+    library = Library([served.run.path], folder=tmp_path)  # there, a run of that name has another path
+    with serving(library, pages=True) as server:
+        question = make_question("runs/one")
+        before = measure(server.client, question)
+        assert get_points(before) == get_points(measure(client, make_question()))
+        weights = {name: 0.5 * array for name, array in run.load_model().items()}
+        run.save_model(weights, run.about_model)
+        after = measure(server.client, question)
+        assert get_points(after) != get_points(before)
+        # A run that was given stays as it was until it is read anew.
+        assert get_points(measure(server.client, make_question())) == get_points(before)
+
+
 def test_of_references_it_is_compared_with_gold_links(served: Served, client: httpx.Client) -> None:
     lines = measure(client, make_question(of="references"))
     pairs = list(open_data(served.run.config.data)["test"])[:COUNT]

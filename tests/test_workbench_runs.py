@@ -3,6 +3,7 @@
 import functools
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -17,10 +18,14 @@ import pytest
 from augenmerk.checkpoint import RunDirectory
 from augenmerk.config import PRESETS, load_config
 from augenmerk.errors import AugenmerkError
+from augenmerk.serve import folders
+from augenmerk.serve.errors import UnknownModel
 from augenmerk.serve.folders import FolderSearch, is_run
+from augenmerk.serve.library import Library
 from augenmerk.serve.workbench.runs import nearest_preset
 from augenmerk.serve.workbench.trainings import Start, Trainings, check_start
-from tests.browser import TIMEOUT
+from augenmerk.web.templates import WEB
+from tests.browser import TIMEOUT, open_engine
 from tests.processes import PATIENCE, wait_for
 from tests.runs import SharedRuns, tiny
 from tests.workbench import WorkbenchTab, ask, serve_workbench
@@ -197,9 +202,46 @@ def test_nobody_else_starts_trainings(place: Place) -> None:
         assert place.ask(what, question, **forwarded)[0] == 403
         assert place.ask(what, question, Origin="http://example.org")[0] == 403
         assert ask(f"{place.address}/workbench/runs/{what}")[0] == 405  # a link does nothing
+        # A form of another page can be sent without asking first; what it sends is never said to be JSON.
+        for kind in ("text/plain", "application/x-www-form-urlencoded", "multipart/form-data", ""):
+            status, answer = place.ask(what, question, **{"Content-Type": kind})
+            assert status == 415
+            assert "application/json" in answer["error"]
+    assert place.ask("watch", {}, **{"Content-Type": "Application/JSON; charset=utf-8"})[0] == 200
     assert place.ask("stop", {"run": "one"})[0] == 400  # nothing is being trained
     assert place.ask("resume", {"run": "one"})[0] == 400  # it is finished
     assert place.look()["trainings"] == []
+
+
+def test_a_run_that_was_removed_is_not_found(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(folders, "SECONDS", 3600.0)  # what was found is believed
+    server = f"{place.address}/workbench"
+    assert "deep/two" in [run["name"] for run in place.look()["runs"]]
+    assert len(ask(f"{server}/translate/models")[1]["models"]) == 3
+    shutil.rmtree(place.folder / "deep")
+    assert [run["name"] for run in place.look(**{"deep/two": 0})["runs"]] == ["one", HOSTILE]
+    sentence = {"models": ["deep/two"], "text": "Hallo.", "beam": 1}
+    patterns = {"run": "deep/two", "split": "test", "count": 200}
+    for address, question in (
+        ("runs/details", {"runs": ["deep/two"]}),
+        ("runs/resume", {"run": "deep/two"}),
+        ("translate/ask", sentence),
+        ("translate/model/deep/two.json", None),
+        ("patterns/splits?run=deep/two", None),
+        ("patterns/measure", patterns),
+    ):
+        assert ask(f"{server}/{address}", question)[0] == 404, address
+    # It may also be removed while it is read.
+    library = Library([place.folder / "one"], folder=place.folder)
+    read = RunDirectory.open
+
+    def remove_and_read(path: Path) -> RunDirectory:
+        shutil.rmtree(path)
+        return read(path)
+
+    monkeypatch.setattr(RunDirectory, "open", remove_and_read)
+    with pytest.raises(UnknownModel):
+        library.get(HOSTILE)
 
 
 def test_what_is_checked_is_what_is_trained(tmp_path: Path) -> None:
@@ -266,9 +308,23 @@ def test_curves_grow_while_a_run_is_trained_and_a_hidden_page_asks_for_nothing(
         view = RunsTab(context, place, "#run=one")
         view.wait("document.querySelectorAll('#charts path.mean').length === 2")
         assert view.rows()["one"][0] == "training"
+        view.tab.focus("#charts svg >> nth=0")
+        for key in ("Home", "ArrowRight"):
+            view.tab.keyboard.press(key)
         run.write_metrics([*metrics, {**metrics[-1], "epoch": 3, "validation_loss": 1.5}])
         view.wait("document.querySelector('#charts path.mean').getAttribute('d').match(/[ML]/g).length === 3")
         assert view.count_points() == [3, 3]
+        # Who reads a curve by keys goes on reading it while it grows.
+        said = view.tab.inner_text("#charts .readout >> nth=0").split("\n")
+        assert said == [
+            "epochs 2",
+            f"one, training {metrics[1]['train_loss']:.3f}",
+            f"one {metrics[1]['validation_loss']:.3f}",
+        ]
+        view.tab.keyboard.press("ArrowRight")
+        assert "one 1.500" in view.tab.inner_text("#charts .readout >> nth=0")
+        view.tab.click("#charts summary >> nth=0")
+        assert view.tab.locator("#charts figure:first-child tbody tr").count() == 3
         hide = (
             "hidden => { Object.defineProperty(document, 'hidden', {value: hidden, configurable: true});"
             " document.dispatchEvent(new Event('visibilitychange')); }"
@@ -282,6 +338,17 @@ def test_curves_grow_while_a_run_is_trained_and_a_hidden_page_asks_for_nothing(
         view.wait("document.querySelector('#charts path.mean').getAttribute('d').match(/[ML]/g).length === 5")
     # What was asked when the page was hidden is given up, which is a failed request to the browser.
     assert [each for each in view.complaints if "runs/watch" not in each] == []
+
+
+def test_charts_have_round_ticks_and_room_for_long_trainings(chromium: "Chromium") -> None:
+    page = open_engine(chromium, "axes.js", folder=WEB / "workbench")
+    ticks = [(0, 1, 5), (0.13, 0.19, 4), (-3, 41, 6)]
+    found = page.evaluate("ticks => ticks.map(([low, high, count]) => chooseTicks(low, high, count))", ticks)
+    assert found == [[0, 0.2, 0.4, 0.6, 0.8, 1], [0.14, 0.16, 0.18], [0, 10, 20, 30, 40]]
+    long = "Array.from({ length: 300_000 }, (_, place) => place - 5)"
+    assert page.evaluate(f"findRange({long})") == [-5, 299_994]
+    assert page.evaluate(f"thinOut({long}).length") == 400
+    page.context.close()
 
 
 def test_a_page_that_looks_for_long_leaks_nothing(context: "BrowserContext", place: Place) -> None:

@@ -25,7 +25,7 @@ from augenmerk.study.plan import read_study
 from augenmerk.study.result import RESULT, StudyResult
 from augenmerk.study.worker import Job, execute
 from augenmerk.translate import load
-from augenmerk.web.templates import HERE as WEB
+from augenmerk.web.templates import WEB
 from tests.serving import Serving, serving
 from tests.workbench import WorkbenchTab
 

@@ -14,13 +14,16 @@ import pytest
 
 from augenmerk.checkpoint import RunDirectory
 from augenmerk.errors import AugenmerkError
-from augenmerk.figures import DARK, LIGHT
 from augenmerk.serve import folders
-from augenmerk.serve.workbench import POLICY, VIEWS, WEB, page_address
+from augenmerk.serve.library import Library
+from augenmerk.serve.workbench import POLICY, VIEWS, page_address
 from augenmerk.text import PAD
 from augenmerk.translate import Translator, load
+from augenmerk.web.bundle import make_bundle
 from augenmerk.web.examples import make_example
+from augenmerk.web.templates import WEB
 from tests.runs import SharedRuns, tiny
+from tests.serving import serving
 from tests.workbench import WorkbenchTab, ask, serve_workbench
 
 if TYPE_CHECKING:
@@ -232,11 +235,41 @@ def test_a_run_that_was_trained_further_is_read_anew(shared_runs: SharedRuns, tm
     assert after["log_probability"] == make_example(load(one.path), SENTENCE, 2)["log_probability"]
 
 
-def test_series_have_the_colours_of_all_pictures() -> None:
-    style = (WEB / "workbench" / "workbench.css").read_text(encoding="utf-8")
-    for theme, count in ((LIGHT, 1), (DARK, 2)):
-        line = "; ".join(f"--c{number}: {colour}" for number, colour in enumerate(theme.series))
-        assert style.count(line) == count
+def test_a_browser_gets_the_weights_that_the_server_has(shared_runs: SharedRuns, tmp_path: Path) -> None:
+    """A run that was given stays as it was read until it is read anew, whatever is written meanwhile."""
+    one = shared_runs.copy(tiny(), tmp_path / "one")
+    weights = {name: 0.9 * array for name, array in one.load_model().items()}
+    with serving(Library([one.path]), pages=True) as server:
+        address = "/workbench/translate/model/one.bin"
+        before = server.client.get(address).content
+        one.save_model(weights, one.about_model)
+        assert server.client.get(address).content == before
+        assert server.client.post("/v1/reload").status_code == 200
+        after = server.client.get(address).content
+    assert after != before
+    assert after == make_bundle(load(one.path), "one").weights
+
+
+def test_heads_are_those_of_each_part(
+    context: "BrowserContext", shared_runs: SharedRuns, tmp_path: Path
+) -> None:
+    """What looks at the source need not have several heads in a Transformer; self-attention always has."""
+    changes = {**TRANSFORMER, "model__attention": "additive", "model__heads": 2}
+    run = shared_runs.copy(tiny(**changes), tmp_path / "one")
+    with serve_workbench([run.path], tmp_path) as address:
+        [about] = ask(f"{address}/workbench/translate/models")[1]["models"]
+        assert (about["layers"], about["heads"]) == (2, {"cross": 1, "encoder": 2, "decoder": 2})
+        view = TranslateTab(context, Place(address, tmp_path), text=SENTENCE, beam="1", layer="1", head="2")
+        expected = load(run.path).translate(SENTENCE, beam=1, heads=True)
+        assert view.cells() == show(expected.select_heads("cross", 1)[0].attention)
+        assert view.tab.inner_text(".head-name").endswith("layer 1")
+        assert view.tab.locator("#head option").all_inner_texts() == ["mean", "all, small"]
+        view.tab.select_option("#part", "encoder")
+        view.wait("document.querySelectorAll('#head option').length === 4")
+        view.settle()
+        view.wait("document.querySelector('.head-name')?.textContent.includes('head 2')")
+        assert view.cells() == show(expected.select_heads("encoder", 1)[1].attention)
+        assert view.complaints == []
 
 
 # -- the page -----------------------------------------------------------------------------------------------

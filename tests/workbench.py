@@ -1,20 +1,17 @@
 """A server with the workbench, for tests: in a thread of this process, and views of it in a browser."""
 
-import asyncio
 import json
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from threading import Thread
 from typing import TYPE_CHECKING, Any
 from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
-from augenmerk.serve.app import Service
 from augenmerk.serve.library import Library
-from augenmerk.serve.server import make_server, open_socket
 from tests.browser import TIMEOUT, WatchedTab
+from tests.serving import serving
 
 if TYPE_CHECKING:
     from playwright.sync_api import BrowserContext
@@ -23,16 +20,8 @@ if TYPE_CHECKING:
 @contextmanager
 def serve_workbench(runs: Sequence[Path], folder: Path) -> Iterator[str]:
     """Serves the pages at a free port, and yields their address."""
-    listening = open_socket("127.0.0.1", 0)
-    server = make_server(Service.of(Library(runs, folder=folder)))
-    thread = Thread(target=lambda: asyncio.run(server.serve(sockets=[listening])))
-    thread.start()
-    while not server.started:
-        assert thread.is_alive()
-        time.sleep(0.01)
-    yield f"http://127.0.0.1:{listening.getsockname()[1]}"
-    server.should_exit = True
-    thread.join()
+    with serving(Library(runs, folder=folder), pages=True) as server:
+        yield server.address
 
 
 def ask(address: str, question: Any = None, **headers: str) -> tuple[int, Any]:

@@ -17,7 +17,6 @@ from augenmerk.errors import AugenmerkError
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from augenmerk.config import ModelConfig
     from augenmerk.figures import Style
     from augenmerk.patterns import PatternMatch
 
@@ -68,6 +67,7 @@ def patterns(
     from augenmerk.checkpoint import RunDirectory
     from augenmerk.patterns import (
         KINDS,
+        check_head,
         describe_heads,
         find_patterns,
         select_strongest,
@@ -85,7 +85,7 @@ def patterns(
     path, sentences = options.split_arguments(run)
     one_head = layer is not None or head is not None
     if one_head:
-        _check_head(RunDirectory.open(path).config.model, layer, head)
+        check_head(RunDirectory.open(path).config.model, layer, head)
     read = options.translate_split(
         path, split, beam, reference, device, sentences=sentences, heads=heads or one_head
     )
@@ -108,20 +108,6 @@ def patterns(
         print_json({**summary, "chosen": described} if heads else described)
     else:
         _print_result(summary, chosen)
-
-
-def _check_head(model: "ModelConfig", layer: int | None, head: int | None) -> None:
-    """Raises AugenmerkError if the model has no such layer or head."""
-    from augenmerk.patterns import count_heads
-
-    layers, heads = count_heads(model)
-    for name, number, count in (("layer", layer, layers), ("head", head, heads)):
-        if number is not None and not 1 <= number <= count:
-            raise AugenmerkError(
-                f"This model has no {name} {number}: its {name}s are counted from 1 to {count}."
-            )
-    if head is not None and layer is None and layers > 1:
-        raise AugenmerkError(f"Say of which layer head {head} is: give --layer, 1 to {layers}.")
 
 
 def _write_page(

@@ -1,6 +1,6 @@
 """Patterns of attention in a sentence and in a split: measured, classified, ranked and shown on a page."""
 
-from augenmerk.patterns.heads import HeadSummary, count_heads, describe_heads, summarise_heads
+from augenmerk.patterns.heads import HeadSummary, check_head, count_heads, describe_heads, summarise_heads
 from augenmerk.patterns.kinds import (
     KINDS,
     Kind,
@@ -28,6 +28,7 @@ __all__ = [
     "Pattern",
     "PatternMatch",
     "WordAttention",
+    "check_head",
     "classify_attention",
     "compute_measures",
     "count_heads",

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from augenmerk.alignment import GoldLinks, argmax_links, compare_links
 from augenmerk.bitext import SentencePair
 from augenmerk.config import ModelConfig
+from augenmerk.errors import AugenmerkError
 from augenmerk.patterns.measures import AttentionMeasures, WordAttention, compute_measures
-from augenmerk.translate import Translation
+from augenmerk.translate import Part, Translation
 
 
 @dataclass(frozen=True)
@@ -30,10 +31,28 @@ class HeadSummary:
         return f"head {self.head}" if self.layer is None else f"head {self.head} of layer {self.layer}"
 
 
-def count_heads(model: ModelConfig) -> tuple[int, int]:
-    """Returns the number of layers of attention to the source, and of heads in each."""
-    layers = model.layers if model.architecture == "transformer" else 1
-    return layers, model.heads if model.attention == "multi-head" else 1
+def count_heads(model: ModelConfig, part: Part = "cross") -> tuple[int, int]:
+    """Returns the number of layers of attention in a part of the model, and of heads in each.
+
+    Attention to the source has several heads only if it is multi-head attention; the self-attention of a
+    Transformer always is. A GRU has none, so 0 layers of it.
+    """
+    is_transformer = model.architecture == "transformer"
+    if part != "cross":
+        return (model.layers, model.heads) if is_transformer else (0, 0)
+    return model.layers if is_transformer else 1, model.heads if model.attention == "multi-head" else 1
+
+
+def check_head(model: ModelConfig, layer: int | None, head: int | None) -> None:
+    """Raises AugenmerkError if the attention of a model to the source has no such layer or head."""
+    layers, heads = count_heads(model)
+    for name, number, count in (("layer", layer, layers), ("head", head, heads)):
+        if number is not None and not 1 <= number <= count:
+            raise AugenmerkError(
+                f"This model has no {name} {number}: its {name}s are counted from 1 to {count}."
+            )
+    if head is not None and layer is None and layers > 1:
+        raise AugenmerkError(f"Say of which layer head {head} is: give a layer, 1 to {layers} (--layer).")
 
 
 def summarise_heads(

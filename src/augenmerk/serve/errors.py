@@ -56,6 +56,12 @@ class TooLarge(ServiceError):  # noqa: N818
     status = 413
 
 
+class WrongMediaType(ServiceError):  # noqa: N818
+    """The body is not said to be JSON."""
+
+    status = 415
+
+
 class Overloaded(ServiceError):  # noqa: N818
     """Too much is waiting already."""
 

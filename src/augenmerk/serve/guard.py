@@ -30,6 +30,7 @@ from augenmerk.serve.errors import (
     TooLarge,
     TooSlow,
     Unauthorised,
+    WrongMediaType,
     answer_error,
     answer_sentence,
 )
@@ -45,6 +46,9 @@ FREE_PATHS = frozenset({"/health/live", "/health/ready", "/languages", "/fronten
 """What needs no key."""
 KEY_IN_BODY = frozenset({"/translate", "/detect"})
 """Where the key may be in the body, as in LibreTranslate; these routes check it themselves."""
+JSON_ONLY = "/workbench/"
+"""What begins so is asked by the server's own pages, in JSON, which a page of a stranger cannot send before
+its browser has asked whether it may. All else is for programs too, such as `curl -d`, which sends a form."""
 LOCAL_NAMES = frozenset({"localhost"})
 FORWARDED = ("forwarded", "x-forwarded-for", "x-forwarded-host", "x-real-ip", "via")
 """Headers that a proxy adds: behind one, everybody seems to be on this machine."""
@@ -295,6 +299,8 @@ class Guard:
                     await Response(status_code=204)(scope, receive, send_answer)
                     return
                 self._access.check_headers(path, scope["headers"])
+                if scope["method"] == "POST" and path.startswith(JSON_ONLY):
+                    _require_json(scope["headers"])
                 receive = self._limit_body(scope["headers"], receive)
                 await self._app(scope, receive, send_answer)
             except ServiceError as error:
@@ -333,6 +339,13 @@ class Guard:
             return message
 
         return receive_counted
+
+
+def _require_json(headers: Sequence[tuple[bytes, bytes]]) -> None:
+    """Raises WrongMediaType unless the body is said to be JSON."""
+    given = dict(headers).get(b"content-type", b"").partition(b";")[0].strip().lower()
+    if given != b"application/json":
+        raise WrongMediaType("The body has to be JSON: send the header `Content-Type: application/json`.")
 
 
 def _allow(origin: str) -> list[tuple[bytes, bytes]]:

@@ -42,6 +42,8 @@ class Library:
         self._search = None if folder is None else FolderSearch(folder, is_run)
         paths = list(dict.fromkeys(runs)) or [SHIPPED]
         self._named = dict(zip(_name_runs(paths), paths, strict=True))
+        self._written: dict[str, int] = {}
+        """When the weights of each run of the folder were written that was last read."""
         self._kept: dict[tuple[str, ...], Translator] = {(name,): self._load((name,)) for name in self._named}
         self._others: OrderedDict[tuple[str, ...], Translator] = OrderedDict()
 
@@ -59,7 +61,7 @@ class Library:
     def check(self, names: Sequence[str]) -> None:
         """Raises UnknownModel unless there is a run of each name."""
         for name in names:
-            self._path(name)
+            self.path(name)
 
     def get(self, names: str | Sequence[str]) -> Translator:
         """Returns the translator of a run, or of several as an ensemble; raises UnknownModel."""
@@ -85,6 +87,25 @@ class Library:
                 self._others.popitem(last=False)
         return translator
 
+    def forget_if_trained_further(self, names: Sequence[str]) -> None:
+        """Has runs of the folder read anew that were trained since; runs that were given stay as they are."""
+        for name in set(names) - set(self._named):
+            try:
+                written = self._find_written(name)
+            except UnknownModel:  # it was removed just now; what is loaded can still be asked
+                continue
+            with self._lock:
+                if self._written.get(name, written) != written:
+                    for key in [key for key in self._others if name in key]:
+                        del self._others[key]
+
+    def _find_written(self, name: str) -> int:
+        """Returns when the weights of a run were written; raises UnknownModel if it is gone."""
+        try:
+            return (self.path(name) / MODEL).stat().st_mtime_ns
+        except OSError:
+            raise UnknownModel("The model was removed: GET /v1/models lists those that there are.") from None
+
     def _find_loaded(self, key: tuple[str, ...]) -> Translator | None:
         with self._lock:
             if key in self._others:
@@ -106,7 +127,7 @@ class Library:
         A run that cannot be read stays as it was, and AugenmerkError is raised.
         """
         if name is not None:
-            self._path(name)
+            self.path(name)
         with self._loading:
             kept = {key: self._load(key) for key in self._kept if name in (None, *key)}
             with self._lock:
@@ -118,11 +139,14 @@ class Library:
 
     def describe(self) -> list[dict[str, Any]]:
         """Returns all models as data for JSON, those that were given first."""
-        found = {name: path for name, path in self.found().items() if name not in self._named}
         return [
             self._describe(name, path, default=number == 0)
-            for number, (name, path) in enumerate({**self._named, **found}.items())
+            for number, (name, path) in enumerate(self.paths().items())
         ]
+
+    def paths(self) -> dict[str, Path]:
+        """Returns the folders of all models by name, those that were given first."""
+        return self._named | {name: path for name, path in self.found().items() if name not in self._named}
 
     def _describe(self, name: str, path: Path, *, default: bool) -> dict[str, Any]:
         translator = self._kept.get((name,)) or self._others.get((name,))
@@ -141,7 +165,8 @@ class Library:
             "beam": config.search.beam,
         }
 
-    def _path(self, name: str) -> Path:
+    def path(self, name: str) -> Path:
+        """Returns the folder of a model; raises UnknownModel."""
         path = self._named.get(name) or self.found().get(name)
         if path is None:
             raise UnknownModel(
@@ -151,12 +176,17 @@ class Library:
 
     def _load(self, names: Sequence[str]) -> Translator:
         """Loads runs, in an ensemble of their own if there are several."""
-        paths = {name: self._path(name) for name in names}
+        paths = {name: self.path(name) for name in names}
+        if len(names) == 1 and names[0] not in self._named:  # before it is read: what comes later is noticed
+            self._written[names[0]] = self._find_written(names[0])
         try:
             runs = [RunDirectory.open(path) for path in paths.values()]
             # One thread each: what is computed at the same time are the batches of several requests.
             return Translator.from_runs(runs, self._device, threads=1)
         except AugenmerkError as error:
+            for name in names:
+                if name not in self._named:
+                    self.path(name)  # it may have been removed meanwhile
             raise AugenmerkError(hide_paths(str(error), paths)) from None
 
     def _combine(self, names: Sequence[str], runs: Sequence[Translator]) -> Translator:
@@ -166,7 +196,7 @@ class Library:
         try:
             return Translator.of(runs, threads=1)
         except AugenmerkError as error:
-            paths = {name: self._path(name) for name in names}
+            paths = {name: self.path(name) for name in names}
             raise AugenmerkError(hide_paths(str(error), paths)) from None
 
 

@@ -172,9 +172,13 @@ def _render() -> str:
     parts = [_render_operation(one) for one in OPERATIONS]
     style = (
         "body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;"
-        "color-scheme:light dark}pre{overflow:auto;padding:.6rem;border:1px solid #8886;border-radius:.3rem}"
+        "color-scheme:light dark}pre{padding:.6rem;border:1px solid #8886;border-radius:.3rem}"
+        "pre,td{white-space:pre-wrap;overflow-wrap:anywhere}"
         "h2{margin-top:2.5rem;font-size:1.15rem}h2 code{font-size:1.1rem}table{border-collapse:collapse}"
         "th,td{text-align:left;vertical-align:top;padding:.2rem 1rem .2rem 0;font-weight:400}"
+        # On a phone, what a field means stands below its name and type.
+        "@media(max-width:40rem){tr{display:grid;grid-template-columns:auto 1fr;margin-bottom:.5rem}"
+        "th,td{padding-block:0}td:last-child{grid-column:1/-1}}"
     )
     return (
         f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Augenmerk: API</title>'

@@ -25,7 +25,7 @@ from augenmerk.translate import Translator
 from augenmerk.web import MAX_BEAM
 from augenmerk.web.bundle import Bundle, make_bundle
 from augenmerk.web.examples import CAPTIONS, PICTURE_BOOK, make_example
-from augenmerk.web.templates import HERE, dump_json, render_style, render_template
+from augenmerk.web.templates import WEB, dump_json, render_style, render_template
 
 PAGE, ENGINE = "page", "engine"
 MAX_RUNS = 2
@@ -221,7 +221,7 @@ def _find_exported(folder: Path) -> list[str]:
 
 def render_file(page: Page) -> str:
     """Renders the page as one file that needs nothing else."""
-    style, script = render_style(), join_modules(HERE / PAGE, "start.js")
+    style, script = render_style(), join_modules(WEB / PAGE, "start.js")
     return render_template(
         "page/page.html",
         title=page.title,
@@ -230,7 +230,7 @@ def render_file(page: Page) -> str:
         one_file=True,
         style=style,
         script=script,
-        engine=join_modules(HERE / ENGINE, "worker.js"),
+        engine=join_modules(WEB / ENGINE, "worker.js"),
         models=[
             {"settings": bundle.settings, "weights": b64encode(bundle.weights).decode()}
             for bundle in page.bundles
@@ -246,8 +246,8 @@ def render_folder(page: Page) -> dict[str, bytes]:
     """
     files = {
         "page.css": render_style().encode(),
-        "page.js": join_modules(HERE / PAGE, "start.js").encode(),
-        "engine.js": join_modules(HERE / ENGINE, "worker.js").encode(),
+        "page.js": join_modules(WEB / PAGE, "start.js").encode(),
+        "engine.js": join_modules(WEB / ENGINE, "worker.js").encode(),
     }
     models = []
     for number, (bundle, described) in enumerate(zip(page.bundles, page.models, strict=True), 1):

@@ -10,7 +10,7 @@ from typing import Any
 from augenmerk import __version__
 from augenmerk.figures import DARK, LIGHT, Theme, blend, choose_ink, get_heat_colours
 
-HERE = Path(__file__).resolve().parent
+WEB = Path(__file__).resolve().parent
 LEVELS = 48
 """Shades of a heat map; `page/shown.js` has the same number."""
 
@@ -30,7 +30,7 @@ def _environment() -> Any:
     from markupsafe import Markup
 
     environment = Environment(
-        loader=FileSystemLoader(HERE),
+        loader=FileSystemLoader(WEB),
         autoescape=lambda name: name is not None and name.endswith(".html"),
         undefined=StrictUndefined,
         trim_blocks=True,

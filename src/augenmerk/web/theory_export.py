@@ -19,9 +19,9 @@ from augenmerk.web.export import (
     make_policy,
     write_folder,
 )
-from augenmerk.web.templates import HERE, render_style, render_template
+from augenmerk.web.templates import WEB, render_style, render_template
 
-THEORY = HERE / "theory"
+THEORY = WEB / "theory"
 EIGHTH = {"light": "#8a7a00", "dark": "#f3f07a"}
 """The colour of an eighth key; pictures have seven."""
 COPYING_SEED = 21

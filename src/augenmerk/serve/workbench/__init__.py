@@ -17,8 +17,7 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import BaseRoute, Route
 
-from augenmerk.web.templates import HERE as WEB
-from augenmerk.web.templates import render_style, render_template
+from augenmerk.web.templates import WEB, render_style, render_template
 
 if TYPE_CHECKING:
     from augenmerk.serve.app import Service

@@ -20,6 +20,7 @@ from augenmerk.patterns import (
     AttentionMeasures,
     PatternMatch,
     WordAttention,
+    check_head,
     count_heads,
     find_patterns,
     summarise_patterns,
@@ -97,8 +98,8 @@ class PatternSet:
     """The sentences of a split as far as they are measured."""
 
     asked: Asked
-    version: int
-    """When the weights of the run were written."""
+    translator: "Translator"
+    """What it is measured with: one that was read anew measures anew."""
     about: dict[str, Any] = field(default_factory=dict)
     sentences: dict[int, Sentence] = field(default_factory=dict)
     """By their index in the split."""
@@ -129,29 +130,33 @@ class PatternSets:
     async def get(self, asked: Asked) -> PatternSet:
         """Returns the measured split, or one that is being measured from now on."""
         translator = await self._load(asked.run)
-        _check_head(asked, translator)
-        version = translator.runs[0].model_path.stat().st_mtime_ns
+        check_head(translator.config.model, asked.layer, asked.head)
         known = self._sets.get(asked)
-        if known is not None and known.version == version and not known.error:
+        if known is not None and known.translator is translator and not known.error:
             self._sets.move_to_end(asked)
             return known
         waiting = sum(not each.finished for each in self._sets.values())
         if waiting >= MAX_WAITING:
             raise Overloaded(f"{waiting} splits are being measured already: try again later.", 5.0)
-        self._sets[asked] = found = PatternSet(asked, version)
+        self._sets[asked] = found = PatternSet(asked, translator)
         self._sets.move_to_end(asked)
         for old in [each for each in self._sets.values() if each.finished][
             : max(0, len(self._sets) - MAX_SETS)
         ]:
             del self._sets[old.asked]
-        found.task = asyncio.create_task(self._measure(found, translator))
+        found.task = asyncio.create_task(self._measure(found))
         return found
 
     async def _load(self, run: str) -> "Translator":
         library = self._service.library
         if run not in library.names and run not in library.found():
             raise UnknownModel(f"There is no run '{shorten(run)}' here.")
-        return await self._service.batcher.compute(lambda: library.get(run))
+
+        def load() -> "Translator":
+            library.forget_if_trained_further([run])
+            return library.get(run)
+
+        return await self._service.batcher.compute(load)
 
     async def describe(self, run: str) -> dict[str, Any]:
         """Returns the splits of a run's data, the data that is missing, and how many layers and heads."""
@@ -167,11 +172,11 @@ class PatternSets:
             "heads": heads,
         }
 
-    async def _measure(self, found: PatternSet, translator: "Translator") -> None:
+    async def _measure(self, found: PatternSet) -> None:
         """Measures the sentences chunk by chunk, between which others may compute."""
         try:
             async with self._turn:
-                await self._measure_all(found, translator)
+                await self._measure_all(found)
         except _NobodyWaits:
             if self._sets.get(found.asked) is found:
                 del self._sets[found.asked]
@@ -183,9 +188,9 @@ class PatternSets:
         async with found.changed:
             found.changed.notify_all()
 
-    async def _measure_all(self, found: PatternSet, translator: "Translator") -> None:
+    async def _measure_all(self, found: PatternSet) -> None:
         asked, batcher = found.asked, self._service.batcher
-        data = translator.runs[0].config.data
+        data = found.translator.runs[0].config.data
 
         def read() -> tuple["Bitext", list[SentencePair]]:
             bitext, split = open_data_or_bilderbuch(data, asked.split)
@@ -230,16 +235,6 @@ class PatternSets:
                 return await batcher.translate(asked.run, texts, heads=asked.with_heads, attention=True)
             await asyncio.sleep(1.0)
         raise Overloaded("Others have kept this machine busy for a minute: try again later.", 10.0)
-
-
-def _check_head(asked: Asked, translator: "Translator") -> None:
-    """Raises AugenmerkError if the model has no such layer or head."""
-    layers, heads = count_heads(translator.config.model)
-    for name, number, count in (("layer", asked.layer, layers), ("head", asked.head, heads)):
-        if number is not None and not 1 <= number <= count:
-            raise AugenmerkError(f"This model has no {name} {number}: they are counted from 1 to {count}.")
-    if asked.head is not None and asked.layer is None and layers > 1:
-        raise AugenmerkError(f"Say of which layer head {asked.head} is, from 1 to {layers}.")
 
 
 def _pack(index: int, match: PatternMatch) -> Sentence:

@@ -126,13 +126,13 @@ class Shelf:
     def find(self, name: str) -> Path:
         """Returns the folder of a run; raises UnknownModel if there is none. No name is used as a path."""
         path = self._search.find().get(name) or self._search.search().get(name)
-        if path is None:
+        if path is None or not path.is_dir():
             raise UnknownModel(f"There is no run '{shorten(name)}' in the folder of this server.")
         return path
 
     def look(self, watch: Watch) -> dict[str, Any]:
         """Returns a summary of each run, the newest first, and the epochs that a page does not have yet."""
-        paths = self._search.find()
+        paths = {name: path for name, path in self._search.find().items() if path.is_dir()}
         self._read = {name: known for name, known in dict(self._read).items() if name in paths}
         runs = [self._summarise(name, path) for name, path in paths.items()]
         runs.sort(key=lambda run: (-run["modified"], run["name"]))

@@ -7,7 +7,8 @@ running, the finished runs are summarised as they come.
 import asyncio
 import threading
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -130,7 +131,11 @@ def _has_newer_runs(place: Path, path: Path) -> bool:
 
 def list_studies(studies: Studies) -> list[dict[str, Any]]:
     """Returns what a list of studies shows of each; of one that cannot be read, why."""
-    return [_describe_briefly(studies, name, place) for name, place in studies.find().items()]
+    described = []
+    for name, place in studies.find().items():
+        with suppress(FileNotFoundError):  # it was removed just now
+            described.append(_describe_briefly(studies, name, place))
+    return described
 
 
 def _describe_briefly(studies: Studies, name: str, place: Path) -> dict[str, Any]:
@@ -294,6 +299,12 @@ def make_routes(workbench: Workbench) -> list[BaseRoute]:
     async def show_list(_request: Request) -> Response:
         return JsonResponse({"studies": await asyncio.to_thread(list_studies, studies)})
 
+    async def answer(study: str, read: Callable[[], dict[str, Any]]) -> Response:
+        try:
+            return JsonResponse(await asyncio.to_thread(read))
+        except FileNotFoundError:
+            raise UnknownModel(f"The study '{shorten(study)}' is not here any more.") from None
+
     async def show_study(request: Request) -> Response:
         name = request.query_params.get("study", "")
 
@@ -304,7 +315,7 @@ def make_routes(workbench: Workbench) -> list[BaseRoute]:
             can_translate = {run: model for run, model in named.items() if model in models}
             return describe_study(name, result, running=is_running(place), can_translate=can_translate)
 
-        return JsonResponse(await asyncio.to_thread(describe))
+        return await answer(name, describe)
 
     async def show_curves(request: Request) -> Response:
         name = request.query_params.get("study", "")
@@ -312,7 +323,7 @@ def make_routes(workbench: Workbench) -> list[BaseRoute]:
         def read() -> dict[str, Any]:
             return {"curves": read_curves(studies.read(name), studies.runs(name))}
 
-        return JsonResponse(await asyncio.to_thread(read))
+        return await answer(name, read)
 
     async def show_example(request: Request) -> Response:
         name, number = request.query_params.get("study", ""), request.query_params.get("number", "")
@@ -322,7 +333,7 @@ def make_routes(workbench: Workbench) -> list[BaseRoute]:
         def read() -> dict[str, Any]:
             return read_example(studies.read(name), int(number), studies.runs(name))
 
-        return JsonResponse(await asyncio.to_thread(read))
+        return await answer(name, read)
 
     async def translate(request: Request) -> Response:
         asked = StudySentence.parse(await read_body(request, service.limits))

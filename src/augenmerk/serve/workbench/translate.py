@@ -7,27 +7,29 @@ in the browser, as in an exported page; the model is sent there when it is first
 import asyncio
 from functools import cache, lru_cache
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, get_args
 
 from pydantic import Field
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
-from augenmerk.checkpoint import MODEL, SHIPPED, RunDirectory
-from augenmerk.config import RunConfig
+from augenmerk.checkpoint import SHIPPED, RunDirectory
 from augenmerk.errors import AugenmerkError
 from augenmerk.inference import can_build
+from augenmerk.patterns import count_heads
 from augenmerk.serve.answers import JsonResponse, to_json
 from augenmerk.serve.guard import read_body
 from augenmerk.serve.hang_up import until_hang_up
 from augenmerk.serve.library import Library, hide_paths
 from augenmerk.serve.schemas import Request as Question
 from augenmerk.serve.schemas import check_names, check_texts
-from augenmerk.serve.workbench import WEB, Workbench, answer_cached, render_page
-from augenmerk.translate import Translation
+from augenmerk.serve.workbench import Workbench, answer_cached, render_page
+from augenmerk.translate import Part, Translation, Translator
 from augenmerk.web.bundle import LICENCES, OWN_DATA, Bundle, find_languages, make_bundle
 from augenmerk.web.examples import CAPTIONS, PICTURE_BOOK, make_example
+from augenmerk.web.export import join_modules
+from augenmerk.web.templates import WEB
 
 MAX_PREFIX = 1000
 KEPT_BUNDLES = 2
@@ -42,7 +44,7 @@ class Ask(Question):
     beam: int = Field(ge=1)
     prefix: list[int] = Field(default=[], max_length=MAX_PREFIX)
     tree: bool = False
-    heads: Literal["cross", "encoder", "decoder"] | None = None
+    heads: Part | None = None
 
 
 def make_routes(workbench: Workbench) -> list[BaseRoute]:
@@ -72,21 +74,8 @@ def make_routes(workbench: Workbench) -> list[BaseRoute]:
                 f"beam = {question.beam} is more than {service.limits.beam}, the limit here."
             )
         service.library.check(question.models)
-        await asyncio.to_thread(reread_if_trained_further, question.models)
+        await asyncio.to_thread(service.library.forget_if_trained_further, question.models)
         return JsonResponse(await until_hang_up(request, answer(question)))
-
-    seen: dict[str, int] = {}  # when the weights of each run were last written, as far as it was asked for
-
-    def reread_if_trained_further(names: list[str]) -> None:
-        """Has the library read runs of the folder anew that were trained since; runs that were given stay."""
-        for name in set(names) - set(service.library.names):
-            try:
-                stamp = (find_run(service.library, name) / MODEL).stat().st_mtime_ns
-            except OSError:  # it was removed just now; what is loaded can still be asked
-                continue
-            if seen.setdefault(name, stamp) != stamp:
-                seen[name] = stamp
-                service.library.reload(name)
 
     async def answer(question: Ask) -> dict[str, Any]:
         names = question.models
@@ -97,14 +86,17 @@ def make_routes(workbench: Workbench) -> list[BaseRoute]:
         return await service.batcher.compute(lambda: describe(service.library, question, translation))
 
     @lru_cache(maxsize=KEPT_BUNDLES)
-    def bundle(name: str, _version: int) -> Bundle:
-        return make_bundle(service.library.get(name), name)
+    def bundle(name: str, translator: Translator) -> Bundle:
+        return make_bundle(translator, name)
+
+    def read_bundle(name: str) -> Bundle:
+        service.library.forget_if_trained_further([name])
+        return bundle(name, service.library.get(name))
 
     async def send_model(request: Request) -> Response:
         name = request.path_params["name"]
         service.library.check([name])
-        version = (find_run(service.library, name) / MODEL).stat().st_mtime_ns
-        made = await service.batcher.compute(lambda: bundle(name, version))
+        made = await service.batcher.compute(lambda: read_bundle(name))
         if request.url.path.endswith(".json"):
             return answer_cached(request, to_json(made.settings), "application/json")
         return answer_cached(request, made.weights, "application/octet-stream")
@@ -138,22 +130,12 @@ def describe(library: Library, question: Ask, translation: Translation | None) -
 @cache
 def join_engine() -> bytes:
     """Returns the engine as one script for a worker."""
-    from augenmerk.web.export import join_modules
-
     return join_modules(WEB / "engine", "worker.js").encode()
-
-
-def find_run(library: Library, name: str) -> Path:
-    """Returns the folder of a model that the library has."""
-    if name in library.names:
-        return library.get(name).runs[0].path
-    return library.found()[name]
 
 
 def describe_models(library: Library) -> list[dict[str, Any]]:
     """Returns what the page shows of each model before it is asked; runs that cannot be read say why."""
-    paths = {name: find_run(library, name) for name in (*library.names, *library.found())}
-    return [_describe(name, path) for name, path in paths.items()]
+    return [_describe(name, path) for name, path in library.paths().items()]
 
 
 def _describe(name: str, path: Path) -> dict[str, Any]:
@@ -162,7 +144,8 @@ def _describe(name: str, path: Path) -> dict[str, Any]:
     except AugenmerkError as error:
         return {"name": name, "error": hide_paths(str(error), {name: path})}
     source, target = find_languages(config.data)
-    layers, heads = count_heads(config)
+    layers, _ = count_heads(config.model)
+    counted = {part: count_heads(config.model, part)[1] for part in get_args(Part)}
     shipped = path.resolve() == SHIPPED.resolve()
     return {
         "name": name,
@@ -173,15 +156,8 @@ def _describe(name: str, path: Path) -> dict[str, Any]:
         "unit": config.text.unit,
         "beam": config.search.beam,
         "layers": layers,
-        "heads": heads,
+        "heads": {part: heads for part, heads in counted.items() if heads},
         "in_browser": can_build(config.model),
         "licence": LICENCES.get(config.data.bitext, OWN_DATA),
         "examples": None if source != "de" else "captions" if shipped else "picture-book",
     }
-
-
-def count_heads(config: RunConfig) -> tuple[int, int]:
-    """Returns how many layers of attention a model has, and how many heads each of them."""
-    if config.model.architecture == "transformer":
-        return config.model.layers, config.model.heads
-    return 1, config.model.heads if config.model.attention == "multi-head" else 1

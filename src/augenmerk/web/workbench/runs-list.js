@@ -4,15 +4,30 @@ import { isolate, make } from "../page/dom.js";
 import { showNumber } from "../page/shown.js";
 import { COLOURS } from "./series.js";
 
+const MAX_UNBROKEN = 20; // letters
+
 /** Returns the class that gives a picked run its colour. */
 export function classOf(view, name) {
   return `c${view.picked.indexOf(name) % COLOURS}`;
 }
 
-/** Returns the name of a run, a path, which is broken between its parts only. */
+/** Returns the name of a run, a path, which is broken between its parts, unless one is very long. */
 export function showName(name) {
-  const parts = name.split(/(?<=\/)/).map((part) => make("span", {}, part));
-  return make("bdi", { class: "path" }, ...parts);
+  const parts = name.split(/(?<=\/)/).flatMap((part) => {
+    const isShort = part.length <= MAX_UNBROKEN;
+    return [make("span", { class: isShort ? "unbroken" : null }, part), make("wbr")];
+  });
+  return make("bdi", {}, ...parts);
+}
+
+/** Returns names without the folders that all of them are in. */
+export function shortenNames(names) {
+  const paths = names.map((name) => name.split("/"));
+  const [first = [], ...others] = paths;
+  const isShared = (folder, place) => others.every((path) => place < path.length - 1 && path[place] === folder);
+  const differs = first.slice(0, -1).findIndex((folder, place) => !isShared(folder, place));
+  const shared = differs < 0 ? Math.max(0, first.length - 1) : differs;
+  return paths.map((path) => path.slice(shared).join("/"));
 }
 
 /** Says when a run was last changed. */

@@ -3,7 +3,7 @@
 import { fillSelect, find, make, replaceInside } from "../page/dom.js";
 import { startFrame } from "./frame.js";
 import { LineChart } from "./plots.js";
-import { classOf, makeEnded, makeList, showName } from "./runs-list.js";
+import { classOf, makeEnded, makeList, shortenNames, showName } from "./runs-list.js";
 import { makeScores, makeSettings } from "./runs-tables.js";
 import { RUNS_TEXTS } from "./runs-texts.js";
 import { makeSwatch } from "./series.js";
@@ -198,8 +198,9 @@ function makeLegend(picked, known, t) {
 
 /** Draws the curves of the picked runs into charts that stay, so that one can be read while it grows. */
 function drawCharts(picked, known, t) {
+  const short = shortenNames(picked);
   const makeSeries = (name, key, dashed) => ({
-    name: dashed ? t("trainingOf", { run: name }) : name,
+    name: dashed ? t("trainingOf", { run: short[picked.indexOf(name)] }) : short[picked.indexOf(name)],
     number: view.picked.indexOf(name),
     dashed,
     live: known.get(name).state === "training",

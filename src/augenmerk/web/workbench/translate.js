@@ -137,7 +137,7 @@ function describeSide(names) {
   const members = names.map((name) => byName.get(name));
   const attention = [...new Set(members.map((member) => member.attention))].join(" + ");
   const licence = [...new Set(members.map((member) => member.licence))].join(" ");
-  return { ...first, name: names.join(" + "), attention, licence, layers: 1, heads: 1, runs: names };
+  return { ...first, name: names.join(" + "), attention, licence, layers: 1, heads: { cross: 1 }, runs: names };
 }
 
 function chooseModels(text) {
@@ -210,9 +210,14 @@ function drawModels(app) {
 
 // -- layers and heads --------------------------------------------------------------------------------------
 
-/** Returns the layers and heads that can be chosen from: those of the model that has the most. */
-function countHeads({ page }) {
-  return page.models.reduce((most, each) => (each.layers * each.heads > most.layers * most.heads ? each : most));
+/** Returns the parts of a model that have attention, and that can be shown: a GRU has one. */
+function listParts(model) {
+  return PARTS.filter((part) => model.heads[part]);
+}
+
+/** Returns whether a model has attention of which the mean over all heads is not all there is. */
+function hasHeads(model) {
+  return listParts(model).length > 1 || model.layers * model.heads.cross > 1;
 }
 
 /** Returns whether something else than the mean over all heads, which is always there, is asked for. */
@@ -222,23 +227,25 @@ function wantsHeads({ state }) {
 
 function drawHeads(app) {
   const { state, page } = app;
-  const most = countHeads(app);
-  const isTransformer = page.models.some((each) => each.runs.length === 1 && each.architecture === "transformer");
-  find("heads").hidden = most.layers * most.heads === 1;
+  // What can be chosen is what the model with the most of it has.
+  const most = (count) => Math.max(...page.models.map(count));
+  const layers = most((model) => model.layers);
+  const heads = most((model) => model.heads[state.part] ?? 1);
+  const parts = PARTS.filter((part) => page.models.some((model) => listParts(model).includes(part)));
+  find("heads").hidden = !page.models.some(hasHeads);
   const numbers = (count) => Array.from({ length: count }, (_, place) => String(place + 1));
   const number = (value) => (value === MEAN || value === ALL ? own(value) : value);
-  fillSelect(find("part"), isTransformer ? PARTS : ["cross"], own, state.part);
-  fillSelect(find("layer"), [MEAN, ...numbers(most.layers)], number, state.layer);
-  fillSelect(find("head"), [MEAN, ALL, ...numbers(most.heads)], number, state.head);
-  find("part").parentElement.hidden = !isTransformer;
-  find("layer").parentElement.hidden = most.layers === 1 || state.head === ALL;
+  fillSelect(find("part"), parts, own, state.part);
+  fillSelect(find("layer"), [MEAN, ...numbers(layers)], number, state.layer);
+  fillSelect(find("head"), [MEAN, ALL, ...(heads > 1 ? numbers(heads) : [])], number, state.head);
+  find("part").parentElement.hidden = parts.length === 1;
+  find("layer").parentElement.hidden = layers === 1 || state.head === ALL;
 }
 
 function addToQuestion(app, number) {
   const data = app.page.models[number];
-  if (!wantsHeads(app) || data.layers * data.heads === 1) return {};
-  const part = data.architecture === "transformer" ? app.state.part : "cross";
-  return { heads: part };
+  if (!wantsHeads(app) || !hasHeads(data)) return {};
+  return { heads: listParts(data).includes(app.state.part) ? app.state.part : "cross" };
 }
 
 /** Draws the heads that were chosen; null if it is the mean of all, which is drawn as ever. */
@@ -255,17 +262,17 @@ function makePicture(app, answer, chosen, on, room) {
     const describe = (words) => own("headSpread", { words });
     return makeSmallMaps(maps, withNames, choose, describe, own("smallHint"), t);
   }
-  const layers = state.layer === MEAN ? maps : [maps[Number(state.layer) - 1] ?? maps[0]];
-  const heads = layers.map((each) =>
-    state.head === MEAN ? meanMap(each) : (each[Number(state.head) - 1] ?? meanMap(each))
-  );
+  // The other model, or the other part, may have more of them than this one.
+  const layer = maps[Number(state.layer) - 1];
+  const head = maps[0][Number(state.head) - 1] && state.head;
+  const heads = (layer ? [layer] : maps).map((each) => (head ? each[Number(head) - 1] : meanMap(each)));
   const shown = makePartGrid(found.part, translation, state.unit, model.isBpe, grid, meanMap(heads));
   const isSource = found.part === "encoder";
   const points = isSource ? { ...on, select: () => {} } : on;
   const name = [
     own(`${found.part}Name`),
-    ...(maps.length > 1 ? [state.layer === MEAN ? own("layerMean") : own("layerName", { layer: state.layer })] : []),
-    state.head === MEAN ? own("headMean") : own("headOnly", { head: state.head }),
+    ...(maps.length > 1 ? [layer ? own("layerName", { layer: state.layer }) : own("layerMean")] : []),
+    ...(maps[0].length > 1 ? [head ? own("headOnly", { head }) : own("headMean")] : []),
   ].join(", ");
   return makeHeadPicture(name, shown, isSource ? -1 : chosen, state.view, t, points, room);
 }
