@@ -119,7 +119,8 @@ class World:
         import torch
         from torch import distributed
 
-        _use_loopback(self.size)
+        if _is_one_machine():
+            _use_loopback()
         with self._explain_loss():
             distributed.init_process_group(
                 "gloo", store=store, rank=self.rank, world_size=self.size, timeout=_LIMIT
@@ -183,6 +184,11 @@ def will_restart() -> bool:
     return world_size() > 1 and int(count) < int(most)
 
 
+def torchrun_command() -> str:
+    """Returns how to start as many processes again, as far as it can be known."""
+    return f"torchrun --nproc-per-node {world_size()}" if _is_one_machine() else "torchrun ..."
+
+
 def is_spokesman() -> bool:
     """Returns whether this process is to say why all of them end: the first that asks is, and no other."""
     if world_size() == 1:
@@ -237,13 +243,15 @@ def join(device: str) -> tuple[World, "torch.device"]:
     return world, chosen
 
 
-def _use_loopback(size: int) -> None:
-    """Makes gloo use the loopback interface on one machine, whose name other machines need not know."""
-    local = os.environ.get("LOCAL_WORLD_SIZE") == str(size) or os.environ["MASTER_ADDR"] in (
-        "localhost",
-        "127.0.0.1",
-    )
-    if local and hasattr(socket, "if_nameindex"):
-        names = [name for _, name in socket.if_nameindex() if name in ("lo", "lo0")]
-        if names:
-            os.environ.setdefault("GLOO_SOCKET_IFNAME", names[0])
+def _is_one_machine() -> bool:
+    """Returns whether all processes are on this machine."""
+    here = os.environ.get("LOCAL_WORLD_SIZE")  # which only torchrun sets
+    return here == str(world_size()) if here else os.environ["MASTER_ADDR"] in ("localhost", "127.0.0.1")
+
+
+def _use_loopback() -> None:
+    """Makes gloo use the loopback interface: it would look for the host's name, which may have no address."""
+    names = [name for _, name in socket.if_nameindex()] if hasattr(socket, "if_nameindex") else []
+    for name in ("lo", "lo0"):
+        if name in names:
+            os.environ.setdefault("GLOO_SOCKET_IFNAME", name)

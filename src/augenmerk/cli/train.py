@@ -106,7 +106,14 @@ def train(
     """Train a translator."""
     from augenmerk.bitext import BadLineError
     from augenmerk.config import CUSTOM_ATTENTION
-    from augenmerk.distributed import ProcessLostError, ignore_signals, join, was_restarted, will_restart
+    from augenmerk.distributed import (
+        ProcessLostError,
+        ignore_signals,
+        join,
+        torchrun_command,
+        was_restarted,
+        will_restart,
+    )
     from augenmerk.loggers import Logger, LoggerStartError, TensorBoardLogger, load_logger
     from augenmerk.model import load_mechanism
     from augenmerk.train import TrainingInterrupted
@@ -130,8 +137,10 @@ def train(
     }
     overrides = [f"{key}={value}" for key, value in named.items() if value is not None] + (settings or [])
     # Before a run is created, for a logger may be wrong or not installed.
-    loggers: list[Logger] = [load_logger(place) for place in logger or ()]
-    loggers += [TensorBoardLogger()] if tensorboard else []
+    loggers: list[Logger] = []
+    if world.is_first:
+        loggers += [load_logger(place) for place in logger or ()]
+        loggers += [TensorBoardLogger()] if tensorboard else []
     if resume and initial_run is not None:
         raise AugenmerkError("--from begins a new run and --resume continues one; give one of them.")
 
@@ -167,9 +176,9 @@ def train(
     if resume:
         changes += [] if data is None else ["--data", data]
         changes += [] if epochs is None else ["--epochs", str(epochs)]
-    program = ["torchrun", "--nproc-per-node", str(world.size), "-m"] if world.size > 1 else []
-    program += ["augenmerk", "train", "--resume"]
-    command = shlex.join([*program, "--out", str(run.path), *changes, *own_file])
+    command = shlex.join(["augenmerk", "train", "--resume", "--out", str(run.path), *changes, *own_file])
+    if world.size > 1:
+        command = f"{torchrun_command()} -m {command}"
     try:
         with TrainingDisplay(config) as display:
             result = train_run(run, chosen_device, display, loggers, world)
@@ -187,8 +196,8 @@ def train(
     except TrainingInterrupted as interrupted:
         if world.size > 1:
             ignore_signals()
-        world.leave()
         err().print(f"Saved. Continue with:  [bold]{escape(command)}[/]")
+        world.leave()
         sys.exit(128 + interrupted.signum)  # 130 after Ctrl-C, 143 after SIGTERM, as shells report them
     if json:
         print_json(result)
