@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 
@@ -34,7 +35,8 @@ SMALL = ("--set", "text.vocabulary_size=400")
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Any]:
-    with start_cluster(2) as cluster:
+    # Ray's processes are nice to others, and where other tests run too, they would hardly get anywhere.
+    with patch.dict(os.environ, {"RAY_worker_niceness": "0"}), start_cluster(2) as cluster:
         yield cluster
 
 
@@ -114,6 +116,8 @@ class TestBlocks:
                 compute("die")
             with pytest.raises(AugenmerkError, match="has no such folder; choose one that all of them share"):
                 compute("work", tasks=RayTasks(tmp_path / "elsewhere"))
+            with pytest.raises(AugenmerkError, match="No machine of the Ray cluster has a GPU for this"):
+                compute("work", tasks=RayTasks(tmp_path, gpus=1))
 
 
 class TestPreparing:
@@ -206,6 +210,39 @@ class TestTranslating:
         assert output.read_bytes() == here.read_bytes()
         assert not blocks_folder(output).exists()
 
+    def test_damaged_blocks(self, run: Path, source: Path) -> None:
+        output, translator, done = source.with_name("en.txt"), load(run), list[int]()
+        job = FileJob((run,), "cpu", {"n_best": 2}, LineFormat())  # 30 lines are a block
+        folder = blocks_folder(output)
+
+        def translate(*, stop_after: int = 0) -> None:
+            def count(what: str, lines: int, _total: int | None) -> None:
+                if what == "translating":
+                    done.append(lines)
+                    if len(done) == stop_after:
+                        raise KeyboardInterrupt
+
+            translate_file(job, translator, source, output, map_blocks=ProcessPool(1), on_progress=count)
+
+        with pytest.raises(KeyboardInterrupt):
+            translate(stop_after=2)
+        block = folder / "000003.source"
+        content = block.read_bytes()
+        block.write_bytes(content[:-1])
+        with pytest.raises(
+            AugenmerkError, match="blocks is damaged, for block 3 is; remove it and begin again"
+        ):
+            translate()
+        block.write_bytes(content)
+        (folder / "000001.output").write_bytes(b"half a bl")
+        done.clear()
+        translate()
+        assert done == [30 + 30 + 30, 120, 130]  # blocks 0 and 2 are kept
+        lines = source.read_text(encoding="utf-8").splitlines()
+        assert output.read_text(encoding="utf-8").splitlines() == [
+            one.text for one in translator.translate(lines, n_best=2)
+        ]
+
     def test_a_machine_that_vanishes_is_made_good(self, cluster: Any, run: Path, source: Path) -> None:
         node = cluster.add_node(num_cpus=1, **NODE)
         before = list(cluster.list_all_nodes())
@@ -245,6 +282,7 @@ class TestRefusals:
             (*into, "--ray-address", "head:6379"): "--ray-address is for a Ray cluster: add --on ray",
             ("--on", "ray", "Ein Hund."): "give it an --input and an --output",
             (*into[:3], "/dev/null", "--on", "ray"): "--output /dev/null is not a file, which --on ray needs",
+            (*into[:3], tmp_path, "--on", "ray"): "is a folder; give --output the name of a file",
             (*into, "--on", "ray", "--device", "cuda:1"): "with --on ray say cpu, or cuda for a GPU",
             (*into, "--on", "ray", "--ray-address", "head"): "expected HOST:PORT",
         }.items():

@@ -100,13 +100,19 @@ class RayTasks:
     ) -> None:
         import ray
 
+        if not self._count_slots():
+            missing = "GPU" if self._gpus else "core"
+            raise AugenmerkError(
+                f"No machine of the Ray cluster has a {missing} for this; `ray status` lists what there is."
+            )
         compute = ray.remote(num_cpus=1, num_gpus=self._gpus, max_retries=ATTEMPTS - 1)(_compute_on_node)
         submit: Callable[..., Any] = compute.remote
         common = token_hex(8), __version__, self._folder, start
         waiting, running = iter(blocks.items()), dict[Future[_Result], tuple[int, Any]]()
         try:
             while True:
-                for number, arguments in islice(waiting, max(0, AHEAD * self._count_slots() - len(running))):
+                free = AHEAD * max(1, self._count_slots()) - len(running)
+                for number, arguments in islice(waiting, max(0, free)):
                     task = submit(*common, number, *arguments)
                     running[task.future()] = number, task
                 if not running:
@@ -129,10 +135,9 @@ class RayTasks:
                 ray.cancel(task, force=True)
 
     def _count_slots(self) -> int:
-        """Returns how many blocks the cluster computes at a time; at least 1, for machines may join it."""
+        """Returns how many blocks the cluster computes at a time."""
         nodes = list_nodes()
-        slots = (min(node.cpus, node.gpus // self._gpus) if self._gpus else node.cpus for node in nodes)
-        return max(1, sum(slots))
+        return sum(min(node.cpus, node.gpus // self._gpus) if self._gpus else node.cpus for node in nodes)
 
 
 def _explain(error: Any) -> Exception:

@@ -3,7 +3,7 @@
 Beside the output, a folder keeps what a killed process need not repeat:
 
     request.json          digests of the input and the models, and all settings
-    scan.json             the numbers of lines in the blocks, and the bad lines that were skipped
+    scan.json             the blocks with their checksums, and the bad lines that were skipped
     000000.source, ...    the lines of a block
     000000.output, ...    what they become
     000000.json, ...      the checksum of that, and what there is to warn of; it is written last
@@ -20,7 +20,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from functools import partial
-from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -112,6 +111,8 @@ def translate_file(
     AugenmerkError if blocks of another input, model or setting are beside the output.
     """
     folder = blocks_folder(output)
+    if not output.parent.is_dir():
+        raise AugenmerkError(f"{output}: cannot be written, for there is no folder {output.parent}.")
     asked = {"input": _digest_file(source), **job.describe(translator)}
     make_folder(folder)
     try:
@@ -132,7 +133,7 @@ def translate_file(
         raise AugenmerkError(
             f"{folder}: cannot be written ({error_reason(error)}); what is finished is kept."
         ) from None
-    summary = FileSummary(sum(scan["blocks"]), [], [], Counter(scan["bad_lines"]), scan["first_bad"])
+    summary = FileSummary(scan["lines"], [], [], Counter(scan["bad_lines"]), scan["first_bad"])
     for entry in entries:
         summary.truncated += entry["truncated"]
         summary.unfamiliar += [(reason, *counted) for reason, counted in entry["unfamiliar"].items()]
@@ -162,19 +163,22 @@ def _begin(folder: Path, asked: dict[str, Any]) -> int:
 def _scan(
     translator: Translator, job: FileJob, source: Path, folder: Path, on_progress: OnProgress
 ) -> dict[str, Any]:
-    """Copies the lines into blocks; returns how many there are in each, and which lines were bad."""
+    """Copies the lines into blocks; returns their numbers and checksums, and which lines were bad."""
     if (folder / _SCAN).exists():
         return read_object(folder / _SCAN)
     bad_lines: list[BadLine] | None = [] if job.skip_bad else None
     settings = translator.search_settings(**job.options)
-    blocks: list[int] = []
+    blocks: list[dict[str, Any]] = []
+    total = 0
     for lines in translator.split(read_lines(source, bad_lines), settings):
-        (folder / f"{_name(len(blocks))}.source").write_bytes("\n".join(lines).encode())
-        blocks.append(len(lines))
-        on_progress("reading", sum(blocks), None)
+        content = "\n".join(lines).encode()
+        (folder / f"{_name(len(blocks))}.source").write_bytes(content)
+        blocks.append({"lines": len(lines), "sha256": hashlib.sha256(content).hexdigest()})
+        total += len(lines)
+        on_progress("reading", total, None)
     kinds = Counter(bad.kind for bad in bad_lines or ())
     first = bad_lines[0].line if bad_lines else 0
-    scan = {"blocks": blocks, "bad_lines": dict(sorted(kinds.items())), "first_bad": first}
+    scan = {"lines": total, "blocks": blocks, "bad_lines": dict(sorted(kinds.items())), "first_bad": first}
     write_object(folder / _SCAN, scan)
     return scan
 
@@ -189,19 +193,21 @@ def _translate_blocks(
 ) -> list[dict[str, Any]]:
     """Translates all blocks that are not there yet; returns the entries of all."""
     entries: dict[int, dict[str, Any]] = {}
-    todo: dict[int, tuple[int]] = {}
-    for number, first in zip(range(len(scan["blocks"])), accumulate(scan["blocks"], initial=0), strict=False):
+    todo: dict[int, tuple[int, str]] = {}
+    first = done = 0
+    for number, block in enumerate(scan["blocks"]):
         if (entry := _find_finished(folder, number)) is not None:
             entries[number] = entry
+            done += block["lines"]
         else:
-            todo[number] = (first,)
-    done, total = sum(scan["blocks"][number] for number in entries), sum(scan["blocks"])
+            todo[number] = first, block["sha256"]
+        first += block["lines"]
 
     def finish(number: int, entry: dict[str, Any]) -> None:
         nonlocal done
         entries[number] = entry
-        done += scan["blocks"][number]
-        on_progress("translating", done, total)
+        done += scan["blocks"][number]["lines"]
+        on_progress("translating", done, scan["lines"])
 
     map_blocks(partial(BlockTranslator, folder, job, threads), todo, finish)
     return [entries[number] for number in sorted(entries)]
@@ -231,9 +237,14 @@ class BlockTranslator:
         device = choose_translating_device(job.device)
         self._translator = Translator.from_runs(runs, device, threads=1, batch_threads=batch_threads)
 
-    def __call__(self, number: int, first: int) -> dict[str, Any]:
+    def __call__(self, number: int, first: int, sha256: str) -> dict[str, Any]:
         """Translates a block whose first line has the number `first`, counted from 0; returns its entry."""
-        lines = read_bytes(self._folder / f"{_name(number)}.source").decode().split("\n")
+        content = read_bytes(self._folder / f"{_name(number)}.source")
+        if hashlib.sha256(content).hexdigest() != sha256:
+            raise AugenmerkError(
+                f"{self._folder} is damaged, for block {number} is; remove it and begin again."
+            )
+        lines = content.decode().split("\n")
         truncated: list[int] = []
         unfamiliar: dict[Reason, list[int]] = {}
 
