@@ -43,6 +43,7 @@ LAYERS = (
     *("silver", "agreement", "patterns", "evaluate", "faithfulness", "wanted"),
     *(
         "significance",
+        "adam",
         "engine",
         "training_data",
         "train",
