@@ -56,7 +56,7 @@ class Adam:
             squares,
             [],
             steps,
-            lr=self.lr,
+            lr=self.lr,  # type: ignore[arg-type]  # its stub has only one of the two kinds
             beta1=self._betas[0],
             beta2=self._betas[1],
             weight_decay=self._weight_decay,
