@@ -7,6 +7,7 @@ from typing import Any
 
 import sacrebleu.tokenizers.tokenizer_13a  # noqa: F401  which sacrebleu imports when it first scores
 import torch
+import torch._dynamo  # which the first optimizer imports, in seconds
 from background_tokenizing import BackgroundTokenizer
 
 from augenmerk.batching import ParallelTokens, PlannedBatch, TokenTable, encode_pairs

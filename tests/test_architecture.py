@@ -43,7 +43,6 @@ LAYERS = (
     *("silver", "agreement", "patterns", "evaluate", "faithfulness", "wanted"),
     *(
         "significance",
-        "adam",
         "engine",
         "training_data",
         "train",

@@ -12,7 +12,6 @@ from dataclasses import replace
 import torch
 from torch import Tensor, nn
 
-from augenmerk.adam import Adam
 from augenmerk.batching import Batch
 from augenmerk.config import TrainConfig
 from augenmerk.device import autocast, uses_bf16
@@ -32,15 +31,17 @@ class Engine:
         on_gpu = device.type == "cuda"
         if on_gpu and not self.bf16:
             torch.backends.cudnn.allow_tf32 = False  # fp32 means fp32: GRUs would otherwise round to ten bits
+        kind = torch.optim.AdamW if config.optimizer == "adamw" else torch.optim.Adam
         # Tensors, because a recorded graph reads them again at every replay.
         self._lr = torch.tensor(0.0, device=device)
         self._scale = torch.tensor(0.0, device=device)
-        self.optimizer = Adam(
+        self.optimizer = kind(
             self.parameters.values(),
             lr=self._lr if on_gpu else config.lr,
             betas=(0.9, config.beta2),
             weight_decay=config.weight_decay,
-            decoupled=config.optimizer == "adamw",
+            fused=True,
+            capturable=on_gpu,
         )
         self.average = (
             {name: parameter.detach().clone() for name, parameter in self.parameters.items()}
@@ -57,7 +58,8 @@ class Engine:
         if self.graphs is None:
             for batch in group:
                 self.backward(batch, scale)
-            self.optimizer.lr = lr
+            for each in self.optimizer.param_groups:
+                each["lr"] = lr
             self.update()
             return
         with self.graphs.stream():

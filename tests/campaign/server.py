@@ -172,7 +172,7 @@ def _import_everything() -> None:
             "rich.progress",
             "augenmerk.cli",
         ),
-        "rich._emoji_codes",
+        *("rich._emoji_codes", "sympy", "torch._dynamo"),
     ):
         import_module(name)
 
