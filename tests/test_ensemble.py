@@ -34,7 +34,7 @@ from tests.runs import CPU, SharedRuns
 from tests.test_evaluate import KEYS, copied, lines_of, sacrebleu_prints
 from tests.test_search import TableDecoder
 
-SENTENCES = [pair.source for pair in open_bitext("bilderbuch")["test"]][:12]
+SENTENCES = [pair.source for pair in open_bitext("bilderbuch", pairs=12)["test"]]
 
 
 def alike(ours: Hypothesis, theirs: Hypothesis) -> None:

@@ -21,7 +21,7 @@ from augenmerk.model.translator import GRUTranslator
 from augenmerk.text import BOS, EOS, TokenizerPair
 from augenmerk.translate import Translator
 
-PAIRS = list(open_bitext("bilderbuch", pairs=200)["train"])[:40]
+PAIRS = list(open_bitext("bilderbuch", pairs=40)["train"])
 
 
 def untrained(attention: AttentionName) -> Translator:

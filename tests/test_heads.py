@@ -16,7 +16,7 @@ from tests.command import fails_with_a_sentence, run_command, run_json
 from tests.runs import SharedRuns, tiny
 
 HEADS = 4
-SENTENCES = [pair.source for pair in open_bitext("bilderbuch")["test"]][:30]
+SENTENCES = [pair.source for pair in open_bitext("bilderbuch", pairs=30)["test"]]
 
 
 @pytest.fixture(scope="module")

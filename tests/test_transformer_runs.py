@@ -23,7 +23,7 @@ from tests.command import fails_with_a_sentence, run_command, run_json
 from tests.runs import CPU, SharedRuns, tiny
 from tests.test_train import Silent, flags, losses, same, states
 
-SENTENCES = [pair.source for pair in open_bitext("bilderbuch")["test"]][:8]
+SENTENCES = [pair.source for pair in open_bitext("bilderbuch", pairs=8)["test"]]
 LAYERS, HEADS = 2, 3
 TEXT: dict[str, object] = {"text__unit": "bpe", "text__joint": True, "text__vocabulary_size": 500}
 

@@ -26,7 +26,7 @@ from augenmerk.translate import translator as translator_module
 from tests.command import COMMAND, fails_with_a_sentence, run_command
 from tests.runs import SharedRuns
 
-SENTENCES = [pair.source for pair in open_bitext("bilderbuch")["test"]][:40]
+SENTENCES = [pair.source for pair in open_bitext("bilderbuch", pairs=40)["test"]]
 KEYS = {"source", "translation", "score", "source_words", "target_words", "attention"}
 
 

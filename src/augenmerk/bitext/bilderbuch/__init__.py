@@ -43,8 +43,8 @@ class GeneratedSplit:
     def __iter__(self) -> Iterator[SentencePair]:
         # Each split has random numbers of its own, so that val is not what train left out.
         rng = random.Random(f"{self.split} {self.seed}").random
-        pairs = (_generate_pair(rng) for _ in repeat(None))
-        return islice((pair for pair in pairs if _choose_split(pair.source) == self.split), self.pairs)
+        pairs = (_generate_pair(rng, self.split) for _ in repeat(None))
+        return islice((pair for pair in pairs if pair is not None), self.pairs)
 
 
 def load(pairs: int | None = None, seed: int = 1) -> Bitext:
@@ -69,21 +69,31 @@ def _choose_split(sentence: str) -> str:
     return {0: "val", 1: "test"}.get(zlib.crc32(sentence.encode()) % 16, "train")
 
 
-def _generate_pair(rng: Callable[[], float]) -> SentencePair:
+def _generate_pair(rng: Callable[[], float], split: str) -> SentencePair | None:
+    """Returns the next pair, or None if its sentence belongs to another split.
+
+    15 of 16 sentences do not belong to val, so English is only written for those that are kept.
+    """
     sampler = Sampler(rng)
     german, english = SentenceBuilder(), SentenceBuilder()
-    for part in sampler.choose(_WEIGHTED_KINDS)(sampler):
+    parts = sampler.choose(_WEIGHTED_KINDS)(sampler)
+    mark = "?" if "question" in sampler.tags else "."
+    for part in parts:
         part.write_german(german)
+    german.finish(mark)
+    source = _join_words(german.words)
+    if _choose_split(source) != split:
+        return None
+    for part in parts:
         part.write_english(english)
-    for out in (german, english):
-        out.finish("?" if "question" in sampler.tags else ".")
+    english.finish(mark)
     if not _CONTRACTED.isdisjoint(german.words):
         sampler.tag("contraction")
     others = list(enumerate(english.links))
     links = tuple(
         (i, j) for i, bits in enumerate(german.links) if bits for j, other in others if bits & other
     )
-    return SentencePair(_join_words(german.words), _join_words(english.words), links, tuple(sampler.tags))
+    return SentencePair(source, _join_words(english.words), links, tuple(sampler.tags))
 
 
 def _join_words(words: list[str]) -> str:
