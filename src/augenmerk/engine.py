@@ -26,7 +26,7 @@ from augenmerk.model import TranslationModel
 from augenmerk.text import PAD, UNK
 
 ROUND_ROWS = 64
-"""On a CPU that computes in bf16, oneDNN compiles a matrix product for each number of rows and keeps the code.
+"""On a CPU with bf16, oneDNN compiles a matrix product for each number of rows, and keeps the code.
 The output layer would have other rows in every batch, and memory would grow by hundreds of MiB."""
 
 
