@@ -276,7 +276,10 @@ def test_what_is_not_there_is_refused_in_a_sentence(client: httpx.Client) -> Non
         assert client.post("/workbench/studies/translate", json=question).status_code == 404
     long = {"study": NAME, "run": "runs/mean/seed-1", "text": "x" * 3000}
     assert client.post("/workbench/studies/translate", json=long).status_code == 413
-    assert client.post("/workbench/studies/translate", content=b"{").status_code == 400
+    json_type = {"content-type": "application/json"}
+    address = "/workbench/studies/translate"
+    assert client.post(address, content=b"{", headers=json_type).status_code == 400
+    assert client.post(address, content=b"{").status_code == 415
 
 
 def test_a_result_cannot_name_runs_outside_of_its_study(client: httpx.Client) -> None:
