@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
@@ -28,6 +28,14 @@ ROOT = Path(__file__).resolve().parents[1]
 MOMENTS = {f"augenmerk.{name}" for name in ("train", "engine", "checkpoint", "storage", "tensorfile")}
 PATIENCE = 240
 """Seconds after which a process is given up. Nothing takes nearly as long; no test waits for it to pass."""
+
+
+def wait_for(what: str, condition: Callable[[], object]) -> None:
+    """Waits until the condition holds; `what` says in a failure what did not come."""
+    until = time.monotonic() + PATIENCE
+    while not condition():
+        assert time.monotonic() < until, f"waited in vain for {what}"
+        time.sleep(0.02)
 
 
 class Forker:
