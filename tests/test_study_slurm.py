@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from augenmerk.checkpoint import RunDirectory
-from augenmerk.study.executors.slurm import SlurmCluster
+from augenmerk.study.executors.slurm import SlurmCluster, SlurmExecutor
 from augenmerk.study.plan import read_study
 from augenmerk.study.running import run_study
 from augenmerk.study.worker import INTERRUPTED, Job
@@ -64,6 +64,8 @@ def test_a_study_that_is_stopped_and_killed_goes_on_with_the_jobs_that_slurm_has
     assert "#SBATCH --partition=night" in slurm.scripts[0]
     assert "#SBATCH --mem=2G" in slurm.scripts[0]
     assert "#SBATCH --time=4:00:00" in slurm.scripts[0]
+    assert "#SBATCH --no-requeue\n" in slurm.scripts[0]
+    assert "gpu" not in slurm.scripts[0]
 
     killed = subprocess.Popen(command, stderr=subprocess.DEVNULL)
     wait_for("more epochs", lambda: sum(map(epochs, runs(out))) >= sum(saved) + 2)
@@ -156,6 +158,22 @@ def test_wrong_options_are_said_in_a_sentence(
 ) -> None:
     assert complaint in refusal(file, tmp_path, *options)
     assert not (tmp_path / "out" / "study.json").exists()
+
+
+def test_without_submitit_a_sentence_says_how_to_install_it(
+    file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "submitit", None)
+    assert "pip install 'augenmerk[slurm]'" in refusal(file, tmp_path, "--on", "slurm")
+
+
+def test_options_become_those_of_sbatch(slurm: FakeSlurm, tmp_path: Path) -> None:
+    cluster = SlurmCluster(2, 1, {"time": "10", "mem-per-cpu": "1G", "exclusive": True})
+    with SlurmExecutor(tmp_path / "logs", cluster) as executor:
+        executor.submit(Job(str(tmp_path / "run"), {}, [], [], [], "cuda"))
+    options = {line.removeprefix("#SBATCH --") for line in slurm.scripts[0].splitlines()}
+    expected = {"time=10", "mem-per-cpu=1G", "exclusive", "cpus-per-task=2", "gpus-per-node=1"}
+    assert expected <= options
 
 
 def test_a_place_that_is_not_there(file: Path) -> None:

@@ -5,6 +5,7 @@ events. A worker saves and stops when its actor asks it to, or is gone. A machin
 and the study's folder under the same path.
 """
 
+import time
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -89,7 +90,10 @@ class RayExecutor:
         runs = {call: run for run, call in self._calls.items()}
         if not runs:
             return
-        ready, _ = ray.wait(list(runs), timeout=timeout)
+        # Ray does not wait itself, because it takes any signal that ends its waiting for Ctrl-C.
+        ready, _ = ray.wait(list(runs), num_returns=len(runs), timeout=0)
+        if not ready:
+            time.sleep(timeout)
         for call in ready:
             run = runs[call]
             events = self._receive(run, call)

@@ -85,7 +85,7 @@ class SlurmExecutor:
         self._submitit.update_parameters(
             name="augenmerk",
             cpus_per_task=self._cluster.cpus,
-            gpus_per_node=self._cluster.gpus,
+            **({"gpus_per_node": self._cluster.gpus} if self._cluster.gpus else {}),
             timeout_min=10**6,  # submitit's own clock, which ends with the `exec` in `submit`
             slurm_additional_parameters={**DEFAULTS, **own},
         )
