@@ -627,7 +627,8 @@ def test_a_job_that_is_lost_is_submitted_again_and_fails_if_it_gets_no_further(s
         executor = LosingExecutor(*progress)
         run_jobs(executor, [job], 1, ["cpu"], statuses, lambda _: None, restarts=3)
         assert (len(executor.submitted), status.state, status.host) == (submitted, state, "node1")
-        assert status.problem == ("The machine is gone." if state == "failed" else None)
+        problem = "The machine is gone. It was lost 4 times at this point."
+        assert status.problem == (problem if state == "failed" else None)
 
 
 # Words for what is not there, not alike, or the same

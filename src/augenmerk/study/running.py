@@ -203,6 +203,8 @@ def run_jobs(
                     queue.insert(0, job)
                 elif event.phase == "lost":
                     status.state = "failed"
+                    if restarts:
+                        status.problem = f"{event.problem} It was lost {restarts + 1} times at this point."
 
     try:
         while queue or running:

@@ -139,8 +139,7 @@ class RayExecutor:
 def _explain_loss(error: str) -> str:
     if "No module named 'augenmerk" in error:
         return "augenmerk is not installed on a machine of the Ray cluster; install it on each."
-    lines = [line.strip() for line in error.splitlines() if line.strip()]
-    return f"The machine or the process of the run is gone ({lines[0]})"
+    return f"The machine or the process of the run is gone ({error.strip().partition(chr(10))[0]})."
 
 
 class _JobActor:

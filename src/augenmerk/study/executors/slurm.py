@@ -104,13 +104,13 @@ class SlurmExecutor:
         try:
             # The worker takes the place of submitit's process, which would not leave it time to save.
             handle = self._submitit.submit(os.execvp, command[0], command)
-            note = {"id": handle.job_id, "events": str(events), "job": asdict(job)}
-            atomic_write(self._note(job), [json.dumps(note).encode()])
         except OSError as error:
             raise AugenmerkError(f"{self._logs}: cannot be written to ({error_reason(error)}).") from None
         except Exception as error:  # submitit's are of several kinds, with all that sbatch has said
             raise AugenmerkError(f"Slurm has not taken the job: {_last_line(error)}") from None
         self._submitted[job.run] = _Submitted(job, handle, events)
+        note = {"id": handle.job_id, "events": str(events), "job": asdict(job)}
+        atomic_write(self._note(job), [json.dumps(note).encode()])
 
     def _find(self, job: Job) -> _Submitted | None:
         """Returns the job if an earlier study has submitted it and Slurm still has it."""
@@ -124,7 +124,11 @@ class SlurmExecutor:
         except (OSError, ValueError, KeyError, TypeError):
             return None
         listed = self._list_queue()
-        if listed is not None and handle.job_id in listed:
+        if listed is None:
+            raise AugenmerkError(
+                "Slurm does not say what jobs it has (`squeue --me` fails), so runs could be submitted twice."
+            )
+        if handle.job_id in listed:
             if is_same:
                 return found
             handle.cancel(check=False)  # it was told to measure something else
