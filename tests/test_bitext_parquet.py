@@ -70,6 +70,11 @@ class TestReading:
         (tmp_path / "train-00001-of-00002.parquet").unlink()
         with pytest.raises(AugenmerkError, match="of the 2 files of 'train', 1 are here"):
             open_bitext(str(tmp_path))
+        write(tmp_path / "train.parquet", TABLES["languages"])
+        with pytest.raises(
+            AugenmerkError, match=r"train\.parquet are both the split 'train'; remove or rename"
+        ):
+            open_bitext(str(tmp_path))
 
     def test_rows_that_hold_no_pair(self, tmp_path: Path) -> None:
         structs = [{"de": pair.source, "en": pair.target} for pair in PAIRS]

@@ -17,7 +17,7 @@ import augenmerk.blocks
 import augenmerk.prepare.chunks
 import augenmerk.translate.translator
 from augenmerk import AugenmerkError
-from augenmerk.bitext import open_bitext
+from augenmerk.bitext import BadLineError, open_bitext
 from augenmerk.blocks import ProcessPool, RayTasks
 from augenmerk.cluster import connect, list_nodes
 from augenmerk.config import DataConfig, TextConfig
@@ -242,6 +242,10 @@ class TestTranslating:
         assert output.read_text(encoding="utf-8").splitlines() == [
             one.text for one in translator.translate(lines, n_best=2)
         ]
+        source.write_bytes(b"Hund\n" * 40 + b"H\xff\n")
+        with pytest.raises(BadLineError, match=r"de\.txt, line 41: not UTF-8"):
+            translate()
+        assert not folder.exists()
 
     def test_a_machine_that_vanishes_is_made_good(self, cluster: Any, run: Path, source: Path) -> None:
         node = cluster.add_node(num_cpus=1, **NODE)

@@ -57,11 +57,12 @@ class ProcessPool:
         blocks: Mapping[int, tuple[Any, ...]],
         finish: Callable[[int, _Result], None],
     ) -> None:
+        if not blocks:
+            return
         workers = min(self._workers, len(blocks))
-        if workers <= 1:
-            compute = start() if blocks else None
+        if workers == 1:
+            compute = start()
             for number, arguments in blocks.items():
-                assert compute is not None
                 finish(number, compute(number, *arguments))
             return
         # Not forked, because threads of the libraries, or of a progress bar, may hold locks.
@@ -100,6 +101,8 @@ class RayTasks:
     ) -> None:
         import ray
 
+        if not blocks:
+            return
         if not self._count_slots():
             missing = "GPU" if self._gpus else "core"
             raise AugenmerkError(
@@ -190,7 +193,8 @@ def _compute_on_node(
     if _started_for != job:
         if version != __version__:
             raise AugenmerkError(
-                f"{gethostname()} has augenmerk {__version__}, but {version} is needed, as it is here."
+                f"{gethostname()} has augenmerk {__version__}, but the command was started with {version}; "
+                f"install the same version on all machines."
             )
         if not folder.is_dir():
             raise AugenmerkError(

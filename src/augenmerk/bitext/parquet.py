@@ -31,18 +31,15 @@ def split_of(stem: str) -> str:
 
 def check_parts(paths: Sequence[Path]) -> None:
     """Raises AugenmerkError unless the paths are one file, or all files into which a split was divided."""
-    parts = [_PART.fullmatch(path.stem) for path in paths]
-    if len(paths) == 1 and parts[0] is None:
-        return
-    for path, part in zip(paths, parts, strict=True):
-        if part is None:
-            raise AugenmerkError(
-                f"{path} and {paths[0].name} are both '{split_of(path.stem)}'; remove one of them."
-            )
-        if int(part[3]) != len(paths):
-            raise AugenmerkError(
-                f"{path}: of the {int(part[3])} files of '{part[1]}', {len(paths)} are here."
-            )
+    parts = [found for path in paths if (found := _PART.fullmatch(path.stem))]
+    if len(paths) > 1 and len(parts) < len(paths):
+        raise AugenmerkError(
+            f"{paths[0]} and {paths[-1].name} are both the split '{split_of(paths[0].stem)}'; remove or "
+            f"rename one of them."
+        )
+    for path, part in zip(paths, parts, strict=False):
+        if (files := int(part[3])) != len(paths):
+            raise AugenmerkError(f"{path}: of the {files} files of '{part[1]}', {len(paths)} are here.")
 
 
 def find_columns(path: Path) -> list[str]:

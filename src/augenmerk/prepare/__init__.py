@@ -29,6 +29,7 @@ from augenmerk.bitext.pairs import LazySplit
 from augenmerk.bitext.prepared import (
     FORMAT,
     PREPARED,
+    SHARDS,
     TOO_MANY_TOKENS,
     UNFINISHED,
     VOCABULARY,
@@ -49,7 +50,15 @@ from augenmerk.prepare.chunks import (
 )
 from augenmerk.prepare.request import Request, describe_sources, open_sources
 from augenmerk.prepare.shards import UNEQUAL, write_shards
-from augenmerk.storage import error_reason, fsync_path, make_folder, read_bytes, read_object, write_object
+from augenmerk.storage import (
+    error_reason,
+    fsync_path,
+    make_folder,
+    read_bytes,
+    read_object,
+    remove_stale_temp_files,
+    write_object,
+)
 from augenmerk.text import TokenizerPair
 
 __all__ = ["Request", "prepare"]
@@ -87,6 +96,7 @@ def prepare(request: Request, out: Path, *, map_blocks: MapBlocks, on_progress: 
             _learn_vocabulary(request.text, out, scan, sample, on_progress)
             limits = request.data.max_length, request.max_ratio
             shards = write_shards(out, scan, repeated, *limits, map_blocks, on_progress)
+            remove_stale_temp_files(out / SHARDS)  # of workers that were lost
             about = _summarise(asked, bitext, scan, shards, out)
             write_object(out / PREPARED, about, indent=1)
             shutil.rmtree(out / UNFINISHED, ignore_errors=True)

@@ -18,7 +18,7 @@ import shutil
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -26,7 +26,7 @@ from typing import Any
 from filelock import FileLock, Timeout
 
 from augenmerk import __version__
-from augenmerk.bitext import BadLine
+from augenmerk.bitext import BadLine, BadLineError
 from augenmerk.bitext.files import read_lines
 from augenmerk.blocks import MapBlocks
 from augenmerk.checkpoint import SHIPPED, RunDirectory
@@ -82,18 +82,18 @@ class FileJob:
         }
 
 
-@dataclass
+@dataclass(frozen=True)
 class FileSummary:
     """What there is to say about the translation of a file."""
 
-    lines: int = 0
-    truncated: list[int] = field(default_factory=list)
+    lines: int
+    truncated: list[int]
     """The numbers of the lines, from 1, of which only the beginning was translated."""
-    unfamiliar: list[tuple[Reason, int, int]] = field(default_factory=list)
+    unfamiliar: list[tuple[Reason, int, int]]
     """For each block why lines are unlike what the model learnt from, how many, and the first of them."""
-    bad_lines: Counter[str] = field(default_factory=Counter)
+    bad_lines: Counter[str]
     """How many lines of each kind were bad, and so have an empty translation."""
-    first_bad: int = 0
+    first_bad: int
 
 
 def translate_file(
@@ -125,6 +125,9 @@ def translate_file(
                     with (folder / f"{_name(number)}.output").open("rb") as block:
                         shutil.copyfileobj(block, file, 1 << 20)
         shutil.rmtree(folder, ignore_errors=True)
+    except BadLineError:
+        shutil.rmtree(folder, ignore_errors=True)  # nothing was translated
+        raise
     except Timeout:
         raise AugenmerkError(
             f"{output} is being written by another process; wait for it or stop it."
@@ -133,11 +136,13 @@ def translate_file(
         raise AugenmerkError(
             f"{folder}: cannot be written ({error_reason(error)}); what is finished is kept."
         ) from None
-    summary = FileSummary(scan["lines"], [], [], Counter(scan["bad_lines"]), scan["first_bad"])
-    for entry in entries:
-        summary.truncated += entry["truncated"]
-        summary.unfamiliar += [(reason, *counted) for reason, counted in entry["unfamiliar"].items()]
-    return summary
+    return FileSummary(
+        lines=scan["lines"],
+        truncated=[number for entry in entries for number in entry["truncated"]],
+        unfamiliar=[(reason, *found) for entry in entries for reason, found in entry["unfamiliar"].items()],
+        bad_lines=Counter(scan["bad_lines"]),
+        first_bad=scan["first_bad"],
+    )
 
 
 def blocks_folder(output: Path) -> Path:
@@ -149,7 +154,7 @@ def _begin(folder: Path, asked: dict[str, Any]) -> int:
     """Returns for how many threads batches are made, which is what it was when the work was begun."""
     asked = json.loads(json.dumps(asked))
     path = folder / _REQUEST
-    if not path.exists():
+    if not (folder / _SCAN).exists():  # nothing was translated
         write_object(path, {**asked, "batch_threads": count_threads()})
     before = read_object(path)
     if other := [key for key, value in asked.items() if before.get(key) != value]:
