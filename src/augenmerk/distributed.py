@@ -122,8 +122,10 @@ class World:
         if _is_one_machine():
             _use_loopback()
         with self._explain_loss():
-            distributed.init_process_group(
-                "gloo", store=store, rank=self.rank, world_size=self.size, timeout=_LIMIT
+            _run_interruptibly(
+                lambda: distributed.init_process_group(
+                    "gloo", store=store, rank=self.rank, world_size=self.size, timeout=_LIMIT
+                )
             )
             devices: list[str] = [""] * self.size
             on_gpu = device.type == "cuda"
@@ -241,6 +243,24 @@ def join(device: str) -> tuple[World, "torch.device"]:
         chosen = choose_device(f"cuda:{number}")
     world.connect(_store, chosen)
     return world, chosen
+
+
+def _run_interruptibly(work: Callable[[], None]) -> None:
+    """Runs a function that may wait in torch for a process that has died; a signal ends the waiting."""
+    raised: list[Exception] = []
+
+    def run() -> None:
+        try:
+            work()
+        except Exception as error:
+            raised.append(error)
+
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    while thread.is_alive():
+        thread.join(0.1)
+    if raised:
+        raise raised[0]
 
 
 def _is_one_machine() -> bool:

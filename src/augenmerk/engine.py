@@ -272,7 +272,10 @@ class GraphRecorder:
             # A graph reads the same memory at every replay, so it gets a batch of its own.
             own = batch and replace(batch, **{name: getattr(batch, name).clone() for name in _READ})
             graph = torch.cuda.CUDAGraph()
-            with torch.cuda.graph(graph, pool=self._pool, stream=self._stream):
+            # Of this thread alone, because a thread of NCCL asks the GPU how far it is at any time.
+            with torch.cuda.graph(
+                graph, pool=self._pool, stream=self._stream, capture_error_mode="thread_local"
+            ):
                 work(*(() if own is None else (own,)))
             self.recorded[key] = (own, graph)
         own, graph = self.recorded[key]
