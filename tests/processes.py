@@ -11,7 +11,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from importlib import import_module
 from pathlib import Path
@@ -34,6 +34,14 @@ MOMENTS = {
 }
 PATIENCE = 240
 """Seconds after which a process is given up. Nothing takes nearly as long; no test waits for it to pass."""
+
+
+def wait_for(what: str, condition: Callable[[], object]) -> None:
+    """Waits until the condition holds; `what` says in a failure what did not come."""
+    until = time.monotonic() + PATIENCE
+    while not condition():
+        assert time.monotonic() < until, f"waited in vain for {what}"
+        time.sleep(0.02)
 
 
 class Forker:

@@ -188,6 +188,11 @@ def test_several_models_translate_together(several: Serving) -> None:
     )
 
 
+def test_an_ensemble_shares_the_models_of_its_runs(several: Serving) -> None:
+    library = several.service.library
+    assert list(library.get(["b", "a"]).models) == [library.get("b").model, library.get("a").model]
+
+
 def test_only_so_many_models_stay_loaded(several: Serving) -> None:
     for name in ("below/c", ["a", "b"], "below/c"):
         several.translate("Der Hund.", model=name)

@@ -25,6 +25,7 @@ from augenmerk.serve.library import Library
 from augenmerk.serve.limits import Limits
 from augenmerk.serve.metrics import Metrics
 from augenmerk.translate import Translator
+from tests.processes import wait_for
 from tests.serving import SECONDS, Serving, read_refusal, serving
 
 TEXT = "Ein Hund schläft."
@@ -131,7 +132,7 @@ def test_waiting_work_of_a_client_that_hangs_up_is_dropped(library: Library) -> 
                 connection.sendall(make_request(json.dumps({"text": [TEXT] * 7}).encode()))
                 server.wait_for_queue(1 + 7)
                 hang_up(connection)
-                wait_until(lambda: count_hung_up(server) > 0)
+                wait_for("somebody to hang up", lambda: count_hung_up(server) > 0)
                 server.service.metrics.requests.clear()
                 server.submit(touch_queue(server)).result(SECONDS)  # type: ignore[call-arg]
                 server.wait_for_queue(1)
@@ -173,7 +174,7 @@ def test_one_who_hangs_up_in_a_batch_does_not_harm_the_others(
             server.wait_for_queue(10)
         assert computing.wait(SECONDS)
         hang_up(gone)
-        wait_until(lambda: count_hung_up(server) == 1)
+        wait_for("one to hang up", lambda: count_hung_up(server) == 1)
         go_on.set()
         assert [other.result(SECONDS) for other in others] == expected
 
@@ -208,14 +209,6 @@ def hang_up(connection: socket.socket) -> None:
     """Ends a connection at once, as a client that was killed does."""
     connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
     connection.close()
-
-
-def wait_until(condition: object) -> None:
-    for _ in range(100 * SECONDS):
-        if condition():  # type: ignore[operator]
-            return
-        time.sleep(0.01)
-    raise AssertionError("it did not happen")
 
 
 def read_all(connection: socket.socket) -> bytes:
@@ -317,7 +310,9 @@ def test_a_client_that_does_not_read_its_answers_is_let_go(impatient: Serving) -
         connection.connect(("127.0.0.1", impatient.port))
         requests = 2000  # their answers are larger than all buffers between
         connection.sendall(b"GET /openapi.json HTTP/1.1\r\nHost: localhost\r\n\r\n" * requests)
-        wait_until(lambda: impatient.service.metrics.requests["/openapi.json", 200] > 0)
+        wait_for(
+            "a request to be counted", lambda: impatient.service.metrics.requests["/openapi.json", 200] > 0
+        )
         time.sleep(1.0)  # it reads nothing
         assert impatient.translate(TEXT)
         assert read_all(connection).count(b"HTTP/1.1 200") < requests

@@ -6,7 +6,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -49,6 +48,7 @@ from augenmerk.tensorfile import Arrays
 from augenmerk.train import start, train
 from augenmerk.training_data import TextData
 from tests.command import COMMAND
+from tests.processes import wait_for
 from tests.runs import CPU, Silent
 
 TINY = """
@@ -79,13 +79,6 @@ epochs = 6
 batch_size = 16
 lr = 0.01
 """
-
-
-def wait_for(what: str, condition: Any) -> None:
-    until = time.monotonic() + 240
-    while not condition():
-        assert time.monotonic() < until, f"waited in vain for {what}"
-        time.sleep(0.02)
 
 
 def workers_are_gone(out: Path) -> bool:

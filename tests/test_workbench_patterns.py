@@ -1,6 +1,8 @@
 """The view of the patterns: a real server, trained runs, a real browser."""
 
+import asyncio
 import json
+import threading
 import time
 from collections import Counter
 from collections.abc import Iterator
@@ -18,6 +20,7 @@ from augenmerk.serve.library import Library
 from augenmerk.serve.workbench import patterns
 from augenmerk.translate import load
 from tests.browser import TIMEOUT, WatchedTab
+from tests.processes import wait_for
 from tests.runs import SharedRuns, tiny
 from tests.serving import Serving, serving
 from tests.workbench import WorkbenchTab
@@ -205,6 +208,34 @@ def test_others_are_answered_while_a_split_is_measured(client: httpx.Client) -> 
         assert asked.status_code == 200
         lines = [json.loads(line) for line in answer.iter_lines()]
     assert "summary" in lines[-1]
+
+
+def test_measuring_ends_when_nobody_waits_for_it(
+    served: Served, client: httpx.Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(patterns, "GRACE", 0.2)
+    monkeypatch.setattr(patterns, "CHUNK", 10)
+    batcher, hung_up, chunks = served.server.service.batcher, threading.Event(), []
+    score = batcher.score
+
+    async def score_later(*arguments: Any, **settings: Any) -> Any:
+        chunks.append(arguments)
+        if len(chunks) > 1:
+            await asyncio.to_thread(hung_up.wait)
+        return await score(*arguments, **settings)
+
+    monkeypatch.setattr(batcher, "score", score_later)
+    question = make_question("own", "train", "references", count=500)
+    with client.stream("POST", "/workbench/patterns/measure", json=question) as answer:
+        next(answer.iter_lines())
+    hung_up.set()
+
+    def is_gone() -> bool:
+        asked = client.post("/workbench/patterns/sentence", json={**question, "index": 0})
+        return asked.status_code == 404
+
+    wait_for("the split to be let go", is_gone)
+    assert len(chunks) < 8  # of eight
 
 
 # -- what a person sees --------------------------------------------------------------------------------------

@@ -1,5 +1,6 @@
 """The view Runs: a real server, a real training, a real browser."""
 
+import functools
 import json
 import os
 import signal
@@ -20,7 +21,7 @@ from augenmerk.serve.folders import FolderSearch, is_run
 from augenmerk.serve.workbench.runs import nearest_preset
 from augenmerk.serve.workbench.trainings import Start, Trainings, check_start
 from tests.browser import TIMEOUT
-from tests.processes import PATIENCE
+from tests.processes import PATIENCE, wait_for
 from tests.runs import SharedRuns, tiny
 from tests.workbench import WorkbenchTab, ask, serve_workbench
 
@@ -109,13 +110,6 @@ class RunsTab(WorkbenchTab):
             panel,
         )
         return found
-
-
-def wait_for(condition: Any, patience: float = PATIENCE) -> None:
-    until = time.monotonic() + patience
-    while not condition():
-        assert time.monotonic() < until
-        time.sleep(0.05)
 
 
 # -- what the server tells ----------------------------------------------------------------------------------
@@ -389,7 +383,7 @@ def test_a_training_is_started_stopped_and_resumed_and_ends_with_the_server(
         runs = {run["name"]: run["done"] for run in place.look()["runs"]}
         return int(runs.get("mine", 0))
 
-    wait_for(lambda: done() > 0)
+    wait_for("the first step", lambda: done() > 0)
     assert place.open("mine").config.model.hidden == 24
     status, answer = place.ask("start", {"run": "other", "preset": "quick"})
     assert (status, "'mine' is being trained" in answer["error"]) == (400, True)
@@ -401,10 +395,10 @@ def test_a_training_is_started_stopped_and_resumed_and_ends_with_the_server(
     assert place.look()["trainings"][0]["code"] == 128 + signal.SIGTERM
     before = done()
     view.tab.click("#list button:has-text('Go on')")
-    wait_for(lambda: done() > before)
+    wait_for("another step", lambda: done() > before)
     view.tab.close()
     process.kill()  # the worst end of a server
-    wait_for(lambda: not RunDirectory.is_in_training(place.folder / "mine"))
+    wait_for("the end of training", lambda: not RunDirectory.is_in_training(place.folder / "mine"))
     run = place.open("mine")
     state = run.load_state()
     assert state is not None
@@ -419,7 +413,8 @@ def test_a_training_goes_on_without_the_server_if_that_was_chosen(tmp_path: Path
     trainings.start(Start(run="ended", preset="quick", settings=settings))
     kept, ended = (trainings._trainings[name].process for name in ("kept", "ended"))
     try:
-        wait_for(lambda: RunDirectory.is_in_training(tmp_path / "ended"))  # before that, nothing is caught
+        running = functools.partial(RunDirectory.is_in_training, tmp_path / "ended")
+        wait_for("training to begin", running)  # before that, nothing is caught
         trainings.close()
         assert ended.poll() == 128 + signal.SIGTERM
         assert kept.poll() is None

@@ -1,13 +1,17 @@
 """The theory view of the workbench on a real server: pages, dragging, and graded answers."""
 
+import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 import httpx
 import pytest
 
+from augenmerk.serve.workbench import theory
 from augenmerk.theory.grading import check
 from augenmerk.theory.questions import QUESTIONS
+from tests.processes import PATIENCE
 from tests.test_web_theory import HOSTILE, TheoryTab
 from tests.workbench import ask, serve_workbench
 
@@ -96,6 +100,23 @@ def test_what_cannot_be_graded_is_answered_with_a_sentence(
     assert list(answer) == ["error"]
     assert words in answer["error"]
     assert answer["error"].endswith(".")
+
+
+def test_a_slow_grade_keeps_nobody_waiting_for_a_translation(
+    address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    translated = threading.Event()
+
+    def grade_late(*_: str) -> dict[str, Any]:
+        return {"in time": translated.wait(PATIENCE)}
+
+    monkeypatch.setattr(theory, "_grade", grade_late)
+    with ThreadPoolExecutor(1) as students:
+        student = students.submit(grade, address, task="1.2", answer="c")
+        for _ in range(5):  # more than there are threads that translate
+            assert ask(f"{address}/v1/translate", {"text": "Ein Hund schläft."})[0] == 200
+        translated.set()
+        assert student.result() == (200, {"in time": True})
 
 
 def test_only_questions_have_pages(address: str) -> None:

@@ -71,13 +71,19 @@ class Library:
         with self._loading:
             if (translator := self._find_loaded(key)) is not None:  # another thread has just loaded it
                 return translator
-            translator = self._load(key)
-            with self._lock:
-                self._others[key] = translator
-                while len(self._others) > self._most_loaded:
-                    # It is not closed, because a thread may be translating with it; then it goes by itself.
-                    self._others.popitem(last=False)
-            return translator
+            if len(key) == 1:
+                return self._keep(key, self._load(key))
+            runs = [self._find_loaded((name,)) or self._keep((name,), self._load((name,))) for name in key]
+            return self._keep(key, self._combine(key, runs))
+
+    def _keep(self, key: tuple[str, ...], translator: Translator) -> Translator:
+        """Keeps a translator as the latest that was used, and lets the oldest go if there are too many."""
+        with self._lock:
+            self._others[key] = translator
+            while len(self._others) > self._most_loaded:
+                # It is not closed, because a thread may be translating with it; then it goes by itself.
+                self._others.popitem(last=False)
+        return translator
 
     def _find_loaded(self, key: tuple[str, ...]) -> Translator | None:
         with self._lock:
@@ -144,12 +150,23 @@ class Library:
         return path
 
     def _load(self, names: Sequence[str]) -> Translator:
+        """Loads runs, in an ensemble of their own if there are several."""
         paths = {name: self._path(name) for name in names}
         try:
             runs = [RunDirectory.open(path) for path in paths.values()]
             # One thread each: what is computed at the same time are the batches of several requests.
             return Translator.from_runs(runs, self._device, threads=1)
         except AugenmerkError as error:
+            raise AugenmerkError(hide_paths(str(error), paths)) from None
+
+    def _combine(self, names: Sequence[str], runs: Sequence[Translator]) -> Translator:
+        """Returns an ensemble of loaded runs, which shares their models if these are all of one kind."""
+        if len({run.uses_torch for run in runs}) > 1:
+            return self._load(names)
+        try:
+            return Translator.of(runs, threads=1)
+        except AugenmerkError as error:
+            paths = {name: self._path(name) for name in names}
             raise AugenmerkError(hide_paths(str(error), paths)) from None
 
 

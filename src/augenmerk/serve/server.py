@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import gc
 import logging
 import signal
 import socket
@@ -88,6 +89,9 @@ def run(
 ) -> None:
     """Serves until SIGTERM or Ctrl-C; then answers what was asked before, and returns."""
     raise_file_limit(service.limits.connections + SPARE_FILES)
+    # What is loaded by now stays: the collector would look at it again and again.
+    gc.collect()
+    gc.freeze()
     asyncio.run(_run(service, listening, pages, on_ready))
 
 

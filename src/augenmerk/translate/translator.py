@@ -85,6 +85,23 @@ def _load_without_torch(run: RunDirectory) -> InferenceModel:
     return build_inference_model(run.config.model, run.load_model(), *sizes, str(run.model_path))
 
 
+def _check_vocabularies(runs: Sequence[RunDirectory]) -> None:
+    """Raises AugenmerkError if runs cannot translate together.
+
+    On the target side their probabilities are averaged, on the source side their attention, so both
+    vocabularies have to be the same.
+    """
+    first, *others = runs
+    for other in others:
+        for side in ("source", "target"):
+            if getattr(first.tokenizers, side).to_json() != getattr(other.tokenizers, side).to_json():
+                raise AugenmerkError(
+                    f"{first.path} and {other.path} cannot translate together: their {side} vocabularies "
+                    f"differ; an ensemble needs runs trained on the same sentences with the same [text] "
+                    f"settings."
+                )
+
+
 class Translator:
     """Translates text with a trained model, or with an ensemble of several.
 
@@ -112,7 +129,8 @@ class Translator:
         self.device = CPU
         """The device as torch names it."""
         of_torch = [model for model in self.models if not isinstance(model, InferenceModel)]
-        self._uses_torch = bool(of_torch)
+        self.uses_torch = bool(of_torch)
+        """Whether the models are of torch rather than of numpy."""
         if of_torch:
             import torch
 
@@ -122,7 +140,7 @@ class Translator:
             if self._on_gpu:
                 # With TF32, GRUs would round to ten bits, and samples would differ from those of the CPU.
                 torch.backends.cudnn.allow_tf32 = False
-        self._pool = ThreadPool(threads or count_threads(), torch=self._uses_torch)
+        self._pool = ThreadPool(threads or count_threads(), torch=self.uses_torch)
 
     @classmethod
     def from_runs(
@@ -132,28 +150,33 @@ class Translator:
         *,
         threads: int | None = None,
     ) -> Self:
-        """Loads runs that translate together. Raises AugenmerkError if their vocabularies differ.
-
-        On the target side their probabilities are averaged, on the source side their attention, so both
-        vocabularies have to be the same.
-        """
-        first, *others = runs
-        for other in others:
-            for side in ("source", "target"):
-                if getattr(first.tokenizers, side).to_json() != getattr(other.tokenizers, side).to_json():
-                    raise AugenmerkError(
-                        f"{first.path} and {other.path} cannot translate together: their {side} vocabularies "
-                        f"differ; an ensemble needs runs trained on the same sentences with the same [text] "
-                        f"settings."
-                    )
-        longest = min(run.config.data.max_length for run in runs)
-        data = first.config.data.model_copy(update={"max_length": longest})
-        config = first.config.model_copy(update={"data": data})
+        """Loads runs that translate together. Raises AugenmerkError if their vocabularies differ."""
+        _check_vocabularies(runs)
         models: Sequence[InferenceModel | TranslationModel]
         if str(device) == CPU and all(can_build(run.config.model) for run in runs):
             models = [_load_without_torch(run) for run in runs]
         else:
             models = [load_model(run, device) for run in runs]
+        return cls._of_models(models, runs, threads)
+
+    @classmethod
+    def of(cls, translators: "Sequence[Translator]", *, threads: int | None = None) -> Self:
+        """Returns an ensemble of loaded runs, whose models it shares; raises as `from_runs`."""
+        runs = [run for translator in translators for run in translator.runs]
+        _check_vocabularies(runs)
+        return cls._of_models([translator.model for translator in translators], runs, threads)
+
+    @classmethod
+    def _of_models(
+        cls,
+        models: "Sequence[InferenceModel | TranslationModel]",
+        runs: Sequence[RunDirectory],
+        threads: int | None,
+    ) -> Self:
+        first = runs[0]
+        longest = min(run.config.data.max_length for run in runs)
+        data = first.config.data.model_copy(update={"max_length": longest})
+        config = first.config.model_copy(update={"data": data})
         familiarity = Familiarity.of_run(first.tokenizers.source, first.read_familiarity(), first.path)
         return cls(models, first.tokenizers, config, runs=runs, familiarity=familiarity, threads=threads)
 
@@ -182,11 +205,11 @@ class Translator:
 
     def prepare(self, data: ParallelTokens) -> ParallelTokens:
         """Returns tokens as the models read them: in numpy, or in torch on the device of the models."""
-        return data.to(self.device) if self._uses_torch else data
+        return data.to(self.device) if self.uses_torch else data
 
     def _computing(self) -> AbstractContextManager[Any]:
         """Returns the context to compute in; each thread has its own."""
-        if not self._uses_torch:
+        if not self.uses_torch:
             return nullcontext()
         import torch
 

@@ -45,6 +45,8 @@ MAX_WAITING = 8
 """How many splits wait to be measured, at most."""
 PATIENCE = 60
 """How often a chunk is asked for again if too much is waiting, each time after a second."""
+GRACE = 10.0
+"""Seconds for which a split that is being measured waits for somebody who wants it, as after a reload."""
 MEASURES = tuple(field.name for field in fields(AttentionMeasures))
 DIGITS = 4
 
@@ -104,6 +106,8 @@ class PatternSet:
     summary: dict[str, Any] | None = None
     error: str = ""
     changed: asyncio.Condition = field(default_factory=asyncio.Condition)
+    readers: int = 0
+    """How many clients are being sent what is measured."""
     task: asyncio.Task[None] | None = None
 
     @property
@@ -168,6 +172,10 @@ class PatternSets:
         try:
             async with self._turn:
                 await self._measure_all(found, translator)
+        except _NobodyWaits:
+            if self._sets.get(found.asked) is found:
+                del self._sets[found.asked]
+            return
         except AugenmerkError as error:
             found.error = str(error)
         except Exception as error:  # nobody else would hear of it
@@ -189,6 +197,7 @@ class PatternSets:
         found.about = {"data": bitext.name, "total": len(pairs)}
         matches: list[PatternMatch] = []
         for start in range(0, len(pairs), CHUNK):
+            await _wait_for_reader(found)
             some = pairs[start : start + CHUNK]
             translations = await self._translate(asked, some)
 
@@ -254,7 +263,32 @@ def _pack(index: int, match: PatternMatch) -> Sentence:
     )
 
 
+class _NobodyWaits(Exception):  # noqa: N818 (nothing went wrong)
+    """Raised when all who wanted a split have hung up."""
+
+
+async def _wait_for_reader(found: PatternSet) -> None:
+    """Raises _NobodyWaits if there is no client who reads, and none comes soon."""
+    try:
+        async with asyncio.timeout(GRACE), found.changed:
+            await found.changed.wait_for(lambda: found.readers > 0)
+    except TimeoutError:
+        raise _NobodyWaits from None
+
+
 async def _follow(found: PatternSet) -> AsyncIterator[bytes]:
+    """Yields what `_follow_to_end` does, and counts who reads it."""
+    found.readers += 1
+    try:
+        async with found.changed:
+            found.changed.notify_all()
+        async for line in _follow_to_end(found):
+            yield line
+    finally:
+        found.readers -= 1
+
+
+async def _follow_to_end(found: PatternSet) -> AsyncIterator[bytes]:
     """Yields lines of JSON: what is measured already, what is added, and at last the summary or why not."""
     sent = 0
     while True:
