@@ -94,18 +94,19 @@ class World:
         if sent is not tensor:
             tensor.copy_(sent)
 
-    def gather(self, rows: "Tensor") -> "Tensor":
-        """Returns the rows of all processes, in the order of these."""
+    def gather(self, rows: "Tensor") -> None:
+        """Fills in the rows of the other processes; all have as many, one process after the other."""
         if self.size == 1:
-            return rows
-        import torch
+            return
         from torch import distributed
 
         sent = rows if self._nccl is not None else rows.cpu()
-        received = [torch.empty_like(sent) for _ in range(self.size)]
         with self._explain_loss():
-            distributed.all_gather(received, sent, group=self._nccl)
-        return torch.cat(received).to(rows.device)
+            for rank, of_process in enumerate(sent.chunk(self.size)):
+                # Gloo's own way to gather takes several times as long (measured).
+                distributed.broadcast(of_process, rank, group=self._nccl)
+        if sent is not rows:
+            rows.copy_(sent)
 
     def leave(self) -> None:
         """Ends the connections to the others, when all of them have come to the end."""
