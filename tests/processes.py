@@ -221,17 +221,23 @@ def train_until(folder: Path, number: int) -> None:
     say(len(calls))
 
 
-def count_calls(number: int, function: str = "", signum: int = signal.SIGKILL) -> list[None]:
+def count_calls(
+    number: int, function: str = "", signum: int = signal.SIGKILL, *, since: str = ""
+) -> list[None]:
     """Counts calls from here on, and sends a signal to this process at the one with this number.
 
-    Calls are those in the modules `MOMENTS`, or of one function of them.
+    Calls are those in the modules `MOMENTS`, or of one function of them; they are counted from the first call
+    of the function `since` on, if it is given.
     """
     calls: list[None] = []
+    counting = not since
 
     def count(frame: FrameType, event: str, _argument: object) -> None:
+        nonlocal counting
         if event not in ("call", "c_call") or frame.f_globals.get("__name__") not in MOMENTS:
             return
-        if not function or (event == "call" and frame.f_code.co_name == function):
+        counting = counting or frame.f_code.co_name == since
+        if counting and (not function or (event == "call" and frame.f_code.co_name == function)):
             calls.append(None)
             if len(calls) == number:
                 os.kill(os.getpid(), signum)
@@ -272,7 +278,7 @@ def run_together(folder: Path, number: int) -> None:
 def _run_rank(arguments: list[str], trouble: dict[str, Any]) -> int:
     sys.argv[:] = ["augenmerk", *arguments]
     if "calls" in trouble:
-        count_calls(*trouble["calls"])
+        count_calls(*trouble["calls"], since="_train")  # when they have met: how long that takes is chance
     try:
         with limited_file_size(trouble["largest"]) if "largest" in trouble else nullcontext():
             augenmerk.__main__.main()

@@ -94,18 +94,19 @@ class World:
         if sent is not tensor:
             tensor.copy_(sent)
 
-    def gather(self, rows: "Tensor") -> "Tensor":
-        """Returns the rows of all processes, in the order of these."""
+    def gather(self, rows: "Tensor") -> None:
+        """Fills in the rows of the other processes; all have as many, one process after the other."""
         if self.size == 1:
-            return rows
-        import torch
+            return
         from torch import distributed
 
         sent = rows if self._nccl is not None else rows.cpu()
-        received = [torch.empty_like(sent) for _ in range(self.size)]
         with self._explain_loss():
-            distributed.all_gather(received, sent, group=self._nccl)
-        return torch.cat(received).to(rows.device)
+            for rank, of_process in enumerate(sent.chunk(self.size)):
+                # Gloo's own way to gather takes several times as long (measured).
+                distributed.broadcast(of_process, rank, group=self._nccl)
+        if sent is not rows:
+            rows.copy_(sent)
 
     def leave(self) -> None:
         """Ends the connections to the others, when all of them have come to the end."""
@@ -122,8 +123,10 @@ class World:
         if _is_one_machine():
             _use_loopback()
         with self._explain_loss():
-            distributed.init_process_group(
-                "gloo", store=store, rank=self.rank, world_size=self.size, timeout=_LIMIT
+            _run_interruptibly(
+                lambda: distributed.init_process_group(
+                    "gloo", store=store, rank=self.rank, world_size=self.size, timeout=_LIMIT
+                )
             )
             devices: list[str] = [""] * self.size
             on_gpu = device.type == "cuda"
@@ -241,6 +244,24 @@ def join(device: str) -> tuple[World, "torch.device"]:
         chosen = choose_device(f"cuda:{number}")
     world.connect(_store, chosen)
     return world, chosen
+
+
+def _run_interruptibly(work: Callable[[], None]) -> None:
+    """Runs a function that may wait in torch for a process that has died; a signal ends the waiting."""
+    raised: list[Exception] = []
+
+    def run() -> None:
+        try:
+            work()
+        except Exception as error:
+            raised.append(error)
+
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    while thread.is_alive():
+        thread.join(0.1)
+    if raised:
+        raise raised[0]
 
 
 def _is_one_machine() -> bool:

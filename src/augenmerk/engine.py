@@ -255,26 +255,26 @@ class SharedGradients:
         """The sum of the losses of this step's tokens."""
         own = parts // world.size
         self._own = range(world.rank * own, (world.rank + 1) * own)
-        self._of_parts = self._flat.new_empty(own, len(self._flat)) if config.exact_parts else None
+        self._of_parts = self._flat.new_empty(parts, len(self._flat)) if config.exact_parts else None
 
     def own_parts(self, step: int) -> Iterator[int]:
         """Yields the parts that this process computes, each with cleared gradients and dropout of its own."""
-        for row, part in enumerate(self._own):
+        for part in self._own:
             self._flat.zero_()
             state = np.random.SeedSequence((self._seed, step, part)).generate_state(1, np.uint64)
             torch.manual_seed(int(state[0]))
             yield part
             if self._of_parts is not None:
-                self._of_parts[row] = self._flat
+                self._of_parts[part] = self._flat
 
     def add_up(self) -> Tensor:
         """Adds up the gradients of all parts, and returns the sum of their losses."""
         if self._of_parts is None:
             self._world.add_up(self._flat)
             return self.loss
-        first, *others = self._world.gather(self._of_parts)
-        self._flat.copy_(first)
-        for gradients in others:
+        self._world.gather(self._of_parts)
+        self._flat.copy_(self._of_parts[0])
+        for gradients in self._of_parts[1:]:
             self._flat += gradients
         return self.loss
 
@@ -319,7 +319,10 @@ class GraphRecorder:
             # A graph reads the same memory at every replay, so it gets a batch of its own.
             own = batch and replace(batch, **{name: getattr(batch, name).clone() for name in _READ})
             graph = torch.cuda.CUDAGraph()
-            with torch.cuda.graph(graph, pool=self._pool, stream=self._stream):
+            # Of this thread alone, because a thread of NCCL asks the GPU how far it is at any time.
+            with torch.cuda.graph(
+                graph, pool=self._pool, stream=self._stream, capture_error_mode="thread_local"
+            ):
                 work(*(() if own is None else (own,)))
             self.recorded[key] = (own, graph)
         own, graph = self.recorded[key]
