@@ -538,9 +538,9 @@ class TestTraining:
         seen: list[int] = []
         step = Engine.step
 
-        def count(engine: Any, group: Any, lr: float) -> None:
+        def count(engine: Any, group: Any, lr: float, number: int) -> None:
             seen.append(sum(batch.target_tokens for batch in group))
-            step(engine, group, lr)
+            step(engine, group, lr, number)
 
         monkeypatch.setattr(Engine, "step", count)
         run = start(settings_of(tmp_path / "corpus", train__epochs=1), tmp_path / "run")

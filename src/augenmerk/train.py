@@ -423,7 +423,6 @@ def _train(
                     settings, progress.step, (progress.epoch + done_of_epoch) / settings.epochs
                 )
                 engine.step(group, rate, progress.step)
-                signum, save = world.agree(stop_signal() or 0, clock.save_is_due())
                 progress.step += 1
                 progress.batch += len(group)
                 clock.count(sum(batch.target_tokens for batch in group))
@@ -440,6 +439,7 @@ def _train(
                     if batch < all_batches:  # else the epoch's figures come with the same step and names
                         logger.log(progress.step, figures)
                     logged_loss, logged_tokens = loss_sum, progress.tokens
+                signum, save = world.agree(stop_signal() or 0, clock.save_is_due())
                 if signum or save:
                     progress.loss_sum = float(engine.loss_sum)
                     clock.stop()
