@@ -22,7 +22,11 @@ def start_cluster(*cpus: int) -> Iterator[Any]:
     """
     with (
         tempfile.TemporaryDirectory(prefix="ray-", dir="/tmp", ignore_cleanup_errors=True) as folder,
-        patch.dict(os.environ, {"RAY_TMPDIR": folder, "RAY_USAGE_STATS_ENABLED": "0"}),
+        # Ray's workers are nice to other processes, and would wait for other tests.
+        patch.dict(
+            os.environ,
+            {"RAY_TMPDIR": folder, "RAY_USAGE_STATS_ENABLED": "0", "RAY_worker_niceness": "0"},
+        ),
     ):
         os.mkdir(f"{folder}/ray")  # noqa: PTH102
         import ray

@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
-from unittest.mock import patch
 
 import pytest
 
@@ -35,8 +34,7 @@ SMALL = ("--set", "text.vocabulary_size=400")
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Any]:
-    # Ray's processes are nice to others, and where other tests run too, they would hardly get anywhere.
-    with patch.dict(os.environ, {"RAY_worker_niceness": "0"}), start_cluster(2) as cluster:
+    with start_cluster(2) as cluster:
         yield cluster
 
 
