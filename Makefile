@@ -10,10 +10,8 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: test soak soak-serve thorough check lint browser format demo clean
 
-# A process for each core and one more, for tests also wait: for browsers, clusters, processes that start. The one that is
-# done first takes over tests from another.
-WORKERS := $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
-PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
+# A process for each core, and the one that is done first takes over tests from another. One more saves nothing (measured).
+PYTEST := $(BIN)/python -m pytest -n auto --dist worksteal
 
 # The browser is installed while pip installs the rest.
 MAKEFLAGS += --jobs=2
