@@ -363,7 +363,8 @@ def test_a_library_names_runs_that_have_the_same_name_by_their_paths(
 
 
 def test_the_command_says_what_is_wrong(tmp_path: Path) -> None:
-    assert "no such run" in fails_with_a_sentence("serve", tmp_path / "nothing")
+    nothing = tmp_path / "nothing"
+    assert f"{nothing}: there is no such run" in fails_with_a_sentence("serve", nothing)
     assert "NAME=VALUE" in fails_with_a_sentence("serve", "--limit", "beams=3")
     assert "deadline" in fails_with_a_sentence("serve", "--limit", "deadline=soon")
     assert "origin" in fails_with_a_sentence("serve", "--origin", "example.org")

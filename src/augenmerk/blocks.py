@@ -7,7 +7,7 @@ in files, which the processes read and write themselves. So it does not matter w
 import os
 import signal
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, as_completed, wait
 from concurrent.futures.process import BrokenProcessPool
 from itertools import islice
@@ -43,6 +43,38 @@ class MapBlocks(Protocol):
         A process calls `start` once, and what that returns with the number and the arguments of each block
         that it computes. Raises what one of them raises.
         """
+
+
+def map_missing(
+    map_blocks: MapBlocks,
+    start: Callable[[], Callable[..., _Result]],
+    blocks: Sequence[tuple[int, tuple[Any, ...]]],
+    find_finished: Callable[[int], _Result | None],
+    on_done: Callable[[int], None],
+) -> list[_Result]:
+    """Computes the blocks that are not finished; returns the results of all, in the order of the blocks.
+
+    Of each block it takes the size and the arguments; `on_done` is called with the sizes of all that are
+    finished, summed up. `find_finished` returns the result of a block that is kept from before, or None.
+    """
+    results: dict[int, _Result] = {}
+    missing: dict[int, tuple[Any, ...]] = {}
+    done = 0
+    for number, (size, arguments) in enumerate(blocks):
+        if (found := find_finished(number)) is None:
+            missing[number] = arguments
+        else:
+            results[number] = found
+            done += size
+
+    def finish(number: int, result: _Result) -> None:
+        nonlocal done
+        results[number] = result
+        done += blocks[number][0]
+        on_done(done)
+
+    map_blocks(start, missing, finish)
+    return [results[number] for number in range(len(blocks))]
 
 
 class ProcessPool:

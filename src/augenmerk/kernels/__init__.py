@@ -93,7 +93,7 @@ def run_gru(
 
 
 def _mps_runs() -> bool:
-    """Returns whether processes may share the GPU by CUDA MPS.
+    """Returns whether processes may share the GPU by CUDA MPS, whose place is CUDA's own unless said.
 
     Then two processes might each wait for multiprocessors that the other one holds; whether CUDA prevents
     that was not tried.

@@ -10,7 +10,7 @@ import numpy as np
 from safetensors.numpy import save
 
 from augenmerk.bitext.prepared import SHARDS, TOO_MANY_TOKENS, UNFINISHED, VOCABULARY
-from augenmerk.blocks import MapBlocks
+from augenmerk.blocks import MapBlocks, map_missing
 from augenmerk.prepare.chunks import Mask, OnProgress, name_chunk, read_chunk
 from augenmerk.storage import atomic_write, make_folder, read_bytes, read_object, write_object
 from augenmerk.text import UNK, TokenizerPair
@@ -30,26 +30,18 @@ def write_shards(
 ) -> list[dict[str, Any]]:
     """Writes all shards that are not there yet; returns the entries of all."""
     make_folder(out / SHARDS)
-    shards: dict[int, dict[str, Any]] = {}
-    todo: dict[int, tuple[dict[str, Any], Mask]] = {}
-    start = done = 0
-    for number, chunk in enumerate(scan["chunks"]):
-        stop = start + chunk["pairs"]
-        if (entry := _find_finished(out, number)) is not None:
-            shards[number] = entry
-            done += chunk["pairs"]
-        else:
-            todo[number] = chunk, repeated[start:stop]
-        start = stop
-
-    def finish(number: int, entry: dict[str, Any]) -> None:
-        nonlocal done
-        shards[number] = entry
-        done += scan["chunks"][number]["pairs"]
-        on_progress("tokenising", done, scan["pairs"])
-
-    map_blocks(partial(ShardWriter, out, max_length, max_ratio), todo, finish)
-    return [shards[number] for number in sorted(shards)]
+    ends = np.cumsum([chunk["pairs"] for chunk in scan["chunks"]])
+    blocks = [
+        (chunk["pairs"], (chunk, repeated[end - chunk["pairs"] : end]))
+        for chunk, end in zip(scan["chunks"], ends, strict=True)
+    ]
+    return map_missing(
+        map_blocks,
+        partial(ShardWriter, out, max_length, max_ratio),
+        blocks,
+        partial(_find_finished, out),
+        lambda done: on_progress("tokenising", done, scan["pairs"]),
+    )
 
 
 def _find_finished(out: Path, number: int) -> dict[str, Any] | None:

@@ -44,7 +44,9 @@ class Library:
         self._named = dict(zip(_name_runs(paths), paths, strict=True))
         self._written: dict[str, int] = {}
         """When the weights of each run of the folder were written that was last read."""
-        self._kept: dict[tuple[str, ...], Translator] = {(name,): self._load((name,)) for name in self._named}
+        self._kept: dict[tuple[str, ...], Translator] = {
+            (name,): self._open([path]) for name, path in self._named.items()
+        }
         self._others: OrderedDict[tuple[str, ...], Translator] = OrderedDict()
 
     @property
@@ -174,15 +176,17 @@ class Library:
             )
         return path
 
+    def _open(self, paths: Sequence[Path]) -> Translator:
+        # One thread each: what is computed at the same time are the batches of several requests.
+        return Translator.from_runs([RunDirectory.open(path) for path in paths], self._device, threads=1)
+
     def _load(self, names: Sequence[str]) -> Translator:
-        """Loads runs, in an ensemble of their own if there are several."""
+        """Loads runs, in an ensemble of their own if there are several; errors name no paths."""
         paths = {name: self.path(name) for name in names}
         if len(names) == 1 and names[0] not in self._named:  # before it is read: what comes later is noticed
             self._written[names[0]] = self._find_written(names[0])
         try:
-            runs = [RunDirectory.open(path) for path in paths.values()]
-            # One thread each: what is computed at the same time are the batches of several requests.
-            return Translator.from_runs(runs, self._device, threads=1)
+            return self._open(list(paths.values()))
         except AugenmerkError as error:
             for name in names:
                 if name not in self._named:

@@ -20,6 +20,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from functools import partial
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +29,7 @@ from filelock import FileLock, Timeout
 from augenmerk import __version__
 from augenmerk.bitext import BadLine, BadLineError
 from augenmerk.bitext.files import read_lines
-from augenmerk.blocks import MapBlocks
+from augenmerk.blocks import MapBlocks, map_missing
 from augenmerk.checkpoint import SHIPPED, RunDirectory
 from augenmerk.device import choose_translating_device, count_threads
 from augenmerk.errors import AugenmerkError
@@ -197,25 +198,19 @@ def _translate_blocks(
     on_progress: OnProgress,
 ) -> list[dict[str, Any]]:
     """Translates all blocks that are not there yet; returns the entries of all."""
-    entries: dict[int, dict[str, Any]] = {}
-    todo: dict[int, tuple[int, str]] = {}
-    first = done = 0
-    for number, block in enumerate(scan["blocks"]):
-        if (entry := _find_finished(folder, number)) is not None:
-            entries[number] = entry
-            done += block["lines"]
-        else:
-            todo[number] = first, block["sha256"]
-        first += block["lines"]
-
-    def finish(number: int, entry: dict[str, Any]) -> None:
-        nonlocal done
-        entries[number] = entry
-        done += scan["blocks"][number]["lines"]
-        on_progress("translating", done, scan["lines"])
-
-    map_blocks(partial(BlockTranslator, folder, job, threads), todo, finish)
-    return [entries[number] for number in sorted(entries)]
+    sizes = [block["lines"] for block in scan["blocks"]]
+    firsts = accumulate(sizes, initial=0)  # the number of the first line of each block
+    blocks = [
+        (size, (first, block["sha256"]))
+        for size, first, block in zip(sizes, firsts, scan["blocks"], strict=False)
+    ]
+    return map_missing(
+        map_blocks,
+        partial(BlockTranslator, folder, job, threads),
+        blocks,
+        partial(_find_finished, folder),
+        lambda done: on_progress("translating", done, scan["lines"]),
+    )
 
 
 def _find_finished(folder: Path, number: int) -> dict[str, Any] | None:
