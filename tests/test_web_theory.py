@@ -347,6 +347,14 @@ class TheoryTab(WatchedTab):
         return found
 
     def wait_for_fragment(self, name: str) -> str:
+        """What the address says once it rests; while a point is dragged slowly it is written, too.
+
+        The page writes 150 ms after the last change, so a later timer that waits for longer ends after it.
+        """
+        self.tab.evaluate(
+            "new Promise(rested => requestAnimationFrame(() =>"
+            " requestAnimationFrame(() => setTimeout(rested, 200))))"
+        )
         self.wait("name => new URLSearchParams(location.hash.slice(1)).has(name)", name)
         return self.fragment()[name]
 
