@@ -53,7 +53,17 @@ def score_texts(
 
 def compute_bleu(hypotheses: Sequence[str], references: Sequence[str], *, lowercase: bool) -> float:
     """Returns BLEU alone, which is much faster than `score_texts`."""
-    return float(BLEU(lowercase=lowercase).corpus_score(list(hypotheses), [list(references)]).score)
+    return BleuScorer(references, lowercase=lowercase).score(hypotheses)
+
+
+class BleuScorer:
+    """BLEU against the same references again and again, whose n-grams are counted once."""
+
+    def __init__(self, references: Sequence[str], *, lowercase: bool) -> None:
+        self._metric = BLEU(lowercase=lowercase, references=[list(references)])
+
+    def score(self, hypotheses: Sequence[str]) -> float:
+        return float(self._metric.corpus_score(list(hypotheses), None).score)
 
 
 def sacrebleu_command(references: Path, hypotheses: Sequence[Path], *, ter: bool = False) -> list[str]:

@@ -39,7 +39,7 @@ from augenmerk.model import TranslationModel, build_model
 from augenmerk.model.attention import MECHANISM_FILES
 from augenmerk.model.trial import try_mechanism
 from augenmerk.model.weights import load_checked
-from augenmerk.scores import compute_bleu
+from augenmerk.scores import BleuScorer
 from augenmerk.tensorfile import Arrays
 from augenmerk.text import TokenizerPair
 from augenmerk.training_data import TrainingData, open_prepared, open_training_data
@@ -48,7 +48,7 @@ from augenmerk.translate import Translator
 TYPICAL_LENGTH = 16
 """Tokens of a typical sentence, for estimating memory."""
 
-GREEDY = {"beam": 1, "n_best": 1, "sample": False, "mbr": False, "candidates": None}
+GREEDY = {"beam": 1, "n_best": 1, "sample": False, "mbr": False, "candidates": None, "precision": "fp32"}
 """Search settings of validation during training, which is greedy even if the run translates with a beam."""
 
 
@@ -136,7 +136,10 @@ class Validation:
         self._tokenizers = tokenizers
         self._config = config
         self.pairs = len(pairs)
-        self._references = [pair.target for pair in pairs]
+        self._bleu = None
+        if config.train.bleu:
+            references = [pair.target for pair in pairs]
+            self._bleu = BleuScorer(references, lowercase=tokenizers.target.lowercase)
         self._words = count_words(pairs)
         self._sources = tokenizers.source.encode_ids([pair.source for pair in pairs])
         self._data = encode_pairs(pairs, tokenizers.source.encode_ids, tokenizers.target.encode_ids).to(
@@ -151,12 +154,11 @@ class Validation:
             "validation_perplexity": loss.perplexity,
             "validation_word_perplexity": loss.word_perplexity(self._words),
         }
-        if self._config.train.bleu:
+        if self._bleu is not None:
             with Translator([model.for_inference()], self._tokenizers, self._config) as translator:
                 found = translator.decode(self._sources, self._config.search.model_copy(update=GREEDY))
-            target = self._tokenizers.target
-            texts = target.decode_batch(best[0].ids for best in found)
-            measured["validation_bleu"] = compute_bleu(texts, self._references, lowercase=target.lowercase)
+            texts = self._tokenizers.target.decode_batch(best[0].ids for best in found)
+            measured["validation_bleu"] = self._bleu.score(texts)
         return measured
 
 
