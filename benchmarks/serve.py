@@ -198,7 +198,7 @@ def ask(address: str, script: Path, bodies: Path, clients: int, seconds: float) 
 def measure_offline(model: Path, beam: int, sentences: int) -> float:
     """Returns the sentences a second of `augenmerk bench decode`."""
     options = ("--model", str(model), "--beam", str(beam), "--sentences", str(sentences), "--device", "cpu")
-    command = [*COMMAND, "bench", "decode", *options, "--json"]
+    command = [*COMMAND, "bench", "decode", *options, "--no-peers", "--json"]
     printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     return float(json.loads(printed)["beams"][0]["sentences_per_second"])
 

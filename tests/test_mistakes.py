@@ -207,7 +207,7 @@ def test_every_whole_number_has_a_least_and_a_most() -> None:
     numbers = 0
     for command in list_commands(cli.app):
         for name, hint in get_type_hints(command, include_extras=True).items():
-            if get_origin(hint) is Annotated and "int" in str(get_args(hint)[0]):
+            if get_origin(hint) is Annotated and re.search(r"\bint\b", str(get_args(hint)[0])):
                 option = get_args(hint)[1]
                 if option.count:  # a flag that may be repeated
                     continue

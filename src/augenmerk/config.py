@@ -269,6 +269,8 @@ class SearchConfig(Settings):
     """Whether the translation is chosen among candidates by minimum Bayes risk, with chrF as utility."""
     candidates: int | None = Field(default=None, ge=2, le=1000)
     """Candidates of each model for MBR; if absent, the whole beam, or 50 samples."""
+    precision: Literal["fp32", "int8"] = "fp32"
+    """Numbers to compute in; int8 is faster on a CPU and rounds, so that some translations differ."""
 
     @model_validator(mode="after")
     def _can_be_found(self) -> Self:

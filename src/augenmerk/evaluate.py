@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     import torch
 
 BATCH_SIZE = 128
-OTHER_LABELS = ("ensemble", "mbr", "data", "hypotheses")
+OTHER_LABELS = ("ensemble", "mbr", "precision", "data", "hypotheses")
 """The keys of rows that are not about the run alone on its own data."""
 
 ProgressCallback = Callable[[str, int, int], None]
@@ -128,19 +128,24 @@ class Evaluator:
         *,
         ensemble: Sequence[RunDirectory] = (),
         mbr: bool = False,
+        precision: str | None = None,
         data: Bitext | None = None,
         ter: bool = False,
         alignment: Agreement | None = None,
         on_progress: ProgressCallback = ignore_progress,
     ) -> None:
-        """`data` are other sentence pairs than those that the run's settings name; rows then say which."""
+        """`precision` and `data` may be others than the run's settings name; rows then say which."""
         self.run = run
         self._data = data
         self.translator = Translator.from_runs([run, *ensemble], device)
         self._mbr = mbr
-        self.row_labels: dict[str, Any] = {  # mark the rows of an ensemble, of MBR or of other data
+        self._precision = precision
+        other_precision = precision not in (None, run.config.search.precision)
+        # What marks the rows of anything but the run alone, as it is, on its own data.
+        self.row_labels: dict[str, Any] = {
             **({"ensemble": [str(other.path) for other in ensemble]} if ensemble else {}),
             **({"mbr": True} if mbr else {}),
+            **({"precision": precision} if other_precision else {}),
             **({"data": data.name} if data is not None else {}),
         }
         self.ter = ter
@@ -181,7 +186,9 @@ class Evaluator:
                 return [ids[:longest] for ids in tokenizers.source.encode_ids(texts)]
 
             data = encode_pairs(pairs, encode_source, tokenizers.target.encode_ids)
-            self._losses[split] = sentence_losses(self.translator.models, self.translator.prepare(data))
+            precision = self.translator.search_settings(precision=self._precision).precision
+            models = self.translator.models_in(precision)
+            self._losses[split] = sentence_losses(models, self.translator.prepare(data))
         return self._losses[split]
 
     def evaluate(
@@ -190,7 +197,8 @@ class Evaluator:
         """Evaluates each split with each beam; each row is saved in the run as soon as it is computed."""
         # All settings are checked before anything is translated.
         searches: list[dict[str, Any]] = [
-            {"beam": beam, "mbr": self._mbr} for beam in dict.fromkeys(beams or [self.run.config.search.beam])
+            {"beam": beam, "mbr": self._mbr, "precision": self._precision}
+            for beam in dict.fromkeys(beams or [self.run.config.search.beam])
         ]
         for search in searches:
             self.translator.search_settings(**search)
@@ -254,8 +262,8 @@ def evaluate_run(
     """Returns a row of scores for each split (default: validation) and beam (default: the run's own).
 
     The run keeps the rows in its scores.json, its translations in `hypotheses`, and links in `alignments` if
-    they are asked for. The rows of an ensemble, of MBR or of other data than the run's own say so, and are
-    kept apart in other_scores.json.
+    they are asked for. The rows of an ensemble, of MBR, or of another precision or other data than the
+    run's own say so, and are kept apart in other_scores.json.
     """
     with evaluator.translator:
         return [evaluation.row for evaluation in evaluator.evaluate(evaluator.read_splits(splits), beams)]
@@ -268,15 +276,16 @@ def hypothesis_path(
     ensemble: Sequence[str] = (),
     mbr: bool = False,
     data: str | None = None,
+    precision: str | None = None,
 ) -> Path:
-    """Returns the file of translations, one on each line; an ensemble, MBR and other data have their own."""
+    """Returns the file of translations, one on each line; what is not the run alone has its own."""
     name = f"{split}.beam{beam}"
     if ensemble:
         # A digest of their paths, because their names may be equal or too long for a file name.
         places = sorted(os.fsencode(Path(other).resolve()) for other in ensemble)
         digest = _digest(b"\0".join(places))
         name += f".ensemble-of-{len(ensemble) + 1}-{digest}"
-    name = ".".join(filter(None, (name, _data_suffix(data), "mbr" if mbr else "")))
+    name = ".".join(filter(None, (name, _data_suffix(data), "mbr" if mbr else "", precision)))
     return run.path / HYPOTHESES / f"{name}.txt"
 
 
@@ -328,7 +337,8 @@ def describe_row(run: RunDirectory, row: Mapping[str, Any]) -> str:
     if "hypotheses" in row:
         return str(row["hypotheses"])
     together = f" with {', '.join(row['ensemble'])}" if "ensemble" in row else ""
-    return f"{run.path}{together}{' by MBR' if 'mbr' in row else ''}"
+    rounded = f" in {row['precision']}" if "precision" in row else ""
+    return f"{run.path}{together}{' by MBR' if 'mbr' in row else ''}{rounded}"
 
 
 def path_of_row(run: RunDirectory, row: Mapping[str, Any]) -> Path:
@@ -337,5 +347,11 @@ def path_of_row(run: RunDirectory, row: Mapping[str, Any]) -> Path:
     if "hypotheses" in row:
         return file_copy_path(run, split, row["hypotheses"], data)
     return hypothesis_path(
-        run, split, row.get("beam", 0), row.get("ensemble", ()), row.get("mbr", False), data
+        run,
+        split,
+        row.get("beam", 0),
+        row.get("ensemble", ()),
+        row.get("mbr", False),
+        data,
+        row.get("precision"),
     )

@@ -1,65 +1,160 @@
-"""Benchmark of decoding: ours against a plain loop over single sentences, on the same model."""
+"""Benchmark of decoding: ours, a plain loop over single sentences on the same model, and CTranslate2.
 
-from collections.abc import Callable, Sequence
+They are measured in turns, so that a machine that is busy for a while is so for all of them.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from statistics import median
+from statistics import fmean, median
 from typing import Any
 
 import torch
 
 from augenmerk.bench.machine import PeakMemory, timed
+from augenmerk.bench.peers import Peer, PeerSize, make_peers, to_tokens
+from augenmerk.bench.profile import profile_decoding
 from augenmerk.bitext import open_data
 from augenmerk.checkpoint import RunDirectory
 from augenmerk.config import SearchConfig, load_config
+from augenmerk.device import count_threads
+from augenmerk.inference.int8 import is_installed
 from augenmerk.model import TranslationModel, build_model
 from augenmerk.search import length_limits
 from augenmerk.text import BOS, EOS, PAD, TokenizerPair
 from augenmerk.translate import Translator
 
 REPEATS = 3
+MAX_HYPOTHESES = 5000
+"""With a wide beam fewer sentences are translated, for the time is proportional, but enough for all cores."""
 REFERENCE_SENTENCES = 40
-"""The plain loop is slow, and its time is proportional, so it is timed on this many sentences."""
+"""The plain loop is slow, so it is timed on this many sentences."""
+ALONE_SENTENCES = 50
+"""For the latency, this many sentences are translated one by one; with a wide beam fewer."""
+
+OURS: dict[str, dict[str, Any]] = {"ours": {}, "ours, int8": {"precision": "int8"}}
+"""Each row of ours with the search settings that it changes. The others are compared with the first."""
+
+Sources = Sequence[Sequence[int]]
+Work = Callable[[], object]
+Prepare = Callable[[Sources, int, int], Work]
+"""Sources, beam and tokens of a translation -> what is timed. Ours finds as many tokens as it finds."""
 
 
 def bench_decoding(
     translator: Translator,
     model: TranslationModel,
-    sources: Sequence[Sequence[int]],
+    sources: Sources,
     beams: Sequence[int],
+    with_peers: bool = False,
+    with_profile: bool = False,
     on_progress: Callable[[str], None] = lambda _what: None,
 ) -> dict[str, Any]:
-    """Measures sentences per second for each beam, and the latency of one sentence.
+    """Measures sentences per second and the latency of one sentence alone for each beam.
 
-    The plain loop has the translator's model as one of torch.
+    The plain loop has the translator's model as one of torch. Peers, which need ctranslate2, read the same
+    sentences, and write as many tokens for each as ours does on average. A profile says where the time goes.
     """
-    device = model.device
-    rows = []
-    for beam in beams:
-        on_progress(f"beam {beam}: ours")
-        settings = translator.search_settings(beam=beam)
-        translator.decode(sources[:32], settings)  # warm up
-        peak = PeakMemory(device)
-        work = partial(translator.decode, sources, settings)
-        ours = median(timed(work, device) for _ in range(REPEATS))
-        mib = peak.mib()
-        on_progress(f"beam {beam}: one sentence at a time")
-        few = sources[:: max(1, len(sources) // REFERENCE_SENTENCES)][:REFERENCE_SENTENCES]
-        reference = timed(partial(plain_search, model, few, settings), device)
-        rows.append(
-            {
-                "beam": beam,
-                "sentences_per_second": len(sources) / ours,
-                "reference_sentences_per_second": len(few) / reference,
-                "ratio": (len(sources) / ours) / (len(few) / reference),
-                "peak_mib": mib,
-            }
-        )
-    on_progress("one sentence alone")
-    greedy = translator.search_settings(beam=1)
-    seconds = [timed(partial(translator.decode, [ids], greedy), device) for ids in sources[:50]]
-    return {"beams": rows, "latency_ms": 1e3 * median(seconds), "sentences": len(sources)}
+    sources = [ids[: translator.max_source_length] for ids in sources]
+    rows: dict[int, dict[str, Any]] = {}
+    for beam in beams:  # before there are peers, whose memory would be counted too
+        on_progress(f"beam {beam}: memory")
+        some = select_evenly(sources, max(MAX_HYPOTHESES // beam, 32 * count_threads()))
+        peak = PeakMemory(model.device)
+        found = translator.decode(some, translator.search_settings(beam=beam))
+        tokens = fmean(len(best.token_log_probabilities) for best, *_ in found)
+        rows[beam] = {"beam": beam, "sentences": len(some), "tokens": tokens, "peak_mib": peak.mib()}
+    profile = None
+    if with_profile:
+        on_progress("where the time goes")
+        some_of = {beam: select_evenly(sources, row["sentences"]) for beam, row in rows.items()}
+        profile = profile_decoding(translator, model, some_of)
+    engines: dict[str, Prepare] = {
+        name: partial(_prepare_ours, translator, changes)
+        for name, changes in OURS.items()
+        if not changes or (is_installed() and not translator.uses_torch)
+    }
+    size = PeerSize.like(model.config) if with_peers else None
+    if size is not None:
+        vocabularies = model.source_vocabulary, model.target_vocabulary
+        for name, peer in make_peers(size, vocabularies, count_threads()).items():
+            engines[name] = partial(_prepare_peer, peer)
+    for beam, row in rows.items():
+        some, length = select_evenly(sources, row["sentences"]), round(row["tokens"])
+        row |= _measure(engines, some, beam, length, model.device, on_progress)
+        on_progress(f"beam {beam}: the plain loop")
+        few = select_evenly(some, REFERENCE_SENTENCES)
+        plain = partial(plain_search, model, few, translator.search_settings(beam=beam))
+        row["reference_sentences_per_second"] = len(few) / timed(plain, model.device)
+        row["ratio"] = row["sentences_per_second"] / row["reference_sentences_per_second"]
+    return {
+        "beams": list(rows.values()),
+        "peer": None if size is None else asdict(size),
+        "profile": profile,
+    }
+
+
+def _measure(
+    engines: Mapping[str, Prepare],
+    sources: Sources,
+    beam: int,
+    length: int,
+    device: torch.device,
+    on_progress: Callable[[str], None],
+) -> dict[str, Any]:
+    """Returns the speed and the latency of ours, and under `others` those of the others."""
+    on_progress(f"beam {beam}: {', '.join(engines)}")
+    for prepare in engines.values():
+        prepare(sources[:32], beam, length)()  # warm up
+    all_at_once = {name: prepare(sources, beam, length) for name, prepare in engines.items()}
+    seconds = time_in_turns([all_at_once] * REPEATS, device)
+    on_progress(f"beam {beam}: one sentence alone")
+    alone = [
+        {name: prepare([ids], beam, length) for name, prepare in engines.items()}
+        for ids in select_evenly(sources, max(5, ALONE_SENTENCES // beam))
+    ]
+    latencies = time_in_turns(alone, device)
+    measured = {
+        name: {
+            "sentences_per_second": len(sources) / seconds[name],
+            "times_ours": seconds["ours"] / seconds[name],
+            "latency_ms": 1e3 * latencies[name],
+        }
+        for name in engines
+    }
+    ours = measured.pop("ours")
+    return {
+        "sentences_per_second": ours["sentences_per_second"],
+        "latency_ms": ours["latency_ms"],
+        "others": measured,
+    }
+
+
+def time_in_turns(rounds: Iterable[Mapping[str, Work]], device: torch.device) -> dict[str, float]:
+    """Returns the median of the seconds that each takes, over all rounds."""
+    seconds = defaultdict(list)
+    for works in rounds:
+        for name, work in works.items():
+            seconds[name].append(timed(work, device))
+    return {name: median(each) for name, each in seconds.items()}
+
+
+def select_evenly(sources: Sources, count: int) -> Sources:
+    """Returns so many of the sources, or all if they are fewer."""
+    return sources[:: max(1, len(sources) // count)][:count]
+
+
+def _prepare_ours(
+    translator: Translator, changes: Mapping[str, Any], sources: Sources, beam: int, _length: int
+) -> Work:
+    return partial(translator.decode, sources, translator.search_settings(beam=beam, **changes))
+
+
+def _prepare_peer(peer: Peer, sources: Sources, beam: int, length: int) -> Work:
+    return partial(peer.translate, to_tokens(sources), beam, length)
 
 
 def random_translator(

@@ -1,7 +1,7 @@
 """`augenmerk bench`: measures how fast this machine trains and translates."""
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 from typer import Option
@@ -74,29 +74,99 @@ def decode(
         list[int] | None, Option(help="Beam width; repeatable. Default: 1 5 10 20 50.", min=1, max=1000)
     ] = None,
     sentences: Annotated[int, Option(help="Number of sentences to translate.", min=1, max=1_000_000)] = 1000,
+    peers: Annotated[
+        bool | None,
+        Option(
+            "--peers/--no-peers",
+            help="Compare with CTranslate2 on a CPU. Default: if it is installed.",
+            show_default=False,
+        ),
+    ] = None,
+    profile: Annotated[
+        bool, Option("--profile", help="Also show where the time goes, part by part, on a CPU.")
+    ] = False,
     device: Device = "auto",
     json: Json = False,
 ) -> None:
-    """Time translating, and a plain loop over single sentences, on the same model."""
+    """Time translating: ours, a plain loop over single sentences, and CTranslate2.
+
+    The plain loop has the same model. CTranslate2 (pip install 'augenmerk[peers]') has a Transformer of the
+    same width with random weights, in fp32 and int8. It reads the same sentences, and writes as many tokens
+    for each as ours does on average."""
     from augenmerk.bench.decoding import bench_decoding, random_translator, trained_translator
+    from augenmerk.bench.peers import is_installed
     from augenmerk.device import choose_device
+    from augenmerk.errors import AugenmerkError
 
     chosen_device = choose_device(device)
+    on_cpu = chosen_device.type == "cpu"
+    if peers and not is_installed():
+        raise AugenmerkError(
+            "CTranslate2 is not installed: pip install 'augenmerk[peers]', or leave out --peers."
+        )
+    if peers and not on_cpu:
+        raise AugenmerkError("CTranslate2 is compared on a CPU only: use --device cpu, or leave out --peers.")
+    with_peers = on_cpu and is_installed() if peers is None else peers
     with err().status("") as status:
         if model is None:
             translator, plain, sources = random_translator(preset, sentences, chosen_device)
         else:
             translator, plain, sources = trained_translator(model, sentences, chosen_device)
-        result = bench_decoding(translator, plain, sources, beam or [1, 5, 10, 20, 50], status.update)
+        beams = beam or [1, 5, 10, 20, 50]
+        result = bench_decoding(translator, plain, sources, beams, with_peers, profile, status.update)
     if json:
         print_json(result)
         return
+    _print_speeds(result)
+    if peers is None and not is_installed():
+        out().print("[dim]pip install 'augenmerk\\[peers]' adds a comparison with CTranslate2[/]")
+    if profile:
+        _print_profile(result["profile"])
+
+
+def _print_speeds(result: dict[str, Any]) -> None:
     rows = []
     for row in result["beams"]:
-        speeds = [f"{row['sentences_per_second']:,.0f}", f"{row['reference_sentences_per_second']:,.1f}"]
-        rows.append([str(row["beam"]), *speeds, f"{row['ratio']:.1f}", _format_mib(row["peak_mib"])])
-    out().print(make_table(("beam", "sentences/s", "one at a time", "ratio", "peak MiB"), rows))
-    out().print(f"one sentence alone, greedy: {result['latency_ms']:.1f} ms")
+        engines = {"ours": {**row, "times_ours": 1.0}, **row["others"]}
+        for name, each in engines.items():
+            figures = [_format_speed(each["sentences_per_second"]), f"{each['times_ours']:.2f}"]
+            peak = _format_mib(row["peak_mib"]) if name == "ours" else ""
+            rows.append([str(row["beam"]), name, *figures, f"{each['latency_ms']:.1f}", peak])
+        plain = row["reference_sentences_per_second"]
+        figures = [_format_speed(plain), f"{1 / row['ratio']:.2g}", f"{1e3 / plain:.1f}"]
+        rows.append([str(row["beam"]), "plain loop", *figures, ""])
+    headings = ("beam", "", "sentences/s", "times ours", "one alone, ms", "peak MiB")
+    out().print(make_table(headings, rows, left=2))
+    tokens = ", ".join(f"{row['tokens']:.1f} (beam {row['beam']})" for row in result["beams"])
+    text = f"tokens in a translation of ours, on average: {tokens}"
+    if (peer := result["peer"]) is not None:
+        text += (
+            f"; CTranslate2 writes as many, rounded, with a Transformer of random weights: {peer['layers']}"
+            f" + {peer['layers']} layers, {peer['width']} wide"
+        )
+    out().print(text)
+
+
+def _print_profile(profile: dict[str, Any]) -> None:
+    beams = profile["beams"]
+    rows = []
+    for name in beams[0]["parts"]:
+        parts = [row["parts"][name] for row in beams]
+        rows.append(
+            [name, *(f"{100 * each['share']:.0f} ({100 * each['floor_share']:.0f})" for each in parts)]
+        )
+    totals = (f"{row['cpu_ms_per_sentence']:.2f} ({row['floor_ms_per_sentence']:.2f})" for row in beams)
+    rows.append(["all, ms a sentence", *totals])
+    headings = ("% of CPU time (floor)", *(f"beam {row['beam']}" for row in beams))
+    out().print(make_table(headings, rows))
+    out().print(
+        f"one thread of numpy; floor: products with weights, at {profile['gflops_per_second']:.0f} GFLOP/s "
+        f"as in a large product"
+    )
+
+
+def _format_speed(speed: float) -> str:
+    return f"{speed:,.0f}" if speed >= 100 else f"{speed:,.1f}"
 
 
 def _format_mib(peak: float | None) -> str:

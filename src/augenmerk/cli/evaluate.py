@@ -18,6 +18,7 @@ from augenmerk.cli.options import (
     Mbr,
     Mechanisms,
     OtherData,
+    Precision,
     SourceLanguage,
     TargetLanguage,
     load_mechanisms,
@@ -101,6 +102,7 @@ def evaluate(
     ] = None,
     attention: Mechanisms = None,
     device: Device = "auto",
+    precision: Precision = None,
     json: Json = False,
 ) -> None:
     """Measure a trained run: BLEU, chrF, loss and perplexity."""
@@ -141,7 +143,7 @@ def evaluate(
         evaluator = partial(
             Evaluator, device=chosen_device, ter=ter, alignment=agreement, on_progress=on_progress
         )
-        ours = evaluator(directory, ensemble=others, mbr=mbr, data=other_data)
+        ours = evaluator(directory, ensemble=others, mbr=mbr, precision=precision, data=other_data)
         if hypotheses is not None:
             rows = compare_with_file(ours, hypotheses, splits, beam or [])
         elif other is not None:

@@ -39,6 +39,13 @@ TargetLanguage = Annotated[str | None, Option(help="Language to translate into, 
 SkipBad = Annotated[
     bool, Option("--skip-bad", help="Leave out bad lines of your own files (empty, not UTF-8, ...).")
 ]
+Precision = Annotated[
+    Literal["fp32", "int8"] | None,
+    Option(
+        help="Numbers to compute in; int8 is faster on a CPU, rounds, and needs ONNX Runtime. Default: "
+        "the run's own setting."
+    ),
+]
 Mbr = Annotated[bool, Option("--mbr", help="Minimum Bayes risk: choose the candidate most like the others.")]
 Run = Annotated[
     Path | None, Argument(help="Run directory. Default: the model that ships.", show_default=False)

@@ -20,6 +20,7 @@ from augenmerk.cli.options import (
     Mechanisms,
     Models,
     On,
+    Precision,
     RayAddress,
     check_sentences,
     connect_if_asked,
@@ -91,6 +92,7 @@ def translate(
     ] = False,
     attention: Mechanisms = None,
     device: Device = "auto",
+    precision: Precision = None,
     subwords: Annotated[bool, Option("--subwords", help="With --json: include subwords.")] = False,
     heads: Annotated[
         bool, Option("--heads", help="With --json: include the attention of each head.")
@@ -139,6 +141,7 @@ def translate(
         "seed": seed,
         "mbr": mbr or None,
         "candidates": candidates,
+        "precision": precision,
     }
     if on == "ray":
         _check_for_ray(input, output, device)

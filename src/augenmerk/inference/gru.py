@@ -14,7 +14,17 @@ import numpy as np
 from augenmerk.batching import Batch
 from augenmerk.config import ModelConfig
 from augenmerk.inference.attention import MECHANISMS
-from augenmerk.inference.weights import Floats, Integers, Linear, Mask, Weights, log_softmax, sigmoid
+from augenmerk.inference.weights import (
+    Floats,
+    Integers,
+    Layer,
+    Linear,
+    Mask,
+    StackedLinear,
+    Weights,
+    log_softmax,
+    sigmoid,
+)
 from augenmerk.step_model import AttentionWeights, Memory, Source, State, padded
 
 MAX_TABLE_BYTES = 256 << 20
@@ -40,6 +50,7 @@ class GRUTranslator:
         self.bridge = None if config.tie == "none" else weights.linear("bridge", 3 * H, E, bias=False)
         inputs = 3 * H if config.tie == "none" else E
         self.W_o = weights.output_layer("W_o", inputs, target_vocabulary)
+        self.log_softmax = log_softmax
         self.attention = MECHANISMS[config.attention](config, weights.inside("attention"))
         size = len(self.W_b) * 3 * H * self.W_b.itemsize
         self._table = self.decoder[0].W_i(self.W_b) if size <= MAX_TABLE_BYTES else None  # (V, 3H)
@@ -51,23 +62,18 @@ class GRUTranslator:
     def encode(self, src: Integers, src_mask: Mask) -> Source:
         """Computes equations 3 to 8 for sources (B, S) padded to the right."""
         B, S = src.shape
-        row, place = np.arange(B)[:, None], np.arange(S)
+        row, place = np.arange(B), np.arange(S)[:, None]
         lengths = src_mask.sum(axis=1)  # (B)
-        reverse = np.where(src_mask, lengths[:, None] - 1 - place, place)  # (B, S); its own inverse
-        last = (np.arange(B), lengths - 1)
-        words, word_of = np.unique(src, return_inverse=True)
-        word_of = word_of.reshape(B, S)
-        h, g_0 = self.W_z[words], []
+        reverse = np.where(place < lengths, lengths - 1 - place, place)  # (S, B)
+        # Which word is read at each step, counted through the batch: (S, 2, B), for the two directions.
+        order = row * S + np.stack([np.broadcast_to(place, (S, B)), reverse], axis=1)
+        words, numbers = np.unique(src, return_inverse=True)
+        x, numbers, g_0 = self.W_z[words], numbers.reshape(-1)[order], []
         for layer, gru in enumerate(self.encoder):
-            gates_f, gates_b = gru.W_i_forward(h), gru.W_i_backward(h)
-            if layer == 0:
-                gates_f, gates_b = gates_f[word_of], gates_b[word_of[row, reverse]]  # (B, S, 3H)
-            else:
-                gates_b = gates_b[row, reverse]
-            hf, hb = gru.run(gates_f, gates_b, lengths)  # (B, S, H)
-            ends = np.concat([hf[last], hb[last]], axis=-1)  # [hf_S, hb_1]
-            g_0.append(np.maximum(self.W_s[layer](ends), 0))
-            h = np.concat([hf, hb[row, reverse]], axis=-1)  # (B, S, D)
+            h = gru.run(x, numbers, order, lengths).reshape(B, S, -1)  # (B, S, D)
+            ends = np.concat([h[row, lengths - 1, : h.shape[2] // 2], h[:, 0, h.shape[2] // 2 :]], axis=-1)
+            g_0.append(np.maximum(self.W_s[layer](ends), 0))  # from [hf_S, hb_1]
+            x, numbers = h.reshape(B * S, -1), order
         return Source(self.attention.memory(h, src_mask), tuple(g[:, None] for g in g_0))
 
     def step(self, tokens: Integers, state: State, memory: Memory) -> tuple[Floats, Floats, State]:
@@ -76,7 +82,7 @@ class GRUTranslator:
         g = self._next_states(tokens.reshape(-1), [layer.reshape(B * K, -1) for layer in state])
         query = g[-1].reshape(B, K, -1)
         a, weights = self.attention.attend(query, memory)
-        log_probs = log_softmax(self.output(np.concat([a, query], axis=-1)))
+        log_probs = self.log_softmax(self.output(np.concat([a, query], axis=-1)))
         return log_probs, weights, tuple(layer.reshape(B, K, -1) for layer in g)
 
     def _next_states(self, tokens: Integers, g: list[Floats]) -> list[Floats]:
@@ -109,7 +115,7 @@ class GRUTranslator:
         source = self.encode(batch.src, batch.src_mask)
         g = self.states(batch.tgt_in, source)
         a, _ = self.attention.attend(g, source.memory)
-        log_probs = log_softmax(self.output(np.concat([a, g], axis=-1)[batch.tgt_mask]))
+        log_probs = self.log_softmax(self.output(np.concat([a, g], axis=-1)[batch.tgt_mask]))
         chosen: Floats = log_probs[np.arange(len(log_probs)), batch.tgt_out[batch.tgt_mask]]
         return chosen
 
@@ -122,56 +128,65 @@ class GRUTranslator:
 class GRU(NamedTuple):
     """One layer of a GRU in one direction, as torch defines it."""
 
-    W_i: Linear  # from the input to the three gates
-    W_h: Linear  # from the state before to the three gates
+    W_i: Layer  # from the input to the three gates
+    W_h: Layer  # from the state before to the three gates
 
     @classmethod
     def take(cls, weights: Weights, size: int, hidden: int, layer: int = 0) -> "GRU":
-        W_i, W_h = (
-            Linear.of(
-                weights.take(f"weight_{kind}_l{layer}", 3 * hidden, inputs),
-                weights.take(f"bias_{kind}_l{layer}", 3 * hidden),
-            )
-            for kind, inputs in (("ih", size), ("hh", hidden))
-        )
-        return cls(W_i, W_h)
+        return cls(*take_gates(weights, size, hidden, layer))
 
     def cell(self, gates: Floats, h: Floats) -> Floats:
         """Computes one step for all rows (B, H) at once, given W_i x + b_i for the three gates, (B, 3H)."""
         return gru_cell(gates, self.W_h(h), h)
 
 
+def take_gates(weights: Weights, size: int, hidden: int, layer: int = 0) -> tuple[Linear, Linear]:
+    """Returns the linear layers from the input and from the state before to the three gates of a GRU."""
+    W_i, W_h = (
+        Linear.of(
+            weights.take(f"weight_{kind}_l{layer}", 3 * hidden, inputs),
+            weights.take(f"bias_{kind}_l{layer}", 3 * hidden),
+        )
+        for kind, inputs in (("ih", size), ("hh", hidden))
+    )
+    return W_i, W_h
+
+
 class BidirectionalGRU:
     """Two GRUs, one for each direction, computed side by side."""
 
     def __init__(self, weights: Weights, layer: int, size: int, hidden: int) -> None:
-        forward, backward = (
-            GRU.take(weights.inside(f"{way}.{layer}"), size, hidden) for way in ("forwards", "backwards")
-        )
-        self.W_i_forward, self.W_i_backward = forward.W_i, backward.W_i
-        both = (forward.W_h, backward.W_h)
-        self.W_h = np.stack([W_h.weight for W_h in both])  # (2, H, 3H)
-        self.b_h = np.stack([W_h.bias for W_h in both if W_h.bias is not None])[:, None]  # (2, 1, 3H)
+        both = [
+            take_gates(weights.inside(f"{way}.{layer}"), size, hidden) for way in ("forwards", "backwards")
+        ]
+        self.hidden = hidden
+        self.W_i: Layer = Linear.side_by_side([W_i for W_i, _ in both])  # to (..., 6H)
+        self.W_h: Layer = StackedLinear.of([W_h for _, W_h in both])  # (2, ..., H) to (2, ..., 3H)
 
-    def run(self, gates_f: Floats, gates_b: Floats, lengths: Integers) -> tuple[Floats, Floats]:
-        """Returns the states of both directions (B, S, H) for their input gates (B, S, 3H).
+    def run(self, x: Floats, numbers: Integers, order: Integers, lengths: Integers) -> Floats:
+        """Returns the states of both directions after each word, (words, 2H).
+
+        At step t, `numbers` (S, 2, B) says which rows of x are read, and `order` which words they are. The
+        gates are gathered step by step: those of a whole batch would not fit into the caches of a CPU.
 
         If the sentences are sorted by their lengths (B), as they are in batches, the first ones are over
         sooner, and are then left out; the states after their ends are 0.
         """
-        B, S, size = gates_f.shape
-        gates = np.stack([gates_f.swapaxes(0, 1), gates_b.swapaxes(0, 1)], axis=1)  # (S, 2, B, 3H)
-        states = np.zeros((S, 2, B, size // 3), gates.dtype)
-        h = np.zeros((2, B, size // 3), gates.dtype)
+        S, _, B = order.shape
+        H = self.hidden
+        gates = self.W_i(x).reshape(-1, 3 * H)  # a row for each direction, as in the states
+        states = np.zeros((B * S * 2, H), gates.dtype)
+        direction = np.array([[0], [1]])
+        numbers, order = 2 * numbers + direction, 2 * order + direction
+        h = np.zeros((2, B, H), gates.dtype)
         is_sorted = bool((lengths[1:] >= lengths[:-1]).all())
         places = np.arange(lengths.max())
         over = np.searchsorted(lengths, places, "right").tolist() if is_sorted else [0] * len(places)
         for t, first in enumerate(over):
             h = h[:, first - B :]
-            hidden = h @ self.W_h
-            hidden += self.b_h
-            states[t, :, first:] = h = gru_cell(gates[t, :, first:], hidden, h)
-        return states[:, 0].swapaxes(0, 1), states[:, 1].swapaxes(0, 1)
+            h = gru_cell(gates[numbers[t, :, first:]], self.W_h(h), h)
+            states[order[t, :, first:]] = h
+        return states.reshape(B * S, 2 * H)
 
 
 def gru_cell(gates: Floats, hidden: Floats, h: Floats) -> Floats:

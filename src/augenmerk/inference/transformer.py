@@ -33,6 +33,7 @@ class TransformerTranslator:
         self.decoder = [DecoderLayer(config, weights.inside(f"decoder.{layer}")) for layer in range(L)]
         self.decoder_norm = weights.layer_norm("decoder_norm", D)
         self.W_o = weights.output_layer("W_o", D, target_vocabulary)
+        self.log_softmax = log_softmax
         mechanism = MECHANISMS[config.attention]
         self.attentions = [mechanism(config, weights.inside(f"attentions.{layer}")) for layer in range(L)]
 
@@ -79,7 +80,7 @@ class TransformerTranslator:
             y, weights = layer.look_at_source(y.reshape(B, K, -1), attention, _of_layer(memory, number))
             y = y.reshape(B * K, 1, -1)
             all_weights.append(weights.mean(axis=1))
-        log_probs = log_softmax(self.W_o(self.decoder_norm(y).reshape(B, K, -1)))
+        log_probs = self.log_softmax(self.W_o(self.decoder_norm(y).reshape(B, K, -1)))
         mean: Floats = np.mean(all_weights, axis=0)
         return log_probs, mean, tuple(part.reshape(B, K, *part.shape[1:]) for part in new_state)
 
@@ -99,7 +100,7 @@ class TransformerTranslator:
     def target_log_probs(self, batch: Batch) -> Floats:
         """Returns the log-probability of each real target token of a batch."""
         g, _, _ = self._decode(batch.tgt_in, self.encode(batch.src, batch.src_mask).memory)
-        log_probs = log_softmax(self.W_o(g[batch.tgt_mask]))
+        log_probs = self.log_softmax(self.W_o(g[batch.tgt_mask]))
         chosen: Floats = log_probs[np.arange(len(log_probs)), batch.tgt_out[batch.tgt_mask]]
         return chosen
 

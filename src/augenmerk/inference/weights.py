@@ -1,8 +1,8 @@
 """The weights of a model as arrays, and the few functions that are made of them in both architectures."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,13 @@ sentence: with so few rows, the library would spend most of its time on rearrang
 Floats = NDArray[np.float32]
 Integers = NDArray[np.int64]
 Mask = NDArray[np.bool_]
+
+
+class Layer(Protocol):
+    """A linear layer, in any precision."""
+
+    def __call__(self, x: Floats, /) -> Floats:
+        """Returns W x + b for every vector x in an array (..., inputs)."""
 
 
 class Weights:
@@ -53,12 +60,12 @@ class Weights:
             self._converted[id(array)] = array.astype(np.promote_types(array.dtype, np.float32), copy=False)
         return self._converted[id(array)]
 
-    def linear(self, name: str, inputs: int, outputs: int, *, bias: bool = True) -> "Linear":
+    def linear(self, name: str, inputs: int, outputs: int, *, bias: bool = True) -> Layer:
         """Returns a linear layer."""
         part = self.inside(name)
         return Linear.of(part.take("weight", outputs, inputs), part.take("bias", outputs) if bias else None)
 
-    def output_layer(self, name: str, inputs: int, vocabulary: int) -> "Linear":
+    def output_layer(self, name: str, inputs: int, vocabulary: int) -> Layer:
         """Returns the linear layer to a vocabulary, without the entries that only pad it."""
         part = self.inside(name)
         W, b = part.take("weight", padded(vocabulary), inputs), part.take("bias", padded(vocabulary))
@@ -88,6 +95,12 @@ class Linear(NamedTuple):
         """Returns the layer with a matrix W (outputs, inputs)."""
         return cls(np.ascontiguousarray(W.T), b)
 
+    @classmethod
+    def side_by_side(cls, layers: Sequence["Linear"]) -> "Linear":
+        """Returns one layer that gives the outputs of several, one after the other; all have a bias."""
+        biases = [layer.bias for layer in layers if layer.bias is not None]
+        return cls(np.concat([layer.weight for layer in layers], axis=1), np.concat(biases))
+
     def __call__(self, x: Floats) -> Floats:
         # As one matrix: numpy would multiply (B, T, inputs) sentence by sentence.
         rows = x.reshape(-1, x.shape[-1])
@@ -101,6 +114,23 @@ class Linear(NamedTuple):
         if self.bias is not None:
             y += self.bias
         return y.reshape(*x.shape[:-1], self.weight.shape[1])
+
+
+class StackedLinear(NamedTuple):
+    """Several linear layers of one shape, each for vectors of its own: (N, B, inputs) to (N, B, outputs)."""
+
+    weight: Floats  # (N, inputs, outputs)
+    bias: Floats  # (N, 1, outputs)
+
+    @classmethod
+    def of(cls, layers: "Sequence[Linear]") -> "StackedLinear":
+        biases = [layer.bias for layer in layers if layer.bias is not None]
+        return cls(np.stack([layer.weight for layer in layers]), np.stack(biases)[:, None])
+
+    def __call__(self, x: Floats, /) -> Floats:
+        y: Floats = x @ self.weight
+        y += self.bias
+        return y
 
 
 class LayerNorm(NamedTuple):
@@ -118,11 +148,12 @@ class LayerNorm(NamedTuple):
 
 
 def sigmoid(x: Floats) -> Floats:
-    """Returns 1 / (1 + e^-x), by a function that cannot overflow."""
-    y: Floats = np.tanh(x * np.float32(0.5))
-    y += 1
-    y *= np.float32(0.5)
-    return y
+    """Returns 1 / (1 + e^-x), written over its argument."""
+    np.negative(x, out=x)
+    with np.errstate(over="ignore"):  # 1 / infinity is 0, as it should be
+        np.exp(x, out=x)
+    x += 1
+    return np.reciprocal(x, out=x)
 
 
 def softmax(x: Floats) -> Floats:

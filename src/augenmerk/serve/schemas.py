@@ -1,6 +1,6 @@
 """Requests and answers of `/v1`. The keys of answers are those of `augenmerk translate --json`."""
 
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -50,6 +50,9 @@ class TranslateRequest(Request):
     seed: int | None = Field(default=None, ge=0, lt=2**63, description="Seed of sampling.")
     mbr: bool | None = Field(default=None, description="Choose among candidates by minimum Bayes risk.")
     candidates: int | None = Field(default=None, ge=2, description="Candidates of each model for MBR.")
+    precision: Literal["fp32", "int8"] | None = Field(
+        default=None, description="Numbers to compute in; int8 is faster, and rounds."
+    )
     attention: bool = Field(default=False, description="Add words, their log-probabilities and attention.")
     subwords: bool = Field(default=False, description="Add subwords and attention over them, too.")
     heads: bool = Field(default=False, description="Add the attention of each head, too; one model only.")
@@ -82,7 +85,7 @@ class TranslateRequest(Request):
 
 SEARCH_SETTINGS = (
     *("beam", "n_best", "length_penalty", "max_length", "replace_unknown"),
-    *("sample", "temperature", "top_k", "seed", "mbr", "candidates"),
+    *("sample", "temperature", "top_k", "seed", "mbr", "candidates", "precision"),
 )
 
 

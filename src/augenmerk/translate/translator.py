@@ -6,6 +6,7 @@ from dataclasses import replace
 from functools import cached_property, partial
 from itertools import islice
 from pathlib import Path
+from threading import Lock
 from typing import TYPE_CHECKING, Any, Self, TypeVar, overload
 
 import numpy as np
@@ -145,6 +146,8 @@ class Translator:
             if self._on_gpu:
                 # With TF32, GRUs would round to ten bits, and samples would differ from those of the CPU.
                 torch.backends.cudnn.allow_tf32 = False
+        self._rounded: tuple[InferenceModel, ...] = ()
+        self._rounding = Lock()
         self._pool = ThreadPool(threads or count_threads(), torch=self.uses_torch)
         self._batch_threads = batch_threads or self._pool.threads
 
@@ -214,6 +217,19 @@ class Translator:
         if not self.runs:
             raise ValueError("this translator was given a model of numpy: give it one of torch")
         return load_model(self.runs[0])
+
+    def models_in(self, precision: str) -> "Sequence[InferenceModel | TranslationModel]":
+        """Returns the models in a precision; in int8, they are made when they are first asked for."""
+        if precision == "fp32":
+            return self.models
+        with self._rounding:
+            if not self._rounded:
+                from augenmerk.inference.int8 import round_weights
+
+                self._rounded = tuple(
+                    round_weights(model) for model in self.models if isinstance(model, InferenceModel)
+                )
+        return self._rounded
 
     @property
     def _on_gpu(self) -> bool:
@@ -373,6 +389,15 @@ class Translator:
                     f"The attention of this model is '{model.config.attention}', which does not tell from "
                     f"which source word an unknown word comes: none can be replaced."
                 )
+        if settings.precision == "int8":
+            if self.uses_torch:
+                raise AugenmerkError(
+                    "The precision int8 is for CPUs, and for mechanisms that come with Augenmerk; this model "
+                    "computes with torch: translate in fp32, or with --device cpu."
+                )
+            from augenmerk.inference.int8 import check_installed
+
+            check_installed()
         return settings
 
     def decode(
@@ -427,7 +452,7 @@ class Translator:
         numbers: Sequence[int] | None,
         batch: Batch,
     ) -> list[list[Hypothesis]]:
-        decoders = self._decoders(batch)
+        decoders = self._decoders(batch, settings)
         if len(decoders) > 1 and not (settings.mbr and targets is None):
             decoders = [EnsembleDecoder(decoders)]
         if prefix:
@@ -466,8 +491,9 @@ class Translator:
             for each in zip(*lists, strict=True)
         ]
 
-    def _decoders(self, batch: Batch) -> list[Decoder]:
-        return [ModelDecoder(model, model.encode(batch.src, batch.src_mask)) for model in self.models]
+    def _decoders(self, batch: Batch, settings: SearchConfig) -> list[Decoder]:
+        models = self.models_in(settings.precision)
+        return [ModelDecoder(model, model.encode(batch.src, batch.src_mask)) for model in models]
 
     def score(self, source: str, target: str, *, heads: bool = False) -> Translation:
         """Scores a given translation, and records the attention while the model reads it."""
@@ -532,7 +558,7 @@ class Translator:
         found = []
         for batch in (data := self.prepare(data)).batches(data.plan(1, shuffle=False)):
             with self._computing(), one_thread_per_product():
-                decoder = self._decoder(batch)
+                decoder = self._decoder(batch, self.config.search)
                 state = decoder.start()
                 for place in range(len(translation.hypothesis.token_log_probabilities)):
                     log_probs, _, state = decoder.step(batch.tgt_in[:, place : place + 1], state)
@@ -543,9 +569,9 @@ class Translator:
                     found.append([(int(token), float(probabilities[token])) for token in best])
         return found
 
-    def _decoder(self, batch: Batch) -> Decoder:
+    def _decoder(self, batch: Batch, settings: SearchConfig) -> Decoder:
         """Returns the only model, or all of them together, ready to translate a batch."""
-        decoders = self._decoders(batch)
+        decoders = self._decoders(batch, settings)
         return decoders[0] if len(decoders) == 1 else EnsembleDecoder(decoders)
 
     def trace(self, text: str, *, prefix: Sequence[int] = (), **changes: Any) -> dict[str, Any]:
@@ -559,7 +585,7 @@ class Translator:
         [batch] = data.batches(data.plan(1, shuffle=False))
         with self._computing(), one_thread_per_product():
             [beam] = trace(
-                PrefixDecoder(self._decoder(batch), prefix),
+                PrefixDecoder(self._decoder(batch, settings), prefix),
                 beam=settings.beam,
                 n_best=settings.n_best,
                 length_penalty=settings.length_penalty,
