@@ -23,7 +23,6 @@ from augenmerk.inference.weights import (
     StackedLinear,
     Weights,
     log_softmax,
-    sigmoid,
 )
 from augenmerk.step_model import AttentionWeights, Memory, Source, State, padded
 
@@ -46,7 +45,7 @@ class GRUTranslator:
         self.W_s = [weights.linear(f"W_s.{layer}", 2 * H, H) for layer in range(L)]
         self.W_b = weights.take("W_b.weight", padded(target_vocabulary), E)
         decoder = weights.inside("decoder")
-        self.decoder = [GRU.take(decoder, E if layer == 0 else H, H, layer) for layer in range(L)]
+        self.decoder = [GRU(*Gates.take(decoder, E if layer == 0 else H, H, layer)) for layer in range(L)]
         self.bridge = None if config.tie == "none" else weights.linear("bridge", 3 * H, E, bias=False)
         inputs = 3 * H if config.tie == "none" else E
         self.W_o = weights.output_layer("W_o", inputs, target_vocabulary)
@@ -125,31 +124,41 @@ class GRUTranslator:
         return AttentionWeights(self.attention.weights(self.states(tgt_in, source), source.memory)[:, None])
 
 
+class Gates(NamedTuple):
+    """The weights of one layer of a GRU in one direction, for `gru_cell`.
+
+    sigmoid(x) = (1 + tanh(x / 2)) / 2, and vector instructions compute tanh at once. So what the gates r and
+    z are made of is halved here, which changes no digit of it, and so is what r is multiplied with.
+    """
+
+    W_i: Linear  # from the input to the three gates, with all biases but one
+    W_h: Linear  # from the state before to the three gates
+    b_n: Floats  # (H) the bias that r is multiplied with
+
+    @classmethod
+    def take(cls, weights: Weights, size: int, hidden: int, layer: int = 0) -> "Gates":
+        W_i, W_h = (
+            weights.take(f"weight_{kind}_l{layer}", 3 * hidden, inputs)
+            for kind, inputs in (("ih", size), ("hh", hidden))
+        )
+        b_i, b_h = (weights.take(f"bias_{kind}_l{layer}", 3 * hidden) for kind in ("ih", "hh"))
+        scale = np.ones(3 * hidden, W_i.dtype)
+        scale[: 2 * hidden] = 0.5
+        b = scale * b_i
+        b[: 2 * hidden] += b_h[: 2 * hidden] / 2
+        return cls(Linear.of(scale[:, None] * W_i, b), Linear.of(W_h / 2, None), b_h[2 * hidden :] / 2)
+
+
 class GRU(NamedTuple):
     """One layer of a GRU in one direction, as torch defines it."""
 
-    W_i: Layer  # from the input to the three gates
-    W_h: Layer  # from the state before to the three gates
-
-    @classmethod
-    def take(cls, weights: Weights, size: int, hidden: int, layer: int = 0) -> "GRU":
-        return cls(*take_gates(weights, size, hidden, layer))
+    W_i: Layer
+    W_h: Layer
+    b_n: Floats
 
     def cell(self, gates: Floats, h: Floats) -> Floats:
-        """Computes one step for all rows (B, H) at once, given W_i x + b_i for the three gates, (B, 3H)."""
-        return gru_cell(gates, self.W_h(h), h)
-
-
-def take_gates(weights: Weights, size: int, hidden: int, layer: int = 0) -> tuple[Linear, Linear]:
-    """Returns the linear layers from the input and from the state before to the three gates of a GRU."""
-    W_i, W_h = (
-        Linear.of(
-            weights.take(f"weight_{kind}_l{layer}", 3 * hidden, inputs),
-            weights.take(f"bias_{kind}_l{layer}", 3 * hidden),
-        )
-        for kind, inputs in (("ih", size), ("hh", hidden))
-    )
-    return W_i, W_h
+        """Computes one step for all rows (B, H) at once, given W_i x + b for the three gates, (B, 3H)."""
+        return gru_cell(gates, self.W_h(h), self.b_n, h)
 
 
 class BidirectionalGRU:
@@ -157,11 +166,13 @@ class BidirectionalGRU:
 
     def __init__(self, weights: Weights, layer: int, size: int, hidden: int) -> None:
         both = [
-            take_gates(weights.inside(f"{way}.{layer}"), size, hidden) for way in ("forwards", "backwards")
+            Gates.take(weights.inside(f"{way}.{layer}"), size, hidden) for way in ("forwards", "backwards")
         ]
         self.hidden = hidden
-        self.W_i: Layer = Linear.side_by_side([W_i for W_i, _ in both])  # to (..., 6H)
-        self.W_h: Layer = StackedLinear.of([W_h for _, W_h in both])  # (2, ..., H) to (2, ..., 3H)
+        self.W_i: Layer = Linear.side_by_side([each.W_i for each in both])  # to (..., 6H)
+        # (2, ..., H) to (2, ..., 3H)
+        self.W_h: Layer = StackedLinear(np.stack([each.W_h.weight for each in both]))
+        self.b_n = np.stack([each.b_n for each in both])[:, None]  # (2, 1, H)
 
     def run(self, x: Floats, numbers: Integers, order: Integers, lengths: Integers) -> Floats:
         """Returns the states of both directions after each word, (words, 2H).
@@ -184,22 +195,30 @@ class BidirectionalGRU:
         over = np.searchsorted(lengths, places, "right").tolist() if is_sorted else [0] * len(places)
         for t, first in enumerate(over):
             h = h[:, first - B :]
-            h = gru_cell(gates[numbers[t, :, first:]], self.W_h(h), h)
+            h = gru_cell(gates[numbers[t, :, first:]], self.W_h(h), self.b_n, h)
             states[order[t, :, first:]] = h
         return states.reshape(B * S, 2 * H)
 
 
-def gru_cell(gates: Floats, hidden: Floats, h: Floats) -> Floats:
-    """Computes one step of a GRU as torch defines it; gates are W_i x + b_i, hidden is W_h h + b_h.
+def gru_cell(gates: Floats, hidden: Floats, b_n: Floats, h: Floats) -> Floats:
+    """Computes one step of a GRU as torch defines it; gates are W_i x + b, hidden is W_h h, as in `Gates`.
 
-    r, z = sigmoid(gates + hidden),  n = tanh(gates + r * hidden),  h' = (1 - z) * n + z * h
+    r, z = sigmoid(gates + hidden),  n = tanh(gates + r * (hidden + b_n)),  h' = (1 - z) * n + z * h
+
+    Gates and hidden are written over: memory that was just used is in the caches.
     """
     H = h.shape[-1]
-    r_z = sigmoid(gates[..., : 2 * H] + hidden[..., : 2 * H])
-    n = r_z[..., :H] * hidden[..., 2 * H :]
+    r_z = gates[..., : 2 * H]
+    r_z += hidden[..., : 2 * H]
+    np.tanh(r_z, out=r_z)
+    r_z += 1  # 2r and 2z
+    n = hidden[..., 2 * H :]
+    n += b_n
+    n *= r_z[..., :H]
     n += gates[..., 2 * H :]
     np.tanh(n, out=n)
     new: Floats = h - n
     new *= r_z[..., H:]
+    new *= 0.5
     new += n
     return new

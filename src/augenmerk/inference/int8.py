@@ -90,8 +90,7 @@ class Int8Stack:
     """Several such layers of one shape, each for vectors of its own, as `StackedLinear`."""
 
     def __init__(self, stack: StackedLinear) -> None:
-        pairs = zip(stack.weight, stack.bias[:, 0], strict=True)
-        self.layers = [Int8Linear(Linear(weight, bias)) for weight, bias in pairs]
+        self.layers = [Int8Linear(Linear(weight, None)) for weight in stack.weight]
 
     def __call__(self, x: Floats, /) -> Floats:
         y = np.empty((*x.shape[:-1], self.layers[0].outputs), np.float32)

@@ -14,6 +14,13 @@ FEW_ROWS, MANY_COLUMNS = 5, 1024
 """Up to so many vectors are multiplied with a matrix of so many columns one by one, as in a beam for one
 sentence: with so few rows, the library would spend most of its time on rearranging the matrix."""
 
+WIDE = 8
+"""A layer with so many times more outputs than inputs adds its bias within the product."""
+BLOCK_BYTES = 256 << 10
+"""What fits into the cache of a core together with a result of the same size."""
+SAFE_SUM = 1e25
+"""A sum of exponentials between this and its inverse has lost nothing in single precision."""
+
 Floats = NDArray[np.float32]
 Integers = NDArray[np.int64]
 Mask = NDArray[np.bool_]
@@ -89,11 +96,15 @@ class Linear(NamedTuple):
 
     weight: Floats  # W^T, (inputs, outputs): products with it are quicker than with W
     bias: Floats | None
+    both: Floats | None = None  # the two one below the other, where there are many outputs
 
     @classmethod
     def of(cls, W: Floats, b: Floats | None) -> "Linear":
         """Returns the layer with a matrix W (outputs, inputs)."""
-        return cls(np.ascontiguousarray(W.T), b)
+        if b is None or len(W) < WIDE * W.shape[1]:
+            return cls(np.ascontiguousarray(W.T), b)
+        both = np.ascontiguousarray(np.concat([W.T, b[None]]))
+        return cls(both[:-1], both[-1], both)
 
     @classmethod
     def side_by_side(cls, layers: Sequence["Linear"]) -> "Linear":
@@ -109,6 +120,12 @@ class Linear(NamedTuple):
             y = np.empty((len(rows), self.weight.shape[1]), rows.dtype)
             for row, products in zip(rows, y, strict=True):
                 np.dot(row, self.weight, out=products)
+        elif self.both is not None and len(rows) > FEW_ROWS:
+            # Adding b to many outputs takes a tenth of the time of the product; a 1 below x does it too.
+            with_one = np.empty((len(rows), len(self.both)), rows.dtype)
+            with_one[:, :-1] = rows
+            with_one[:, -1] = 1
+            return (with_one @ self.both).reshape(*x.shape[:-1], self.both.shape[1])
         else:
             y = rows @ self.weight
         if self.bias is not None:
@@ -120,16 +137,9 @@ class StackedLinear(NamedTuple):
     """Several linear layers of one shape, each for vectors of its own: (N, B, inputs) to (N, B, outputs)."""
 
     weight: Floats  # (N, inputs, outputs)
-    bias: Floats  # (N, 1, outputs)
-
-    @classmethod
-    def of(cls, layers: "Sequence[Linear]") -> "StackedLinear":
-        biases = [layer.bias for layer in layers if layer.bias is not None]
-        return cls(np.stack([layer.weight for layer in layers]), np.stack(biases)[:, None])
 
     def __call__(self, x: Floats, /) -> Floats:
         y: Floats = x @ self.weight
-        y += self.bias
         return y
 
 
@@ -147,15 +157,6 @@ class LayerNorm(NamedTuple):
         return centred
 
 
-def sigmoid(x: Floats) -> Floats:
-    """Returns 1 / (1 + e^-x), written over its argument."""
-    np.negative(x, out=x)
-    with np.errstate(over="ignore"):  # 1 / infinity is 0, as it should be
-        np.exp(x, out=x)
-    x += 1
-    return np.reciprocal(x, out=x)
-
-
 def softmax(x: Floats) -> Floats:
     """Returns the softmax over the last axis."""
     y: Floats = np.exp(x - x.max(axis=-1, keepdims=True))
@@ -164,11 +165,24 @@ def softmax(x: Floats) -> Floats:
 
 
 def log_softmax(x: Floats) -> Floats:
-    """Returns the logarithm of the softmax over the last axis, written over its argument."""
-    x -= x.max(axis=-1, keepdims=True)
-    # A product with ones is the quickest way to sums of long rows.
-    sums = np.exp(x) @ _ones(x.shape[-1], x.dtype)
-    x -= np.log(sums)[..., None]
+    """Returns the logarithm of the softmax over the last axis, written over its argument.
+
+    A few rows at a time, so that they stay in the cache of a core from the first operation to the last.
+    """
+    rows = x.reshape(-1, x.shape[-1])
+    ones = _ones(x.shape[-1], x.dtype)
+    count = max(1, BLOCK_BYTES // (x.itemsize * max(1, x.shape[-1])))
+    exponentials = np.empty_like(rows[:count])
+    with np.errstate(over="ignore"):
+        for start in range(0, len(rows), count):
+            block = rows[start : start + count]
+            # A product with ones is the quickest way to sums of long rows.
+            sums = np.exp(block, out=exponentials[: len(block)]) @ ones
+            far = ~((sums > 1 / SAFE_SUM) & (sums < SAFE_SUM))
+            if far.any():  # begin again, nearer to 0; row by row, so no row depends on another
+                block[far] -= block[far].max(axis=1, keepdims=True)
+                sums = np.exp(block) @ ones
+            block -= np.log(sums)[:, None]
     return x
 
 

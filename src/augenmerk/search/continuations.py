@@ -1,9 +1,13 @@
 """The best continuations of many hypotheses at once, exactly, without sorting V log-probabilities.
 
-The best few of V ids are in the few blocks of ids whose largest log-probabilities are best. The largest of
-each block is found by vector instructions at the speed of memory, and then only the best blocks are searched:
+The best few of V ids are in the few groups of ids whose largest log-probabilities are best. The largest of
+each group is found by vector instructions at the speed of memory, and then only the best groups are searched:
 for a batch, that is several times faster than sorting or partitioning V numbers.
 Among equals the better hypothesis comes first, then the lower id, so no result depends on the batch.
+
+With torch, groups are blocks of neighbours, and all sentences have as many of them: no GPU has to wait for a
+CPU to count. With numpy, ids that are far apart form a group, for it compares long rows faster than it
+reduces short ones, and all groups are searched that reach what the last of the best ones is known to have.
 """
 
 import math
@@ -16,7 +20,9 @@ from augenmerk.arrays import Array, largest, namespace
 from augenmerk.text import BOS, EOS, PAD, UNK
 
 BLOCK = 64
-"""How many ids form a block."""
+"""How many ids form a block, with torch."""
+GROUPS = 256
+"""How many groups the ids of a vocabulary form, with numpy."""
 
 
 def token_mask(log_probs: Array, allow_unknown: bool) -> Array:
@@ -38,6 +44,10 @@ def _token_mask(xp: Any, vocabulary: int, allow_unknown: bool, device: Any) -> A
 
 def likeliest(log_probs: Array, allow_unknown: bool) -> Array:
     """Returns the most likely id for each hypothesis, (N, K, V) -> (N, K); among equals, the lowest."""
+    if isinstance(log_probs, np.ndarray):  # it searches whole rows, and would copy parts of them
+        found = log_probs.argmax(2)
+        if not ((found < EOS) | ((found == UNK) & (not allow_unknown))).any():
+            return found
     if allow_unknown:  # all ids from EOS on may be chosen
         return log_probs[..., EOS:].argmax(2) + EOS
     found = log_probs[..., UNK + 1 :].argmax(2) + UNK + 1
@@ -62,8 +72,8 @@ def best_continuations(
     """
     xp = namespace(log_probs)
     N, K, V = log_probs.shape
-    if xp is np and N == 1 and count <= V:
-        return _best_continuations_of_one(totals, log_probs, mask, count)
+    if xp is np:
+        return _best_above_threshold(totals, log_probs, mask[0], count)
     C, width = mask.shape
     row = xp.arange(N, device=log_probs.device)[:, None]
     peaks = (_peaks(log_probs, mask) + totals[..., None]).reshape(N, K * C)
@@ -79,20 +89,44 @@ def best_continuations(
     return sums, parents[row, group], xp.where(sums > -math.inf, tokens, EOS)
 
 
-def _best_continuations_of_one(
+def _best_above_threshold(
     totals: Array, log_probs: Array, mask: Array, count: int
 ) -> tuple[Array, Array, Array]:
-    """Does the same for a single sentence, where few calls take less time than few comparisons."""
-    V = log_probs.shape[2]
-    sums = log_probs[0] + totals[0][:, None]  # (K, V)
-    sums[:, : mask.shape[1]] += mask[0]
-    # The best sum of each id, over the hypotheses: `count` of these reach the threshold, so the best do.
-    threshold = np.partition(sums.max(axis=0), V - count)[V - count]
-    places = np.flatnonzero(~(sums < threshold))  # all of them if it is not a number
-    reaching = sums.reshape(-1)[places]
-    order = np.argsort(-reaching, kind="stable")[None, :count]
-    best, places = reaching[order], places[order]
-    return best, places // V, np.where(best > -math.inf, places % V, EOS)
+    """Does the same with numpy; only the first ids are masked."""
+    N, K, V = log_probs.shape
+    C = min(GROUPS, V)  # the ids g, g + C, g + 2C ... form the group g
+    masked = np.zeros(C, np.float32)
+    masked[: len(mask)] = mask[:C]
+    peaks = log_probs[..., :C] + masked  # (N, K, C)
+    whole = V // C * C
+    if whole > C:
+        rest = log_probs[..., C:whole].reshape(N, K, -1, C).max(axis=2)
+        np.maximum(peaks, rest, out=peaks)
+    few = peaks[..., : V - whole]
+    np.maximum(few, log_probs[..., whole:], out=few)
+    peaks += totals[..., None]
+    peaks = peaks.reshape(N, K * C)
+    # So many groups have a continuation that is as good as this, so the best are not worse.
+    threshold = np.full(N, -math.inf, peaks.dtype)
+    if count <= K * C:
+        threshold = np.partition(peaks, K * C - count, axis=1)[:, K * C - count]
+    sentence, place = np.nonzero((peaks >= threshold[:, None]) & (peaks > -math.inf))  # (G) in all
+    parent, group = place // C, place % C
+    ids = group[:, None] + np.arange(0, V, C)  # (G, ids in a group)
+    sums = log_probs.reshape(-1).take(((sentence * K + parent) * V)[:, None] + ids, mode="clip")
+    sums += totals[sentence, parent][:, None]
+    sums[:, 0] += masked[group]
+    found = np.nonzero((sums >= threshold[sentence][:, None]) & (sums > -math.inf) & (ids < V))
+    sums, ids, sentence, parent = sums[found], ids[found], sentence[found[0]], parent[found[0]]
+    order = np.lexsort((ids, parent, -sums, sentence))
+    sums, ids, sentence, parent = (each[order] for each in (sums, ids, sentence, parent))
+    rank = np.arange(len(order)) - np.searchsorted(sentence, sentence)  # within its sentence
+    best = np.full((N, min(count, K * V)), -math.inf, sums.dtype)
+    parents, tokens = np.zeros(best.shape, np.int64), np.full(best.shape, EOS)
+    chosen = rank < best.shape[1]
+    where = sentence[chosen], rank[chosen]
+    best[where], parents[where], tokens[where] = sums[chosen], parent[chosen], ids[chosen]
+    return best, parents, tokens
 
 
 def best_of_each(totals: Array, log_probs: Array, mask: Array, count: int) -> tuple[Array, Array]:
