@@ -1,5 +1,6 @@
-"""Each faster part of a training step on a GPU against torch's own, in higher precision."""
+"""Each faster part of a training step against torch's own, in higher precision."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from augenmerk.batching import Batch
 from augenmerk.config import ModelConfig, TrainConfig
 from augenmerk.engine import Engine
 from augenmerk.kernels import apply_linear, embed, fused_cross_entropy, half_precision, run_gru
+from augenmerk.kernels.dropout import Dropout
 from augenmerk.model import build_model
 from augenmerk.model.translator import run_each
 
@@ -24,24 +26,120 @@ def randn(*sizes: int) -> Tensor:
     return torch.randn(*sizes, generator=RNG, dtype=torch.float64)
 
 
-def assert_near(found: Tensor | None, expected: Tensor | None) -> None:
+def assert_near(found: Tensor | None, expected: Tensor | None, tolerance: float = 0.01) -> None:
     """Compares what bf16 gave with float64: each number is rounded by up to 0.4 per cent."""
     assert found is not None
     assert expected is not None
     found, expected = found.detach().double().cpu(), expected.detach().double()
-    assert float((found - expected).norm() / expected.norm()) < 0.01
+    assert float((found - expected).norm()) <= tolerance * float(expected.norm())
 
 
 def on_gpu(tensor: Tensor) -> Tensor:
     return tensor.detach().to(GPU, torch.float32).requires_grad_()
 
 
-def test_they_are_not_used_on_a_cpu_or_in_fp32() -> None:
+# On a CPU
+
+
+def gradients(out: Tensor, inputs: Sequence[Tensor], grad: Tensor) -> tuple[Tensor, ...]:
+    return torch.autograd.grad(out, inputs, grad.to(out.dtype))
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.bfloat16])
+@pytest.mark.parametrize("sizes", [(1, 1, 3, 2), (1, 5, 24, 64), (37, 7, 30, 12), (5, 9, 7, 5)])
+def test_two_directions_on_a_cpu_are_those_of_torch(
+    sizes: tuple[int, int, int, int], dtype: torch.dtype
+) -> None:
+    B, S, E, H = sizes
+    one, other = (nn.GRU(E, H, batch_first=True).double() for _ in range(2))
+    lengths = torch.randint(1, S + 1, (B,), generator=RNG)
+    x, grad = randn(B, S, E).requires_grad_(), randn(B, S, 2 * H)
+    expected = run_each(x, one, other, lengths)
+    weights = [*one.all_weights, *other.all_weights]
+    inputs = [x, *(weight for each in weights for weight in each)]
+    copy = grad.clone()
+    with torch.autocast("cpu", dtype=torch.bfloat16, enabled=dtype == torch.bfloat16):
+        found = run_gru(x, None, lengths, weights)
+    assert found is not None
+    assert found.dtype == dtype
+    for mine, its in zip(
+        (found, *gradients(found, inputs, grad)), (expected, *gradients(expected, inputs, grad)), strict=True
+    ):
+        if dtype == torch.float64:
+            torch.testing.assert_close(mine, its)
+        else:
+            assert_near(mine, its, 0.02)
+    assert torch.equal(grad, copy)
+
+
+@pytest.mark.parametrize("B", [1, 6])
+def test_one_direction_on_a_cpu_begins_with_a_state(B: int) -> None:
+    gru, x = nn.GRU(8, 16, batch_first=True).double(), randn(B, 6, 8)
+    h0, grad = randn(B, 1, 16).requires_grad_(), randn(B, 6, 16)
+    expected = gru(x, h0.transpose(0, 1).contiguous())[0]
+    found = run_gru(x, h0, None, gru.all_weights)
+    assert found is not None
+    torch.testing.assert_close(found, expected)
+    inputs = [h0, *gru.all_weights[0]]
+    copy = grad.clone()
+    for mine, its in zip(gradients(found, inputs, grad), gradients(expected, inputs, grad), strict=True):
+        torch.testing.assert_close(mine, its)
+    assert torch.equal(grad, copy)  # one sentence needs no other order, and is not written over
+
+
+@pytest.mark.parametrize("smoothing", [0.0, 0.1])
+@pytest.mark.parametrize("V", [5, 64, 100])
+def test_the_loss_on_a_cpu_is_that_of_torch(V: int, smoothing: float) -> None:
+    logits, targets = 3 * randn(50, -(-V // 64) * 64), torch.randint(1, V, (50,), generator=RNG)
+    targets[::7] = 0
+    for dtype, tolerance in ((torch.float64, 1e-12), (torch.bfloat16, 1e-5)):
+        here = logits.to(dtype).double().clone().requires_grad_()
+        expected = nn.functional.cross_entropy(
+            here[:, :V], targets, ignore_index=0, reduction="sum", label_smoothing=smoothing
+        )
+        (expected / 3).backward()  # type: ignore[no-untyped-call]
+        leaf = logits.to(dtype).clone().requires_grad_()
+        found = fused_cross_entropy(leaf.clone(), targets, V, 0, smoothing)
+        (found / 3).backward()  # type: ignore[no-untyped-call]
+        torch.testing.assert_close(found.double(), expected, rtol=tolerance, atol=0)
+        assert_near(leaf.grad, here.grad)
+        assert not leaf.grad[:, V:].any()  # type: ignore[index]
+        assert not leaf.grad[::7].any()  # type: ignore[index]
+
+
+@pytest.mark.parametrize("p", [0.1, 0.5, 0.9])
+def test_dropout_drops_as_many_as_it_should(p: float) -> None:
+    layer, x = Dropout(p), torch.rand(1001, 333) + 1
+    torch.manual_seed(1)
+    y = layer(x)
+    kept = y != 0
+    assert float(kept.float().mean()) == pytest.approx(1 - p, abs=0.004)  # five standard deviations
+    torch.testing.assert_close(y[kept], x[kept] / (1 - p), rtol=1e-4, atol=0)
+    # Neighbours are independent of each other: their random bits were drawn together.
+    both = (kept[:, 1:] & kept[:, :-1]).float().mean()
+    assert float(both) == pytest.approx((1 - p) ** 2, abs=0.006)
+    torch.manual_seed(1)
+    assert torch.equal(layer(x), y)
+    assert not torch.equal(layer(x), y)
+    assert torch.equal(layer.eval()(x), x)
+
+
+def test_dropout_of_nothing_and_of_everything() -> None:
+    x = torch.ones(3, 5)
+    assert torch.equal(Dropout(0.0)(x), x)
+    assert not Dropout(1.0)(x).any()
+    assert Dropout(0.5)(x.bfloat16()).dtype == torch.bfloat16
+    assert Dropout(0.5)(torch.ones(0, 4)).shape == (0, 4)
+
+
+# On a GPU
+
+
+def test_those_for_a_gpu_are_not_used_on_a_cpu_or_in_fp32() -> None:
     with torch.autocast("cpu", dtype=torch.bfloat16):
         assert half_precision(torch.device("cpu")) is None
     assert half_precision(GPU) is None  # without autocast
-    x, weights = torch.zeros(2, 3, 4), nn.GRU(4, 64).all_weights
-    assert run_gru(x, None, None, weights) is None
+    x = torch.zeros(2, 3, 4)
     layer, words = nn.Linear(4, 5), nn.Embedding(9, 4)
     assert torch.equal(apply_linear(x, layer), layer(x))
     ids = torch.tensor([[1, 8]])

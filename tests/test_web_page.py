@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 EXAMPLE = "Der Hund schläft."
 OTHER = "Die Frau lacht."
 HOSTILE = "<script>document.title='pwned'</script><img src=x onerror=\"document.title='pwned'\">\"'&"
-BPE = {"text__unit": "bpe", "text__vocabulary_size": 400}
+BPE = {"text__unit": "bpe", "text__vocabulary_size": 400, "train__epochs": 5}
 
 
 class Files:

@@ -138,20 +138,17 @@ class Engine:
         """Returns the loss summed over the batch's target tokens."""
         model, smoothing = self.model, self.config.label_smoothing
         features, _ = model.decode(batch.tgt_in, model.encode(batch.src, batch.src_mask))
-        if half_precision(self.device):
-            logits = model.padded_output(features).flatten(0, 1)
-            return fused_cross_entropy(
-                logits, batch.tgt_out.flatten(), model.target_vocabulary, PAD, smoothing
-            )
+        rows, targets = features.flatten(0, 1), batch.tgt_out.flatten()
         if self.graphs is None:
-            rows, targets = features[batch.tgt_mask], batch.tgt_out[batch.tgt_mask]
+            real = batch.tgt_mask.flatten().nonzero()[:, 0]
+            rows, targets = rows.index_select(0, real), targets[real]
             if self.bf16:
                 rows, targets = pad_rows(rows, targets)
-            logits = model.output(rows)
-        else:
-            logits, targets = model.output(features).flatten(0, 1), batch.tgt_out.flatten()
+        if self.graphs is None or half_precision(self.device):
+            logits = model.padded_output(rows)
+            return fused_cross_entropy(logits, targets, model.target_vocabulary, PAD, smoothing)
         return nn.functional.cross_entropy(
-            logits, targets, ignore_index=PAD, reduction="sum", label_smoothing=smoothing
+            model.output(rows), targets, ignore_index=PAD, reduction="sum", label_smoothing=smoothing
         )
 
     def update(self) -> None:

@@ -55,14 +55,15 @@ class StepByStep(PlainModel):
     def forward(self, batch: Batch) -> Tensor:
         """Returns logits (T, B, vocabulary)."""
         model = self.model
-        z = model.embedding_dropout(model.W_z(batch.src))
-        h, ends = model.encoder(z, batch.src_mask)
+        dropout = nn.Dropout(model.embedding_dropout.p).train(self.training)
+        z = dropout(model.W_z(batch.src))
+        h, ends = model.encoder(z, batch.src_mask, fused=False)
         g = torch.stack([torch.relu(W_s(end)) for W_s, end in zip(model.W_s, ends, strict=True)])
         tgt_in = batch.tgt_in.T
         T, B = tgt_in.shape
         outputs: Tensor = h.new_zeros(T, B, model.target_vocabulary)
         for i in range(T):
-            b = model.embedding_dropout(model.W_b(tgt_in[i]))  # (B, E)
+            b = dropout(model.W_b(tgt_in[i]))  # (B, E)
             output, g = model.decoder(b[:, None], g)  # (B, 1, H)
             a, _ = model.attention(output, h, batch.src_mask)  # (B, 1, D)
             outputs[i] = model.output(torch.cat([a, output], dim=-1)[:, 0])  # (B, vocabulary)

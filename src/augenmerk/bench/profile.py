@@ -79,7 +79,7 @@ def profile_decoding(
 def _profile_beam(
     translator: Translator, model: TranslationModel, sources: Sources, beam: int, rate: float
 ) -> dict[str, Any]:
-    settings = translator.search_settings(beam=beam)
+    settings = translator.search_settings(beam=beam, precision="fp32")
     batch_size = choose_batch_size(len(sources), beam, 1, gpu=False)
     by_length = sorted(sources, key=len)
     watch, words = Stopwatch("search"), Counter[str]()

@@ -88,9 +88,9 @@ def decode(
     device: Device = "auto",
     json: Json = False,
 ) -> None:
-    """Time translating: ours, a plain loop over single sentences, and CTranslate2.
+    r"""Time translating: ours, a plain loop over single sentences, and CTranslate2.
 
-    The plain loop has the same model. CTranslate2 (pip install 'augenmerk[peers]') has a Transformer of the
+    The plain loop has the same model. CTranslate2 (pip install 'augenmerk\[peers]') has a Transformer of the
     same width with random weights, in fp32 and int8. It reads the same sentences, and writes as many tokens
     for each as ours does on average."""
     from augenmerk.bench.decoding import bench_decoding, random_translator, trained_translator

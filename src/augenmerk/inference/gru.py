@@ -142,11 +142,14 @@ class Gates(NamedTuple):
             for kind, inputs in (("ih", size), ("hh", hidden))
         )
         b_i, b_h = (weights.take(f"bias_{kind}_l{layer}", 3 * hidden) for kind in ("ih", "hh"))
-        scale = np.ones(3 * hidden, W_i.dtype)
-        scale[: 2 * hidden] = 0.5
-        b = scale * b_i
-        b[: 2 * hidden] += b_h[: 2 * hidden] / 2
-        return cls(Linear.of(scale[:, None] * W_i, b), Linear.of(W_h / 2, None), b_h[2 * hidden :] / 2)
+        half: Floats = np.full(3 * hidden, 0.5, W_i.dtype)
+        scale = half.copy()
+        scale[2 * hidden :] = 1
+        b, b_h = scale * b_i, half * b_h
+        b[: 2 * hidden] += b_h[: 2 * hidden]
+        return cls(
+            Linear.of(scale[:, None] * W_i, b), Linear.of(half[:, None] * W_h, None), b_h[2 * hidden :]
+        )
 
 
 class GRU(NamedTuple):

@@ -1,7 +1,7 @@
-"""Parts of a training step on a GPU that are faster than torch's own, in half precision.
+"""Parts of a training step that are faster than torch's own: on a GPU in half precision, and on a CPU.
 
-Each function computes what torch's own would, to rounding. The model asks for them under autocast on a GPU;
-where they cannot be used, the answer is None, and torch's own does the work.
+Each function computes what torch's own would, to rounding; dropout draws other random numbers. On a GPU, the
+model asks for them under autocast. Where they cannot be used, torch's own does the work.
 """
 
 import os
@@ -71,23 +71,32 @@ def run_gru(
 ) -> Tensor | None:
     """Returns the states (B, S, D * H) of one layer of D GRUs for x (B, S, E), or None if it cannot.
 
-    h0 (B, D, H), or 0. Of two GRUs the second reads each sentence backwards by its own length (B). Their
-    weights are in torch's order, as in `nn.GRU.all_weights`.
+    It cannot on a GPU without Triton, and does not on a CPU where no gradients are wanted: there torch's own
+    is as fast. h0 (B, D, H), or 0. Of two GRUs the second reads each sentence backwards by its own length
+    (B). Their weights are in torch's order, as in `nn.GRU.all_weights`.
     """
     dtype = half_precision(x.device)
-    if dtype is None or _mps_runs():
+    on_cpu = x.device.type == "cpu"
+    if not torch.is_grad_enabled() if on_cpu else dtype is None or _mps_runs():
         return None
-    from augenmerk.kernels import gru
-
     B, D, H = len(x), len(directions), directions[0][1].shape[1]
-    tiles = gru.choose_tiles(B, H, D, x.device)
-    if tiles is None:
-        return None
     if h0 is None:
         h0 = x.new_zeros(B, D, H)
     stacked = [
         torch.stack(weights) if D > 1 else weights[0][None] for weights in zip(*directions, strict=True)
     ]
+    if on_cpu:
+        from augenmerk.kernels import cpu_gru
+
+        dtype = torch.get_autocast_dtype("cpu") if torch.is_autocast_enabled("cpu") else x.dtype
+        with torch.autocast("cpu", enabled=False):
+            return cpu_gru.gru(x.to(dtype), h0.to(dtype), lengths, stacked)
+    assert dtype is not None
+    from augenmerk.kernels import gru
+
+    tiles = gru.choose_tiles(B, H, D, x.device)
+    if tiles is None:
+        return None
     with torch.autocast("cuda", enabled=False):
         return gru.gru(x.to(dtype), h0.to(dtype), lengths, stacked, tiles)
 
@@ -106,8 +115,12 @@ def fused_cross_entropy(
 ) -> Tensor:
     """Returns the sum of the losses, in fp32, over the rows of logits (N, V or more) with targets (N).
 
-    Only the first `vocabulary` logits of a row count; rows whose target is `ignore` do not. Needs Triton.
+    Only the first `vocabulary` logits of a row count, and the others may be written over; rows whose target
+    is `ignore` do not count. Needs Triton on a GPU.
     """
-    from augenmerk.kernels.cross_entropy import cross_entropy
+    if logits.device.type == "cpu":
+        from augenmerk.kernels import cpu_cross_entropy as kernel
+    else:
+        from augenmerk.kernels import cross_entropy as kernel  # type: ignore[no-redef]
 
-    return cross_entropy(logits, targets, vocabulary, ignore, label_smoothing)
+    return kernel.cross_entropy(logits, targets, vocabulary, ignore, label_smoothing)

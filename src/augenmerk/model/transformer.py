@@ -32,6 +32,7 @@ from torch import Tensor, nn
 
 from augenmerk.config import LEARNT_POSITIONS, ModelConfig
 from augenmerk.kernels import apply_linear
+from augenmerk.kernels.dropout import Dropout
 from augenmerk.model.attention import Attention, Memory, MultiHeadAttention, make_attention
 from augenmerk.model.interface import TranslationModel
 from augenmerk.step_model import AttentionWeights, Source, State, padded
@@ -59,7 +60,7 @@ class TransformerTranslator(TranslationModel):
         self.W_o = nn.Linear(D, padded(target_vocabulary))
         if config.tie != "none":
             self.W_o.weight = self.W_b.weight
-        self.dropout = nn.Dropout(config.embedding_dropout)
+        self.dropout = Dropout(config.embedding_dropout)
         self._init_weights()
         # Last, so that under one seed everything else starts with the same weights for every mechanism.
         self.attentions = nn.ModuleList(make_attention(config) for _ in range(L))
@@ -224,7 +225,7 @@ class EncoderLayer(nn.Module):
         self.own_norm = nn.LayerNorm(config.embedding)
         self.own = make_self_attention(config)
         self.feed_forward = FeedForward(config)
-        self.dropout = nn.Dropout(config.output_dropout)
+        self.dropout = Dropout(config.output_dropout)
 
     def forward(self, x: Tensor, mask: Tensor) -> Tensor:
         """Returns the next x, (B, S, D)."""
@@ -248,7 +249,7 @@ class DecoderLayer(nn.Module):
         self.own = make_self_attention(config)
         self.cross_norm = nn.LayerNorm(config.embedding)
         self.feed_forward = FeedForward(config)
-        self.dropout = nn.Dropout(config.output_dropout)
+        self.dropout = Dropout(config.output_dropout)
 
     def look_back(self, y: Tensor, normal: Tensor, own: Memory) -> Tensor:
         """Adds what self-attention finds in all words so far, `own`; `normal` is LN(y)."""
@@ -283,7 +284,7 @@ class FeedForward(nn.Module):
         self.norm = nn.LayerNorm(D)
         self.W_1 = nn.Linear(D, F)
         self.W_2 = nn.Linear(F, D)
-        self.dropout = nn.Dropout(config.transformer.feed_forward_dropout)
+        self.dropout = Dropout(config.transformer.feed_forward_dropout)
 
     def forward(self, x: Tensor) -> Tensor:
         y: Tensor = self.W_2(self.dropout(torch.relu(self.W_1(self.norm(x)))))

@@ -22,6 +22,7 @@ from torch import Tensor, nn
 
 from augenmerk.config import ModelConfig
 from augenmerk.kernels import apply_linear, embed, run_gru
+from augenmerk.kernels.dropout import Dropout, dropout
 from augenmerk.model.attention import Memory, make_attention
 from augenmerk.model.interface import TranslationModel
 from augenmerk.step_model import AttentionWeights, Source, State, padded
@@ -47,8 +48,8 @@ class GRUTranslator(TranslationModel):
             self.W_o.weight = self.W_b.weight
             nn.init.normal_(self.W_b.weight, std=E**-0.5)
             nn.init.zeros_(self.W_o.bias)
-        self.embedding_dropout = nn.Dropout(config.embedding_dropout)
-        self.output_dropout = nn.Dropout(config.output_dropout)
+        self.embedding_dropout = Dropout(config.embedding_dropout)
+        self.output_dropout = Dropout(config.output_dropout)
         if config.init == "orthogonal":
             self._init_orthogonal()
         # Last, so that under one seed everything else starts with the same weights for every mechanism.
@@ -103,7 +104,7 @@ class GRUTranslator(TranslationModel):
         g: Tensor = b
         for number, weights in enumerate(self.decoder.all_weights):
             if number:
-                g = nn.functional.dropout(g, self.decoder.dropout, self.training)
+                g = dropout(g, self.decoder.dropout, self.training)
             fused = run_gru(g, g_0[:, number, None], None, [weights])
             if fused is None:
                 plain: Tensor = self.decoder(b, g_0.transpose(0, 1).contiguous())[0]
@@ -154,10 +155,13 @@ class BidirectionalGRU(nn.Module):
         sizes = [size] + [2 * hidden] * (layers - 1)
         self.forwards = nn.ModuleList(nn.GRU(size, hidden, batch_first=True) for size in sizes)
         self.backwards = nn.ModuleList(nn.GRU(size, hidden, batch_first=True) for size in sizes)
-        self.dropout = nn.Dropout(dropout)
+        self.dropout = Dropout(dropout)
 
-    def forward(self, x: Tensor, mask: Tensor) -> tuple[Tensor, list[Tensor]]:
-        """Returns h (B, S, 2H) for x (B, S, E), and for each layer [hf_S, hb_1] (B, 2H)."""
+    def forward(self, x: Tensor, mask: Tensor, *, fused: bool = True) -> tuple[Tensor, list[Tensor]]:
+        """Returns h (B, S, 2H) for x (B, S, E), and for each layer [hf_S, hb_1] (B, 2H).
+
+        Unless `fused`, torch's own GRU is used even where there is a faster way.
+        """
         lengths = mask.sum(dim=1)  # (B)
         last = lengths[:, None, None] - 1  # (B, 1, 1)
         ends = []
@@ -166,7 +170,8 @@ class BidirectionalGRU(nn.Module):
                 x = self.dropout(x)
             assert isinstance(forward, nn.GRU)
             assert isinstance(backward, nn.GRU)
-            h = run_gru(x, None, lengths, [*forward.all_weights, *backward.all_weights])
+            both = [*forward.all_weights, *backward.all_weights]
+            h = run_gru(x, None, lengths, both) if fused else None
             x = run_each(x, forward, backward, lengths) if h is None else h
             hf, hb = x.chunk(2, dim=-1)
             ends.append(torch.cat([hf.gather(1, last.expand(-1, 1, hf.shape[2]))[:, 0], hb[:, 0]], dim=-1))

@@ -91,7 +91,17 @@ class SlurmExecutor:
         )
         return self
 
-    def __exit__(self, *_: object) -> None: ...
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        """Tidies up after jobs that ended while no study was there to follow them."""
+        listed = self._list_queue() if kind is None and not self._submitted else None
+        if listed is None:
+            return
+        for path in self._logs.glob("*.slurm"):
+            with suppress(OSError, ValueError, KeyError, TypeError):
+                note = json.loads(path.read_text(encoding="utf-8"))
+                if note["id"] not in listed:
+                    Path(note["events"]).unlink(missing_ok=True)
+                    path.unlink()
 
     def submit(self, job: Job) -> None:
         if (found := self._find(job)) is not None:
