@@ -930,4 +930,4 @@ def _has_tie(translator: Translator, text: str, beam: int) -> bool:
 def test_ties_are_rare_enough_to_explain_something() -> None:
     translator = load()
     texts = ["Ein Hund schläft.", "Zwei Kinder spielen im Garten.", "Eine Frau liest ein Buch."]
-    assert not any(_has_tie(translator, text, beam) for text in texts for beam in BEAMS)
+    assert not any(_has_tie(translator, text, beam) for text in texts for beam in (1, 5))
