@@ -91,7 +91,7 @@ def test_ctranslate2_translates_the_same_sentences(shared_runs: SharedRuns, tmp_
     trained = shared_runs.copy(tiny(), tmp_path / "run").path
     document = run_json("bench", "decode", "--model", trained, "--sentences", 3, "--beam", 2, "--peers")
     [row] = document["beams"]
-    assert list(row["others"]) == ["CTranslate2 fp32", "CTranslate2 int8"]
+    assert list(row["others"]) == ["ours, int8", "CTranslate2 fp32", "CTranslate2 int8"]
     for other in row["others"].values():
         assert other["times_ours"] == pytest.approx(
             other["sentences_per_second"] / row["sentences_per_second"]

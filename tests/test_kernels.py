@@ -140,6 +140,8 @@ def test_those_for_a_gpu_are_not_used_on_a_cpu_or_in_fp32() -> None:
         assert half_precision(torch.device("cpu")) is None
     assert half_precision(GPU) is None  # without autocast
     x = torch.zeros(2, 3, 4)
+    with torch.no_grad():
+        assert run_gru(x, None, None, nn.GRU(4, 64).all_weights) is None
     layer, words = nn.Linear(4, 5), nn.Embedding(9, 4)
     assert torch.equal(apply_linear(x, layer), layer(x))
     ids = torch.tensor([[1, 8]])

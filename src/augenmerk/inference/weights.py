@@ -173,7 +173,7 @@ def log_softmax(x: Floats) -> Floats:
     ones = _ones(x.shape[-1], x.dtype)
     count = max(1, BLOCK_BYTES // (x.itemsize * max(1, x.shape[-1])))
     exponentials = np.empty_like(rows[:count])
-    with np.errstate(over="ignore"):
+    with np.errstate(over="ignore", invalid="ignore"):  # sums that are no numbers are computed again
         for start in range(0, len(rows), count):
             block = rows[start : start + count]
             # A product with ones is the quickest way to sums of long rows.
@@ -183,7 +183,7 @@ def log_softmax(x: Floats) -> Floats:
                 block[far] -= block[far].max(axis=1, keepdims=True)
                 sums = np.exp(block) @ ones
             block -= np.log(sums)[:, None]
-    return x
+    return rows.reshape(x.shape)
 
 
 @lru_cache(maxsize=8)

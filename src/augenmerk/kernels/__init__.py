@@ -75,9 +75,11 @@ def run_gru(
     is as fast. h0 (B, D, H), or 0. Of two GRUs the second reads each sentence backwards by its own length
     (B). Their weights are in torch's order, as in `nn.GRU.all_weights`.
     """
-    dtype = half_precision(x.device)
     on_cpu = x.device.type == "cpu"
-    if not torch.is_grad_enabled() if on_cpu else dtype is None or _mps_runs():
+    if on_cpu and not torch.is_grad_enabled():
+        return None
+    dtype = half_precision(x.device)
+    if not on_cpu and (dtype is None or _mps_runs()):
         return None
     B, D, H = len(x), len(directions), directions[0][1].shape[1]
     if h0 is None:
