@@ -386,11 +386,11 @@ def _split_logits(
     g = model.states(np.array([target]), read)  # (1, T, H)
     S = len(source)
     each_alone = np.broadcast_to(np.eye(S, dtype=g.dtype), (1, model.attention.heads, S, S))
-    v = model.attention.mix(each_alone, read.memory)  # (1, S, D)
-    a, _ = model.attention.attend(g, read.memory)  # (1, T, D)
+    v = model.attention.mix(each_alone, read.memory)  # (1, S, size of a context)
+    a, _ = model.attention.attend(g, read.memory)  # (1, T, size of a context)
 
     def output(a: Floats, g: Floats) -> Floats:
-        logits: Floats = model.output(np.concat([a, g], axis=-1))[0]
+        logits: Floats = model.output(a, g)[0]
         return logits
 
     no_g = np.zeros((1, S, g.shape[2]), g.dtype)

@@ -148,7 +148,8 @@ def multiplications_of_parts(model: TranslationModel) -> dict[str, int]:
     """Returns the multiply-adds of each part for one source or target word of a sentence."""
     source, target = model.multiplications()
     sizes = {name: weights.numel() for name, weights in model.state_dict().items()}
-    output = sizes["W_o.weight"] + sizes.get("bridge.weight", 0)
+    bridge = sizes.get("bridge.weight", 0)
+    output = sizes["W_o.weight"] + bridge
     queries = sum(
         size
         for name, size in sizes.items()
@@ -157,4 +158,11 @@ def multiplications_of_parts(model: TranslationModel) -> dict[str, int]:
     # The gates of a GRU for a word depend on the word alone, and are computed once.
     source -= sum(sizes.get(f"encoder.{way}.0.weight_ih_l0", 0) for way in ("forwards", "backwards"))
     states = target - output - queries - sizes.get("decoder.weight_ih_l0", 0)
+    # The two thirds of the bridge that are for a context are multiplied with the source, or with W_a.
+    output -= 2 * bridge // 3
+    if bridge and "attention.W_a.weight" in sizes:
+        config = model.config
+        queries += (config.embedding - config.value_size) * config.key
+    elif bridge:
+        source += 2 * bridge // 3
     return {"encoder": source, "decoder states": states, "attention": queries, "output layer": output}

@@ -10,7 +10,7 @@ from typing import ClassVar
 import numpy as np
 
 from augenmerk.config import ModelConfig
-from augenmerk.inference.weights import Floats, Mask, Weights, softmax
+from augenmerk.inference.weights import Floats, Layer, Linear, Mask, Weights, softmax
 from augenmerk.step_model import Memory
 
 
@@ -20,13 +20,19 @@ class Attention:
     selective: ClassVar[bool] = True
     """Whether the weights depend on the words, so that the largest one tells which word was attended to."""
     heads: int = 1
+    projection: Layer | None = None
 
     def __init__(self, config: ModelConfig, weights: Weights) -> None:
         """Takes the mechanism's weights; one without parameters takes none."""
 
+    def project_context(self, W: Linear) -> None:
+        """Makes W a_i the context, for a W without bias. Since a_i is a sum, W is applied to the values."""
+        self.projection = W
+
     def memory(self, states: Floats, mask: Mask | None = None) -> Memory:
         """Returns keys and values of word representations (B, S, V)."""
-        return Memory(self.keys(states), states, mask)
+        values = states if self.projection is None else self.projection(states)
+        return Memory(self.keys(states), values, mask)
 
     def attend(self, queries: Floats, memory: Memory) -> tuple[Floats, Floats]:
         """Returns the context for each query, (B, T, V), and the weights (B, T, S), their mean over heads."""
@@ -88,18 +94,26 @@ class ScaledDotAttention(Attention):
     """Scaled dot product, equations 1, 2 and 13 to 15.
 
     q = W_q g_i,  k_t = W_k h_t,  v_t = h_t,  alpha_it = softmax_t(q . k_t / sqrt(K))
+
+    Since q . k_t = g_i . (W_q^T W_k h_t), one matrix on the source side takes the place of both, unless that
+    would make keys longer.
     """
 
     def __init__(self, config: ModelConfig, weights: Weights) -> None:
-        self.W_q = weights.linear("W_q", config.query_size, config.key, bias=False)
-        self.W_k = weights.linear("W_k", config.value_size, config.key, bias=False)
-        self.scale = 1 / math.sqrt(config.key)
+        W_q = weights.linear("W_q", config.query_size, config.key, bias=False)
+        W_k = weights.linear("W_k", config.value_size, config.key, bias=False)
+        scale = 1 / math.sqrt(config.key)
+        self.W_q: Layer | None = None
+        if config.query_size <= config.key:
+            self.W_k: Layer = Linear(W_k.weight @ (scale * W_q.weight.T), None)
+        else:
+            self.W_q, self.W_k = Linear(scale * W_q.weight, None), W_k
 
     def keys(self, states: Floats) -> Floats:
         return self.W_k(states)
 
     def scores(self, queries: Floats, memory: Memory) -> Floats:
-        scores: Floats = self.W_q(queries) @ memory.keys.mT * self.scale
+        scores: Floats = (queries if self.W_q is None else self.W_q(queries)) @ memory.keys.mT
         return scores
 
 
@@ -173,6 +187,9 @@ class MultiHeadAttention(Attention):
         self.W_v = weights.linear("W_v", V, K, bias=False)
         self.W_a = weights.linear("W_a", K, V, bias=False)
         self.scale = 1 / math.sqrt(K // config.heads)
+
+    def project_context(self, W: Linear) -> None:
+        self.W_a = Linear(self.W_a.weight @ W.weight, None)
 
     def memory(self, states: Floats, mask: Mask | None = None) -> Memory:
         return Memory(self.W_k(states), self.W_v(states), mask)

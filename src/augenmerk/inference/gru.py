@@ -46,11 +46,17 @@ class GRUTranslator:
         self.W_b = weights.take("W_b.weight", padded(target_vocabulary), E)
         decoder = weights.inside("decoder")
         self.decoder = [GRU(*Gates.take(decoder, E if layer == 0 else H, H, layer)) for layer in range(L)]
-        self.bridge = None if config.tie == "none" else weights.linear("bridge", 3 * H, E, bias=False)
         inputs = 3 * H if config.tie == "none" else E
         self.W_o = weights.output_layer("W_o", inputs, target_vocabulary)
         self.log_softmax = log_softmax
         self.attention = MECHANISMS[config.attention](config, weights.inside("attention"))
+        self.bridge: Layer | None = None
+        if config.tie != "none":
+            # W [a_i, g_i] = sum_t alpha_it (W_a v_t) + W_g g_i: the words of a source are fewer than those
+            # of its hypotheses, and W_a v_t is half as long as v_t.
+            W = weights.take("bridge.weight", E, 3 * H)
+            self.attention.project_context(Linear.of(W[:, : 2 * H], None))
+            self.bridge = Linear.of(W[:, 2 * H :], None)
         size = len(self.W_b) * 3 * H * self.W_b.itemsize
         self._table = self.decoder[0].W_i(self.W_b) if size <= MAX_TABLE_BYTES else None  # (V, 3H)
 
@@ -81,7 +87,7 @@ class GRUTranslator:
         g = self._next_states(tokens.reshape(-1), [layer.reshape(B * K, -1) for layer in state])
         query = g[-1].reshape(B, K, -1)
         a, weights = self.attention.attend(query, memory)
-        log_probs = self.log_softmax(self.output(np.concat([a, query], axis=-1)))
+        log_probs = self.log_softmax(self.output(a, query))
         return log_probs, weights, tuple(layer.reshape(B, K, -1) for layer in g)
 
     def _next_states(self, tokens: Integers, g: list[Floats]) -> list[Floats]:
@@ -105,16 +111,20 @@ class GRUTranslator:
             found.append(g[-1])
         return np.stack(found, axis=1)
 
-    def output(self, features: Floats) -> Floats:
-        """Computes equation 12 before the softmax: (..., D + H) to (..., V)."""
-        return self.W_o(features if self.bridge is None else self.bridge(features))
+    def output(self, a: Floats, g: Floats) -> Floats:
+        """Computes equation 12 before the softmax, (..., V), from a context as `attention` gives it and g."""
+        if self.bridge is None:
+            return self.W_o(np.concat([a, g], axis=-1))
+        features = self.bridge(g)
+        features += a
+        return self.W_o(features)
 
     def target_log_probs(self, batch: Batch) -> Floats:
         """Returns the log-probability of each real target token of a batch."""
         source = self.encode(batch.src, batch.src_mask)
         g = self.states(batch.tgt_in, source)
         a, _ = self.attention.attend(g, source.memory)
-        log_probs = self.log_softmax(self.output(np.concat([a, g], axis=-1)[batch.tgt_mask]))
+        log_probs = self.log_softmax(self.output(a[batch.tgt_mask], g[batch.tgt_mask]))
         chosen: Floats = log_probs[np.arange(len(log_probs)), batch.tgt_out[batch.tgt_mask]]
         return chosen
 

@@ -67,7 +67,7 @@ class Weights:
             self._converted[id(array)] = array.astype(np.promote_types(array.dtype, np.float32), copy=False)
         return self._converted[id(array)]
 
-    def linear(self, name: str, inputs: int, outputs: int, *, bias: bool = True) -> Layer:
+    def linear(self, name: str, inputs: int, outputs: int, *, bias: bool = True) -> "Linear":
         """Returns a linear layer."""
         part = self.inside(name)
         return Linear.of(part.take("weight", outputs, inputs), part.take("bias", outputs) if bias else None)

@@ -106,17 +106,19 @@ def _best_above_threshold(
     np.maximum(few, log_probs[..., whole:], out=few)
     peaks += totals[..., None]
     peaks = peaks.reshape(N, K * C)
-    # So many groups have a continuation that is as good as this, so the best are not worse.
-    threshold = np.full(N, -math.inf, peaks.dtype)
+    # So many groups have a continuation that is as good as this, so the best are not worse. It is no -inf,
+    # for what has no probability is none.
+    threshold = np.full(N, np.finfo(peaks.dtype).min, peaks.dtype)
     if count <= K * C:
-        threshold = np.partition(peaks, K * C - count, axis=1)[:, K * C - count]
-    sentence, place = np.nonzero((peaks >= threshold[:, None]) & (peaks > -math.inf))  # (G) in all
+        last = np.partition(peaks, K * C - count, axis=1)[:, K * C - count]
+        np.maximum(threshold, last, out=threshold)
+    sentence, place = np.divmod(np.flatnonzero(peaks >= threshold[:, None]), K * C)  # (G) in all
     parent, group = place // C, place % C
     ids = group[:, None] + np.arange(0, V, C)  # (G, ids in a group)
     sums = log_probs.reshape(-1).take(((sentence * K + parent) * V)[:, None] + ids, mode="clip")
     sums += totals[sentence, parent][:, None]
     sums[:, 0] += masked[group]
-    found = np.nonzero((sums >= threshold[sentence][:, None]) & (sums > -math.inf) & (ids < V))
+    found = np.nonzero((sums >= threshold[sentence][:, None]) & (ids < V))
     sums, ids, sentence, parent = sums[found], ids[found], sentence[found[0]], parent[found[0]]
     order = np.lexsort((ids, parent, -sums, sentence))
     sums, ids, sentence, parent = (each[order] for each in (sums, ids, sentence, parent))

@@ -49,9 +49,9 @@ def choose_batch_size(sentences: int, hypotheses: int, threads: int, *, gpu: boo
     if gpu:  # a step takes the same time for many sentences as for few
         return max(16, min(1024, 8 * HYPOTHESES_PER_BATCH // hypotheses))
     most = max(16, min(200, HYPOTHESES_PER_BATCH // hypotheses))
-    # Batches of equal size, and at least one for each thread, so that no thread waits long for another.
-    batches = max(math.ceil(sentences / most), threads)
-    return max(16, math.ceil(sentences / batches))
+    # Batches of equal size, and as many for each thread, so that no thread waits long for another.
+    rounds = math.ceil(sentences / (most * threads))
+    return max(16, math.ceil(sentences / (rounds * threads)))
 
 
 _Item = TypeVar("_Item")
