@@ -8,7 +8,6 @@ from typing import Any, cast
 import numpy as np
 import pytest
 import torch
-from numpy.typing import NDArray
 from threadpoolctl import threadpool_info
 
 from augenmerk.arrays import Array, to_numpy
