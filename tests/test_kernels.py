@@ -46,15 +46,18 @@ def gradients(out: Tensor, inputs: Sequence[Tensor], grad: Tensor) -> tuple[Tens
 
 
 @pytest.mark.parametrize("dtype", [torch.float64, torch.bfloat16])
-@pytest.mark.parametrize("sizes", [(1, 1, 3, 2), (1, 5, 24, 64), (37, 7, 30, 12), (5, 9, 7, 5)])
+@pytest.mark.parametrize(
+    "sizes", [(1, 1, 3, 2), (1, 5, 24, 64), (37, 7, 30, 12), (5, 9, 7, 5), (64, 16, 3, 2), (200, 30, 4, 3)]
+)
 def test_two_directions_on_a_cpu_are_those_of_torch(
     sizes: tuple[int, int, int, int], dtype: torch.dtype
 ) -> None:
     B, S, E, H = sizes
     one, other = (nn.GRU(E, H, batch_first=True).double() for _ in range(2))
     lengths = torch.randint(1, S + 1, (B,), generator=RNG)
-    x, grad = randn(B, S, E).requires_grad_(), randn(B, S, 2 * H)
-    expected = run_each(x, one, other, lengths)
+    real = (torch.arange(S) < lengths[:, None])[..., None]  # what comes after that means nothing
+    x, grad = randn(B, S, E).requires_grad_(), randn(B, S, 2 * H) * real
+    expected = run_each(x, one, other, lengths) * real
     weights = [*one.all_weights, *other.all_weights]
     inputs = [x, *(weight for each in weights for weight in each)]
     copy = grad.clone()
@@ -62,8 +65,11 @@ def test_two_directions_on_a_cpu_are_those_of_torch(
         found = run_gru(x, None, lengths, weights)
     assert found is not None
     assert found.dtype == dtype
+    assert found.isfinite().all()
     for mine, its in zip(
-        (found, *gradients(found, inputs, grad)), (expected, *gradients(expected, inputs, grad)), strict=True
+        (found * real, *gradients(found, inputs, grad)),
+        (expected, *gradients(expected, inputs, grad)),
+        strict=True,
     ):
         if dtype == torch.float64:
             torch.testing.assert_close(mine, its)
@@ -72,14 +78,17 @@ def test_two_directions_on_a_cpu_are_those_of_torch(
     assert torch.equal(grad, copy)
 
 
-@pytest.mark.parametrize("B", [1, 6])
-def test_one_direction_on_a_cpu_begins_with_a_state(B: int) -> None:
+@pytest.mark.parametrize("all_alike", [True, False])
+@pytest.mark.parametrize("B", [1, 6, 40])
+def test_one_direction_on_a_cpu_begins_with_a_state(B: int, all_alike: bool) -> None:
     gru, x = nn.GRU(8, 16, batch_first=True).double(), randn(B, 6, 8)
-    h0, grad = randn(B, 1, 16).requires_grad_(), randn(B, 6, 16)
+    lengths = torch.full((B,), 6) if all_alike else torch.randint(1, 7, (B,), generator=RNG)
+    real = (torch.arange(6) < lengths[:, None])[..., None]
+    h0, grad = randn(B, 1, 16).requires_grad_(), randn(B, 6, 16) * real
     expected = gru(x, h0.transpose(0, 1).contiguous())[0]
-    found = run_gru(x, h0, None, gru.all_weights)
+    found = run_gru(x, h0, None if all_alike else lengths, gru.all_weights)
     assert found is not None
-    torch.testing.assert_close(found, expected)
+    torch.testing.assert_close(found * real, expected * real)
     inputs = [h0, *gru.all_weights[0]]
     copy = grad.clone()
     for mine, its in zip(gradients(found, inputs, grad), gradients(expected, inputs, grad), strict=True):
@@ -155,8 +164,9 @@ def test_two_directions_are_those_of_torch(sizes: tuple[int, int, int, int]) -> 
     B, S, E, H = sizes
     one, other = (nn.GRU(E, H, batch_first=True).double() for _ in range(2))
     lengths = torch.randint(1, S + 1, (B,), generator=RNG)
-    x, grad = randn(B, S, E).requires_grad_(), randn(B, S, 2 * H)
-    expected = run_each(x, one, other, lengths)
+    real = (torch.arange(S) < lengths[:, None])[..., None]  # what comes after that means nothing
+    x, grad = randn(B, S, E).requires_grad_(), randn(B, S, 2 * H) * real
+    expected = run_each(x, one, other, lengths) * real
     expected.backward(grad)  # type: ignore[no-untyped-call]
     x_there = on_gpu(x)
     there = [[on_gpu(weight) for weight in each.all_weights[0]] for each in (one, other)]

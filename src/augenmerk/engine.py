@@ -137,7 +137,8 @@ class Engine:
     def loss(self, batch: Batch) -> Tensor:
         """Returns the loss summed over the batch's target tokens."""
         model, smoothing = self.model, self.config.label_smoothing
-        features, _ = model.decode(batch.tgt_in, model.encode(batch.src, batch.src_mask))
+        tgt_mask = batch.tgt_mask if self.graphs is None else None  # graphs read no mask: see `_READ`
+        features, _ = model.decode(batch.tgt_in, model.encode(batch.src, batch.src_mask), tgt_mask)
         rows, targets = features.flatten(0, 1), batch.tgt_out.flatten()
         if self.graphs is None:
             real = batch.tgt_mask.flatten().nonzero()[:, 0]

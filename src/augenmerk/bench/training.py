@@ -70,9 +70,9 @@ def bench_training(
     floor = median(operations(model, batch) / rate for batch in batches)
     model.train()
     on_progress("our steps")
-    ours = measure(our_step, batches, device, floor)
+    ours = measure(our_step, batches, device, floor, warm_up=batches if engine.bf16 else batches[:1])
     on_progress("the loop's steps")
-    reference = measure(reference_step, batches, device, floor)
+    reference = measure(reference_step, batches, device, floor, warm_up=batches[:1])
     return {
         "ours": ours,
         "reference": reference,
@@ -103,10 +103,16 @@ def select_typical(plan: Sequence[PlannedBatch], count: int) -> list[PlannedBatc
     return by_size[start : start + count]
 
 
-def measure(step: Step, batches: Sequence[Batch], device: torch.device, floor: float) -> dict[str, Any]:
-    """Returns medians over the batches. On a GPU each batch is run twice before, so that it is recorded."""
+def measure(
+    step: Step, batches: Sequence[Batch], device: torch.device, floor: float, warm_up: Sequence[Batch]
+) -> dict[str, Any]:
+    """Returns medians over the batches, after some were run to warm up.
+
+    In bf16 these have to be all of them, because oneDNN compiles products for each new shape, which happens
+    once in a training. On a GPU each batch is run twice before, so that it is recorded.
+    """
     peak = PeakMemory(device)
-    for batch in [*batches, *batches] if device.type == "cuda" else batches[:1]:
+    for batch in [*batches, *batches] if device.type == "cuda" else warm_up:
         step(batch)
     seconds = [timed(lambda batch=batch: step(batch), device) for batch in batches]  # type: ignore[misc]
     return {

@@ -73,7 +73,8 @@ def run_gru(
 
     It cannot on a GPU without Triton, and does not on a CPU where no gradients are wanted: there torch's own
     is as fast. h0 (B, D, H), or 0. Of two GRUs the second reads each sentence backwards by its own length
-    (B). Their weights are in torch's order, as in `nn.GRU.all_weights`.
+    (B); one alone can do without lengths. The states on padding mean nothing. The weights are in torch's
+    order, as in `nn.GRU.all_weights`.
     """
     on_cpu = x.device.type == "cpu"
     if on_cpu and not torch.is_grad_enabled():
@@ -91,6 +92,8 @@ def run_gru(
         from augenmerk.kernels import cpu_gru
 
         dtype = torch.get_autocast_dtype("cpu") if torch.is_autocast_enabled("cpu") else x.dtype
+        if lengths is None:
+            lengths = torch.full((B,), x.shape[1])
         with torch.autocast("cpu", enabled=False):
             return cpu_gru.gru(x.to(dtype), h0.to(dtype), lengths, stacked)
     assert dtype is not None

@@ -2,9 +2,11 @@
 
 torch computes a GRU on a CPU step by step, and so do its gradients: each of a dozen operations is recorded,
 and the gradient of each weight is added up once for every step. Here a step forward is six operations and a
-step backward four, both directions together, and the gradients of the weights are one product each.
+step backward four, both directions together, and the gradients of the weights are one product each. And only
+words are read, no padding: see `Packing`.
 
-B sentences, S positions, D directions (1 or 2), E inputs, H states. Gates are in torch's order r, z, n:
+B sentences, S positions, D directions (1 or 2), E inputs, H states, N words of all sentences. Gates are in
+torch's order r, z, n:
 
     r = sigmoid(x_r + h W_hr),  z = sigmoid(x_z + h W_hz),  n = tanh(x_n + r * m),  m = h W_hn + b_hn
     h' = n + z * (h - n)
@@ -14,23 +16,74 @@ The gradient of everything before an activation is that of h' times what the for
     of x_n: (1 - z)(1 - n^2),  of x_z: (h - n) z (1 - z),  of x_r: (that of x_n) m r (1 - r),
     of m: (that of x_n) r
 
-The second direction reads each sentence backwards by its own length, and then its padding.
+The second direction reads each sentence backwards by its own length.
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import torch
 from torch import Tensor
 
+ROUND_SENTENCES, ROUND_WORDS = 16, 64
+"""What is read at a step, and in all, is rounded up to multiples of these: oneDNN compiles a product in bf16
+for each number of rows, and keeps the code."""
 
-def gru(x: Tensor, h0: Tensor, lengths: Tensor | None, weights: Sequence[Tensor]) -> Tensor:
+
+@dataclass(frozen=True)
+class Packing:
+    """The words of a batch in the order in which they are read: all first words, all second words, and so on.
+
+    The longest sentences come first, so those that are read at a step are the first of those read before. To
+    round numbers up, some padding is read, too. The last of the N rows is never read.
+    """
+
+    sentences: Tensor  # (B) the longest first
+    starts: list[int]  # (steps + 1) where the words of each step begin, and where those of the last one end
+    places: Tensor  # (D, N) at which of the B * S positions each word is
+    rows: Tensor  # (B * S, D) in which row the word at each position is; N - 1 where there is none
+
+    @classmethod
+    def of(cls, lengths: Tensor, S: int, directions: int) -> "Packing":
+        """Packs sentences with so many words each, at least one and at most S."""
+        B = len(lengths)
+        lengths, sentences = lengths.sort(descending=True, stable=True)
+        count = (lengths[:, None] > torch.arange(int(lengths[0]))).sum(0)  # (steps)
+        count = (count + (-count) % ROUND_SENTENCES).clip_(max=B)
+        step, sentence = (torch.arange(B) < count[:, None]).nonzero(as_tuple=True)
+        words = len(step)
+        N = (words // ROUND_WORDS + 1) * ROUND_WORDS
+        backwards = lengths[sentence] - 1 - step
+        places = torch.zeros(directions, N, dtype=torch.int64)
+        rows = torch.full((B * S, directions), N - 1)
+        for direction, place in enumerate([step, torch.where(backwards < 0, step, backwards)][:directions]):
+            torch.add(sentences[sentence] * S, place, out=places[direction, :words])
+            rows[places[direction, :words], direction] = torch.arange(words)
+        return cls(sentences, [0, *count.cumsum(0).tolist()], places, rows)
+
+    def pack(self, x: Tensor) -> Tensor:
+        """Returns the words (D, N, size) of x (B * S, D, size), each direction in its own order."""
+        D, N = self.places.shape
+        places = self.places * D + torch.arange(D)[:, None]
+        return x.reshape(-1, x.shape[2]).index_select(0, places.flatten()).view(D, N, -1)
+
+    def unpack(self, x: Tensor) -> Tensor:
+        """Returns (B * S, D, size) of the words x (D, N, size), whose last row stands for padding."""
+        D, N, size = x.shape
+        rows = self.rows + N * torch.arange(D)
+        return x.reshape(D * N, size).index_select(0, rows.flatten()).view(-1, D, size)
+
+
+def gru(x: Tensor, h0: Tensor, lengths: Tensor, weights: Sequence[Tensor]) -> Tensor:
     """Returns the states (B, S, D * H) for x (B, S, E) and h0 (B, D, H), both in one dtype.
 
     The weights and biases are those of torch, in any dtype, the directions one after another: (D, 3H, E),
-    (D, 3H, H), (D, 3H), (D, 3H). The lengths (B) are needed for two directions only.
+    (D, 3H, H), (D, 3H), (D, 3H). The states after the end of a sentence, by its length (B), mean nothing.
     """
-    out: Tensor = _GRU.apply(x, h0, lengths, *weights)  # type: ignore[no-untyped-call]
+    packing = Packing.of(lengths, x.shape[1], len(weights[0]))
+    out: Tensor = _GRU.apply(x, h0, packing, *weights)  # type: ignore[no-untyped-call]
     return out
 
 
@@ -40,7 +93,7 @@ class _GRU(torch.autograd.Function):
         ctx: Any,
         x: Tensor,
         h0: Tensor,
-        lengths: Tensor | None,
+        packing: Packing,
         w_ih: Tensor,
         w_hh: Tensor,
         b_ih: Tensor,
@@ -51,73 +104,64 @@ class _GRU(torch.autograd.Function):
         w_x, w_h, b_n = w_ih.to(x.dtype), w_hh.to(x.dtype), b_hh[:, None, 2 * H :].to(x.dtype)
         bias = b_ih.clone()
         bias[:, : 2 * H] += b_hh[:, : 2 * H]
-        order = None if lengths is None or D == 1 else reading_order(lengths, S)
-        inputs = in_reading_order(x[:, :, None].expand(-1, -1, D, -1), order).view(D, S * B, E)
-        gates = torch.baddbmm(bias[:, None].to(x.dtype), inputs, w_x.mT).view(D, S, B, 3 * H)
-        h, m = x.new_empty(D, S + 1, B, H), x.new_empty(D, S, B, H)
-        h[:, 0] = h0.transpose(0, 1)
+        inputs = x.reshape(B * S, E).index_select(0, packing.places.flatten()).view(D, -1, E)
+        gates = torch.baddbmm(bias[:, None].to(x.dtype), inputs, w_x.mT)  # (D, N, 3H)
+        before, h, m = (x.new_empty(D, gates.shape[1], H) for _ in range(3))
+        for each in (before, h, m):
+            each[:, packing.starts[-1] :] = 0
         r, z, n = gates.chunk(3, dim=-1)
         r_z = gates[..., : 2 * H]
-        hidden = x.new_empty(D, B, 3 * H)
-        for t in range(S):
-            torch.bmm(h[:, t], w_h.mT, out=hidden)
-            r_z[:, t].add_(hidden[..., : 2 * H]).sigmoid_()
-            torch.add(hidden[..., 2 * H :], b_n, out=m[:, t])
-            n[:, t].addcmul_(r[:, t], m[:, t]).tanh_()
-            torch.lerp(n[:, t], h[:, t], z[:, t], out=h[:, t + 1])
-        ctx.save_for_backward(inputs, order, w_x, w_h, gates, h, m)
-        return in_sentence_order(h[:, 1:], order).reshape(B, S, D * H)
+        hidden = x.new_empty(D, 0, 3 * H)
+        last = h0.index_select(0, packing.sentences).transpose(0, 1)  # (D, B, H)
+        for start, end in pairwise(packing.starts):
+            now, count = slice(start, end), end - start
+            if count != hidden.shape[1]:
+                hidden = x.new_empty(D, count, 3 * H)
+            before[:, now] = last[:, :count]
+            torch.bmm(before[:, now], w_h.mT, out=hidden)
+            r_z[:, now].add_(hidden[..., : 2 * H]).sigmoid_()
+            torch.add(hidden[..., 2 * H :], b_n, out=m[:, now])
+            n[:, now].addcmul_(r[:, now], m[:, now]).tanh_()
+            last = torch.lerp(n[:, now], before[:, now], z[:, now], out=h[:, now])
+        ctx.save_for_backward(inputs, w_x, w_h, gates, before, m)
+        ctx.packing = packing
+        return packing.unpack(h).view(B, S, D * H)
 
     @staticmethod
     def backward(ctx: Any, d_out: Tensor) -> tuple[Tensor | None, ...]:
-        inputs, order, w_x, w_h, gates, h, m = ctx.saved_tensors
-        D, S, B, H = m.shape
+        inputs, w_x, w_h, gates, before, m = ctx.saved_tensors
+        packing: Packing = ctx.packing
+        B, S, _ = d_out.shape
+        D, N, H = m.shape
         r, z, n = gates.chunk(3, dim=-1)
-        before = h[:, :-1]
         of_x_n = (1 - z).mul_(1 - n * n)
         factors = torch.empty_like(gates)  # of x_r, x_z and m
         torch.mul(of_x_n, r, out=factors[..., 2 * H :])
         torch.mul(factors[..., 2 * H :], m, out=factors[..., :H]).mul_(1 - r)
         torch.mul(z - z * z, before - n, out=factors[..., H : 2 * H])
-        d_h = in_reading_order(d_out.reshape(B, S, D, H), order)  # (D, S, B, H)
-        d_gates = factors.view(D, S, B, 3, H)
-        for t in reversed(range(S)):
-            d_gates[:, t].mul_(d_h[:, t, :, None])
-            rest = d_h[:, t] * z[:, t]
-            if t:
-                d_h[:, t - 1].add_(rest.baddbmm_(d_gates[:, t].flatten(2), w_h))
-        d_h0 = rest.baddbmm_(d_gates[:, 0].flatten(2), w_h).transpose(0, 1)
-        flat = d_gates.view(D, S * B, 3 * H)
-        d_w_hh, d_b_hh = flat.mT @ before.reshape(D, S * B, H), flat.sum(1)
-        torch.mul(d_h, of_x_n, out=d_gates[..., 2, :])  # now of x_n instead of m
-        d_w_ih, d_b_ih = flat.mT @ inputs, flat.sum(1)
-        d_inputs = in_sentence_order((flat @ w_x).view(D, S, B, -1), order).sum(2)
+        d_h = packing.pack(d_out.reshape(B * S, D, H))  # (D, N, H)
+        d_gates = factors.view(D, N, 3, H)
+        d_h[:, packing.starts[-1] :] = 0
+        d_gates[:, packing.starts[-1] :] = 0
+        rest: Tensor | None = None
+        for start, end in reversed(list(pairwise(packing.starts))):
+            if rest is not None:  # those that are read at the next step
+                d_h[:, start : start + rest.shape[1]].add_(rest)
+            now = slice(start, end)
+            d_gates[:, now].mul_(d_h[:, now, None])
+            rest = (d_h[:, now] * z[:, now]).baddbmm_(d_gates[:, now].flatten(2), w_h)
+        assert rest is not None
+        d_h0 = torch.empty_like(rest.transpose(0, 1))
+        d_h0[packing.sentences] = rest.transpose(0, 1)
+        flat = d_gates.view(D, N, 3 * H)
+        d_w_hh, d_b_hh = _sum_of_products(flat, before), flat.sum(1)
+        torch.mul(d_h, of_x_n, out=d_gates[:, :, 2])  # now of x_n instead of m
+        d_w_ih, d_b_ih = _sum_of_products(flat, inputs), flat.sum(1)
+        d_inputs = packing.unpack(flat @ w_x).sum(1).view(B, S, -1)
         return d_inputs, d_h0, None, d_w_ih, d_w_hh, d_b_ih, d_b_hh
 
 
-def reading_order(lengths: Tensor, S: int) -> Tensor:
-    """Returns which position of each sentence the second direction reads at each step, (B, S).
-
-    Read again in this order, it is the sentence's own.
-    """
-    places = torch.arange(S, device=lengths.device)
-    backwards = lengths[:, None] - 1 - places
-    return torch.where(backwards >= 0, backwards, places)
-
-
-def in_reading_order(x: Tensor, order: Tensor | None) -> Tensor:
-    """Returns a copy of (B, S, D, N) as it is read: (D, S, B, N), the second direction in another order."""
-    return _reorder_second(x.permute(2, 1, 0, 3), order).clone(memory_format=torch.contiguous_format)
-
-
-def in_sentence_order(x: Tensor, order: Tensor | None) -> Tensor:
-    """Returns (D, S, B, N) as (B, S, D, N), with every sentence in its own order."""
-    return _reorder_second(x, order).permute(2, 1, 0, 3)
-
-
-def _reorder_second(x: Tensor, order: Tensor | None) -> Tensor:
-    """Returns x (D, S, B, N) with the positions of the second direction in another order."""
-    if order is None:
-        return x
-    one, other = x
-    return torch.stack([one, other.gather(0, order.t()[:, :, None].expand_as(other))])
+def _sum_of_products(left: Tensor, right: Tensor) -> Tensor:
+    """Returns the products of (D, N, L) and (D, N, R) over all words, (D, L, R)."""
+    # A batch of one matrix would be copied before it is multiplied.
+    return (left[0].t() @ right[0])[None] if len(left) == 1 else left.mT @ right

@@ -34,9 +34,12 @@ class TranslationModel(nn.Module, ABC):
 
     @abstractmethod
     def decode(
-        self, tgt_in: Tensor, source: Source, *, need_weights: bool = False
+        self, tgt_in: Tensor, source: Source, tgt_mask: Tensor | None = None, *, need_weights: bool = False
     ) -> tuple[Tensor, Tensor | None]:
-        """Returns what the output layer reads for whole targets (B, T), and the weights (B, T, S)."""
+        """Returns what the output layer reads for whole targets (B, T), and the weights (B, T, S).
+
+        A mask (B, T), True on real words, says where they are needed; elsewhere they mean nothing then.
+        """
 
     @property
     @abstractmethod

@@ -106,7 +106,13 @@ class TransformerTranslator(TranslationModel):
         return self.encoder_norm(x), all_weights
 
     def decode(
-        self, tgt_in: Tensor, source: Source, *, need_weights: bool = False, look: Look | None = None
+        self,
+        tgt_in: Tensor,
+        source: Source,
+        tgt_mask: Tensor | None = None,  # noqa: ARG002
+        *,
+        need_weights: bool = False,
+        look: Look | None = None,
     ) -> tuple[Tensor, Tensor | None]:
         """Computes g for whole targets (B, T), and the mean over layers and heads of the source's weights.
 

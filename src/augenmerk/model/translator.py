@@ -80,10 +80,10 @@ class GRUTranslator(TranslationModel):
         return Source(self.attention.memory(h, src_mask), (g_0[:, None],))  # g_0 (B, 1, L, H)
 
     def decode(
-        self, tgt_in: Tensor, source: Source, *, need_weights: bool = False
+        self, tgt_in: Tensor, source: Source, tgt_mask: Tensor | None = None, *, need_weights: bool = False
     ) -> tuple[Tensor, Tensor | None]:
         """Computes equations 9 to 11 for whole targets (B, T): [a_i, g_i] (B, T, D + H), and the weights."""
-        g = self.states(tgt_in, source)  # (B, T, H)
+        g = self.states(tgt_in, source, tgt_mask)  # (B, T, H)
         a, weights = self.attention.attend(g, source.memory, need_weights=need_weights)  # (B, T, D)
         return torch.cat([a, g], dim=-1), weights
 
@@ -97,15 +97,16 @@ class GRUTranslator(TranslationModel):
         weights = self.attention.weights(self.states(tgt_in, source), source.memory)
         return AttentionWeights((weights if weights.dim() == 4 else weights[:, None])[:, None])
 
-    def states(self, tgt_in: Tensor, source: Source) -> Tensor:
+    def states(self, tgt_in: Tensor, source: Source, tgt_mask: Tensor | None = None) -> Tensor:
         """Computes equations 9 and 10 for whole targets: g_i (B, T, H), which do not depend on attention."""
+        lengths = None if tgt_mask is None else tgt_mask.sum(dim=1)  # (B)
         b = self.embedding_dropout(embed(tgt_in, self.W_b))  # (B, T, E)
         g_0 = source.start[0][:, 0]  # (B, L, H)
         g: Tensor = b
         for number, weights in enumerate(self.decoder.all_weights):
             if number:
                 g = dropout(g, self.decoder.dropout, self.training)
-            fused = run_gru(g, g_0[:, number, None], None, [weights])
+            fused = run_gru(g, g_0[:, number, None], lengths, [weights])
             if fused is None:
                 plain: Tensor = self.decoder(b, g_0.transpose(0, 1).contiguous())[0]
                 return plain
