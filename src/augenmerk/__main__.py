@@ -35,8 +35,8 @@ def main() -> None:
         signal.signal(signal.SIGINT, interrupt)
     # Else pydantic would look for plugins of its own in every package that is installed.
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
-    # Torch then asks for huge pages, which Linux hands out with fewer interruptions: training a large model on
-    # a CPU takes a tenth less time. It reads this once, before its first tensor.
+    # Torch then asks for huge pages, which Linux hands out with fewer interruptions: training a large model
+    # on a CPU takes a tenth less time. It reads this once, before its first tensor.
     os.environ.setdefault("THP_MEM_ALLOC_ENABLE", "1")
     try:
         from augenmerk.cli import main as run
