@@ -7,6 +7,7 @@ import torch
 
 from augenmerk.bench import peers
 from augenmerk.bench.decoding import plain_search
+from augenmerk.bench.machine import describe_numpy_products
 from augenmerk.bench.profile import PARTS, multiplications_of_parts, profile_decoding
 from augenmerk.config import ModelConfig, SearchConfig
 from augenmerk.errors import AugenmerkError
@@ -30,6 +31,7 @@ def test_decoding_is_measured_against_the_plain_way(shared_runs: SharedRuns, tmp
         assert all(value > 0 for value in row.values())
         assert row["sentences"] == 8
     assert document["peer"] is None
+    assert document["numpy_products"]
     trained = shared_runs.copy(tiny(), tmp_path / "run").path
     shown = run_command("bench", "decode", "--model", trained, "--sentences", 2, "--beam", 1, "--profile").out
     assert all(part in shown for part in ("plain loop", *PARTS))
@@ -73,6 +75,15 @@ def test_a_bridge_counts_where_it_is_applied(attention: str) -> None:
         "attention": 4 * 8 + (8 * 6 if several else 0),
         "output layer": 4 * 6 + 6 * 64,
     }
+
+
+def test_what_slows_numpy_down_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OPENBLAS_CORETYPE", raising=False)
+    if not describe_numpy_products().startswith("openblas"):
+        pytest.skip("numpy has another library here")
+    assert "OPENBLAS_CORETYPE" not in describe_numpy_products()
+    monkeypatch.setenv("OPENBLAS_CORETYPE", "Haswell")
+    assert describe_numpy_products().endswith(", because OPENBLAS_CORETYPE=Haswell is set")
 
 
 def test_a_model_of_torch_is_not_profiled() -> None:

@@ -1,10 +1,13 @@
 """Each faster part of a training step against torch's own, in higher precision."""
 
 from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 from torch import Tensor, nn
 
 from augenmerk import kernels
@@ -12,6 +15,7 @@ from augenmerk.batching import Batch
 from augenmerk.config import ModelConfig, TrainConfig
 from augenmerk.engine import Engine
 from augenmerk.kernels import apply_linear, embed, fused_cross_entropy, half_precision, run_gru
+from augenmerk.kernels.cpu_gru import Packing
 from augenmerk.kernels.dropout import Dropout
 from augenmerk.model import build_model
 from augenmerk.model.translator import run_each
@@ -76,6 +80,25 @@ def test_two_directions_on_a_cpu_are_those_of_torch(
         else:
             assert_near(mine, its, 0.02)
     assert torch.equal(grad, copy)
+
+
+@given(st.lists(st.integers(1, 9), min_size=1, max_size=70), st.integers(0, 3), st.sampled_from([1, 2]))
+def test_packing_reads_every_word_once(lengths: list[int], more: int, directions: int) -> None:
+    B, S = len(lengths), max(lengths) + more
+    packing = Packing.of(torch.tensor(lengths), S, directions)
+    assert all(0 < end - start <= B for start, end in pairwise(packing.starts))
+    real = torch.arange(S) < torch.tensor(lengths)[:, None]
+    x = torch.arange(1.0, B * S * directions + 1).view(B * S, directions, 1)
+    packed = packing.pack(x)
+    assert packed.shape[1] > packing.starts[-1]  # the last row stands for padding
+    packed[:, -1] = 0
+    unpacked = packing.unpack(packed)
+    assert torch.equal(unpacked[real.flatten()], x[real.flatten()])
+    # The first direction reads the first words first, the second the last ones.
+    first = packing.places[:, : packing.starts[1]]
+    ends = packing.sentences * S + torch.tensor(lengths)[packing.sentences] - 1
+    assert torch.equal(first[0], packing.sentences * S)
+    assert directions == 1 or torch.equal(first[1], ends)
 
 
 @pytest.mark.parametrize("all_alike", [True, False])

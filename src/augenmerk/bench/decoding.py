@@ -14,7 +14,7 @@ from typing import Any
 
 import torch
 
-from augenmerk.bench.machine import PeakMemory, timed
+from augenmerk.bench.machine import PeakMemory, describe_numpy_products, timed
 from augenmerk.bench.peers import Peer, PeerSize, make_peers, to_tokens
 from augenmerk.bench.profile import profile_decoding
 from augenmerk.bitext import open_data
@@ -93,6 +93,7 @@ def bench_decoding(
     return {
         "beams": list(rows.values()),
         "peer": None if size is None else asdict(size),
+        "numpy_products": describe_numpy_products(),
         "profile": profile,
     }
 

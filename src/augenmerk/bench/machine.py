@@ -1,5 +1,6 @@
 """Measurements of the machine: the rate of matrix products, seconds, and peak memory."""
 
+import os
 import re
 import sys
 import time
@@ -9,6 +10,7 @@ from statistics import median
 
 import numpy as np
 import torch
+from threadpoolctl import threadpool_info
 
 try:
     import resource
@@ -38,6 +40,23 @@ def single_core_rate(size: int = 1024) -> float:
         a @ a
         seconds.append(time.thread_time() - began)
     return 2 * size**3 / min(seconds)
+
+
+def describe_numpy_products() -> str:
+    """Returns which library computes numpy's matrix products, and for which processors it does that.
+
+    A variable of the environment can hold OpenBLAS to the instructions of older processors, which halves its
+    speed on newer ones; CTranslate2 does not heed it.
+    """
+    found = [one for one in threadpool_info() if one["user_api"] == "blas" and "numpy" in one["filepath"]]
+    if not found:
+        return "a library that is not known here"
+    text = found[0]["internal_api"]
+    if architecture := found[0].get("architecture"):
+        text += f" for {architecture}"
+    if (chosen := os.environ.get("OPENBLAS_CORETYPE")) and text.startswith("openblas"):
+        text += f", because OPENBLAS_CORETYPE={chosen} is set"
+    return text
 
 
 def timed(work: Callable[[], object], device: torch.device) -> float:

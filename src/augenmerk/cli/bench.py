@@ -144,7 +144,7 @@ def _print_speeds(result: dict[str, Any]) -> None:
             f"; CTranslate2 writes as many, rounded, with a Transformer of random weights: {peer['layers']}"
             f" + {peer['layers']} layers, {peer['width']} wide"
         )
-    out().print(text)
+    out().print(f"{text}; numpy's products are computed by {result['numpy_products']}")
 
 
 def _print_profile(profile: dict[str, Any]) -> None:
