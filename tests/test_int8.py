@@ -1,6 +1,7 @@
 """What int8 computes is exact but for rounding, does not depend on the batch, and is asked for."""
 
 import sys
+from copy import copy
 from pathlib import Path
 from typing import Any
 
@@ -63,12 +64,48 @@ def test_products_are_those_of_whole_numbers(
         assert np.array_equal(found(row[None])[0], together)
 
 
-@given(st.integers(1, 9), st.integers(1, 70), st.floats(1e-3, 1e3), st.integers(0, 99))
+@given(st.integers(1, 40), st.integers(1, 70), st.integers(1, 9), st.integers(0, 99))
+def test_bounded_vectors_have_one_step(inputs: int, outputs: int, rows: int, seed: int) -> None:
+    layer = linear(inputs, outputs, seed)
+    x = np.random.default_rng(seed).uniform(-1, 1, (rows, inputs)).astype(np.float32)
+    x[:, 0] = 1.0  # so that the step of each vector alone is the same
+    np.testing.assert_allclose(Int8Linear(layer, bounded=True)(x), in_whole_numbers(layer, x), 1e-4, 1e-4)
+    small = Int8Linear(layer, bounded=True)(0.1 * x)
+    assert layer.bias is not None
+    most = (
+        np.abs(layer.weight).sum(axis=0) / INPUT_STEPS
+        + inputs * np.abs(layer.weight).max(axis=0) / WEIGHT_STEPS
+    )
+    assert (np.abs(small - (0.1 * x @ layer.weight + layer.bias)) <= most).all()
+
+
+def test_states_of_the_encoder_are_bounded(shipped: Translator) -> None:
+    """So one step does for them, however large the words are that they come from."""
+    [model] = shipped.models
+    assert isinstance(model, GRUTranslator)
+    [gru] = model.encoder
+    large, recorded, largest = copy(model), copy(gru), []
+
+    def record(x: Floats, /) -> Floats:
+        largest.append(float(np.abs(x).max()))
+        return gru.W_h(x)
+
+    recorded.W_h = record
+    large.W_z, large.encoder = 100 * model.W_z, [recorded]
+    src = np.random.default_rng(1).integers(4, len(model.W_z) - 64, (20, 9))
+    large.encode(src, np.ones_like(src, bool))
+    assert largest
+    assert max(largest) <= 1
+
+
+@given(st.integers(1, 9), st.integers(1, 700), st.floats(1e-3, 1e3), st.integers(0, 99))
 def test_the_log_softmax_is_that_of_numpy(rows: int, columns: int, scale: float, seed: int) -> None:
     x = (scale * np.random.default_rng(seed).standard_normal((2, rows, columns))).astype(np.float32)
+    expected, alone = log_softmax(x.copy()), LOG_SOFTMAX(x[1:, :1].copy())
     found = LOG_SOFTMAX(x)
-    np.testing.assert_allclose(found, log_softmax(x.copy()), rtol=1e-5, atol=1e-5)
-    assert np.array_equal(LOG_SOFTMAX(x[1:, :1]), found[1:, :1])
+    np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-5)
+    assert np.array_equal(alone, found[1:, :1])
+    assert np.array_equal(found, x)  # written over its argument, as that of numpy is
 
 
 def test_sums_do_not_overflow() -> None:

@@ -51,7 +51,7 @@ def describe_numpy_products() -> str:
     found = [one for one in threadpool_info() if one["user_api"] == "blas" and "numpy" in one["filepath"]]
     if not found:
         return "a library that is not known here"
-    text = found[0]["internal_api"]
+    text: str = found[0]["internal_api"]
     if architecture := found[0].get("architecture"):
         text += f" for {architecture}"
     if (chosen := os.environ.get("OPENBLAS_CORETYPE")) and text.startswith("openblas"):

@@ -71,11 +71,12 @@ def round_weights(part: _Part) -> _Part:
 class Int8Linear:
     """W x + b for every vector x in an array (..., inputs), approximately."""
 
-    def __init__(self, linear: Linear) -> None:
+    def __init__(self, linear: Linear, *, bounded: bool = False) -> None:
+        """If x is `bounded`, no number of it is beyond -1 and 1, and one step does for all vectors."""
         self.inputs, self.outputs = linear.weight.shape
         steps = np.maximum(np.abs(linear.weight).max(axis=0) / WEIGHT_STEPS, TINY)  # (outputs)
         rounded = np.rint(linear.weight / steps).astype(np.int8)
-        self._session = _compile_linear(rounded, steps.astype(np.float32), linear.bias)
+        self._session = _compile_linear(rounded, steps.astype(np.float32), linear.bias, bounded)
 
     def __call__(self, x: Floats, /) -> Floats:
         rows = x.reshape(-1, self.inputs)
@@ -92,10 +93,13 @@ class Int8Linear:
 
 
 class Int8Stack:
-    """Several such layers of one shape, each for vectors of its own, as `StackedLinear`."""
+    """Several such layers of one shape, each for vectors of its own, as `StackedLinear`.
+
+    The vectors are states of GRUs that began with 0, so they are bounded.
+    """
 
     def __init__(self, stack: StackedLinear) -> None:
-        self.layers = [Int8Linear(Linear(weight, None)) for weight in stack.weight]
+        self.layers = [Int8Linear(Linear(weight, None), bounded=True) for weight in stack.weight]
 
     def __call__(self, x: Floats, /) -> Floats:
         y = np.empty((*x.shape[:-1], self.layers[0].outputs), np.float32)
@@ -127,35 +131,48 @@ def _run(session: Any, x: Floats, y: Floats) -> None:
     session.run_with_iobinding(binding)
 
 
-def _compile_linear(weights: NDArray[np.int8], steps: Floats, bias: Floats | None) -> Any:
+def _compile_linear(weights: NDArray[np.int8], steps: Floats, bias: Floats | None, bounded: bool) -> Any:
     """Returns a session that computes a linear layer."""
     from onnx import helper
 
     constants: dict[str, Any] = {
         "weights": weights,
         "weight_steps": steps,
-        "tiny": TINY,
-        "input_steps": np.float32(INPUT_STEPS),
-        "one": np.float32(1),
         "middle": np.uint8(128),
         "nought": np.int8(0),
     }
     node = helper.make_node
-    product = ["rounded", "weights", "one", "weight_steps", "middle", "nought"]
-    nodes = [
-        node("Abs", ["x"], ["sizes"]),
-        node("ReduceMax", ["sizes"], ["largest"], axes=[1], keepdims=1),
-        node("Div", ["largest", "input_steps"], ["largest_step"]),
-        node("Max", ["largest_step", "tiny"], ["step"]),
-        node("Div", ["x", "step"], ["in_steps"]),
-        node("QuantizeLinear", ["in_steps", "one", "middle"], ["rounded"]),
-        node("MatMulIntegerToFloat", product, ["product"], domain="com.microsoft"),
-        node("Mul", ["product", "step"], ["y" if bias is None else "without_bias"]),
-    ]
+    y = "y" if bias is None else "without_bias"
+    if bounded:
+        constants["step"] = np.float32(1 / INPUT_STEPS)
+        nodes = [
+            node("QuantizeLinear", ["x", "step", "middle"], ["rounded"]),
+            _product("step", y),
+        ]
+    else:
+        constants |= {"tiny": TINY, "input_steps": np.float32(INPUT_STEPS), "one": np.float32(1)}
+        nodes = [
+            node("Abs", ["x"], ["sizes"]),
+            node("ReduceMax", ["sizes"], ["largest"], axes=[1], keepdims=1),
+            node("Div", ["largest", "input_steps"], ["largest_step"]),
+            node("Max", ["largest_step", "tiny"], ["step"]),
+            node("Div", ["x", "step"], ["in_steps"]),
+            node("QuantizeLinear", ["in_steps", "one", "middle"], ["rounded"]),
+            _product("one", "product"),
+            node("Mul", ["product", "step"], [y]),
+        ]
     if bias is not None:
         constants["bias"] = bias.astype(np.float32, copy=False)
         nodes.append(node("Add", ["without_bias", "bias"], ["y"]))
     return _compile(nodes, constants, *weights.shape)
+
+
+def _product(step: str, result: str) -> Any:
+    """Returns the node that multiplies rounded numbers, and the result with both steps."""
+    from onnx import helper
+
+    inputs = ["rounded", "weights", step, "weight_steps", "middle", "nought"]
+    return helper.make_node("MatMulIntegerToFloat", inputs, [result], domain="com.microsoft")
 
 
 def _compile(nodes: list[Any], constants: dict[str, Any], inputs: int | str, outputs: int | str) -> Any:
