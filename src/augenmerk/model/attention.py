@@ -62,8 +62,7 @@ class Attention(nn.Module):
     def attend(
         self, queries: Tensor, memory: Memory, *, need_weights: bool = True
     ) -> tuple[Tensor, Tensor | None]:
-        # On a CPU torch computes the same as below, with keys and values of two sizes even in fp32.
-        if not need_weights and queries.device.type != "cpu":
+        if not need_weights:
             fused = self.fused_query(queries)
             if fused is not None:
                 context = F.scaled_dot_product_attention(
