@@ -68,7 +68,7 @@ RECIPES: dict[tuple[str, float], list[str]] = {
     ],
     ("cpu", 36): [*_SMALL_BATCHES, *_dropout(0), "train.lr=0.008", "train.epochs=2"],
     ("cpu", 38): [*_SMALL_BATCHES, *_dropout(0), "train.lr=0.006", "train.epochs=3"],
-    ("cpu", 40): [],
+    ("cpu", 40): [*_dropout(0.15), "train.lr=0.006", "train.epochs=8"],
 }
 
 
