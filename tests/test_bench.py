@@ -64,15 +64,18 @@ def test_a_profile_finds_all_parts_and_leaves_the_model_as_it_was(architecture: 
 
 
 @pytest.mark.parametrize("attention", ["scaled-dot", "multi-head"])
-def test_a_bridge_counts_where_it_is_applied(attention: str) -> None:
-    """With H = 4, E = 6, K = 8: what a context is multiplied with belongs to the source, or to W_a."""
+def test_weights_count_where_they_are_applied(attention: str) -> None:
+    """With H = 4, E = 6, K = 8: what a context is multiplied with belongs to the source, or to W_a.
+
+    And of the scaled dot product, W_q and W_k are one matrix, on the source side.
+    """
     sizes = {"embedding": 6, "hidden": 4, "key": 8, "heads": 2, "tie": "target"}
     model = build_model(ModelConfig.model_validate({"attention": attention, **sizes}), 64, 64)
     several = attention == "multi-head"
     assert multiplications_of_parts(model) == {
-        "encoder": 2 * 3 * 4 * 4 + (2 * 8 * 8 if several else 8 * 8 + 8 * 6),
+        "encoder": 2 * 3 * 4 * 4 + (2 * 8 * 8 if several else 8 * 4 + 8 * 6),
         "decoder states": 3 * 4 * 4,
-        "attention": 4 * 8 + (8 * 6 if several else 0),
+        "attention": 4 * 8 + 8 * 6 if several else 0,
         "output layer": 4 * 6 + 6 * 64,
     }
 

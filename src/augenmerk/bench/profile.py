@@ -158,11 +158,15 @@ def multiplications_of_parts(model: TranslationModel) -> dict[str, int]:
     # The gates of a GRU for a word depend on the word alone, and are computed once.
     source -= sum(sizes.get(f"encoder.{way}.0.weight_ih_l0", 0) for way in ("forwards", "backwards"))
     states = target - output - queries - sizes.get("decoder.weight_ih_l0", 0)
+    config = model.config
     # The two thirds of the bridge that are for a context are multiplied with the source, or with W_a.
     output -= 2 * bridge // 3
     if bridge and "attention.W_a.weight" in sizes:
-        config = model.config
         queries += (config.embedding - config.value_size) * config.key
     elif bridge:
         source += 2 * bridge // 3
+    if config.attention == "scaled-dot" and config.query_size <= config.key:  # W_q is part of W_k
+        own = [size for name, size in sizes.items() if name.startswith("attention") and ".W_q" in name]
+        queries -= sum(own)
+        source += len(own) * config.value_size * (config.query_size - config.key)
     return {"encoder": source, "decoder states": states, "attention": queries, "output layer": output}
