@@ -21,12 +21,16 @@ class Attention:
     """Whether the weights depend on the words, so that the largest one tells which word was attended to."""
     heads: int = 1
     projection: Layer | None = None
+    """What values are multiplied with: see `project_context`."""
 
     def __init__(self, config: ModelConfig, weights: Weights) -> None:
         """Takes the mechanism's weights; one without parameters takes none."""
 
     def project_context(self, W: Linear) -> None:
-        """Makes W a_i the context, for a W without bias. Since a_i is a sum, W is applied to the values."""
+        """Makes `mix` return W a_i instead of a_i, for a W without bias.
+
+        Since a_i is a weighted sum of values, W can be applied to the values, once for each source word.
+        """
         self.projection = W
 
     def memory(self, states: Floats, mask: Mask | None = None) -> Memory:

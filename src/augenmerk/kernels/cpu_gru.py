@@ -108,7 +108,7 @@ class _GRU(torch.autograd.Function):
         gates = torch.baddbmm(bias[:, None].to(x.dtype), inputs, w_x.mT)  # (D, N, 3H)
         before, h, m = (x.new_empty(D, gates.shape[1], H) for _ in range(3))
         for each in (before, h, m):
-            each[:, packing.starts[-1] :] = 0
+            each[:, packing.starts[-1] :] = 0  # the rows that no step reads
         r, z, n = gates.chunk(3, dim=-1)
         r_z = gates[..., : 2 * H]
         hidden = x.new_empty(D, 0, 3 * H)

@@ -106,8 +106,8 @@ def _best_above_threshold(
     np.maximum(few, log_probs[..., whole:], out=few)
     peaks += totals[..., None]
     peaks = peaks.reshape(N, K * C)
-    # So many groups have a continuation that is as good as this, so the best are not worse. It is no -inf,
-    # for what has no probability is none.
+    # So many groups have a continuation that is as good as this, so the best are not worse. It is
+    # never -inf, so that continuations without any probability are left out.
     threshold = np.full(N, np.finfo(peaks.dtype).min, peaks.dtype)
     if count <= K * C:
         last = np.partition(peaks, K * C - count, axis=1)[:, K * C - count]
