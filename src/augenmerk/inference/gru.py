@@ -52,8 +52,8 @@ class GRUTranslator:
         self.attention = MECHANISMS[config.attention](config, weights.inside("attention"))
         self.bridge: Layer | None = None
         if config.tie != "none":
-            # W [a_i, g_i] = W_1 a_i + W_2 g_i, and W_1 a_i = sum_t alpha_it W_1 v_t. So W_1 is applied once to
-            # each source word, instead of at every step of every hypothesis.
+            # W [a_i, g_i] = W_1 a_i + W_2 g_i, and W_1 a_i = sum_t alpha_it W_1 v_t. So W_1 is applied once
+            # to each source word, instead of at every step of every hypothesis.
             W = weights.take("bridge.weight", E, 3 * H)
             self.attention.project_context(Linear.of(W[:, : 2 * H], None))
             self.bridge = Linear.of(W[:, 2 * H :], None)
