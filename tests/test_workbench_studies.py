@@ -358,6 +358,8 @@ def test_charts_are_read_by_keys_and_as_tables(chromium: "Chromium", server: Ser
     for curve in losses:
         assert f"{curve.points[-1].mean:.3f}" in said
     view.tab.click("#curves .chart:first-child summary")
+    # The table is filled when the browser says that it was opened, which is a moment after the click.
+    view.tab.wait_for_selector("#curves .chart:first-child tbody tr >> nth=1")
     rows = view.texts("#curves .chart:first-child tbody tr")
     assert rows[1].split() == ["2", *(f"{curve.points[-1].mean:.3f}" for curve in losses)]
     view.tab.click(".legend button >> nth=0")
