@@ -324,6 +324,7 @@ def test_curves_grow_while_a_run_is_trained_and_a_hidden_page_asks_for_nothing(
         view.tab.keyboard.press("ArrowRight")
         assert "one 1.500" in view.tab.inner_text("#charts .readout >> nth=0")
         view.tab.click("#charts summary >> nth=0")
+        view.tab.wait_for_selector("#charts figure:first-child tbody tr")  # filled a moment after the click
         assert view.tab.locator("#charts figure:first-child tbody tr").count() == 3
         hide = (
             "hidden => { Object.defineProperty(document, 'hidden', {value: hidden, configurable: true});"

@@ -311,6 +311,7 @@ def test_runs_of_one_column_translate_together_and_those_of_two_side_by_side(
 ) -> None:
     view = TranslateTab(context, place, text=SENTENCE, beam="2")
     view.tab.click("#models summary")
+    view.tab.wait_for_selector("#models-list tbody tr")  # the list is asked for when it is opened
     rows = view.tab.locator("#models-list tbody tr")
     names = rows.locator("th").all_inner_texts()
     assert sorted(names) == sorted(["one", "two", "deep/transformer", HOSTILE])
