@@ -14,7 +14,8 @@ import pytest
 from augenmerk import AugenmerkError, load, load_mechanism
 from augenmerk.config import ModelConfig
 from augenmerk.model import build_model
-from augenmerk.model.attention import MECHANISM_FILES, MECHANISMS, Attention
+from augenmerk.model.attention import MECHANISMS, Attention
+from augenmerk.model.custom import MECHANISM_FILES
 from augenmerk.model.trial import try_mechanism
 from augenmerk.study.plan import read_study
 from tests.command import fails_with_a_sentence, run_command
@@ -255,7 +256,7 @@ def test_a_mechanism_is_tried_before_a_run_is_made(tmp_path: Path) -> None:
     for name, problem in (
         ("Failing", "it failed in line 8 of wrong.py (RuntimeError: "),
         ("Unmasked", "it puts weight on padding"),
-        ("Leaking", "its context changes if a sentence is padded"),
+        ("Leaking", "its weights for real words change if a sentence is padded"),
         ("Misshapen", "its context should be (2, 3, 16) for queries (2, 3, 8), but is (2, 3, 8)"),
         ("Empty", "it defines neither `scores` nor `attend`"),
     ):

@@ -1,6 +1,6 @@
 """A run directory holds all that is needed to translate and to continue training.
 
-    config.toml        the settings, with their SHA-256 in the first line
+    config.toml        the settings, with their SHA-256 in the first line, and which version wrote them
     tokenizer.json     the vocabulary; tokenizer.source.json and tokenizer.target.json where there are two
     model.safetensors  the best weights so far
     metrics.jsonl      a line per epoch
@@ -8,6 +8,7 @@
     initial.safetensors  only in a run that began with the weights of another one: these, and which run it was
     familiarity.json   how often each source token occurred, to tell text that is unlike the training data
     result.json        the summary; a run that has it is finished
+    mine.py            the code of a custom attention mechanism; config.toml has its SHA-256
     scores.json        the scores of `augenmerk evaluate`
     other_scores.json  its scores by MBR, in an ensemble with other runs, on other data, and of other systems
     hypotheses         the translations that the scores are about
@@ -36,8 +37,9 @@ from typing import Any, Self
 import tomli_w
 
 from augenmerk.arrays import Array
-from augenmerk.config import MAX_SETTINGS_BYTES, RunConfig, parse_toml
+from augenmerk.config import CUSTOM_ATTENTION, RunConfig
 from augenmerk.errors import AugenmerkError
+from augenmerk.settings_file import SettingsFile, add_comments, digest_of, with_digest
 from augenmerk.storage import (
     atomic_write,
     error_reason,
@@ -62,7 +64,6 @@ _LOCK_TIMEOUT = 60.0  # seconds; the scores are locked for milliseconds at a tim
 _TRAINING_LOCK_TIMEOUT = 0.5  # not 0, for `_is_locked` may be holding the lock just then
 HYPOTHESES = "hypotheses"
 """The folder of the translations in a run."""
-_DIGEST = "# sha256: "  # how the first line of config.toml begins
 _BOUND: dict[str, Kind] = {_INITIAL: "model", MODEL: "model", _STATE: "state"}
 """The files of tensors, which are bound to the settings."""
 _TOKENIZER_FILES = (("tokenizer.json",), ("tokenizer.source.json", "tokenizer.target.json"))
@@ -101,16 +102,17 @@ class RunDirectory:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        text, self._edited = _read_settings(path / _CONFIG)
-        self.config = RunConfig.from_toml(text, str(path / _CONFIG))
+        file = SettingsFile.read(path / _CONFIG)
+        self.config = file.config
         self._written = self.config  # `config` may be replaced, see `write_changes`
+        self.version = file.version
+        """The version of augenmerk that wrote the settings; None if none was recorded."""
         self.read_only = False
         """Whether locking and writing the run is left to another process of the same training."""
-        # As they stand in the file, for the checksums: a later version may have further settings.
-        self._settings = parse_toml(text, str(path / _CONFIG))
-        self._settings_digest = _sha256(text)
+        self._settings, self._settings_digest, self._edited = file.tree, file.digest, file.edited
+        self._code_digests = file.code_digests
         if missing := RunConfig.model_fields.keys() - self._settings.keys():
-            raise AugenmerkError(f"{path / _CONFIG}: damaged, for it has no [{min(missing)}].")
+            raise AugenmerkError(f"{path / _CONFIG}: damaged, because it has no [{min(missing)}].")
 
     @staticmethod
     def check_unused(path: Path) -> None:
@@ -154,12 +156,14 @@ class RunDirectory:
             shutil.rmtree(new, ignore_errors=True)  # left by a killed process with the same id
             new.mkdir(parents=True)
             tokenizers.save(new)
-            settings = _with_digest(config.to_toml())
+            files = extra_files or {}
+            digests = {name: hashlib.sha256(content).hexdigest() for name, content in files.items()}
+            settings = with_digest(add_comments(config.to_toml(), digests))
             (new / _CONFIG).write_text(settings, encoding="utf-8", newline="\n")
             if parent is not None:
                 about = {"run": str(parent.path.resolve()), "sha256": parent.model_digest}
                 cls(new)._save(new / _INITIAL, "model", parent.load_model(), about)
-            for name, content in (extra_files or {}).items():
+            for name, content in files.items():
                 (new / name).write_bytes(content)
             for file in new.iterdir():
                 fsync_path(file)
@@ -195,6 +199,28 @@ class RunDirectory:
     @cached_property
     def tokenizers(self) -> TokenizerPair:
         return TokenizerPair.load(self.path)
+
+    def read_code(self) -> bytes | None:
+        """Reads the run's copy of a custom mechanism's file; None if the mechanism is a bundled one.
+
+        Raises AugenmerkError if the copy is missing or was changed.
+        """
+        custom = CUSTOM_ATTENTION.fullmatch(self.config.model.attention)
+        if custom is None:
+            return None
+        path = self.path / Path(custom["path"]).name
+        if not path.is_file():
+            raise AugenmerkError(
+                f"{path} is missing: it is the code with which the run was trained; put it back."
+            )
+        code = read_bytes(path)
+        recorded = self._code_digests.get(path.name)
+        if recorded not in (None, hashlib.sha256(code).hexdigest()) and not self._edited:
+            raise AugenmerkError(
+                f"{path} was changed after the run was created; put back the code with which it was trained, "
+                f"or, if you accept the change, remove the first line of {_CONFIG}."
+            )
+        return code
 
     @property
     def model_path(self) -> Path:
@@ -320,15 +346,15 @@ class RunDirectory:
             return
         train = {**self._settings["train"], "epochs": epochs}
         tree = {**self._settings, "data": {**self._settings["data"], "bitext": place}, "train": train}
-        settings = tomli_w.dumps(tree)
-        digest = _sha256(settings)
+        settings = add_comments(tomli_w.dumps(tree), self._code_digests)
+        digest = digest_of(settings)
         for name, kind in _BOUND.items():
             if (path := self.path / name).exists():
                 tensors, about = self._load(path, kind)
                 bound = {"settings": [self._settings_digest, digest], "about": about}
                 save_tensors(path, kind, tensors, bound, self.companion())
         with replacing(self.path / _CONFIG) as temporary:
-            temporary.write_text(_with_digest(settings), encoding="utf-8", newline="\n")
+            temporary.write_text(with_digest(settings), encoding="utf-8", newline="\n")
             fsync_path(temporary)  # on a full disk, nothing may be removed
             for name in (_RESULT, _SCORES, _OTHER_SCORES) if more_epochs else ():
                 (self.path / name).unlink(missing_ok=True)
@@ -415,34 +441,6 @@ class RunDirectory:
         with explain_read_errors(self.path):
             vocabulary = b"".join(read_bytes(self.path / name) for name in _find_tokenizer_files(self.path))
         return vocabulary + json.dumps(settings, sort_keys=True).encode()
-
-
-def _read_settings(path: Path) -> tuple[str, bool]:
-    """Reads config.toml without its checksum, and returns whether it was edited on purpose.
-
-    Raises AugenmerkError if it was changed by accident, which is if its checksum is still there.
-    """
-    text = read_text(path, MAX_SETTINGS_BYTES).removeprefix("\ufeff")  # as some editors begin their files
-    first, _, rest = text.partition("\n")
-    if not first.startswith(_DIGEST):
-        return text, True
-    if first.removeprefix(_DIGEST).partition(" ")[0] != _sha256(rest):
-        raise AugenmerkError(
-            f"{path}: its settings were changed after the run was created, or are damaged; "
-            f"if you changed them on purpose, remove the first line, which holds their checksum."
-        )
-    return rest, False
-
-
-def _with_digest(settings: str) -> str:
-    """Returns the content of config.toml: the settings after a line with their checksum."""
-    return (
-        f"{_DIGEST}{_sha256(settings)} of the rest; remove this line if you change it on purpose\n{settings}"
-    )
-
-
-def _sha256(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _find_tokenizer_files(folder: Path) -> tuple[str, ...]:

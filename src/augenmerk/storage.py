@@ -21,6 +21,7 @@ from typing import Any
 
 from safetensors import SafetensorError
 
+from augenmerk import __version__
 from augenmerk.errors import AugenmerkError
 
 MAX_FILE_BYTES = 2**28
@@ -245,6 +246,22 @@ def format_json(document: object, *, escape: bool = False, indent: int | None = 
     for separator in "\x85\u2028\u2029":  # many programs end a line at these, also within a JSON string
         text = text.replace(separator, f"\\u{ord(separator):04x}")
     return text
+
+
+def check_format(path: Path, found: object, known: int, version: str = "") -> None:
+    """Raises AugenmerkError if a file, or a run directory, has another format than this version reads.
+
+    `version` is the augenmerk that wrote it, if that is known.
+    """
+    if not isinstance(found, int):
+        raise AugenmerkError(f"{path}: damaged, or not written by Augenmerk (format {found!r}).")
+    if found != known:
+        writer = f"augenmerk {version}" if version else "another version of augenmerk"
+        remedy = "update it: pip install -U augenmerk" if found > known else "use that version"
+        raise AugenmerkError(
+            f"{path} was written by {writer} in format {found}, and this version, {__version__}, reads "
+            f"format {known}; {remedy}."
+        )
 
 
 def read_object(path: Path) -> dict[str, Any]:

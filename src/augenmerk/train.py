@@ -27,7 +27,7 @@ from augenmerk.batching import encode_pairs
 from augenmerk.bitext import Bitext, open_data, resolve_data
 from augenmerk.checkpoint import RunDirectory
 from augenmerk.config import DATASETS, RunConfig, TrainConfig, format_setting
-from augenmerk.device import describe_device
+from augenmerk.device import describe_device, uses_bf16
 from augenmerk.distributed import ALONE, World, world_size
 from augenmerk.engine import Engine
 from augenmerk.errors import AugenmerkError
@@ -36,7 +36,7 @@ from augenmerk.familiarity import Familiarity
 from augenmerk.loggers import Logger, LoggerGroup
 from augenmerk.malloc import limit_malloc_caching
 from augenmerk.model import TranslationModel, build_model
-from augenmerk.model.attention import MECHANISM_FILES
+from augenmerk.model.custom import MECHANISM_FILES, check_recorded
 from augenmerk.model.trial import try_mechanism
 from augenmerk.model.weights import load_checked
 from augenmerk.scores import BleuScorer
@@ -224,14 +224,15 @@ def start(config: RunConfig, out: Path) -> RunDirectory:
     bitext = open_data(config.data)
     # A missing split or an unknown mechanism is reported before the vocabulary is learnt.
     bitext[config.data.validation]
-    try_mechanism(config.model)
-    own = MECHANISM_FILES.get(config.model.attention)
-    code = {} if own is None else {own.name: own.read_bytes()}  # for the record, and to translate elsewhere
+    try_mechanism(config.model, bf16=uses_bf16(config.train.precision, torch.device("cpu")))
+    custom = MECHANISM_FILES.get(config.model.attention)
+    code = {} if custom is None else {custom.path.name: custom.source}
     if (corpus := open_prepared(config)) is not None:
         corpus.check_settings(config)
     if config.train.initial_run is not None:
         parent = RunDirectory.open(Path(config.train.initial_run))
         refuse_other_model(parent, config)
+        check_recorded(config.model.attention, parent.read_code(), parent.path)
         if corpus is not None:
             corpus.check_tokenizers(parent.tokenizers)
         return RunDirectory.create(out, config, parent.tokenizers, code, parent)
@@ -365,6 +366,7 @@ def _train(
     world: World,
 ) -> dict[str, Any]:
     config, tokenizers, settings = run.config, run.tokenizers, run.config.train
+    check_recorded(config.model.attention, world.from_first(run.read_code), run.path)
     torch.manual_seed(settings.seed)
     model = build_model(config.model, tokenizers.source.size, tokenizers.target.size).to(device)
     if (initial := world.from_first(run.load_initial)) is not None:

@@ -16,7 +16,7 @@ from augenmerk.bitext import files
 from augenmerk.bitext.pairs import Bitext
 from augenmerk.config import DATASETS
 from augenmerk.errors import AugenmerkError
-from augenmerk.storage import explain_read_errors, parse_object, read_text
+from augenmerk.storage import check_format, explain_read_errors, parse_object, read_text
 
 PREPARED = "prepared.json"
 VOCABULARY, SHARDS, UNFINISHED = "vocabulary", "shards", ".unfinished"
@@ -43,8 +43,7 @@ def read_about(folder: Path) -> dict[str, Any]:
         )
     with explain_read_errors(path):
         about = parse_object(read_text(path))
-        if about["format"] != FORMAT:
-            raise ValueError(f"its format is {about['format']}, and this version reads format {FORMAT}")
+        check_format(path, about["format"], FORMAT)
         return about
 
 

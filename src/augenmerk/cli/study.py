@@ -93,7 +93,6 @@ def study(
 ) -> None:
     """Train variants over several seeds and compare them; finished runs are not trained again."""
     from augenmerk.device import choose_device
-    from augenmerk.model.attention import find_mechanism
     from augenmerk.study.plan import find_study, read_study
     from augenmerk.study.running import StudyInterrupted, default_jobs, run_study, threads_each
 
@@ -104,8 +103,6 @@ def study(
         raise AugenmerkError("Say which study: one that `augenmerk study --list` names, or a TOML file.")
     load_mechanisms(attention)
     plan = read_study(find_study(file))
-    for run in plan.runs:  # before the first of them is trained
-        find_mechanism(run.config.model.attention)
     folder = out or Path("runs") / f"study-{plan.name}"
     variants = f"{escape(str(folder))}: {len(plan.variants)} variants x {len(plan.seeds)} seeds"
     cluster = _choose_cluster(on, device, cpus_per_job, gpus_per_job, ray_address, slurm)

@@ -5,7 +5,8 @@ To add an architecture, write a `TranslationModel` in a file of its own, import 
 """
 
 from augenmerk.config import ModelConfig
-from augenmerk.model.attention import Attention, Memory, load_mechanism
+from augenmerk.model.attention import Attention, Memory
+from augenmerk.model.custom import load_mechanism
 from augenmerk.model.interface import TranslationModel
 from augenmerk.model.transformer import TransformerTranslator
 from augenmerk.model.translator import GRUTranslator

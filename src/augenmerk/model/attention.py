@@ -19,21 +19,19 @@ With `need_weights=False` the weights are None, and torch's fused kernel may com
 without storing them.
 
 To add a mechanism, write its class here, add it to `MECHANISMS` at the end, and add its name to
-`augenmerk.config.AttentionName`. A mechanism can also live in a file of your own: see `load_mechanism`.
+`augenmerk.config.AttentionName`. A mechanism can also be in your own file: see `augenmerk.model.custom`.
 """
 
 import math
-from pathlib import Path
 from typing import ClassVar, Self
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from augenmerk.config import CUSTOM_ATTENTION, ModelConfig
+from augenmerk.config import ATTENTIONS, ModelConfig
 from augenmerk.errors import AugenmerkError
 from augenmerk.step_model import Memory as Memory
-from augenmerk.user_code import load_user_module
 
 
 class Attention(nn.Module):
@@ -346,10 +344,7 @@ MECHANISMS: dict[str, type[Attention]] = {
     "additive": AdditiveAttention,
     "multi-head": MultiHeadAttention,
 }
-"""Every mechanism by its name in the settings; those of a person's own files join when they are loaded."""
-
-MECHANISM_FILES: dict[str, Path] = {}
-"""The files that mechanisms were loaded from."""
+"""Every mechanism by its name in the settings; custom ones are added when their file is loaded."""
 
 
 def find_mechanism(name: str) -> type[Attention]:
@@ -368,35 +363,12 @@ def make_attention(config: ModelConfig) -> Attention:
     try:
         return mechanism.from_config(config)
     except TypeError as error:
-        if config.attention not in MECHANISM_FILES:
+        if config.attention in ATTENTIONS:
             raise
         raise AugenmerkError(
             f"The attention mechanism '{config.attention}' cannot be built: {error}. A class whose __init__ "
             f"takes sizes needs the class method from_config(cls, config), which returns it for [model]."
         ) from None
-
-
-def load_mechanism(place: str) -> str:
-    """Loads a mechanism from a person's own file, and returns the name that settings then know it by.
-
-    `place` is FILE.py:Class. The class derives from `Attention`. The file is executed, so this must only be
-    called for a file that the user named. The name in the settings is the file's name without its folder.
-    """
-    match = CUSTOM_ATTENTION.fullmatch(place)
-    if match is None:
-        raise AugenmerkError(
-            f"'{place}' is not a mechanism in a file: expected something like mine.py:Sparsemax."
-        )
-    path, class_name = Path(match["path"]), match["name"]
-    mechanism = getattr(load_user_module(path), class_name, None)
-    if not (isinstance(mechanism, type) and issubclass(mechanism, Attention)):
-        raise AugenmerkError(
-            f"{path} has no class '{class_name}' that derives from augenmerk.model.attention.Attention."
-        )
-    name = f"{path.name}:{class_name}"
-    MECHANISMS[name] = mechanism
-    MECHANISM_FILES[name] = path.resolve()
-    return name
 
 
 class SingleQueryScaledDotProductAttention(ScaledDotAttention):

@@ -1,60 +1,395 @@
-"""Tries an attention mechanism of the user's own before a run is made for it."""
+"""Tries a custom attention mechanism before a run is made for it.
 
+Each function of `RULES` checks one rule of docs/mechanisms.md on made-up sentences, and returns what is wrong
+in words, or None. What may be intended, such as scores that are too large for a softmax, is a warning.
+
+B sentences, T target positions, S source positions, Q the size of a query, V that of a word representation.
+"""
+
+import copy
+import logging
+import re
 import traceback
+from collections.abc import Callable
 from pathlib import Path
 
 import torch
+from torch import Tensor, nn
 
 from augenmerk.config import ModelConfig
 from augenmerk.errors import AugenmerkError
-from augenmerk.model.attention import MECHANISM_FILES, Attention, make_attention
+from augenmerk.model.attention import Attention, Memory, ScaledDotAttention, make_attention
+from augenmerk.model.custom import MECHANISM_FILES
+
+B, T, S = 2, 3, 5
+WORDS = 20  # of the sentences on which the size of scores is measured
+SATURATED = 0.75
+"""The mean largest weight at random weights above which a softmax is called saturated. Bundled mechanisms
+have 0.05 to 0.3, but 0.9 and more for `dot` and `bilinear` in a Transformer, which do not scale."""
+STATE_SIZES = {"gru": 0.2, "transformer": 1.0}
+"""The standard deviation of queries and word representations at random weights, measured in all presets: 0.14
+to 0.22 in a GRU; in a Transformer, they are normalised."""
+SIZES = 64, 1024
+"""Values of model.key for which scores are compared."""
 
 
-def try_mechanism(config: ModelConfig) -> None:
-    """Builds the mechanism that the settings name and, if it is in a user's file, tries it on two sentences.
+class Trial:
+    """A mechanism and two made-up sentences, the second of which has two words fewer."""
 
-    Raises AugenmerkError if it fails, if its results have other shapes than they must have, or if padding
-    makes a difference.
-    """
-    attention = make_attention(config).eval()
-    file = MECHANISM_FILES.get(config.attention)
-    if file is not None:
-        problem = _find_problem(attention, config.query_size, config.value_size, file)
-        if problem is not None:
-            raise AugenmerkError(
-                f"The attention mechanism '{config.attention}' was tried on two made-up sentences, and "
-                f"{problem}; docs/mechanisms.md says what it is given and what it returns."
-            )
+    def __init__(self, attention: Attention, config: ModelConfig) -> None:
+        self.attention = copy.deepcopy(attention).eval()
+        self.config = config
+        rng = torch.Generator().manual_seed(1)
+        self.queries = torch.randn(B, T, config.query_size, generator=rng)
+        self.states = torch.randn(B, S, config.value_size, generator=rng)
+        self.states[1, 3:] *= 10  # padding can be anything
+        self.mask = torch.tensor([[True] * S, [True] * 3 + [False] * 2])
+
+    def ask(
+        self, queries: Tensor, memory: Memory, *, need_weights: bool = True, seed: int = 1
+    ) -> tuple[Tensor, Tensor | None]:
+        """Calls the mechanism as a decoder does, with the same random numbers every time."""
+        torch.manual_seed(seed)
+        return self.attention.attend(queries, memory, need_weights=need_weights)
+
+    def attend(
+        self, queries: Tensor, states: Tensor, mask: Tensor | None = None, *, seed: int = 1
+    ) -> tuple[Tensor, Tensor]:
+        """Returns context and weights for sentences that the mechanism has not seen before."""
+        context, weights = self.ask(queries, self.attention.memory(states, mask), seed=seed)
+        assert weights is not None  # because of `shapes_are_right`
+        return context, weights
 
 
-@torch.no_grad()
-def _find_problem(attention: Attention, query_size: int, value_size: int, file: Path) -> str | None:
-    rng = torch.Generator().manual_seed(1)  # of its own: the run's random numbers stay what they are
-    queries = torch.randn(2, 3, query_size, generator=rng)  # (B, T, Q)
-    states = torch.randn(2, 5, value_size, generator=rng)  # (B, S, V)
-    mask = torch.tensor([[True] * 5, [True] * 3 + [False] * 2])  # (B, S)
-    try:
-        context, weights = attention(queries, states, mask)
-        alone, _ = attention(queries[1:], states[1:, :3])  # the shorter sentence without its padding
-    except Exception as error:
-        return _describe_failure(error, file)
-    for name, tensor, shape in (
-        ("context", context, (2, 3, value_size)),
-        ("weights", weights, (2, 3, 5)),
+def forward_is_not_replaced(trial: Trial) -> str | None:
+    if type(trial.attention).forward.__module__ == Attention.__module__:
+        return None
+    return "it replaces `forward`, which no decoder calls: write `attend` or `scores` instead"
+
+
+def shapes_are_right(trial: Trial) -> str | None:
+    for queries, states in (
+        (trial.queries, trial.states),
+        (trial.queries[:1, :1], trial.states[:1, :1]),  # where a careless squeeze goes wrong
     ):
-        found = tuple(tensor.shape) if isinstance(tensor, torch.Tensor) else type(tensor).__name__
-        if found != shape:
-            return f"its {name} should be {shape} for queries {tuple(queries.shape)}, but is {found}"
-    if weights[1, :, 3:].any():
-        return "it puts weight on padding"
-    if not torch.allclose(alone[0], context[1], rtol=1e-3, atol=1e-4):
-        return "its context changes if a sentence is padded"
+        fresh = copy.deepcopy(trial)
+        context, weights = fresh.ask(queries, fresh.attention.memory(states))
+        for name, tensor, shape in (
+            ("context", context, (*queries.shape[:2], trial.config.value_size)),
+            ("weights", weights, (*queries.shape[:2], states.shape[1])),
+        ):
+            found = tuple(tensor.shape) if isinstance(tensor, torch.Tensor) else type(tensor).__name__
+            if found != shape:
+                given = f"queries {tuple(queries.shape)} and states {tuple(states.shape)}"
+                return f"its {name} should be {shape} for {given}, but is {found}"
     return None
 
 
-def _describe_failure(error: Exception, file: Path) -> str:
+def results_are_not_random(trial: Trial) -> str | None:
+    other = copy.deepcopy(trial)
+    first, _ = trial.attend(trial.queries, trial.states)
+    second, _ = other.attend(other.queries, other.states, seed=2)
+    if _same(first, second):
+        return None
+    return "it draws random numbers even in evaluation mode: ask for `self.training` first"
+
+
+def nothing_is_remembered(trial: Trial) -> str | None:
+    """A mechanism is asked about many sentences in turn, and by several threads."""
+    fresh, other = copy.deepcopy(trial), 2 * trial.states.flip(0) + 1
+    trial.attend(trial.queries.flip(1), other, trial.mask.flip(0))
+    memory = trial.attention.memory(trial.states, trial.mask)
+    trial.attention.memory(other, trial.mask.flip(0))
+    used, _ = trial.ask(trial.queries, memory)
+    if _same(used, fresh.attend(trial.queries, trial.states, trial.mask)[0]):
+        return None
+    return (
+        "its result depends on an earlier call: keep nothing of a sentence in the object, only in the keys "
+        "and values that `memory` returns"
+    )
+
+
+def weights_are_shares(trial: Trial) -> str | None:
+    _, weights = trial.attend(trial.queries, trial.states)
+    if not weights.isfinite().all():
+        return "its weights are not finite numbers, even without padding"
+    if (weights < 0).any():
+        return f"its weights can be negative, such as {weights.min().item():.2f}"
+    totals = weights.sum(dim=-1)
+    if _same(totals, torch.ones_like(totals)) or not weights.any():
+        return None
+    for dims, what in (
+        ((1,), "the target positions (dim=1)"),
+        ((0,), "the sentences of the batch (dim=0)"),
+        ((1, 2), "target and source positions together"),
+    ):
+        if _same(other := weights.sum(dim=dims), torch.ones_like(other)):
+            return f"its weights sum to 1 over {what} rather than over the source words (dim=-1)"
+    return f"its weights sum to {totals.min().item():.2f} to {totals.max().item():.2f} over the words, not 1"
+
+
+def padding_gets_no_weight(trial: Trial) -> str | None:
+    _, weights = trial.attend(trial.queries, trial.states, trial.mask)
+    if not weights.isfinite().all():
+        return "its weights are not finite numbers if a sentence is padded"
+    if (padding := weights[1, :, 3:]).any():
+        largest = padding.abs().max().item()
+        return f"it puts weight on padding, up to {largest:.2g}: set it to 0 by memory.mask"
+    return None
+
+
+def padding_changes_nothing(trial: Trial) -> str | None:
+    queries, states = trial.queries[1:], trial.states[1:]
+    alone, weights_alone = trial.attend(queries, states[:, :3])
+    for mask, words in ((trial.mask[1:], 5), (trial.mask[1:, :3], 3)):
+        context, weights = trial.attend(queries, states[:, :words], mask)
+        if not _same(weights[:, :, :3], weights_alone):
+            return "its weights for real words change if a sentence is padded"
+        if not _same(context, alone):
+            return "its context changes if a sentence is padded"
+    return None
+
+
+def sentences_are_independent(trial: Trial) -> str | None:
+    together, _ = trial.attend(trial.queries, trial.states)
+    alone, _ = trial.attend(trial.queries[1:], trial.states[1:])
+    if _same(together[1:], alone):
+        return None
+    return "its context for a sentence depends on the other sentences of the batch"
+
+
+def memory_fits_the_words(trial: Trial) -> str | None:
+    """Search selects sentences of the memory, and a Transformer stacks the memories of its layers."""
+    memory = trial.attention.memory(trial.states, trial.mask)
+    for name, tensor in (("keys", memory.keys), ("values", memory.values)):
+        if tuple(tensor.shape[:2]) != (B, S):
+            return f"the {name} of its `memory` should be {(B, S, '...')}, but are {tuple(tensor.shape)}"
+    if memory.mask is None or not torch.equal(memory.mask, trial.mask):
+        return "its `memory` returns another mask than it was given, which a Transformer would not use"
+    context, _ = trial.ask(trial.queries, memory)
+    kept = Memory(memory.keys, memory.values, trial.mask).keep(torch.tensor([1]))
+    if not _same(trial.ask(trial.queries[1:], kept)[0], context[1:]):
+        return "what its `memory` has besides keys, values and mask is lost when search selects sentences"
+    return None
+
+
+def queries_are_independent(trial: Trial) -> str | None:
+    together, _ = trial.attend(trial.queries, trial.states)
+    alone = [trial.attend(query, trial.states)[0] for query in trial.queries.split(1, dim=1)]
+    if _same(together, torch.cat(alone, dim=1)):
+        return None
+    return (
+        "its result for a target position depends on the other queries of the call, as coverage does: "
+        "training asks for all positions at once and search for one at a time, so it would be trained for "
+        "something else than search computes"
+    )
+
+
+def both_paths_agree(trial: Trial) -> str | None:
+    for mask in (None, trial.mask):
+        memory = trial.attention.memory(trial.states, mask)
+        written, _ = trial.ask(trial.queries, memory)
+        fused, _ = trial.ask(trial.queries, memory, need_weights=False)
+        if not _same(written, fused):
+            return (
+                "its context differs with need_weights=False, by which it is trained: `fused_query` and "
+                "`scores` (or both cases of `attend`) must compute the same"
+            )
+    return None
+
+
+def weights_make_the_context(trial: Trial) -> str | None:
+    memory = trial.attention.memory(trial.states, trial.mask)
+    context, mean = trial.ask(trial.queries, memory)
+    torch.manual_seed(1)
+    weights = trial.attention.weights(trial.queries, memory)
+    of_heads = weights.mean(dim=1) if weights.dim() == 4 else weights
+    if mean is not None and _same(of_heads, mean) and _same(trial.attention.mix(weights, memory), context):
+        return None
+    return (
+        "its context is not `mix` of its weights, by which `augenmerk faithfulness` replaces attention: put "
+        "what follows the weights into `mix`"
+    )
+
+
+def every_parameter_learns(trial: Trial) -> str | None:
+    gradients = _find_gradients(trial)
+    inputs = "the queries", "the states"  # which a mechanism may ignore
+    if missing := [name for name, each in gradients.items() if each is None and name not in inputs]:
+        return f"no gradient reaches {_list(missing)}, so training would not change it"
+    return None
+
+
+def gradients_are_finite(trial: Trial) -> str | None:
+    gradients = _find_gradients(trial)
+    if wrong := [name for name, each in gradients.items() if each is not None and not each.isfinite().all()]:
+        return (
+            f"its gradient is not finite for {_list(wrong)} if a sentence is padded: see to it that no "
+            f"intermediate number of padding is infinite or has an infinite slope"
+        )
+    return None
+
+
+def works_in_bf16(trial: Trial) -> str | None:
+    gru = trial.config.architecture == "gru"  # whose states are in bf16, too
+    queries, states = (x.bfloat16() if gru else x for x in (trial.queries, trial.states))
+    try:
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            context, _ = trial.ask(queries, trial.attention.memory(states, trial.mask), need_weights=False)
+    except Exception as error:
+        return f"in bf16, {_describe_failure(error, trial.config)}"
+    return None if context.isfinite().all() else "in bf16, its context is not finite"
+
+
+RULES: tuple[Callable[[Trial], str | None], ...] = (
+    forward_is_not_replaced,
+    shapes_are_right,
+    results_are_not_random,
+    nothing_is_remembered,
+    weights_are_shares,
+    padding_gets_no_weight,
+    padding_changes_nothing,
+    sentences_are_independent,
+    memory_fits_the_words,
+    queries_are_independent,
+    both_paths_agree,
+    weights_make_the_context,
+    every_parameter_learns,
+    gradients_are_finite,
+    works_in_bf16,
+)
+"""All rules; one is checked only if those before it hold."""
+
+
+def try_mechanism(config: ModelConfig, *, bf16: bool = True) -> None:
+    """Builds the mechanism that the settings name and, if it is a custom one, checks all rules.
+
+    Raises AugenmerkError if one is broken; without `bf16`, the rule of bf16 does not count. The global random
+    numbers stay what they are.
+    """
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(1)
+        attention = make_attention(config)
+        if config.attention not in MECHANISM_FILES:
+            return
+        for rule in RULES:
+            in_bf16 = rule is works_in_bf16
+            if (bf16 or not in_bf16) and (problem := check_rule(rule, attention, config)):
+                remedy = "; or train with --set train.precision=fp32" if in_bf16 else ""
+                raise AugenmerkError(
+                    f"The attention mechanism '{config.attention}' was tried on made-up sentences, and "
+                    f"{problem}{remedy}; docs/mechanisms.md says what it is given and what it returns."
+                )
+        for remark in filter(None, (describe_saturation(config), describe_wrong_scale(config))):
+            logging.getLogger(__name__).warning("The attention mechanism '%s' %s", config.attention, remark)
+
+
+def check_rule(rule: Callable[[Trial], str | None], attention: Attention, config: ModelConfig) -> str | None:
+    """Returns what is wrong by one rule, in words, or None."""
+    try:
+        with torch.no_grad():
+            return rule(Trial(attention, config))
+    except Exception as error:
+        return _describe_failure(error, config)
+
+
+@torch.no_grad()
+def describe_saturation(config: ModelConfig) -> str | None:
+    """Returns a warning if a mechanism with random weights looks at hardly more than one word."""
+    attention = make_attention(config).eval()
+    if config.architecture == "transformer":
+        for parameter in attention.parameters():  # as in `TransformerTranslator`
+            if parameter.dim() == 2:
+                nn.init.xavier_uniform_(parameter)
+    size = STATE_SIZES[config.architecture]
+    queries, states = (
+        size * torch.randn(8, WORDS, width) for width in (config.query_size, config.value_size)
+    )
+    memory = attention.memory(states)
+    weights = attention.attend(queries, memory)[1]
+    assert weights is not None
+    if (largest := weights.amax(dim=-1).mean().item()) <= SATURATED:
+        return None
+    deviation = ""
+    if _has_scores(attention):
+        deviation = (
+            f" (its scores have a standard deviation of {attention.scores(queries, memory).std():.1f})"
+        )
+    return (
+        f"starts saturated: before training, it gives {largest:.0%} of the weight to one of {WORDS} words"
+        f"{deviation}, and the others get almost no gradient; a product of vectors of size d is usually "
+        f"divided by sqrt(d)."
+    )
+
+
+@torch.no_grad()
+def describe_wrong_scale(config: ModelConfig) -> str | None:
+    """Returns a warning if a mechanism is called a scaled dot product, but its scores depend on its size.
+
+    What a mechanism should be divided by can only be told if its name says what it is.
+    """
+    attention = make_attention(config)
+    name = config.attention.rpartition(":")[2]
+    claims = isinstance(attention, ScaledDotAttention) or re.search("scaled.*dot", name, re.IGNORECASE)
+    if not claims or not _has_scores(attention):
+        return None
+    small, large = (_measure_scores(config, size) for size in SIZES)
+    if 0.5 < large / small < 2:
+        return None
+    mistake = "they are not divided, or by too little" if large > small else "they are divided by too much"
+    return (
+        f"is a scaled dot product by its name, but the standard deviation of its scores is {small:.3g} with "
+        f"vectors of size {SIZES[0]} and {large:.3g} with {SIZES[1]:,}: {mistake}; it stays the same if "
+        f"q . k is divided by sqrt(d), where d is the size of q and k."
+    )
+
+
+def _measure_scores(config: ModelConfig, size: int) -> float:
+    """Returns the standard deviation of the scores of vectors of a size, made from inputs with variance 1."""
+    changed = config.model_copy(update={"key": size})
+    if _shapes(changed) == _shapes(config.model_copy(update={"key": 2 * size})):  # it has other sizes
+        changed = config.model_copy(update={"embedding": size, "hidden": size})
+    attention = make_attention(changed).eval()
+    queries, states = (torch.randn(8, WORDS, width) for width in (changed.query_size, changed.value_size))
+    return attention.scores(queries, attention.memory(states)).std().item()
+
+
+def _shapes(config: ModelConfig) -> list[torch.Size]:
+    return [parameter.shape for parameter in make_attention(config).parameters()]
+
+
+def _has_scores(attention: Attention) -> bool:
+    return type(attention).scores is not Attention.scores
+
+
+def _same(found: Tensor, expected: Tensor) -> bool:
+    return found.shape == expected.shape and torch.allclose(found, expected, rtol=1e-3, atol=1e-4)
+
+
+def _find_gradients(trial: Trial) -> dict[str, Tensor | None]:
+    """Returns the gradients of parameters and inputs in training, for sentences with padding."""
+    trial.attention.train()
+    queries, states = (x.clone().requires_grad_() for x in (trial.queries, trial.states))
+    wanted = {f"the parameter {name}": each for name, each in trial.attention.named_parameters()}
+    wanted = {name: each for name, each in wanted.items() if each.requires_grad}
+    with torch.enable_grad():
+        memory = trial.attention.memory(states, trial.mask)
+        context, _ = trial.ask(queries, memory, need_weights=False)
+        loss = (context * torch.randn_like(context)).sum()
+    if not loss.requires_grad:
+        return dict.fromkeys(wanted)
+    wanted |= {"the queries": queries, "the states": states}
+    return dict(zip(wanted, torch.autograd.grad(loss, list(wanted.values()), allow_unused=True), strict=True))
+
+
+def _list(names: list[str]) -> str:
+    return f"{names[0]} and {len(names) - 1} more" if len(names) > 1 else names[0]
+
+
+def _describe_failure(error: Exception, config: ModelConfig) -> str:
+    file = MECHANISM_FILES[config.attention].path
     frames = traceback.extract_tb(error.__traceback__)
-    lines = [frame.lineno for frame in frames if Path(frame.filename).resolve() == file]
+    lines = [frame.lineno for frame in frames if Path(frame.filename).resolve() == file.resolve()]
     place = f" in line {lines[-1]} of {file.name}" if lines else ""
     if isinstance(error, NotImplementedError) and not lines:
         return "it defines neither `scores` nor `attend`"

@@ -15,7 +15,7 @@ from pydantic import AfterValidator, BaseModel, Field, TypeAdapter, ValidationEr
 
 from augenmerk.config import Settings
 from augenmerk.errors import AugenmerkError
-from augenmerk.storage import atomic_write, explain_read_errors, parse_object, read_text
+from augenmerk.storage import atomic_write, check_format, explain_read_errors, parse_object, read_text
 
 RESULT = "study.json"
 LOCK = ".lock"  # the lock file beside it, which is locked while the study runs and never removed
@@ -390,8 +390,7 @@ class StudyResult(StudyHeader):
             raise AugenmerkError(f"{place} holds no study: expected a folder with {RESULT} in it.")
         with explain_read_errors(path):
             tree = parse_object(read_text(path))
-            if tree.get("format") != FORMAT:
-                raise ValueError(f"format {tree.get('format')!r} instead of {FORMAT}")
+            check_format(path, tree.get("format"), FORMAT)
             try:
                 return cls.from_dict(tree)
             except ValidationError as error:

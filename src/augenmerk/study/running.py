@@ -6,6 +6,7 @@ machine has saved, because each of them holds the lock too; a study that is star
 that. On a cluster, only the locks of the runs keep a worker from training a run that another one still saves.
 """
 
+import hashlib
 import os
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -18,10 +19,12 @@ import torch
 from filelock import BaseFileLock, FileLock, Timeout
 
 from augenmerk.checkpoint import RunDirectory
+from augenmerk.device import uses_bf16
 from augenmerk.errors import AugenmerkError
-from augenmerk.model.attention import MECHANISM_FILES
+from augenmerk.model.custom import MECHANISM_FILES, check_recorded
+from augenmerk.model.trial import try_mechanism
 from augenmerk.signals import exit_code, interrupt_on_sigterm
-from augenmerk.storage import error_reason
+from augenmerk.storage import atomic_write, error_reason, make_folder
 from augenmerk.study.begun import save_plan
 from augenmerk.study.collect import FinishedRun, collect, read_finished
 from augenmerk.study.executors.executor import Executor
@@ -119,6 +122,7 @@ def run_study(
     given; `out` must then be on storage that all its machines share.
     """
     refuse_changes(study, out)
+    check_mechanisms(study, out)
     for data in dict.fromkeys(run.config.data for run in study.runs):
         check_splits(data, study.splits)
     # A machine of a cluster may have another current folder.
@@ -130,8 +134,10 @@ def run_study(
         for status in statuses.values():
             if (found := _check_finished(study, out, status)) is not None:
                 finished[status.planned.name] = found
+        mechanisms = _keep_mechanisms(place)
+        wait = 0.0 if cluster is None else LOST_LOCK_SECONDS
         waiting = [
-            _make_job(study, run, status.planned, device, 0.0 if cluster is None else LOST_LOCK_SECONDS)
+            _make_job(study, run, status.planned, device, mechanisms, wait)
             for run, status in statuses.items()
             if status.state == "waiting"
         ]
@@ -151,7 +157,9 @@ def run_study(
     return result
 
 
-def _make_job(study: Study, run: str, planned: PlannedRun, device: str, lock_seconds: float) -> Job:
+def _make_job(
+    study: Study, run: str, planned: PlannedRun, device: str, mechanisms: list[str], lock_seconds: float
+) -> Job:
     return Job(
         run,
         planned.config.model_dump(exclude_none=True),
@@ -159,7 +167,7 @@ def _make_job(study: Study, run: str, planned: PlannedRun, device: str, lock_sec
         study.beams,
         study.sentences,
         device,
-        [f"{file}:{name.rpartition(':')[2]}" for name, file in MECHANISM_FILES.items()],
+        mechanisms,
         lock_seconds,
     )
 
@@ -247,6 +255,7 @@ def _check_finished(study: Study, out: Path, status: RunStatus) -> FinishedRun |
         found = read_finished(study, out, status.planned)
         if found is not None:
             found.run.load_model()  # verifies its checksum
+            found.run.read_code()  # likewise
             status.state, status.already_finished = "finished", True
         return found
     except AugenmerkError as error:
@@ -271,6 +280,37 @@ def refuse_changes(study: Study, out: Path) -> None:
                     f"{place} was begun with {group}.{key} = {old[group][key]}, but the study now says "
                     f"{new[group][key]}; choose another --out, or remove that run."
                 )
+
+
+def check_mechanisms(study: Study, out: Path) -> None:
+    """Raises AugenmerkError if a custom mechanism breaks a rule, or was changed since a run was begun."""
+    for model, precision in dict.fromkeys(
+        (run.config.model, run.config.train.precision) for run in study.runs
+    ):
+        try_mechanism(model, bf16=uses_bf16(precision, torch.device("cpu")))
+    for planned in study.runs:
+        place = out / planned.place
+        if planned.config.model.attention in MECHANISM_FILES and (place / "config.toml").exists():
+            try:
+                recorded = RunDirectory.open(place).read_code()
+            except AugenmerkError:
+                continue  # damaged, which is reported as this run's failure and does not stop the others
+            check_recorded(planned.config.model.attention, recorded, place)
+
+
+def _keep_mechanisms(out: Path) -> list[str]:
+    """Writes the code of custom mechanisms into the study, and returns where they are, as FILE.py:Class.
+
+    So all workers execute the same code, even if the files are edited while the study runs.
+    """
+    places = []
+    for name, file in MECHANISM_FILES.items():
+        folder = out / "mechanisms" / hashlib.sha256(file.source).hexdigest()[:16]
+        file_name, _, class_name = name.rpartition(":")
+        make_folder(folder)
+        atomic_write(folder / file_name, [file.source])
+        places.append(f"{folder / file_name}:{class_name}")
+    return places
 
 
 def threads_each(jobs: int) -> int:

@@ -71,8 +71,10 @@ def load(
 def load_model(run: RunDirectory, device: "torch.device | str" = CPU) -> "TranslationModel":
     """Loads the model of a run with its best weights as a model of torch, in evaluation mode."""
     from augenmerk.model import build_model
+    from augenmerk.model.custom import check_recorded
     from augenmerk.model.weights import load_checked
 
+    check_recorded(run.config.model.attention, run.read_code(), run.path)
     tokenizers = run.tokenizers
     model = build_model(run.config.model, tokenizers.source.size, tokenizers.target.size)
     load_checked(model, run.load_model(), run.model_path)
