@@ -1,6 +1,7 @@
 """An attention mechanism in a person's own file: trained, recorded, and executed only if it is named."""
 
 import json
+import os
 import re
 import shlex
 import shutil
@@ -12,13 +13,17 @@ import numpy as np
 import pytest
 
 from augenmerk import AugenmerkError, load, load_mechanism
+from augenmerk.checkpoint import RunDirectory
 from augenmerk.config import ModelConfig
 from augenmerk.model import build_model
 from augenmerk.model.attention import MECHANISMS, Attention
 from augenmerk.model.custom import MECHANISM_FILES
 from augenmerk.model.trial import try_mechanism
 from augenmerk.study.plan import read_study
+from augenmerk.study.running import run_study
+from augenmerk.train import start
 from tests.command import fails_with_a_sentence, run_command
+from tests.runs import tiny
 from tests.test_documents import blocks
 
 SPARSEMAX = '''
@@ -153,6 +158,115 @@ def test_training_can_be_resumed_with_the_same_flag(trained: Path, tmp_path: Pat
     assert (place / "result.json").exists()
 
 
+def edited(file: Path, place: Path, old: str = "self.W(states)", new: str = "0.5 * self.W(states)") -> Path:
+    """Writes the file to `place` with a change."""
+    text = file.read_text(encoding="utf-8")
+    assert old in text
+    place.parent.mkdir(parents=True, exist_ok=True)
+    place.write_text(text.replace(old, new), encoding="utf-8")
+    return place
+
+
+def test_an_edited_file_is_refused_with_old_weights(trained: Path, file: Path, tmp_path: Path) -> None:
+    named = ("--attention", f"{edited(file, tmp_path / 'mine.py')}:Sparsemax")
+    unfinished = tmp_path / "unfinished"
+    shutil.copytree(trained, unfinished)
+    (unfinished / "result.json").unlink()
+    before = {path: path.read_bytes() for path in unfinished.iterdir() if path.is_file()}
+    for command in (
+        ("translate", "--model", trained, SENTENCE),
+        ("evaluate", trained, "--split", "val"),
+        ("diagram", "--model", trained, SENTENCE),
+        ("faithfulness", trained),
+        ("train", "--resume", "--out", unfinished),
+        ("train", "--from", trained, "--epochs", "1", "--out", tmp_path / "tuned"),
+    ):
+        answer = run_command(*command, *named)
+        assert answer.code == 2, command
+        sentence = answer.err.splitlines()[-1]
+        assert f"{tmp_path / 'mine.py'} is not the code with which" in sentence
+        assert "'Sparsemax' was changed; use the copy in the run, --attention" in sentence
+        assert "/mine.py:Sparsemax, or train a new run." in sentence
+    assert {path: path.read_bytes() for path in before} == before
+    assert not (tmp_path / "tuned").exists()
+    with pytest.raises(AugenmerkError, match="is not the code with which"):
+        load(trained)
+
+
+def test_what_the_class_does_not_use_may_be_edited(trained: Path, file: Path, tmp_path: Path) -> None:
+    for number, (old, new) in enumerate(
+        (
+            ("def keys", "# the other side\n\n    def keys"),
+            ('"""Sparsemax attention', '"""Sparse attention'),
+            ("class Other:\n    pass", "class Other(Attention):\n    selective = False"),
+        )
+    ):
+        place = edited(file, tmp_path / str(number) / "mine.py", old, new)
+        assert run_command("translate", "--model", trained, "--attention", f"{place}:Sparsemax", SENTENCE).out
+
+
+def test_the_copy_in_a_run_is_bound_to_it(trained: Path, tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    shutil.copytree(trained, run)
+    command = ("translate", "--model", run, "--attention", f"{run / 'mine.py'}:Sparsemax", SENTENCE)
+    edited(run / "mine.py", run / "mine.py")
+    answer = run_command(*command)
+    assert answer.code == 2
+    assert f"{run / 'mine.py'} was changed after the run was created" in answer.err
+    settings = (run / "config.toml").read_text(encoding="utf-8")
+    (run / "config.toml").write_text(settings.partition("\n")[2], encoding="utf-8")
+    assert run_command(*command).code == 0  # as the sentence says: the change is accepted
+    (run / "mine.py").unlink()
+    named = ("--attention", f"{trained / 'mine.py'}:Sparsemax")
+    answer = run_command("translate", "--model", run, *named, SENTENCE)
+    assert f"{run / 'mine.py'} is missing: it is the code with which the run was trained" in answer.err
+
+
+def test_two_files_of_one_name_are_not_confused(trained: Path, file: Path, tmp_path: Path) -> None:
+    same = edited(file, tmp_path / "a" / "mine.py", "def keys", "def  keys")
+    other = edited(file, tmp_path / "b" / "mine.py")
+    complaint = f"{other} and {file} both define 'mine.py:Sparsemax', and differently"
+
+    both = [part for place in (file, other) for part in ("--attention", f"{place}:Sparsemax")]
+    answer = run_command("translate", "--model", trained, *both, SENTENCE)
+    assert answer.code == 2
+    assert complaint in answer.err
+    forget_loaded_mechanisms()
+
+    name = load_mechanism(f"{same}:Sparsemax")
+    assert load_mechanism(f"{file}:Sparsemax") == name
+    start(tiny(model__attention=name), tmp_path / "first")
+    assert load_mechanism(f"{other}:Sparsemax") == name
+    for run in (trained, tmp_path / "first"):
+        with pytest.raises(AugenmerkError, match=r"/b/mine\.py is not the code with which"):
+            load(run)
+    with pytest.raises(AugenmerkError, match=re.escape(complaint)):
+        start(tiny(model__attention=name), tmp_path / "second")
+    load_mechanism(f"{trained / 'mine.py'}:Sparsemax")  # as the sentence says
+    assert load(trained).translate(SENTENCE).text
+
+
+def test_a_file_that_is_edited_within_a_second_is_loaded_as_it_is(tmp_path: Path) -> None:
+    """Python's cache of compiled files takes it for the same if size and second are the same."""
+    file = tmp_path / "mine.py"
+    for value in ("1.0", "2.0"):
+        file.write_text(
+            f"from augenmerk.model.attention import DotAttention\n\n\n"
+            f"class Mine(DotAttention):\n    factor = {value}\n",
+            encoding="utf-8",
+        )
+        os.utime(file, (1e9, 1e9))
+        assert vars(MECHANISMS[load_mechanism(f"{file}:Mine")])["factor"] == float(value)
+    assert not (tmp_path / "__pycache__").exists()
+
+
+def test_a_file_may_be_a_link_with_another_name(file: Path, tmp_path: Path) -> None:
+    (tmp_path / "link.py").symlink_to(file)
+    config = tiny(model__attention=load_mechanism(f"{tmp_path / 'link.py'}:Sparsemax"))
+    run = start(config, tmp_path / "run")
+    assert run.read_code() == file.read_bytes()
+
+
 def test_bad_names_and_files_get_a_sentence(file: Path, tmp_path: Path) -> None:
     broken = tmp_path / "broken.py"
     broken.write_text("def", encoding="utf-8")
@@ -177,6 +291,56 @@ def test_a_study_asks_for_it_before_anything_is_trained(tmp_path: Path) -> None:
     answer = run_command("study", study, "--out", tmp_path / "out")
     assert (answer.code, answer.out) == (2, ""), answer.err
     assert "give --attention PATH/mine.py:Mine" in answer.err
+    assert not (tmp_path / "out").exists()
+
+
+STUDY = """
+question = "Is it?"
+base = "quick"
+seeds = [1]
+splits = ["val"]
+[settings]
+data.bitext = "bilderbuch"
+data.bilderbuch.pairs = 100
+model.embedding = 16
+model.hidden = 16
+model.key = 16
+text.vocabulary_size = 400
+train.epochs = 1
+[factors]
+attention = ["mine.py:Sparsemax"]
+"""
+
+
+def test_the_workers_of_a_study_use_the_code_that_was_loaded(file: Path, tmp_path: Path) -> None:
+    (tmp_path / "study.toml").write_text(STUDY, encoding="utf-8")
+    study, out = read_study(tmp_path / "study.toml"), tmp_path / "out"
+    mine = edited(file, tmp_path / "mine.py", "def keys", "def  keys")
+    loaded = mine.read_bytes()
+    load_mechanism(f"{mine}:Sparsemax")
+    mine.write_text("raise SystemExit('edited')", encoding="utf-8")
+    result = run_study(study, out, jobs=1, device="cpu", on_progress=lambda _statuses: None)
+    assert result.complete, result.variants
+    [run] = [RunDirectory.open(out / planned.place) for planned in study.runs]
+    assert run.read_code() == loaded
+
+    # Another seed with an edited file would be pooled with the first.
+    forget_loaded_mechanisms()
+    (tmp_path / "study.toml").write_text(STUDY.replace("[1]", "[1, 2]"), encoding="utf-8")
+    named = ("--attention", f"{edited(file, tmp_path / 'mine.py')}:Sparsemax")
+    answer = run_command("study", tmp_path / "study.toml", *named, "--out", out)
+    assert answer.code == 2
+    assert f"{mine} is not the code with which {run.path} was trained" in answer.err
+    assert not (out / study.runs[0].place.parent / "seed-2").exists()
+
+
+def test_a_study_tries_its_mechanisms_before_anything_is_trained(tmp_path: Path) -> None:
+    (tmp_path / "study.toml").write_text(STUDY.replace("mine.py:Sparsemax", "wrong.py:Unmasked"))
+    (tmp_path / "wrong.py").write_text(WRONG, encoding="utf-8")
+    named = ("--attention", f"{tmp_path / 'wrong.py'}:Unmasked")
+    answer = run_command("study", tmp_path / "study.toml", *named, "--out", tmp_path / "out")
+    assert answer.code == 2
+    assert "it puts weight on padding" in answer.err.splitlines()[-1]
     assert not (tmp_path / "out").exists()
 
 
@@ -257,7 +421,10 @@ def test_a_mechanism_is_tried_before_a_run_is_made(tmp_path: Path) -> None:
         ("Failing", "it failed in line 8 of wrong.py (RuntimeError: "),
         ("Unmasked", "it puts weight on padding"),
         ("Leaking", "its weights for real words change if a sentence is padded"),
-        ("Misshapen", "its context should be (2, 3, 16) for queries (2, 3, 8), but is (2, 3, 8)"),
+        (
+            "Misshapen",
+            "its context should be (2, 3, 16) for queries (2, 3, 8) and states (2, 5, 16), but is (2, 3, 8)",
+        ),
         ("Empty", "it defines neither `scores` nor `attend`"),
     ):
         config = ModelConfig(attention=load_mechanism(f"{file}:{name}"), embedding=8, hidden=8, key=8)

@@ -413,7 +413,10 @@ class TestRefusals:
         about = prepare_folder(text, tmp_path / "corpus")
         path = tmp_path / "corpus" / "prepared.json"
         path.write_text(json.dumps({**about, "format": 2}))
-        with pytest.raises(AugenmerkError, match="its format is 2, and this version reads format 1"):
+        with pytest.raises(
+            AugenmerkError,
+            match=r"prepared\.json was written by .* in format 2, .* reads format 1; update it",
+        ):
             PreparedCorpus.open(tmp_path / "corpus")
         path.write_text(json.dumps({"format": 1}))
         with pytest.raises(AugenmerkError, match="damaged, or not written by Augenmerk"):

@@ -23,6 +23,7 @@ from hypothesis import strategies as st
 from matplotlib.lines import Line2D
 from typer.testing import CliRunner
 
+from augenmerk import __version__
 from augenmerk.cli import app
 from augenmerk.errors import AugenmerkError
 from augenmerk.figures import DARK, LIGHT, move_apart
@@ -581,7 +582,9 @@ def test_out_may_be_what_stdout_is_redirected_to(result: StudyResult, tmp_path: 
     [
         (None, "holds no study: expected a folder with study.json in it"),
         ("[]", "study.json: damaged, or not written by Augenmerk"),
-        ('{"format": 99}', "format 99 instead of 1"),
+        ('{"format": "x"}', "study.json: damaged, or not written by Augenmerk (format 'x')"),
+        ('{"format": 99}', f"in format 99, and this version, {__version__}, reads format"),
+        ('{"format": 99}', "update it: pip install -U augenmerk"),
         ('{"format": 1, "name": 3}', "study.json: damaged, or not written by Augenmerk"),
     ],
 )

@@ -7,7 +7,7 @@ from torch.nn import functional as F
 from augenmerk.config import ModelConfig
 from augenmerk.model.attention import Attention, Memory, ScaledDotAttention, masked_softmax
 
-# mypy: disable-error-code="no-untyped-def"
+# mypy: ignore-errors
 # ruff: noqa: ARG002
 
 

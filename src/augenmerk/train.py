@@ -36,7 +36,7 @@ from augenmerk.familiarity import Familiarity
 from augenmerk.loggers import Logger, LoggerGroup
 from augenmerk.malloc import limit_malloc_caching
 from augenmerk.model import TranslationModel, build_model
-from augenmerk.model.custom import MECHANISM_FILES, check_recorded
+from augenmerk.model.custom import check_recorded, find_code
 from augenmerk.model.trial import try_mechanism
 from augenmerk.model.weights import load_checked
 from augenmerk.scores import BleuScorer
@@ -225,8 +225,7 @@ def start(config: RunConfig, out: Path) -> RunDirectory:
     # A missing split or an unknown mechanism is reported before the vocabulary is learnt.
     bitext[config.data.validation]
     try_mechanism(config.model, bf16=uses_bf16(config.train.precision, torch.device("cpu")))
-    custom = MECHANISM_FILES.get(config.model.attention)
-    code = {} if custom is None else {custom.path.name: custom.source}
+    code = find_code(config.model.attention)
     if (corpus := open_prepared(config)) is not None:
         corpus.check_settings(config)
     if config.train.initial_run is not None:

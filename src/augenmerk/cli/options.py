@@ -136,10 +136,9 @@ def connect_if_asked(on: Place, ray_address: str | None) -> AbstractContextManag
 def load_mechanisms(places: list[str] | None) -> None:
     """Loads attention mechanisms from files that the user named."""
     if places:
-        from augenmerk.model import load_mechanism
+        from augenmerk.model.custom import load_mechanisms as load
 
-        for place in places:
-            load_mechanism(place)
+        load(places)
 
 
 COMMAND_LINE = "command line"

@@ -3,6 +3,7 @@
 A run keeps a copy of the file, and its weights are only used with that code: see `check_recorded`.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,6 +19,8 @@ class MechanismFile:
 
     path: Path
     source: bytes
+    replaced: Path | None = None
+    """A different file of the same name that was loaded before, under the same name in the settings."""
 
 
 MECHANISM_FILES: dict[str, MechanismFile] = {}
@@ -28,8 +31,8 @@ def load_mechanism(place: str) -> str:
     """Loads a custom mechanism, FILE.py:Class, and returns the name that settings then know it by.
 
     The class derives from `Attention`. The file is executed, so this must only be called for a file that the
-    user named. The name in the settings is the file's name without its folder, so a process can load only one
-    of two different files of the same name. A file that was edited can be loaded again.
+    user named. The name in the settings is the file's name without its folder: of two files of the same name,
+    the one that was loaded last is used, and no new run is made with either (`find_code`).
     """
     match = CUSTOM_ATTENTION.fullmatch(place)
     if match is None:
@@ -38,21 +41,49 @@ def load_mechanism(place: str) -> str:
         )
     path, class_name = Path(match["path"]), match["name"]
     name = f"{path.name}:{class_name}"
-    file = MechanismFile(path.absolute(), read_code(path))
-    other = MECHANISM_FILES.get(name, file)
-    if other.path.resolve() != path.resolve() and not same_code(other.source, file.source, class_name):
-        raise AugenmerkError(
-            f"{path} and {other.path} both define '{name}', and differently; a run records a file's name "
-            f"without its folder, so rename one of the two, or use one at a time."
-        )
-    mechanism = getattr(execute_code(file.source, path), class_name, None)
+    source, before = read_code(path), MECHANISM_FILES.get(name)
+    replaced = None if before is None else before.replaced
+    if before is not None and before.path.resolve() != path.resolve():
+        replaced = replaced if same_code(before.source, source, class_name) else before.path
+    mechanism = getattr(execute_code(source, path), class_name, None)
     if not (isinstance(mechanism, type) and issubclass(mechanism, Attention)):
         raise AugenmerkError(
             f"{path} has no class '{class_name}' that derives from augenmerk.model.attention.Attention."
         )
     MECHANISMS[name] = mechanism
-    MECHANISM_FILES[name] = file
+    MECHANISM_FILES[name] = MechanismFile(path.absolute(), source, replaced)
     return name
+
+
+def load_mechanisms(places: Iterable[str]) -> None:
+    """Loads custom mechanisms; raises AugenmerkError if two different files would have one name."""
+    loaded: dict[str, MechanismFile] = {}
+    for place in places:
+        name = load_mechanism(place)
+        file = MECHANISM_FILES[name]
+        first = loaded.setdefault(name, file)
+        if not same_code(first.source, file.source, name.rpartition(":")[2]):
+            raise _make_error(name, file.path, first.path)
+
+
+def find_code(name: str) -> dict[str, bytes]:
+    """Returns the name and content of a custom mechanism's file, for a new run; nothing for a bundled one.
+
+    Raises AugenmerkError if different files were loaded under this name.
+    """
+    file = MECHANISM_FILES.get(name)
+    if file is None:
+        return {}
+    if file.replaced is not None:
+        raise _make_error(name, file.path, file.replaced)
+    return {name.rpartition(":")[0]: file.source}
+
+
+def _make_error(name: str, path: Path, other: Path) -> AugenmerkError:
+    return AugenmerkError(
+        f"{path} and {other} both define '{name}', and differently; a run records a file's name without its "
+        f"folder, so rename one of the two, or use each in its own process."
+    )
 
 
 def check_recorded(name: str, recorded: bytes | None, run: Path) -> None:

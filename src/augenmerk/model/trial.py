@@ -175,7 +175,7 @@ def memory_fits_the_words(trial: Trial) -> str | None:
 
 def queries_are_independent(trial: Trial) -> str | None:
     together, _ = trial.attend(trial.queries, trial.states)
-    alone = [trial.attend(query, trial.states)[0] for query in trial.queries.split(1, dim=1)]
+    alone = [trial.attend(trial.queries[:, i : i + 1], trial.states)[0] for i in range(T)]
     if _same(together, torch.cat(alone, dim=1)):
         return None
     return (
@@ -370,8 +370,8 @@ def _find_gradients(trial: Trial) -> dict[str, Tensor | None]:
     """Returns the gradients of parameters and inputs in training, for sentences with padding."""
     trial.attention.train()
     queries, states = (x.clone().requires_grad_() for x in (trial.queries, trial.states))
-    wanted = {f"the parameter {name}": each for name, each in trial.attention.named_parameters()}
-    wanted = {name: each for name, each in wanted.items() if each.requires_grad}
+    named = trial.attention.named_parameters()
+    wanted: dict[str, Tensor] = {f"the parameter {name}": each for name, each in named if each.requires_grad}
     with torch.enable_grad():
         memory = trial.attention.memory(states, trial.mask)
         context, _ = trial.ask(queries, memory, need_weights=False)

@@ -101,13 +101,12 @@ def execute(job: Job, emit: Emit) -> None:
     from augenmerk.checkpoint import RunDirectory
     from augenmerk.config import RunConfig
     from augenmerk.device import choose_device
-    from augenmerk.model import load_mechanism
+    from augenmerk.model.custom import load_mechanisms
     from augenmerk.study.measure import measure_run
     from augenmerk.train import start, train
 
     path, device = Path(job.run), choose_device(job.device)
-    for mechanism in job.mechanisms:
-        load_mechanism(mechanism)
+    load_mechanisms(job.mechanisms)
     config = RunConfig.checked(job.config, job.run)
     deadline = time.monotonic() + job.lock_seconds
     while RunDirectory.is_in_training(path) and time.monotonic() < deadline:

@@ -229,10 +229,9 @@ class BlockTranslator:
         self._folder = folder
         self._job = job
         if job.mechanisms:
-            from augenmerk.model import load_mechanism
+            from augenmerk.model.custom import load_mechanisms
 
-            for place in job.mechanisms:
-                load_mechanism(place)
+            load_mechanisms(job.mechanisms)
         runs = [RunDirectory.open(path) for path in job.runs or (SHIPPED,)]
         device = choose_translating_device(job.device)
         self._translator = Translator.from_runs(runs, device, threads=1, batch_threads=batch_threads)
