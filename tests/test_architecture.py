@@ -43,7 +43,7 @@ LAYERS = (
         "model",
         "search",
     ),
-    *("alignment", "tensorfile", "checkpoint", "scores", "diagrams", "translate", "probe"),
+    *("alignment", "tensorfile", "settings_file", "checkpoint", "scores", "diagrams", "translate", "probe"),
     *("silver", "agreement", "patterns", "evaluate", "faithfulness", "wanted"),
     *(
         "significance",

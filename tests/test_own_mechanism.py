@@ -5,7 +5,6 @@ import os
 import re
 import shlex
 import shutil
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -351,9 +350,7 @@ def test_the_mechanisms_on_the_page_are_right_and_can_be_trained_and_studied(
     code, check = blocks(page, "python")
     (tmp_path / "mine.py").write_text(code, encoding="utf-8")
     monkeypatch.chdir(tmp_path)
-    monkeypatch.syspath_prepend(tmp_path)
     exec(check, {})
-    sys.modules.pop("mine")
     train, translate, *_ = (shlex.split(line) for line in blocks(page, "sh")[0].splitlines())
     one_epoch = ("--epochs", "1", "--set", "data.bilderbuch.pairs=100")
     answer = run_command(*train[1:], *TINY, *one_epoch)
