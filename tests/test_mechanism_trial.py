@@ -75,6 +75,8 @@ def test_only_one_rule_finds_the_mistake_and_names_it(name: str) -> None:
         ("Dropping", "random numbers even in evaluation mode"),
         ("StatefulCoverage", "depends on an earlier call"),
         ("Stashing", "depends on an earlier call"),
+        ("OtherSizes", "it failed (RuntimeError: "),
+        ("Unbuildable", "cannot be built (AttributeError: 'ModelConfig' object has no attribute 'width')"),
     ],
 )
 def test_the_first_broken_rule_names_the_cause(name: str, words: str) -> None:
@@ -109,7 +111,7 @@ def warnings_about(config: ModelConfig, caplog: pytest.LogCaptureFixture) -> str
 @pytest.mark.parametrize(
     ("name", "mistake"),
     [
-        ("ScaledDotUnscaled", "they are not divided"),
+        ("ForgottenScaledDot", "they are not divided"),
         ("ScaledDotByQuery", "they are not divided, or by too little"),
         ("MyScaledDotProduct", "they are divided by too much"),
     ],
@@ -118,7 +120,7 @@ def test_a_wrong_scale_is_a_warning_with_numbers(
     name: str, mistake: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     said = warnings_about(settings(name, hidden=64, key=64), caplog)
-    assert f"'wrong_mechanisms.py:{name}' is a scaled dot product by its name" in said
+    assert f"'wrong_mechanisms.py:{name}' is a scaled dot product by its name or base class" in said
     assert mistake in said
     assert "divided by sqrt(d)" in said
 
@@ -132,4 +134,5 @@ def test_scores_that_saturate_the_softmax_are_a_warning_with_numbers(
     assert "starts saturated: before training, it gives 9" in said
     assert "(its scores have a standard deviation of 22." in said
     assert not warnings_about(settings("Product", hidden=512), caplog)
+    assert "by its name" not in warnings_about(settings("UnscaledDot"), caplog)
     assert not warnings_about(settings("Right", **large), caplog)

@@ -8,7 +8,7 @@ from augenmerk.config import ModelConfig
 from augenmerk.model.attention import Attention, Memory, ScaledDotAttention, masked_softmax
 
 # mypy: ignore-errors
-# ruff: noqa: ARG002
+# ruff: noqa: ARG002, ARG003
 
 
 class Right(ScaledDotAttention):
@@ -194,13 +194,29 @@ class Stashing(Right):
         return None
 
 
+class OtherSizes(Right):
+    @classmethod
+    def from_config(cls, config):
+        return cls(256, 512, 256)
+
+
+class Unbuildable(Right):
+    @classmethod
+    def from_config(cls, config):
+        return cls(config.width, config.width, config.width)
+
+
 # Right by every rule, but scaled wrongly.
 
 
-class ScaledDotUnscaled(Right):
+class ForgottenScaledDot(Right):
     def __init__(self, query, value, key):
         super().__init__(query, value, key)
         self.scale = 1.0
+
+
+class UnscaledDot(ForgottenScaledDot):
+    pass
 
 
 class MyScaledDotProduct(Attention):

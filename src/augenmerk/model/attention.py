@@ -362,12 +362,13 @@ def make_attention(config: ModelConfig) -> Attention:
     mechanism = find_mechanism(config.attention)
     try:
         return mechanism.from_config(config)
-    except TypeError as error:
+    except Exception as error:
         if config.attention in ATTENTIONS:
             raise
         raise AugenmerkError(
-            f"The attention mechanism '{config.attention}' cannot be built: {error}. A class whose __init__ "
-            f"takes sizes needs the class method from_config(cls, config), which returns it for [model]."
+            f"The attention mechanism '{config.attention}' cannot be built ({type(error).__name__}: "
+            f"{error}); a class whose __init__ takes sizes needs the class method from_config(cls, config), "
+            f"which returns it for [model]."
         ) from None
 
 

@@ -324,23 +324,22 @@ def describe_saturation(config: ModelConfig) -> str | None:
 
 @torch.no_grad()
 def describe_wrong_scale(config: ModelConfig) -> str | None:
-    """Returns a warning if a mechanism is called a scaled dot product, but its scores depend on its size.
+    """Returns a warning if a mechanism claims to be a scaled dot product, but its scores depend on its size.
 
-    What a mechanism should be divided by can only be told if its name says what it is.
+    What the scores of any other mechanism should be divided by cannot be told.
     """
-    attention = make_attention(config)
-    name = config.attention.rpartition(":")[2]
-    claims = isinstance(attention, ScaledDotAttention) or re.search("scaled.*dot", name, re.IGNORECASE)
-    if not claims or not _has_scores(attention):
+    attention, name = make_attention(config), config.attention.rpartition(":")[2].lower()
+    claims = isinstance(attention, ScaledDotAttention) or re.search("scaled.*dot", name)
+    if not claims or "unscaled" in name or not _has_scores(attention):
         return None
     small, large = (_measure_scores(config, size) for size in SIZES)
     if 0.5 < large / small < 2:
         return None
     mistake = "they are not divided, or by too little" if large > small else "they are divided by too much"
     return (
-        f"is a scaled dot product by its name, but the standard deviation of its scores is {small:.3g} with "
-        f"vectors of size {SIZES[0]} and {large:.3g} with {SIZES[1]:,}: {mistake}; it stays the same if "
-        f"q . k is divided by sqrt(d), where d is the size of q and k."
+        f"is a scaled dot product by its name or base class, but the standard deviation of its scores is "
+        f"{small:.3g} with vectors of size {SIZES[0]} and {large:.3g} with {SIZES[1]:,}: {mistake}; it stays "
+        f"the same if q . k is divided by sqrt(d), where d is the size of q and k."
     )
 
 

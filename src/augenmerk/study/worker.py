@@ -44,7 +44,7 @@ class Job:
     sentences: Sequence[str]
     device: str  # as torch names it, such as cpu or cuda:1
     mechanisms: Sequence[str] = ()
-    """Attention mechanisms in a person's own files, as FILE.py:Class, that the worker may load."""
+    """Custom attention mechanisms that the worker may load, as FILE.py:Class: the study's copies."""
     lock_seconds: float = 0.0
     """How long to wait for another process that trains the run, such as one that was given up for lost."""
     version: str = __version__
