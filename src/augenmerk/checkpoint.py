@@ -57,9 +57,9 @@ _CONFIG, MODEL, _STATE = "config.toml", "model.safetensors", "state.safetensors"
 _INITIAL = "initial.safetensors"
 _METRICS, _RESULT, _SCORES = "metrics.jsonl", "result.json", "scores.json"
 _OTHER_SCORES, _FAMILIARITY = "other_scores.json", "familiarity.json"
-_LOCK, _SCORES_LOCK = ".lock", ".scores.lock"
+_LOCK, _SCORES_LOCK, _TRAINING_MARK = ".lock", ".scores.lock", ".training"
 _LOCK_TIMEOUT = 60.0  # seconds; the scores are locked for milliseconds at a time
-_TRAINING_LOCK_TIMEOUT = 0.5  # not 0, for `_is_locked` may be holding the lock just then
+_TRAINING_LOCK_TIMEOUT = 0.5  # the mark of a training is gone a moment before its lock
 HYPOTHESES = "hypotheses"
 """The folder of the translations in a run."""
 _DIGEST = "# sha256: "  # how the first line of config.toml begins
@@ -112,15 +112,15 @@ class RunDirectory:
         if missing := RunConfig.model_fields.keys() - self._settings.keys():
             raise AugenmerkError(f"{path / _CONFIG}: damaged, for it has no [{min(missing)}].")
 
-    @staticmethod
-    def check_unused(path: Path) -> None:
+    @classmethod
+    def check_unused(cls, path: Path) -> None:
         """Raises AugenmerkError unless `path` is absent or an empty folder, where a run can be created."""
         with explain_read_errors(path):
             if path.is_dir():
                 if not _find_missing_file(path):
                     if (path / _RESULT).exists():
                         raise AugenmerkError(f"{path} is a finished run; choose another --out.")
-                    if _is_locked(path / _LOCK):
+                    if cls.is_in_training(path):
                         raise AugenmerkError(
                             f"{path} is being trained by another process; choose another --out."
                         )
@@ -207,8 +207,10 @@ class RunDirectory:
 
     @staticmethod
     def is_in_training(path: Path) -> bool:
-        """Returns whether a process trains the run in a folder, which need not be there."""
-        return _is_locked(path / _LOCK)
+        """Returns whether a process trains the run in a folder, which need not be there. Locks nothing."""
+        from augenmerk.locks import is_marked
+
+        return is_marked(path / _TRAINING_MARK)
 
     @contextmanager
     def training(self) -> Iterator[None]:
@@ -220,8 +222,10 @@ class RunDirectory:
         if self.read_only:
             yield
             return
+        from augenmerk.locks import mark
+
         busy = f"{self.path} is being trained by another process; wait until it is done or stop it."
-        with self._locked(_LOCK, _TRAINING_LOCK_TIMEOUT, busy):
+        with self._locked(_LOCK, _TRAINING_LOCK_TIMEOUT, busy), mark(self.path / _TRAINING_MARK):
             remove_stale_temp_files(self.path, MODEL, _STATE, _METRICS, _RESULT)
             yield
 
@@ -451,21 +455,6 @@ def _find_tokenizer_files(folder: Path) -> tuple[str, ...]:
         if all((folder / name).is_file() for name in names):
             return names
     return ()
-
-
-def _is_locked(path: Path) -> bool:
-    """Returns whether another process holds the lock. A lock that does not exist is not created."""
-    if not path.exists():
-        return False
-    from filelock import FileLock, Timeout
-
-    try:
-        with FileLock(path, timeout=0):
-            return False
-    except Timeout:
-        return True
-    except OSError:  # not writable, so nobody trains it
-        return False
 
 
 def _find_missing_file(folder: Path) -> str | None:

@@ -30,7 +30,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from augenmerk.bitext import parquet
-from augenmerk.bitext.export import finish_interrupted_export
+from augenmerk.bitext.export import list_files
 from augenmerk.bitext.pairs import (
     MAX_LINE_BYTES,
     BadLine,
@@ -267,9 +267,8 @@ def _find_files(place: Path) -> dict[str, _FilesBySuffix]:
 
 
 def _scan_folder(folder: Path) -> dict[str, _FilesBySuffix]:
-    finish_interrupted_export(folder)
     files: dict[str, _FilesBySuffix] = {}
-    for path in sorted(folder.iterdir()):
+    for path in list_files(folder):
         split, suffix = _split_name(path)
         if split and not path.name.startswith(".") and path.is_file():
             files.setdefault(split, {}).setdefault(suffix, []).append(path)

@@ -24,7 +24,7 @@ from typing import Any
 from filelock import FileLock, Timeout
 
 from augenmerk.bitext import Bitext, SentencePair
-from augenmerk.bitext.export import export
+from augenmerk.bitext.export import export, finish_interrupted_export
 from augenmerk.bitext.pairs import LazySplit
 from augenmerk.bitext.prepared import (
     FORMAT,
@@ -132,6 +132,7 @@ def _begin(out: Path, asked: dict[str, Any]) -> bool:
 def _export_text(bitext: Bitext, data: DataConfig, out: Path) -> None:
     """Writes the splits that are not trained on, with their links and tags, if they have any."""
     others = {name: pairs for name, pairs in bitext.splits.items() if name != data.train}
+    finish_interrupted_export(out)
     if not all((out / f"{name}.jsonl").exists() for name in others):
         languages = bitext.source_language, bitext.target_language
         export(others, out, *languages, format="jsonl", overwrite=True)
