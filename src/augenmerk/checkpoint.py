@@ -40,6 +40,7 @@ from augenmerk.config import MAX_SETTINGS_BYTES, RunConfig, parse_toml
 from augenmerk.errors import AugenmerkError
 from augenmerk.storage import (
     atomic_write,
+    digest_file,
     error_reason,
     explain_read_errors,
     fsync_path,
@@ -278,8 +279,7 @@ class RunDirectory:
     @property
     def model_digest(self) -> str:
         """The SHA-256 of the file of the best weights."""
-        with explain_read_errors(self.model_path), self.model_path.open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
+        return digest_file(self.model_path)
 
     def load_initial(self) -> tuple[Arrays, dict[str, Any]] | None:
         """Loads the weights that the run began with, and which run they are of; None if they were random."""

@@ -175,7 +175,7 @@ def _move_ready_files(folder: Path) -> set[str]:
 
 
 def _read_names(folder: Path) -> set[str]:
-    """Returns the names of the files of an export that is being moved to its place, or was when it was killed."""
+    """Returns the names of the files of an export that is being moved to its place, or was when killed."""
     path = folder / _READY / _NAMES
     try:
         listed = [str(name) for name in json.loads(path.read_text(encoding="utf-8"))]

@@ -281,9 +281,8 @@ def cores() -> int:
 def _lock(out: Path) -> Iterator[tuple[int, ...]]:
     """Keeps two studies from working in one directory, and marks that one is at work.
 
-    Yields the file descriptors for workers to inherit. On Windows, where nothing is inherited, there are none;
-    if a study is killed there, only the locks of its runs keep the next one from training a run that is still
-    being saved.
+    Yields the file descriptors for workers to inherit. On Windows nothing is inherited; if a study is killed
+    there, only the locks of its runs keep the next one from training a run that is still being saved.
     """
     busy = f"Another study is at work in {out}; wait until it is done, or stop it."
     with ExitStack() as stack:

@@ -35,8 +35,8 @@ from augenmerk.familiarity import Reason
 from augenmerk.locks import hold_lock, remove_files, remove_locked_folder
 from augenmerk.storage import (
     atomic_write,
+    digest_file,
     error_reason,
-    explain_read_errors,
     read_bytes,
     read_object,
     replacing,
@@ -71,7 +71,7 @@ class FileJob:
         return {
             "version": __version__,
             "models": [run.model_digest for run in translator.runs],
-            "mechanisms": [_digest_file(Path(place.rpartition(":")[0])) for place in self.mechanisms],
+            "mechanisms": [digest_file(Path(place.rpartition(":")[0])) for place in self.mechanisms],
             "search": translator.search_settings(**self.options).model_dump(),
             "max_source_length": translator.max_source_length,
             "device": self.device,
@@ -112,7 +112,7 @@ def translate_file(
     folder = blocks_folder(output)
     if not output.parent.is_dir():
         raise AugenmerkError(f"{output}: cannot be written, for there is no folder {output.parent}.")
-    asked = {"input": _digest_file(source), **job.describe(translator)}
+    asked = {"input": digest_file(source), **job.describe(translator)}
     try:
         with hold_lock(folder / _LOCK, timeout=0.5):
             threads = _begin(folder, asked)
@@ -121,7 +121,7 @@ def translate_file(
             except BadLineError:  # nothing was translated
                 _remove(folder)
                 raise
-            if _digest_file(source) != asked["input"]:
+            if digest_file(source) != asked["input"]:
                 _remove(folder)
                 raise AugenmerkError(f"{source} changed while it was read; run the same command again.")
             start = partial(BlockTranslator, folder, job, threads, asked["models"])
@@ -224,7 +224,7 @@ def _find_finished(folder: Path, number: int) -> dict[str, Any] | None:
     """Returns the entry of a block that was translated before and is undamaged, or None."""
     with suppress(AugenmerkError):
         entry = read_object(folder / f"{_name(number)}.json")
-        if _digest_file(folder / f"{_name(number)}.output") == entry["sha256"]:
+        if digest_file(folder / f"{_name(number)}.output") == entry["sha256"]:
             return entry
     return None
 
@@ -285,11 +285,6 @@ def _encode(lines: Iterable[str], update: Callable[[bytes], None]) -> Iterator[b
         content = line.encode()
         update(content)
         yield content
-
-
-def _digest_file(path: Path) -> str:
-    with explain_read_errors(path), path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _name(number: int) -> str:
