@@ -50,6 +50,7 @@ LAYERS = (
         "significance",
         "engine",
         "training_data",
+        "policy",
         "train",
         "study",
         "report",

@@ -6,6 +6,7 @@
     metrics.jsonl      a line per epoch
     state.safetensors  what is needed to resume: weights, moments, averages, random state, progress
     initial.safetensors  only in a run that began with the weights of another one: these, and which run it was
+    data.json          how many pairs it learns from and is validated on, and their checksums
     familiarity.json   how often each source token occurred, to tell text that is unlike the training data
     result.json        the summary; a run that has it is finished
     scores.json        the scores of `augenmerk evaluate`
@@ -36,6 +37,7 @@ from typing import Any, Self
 import tomli_w
 
 from augenmerk.arrays import Array
+from augenmerk.bitext import PairsSum
 from augenmerk.config import MAX_SETTINGS_BYTES, RunConfig, parse_toml
 from augenmerk.errors import AugenmerkError
 from augenmerk.storage import (
@@ -57,7 +59,7 @@ from augenmerk.text import TokenizerPair
 _CONFIG, MODEL, _STATE = "config.toml", "model.safetensors", "state.safetensors"
 _INITIAL = "initial.safetensors"
 _METRICS, _RESULT, _SCORES = "metrics.jsonl", "result.json", "scores.json"
-_OTHER_SCORES, _FAMILIARITY = "other_scores.json", "familiarity.json"
+_OTHER_SCORES, _FAMILIARITY, _DATA = "other_scores.json", "familiarity.json", "data.json"
 _LOCK, _SCORES_LOCK, _TRAINING_MARK = ".lock", ".scores.lock", ".training"
 _LOCK_TIMEOUT = 60.0  # seconds; the scores are locked for milliseconds at a time
 _TRAINING_LOCK_TIMEOUT = 0.5  # the mark of a training is gone a moment before its lock
@@ -143,10 +145,12 @@ class RunDirectory:
         tokenizers: TokenizerPair,
         extra_files: Mapping[str, bytes] | None = None,
         parent: "RunDirectory | None" = None,
+        data: Mapping[str, PairsSum] | None = None,
     ) -> Self:
         """Creates a run. Its folder appears whole or not at all, and never replaces anything.
 
-        It begins with a copy of the weights of `parent`, if there is one.
+        It begins with a copy of the weights of `parent`, if there is one. `data` is what it has used of its
+        pairs already, for the vocabulary.
         """
         place = path.resolve()
         new = temp_path(place)
@@ -160,6 +164,8 @@ class RunDirectory:
             if parent is not None:
                 about = {"run": str(parent.path.resolve()), "sha256": parent.model_digest}
                 cls(new)._save(new / _INITIAL, "model", parent.load_model(), about)
+            if data:
+                cls(new).write_data(data)
             for name, content in (extra_files or {}).items():
                 (new / name).write_bytes(content)
             for file in new.iterdir():
@@ -383,6 +389,23 @@ class RunDirectory:
         with explain_read_errors(path):
             return parse_object(read_text(path))
 
+    def write_data(self, sums: Mapping[str, PairsSum]) -> None:
+        """Writes what the pairs of each split are that the run has used."""
+        self._write(_DATA, _format_sums(sums))
+
+    def read_data(self) -> dict[str, PairsSum]:
+        """Reads what `write_data` wrote; of a run that has none, what its state says about training pairs."""
+        path = self.path / _DATA
+        if path.exists():
+            with explain_read_errors(path):
+                found = parse_object(read_text(path))
+                return {
+                    split: PairsSum(int(each["pairs"]), str(each["sha256"])) for split, each in found.items()
+                }
+        saved = self.load_state()
+        sha256 = saved[1].get("pairs_sha256") if saved else None
+        return {self.config.data.train: PairsSum(0, sha256)} if sha256 else {}
+
     def write_familiarity(self, learnt: Mapping[str, Any]) -> None:
         """Writes what `augenmerk.familiarity.learn` returned."""
         self._write(_FAMILIARITY, _strict_json(learnt) + "\n")
@@ -462,6 +485,10 @@ def _find_missing_file(folder: Path) -> str | None:
     if not (folder / _CONFIG).is_file():
         return _CONFIG
     return None if _find_tokenizer_files(folder) else _TOKENIZER_FILES[0][0]
+
+
+def _format_sums(sums: Mapping[str, PairsSum]) -> str:
+    return _strict_json({split: each._asdict() for split, each in sums.items()}, indent=2) + "\n"
 
 
 def _strict_json(value: object, indent: int | None = None) -> str:

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from safetensors.numpy import load
 
 from augenmerk.batching import Integers, ParallelTokens, TokenTable
+from augenmerk.bitext import PairsSum
 from augenmerk.bitext.prepared import SHARDS, VOCABULARY, check_digest, read_about
 from augenmerk.config import RunConfig, TextConfig, format_setting
 from augenmerk.errors import AugenmerkError
@@ -92,12 +93,17 @@ class PreparedCorpus:
         digests = "".join(shard.sha256 for shard in self._shards)
         self.sha256 = hashlib.sha256(digests.encode()).hexdigest()
         """A checksum of all pairs."""
-        self._verified: set[str] = set()
+        self._verified: dict[str, tuple[int, int]] = {}  # the shards, with their size and time at that moment
 
     @classmethod
     def open(cls, folder: Path) -> Self:
         """Opens a corpus; its shards are read, and their checksums compared, when they are needed."""
         return cls(folder, read_about(folder))
+
+    @property
+    def sum(self) -> PairsSum:
+        """What pairs there are, without reading them."""
+        return PairsSum(self.pairs, self.sha256)
 
     @property
     def tokenizers(self) -> TokenizerPair:
@@ -170,9 +176,12 @@ class PreparedCorpus:
     def _load(self, shard: Shard) -> tuple[Side, Side]:
         path = self.folder / SHARDS / shard.name
         content = read_bytes(path)
-        if shard.name not in self._verified:
+        with explain_read_errors(path):
+            found = path.stat()
+            stamp = found.st_size, found.st_mtime_ns
+        if self._verified.get(shard.name) != stamp:
             check_digest(path, hashlib.sha256(content).hexdigest(), shard.sha256)
-            self._verified.add(shard.name)
+            self._verified[shard.name] = stamp
         with explain_read_errors(path):
             arrays = load(content)
             return (

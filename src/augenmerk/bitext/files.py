@@ -96,10 +96,12 @@ def load(
         )
         for name, reader in found.readers.items()
     }
+    files = found.files
     if divide and is_divided(splits):
-        [pairs] = splits.values()
+        [pairs], [paths] = splits.values(), files.values()
         splits = hold_out(pairs, place)
-    return Bitext(str(place), found.source_language, found.target_language, splits, skipped)
+        files = dict.fromkeys(splits, paths)
+    return Bitext(str(place), found.source_language, found.target_language, splits, skipped, files)
 
 
 def is_divided(names: Collection[str]) -> bool:

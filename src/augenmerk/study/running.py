@@ -11,10 +11,12 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 
 import torch
 
+from augenmerk import policy
 from augenmerk.checkpoint import RunDirectory
 from augenmerk.errors import AugenmerkError
 from augenmerk.locks import hold_lock, mark
@@ -110,6 +112,7 @@ def run_study(
     A run that fails does not keep the others from running. Runs are on this machine unless a cluster is
     given; `out` must then be on storage that all its machines share.
     """
+    study = fit_to_data(study)
     refuse_changes(study, out)
     for data in dict.fromkeys(run.config.data for run in study.runs):
         check_splits(data, study.splits)
@@ -141,6 +144,15 @@ def run_study(
                 result = collect(study, out, problems, finished)
                 result.save(out)
     return result
+
+
+def fit_to_data(study: Study) -> Study:
+    """Returns the study with what its preset left open fitted to the data, as `train.start` would do it."""
+    count = cache(policy.count_training_pairs)
+    return replace(
+        study,
+        runs=tuple(replace(run, config=policy.fit_to_data(run.config, count)) for run in study.runs),
+    )
 
 
 def _make_job(study: Study, run: str, planned: PlannedRun, device: str, lock_seconds: float) -> Job:
