@@ -3,6 +3,7 @@
 import gzip
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -41,7 +42,7 @@ def toml(value: object) -> str:
     return json.dumps(value)  # the same for numbers, texts, true and false
 
 
-def make_data(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[str, dict[str, object]]:
+def make_data(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[str, dict[str, Any]]:
     """Returns a place of data, and what to set for it."""
     pairs = list(open_bitext("bilderbuch", pairs=260, seed=3)["train"])
     folder = tmp_path / ("multi30k" if kind == "multi30k" else "pairs")
@@ -65,7 +66,7 @@ def make_data(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tup
     return str(folder), {}
 
 
-EXPECTED = {
+EXPECTED: dict[str, dict[str, Any]] = {
     "own pairs": {"text.lowercase": False, "train.warmup": 0},
     "few pairs": {"text.lowercase": False, "train.warmup": 0},
     "warm-up that was asked for": {"text.lowercase": False, "train.warmup": 150},

@@ -334,6 +334,13 @@ class RunConfig(Settings):
         groups = self.model_dump(mode="json").items()
         return dict(pair for group, settings in groups for pair in flatten_settings(group, settings))
 
+    def __eq__(self, other: object) -> bool:
+        """Compares the settings; whether they were left open makes no difference."""
+        return isinstance(other, RunConfig) and self.model_dump() == other.model_dump()
+
+    def __hash__(self) -> int:
+        return hash(self.to_toml())
+
     @property
     def left_open(self) -> set[str]:
         """The settings that a preset decided and nobody else: `augenmerk.policy` fits them to the data."""

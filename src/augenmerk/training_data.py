@@ -25,8 +25,10 @@ class TrainingData(Protocol):
 
     windows: int
     """The number of windows of an epoch."""
-    sum: PairsSum | None
-    """What pairs there are; None until the first window was read."""
+
+    @property
+    def sum(self) -> PairsSum | None:
+        """What pairs there are; None until the first window was read."""
 
     def read_window(self, epoch: int, window: int) -> ParallelTokens:
         """Returns the pairs of a window of an epoch."""
@@ -126,7 +128,7 @@ class PreparedData:
         self._config = config
         self._device = device
         self.windows = corpus.count_windows()
-        self.sum: PairsSum | None = corpus.sum
+        self.sum = corpus.sum
         self._read: tuple[tuple[int, int], ParallelTokens] | None = None
 
     def read_window(self, epoch: int, window: int) -> ParallelTokens:

@@ -286,7 +286,7 @@ def _open_to_resume(
         if "train.warmup" in wanted.left_open and wanted.data.bitext not in DATASETS:
             kept["warmup"] = run.config.train.warmup  # it was perhaps shortened when the run began
         wanted = wanted.model_copy(update={"train": wanted.train.model_copy(update=kept)})
-        if wanted.leaving_open(()) != run.config:
+        if wanted != run.config:
             raise AugenmerkError(
                 f"{out} was started with other settings than these; leave them out to continue it as it is."
             )
