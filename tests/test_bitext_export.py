@@ -167,6 +167,11 @@ def write_pairs(pairs: list[SentencePair], folder: Path, overwrite: bool) -> Non
     export({"test": pairs}, folder, "de", "en", format="text", overwrite=overwrite)
 
 
+def snapshot(folder: Path) -> dict[str, tuple[int, int]]:
+    """What is in a folder, with the number and the time of each file."""
+    return {str(path): (path.stat().st_ino, path.stat().st_mtime_ns) for path in sorted(folder.rglob("*"))}
+
+
 class TestWholeOrNotAtAll:
     def test_existing_files_stay(self, tmp_path: Path) -> None:
         (tmp_path / "train.en").write_text("mine\n")
@@ -210,7 +215,11 @@ class TestWholeOrNotAtAll:
 
             code = run_and_kill(write, lines)
             if folder.exists() and (folder / ".export.ready").exists():
-                assert list(load(folder)["test"]) == pairs, "what was ready is finished by who reads it"
+                before_reading = snapshot(folder)
+                assert list(load(folder)["test"]) == pairs, "what was ready is read where it is"
+                assert snapshot(folder) == before_reading, "reading writes nothing"
+                export({"last": pairs}, folder, "de", "en", format="text")
+                assert not (folder / ".export.ready").exists(), "the next export finishes it"
             names = {path.name for path in folder.glob("test.*")}
             assert names in (set(), {"test.de", "test.en"})
             if names:

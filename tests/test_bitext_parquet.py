@@ -76,6 +76,30 @@ class TestReading:
         ):
             open_bitext(str(tmp_path))
 
+    @pytest.mark.parametrize(
+        ("names", "complaint"),
+        [
+            (("00000-of-00002", "00001-of-00002"), None),
+            (("00001-of-00002", "00002-of-00002"), None),
+            (
+                ("00000-of-00002-0123456789abcdef", "00000-of-00002-fedcba9876543210"),
+                r"0123456789abcdef\.parquet and train-00000-of-00002-fedcba9876543210\.parquet are both part "
+                "00000 of 'train', so another part is missing",
+            ),
+            (("00000-of-00002", "00002-of-00002"), "part 00001 of 'train' is missing"),
+            (("00003-of-00002", "00004-of-00002"), "part 00000 of 'train' is missing"),
+        ],
+    )
+    def test_parts_are_numbered(self, tmp_path: Path, names: tuple[str, ...], complaint: str | None) -> None:
+        for place, name in enumerate(names):
+            half = slice(25 * place, 25 * (place + 1))
+            write(tmp_path / f"train-{name}.parquet", {"de": SOURCES[half], "en": TARGETS[half]})
+        if complaint is None:
+            assert list(open_bitext(str(tmp_path), divide=False)["train"]) == PAIRS
+        else:
+            with pytest.raises(AugenmerkError, match=complaint):
+                open_bitext(str(tmp_path))
+
     def test_rows_that_hold_no_pair(self, tmp_path: Path) -> None:
         structs = [{"de": pair.source, "en": pair.target} for pair in PAIRS]
         translation: list[Any] = [*structs[:3], None, {"de": None, "en": "A dog."}, {"de": "Hund", "en": " "}]

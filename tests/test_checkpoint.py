@@ -587,7 +587,7 @@ def test_leftovers_of_the_killed_are_never_data_and_are_removed(run: RunDirector
     (run.path / "hypotheses").mkdir()
     (run.path / "hypotheses" / ".val.beam5.txt.12345.part").touch()
     with reopened.training(), reopened.scoring():
-        locks = {".lock", ".scores.lock"}
+        locks = {".lock", ".scores.lock", ".training"}
         assert names(run.path) == {"config.toml", "tokenizer.json", "model.safetensors", "hypotheses"} | locks
         assert not names(run.path / "hypotheses")
 
@@ -629,7 +629,7 @@ def test_a_disk_that_fills_up_half_way(run: RunDirectory, forker: Forker) -> Non
     assert sentence.startswith(f"{run.path / 'state.safetensors'}: cannot be written (")
     assert "File too large" in sentence
     assert sentence.endswith("; what was saved before is still there.")
-    assert names(run.path) == before | {".lock"}
+    assert names(run.path) == before | {".lock", ".training"}
     state = run.load_state()
     assert state is not None
     assert same(state[0], tensors(1))

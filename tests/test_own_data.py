@@ -1,7 +1,9 @@
 """A person's own pairs: what training says about them, more epochs, and fine-tuning."""
 
+import hashlib
 import json
 import shutil
+import signal
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -17,9 +19,16 @@ from augenmerk.checkpoint import SHIPPED, RunDirectory
 from augenmerk.config import RunConfig, load_config
 from augenmerk.evaluate import Evaluator, evaluate_run
 from augenmerk.model import build_model
+from augenmerk.policy import describe_direction, fit_to_data
 from augenmerk.study.plan import read_study
-from augenmerk.train import change_epochs, describe_direction, shorten_warmup, start, train
+from augenmerk.train import (
+    TrainingInterrupted,
+    change_epochs,
+    start,
+    train,
+)
 from tests.command import Answer, fails_with_a_sentence, run_command, run_json
+from tests.processes import Forker
 from tests.runs import CPU, SharedRuns, Silent, tiny
 
 
@@ -174,13 +183,15 @@ class TestWarmUp:
 
     def test_it_is_never_longer_nor_changed_for_data_with_a_name(self, own: Path) -> None:
         def shortened(**changes: object) -> int:
-            return shorten_warmup(tiny(train__epochs=2, train__batch_size=30, **changes)).train.warmup
+            config = tiny(train__epochs=2, train__batch_size=30, **changes)
+            return fit_to_data(config.leaving_open({"train.warmup"})).train.warmup
 
         # 180 pairs in batches of 30, twice, are 12 steps.
         assert shortened(data__bitext=str(own), train__warmup=2) == 2
         assert shortened(data__bitext=str(own), train__warmup=3) == 2
         assert shortened(data__bitext=str(own), train__warmup=3, train__accumulate=4) == 0
         assert shortened(data__bitext="bilderbuch", train__warmup=1000) == 1000
+        assert fit_to_data(tiny(data__bitext=str(own), train__warmup=1000)).train.warmup == 1000
 
 
 def same_tensors(some: Path, others: Path, name: str) -> bool:
@@ -322,7 +333,7 @@ class TestMovedPairs:
         settings = (run.path / "config.toml").read_bytes()
         other = run_command(*resume, "--data", tmp_path / "other.tsv")
         assert other.code == 2
-        assert "has other training pairs than those that" in other.err
+        assert "is not what" in other.err
         assert (run.path / "config.toml").read_bytes() == settings
         assert run.finished
         answer = run_command(*resume, "--data", tmp_path / "moved.tsv")
@@ -454,3 +465,156 @@ class TestFineTuning:
         )
         assert answer.code == 0, answer.err
         assert RunDirectory.open(tmp_path / "tuned").config.train.initial_run == str(SHIPPED)
+
+
+def spoil(path: Path, change: str) -> None:
+    lines = path.read_text(encoding="utf-8").splitlines()
+    changed = {
+        "a word": [lines[0].replace("e", "i", 1), *lines[1:]],
+        "a line less": lines[1:],
+        "the order": lines[::-1],
+    }[change]
+    assert changed != lines
+    path.write_text("\n".join(changed) + "\n", encoding="utf-8")
+
+
+class StopAfterEpoch(Silent):
+    """A reporter that stops training after an epoch, as Ctrl-C does."""
+
+    def epoch(self, metrics: Mapping[str, Any]) -> None:  # noqa: ARG002
+        signal.raise_signal(signal.SIGINT)
+
+
+class TestChangedPairs:
+    """A run continues on the pairs that it was begun with, or not at all."""
+
+    @pytest.fixture
+    def folder(self, tmp_path: Path) -> Path:
+        write_splits(tmp_path / "pairs")
+        return tmp_path / "pairs"
+
+    @pytest.mark.parametrize(
+        ("name", "change"),
+        [("train.de", "a word"), ("val.en", "a word"), ("train.de", "a line less"), ("val.de", "the order")],
+    )
+    def test_a_run_that_was_interrupted(self, folder: Path, tmp_path: Path, name: str, change: str) -> None:
+        run = start(tiny(data__bitext=str(folder)), tmp_path / "run")
+        with pytest.raises(TrainingInterrupted):
+            train(run, CPU, StopAfterEpoch())
+        before = digests(run.path)
+        split = name.partition(".")[0]
+        for side in ("de", "en") if change != "a word" else (name.partition(".")[2],):
+            spoil(folder / f"{split}.{side}", change)
+        answer = run_command("train", "--resume", "--out", run.path, "--device", "cpu")
+        assert answer.code == 2
+        count = {"train": 90, "val": 30}[split]
+        other = f"its {count} pairs are others"
+        if change == "a line less":
+            other = f"it has {count - 1} pairs instead of {count}"
+        assert answer.err.strip().splitlines()[-1] == (
+            f"augenmerk: Split '{split}' of {folder} ({folder / split}.de and {folder / split}.en) is not "
+            f"what {run.path} was begun with: {other}; "
+            f"restore it to resume the run, or train on it with the weights of this run: augenmerk train "
+            f"--from {run.path} --data {folder}."
+        )
+        assert digests(run.path) == before
+        answer = run_command(
+            *("train", "--from", run.path, "--data", folder, "--epochs", 1, "--out", tmp_path / "tuned"),
+            *("--device", "cpu"),
+        )
+        assert answer.code == 0, answer.err
+        write_splits(folder)
+        assert train(RunDirectory.open(run.path), CPU, Silent())["epochs"] == 2
+
+    def test_a_run_without_a_step_has_its_vocabulary_of_them(self, folder: Path, tmp_path: Path) -> None:
+        run = start(tiny(data__bitext=str(folder)), tmp_path / "run")
+        spoil(folder / "train.de", "a word")
+        with pytest.raises(AugenmerkError, match=r"Split 'train' of .* or begin another run\.$"):
+            train(run, CPU, Silent())
+        assert run.load_state() is None
+        write_splits(folder)
+        spoil(folder / "val.en", "a word")
+        train(run, CPU, Silent())  # nothing was made of these before
+
+    def test_killed_before_anything_was_saved(self, folder: Path, tmp_path: Path, forker: Forker) -> None:
+        run = start(tiny(data__bitext=str(folder)), tmp_path / "run")
+        process = forker.start("train_until", run.path, 1)
+        process.wait()
+        whole = forker.start("train_until", start(run.config, tmp_path / "whole").path)
+        whole.wait()
+        [calls] = map(int, whole.said())
+        assert calls > 100
+        process = forker.start("train_until", run.path, calls // 2)
+        process.wait()
+        assert not run.finished
+        spoil(folder / "val.de", "the order")
+        with pytest.raises(AugenmerkError, match=r"Split 'val' of .* its 30 pairs are others"):
+            train(run, CPU, Silent())
+
+    def test_more_epochs(self, folder: Path, tmp_path: Path) -> None:
+        run = start(tiny(data__bitext=str(folder)), tmp_path / "run")
+        train(run, CPU, Silent())
+        before = digests(run.path)
+        spoil(folder / "val.en", "a word")
+        answer = run_command("train", "--resume", "--out", run.path, "--epochs", 3, "--device", "cpu")
+        assert (answer.code, "Split 'val'" in answer.err) == (2, True), answer.err
+        assert digests(run.path) == before
+
+    def test_between_two_epochs_that_read_them(self, folder: Path, tmp_path: Path) -> None:
+        class Spoiling(Silent):
+            def epoch(self, metrics: Mapping[str, Any]) -> None:
+                if metrics["epoch"] == 1:
+                    spoil(folder / "train.de", "a word")
+
+        config = tiny(data__bitext=str(folder), text__unit="bpe", text__bpe_dropout=0.1)
+        run = start(config, tmp_path / "run")
+        with pytest.raises(AugenmerkError, match=r"Split 'train' of .* changed while it was in use; put"):
+            train(run, CPU, Spoiling())
+        assert not run.finished
+
+    def test_a_prepared_corpus(self, folder: Path, tmp_path: Path) -> None:
+        corpus, config = tmp_path / "corpus", tiny(data__bitext=str(tmp_path / "corpus"))
+        words = ("--set", "text.unit=word", "--set", "text.joint=false", "--set", "text.lowercase=true")
+        prepare = ("data", "prepare", folder, "--out", corpus, "--workers", 1, *words)
+        assert run_command(*prepare).code == 0
+        run = start(config, tmp_path / "run")
+        with pytest.raises(TrainingInterrupted):
+            train(run, CPU, StopAfterEpoch())
+        shutil.rmtree(corpus)
+        spoil(folder / "train.de", "the order")
+        spoil(folder / "train.en", "the order")
+        assert run_command(*prepare).code == 0
+        with pytest.raises(AugenmerkError, match=r"Split 'train' of .*corpus is not what"):
+            train(RunDirectory.open(run.path), CPU, Silent())
+
+    def test_a_run_of_an_earlier_version(self, folder: Path, tmp_path: Path) -> None:
+        run = start(tiny(data__bitext=str(folder)), tmp_path / "run")
+        with pytest.raises(TrainingInterrupted):
+            train(run, CPU, StopAfterEpoch())
+        saved, sums = run.load_state(), run.read_data()
+        assert saved is not None
+        (run.path / "data.json").unlink()
+        run.save_state(saved[0], {**saved[1], "pairs_sha256": sums["train"].sha256})
+        spoil(folder / "train.de", "a word")
+        with pytest.raises(AugenmerkError, match=r"Split 'train' of .* its 90 pairs are others"):
+            train(RunDirectory.open(run.path), CPU, Silent())
+        write_splits(folder)
+        train(RunDirectory.open(run.path), CPU, Silent())
+        assert RunDirectory.open(run.path).read_data() == sums
+
+
+def write_splits(folder: Path) -> None:
+    folder.mkdir(exist_ok=True)
+    pairs = list(open_bitext("bilderbuch", pairs=120, seed=7)["train"])
+    for split, some in (("train", pairs[:90]), ("val", pairs[90:])):
+        for language, side in (("de", "source"), ("en", "target")):
+            lines = "".join(f"{getattr(pair, side)}\n" for pair in some)
+            (folder / f"{split}.{language}").write_text(lines, encoding="utf-8")
+
+
+def digests(folder: Path) -> dict[str, str]:
+    return {
+        str(path): hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in folder.rglob("*")
+        if path.is_file() and not path.name.startswith(".")
+    }

@@ -4,6 +4,7 @@ import gzip
 import hashlib
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -374,6 +375,35 @@ class TestRefusals:
         shard.unlink()
         with pytest.raises(AugenmerkError, match=r"000002\.safetensors: there is no such file"):
             sentences(PreparedCorpus.open(tmp_path / "corpus"))
+
+    @pytest.mark.parametrize("name", ["val.jsonl", "vocabulary/tokenizer.json"])
+    def test_a_changed_file_beside_the_shards_is_named(self, text: Path, tmp_path: Path, name: str) -> None:
+        prepare_folder(text, tmp_path / "corpus")
+        path = tmp_path / "corpus" / name
+        content = path.read_bytes()
+        path.write_bytes(content.replace(b"e", b"i", 1) if name.startswith("val") else content + b"\n")
+
+        def read() -> None:
+            list(open_bitext(str(tmp_path / "corpus"))["val"])
+            _ = PreparedCorpus.open(tmp_path / "corpus").tokenizers
+
+        complaint = rf"{name} is damaged: its checksum is not the one in prepared\.json; put the file back"
+        with pytest.raises(AugenmerkError, match=complaint):
+            read()
+        training = ("train", "quick", "--data", tmp_path / "corpus", "--out", tmp_path / "run")
+        answer = run_command(*training, "--device", "cpu")
+        assert (answer.code, answer.err.count("is damaged")) == (2, 1), answer.err
+        path.write_bytes(content)
+        read()
+        path.unlink()
+        with pytest.raises(AugenmerkError, match=rf"{name}( is missing|: there is no such file)"):
+            read()
+
+    def test_only_splits_that_were_prepared_are_opened(self, text: Path, tmp_path: Path) -> None:
+        prepare_folder(text, tmp_path / "corpus")
+        copied = shutil.copy(tmp_path / "corpus" / "val.jsonl", tmp_path / "corpus" / "other.jsonl")
+        assert "other" not in open_bitext(str(tmp_path / "corpus")).splits
+        Path(copied).unlink()
 
     def test_other_settings_and_other_text_need_another_folder(self, text: Path, tmp_path: Path) -> None:
         out = tmp_path / "corpus"

@@ -19,6 +19,7 @@ from safetensors.torch import load_file
 from typer.testing import CliRunner
 
 import augenmerk.evaluate
+import augenmerk.locks
 import augenmerk.study.collect
 import augenmerk.tensorfile
 from augenmerk.bitext import open_bitext, open_data
@@ -30,6 +31,7 @@ from augenmerk.evaluate import hypothesis_path
 from augenmerk.scores import score_texts
 from augenmerk.significance import estimate_mean
 from augenmerk.study import running
+from augenmerk.study.begun import is_running
 from augenmerk.study.collect import collect
 from augenmerk.study.plan import Study, read_study
 from augenmerk.study.result import StudyResult
@@ -753,11 +755,13 @@ def test_under_one_seed_variants_share_weights_and_order(file: Path, tmp_path: P
 def test_two_studies_in_one_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, with_flock: bool) -> None:
     """Without flock, as on Windows, another lock takes its place."""
     monkeypatch.setattr(running, "LOCK_TIMEOUT", 0.0)
-    monkeypatch.setattr(running, "HAS_FLOCK", with_flock)
+    monkeypatch.setattr(augenmerk.locks, "HAS_FLOCK", with_flock)
     folder = tmp_path / "study"
-    with running._lock(folder) as handle:
-        assert (handle is not None) == with_flock
+    with running._lock(folder) as handles:
+        assert len(handles) == 2 * with_flock
+        assert is_running(folder)
         with pytest.raises(AugenmerkError, match="Another study is at work"), running._lock(folder):
             pass
+    assert not is_running(folder)
     with running._lock(folder):
         pass

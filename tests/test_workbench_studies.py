@@ -200,15 +200,6 @@ def test_an_interrupted_study_goes_on_from_its_result(study: Path) -> None:
     assert again.examples == whole.examples
 
 
-def test_a_study_that_is_locked_is_running(tmp_path: Path) -> None:
-    fcntl = pytest.importorskip("fcntl")
-    (tmp_path / ".lock").touch()
-    with (tmp_path / ".lock").open("ab") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        assert is_running(tmp_path)
-    assert not is_running(tmp_path)
-
-
 # -- what the server answers ---------------------------------------------------------------------------------
 
 

@@ -6,6 +6,7 @@
     metrics.jsonl      a line per epoch
     state.safetensors  what is needed to resume: weights, moments, averages, random state, progress
     initial.safetensors  only in a run that began with the weights of another one: these, and which run it was
+    data.json          how many pairs it learns from and is validated on, and their checksums
     familiarity.json   how often each source token occurred, to tell text that is unlike the training data
     result.json        the summary; a run that has it is finished
     mine.py            the code of a custom attention mechanism; config.toml has its SHA-256
@@ -37,11 +38,13 @@ from typing import Any, Self
 import tomli_w
 
 from augenmerk.arrays import Array
+from augenmerk.bitext import PairsSum
 from augenmerk.config import CUSTOM_ATTENTION, RunConfig
 from augenmerk.errors import AugenmerkError
 from augenmerk.settings_file import SettingsFile, add_comments, digest_of, with_digest
 from augenmerk.storage import (
     atomic_write,
+    digest_file,
     error_reason,
     explain_read_errors,
     fsync_path,
@@ -58,10 +61,10 @@ from augenmerk.text import TokenizerPair
 _CONFIG, MODEL, _STATE = "config.toml", "model.safetensors", "state.safetensors"
 _INITIAL = "initial.safetensors"
 _METRICS, _RESULT, _SCORES = "metrics.jsonl", "result.json", "scores.json"
-_OTHER_SCORES, _FAMILIARITY = "other_scores.json", "familiarity.json"
-_LOCK, _SCORES_LOCK = ".lock", ".scores.lock"
+_OTHER_SCORES, _FAMILIARITY, _DATA = "other_scores.json", "familiarity.json", "data.json"
+_LOCK, _SCORES_LOCK, _TRAINING_MARK = ".lock", ".scores.lock", ".training"
 _LOCK_TIMEOUT = 60.0  # seconds; the scores are locked for milliseconds at a time
-_TRAINING_LOCK_TIMEOUT = 0.5  # not 0, for `_is_locked` may be holding the lock just then
+_TRAINING_LOCK_TIMEOUT = 0.5  # the mark of a training is gone a moment before its lock
 HYPOTHESES = "hypotheses"
 """The folder of the translations in a run."""
 _BOUND: dict[str, Kind] = {_INITIAL: "model", MODEL: "model", _STATE: "state"}
@@ -114,15 +117,15 @@ class RunDirectory:
         if missing := RunConfig.model_fields.keys() - self._settings.keys():
             raise AugenmerkError(f"{path / _CONFIG}: damaged, because it has no [{min(missing)}].")
 
-    @staticmethod
-    def check_unused(path: Path) -> None:
+    @classmethod
+    def check_unused(cls, path: Path) -> None:
         """Raises AugenmerkError unless `path` is absent or an empty folder, where a run can be created."""
         with explain_read_errors(path):
             if path.is_dir():
                 if not _find_missing_file(path):
                     if (path / _RESULT).exists():
                         raise AugenmerkError(f"{path} is a finished run; choose another --out.")
-                    if _is_locked(path / _LOCK):
+                    if cls.is_in_training(path):
                         raise AugenmerkError(
                             f"{path} is being trained by another process; choose another --out."
                         )
@@ -144,10 +147,12 @@ class RunDirectory:
         tokenizers: TokenizerPair,
         extra_files: Mapping[str, bytes] | None = None,
         parent: "RunDirectory | None" = None,
+        data: Mapping[str, PairsSum] | None = None,
     ) -> Self:
         """Creates a run. Its folder appears whole or not at all, and never replaces anything.
 
-        It begins with a copy of the weights of `parent`, if there is one.
+        It begins with a copy of the weights of `parent`, if there is one. `data` is what it has used of its
+        pairs already, for the vocabulary.
         """
         place = path.resolve()
         new = temp_path(place)
@@ -163,6 +168,8 @@ class RunDirectory:
             if parent is not None:
                 about = {"run": str(parent.path.resolve()), "sha256": parent.model_digest}
                 cls(new)._save(new / _INITIAL, "model", parent.load_model(), about)
+            if data:
+                cls(new).write_data(data)
             for name, content in files.items():
                 (new / name).write_bytes(content)
             for file in new.iterdir():
@@ -233,8 +240,10 @@ class RunDirectory:
 
     @staticmethod
     def is_in_training(path: Path) -> bool:
-        """Returns whether a process trains the run in a folder, which need not be there."""
-        return _is_locked(path / _LOCK)
+        """Returns whether a process trains the run in a folder, which need not be there. Locks nothing."""
+        from augenmerk.locks import is_marked
+
+        return is_marked(path / _TRAINING_MARK)
 
     @contextmanager
     def training(self) -> Iterator[None]:
@@ -246,8 +255,10 @@ class RunDirectory:
         if self.read_only:
             yield
             return
+        from augenmerk.locks import mark
+
         busy = f"{self.path} is being trained by another process; wait until it is done or stop it."
-        with self._locked(_LOCK, _TRAINING_LOCK_TIMEOUT, busy):
+        with self._locked(_LOCK, _TRAINING_LOCK_TIMEOUT, busy), mark(self.path / _TRAINING_MARK):
             remove_stale_temp_files(self.path, MODEL, _STATE, _METRICS, _RESULT)
             yield
 
@@ -300,8 +311,7 @@ class RunDirectory:
     @property
     def model_digest(self) -> str:
         """The SHA-256 of the file of the best weights."""
-        with explain_read_errors(self.model_path), self.model_path.open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
+        return digest_file(self.model_path)
 
     def load_initial(self) -> tuple[Arrays, dict[str, Any]] | None:
         """Loads the weights that the run began with, and which run they are of; None if they were random."""
@@ -405,6 +415,23 @@ class RunDirectory:
         with explain_read_errors(path):
             return parse_object(read_text(path))
 
+    def write_data(self, sums: Mapping[str, PairsSum]) -> None:
+        """Writes what the pairs of each split are that the run has used."""
+        self._write(_DATA, _format_sums(sums))
+
+    def read_data(self) -> dict[str, PairsSum]:
+        """Reads what `write_data` wrote; of a run that has none, what its state says about training pairs."""
+        path = self.path / _DATA
+        if path.exists():
+            with explain_read_errors(path):
+                found = parse_object(read_text(path))
+                return {
+                    split: PairsSum(int(each["pairs"]), str(each["sha256"])) for split, each in found.items()
+                }
+        saved = self.load_state()
+        sha256 = saved[1].get("pairs_sha256") if saved else None
+        return {self.config.data.train: PairsSum(0, sha256)} if sha256 else {}
+
     def write_familiarity(self, learnt: Mapping[str, Any]) -> None:
         """Writes what `augenmerk.familiarity.learn` returned."""
         self._write(_FAMILIARITY, _strict_json(learnt) + "\n")
@@ -451,26 +478,15 @@ def _find_tokenizer_files(folder: Path) -> tuple[str, ...]:
     return ()
 
 
-def _is_locked(path: Path) -> bool:
-    """Returns whether another process holds the lock. A lock that does not exist is not created."""
-    if not path.exists():
-        return False
-    from filelock import FileLock, Timeout
-
-    try:
-        with FileLock(path, timeout=0):
-            return False
-    except Timeout:
-        return True
-    except OSError:  # not writable, so nobody trains it
-        return False
-
-
 def _find_missing_file(folder: Path) -> str | None:
     """Returns the name of a file that a run directory needs and the folder lacks, or None."""
     if not (folder / _CONFIG).is_file():
         return _CONFIG
     return None if _find_tokenizer_files(folder) else _TOKENIZER_FILES[0][0]
+
+
+def _format_sums(sums: Mapping[str, PairsSum]) -> str:
+    return _strict_json({split: each._asdict() for split, each in sums.items()}, indent=2) + "\n"
 
 
 def _strict_json(value: object, indent: int | None = None) -> str:

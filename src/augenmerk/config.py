@@ -9,7 +9,15 @@ from pathlib import Path
 from typing import Any, Literal, Self, get_args
 
 import tomli_w
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    PrivateAttr,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
 
 from augenmerk.errors import AugenmerkError, shorten
 
@@ -313,6 +321,7 @@ class RunConfig(Settings):
     model: ModelConfig = ModelConfig()
     train: TrainConfig = TrainConfig()
     search: SearchConfig = SearchConfig()
+    _left_open: dict[str, Any] = PrivateAttr(default_factory=dict)
 
     @model_validator(mode="after")
     def _parts_fit(self) -> Self:
@@ -324,6 +333,33 @@ class RunConfig(Settings):
         """Returns all settings by their full names, such as data.bilderbuch.seed, as data for JSON."""
         groups = self.model_dump(mode="json").items()
         return dict(pair for group, settings in groups for pair in flatten_settings(group, settings))
+
+    def __eq__(self, other: object) -> bool:
+        """Compares the settings; whether they were left open makes no difference."""
+        return isinstance(other, RunConfig) and self.model_dump() == other.model_dump()
+
+    def __hash__(self) -> int:
+        return hash(self.to_toml())
+
+    @property
+    def left_open(self) -> set[str]:
+        """The settings that a preset decided and nobody else: `augenmerk.policy` fits them to the data."""
+        settings = self.flatten()
+        return {key for key, value in self._left_open.items() if settings[key] == value}
+
+    def leaving_open(self, keys: Iterable[str]) -> Self:
+        """Returns the settings with these, and no others, left open."""
+        settings = self.flatten()
+        copied = self.model_copy()
+        copied._left_open = {key: settings[key] for key in keys}
+        return copied
+
+    def decide(self, values: Mapping[str, Any]) -> Self:
+        """Returns the settings with those of the values that were left open; they stay open."""
+        left_open, tree = self.left_open, self.model_dump()
+        for key in left_open & values.keys():
+            set_key(tree, key, values[key])
+        return type(self).model_validate(tree).leaving_open(left_open)
 
     def to_toml(self) -> str:
         return tomli_w.dumps(self.model_dump(exclude_none=True))
@@ -340,14 +376,14 @@ class RunConfig(Settings):
 def load_config(preset_or_file: str, settings: Iterable[str] = ()) -> RunConfig:
     """Loads a preset or a TOML file, and replaces single settings.
 
-    A preset keeps the case of a person's own pairs, unless a setting says otherwise.
+    A preset leaves open what depends on the data, unless a setting says it (`RunConfig.left_open`); the case
+    of pairs of your own is kept here already.
     """
     if preset_or_file in PRESETS:
         settings = list(settings)
         text = files("augenmerk").joinpath("presets", f"{preset_or_file}.toml").read_text(encoding="utf-8")
         config = RunConfig.from_toml(text, preset_or_file, settings)
-        decided = any(setting.partition("=")[0].strip() == "text.lowercase" for setting in settings)
-        return config if decided else keep_own_case(config)
+        return keep_own_case(config.leaving_open(open_keys() - list_keys(settings)))
     path = Path(preset_or_file)
     if path.suffix != ".toml" and not os.path.exists(path):  # noqa: PTH110 (no error for a name that is too long)
         raise AugenmerkError(
@@ -357,11 +393,20 @@ def load_config(preset_or_file: str, settings: Iterable[str] = ()) -> RunConfig:
     return RunConfig.from_toml(read_settings(path), preset_or_file, settings)
 
 
+def open_keys() -> set[str]:
+    """Returns the names of all settings that a preset leaves to the data."""
+    return {"data.max_length", "train.warmup", *(f"text.{key}" for key in TextConfig.model_fields)}
+
+
+def list_keys(settings: Iterable[str]) -> set[str]:
+    """Returns the names of settings such as "train.lr=0.002"."""
+    keys = (setting.partition("=")[0].split(".") for setting in settings)
+    return {".".join(part.strip() for part in parts) for parts in keys}
+
+
 def keep_own_case(config: RunConfig) -> RunConfig:
-    """Returns the settings of a preset without lowercasing, if the data is a person's own."""
-    if config.data.bitext in DATASETS:
-        return config
-    return config.model_copy(update={"text": config.text.model_copy(update={"lowercase": False})})
+    """Returns the settings without lowercasing, if that was left open and the pairs are your own."""
+    return config if config.data.bitext in DATASETS else config.decide({"text.lowercase": False})
 
 
 def read_settings(path: Path) -> str:

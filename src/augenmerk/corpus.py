@@ -19,10 +19,11 @@ from numpy.typing import NDArray
 from safetensors.numpy import load
 
 from augenmerk.batching import Integers, ParallelTokens, TokenTable
-from augenmerk.bitext.prepared import SHARDS, VOCABULARY, read_about
+from augenmerk.bitext import PairsSum
+from augenmerk.bitext.prepared import SHARDS, VOCABULARY, check_digest, read_about
 from augenmerk.config import RunConfig, TextConfig, format_setting
 from augenmerk.errors import AugenmerkError
-from augenmerk.storage import explain_read_errors, read_bytes
+from augenmerk.storage import digest_file, explain_read_errors, read_bytes
 from augenmerk.text import PAD, TokenizerPair
 
 BLOCK = 8_192
@@ -86,12 +87,13 @@ class PreparedCorpus:
                 about["unknown_target"] / max(1, about["target_tokens"]),
             )
             """The shares of unknown words, source and target."""
+            self._vocabulary: dict[str, str] = dict(about["vocabulary"])
             self._shards = [Shard(*(entry[name] for name in Shard._fields)) for entry in about["shards"]]
         self._starts = list(accumulate((shard.pairs for shard in self._shards), initial=0))
         digests = "".join(shard.sha256 for shard in self._shards)
         self.sha256 = hashlib.sha256(digests.encode()).hexdigest()
         """A checksum of all pairs."""
-        self._verified: set[str] = set()
+        self._verified: dict[str, tuple[int, int]] = {}  # the shards, with their size and time at that moment
 
     @classmethod
     def open(cls, folder: Path) -> Self:
@@ -99,7 +101,15 @@ class PreparedCorpus:
         return cls(folder, read_about(folder))
 
     @property
+    def sum(self) -> PairsSum:
+        """What pairs there are, without reading them."""
+        return PairsSum(self.pairs, self.sha256)
+
+    @property
     def tokenizers(self) -> TokenizerPair:
+        for name, sha256 in self._vocabulary.items():
+            path = self.folder / VOCABULARY / name
+            check_digest(path, digest_file(path), sha256)
         return TokenizerPair.load(self.folder / VOCABULARY)
 
     def check_settings(self, config: RunConfig) -> None:
@@ -166,13 +176,12 @@ class PreparedCorpus:
     def _load(self, shard: Shard) -> tuple[Side, Side]:
         path = self.folder / SHARDS / shard.name
         content = read_bytes(path)
-        if shard.name not in self._verified:
-            if hashlib.sha256(content).hexdigest() != shard.sha256:
-                raise AugenmerkError(
-                    f"{path} is damaged: its checksum is not the one in prepared.json; put the file back, or "
-                    f"remove {self.folder} and prepare the pairs again."
-                )
-            self._verified.add(shard.name)
+        with explain_read_errors(path):
+            found = path.stat()
+            stamp = found.st_size, found.st_mtime_ns
+        if self._verified.get(shard.name) != stamp:
+            check_digest(path, hashlib.sha256(content).hexdigest(), shard.sha256)
+            self._verified[shard.name] = stamp
         with explain_read_errors(path):
             arrays = load(content)
             return (

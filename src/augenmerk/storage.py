@@ -214,6 +214,12 @@ def read_bytes(path: Path) -> bytes:
         return file.read(MAX_FILE_BYTES)
 
 
+def digest_file(path: Path) -> str:
+    """Returns the SHA-256 of a file of any size; raises AugenmerkError if it cannot be read."""
+    with explain_read_errors(path), path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
 def _check_size(size: int, path: Path, most: int) -> None:
     if size > most:
         raise AugenmerkError(f"{path} is too large: the most that is read are {most:,} bytes.")

@@ -24,25 +24,25 @@ from typing import Any, Protocol
 import torch
 
 from augenmerk.batching import encode_pairs
-from augenmerk.bitext import Bitext, open_data, resolve_data
+from augenmerk.bitext import Bitext, open_data
 from augenmerk.checkpoint import RunDirectory
-from augenmerk.config import DATASETS, RunConfig, TrainConfig, format_setting
+from augenmerk.config import RunConfig, TrainConfig
 from augenmerk.device import describe_device, uses_bf16
 from augenmerk.distributed import ALONE, World, world_size
 from augenmerk.engine import Engine
 from augenmerk.errors import AugenmerkError
 from augenmerk.evaluate import count_words, measure_loss
-from augenmerk.familiarity import Familiarity
 from augenmerk.loggers import Logger, LoggerGroup
 from augenmerk.malloc import limit_malloc_caching
 from augenmerk.model import TranslationModel, build_model
 from augenmerk.model.custom import check_recorded, find_code
 from augenmerk.model.trial import try_mechanism
 from augenmerk.model.weights import load_checked
+from augenmerk.policy import fit_to_data, refuse_other_model
 from augenmerk.scores import BleuScorer
 from augenmerk.tensorfile import Arrays
 from augenmerk.text import TokenizerPair
-from augenmerk.training_data import TrainingData, open_prepared, open_training_data
+from augenmerk.training_data import TrainingData, check_same_pairs, open_prepared, open_training_data
 from augenmerk.translate import Translator
 
 TYPICAL_LENGTH = 16
@@ -50,20 +50,6 @@ TYPICAL_LENGTH = 16
 
 GREEDY = {"beam": 1, "n_best": 1, "sample": False, "mbr": False, "candidates": None, "precision": "fp32"}
 """Search settings of validation during training, which is greedy even if the run translates with a beam."""
-
-
-SAMPLED_PAIRS = 500
-"""Training pairs that are looked at to tell the direction of translation."""
-
-FREE_SETTINGS = {
-    "text.bpe_dropout",
-    "model.embedding_dropout",
-    "model.output_dropout",
-    "model.transformer.attention_dropout",
-    "model.transformer.feed_forward_dropout",
-    "model.init",
-}
-"""Settings of [text] and [model] that may differ from those of the run whose weights are taken."""
 
 
 class TrainingInterrupted(Exception):  # noqa: N818 (nothing went wrong)
@@ -111,7 +97,7 @@ class TrainingProgress:
     history: list[dict[str, Any]] = field(default_factory=list)
     """The metrics of each epoch: the lines of metrics.jsonl."""
     pairs_sha256: str = ""
-    """A checksum of the training pairs, to tell data that was moved from other data."""
+    """A checksum of the training pairs, in runs of an earlier version, which have no data.json."""
     initial: dict[str, float] = field(default_factory=dict)
     """The metrics of the weights of another run with which this one began."""
 
@@ -130,7 +116,10 @@ class Validation:
     def __init__(
         self, bitext: Bitext, tokenizers: TokenizerPair, config: RunConfig, device: torch.device
     ) -> None:
-        pairs = list(bitext[config.data.validation])
+        watched = bitext.watch(config.data.validation)
+        pairs = list(watched)
+        assert watched.sum is not None
+        self.sum = watched.sum
         if not pairs:
             raise AugenmerkError(f"{bitext.name} has no pair in '{config.data.validation}' to validate on.")
         self._tokenizers = tokenizers
@@ -186,41 +175,16 @@ def learning_rate(config: TrainConfig, step: int, done: float) -> float:
     return rate
 
 
-def count_steps(settings: TrainConfig, pairs: int) -> int:
-    """Returns how often all epochs over so many pairs update the weights."""
-    return settings.epochs * math.ceil(pairs / (settings.batch_size * settings.accumulate))
-
-
-def shorten_warmup(config: RunConfig) -> RunConfig:
-    """Returns the settings with a warm-up of at most a fifth of all steps, if the data is a person's own.
-
-    A preset's warm-up is meant for tens of thousands of pairs. With some hundreds, the learning rate would
-    still be rising when training ends, and the model would learn nothing.
-    """
-    settings = config.train
-    if config.data.bitext in DATASETS or not settings.warmup:
-        return config
-    if (corpus := open_prepared(config)) is not None:
-        pairs = corpus.pairs
-    else:
-        # With so many pairs there are steps enough: the rest of a large file need not be read.
-        enough = settings.batch_size * settings.accumulate * math.ceil(5 * settings.warmup / settings.epochs)
-        split = open_data(resolve_data(config).data)[config.data.train]
-        pairs = sum(1 for _ in islice(split, enough))
-    steps = count_steps(settings, pairs)
-    train = settings.model_copy(update={"warmup": min(settings.warmup, steps // 5)})
-    return config.model_copy(update={"train": train})
-
-
 def start(config: RunConfig, out: Path) -> RunDirectory:
     """Creates a run directory, with a vocabulary that is learnt from the training split alone.
 
     If the settings name an initial run, its vocabulary and its weights are taken instead; a prepared corpus
-    has a vocabulary. A relative data path becomes absolute, so that the run finds its data from any folder.
+    has a vocabulary. What a preset left open is fitted to the data, and relative paths become absolute, so
+    that the run finds its data from any folder: see `augenmerk.policy`.
     """
     RunDirectory.check_unused(out)  # before minutes are spent on a large bitext
     refuse_indivisible(config.train, world_size())
-    config = resolve_data(config)
+    config = fit_to_data(config)
     bitext = open_data(config.data)
     # A missing split or an unknown mechanism is reported before the vocabulary is learnt.
     bitext[config.data.validation]
@@ -236,9 +200,11 @@ def start(config: RunConfig, out: Path) -> RunDirectory:
             corpus.check_tokenizers(parent.tokenizers)
         return RunDirectory.create(out, config, parent.tokenizers, code, parent)
     if corpus is not None:
-        return RunDirectory.create(out, config, corpus.tokenizers, code)
-    tokenizers = TokenizerPair.train(bitext[config.data.train], config.text)
-    return RunDirectory.create(out, config, tokenizers, code)
+        return RunDirectory.create(out, config, corpus.tokenizers, code, data={config.data.train: corpus.sum})
+    watched = bitext.watch(config.data.train)
+    tokenizers = TokenizerPair.train(watched, config.text)
+    assert watched.sum is not None
+    return RunDirectory.create(out, config, tokenizers, code, data={config.data.train: watched.sum})
 
 
 def refuse_indivisible(settings: TrainConfig, processes: int) -> None:
@@ -254,42 +220,6 @@ def refuse_indivisible(settings: TrainConfig, processes: int) -> None:
             f"Batches of {settings.batch_size} pairs (train.batch_size) cannot be divided into "
             f"{parts or f'parts for {processes} processes'}; choose larger batches or fewer of these."
         )
-
-
-def describe_direction(parent: RunDirectory, config: RunConfig) -> str | None:
-    """Returns a warning if the pairs look as if they had to be translated the other way than the parent does.
-
-    That is so if most source sentences are unlike those that the parent learnt from, and most target
-    sentences are like them.
-    """
-    learnt = parent.read_familiarity()
-    if learnt is None or open_prepared(config) is not None:  # whose ids are those of the parent's vocabulary
-        return None
-    tokenizer = parent.tokenizers.source
-    judge = Familiarity.of_run(tokenizer, learnt, parent.path).judge
-    pairs = list(islice(open_data(resolve_data(config).data)[config.data.train], SAMPLED_PAIRS))
-    sources, targets = (
-        sum(reason is not None for reason in judge(tokenizer.encode_ids(side)))
-        for side in ([pair.source for pair in pairs], [pair.target for pair in pairs])
-    )
-    if not 2 * targets < len(pairs) < 2 * sources:
-        return None
-    return (
-        f"The direction looks wrong: of the first {len(pairs):,} training pairs, {sources:,} have a source "
-        f"sentence unlike those that {parent.path} learnt from, but {len(pairs) - targets:,} a target "
-        f"sentence like them. Exchange the two sides, or say --source-language and --target-language."
-    )
-
-
-def refuse_other_model(parent: RunDirectory, config: RunConfig) -> None:
-    """Raises AugenmerkError if a model with these settings could not have the parent's weights and words."""
-    old = parent.config.flatten()
-    for key, value in config.flatten().items():
-        if key.startswith(("text.", "model.")) and key not in FREE_SETTINGS and value != old[key]:
-            raise AugenmerkError(
-                f"{parent.path} has {key} = {format_setting(old[key])}, and a run that begins with its "
-                f"weights cannot have {format_setting(value)}; leave it out, or train without --from."
-            )
 
 
 def change_epochs(run: RunDirectory, epochs: int) -> tuple[RunDirectory, str]:
@@ -389,17 +319,16 @@ def _train(
         if saved is None:
             progress.initial = world.from_first(lambda: validation.measure(model.eval()))
         described["initial"] = {**initial[1], **progress.initial}
-    if run.data_moved and progress.pairs_sha256 not in ("", data.sha256):
-        raise AugenmerkError(
-            f"{config.data.bitext} has other training pairs than those that {run.path} has learnt from; "
-            f"to go on with other pairs, begin a new run with its weights: augenmerk train --from {run.path}."
-        )
-    if world.from_first(lambda: data.sha256) != data.sha256:
+    assert data.sum is not None
+    if world.from_first(lambda: data.sum) != data.sum:
         raise AugenmerkError(
             f"{config.data.bitext} has other training pairs for process {world.rank} than for process 0; all "
             f"machines need the same data."
         )
-    progress.pairs_sha256 = data.sha256
+    known = world.from_first(run.read_data)
+    found = {config.data.train: data.sum, config.data.validation: validation.sum}
+    check_same_pairs(run, bitext, known, found)
+    run.write_data(known | found)
     run.write_changes()  # only now, when all that is needed was found
     reporter.begin(described)
 

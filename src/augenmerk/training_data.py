@@ -1,8 +1,8 @@
 """The training pairs as ids, in windows: text, which is one window, or a prepared corpus."""
 
-import hashlib
+import shlex
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -10,10 +10,12 @@ import torch
 
 from augenmerk import familiarity
 from augenmerk.batching import ParallelTokens, TokenTable, encode_pairs
-from augenmerk.bitext import Bitext, SentencePair, resolve_data
+from augenmerk.bitext import Bitext, PairsSum, SentencePair, resolve_data
 from augenmerk.bitext.prepared import TOO_MANY_TOKENS, is_prepared
+from augenmerk.checkpoint import RunDirectory
 from augenmerk.config import RunConfig
 from augenmerk.corpus import PreparedCorpus
+from augenmerk.errors import AugenmerkError
 from augenmerk.subword_dropout import SubwordSampler
 from augenmerk.text import UNK, TokenizerPair
 
@@ -23,8 +25,10 @@ class TrainingData(Protocol):
 
     windows: int
     """The number of windows of an epoch."""
-    sha256: str
-    """A checksum of the pairs; empty until the first window was read."""
+
+    @property
+    def sum(self) -> PairsSum | None:
+        """What pairs there are; None until the first window was read."""
 
     def read_window(self, epoch: int, window: int) -> ParallelTokens:
         """Returns the pairs of a window of an epoch."""
@@ -45,8 +49,8 @@ class TextData:
         self, bitext: Bitext, tokenizers: TokenizerPair, config: RunConfig, device: torch.device
     ) -> None:
         self._bitext = bitext
-        self.sha256 = ""
-        self._pairs = 0  # the too long ones included
+        self._watched = bitext.watch(config.data.train)
+        self._first_sources: list[str] = []
         self._tokenizers = tokenizers
         self._config = config
         self._device = device
@@ -59,6 +63,10 @@ class TextData:
             )
         self._encoded: tuple[int, ParallelTokens] | None = None
 
+    @property
+    def sum(self) -> PairsSum | None:
+        return self._watched.sum
+
     def read_window(self, epoch: int, window: int = 0) -> ParallelTokens:  # noqa: ARG002 (there is but one)
         """Returns the pairs of an epoch; raises AugenmerkError if all are too long."""
         version = epoch if self._samplers is not None else 0
@@ -70,11 +78,12 @@ class TextData:
         """Describes the pairs that were read last; with BPE-dropout, in another epoch a few more or fewer may
         be too long."""
         assert self._encoded is not None
+        assert self.sum is not None
         tokens = self._encoded[1]
         kinds = Counter(bad.kind for bad in self._bitext.skipped)
         return {
             "training_pairs": len(tokens),
-            "too_long": self._pairs - len(tokens),
+            "too_long": self.sum.pairs - len(tokens),
             "max_length": self._config.data.max_length,
             "skipped_lines": dict(sorted(kinds.items())),
             "unknown_source": _share_of_unknown(tokens.source),
@@ -82,8 +91,7 @@ class TextData:
         }
 
     def learn_familiarity(self) -> dict[str, Any] | None:
-        sources = (pair.source for pair in self._bitext[self._config.data.train])
-        return familiarity.learn(self._tokenizers.source, sources)
+        return familiarity.learn(self._tokenizers.source, self._first_sources)
 
     def _encode(self, epoch: int) -> ParallelTokens:
         max_length = self._config.data.max_length
@@ -101,12 +109,11 @@ class TextData:
         )
 
     def _read(self) -> Iterator[SentencePair]:
-        digest = hashlib.sha256()
-        for number, pair in enumerate(self._bitext[self._config.data.train], 1):
-            self._pairs = number
-            digest.update(f"{pair.source}\n{pair.target}\n".encode("utf-8", "surrogatepass"))
+        self._first_sources = []  # kept, because the files may be others at the end of training
+        for pair in self._watched:
+            if len(self._first_sources) < familiarity.MAX_SENTENCES:
+                self._first_sources.append(pair.source)
             yield pair
-        self.sha256 = digest.hexdigest()
 
 
 def _share_of_unknown(table: TokenTable) -> float:
@@ -121,7 +128,7 @@ class PreparedData:
         self._config = config
         self._device = device
         self.windows = corpus.count_windows()
-        self.sha256 = corpus.sha256
+        self.sum = corpus.sum
         self._read: tuple[tuple[int, int], ParallelTokens] | None = None
 
     def read_window(self, epoch: int, window: int) -> ParallelTokens:
@@ -157,6 +164,27 @@ def open_training_data(
     corpus.check_settings(config)
     corpus.check_tokenizers(tokenizers)
     return PreparedData(corpus, config, device)
+
+
+def check_same_pairs(
+    run: RunDirectory, bitext: Bitext, known: Mapping[str, PairsSum], found: Mapping[str, PairsSum]
+) -> None:
+    """Raises AugenmerkError if splits are not those that the run has used, and are known from then."""
+    for split, now in found.items():
+        before = known.get(split, now)
+        if before.sha256 == now.sha256:
+            continue
+        other = f"its {now.pairs:,} pairs are others"
+        if before.pairs not in (0, now.pairs):
+            other = f"it has {now.pairs:,} pairs instead of {before.pairs:,}"
+        place = shlex.join(["--from", str(run.path), "--data", bitext.name])
+        anew = f"train on it with the weights of this run: augenmerk train {place}"
+        if not run.model_path.exists():
+            anew = "begin another run"
+        raise AugenmerkError(
+            f"{bitext.describe(split)} is not what {run.path} was begun with: {other}; restore it to resume "
+            f"the run, or {anew}."
+        )
 
 
 def open_prepared(config: RunConfig) -> PreparedCorpus | None:

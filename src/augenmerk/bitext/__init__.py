@@ -3,7 +3,15 @@
 from glob import escape
 from pathlib import Path
 
-from augenmerk.bitext.pairs import BadLine, BadLineError, Bitext, Links, SentencePair
+from augenmerk.bitext.pairs import (
+    BadLine,
+    BadLineError,
+    Bitext,
+    Links,
+    PairsSum,
+    SentencePair,
+    WatchedPairs,
+)
 from augenmerk.config import DATASETS, DataConfig, RunConfig
 from augenmerk.errors import AugenmerkError
 
@@ -14,7 +22,9 @@ __all__ = [
     "BadLineError",
     "Bitext",
     "Links",
+    "PairsSum",
     "SentencePair",
+    "WatchedPairs",
     "check_own",
     "open_bitext",
     "open_data",

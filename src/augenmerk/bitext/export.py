@@ -2,8 +2,8 @@
 
 An export is written into a folder under a temporary name. If the folder that it is for is new, one renaming
 puts it there. If there is such a folder, the temporary one is first renamed to `.export.ready` inside it, and
-then the files are moved one by one: whoever finds `.export.ready` later, because the process was killed,
-finishes the moving.
+then the files are moved one by one. If the process is killed meanwhile, the next export into the folder
+finishes the moving; reading the folder moves nothing and finds the files where they are (`list_files`).
 """
 
 import json
@@ -16,10 +16,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
-from filelock import FileLock
-
 from augenmerk.bitext.pairs import MAX_LINE_BYTES, SentencePair, is_blank
 from augenmerk.errors import AugenmerkError
+from augenmerk.locks import hold_lock
 from augenmerk.storage import remove_abandoned, temp_path
 from augenmerk.words import split_words
 
@@ -75,6 +74,19 @@ def finish_interrupted_export(folder: Path) -> set[str]:
         return set()
     with _lock(folder):
         return _move_ready_files(folder)
+
+
+def list_files(folder: Path) -> list[Path]:
+    """Returns what is in a folder, ordered by name, with the files of an interrupted export in their places.
+
+    So a reader finds all files of the export or none, and writes nothing.
+    """
+    found = {path.name: path for path in folder.iterdir()}
+    for name in _read_names(folder):
+        # It is moved in this direction only: if it is no longer ready, it is in its place.
+        ready = folder / _READY / name
+        found[name] = ready if ready.is_file() else folder / name
+    return [found[name] for name in sorted(found)]
 
 
 def _refuse_existing(folder: Path, names: Iterable[str], replaceable: Collection[str]) -> None:
@@ -143,7 +155,7 @@ def _publish(temporary: Path, folder: Path, names: list[str], replaceable: Colle
 
 @contextmanager
 def _lock(folder: Path) -> Iterator[None]:
-    with FileLock(folder / _LOCK, timeout=60):
+    with hold_lock(folder / _LOCK, timeout=60):
         try:
             yield
         finally:
@@ -153,21 +165,26 @@ def _lock(folder: Path) -> Iterator[None]:
 
 def _move_ready_files(folder: Path) -> set[str]:
     """Moves the files in `.export.ready` to their places and returns their names; needs the lock."""
-    ready = folder / _READY
-    names: set[str] = set()
-    if (ready / _NAMES).is_file():
-        try:
-            listed = [str(name) for name in json.loads((ready / _NAMES).read_text(encoding="utf-8"))]
-        except (ValueError, TypeError, RecursionError):
-            raise AugenmerkError(f"{ready}: damaged; move what you need out of it and remove it.") from None
-        # Only the last part of each name, so that a prepared list cannot reach another folder.
-        names = {Path(name).name for name in listed}
+    ready, names = folder / _READY, _read_names(folder)
     for name in names:
         with suppress(FileNotFoundError):  # it was moved before
             (ready / name).replace(folder / name)
     if ready.is_dir():
         shutil.rmtree(ready)
     return names
+
+
+def _read_names(folder: Path) -> set[str]:
+    """Returns the names of the files of an export that is being moved to its place, or was when killed."""
+    path = folder / _READY / _NAMES
+    try:
+        listed = [str(name) for name in json.loads(path.read_text(encoding="utf-8"))]
+    except (FileNotFoundError, NotADirectoryError):
+        return set()
+    except (ValueError, TypeError, RecursionError):
+        raise AugenmerkError(f"{path.parent}: damaged; move what you need out of it and remove it.") from None
+    # Only the last part of each name, so that a prepared list cannot reach another folder.
+    return {Path(name).name for name in listed}
 
 
 def _tokenize(pair: SentencePair) -> SentencePair:

@@ -30,7 +30,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from augenmerk.bitext import parquet
-from augenmerk.bitext.export import finish_interrupted_export
+from augenmerk.bitext.export import list_files
 from augenmerk.bitext.pairs import (
     MAX_LINE_BYTES,
     BadLine,
@@ -96,10 +96,12 @@ def load(
         )
         for name, reader in found.readers.items()
     }
+    files = found.files
     if divide and is_divided(splits):
-        [pairs] = splits.values()
+        [pairs], [paths] = splits.values(), files.values()
         splits = hold_out(pairs, place)
-    return Bitext(str(place), found.source_language, found.target_language, splits, skipped)
+        files = dict.fromkeys(splits, paths)
+    return Bitext(str(place), found.source_language, found.target_language, splits, skipped, files)
 
 
 def is_divided(names: Collection[str]) -> bool:
@@ -267,9 +269,8 @@ def _find_files(place: Path) -> dict[str, _FilesBySuffix]:
 
 
 def _scan_folder(folder: Path) -> dict[str, _FilesBySuffix]:
-    finish_interrupted_export(folder)
     files: dict[str, _FilesBySuffix] = {}
-    for path in sorted(folder.iterdir()):
+    for path in list_files(folder):
         split, suffix = _split_name(path)
         if split and not path.name.startswith(".") and path.is_file():
             files.setdefault(split, {}).setdefault(suffix, []).append(path)

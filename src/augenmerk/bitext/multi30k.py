@@ -79,11 +79,13 @@ def load(folder: Path | None = None) -> Bitext:
     """Opens the splits that are on this machine, German to English, with sentences as in the files."""
     found = find(folder)
     splits: dict[str, Iterable[SentencePair]] = {}
+    files: dict[str, tuple[Path, Path]] = {}
     for name in SPLITS:
         source, target = (found / f"{name}.{language}.gz" for language in LANGUAGES)
         if source.is_file() and target.is_file():
             splits[name] = LazySplit(partial(read_parallel, source, target))
-    return Bitext("multi30k", *LANGUAGES, splits)
+            files[name] = source, target
+    return Bitext("multi30k", *LANGUAGES, splits, files=files)
 
 
 def fetch(

@@ -1,11 +1,11 @@
 """Sentence pairs, the named splits of a bitext, and how to hold out val and test where there are none."""
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from pathlib import Path
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from augenmerk.errors import AugenmerkError
 from augenmerk.words import split_words
@@ -85,6 +85,40 @@ class LazySplit:
         return self.read()
 
 
+class PairsSum(NamedTuple):
+    """Tells pairs from others: how many there are, and their checksum."""
+
+    pairs: int
+    sha256: str
+
+
+class WatchedPairs:
+    """A split whose pairs are counted and hashed as they are read.
+
+    Raises AugenmerkError if they are not the same when they are read again.
+    """
+
+    def __init__(self, pairs: Iterable[SentencePair], name: str) -> None:
+        """The name is for the error: whose split it is, and which."""
+        self._pairs = pairs
+        self._name = name
+        self.sum: PairsSum | None = None
+        """Of the pairs that were read; None until all were."""
+
+    def __iter__(self) -> Iterator[SentencePair]:
+        digest, count = hashlib.sha256(), 0
+        for pair in self._pairs:
+            count += 1
+            digest.update(f"{pair.source}\n{pair.target}\n".encode("utf-8", "surrogatepass"))
+            yield pair
+        found = PairsSum(count, digest.hexdigest())
+        if self.sum not in (None, found):
+            raise AugenmerkError(
+                f"{self._name} changed while it was in use; put the files back as they were, and continue."
+            )
+        self.sum = found
+
+
 @dataclass(frozen=True)
 class Bitext:
     """Named splits of sentence pairs in two languages. A split can be iterated any number of times."""
@@ -95,6 +129,8 @@ class Bitext:
     splits: Mapping[str, Iterable[SentencePair]]
     skipped: set[BadLine] = field(default_factory=set, compare=False)
     """The bad lines that were skipped while splits were read; always empty unless opened with skip_bad."""
+    files: Mapping[str, Sequence[Path]] = field(default_factory=dict, compare=False)
+    """The files that a split is read from, where there are some."""
 
     def __getitem__(self, split: str) -> Iterable[SentencePair]:
         if split not in self.splits:
@@ -109,7 +145,18 @@ class Bitext:
             return (pair.reversed() for pair in pairs)
 
         splits = {name: LazySplit(partial(reverse, pairs)) for name, pairs in self.splits.items()}
-        return Bitext(self.name, self.target_language, self.source_language, splits, self.skipped)
+        return replace(
+            self, source_language=self.target_language, target_language=self.source_language, splits=splits
+        )
+
+    def watch(self, split: str) -> WatchedPairs:
+        """Returns a split that notices if its pairs change while it is in use."""
+        return WatchedPairs(self[split], self.describe(split))
+
+    def describe(self, split: str) -> str:
+        """Returns the name of a split, with its files where there are some."""
+        files = " and ".join(map(str, self.files.get(split, ())[:2]))
+        return f"Split '{split}' of {self.name}" + (f" ({files})" if files not in ("", self.name) else "")
 
 
 def hold_out(pairs: Iterable[SentencePair], place: Path) -> dict[str, Iterable[SentencePair]]:

@@ -37,9 +37,19 @@ def check_parts(paths: Sequence[Path]) -> None:
             f"{paths[0]} and {paths[-1].name} are both the split '{split_of(paths[0].stem)}'; remove or "
             f"rename one of them."
         )
+    seen: dict[int, Path] = {}
     for path, part in zip(paths, parts, strict=False):
         if (files := int(part[3])) != len(paths):
             raise AugenmerkError(f"{path}: of the {files} files of '{part[1]}', {len(paths)} are here.")
+        if (other := seen.setdefault(int(part[2]), path)) != path:
+            raise AugenmerkError(
+                f"{other} and {path.name} are both part {part[2]} of '{part[1]}', so another part is "
+                f"missing; put that one in the place of one of them."
+            )
+    expected = set(range(len(seen)))
+    if seen.keys() not in (expected, {number + 1 for number in expected}):
+        missing = min(expected - seen.keys())
+        raise AugenmerkError(f"{paths[0]}: part {missing:05d} of '{parts[0][1]}' is missing.")
 
 
 def find_columns(path: Path) -> list[str]:

@@ -1,6 +1,6 @@
 """A prepared corpus as a bitext: its validation and test pairs, which stay text.
 
-    prepared.json           what it was made of and how, what was left out, its shards and their checksums
+    prepared.json           what it was made of and how, what was left out, and the checksums of all files
     vocabulary              the tokenizers
     shards                  the training pairs as ids, see `augenmerk.corpus`
     val.jsonl, test.jsonl   the other splits
@@ -9,14 +9,17 @@
 """
 
 import os
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from augenmerk.bitext import files
-from augenmerk.bitext.pairs import Bitext
+from augenmerk.bitext.pairs import Bitext, LazySplit, SentencePair
 from augenmerk.config import DATASETS
 from augenmerk.errors import AugenmerkError
-from augenmerk.storage import check_format, explain_read_errors, parse_object, read_text
+from augenmerk.storage import check_format, digest_file, explain_read_errors, parse_object, read_text
 
 PREPARED = "prepared.json"
 VOCABULARY, SHARDS, UNFINISHED = "vocabulary", "shards", ".unfinished"
@@ -57,4 +60,28 @@ def load(folder: Path, source_language: str | None = None, target_language: str 
                 f"{folder} was prepared to translate from {languages[0]} to {languages[1]}; for another "
                 f"direction, prepare the pairs again."
             )
-    return files.load(folder, *languages, divide=False)
+    sums = {folder / f"{split}.jsonl": sha256 for split, sha256 in about.get("held_out", {}).items()}
+    if missing := [path for path in sums if not path.exists()]:
+        raise AugenmerkError(f"{missing[0]} is missing; put it back, or prepare the pairs again.")
+    bitext = files.load(folder, *languages, divide=False)
+    if not sums:  # it was prepared by a version that kept no checksums of these files
+        return bitext
+    splits = {
+        path.stem: LazySplit(partial(_read_checked, bitext[path.stem], path, sha256))
+        for path, sha256 in sums.items()
+    }
+    return replace(bitext, splits=splits)
+
+
+def _read_checked(pairs: Iterable[SentencePair], path: Path, sha256: str) -> Iterator[SentencePair]:
+    check_digest(path, digest_file(path), sha256)
+    yield from pairs
+
+
+def check_digest(path: Path, found: str, expected: str) -> None:
+    """Raises AugenmerkError if the checksum of a file is not the one in prepared.json."""
+    if found != expected:
+        raise AugenmerkError(
+            f"{path} is damaged: its checksum is not the one in prepared.json; put the file back, or prepare "
+            f"the pairs again in another folder."
+        )

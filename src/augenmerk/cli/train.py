@@ -8,7 +8,6 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import tomli_w
 import typer
 from rich.markup import escape
 from rich.progress import BarColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
@@ -207,90 +206,49 @@ def train(
 
 def _start(preset: str | None, overrides: list[str], out: Path | None) -> tuple["RunDirectory", str]:
     """Starts a run; also returns a remark about its settings, or nothing."""
+    from augenmerk.config import load_config
+
     if preset is None:
         raise AugenmerkError("Say what to train: a preset (such as quick) or a TOML file.")
-    config, remark = _load_settings(preset, overrides), ""
-    if _warmup_is_open(preset, overrides):
-        config, remark = _shorten_warmup(config)
-    return _start_or_go_on(config, out or _default_place(Path(preset).stem, config)), remark
+    config = load_config(preset, overrides)
+    run = _start_or_go_on(config, out or _default_place(Path(preset).stem, config))
+    return run, _describe_warmup(config, run.config)
 
 
 def _start_or_go_on(config: "RunConfig", out: Path) -> "RunDirectory":
     """Starts a run; or opens it, if `torchrun` has started the command again after a process had failed."""
-    from augenmerk.bitext import resolve_data
     from augenmerk.checkpoint import RunDirectory
     from augenmerk.distributed import was_restarted
+    from augenmerk.policy import fit_to_data
     from augenmerk.train import start
 
     if was_restarted():
         with suppress(AugenmerkError):
             run = RunDirectory.open(out)
-            if run.config == resolve_data(config):
+            if run.config == fit_to_data(config):
                 return run
     return start(config, out)
 
 
-def _load_settings(preset: str, overrides: list[str]) -> "RunConfig":
-    """Loads settings. Those of a preset give way to what a prepared corpus, if it is the data, decided."""
-    from augenmerk.bitext import resolve_data
-    from augenmerk.bitext.prepared import is_prepared, read_about
-    from augenmerk.config import PRESETS, load_config
-
-    config = load_config(preset, overrides)
-    place = resolve_data(config).data.bitext
-    if preset not in PRESETS or not is_prepared(place):
-        return config
-    prepared = read_about(Path(place))["settings"]
-    decided = [f"text.{key}={str(value).lower()}" for key, value in prepared["text"].items()]
-    return load_config(preset, [*decided, f"data.max_length={prepared['max_length']}", *overrides])
-
-
-def _warmup_is_open(preset: str | None, overrides: list[str]) -> bool:
-    """Returns whether a person has left the warm-up to a preset, or to the run that is fine-tuned."""
-    from augenmerk.config import PRESETS
-
-    decided = any(setting.partition("=")[0].strip() == "train.warmup" for setting in overrides)
-    return not decided and (preset is None or preset in PRESETS)
-
-
-def _shorten_warmup(config: "RunConfig") -> tuple["RunConfig", str]:
-    """Returns the settings with a warm-up that suits the number of pairs, and what was changed, in words."""
-    from augenmerk.train import shorten_warmup
-
-    shortened, old = shorten_warmup(config), config.train.warmup
-    if (new := shortened.train.warmup) == old:
-        return config, ""
+def _describe_warmup(asked: "RunConfig", fitted: "RunConfig") -> str:
+    """Returns in words what was changed about the warm-up, or nothing."""
+    if (new := fitted.train.warmup) == (old := asked.train.warmup):
+        return ""
     steps = f"{new} step{'s' if new != 1 else ''}"
-    return shortened, f"warm-up: {steps} instead of {old}, a fifth of all steps, because there are few"
+    return f"warm-up: {steps} instead of {old}, a fifth of all steps, because there are few"
 
 
 def _start_from(
     initial_run: Path, preset: str | None, overrides: list[str], out: Path | None
 ) -> tuple["RunDirectory", str]:
     """Starts a run with the vocabulary and the weights of another one; also returns a remark, or nothing."""
-    from augenmerk.checkpoint import SHIPPED, RunDirectory
-    from augenmerk.config import RunConfig, load_config
-    from augenmerk.train import describe_direction
+    from augenmerk.checkpoint import RunDirectory
+    from augenmerk.policy import configure_fine_tuning, describe_direction
 
-    if str(initial_run) == SHIPPED.name and not initial_run.exists():
-        initial_run = SHIPPED
-    parent = RunDirectory.open(initial_run)
-    if preset is None:
-        # Whether bad lines may be left out is asked anew, for other data.
-        base = parent.config.model_dump(exclude_none=True)
-        base["data"]["skip_bad"] = False
-        config = RunConfig.from_toml(tomli_w.dumps(base), str(initial_run), overrides)
-    else:
-        lowercase = str(parent.config.text.lowercase).lower()  # for the vocabulary stays the same
-        config = load_config(preset, [f"text.lowercase={lowercase}", *overrides])
-    remark = ""
-    if _warmup_is_open(preset, overrides):
-        config, remark = _shorten_warmup(config)
-    direction = describe_direction(parent, config)
-    train = config.train.model_copy(update={"initial_run": str(initial_run.resolve())})
-    config = config.model_copy(update={"train": train})
+    config = configure_fine_tuning(initial_run, preset, overrides)
+    direction = describe_direction(RunDirectory.open(Path(config.train.initial_run or "")), config)
     run = _start_or_go_on(config, out or _default_place(initial_run.name, config))
-    return run, "\n".join(filter(None, (remark, direction)))
+    return run, "\n".join(filter(None, (_describe_warmup(config, run.config), direction)))
 
 
 def _default_place(name: str, config: "RunConfig") -> Path:
@@ -309,10 +267,11 @@ def _open_to_resume(
     `data` is the new place of its pairs, if they were moved. Nothing is written yet. Raises AugenmerkError
     if there is nothing left to do, or if it was started with other settings.
     """
-    from augenmerk.bitext import SAY_PLACE, open_data, resolve_data
+    from augenmerk.bitext import SAY_PLACE, open_data
     from augenmerk.checkpoint import RunDirectory
-    from augenmerk.config import DATASETS
+    from augenmerk.config import DATASETS, load_config
     from augenmerk.distributed import was_restarted
+    from augenmerk.policy import fit_text
     from augenmerk.train import change_epochs
 
     if out is None:
@@ -321,12 +280,13 @@ def _open_to_resume(
     if data is not None and (moved := _move_data(run, data, with_preset=preset is not None)):
         remarks.append(moved)
     if preset is not None:
-        wanted, kept = resolve_data(_load_settings(preset, overrides)), {}
+        wanted, kept = fit_text(load_config(preset, overrides)), {}
         if epochs is not None:
             kept["epochs"] = run.config.train.epochs
-        if _warmup_is_open(preset, overrides) and wanted.data.bitext not in DATASETS:
+        if "train.warmup" in wanted.left_open and wanted.data.bitext not in DATASETS:
             kept["warmup"] = run.config.train.warmup  # it was perhaps shortened when the run began
-        if wanted.model_copy(update={"train": wanted.train.model_copy(update=kept)}) != run.config:
+        wanted = wanted.model_copy(update={"train": wanted.train.model_copy(update=kept)})
+        if wanted != run.config:
             raise AugenmerkError(
                 f"{out} was started with other settings than these; leave them out to continue it as it is."
             )
@@ -434,7 +394,7 @@ class TrainingDisplay:
         self._bar.stop()
 
     def begin(self, data: Mapping[str, Any]) -> None:
-        from augenmerk.train import count_steps
+        from augenmerk.policy import count_steps
 
         err().print(describe_training_data(data), markup=False)
         # Advice that was already taken would not help.

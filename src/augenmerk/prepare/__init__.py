@@ -13,7 +13,6 @@ Four steps, each of which a killed process need not repeat:
 A shard is a function of the chunk and the vocabulary, so its bytes do not depend on the number of workers.
 """
 
-import hashlib
 import json
 import shutil
 from collections import Counter
@@ -24,7 +23,7 @@ from typing import Any
 from filelock import FileLock, Timeout
 
 from augenmerk.bitext import Bitext, SentencePair
-from augenmerk.bitext.export import export
+from augenmerk.bitext.export import export, finish_interrupted_export
 from augenmerk.bitext.pairs import LazySplit
 from augenmerk.bitext.prepared import (
     FORMAT,
@@ -51,10 +50,10 @@ from augenmerk.prepare.chunks import (
 from augenmerk.prepare.request import Request, describe_sources, open_sources
 from augenmerk.prepare.shards import UNEQUAL, write_shards
 from augenmerk.storage import (
+    digest_file,
     error_reason,
     fsync_path,
     make_folder,
-    read_bytes,
     read_object,
     remove_stale_temp_files,
     write_object,
@@ -132,6 +131,7 @@ def _begin(out: Path, asked: dict[str, Any]) -> bool:
 def _export_text(bitext: Bitext, data: DataConfig, out: Path) -> None:
     """Writes the splits that are not trained on, with their links and tags, if they have any."""
     others = {name: pairs for name, pairs in bitext.splits.items() if name != data.train}
+    finish_interrupted_export(out)
     if not all((out / f"{name}.jsonl").exists() for name in others):
         languages = bitext.source_language, bitext.target_language
         export(others, out, *languages, format="jsonl", overwrite=True)
@@ -178,10 +178,8 @@ def _summarise(
         "pairs_read": scan["pairs"],
         "left_out": {kind: count for kind, count in sorted(left_out.items()) if count},
         **asked,
-        "vocabulary": {
-            path.name: hashlib.sha256(read_bytes(path)).hexdigest()
-            for path in sorted((out / VOCABULARY).iterdir())
-        },
+        "vocabulary": {path.name: digest_file(path) for path in sorted((out / VOCABULARY).iterdir())},
+        "held_out": {path.stem: digest_file(path) for path in sorted(out.glob("*.jsonl"))},
         "shards": [{name: shard[name] for name in _ENTRY} for shard in shards],
     }
     if not about["pairs"]:

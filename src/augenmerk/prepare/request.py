@@ -1,6 +1,5 @@
 """What to prepare: the sources, opened as one bitext, and the settings."""
 
-import hashlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -14,7 +13,7 @@ from augenmerk.bitext.pairs import LazySplit, hold_out
 from augenmerk.config import DataConfig, TextConfig
 from augenmerk.errors import AugenmerkError
 from augenmerk.prepare import chunks
-from augenmerk.storage import explain_read_errors
+from augenmerk.storage import digest_file
 
 VOCABULARY_SAMPLE = 100_000
 MAX_RATIO = 9.0
@@ -104,7 +103,6 @@ def describe_sources(request: Request) -> list[dict[str, Any]]:
             found = find(Path(source), data.source_language, data.target_language)
             entry["files"] = {}
             for path in chain.from_iterable(found.files.values()):
-                with explain_read_errors(path), path.open("rb") as file:
-                    entry["files"][path.name] = hashlib.file_digest(file, "sha256").hexdigest()
+                entry["files"][path.name] = digest_file(path)
         described.append(entry)
     return described

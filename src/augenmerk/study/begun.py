@@ -12,45 +12,25 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from filelock import FileLock, Timeout
 from pydantic import TypeAdapter
 
 from augenmerk.checkpoint import RunDirectory
 from augenmerk.config import RunConfig
 from augenmerk.errors import AugenmerkError
+from augenmerk.locks import is_marked
 from augenmerk.storage import atomic_write, explain_read_errors, parse_object, read_text
 from augenmerk.study.collect import FinishedRun, collect, read_finished
 from augenmerk.study.measure import read_probes
 from augenmerk.study.plan import PlannedRun, Study, Variant, name_variant
-from augenmerk.study.result import LOCK, StudyHeader, StudyResult
-
-try:
-    import fcntl
-
-    HAS_FLOCK = True
-except ImportError:  # Windows
-    HAS_FLOCK = False
+from augenmerk.study.result import MARK, StudyHeader, StudyResult
 
 PLAN = "plan.json"
 SEED = "train.seed"
 
 
 def is_running(out: Path) -> bool:
-    """Returns whether a process is at work in the directory of a study."""
-    path = out / LOCK
-    if not path.is_file():
-        return False
-    try:
-        if not HAS_FLOCK:
-            with FileLock(path, timeout=0):
-                return False
-        with path.open("rb") as lock:
-            fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)  # let go when the file is closed
-        return False
-    except (BlockingIOError, Timeout):
-        return True
-    except OSError:
-        return False
+    """Returns whether a process is at work in the directory of a study. Locks nothing."""
+    return is_marked(out / MARK)
 
 
 def find_runs(out: Path) -> list[Path]:

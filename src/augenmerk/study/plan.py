@@ -21,6 +21,7 @@ from augenmerk.config import (
     flatten_settings,
     keep_own_case,
     load_config,
+    open_keys,
     parse_toml,
     read_settings,
     set_key,
@@ -149,8 +150,7 @@ def read_study(path: Path) -> Study:
     said = {
         key for group, settings in declared.settings.items() for key, _ in flatten_settings(group, settings)
     }
-    said |= factors.keys() | {key for settings in settings_for.values() for key in settings}
-    case_is_open = declared.base in PRESETS and "text.lowercase" not in said
+    left_open = open_keys() - said - factors.keys() if declared.base in PRESETS else set()
 
     def plan_run(variant: Variant, seed: int) -> PlannedRun:
         own = {
@@ -159,7 +159,7 @@ def read_study(path: Path) -> Study:
             for key, setting in settings_for.get(value, {}).items()
         }
         config = _config(base, {**own, **variant.settings, "train.seed": seed}, path, variant.name)
-        return PlannedRun(variant, keep_own_case(config) if case_is_open else config)
+        return PlannedRun(variant, keep_own_case(config.leaving_open(left_open - own.keys())))
 
     runs = tuple(plan_run(variant, seed) for seed in declared.seeds for variant in variants)
     folders = Counter(variant.folder for variant in variants)

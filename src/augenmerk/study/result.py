@@ -19,6 +19,7 @@ from augenmerk.storage import atomic_write, check_format, explain_read_errors, p
 
 RESULT = "study.json"
 LOCK = ".lock"  # the lock file beside it, which is locked while the study runs and never removed
+MARK = ".running"  # the file that is marked meanwhile, for those who only want to know
 FORMAT = 1
 ALPHA = 0.05  # that of `augenmerk.significance`, which needs the runs' data and models
 LARGEST = 2**63  # of the numbers accepted: seeds are smaller, and charts cannot show much larger ones

@@ -10,17 +10,18 @@ import hashlib
 import os
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
-from typing import IO
 
 import torch
-from filelock import BaseFileLock, FileLock, Timeout
 
+from augenmerk import policy
 from augenmerk.checkpoint import RunDirectory
 from augenmerk.device import uses_bf16
 from augenmerk.errors import AugenmerkError
+from augenmerk.locks import hold_lock, mark
 from augenmerk.model.custom import MECHANISM_FILES, check_recorded
 from augenmerk.model.trial import try_mechanism
 from augenmerk.signals import exit_code, interrupt_on_sigterm
@@ -33,15 +34,8 @@ from augenmerk.study.executors.ray import RayCluster, RayExecutor
 from augenmerk.study.executors.slurm import SlurmCluster, SlurmExecutor
 from augenmerk.study.measure import check_splits
 from augenmerk.study.plan import PlannedRun, Study
-from augenmerk.study.result import LOCK, StudyResult
+from augenmerk.study.result import LOCK, MARK, StudyResult
 from augenmerk.study.worker import Event, Job
-
-try:
-    import fcntl
-
-    HAS_FLOCK = True
-except ImportError:  # Windows
-    HAS_FLOCK = False
 
 LOCK_TIMEOUT = 30.0  # seconds to wait for workers of a study that was killed: they are saving
 REFRESH_SECONDS = 0.2
@@ -121,6 +115,7 @@ def run_study(
     A run that fails does not keep the others from running. Runs are on this machine unless a cluster is
     given; `out` must then be on storage that all its machines share.
     """
+    study = fit_to_data(study)
     refuse_changes(study, out)
     check_mechanisms(study, out)
     for data in dict.fromkeys(run.config.data for run in study.runs):
@@ -129,7 +124,7 @@ def run_study(
     place = out if cluster is None else out.resolve()
     statuses = {str(place / planned.place): RunStatus(planned) for planned in study.runs}
     finished: dict[str, FinishedRun] = {}
-    with _lock(out) as lock:
+    with _lock(out) as locks:
         save_plan(study, out)
         for status in statuses.values():
             if (found := _check_finished(study, out, status)) is not None:
@@ -145,7 +140,7 @@ def run_study(
         restarts = 0 if cluster is None else RESTARTS
         threads = threads_each(min(jobs, max(1, len(waiting))))
         where = cluster if waiting else None  # nothing to do needs no cluster
-        with interrupt_on_sigterm(), _open_executor(where, place / "logs", threads, lock) as executor:
+        with interrupt_on_sigterm(), _open_executor(where, place / "logs", threads, locks) as executor:
             try:
                 run_jobs(executor, waiting, jobs, devices, statuses, on_progress, restarts)
             finally:
@@ -155,6 +150,15 @@ def run_study(
                 result = collect(study, out, problems, finished)
                 result.save(out)
     return result
+
+
+def fit_to_data(study: Study) -> Study:
+    """Returns the study with what its preset left open fitted to the data, as `train.start` would do it."""
+    count = cache(policy.count_training_pairs)
+    return replace(
+        study,
+        runs=tuple(replace(run, config=policy.fit_to_data(run.config, count)) for run in study.runs),
+    )
 
 
 def _make_job(
@@ -173,13 +177,13 @@ def _make_job(
 
 
 def _open_executor(
-    cluster: RayCluster | SlurmCluster | None, logs: Path, threads: int, lock: int | None
+    cluster: RayCluster | SlurmCluster | None, logs: Path, threads: int, locks: Sequence[int]
 ) -> AbstractContextManager[Executor]:
     if isinstance(cluster, RayCluster):
         return RayExecutor(logs, cluster)
     if isinstance(cluster, SlurmCluster):
         return SlurmExecutor(logs, cluster)
-    return LocalExecutor(logs, threads, lock)
+    return LocalExecutor(logs, threads, locks)
 
 
 def run_jobs(
@@ -326,40 +330,19 @@ def cores() -> int:
 
 
 @contextmanager
-def _lock(out: Path) -> Iterator[int | None]:
-    """Keeps two studies from working in one directory. Yields the file descriptor for workers to inherit.
+def _lock(out: Path) -> Iterator[tuple[int, ...]]:
+    """Keeps two studies from working in one directory, and marks that one is at work.
 
-    This is flock where there is one, because a lock of flock is held until the last process that inherited it
-    has ended, while the library filelock releases it for all of them when the study ends. On Windows, where
-    nothing is inherited, it is filelock; if a study is killed there, only the locks of its runs keep the next
-    one from training a run that is still being saved.
+    Yields the file descriptors for workers to inherit. On Windows nothing is inherited; if a study is killed
+    there, only the locks of its runs keep the next one from training a run that is still being saved.
     """
     busy = f"Another study is at work in {out}; wait until it is done, or stop it."
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-        lock: BaseFileLock | IO[bytes] = (out / LOCK).open("ab") if HAS_FLOCK else FileLock(out / LOCK)
-        if isinstance(lock, BaseFileLock):
-            lock.acquire(timeout=LOCK_TIMEOUT)
-    except Timeout:
-        raise AugenmerkError(busy) from None
-    except OSError as error:
-        raise AugenmerkError(f"{out}: cannot be written to ({error_reason(error)}).") from None
-    if isinstance(lock, BaseFileLock):
+    with ExitStack() as stack:
         try:
-            yield None
-        finally:
-            lock.release()
-        return
-    deadline = time.monotonic() + LOCK_TIMEOUT
-    with lock:
-        while True:
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                break
-            except BlockingIOError:
-                if time.monotonic() > deadline:
-                    raise AugenmerkError(busy) from None
-                time.sleep(REFRESH_SECONDS)
-            except OSError:
-                break  # a file system without locks, as on some networks
-        yield lock.fileno()
+            lock = stack.enter_context(hold_lock(out / LOCK, LOCK_TIMEOUT))
+        except TimeoutError:
+            raise AugenmerkError(busy) from None
+        except OSError as error:
+            raise AugenmerkError(f"{out}: cannot be written to ({error_reason(error)}).") from None
+        marked = stack.enter_context(mark(out / MARK))
+        yield tuple(each for each in (lock, marked) if each is not None)

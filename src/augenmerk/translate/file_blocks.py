@@ -16,15 +16,13 @@ import hashlib
 import json
 import shutil
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from functools import partial
 from itertools import accumulate
 from pathlib import Path
 from typing import Any
-
-from filelock import FileLock, Timeout
 
 from augenmerk import __version__
 from augenmerk.bitext import BadLine, BadLineError
@@ -34,11 +32,11 @@ from augenmerk.checkpoint import SHIPPED, RunDirectory
 from augenmerk.device import choose_translating_device, count_threads
 from augenmerk.errors import AugenmerkError
 from augenmerk.familiarity import Reason
+from augenmerk.locks import hold_lock, remove_files, remove_locked_folder
 from augenmerk.storage import (
     atomic_write,
+    digest_file,
     error_reason,
-    explain_read_errors,
-    make_folder,
     read_bytes,
     read_object,
     replacing,
@@ -73,7 +71,7 @@ class FileJob:
         return {
             "version": __version__,
             "models": [run.model_digest for run in translator.runs],
-            "mechanisms": [_digest_file(Path(place.rpartition(":")[0])) for place in self.mechanisms],
+            "mechanisms": [digest_file(Path(place.rpartition(":")[0])) for place in self.mechanisms],
             "search": translator.search_settings(**self.options).model_dump(),
             "max_source_length": translator.max_source_length,
             "device": self.device,
@@ -114,22 +112,26 @@ def translate_file(
     folder = blocks_folder(output)
     if not output.parent.is_dir():
         raise AugenmerkError(f"{output}: cannot be written, for there is no folder {output.parent}.")
-    asked = {"input": _digest_file(source), **job.describe(translator)}
-    make_folder(folder)
+    asked = {"input": digest_file(source), **job.describe(translator)}
     try:
-        with FileLock(folder / _LOCK, timeout=0.5):
+        with hold_lock(folder / _LOCK, timeout=0.5):
             threads = _begin(folder, asked)
-            scan = _scan(translator, job, source, folder, on_progress)
-            entries = _translate_blocks(job, threads, folder, scan, map_blocks, on_progress)
+            try:
+                scan = _scan(translator, job, source, folder, on_progress)
+            except BadLineError:  # nothing was translated
+                _remove(folder)
+                raise
+            if digest_file(source) != asked["input"]:
+                _remove(folder)
+                raise AugenmerkError(f"{source} changed while it was read; run the same command again.")
+            start = partial(BlockTranslator, folder, job, threads, asked["models"])
+            entries = _translate_blocks(start, folder, scan, map_blocks, on_progress)
             with replacing(output) as temporary, temporary.open("wb") as file:
                 for number in range(len(entries)):
                     with (folder / f"{_name(number)}.output").open("rb") as block:
                         shutil.copyfileobj(block, file, 1 << 20)
-        shutil.rmtree(folder, ignore_errors=True)
-    except BadLineError:
-        shutil.rmtree(folder, ignore_errors=True)  # nothing was translated
-        raise
-    except Timeout:
+            _remove(folder)
+    except TimeoutError:
         raise AugenmerkError(
             f"{output} is being written by another process; wait for it or stop it."
         ) from None
@@ -151,11 +153,17 @@ def blocks_folder(output: Path) -> Path:
     return output.with_name(f"{output.name}.blocks")
 
 
+def _remove(folder: Path) -> None:
+    (folder / _SCAN).unlink(missing_ok=True)  # first, for without it `_begin` trusts nothing that is left
+    remove_locked_folder(folder, _LOCK)
+
+
 def _begin(folder: Path, asked: dict[str, Any]) -> int:
     """Returns for how many threads batches are made, which is what it was when the work was begun."""
     asked = json.loads(json.dumps(asked))
     path = folder / _REQUEST
-    if not (folder / _SCAN).exists():  # nothing was translated
+    if not (folder / _SCAN).exists():  # nothing was translated, or the folder was being removed
+        remove_files(folder, keep=_LOCK)
         write_object(path, {**asked, "batch_threads": count_threads()})
     before = read_object(path)
     if other := [key for key, value in asked.items() if before.get(key) != value]:
@@ -190,8 +198,7 @@ def _scan(
 
 
 def _translate_blocks(
-    job: FileJob,
-    threads: int,
+    start: Callable[[], "BlockTranslator"],
     folder: Path,
     scan: Mapping[str, Any],
     map_blocks: MapBlocks,
@@ -206,7 +213,7 @@ def _translate_blocks(
     ]
     return map_missing(
         map_blocks,
-        partial(BlockTranslator, folder, job, threads),
+        start,
         blocks,
         partial(_find_finished, folder),
         lambda done: on_progress("translating", done, scan["lines"]),
@@ -217,7 +224,7 @@ def _find_finished(folder: Path, number: int) -> dict[str, Any] | None:
     """Returns the entry of a block that was translated before and is undamaged, or None."""
     with suppress(AugenmerkError):
         entry = read_object(folder / f"{_name(number)}.json")
-        if _digest_file(folder / f"{_name(number)}.output") == entry["sha256"]:
+        if digest_file(folder / f"{_name(number)}.output") == entry["sha256"]:
             return entry
     return None
 
@@ -225,7 +232,8 @@ def _find_finished(folder: Path, number: int) -> dict[str, Any] | None:
 class BlockTranslator:
     """Translates blocks, in the process of a worker."""
 
-    def __init__(self, folder: Path, job: FileJob, batch_threads: int) -> None:
+    def __init__(self, folder: Path, job: FileJob, batch_threads: int, models: Sequence[str]) -> None:
+        """Raises AugenmerkError if the runs have other weights than those with these digests."""
         self._folder = folder
         self._job = job
         if job.mechanisms:
@@ -235,6 +243,12 @@ class BlockTranslator:
         runs = [RunDirectory.open(path) for path in job.runs or (SHIPPED,)]
         device = choose_translating_device(job.device)
         self._translator = Translator.from_runs(runs, device, threads=1, batch_threads=batch_threads)
+        for run, digest in zip(runs, models, strict=True):
+            if run.model_digest != digest:  # asked after the weights were loaded
+                raise AugenmerkError(
+                    f"{run.path} was trained further while its translations were computed; remove {folder} "
+                    f"and begin again."
+                )
 
     def __call__(self, number: int, first: int, sha256: str) -> dict[str, Any]:
         """Translates a block whose first line has the number `first`, counted from 0; returns its entry."""
@@ -270,11 +284,6 @@ def _encode(lines: Iterable[str], update: Callable[[bytes], None]) -> Iterator[b
         content = line.encode()
         update(content)
         yield content
-
-
-def _digest_file(path: Path) -> str:
-    with explain_read_errors(path), path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _name(number: int) -> str:

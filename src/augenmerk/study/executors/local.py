@@ -7,7 +7,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
@@ -22,12 +22,12 @@ from augenmerk.study.worker import PHASES, Event, Job
 class LocalExecutor:
     """Runs each job in a process on this machine. What still runs when its context is left is killed."""
 
-    def __init__(self, logs: Path, threads: int, inherited_lock: int | None = None) -> None:
-        """Takes the folder for error output, the CPU threads of each job, and the file descriptor of a lock
+    def __init__(self, logs: Path, threads: int, locks: Sequence[int] = ()) -> None:
+        """Takes the folder for error output, the CPU threads of each job, and the file descriptors of locks
         that every process is to hold as well."""
         self._logs = logs
         self._threads = str(threads)
-        self._inherited = () if inherited_lock is None else (inherited_lock,)
+        self._locks = locks
         self._processes: dict[str, subprocess.Popen[bytes]] = {}
         self._queue: queue.SimpleQueue[Event] = queue.SimpleQueue()
 
@@ -55,7 +55,7 @@ class LocalExecutor:
                 stderr=errors,
                 env={**os.environ, "OMP_NUM_THREADS": self._threads, "MKL_NUM_THREADS": self._threads},
                 start_new_session=True,  # Ctrl-C on the terminal reaches the study only, which stops its jobs
-                pass_fds=self._inherited,
+                pass_fds=self._locks,
             )
         self._processes[job.run] = process
         threading.Thread(target=self._follow, args=(job, process, log), daemon=True).start()
