@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from augenmerk.arrays import all_to_numpy
-from augenmerk.config import DATASETS, DataConfig
 from augenmerk.errors import AugenmerkError
 from augenmerk.inference import InferenceModel, can_build
 from augenmerk.translate import Translator
@@ -57,7 +56,7 @@ def make_bundle(translator: Translator, name: str) -> Bundle:
     else:
         raise ValueError("this translator was given a model of numpy: give it one of torch, or load a run")
     tensors, weights = pack_weights(arrays)
-    source, target = find_languages(config.data)
+    source, target = config.data.languages
     settings = {
         "format": FORMAT,
         "name": name,
@@ -129,11 +128,3 @@ def _to_half(name: str, array: NDArray[Any]) -> bytes:
     return part + bytes(-len(part) % 4)
 
 
-def find_languages(data: DataConfig) -> tuple[str | None, str | None]:
-    """Returns the languages that a run translates from and into, where its settings tell."""
-    source, target = data.source_language, data.target_language
-    if data.bitext in DATASETS:
-        other = {"de": "en", "en": "de"}
-        source = source or other.get(target or "en")
-        target = target or other.get(source or "de")
-    return source, target

@@ -26,7 +26,7 @@ from augenmerk.serve.schemas import Request as Question
 from augenmerk.serve.schemas import check_names, check_texts
 from augenmerk.serve.workbench import Workbench, answer_cached, render_page
 from augenmerk.translate import Part, Translation, Translator
-from augenmerk.web.bundle import LICENCES, OWN_DATA, Bundle, find_languages, make_bundle
+from augenmerk.web.bundle import LICENCES, OWN_DATA, Bundle, make_bundle
 from augenmerk.web.examples import CAPTIONS, PICTURE_BOOK, make_example
 from augenmerk.web.export import join_modules
 from augenmerk.web.templates import WEB
@@ -143,7 +143,7 @@ def _describe(name: str, path: Path) -> dict[str, Any]:
         config = RunDirectory.open(path).config
     except AugenmerkError as error:
         return {"name": name, "error": hide_paths(str(error), {name: path})}
-    source, target = find_languages(config.data)
+    source, target = config.data.languages
     layers, _ = count_heads(config.model)
     counted = {part: count_heads(config.model, part)[1] for part in get_args(Part)}
     shipped = path.resolve() == SHIPPED.resolve()
