@@ -1,6 +1,7 @@
 """Texts in many languages with their sentences, written down by reasoning before there was a splitter.
 
-A "¦" stands for the space between two sentences, a "‖" for a boundary without one; a line break is a boundary.
+A "¦" stands for the space between two sentences, a "‖" for a boundary without one; a line break is a
+boundary.
 """
 
 CASES: tuple[tuple[str, str], ...] = (

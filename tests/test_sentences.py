@@ -43,7 +43,7 @@ def test_a_region_does_not_matter(language: str) -> None:
 
 
 def test_every_capital_of_every_alphabet_begins_a_sentence() -> None:
-    # The splitter of /translate took č, š, ž and ř for capitals, because it asked for "no letter from a to z".
+    # The splitter of /translate took small č, š, ž and ř for capitals: it asked for "no letter from a to z".
     capitals = [c for c in map(chr, range(0x10FFFF)) if c.isupper() and c.lower() != c]
     small = [c for c in map(chr, range(0x10FFFF)) if is_small(c)]
     assert len(capitals) > 1000

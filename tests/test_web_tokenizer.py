@@ -325,7 +325,8 @@ def compare_sentences(page: "Page", batch: Iterable[tuple[str, str]]) -> None:
         """([language, text]) => {
           const splitter = splitters[language];
           const spans = splitter.spans(text);
-          return { spans, sentences: splitter.split(text), replaced: splitter.replace(text, spans, splitter.split(text)) };
+          return { spans, sentences: splitter.split(text), replaced: splitter.replace(text, spans,
+          splitter.split(text)) };
         }""",
         batch,
     )

@@ -1,19 +1,20 @@
-"""Splits running text into sentences, in any alphabet, because a model that learnt from single sentences leaves out
-what comes after the first.
+"""Splits running text into sentences, in any alphabet.
 
-A sentence ends at a line break, and at `.`, `!`, `?` or a mark that means the same in another script, with the
-quotation marks and brackets that close there, before white space and what may begin a sentence: anything but a
-small letter. Chinese, Japanese and some other scripts need no space. In a text without a capital letter, a
-small letter begins a sentence, too. No sentence ends
+A model that learnt from single sentences leaves out what comes after the first.
 
-- after an abbreviation, a single letter or several with full stops (`Dr.`, `z. B.`, `J. R. R. Tolkien`, `U.S.`),
-  unless a word follows that often begins sentences (`in the U.S. The weather`);
+A sentence ends at a line break, and at `.`, `!`, `?` or a mark that means the same in another script, with
+the quotation marks and brackets that close there, before white space and what may begin a sentence:
+anything but a small letter. Chinese, Japanese and some other scripts need no space. In a text without a
+capital letter, a small letter begins a sentence, too. No sentence ends
+
+- after an abbreviation, a single letter or several with full stops (`Dr.`, `z. B.`, `J. R. R. Tolkien`,
+  `U.S.`), unless a word follows that often begins sentences (`in the U.S. The weather`);
 - after a number of one or two digits, or a Roman one, in languages that write ordinals so (`am 3. Mai`);
 - after the number of an item (`1. Der Hund bellt.`);
 - after dots that stand for something left out (`Er sah ... Hunde`).
 
-Abbreviations and first words are listed by language; without one, those of all languages count. `engine/sentences.js`
-is the same in JavaScript, with the tables of `describe_rules`.
+Abbreviations and first words are listed by language; without one, those of all languages count.
+`engine/sentences.js` is the same in JavaScript, with the tables of `describe_rules`.
 """
 
 import re
@@ -40,52 +41,59 @@ LONGEST_WORD = 40
 LONGEST_NUMBER = 12
 
 TITLES = """
-dr prof mr mrs ms mx messrs st sr sra srta sig sigg sigra dott dott.ssa ing mag dipl hr hrn fr frl mme mlle mm mgr
-mgrs bc mudr judr phdr rndr doc gen col capt lt sgt maj cpl rev hon gov sen rep pres fam dhr mevr mw drs
-avv arch mons lic dña inż hab doç av проф акад д-р др инж доц г-н г-жа δρ καθ κος κα
+dr prof mr mrs ms mx messrs st sr sra srta sig sigg sigra dott ing mag dipl hr hrn fr frl mme mlle
+mm mgr mgrs bc mudr judr phdr rndr doc gen col capt lt sgt maj cpl rev hon gov sen rep pres fam dhr mevr mw
+drs avv arch mons lic dña inż hab doç av проф акад др инж доц δρ καθ κος κα
 """
 """Stand before a name, so no sentence ends there, whatever follows."""
 BEFORE_NUMBERS = """
-nr no nos n art fig figs abb vol vols p pp pag pág s str bd kap ch chap sec tab tbl ed jan jän feb mar mär mrz apr jun
-jul aug sep sept okt oct nov dez dec núm num č čís br бр рис стр табл гл ст п αρ σελ kl max min
+nr no nos n art fig figs abb vol vols p pp pag pág s str bd kap ch chap sec tab tbl ed jan jän feb mar mär
+mrz apr jun jul aug sep sept okt oct nov dez dec núm num č čís br бр рис стр табл гл ст п αρ σελ kl max min
 """
 """Are abbreviations before a number only; `no` and `max` are also words and names."""
 ABBREVIATIONS = {
-    "de": """abs allg bspw bzw ca co dgl ebd einschl engl entspr etw ev evtl exkl franz geb gegr gest ggf griech hl hrsg
-        inkl insb jh jhd lat lfd max mind mio mrd mwst od sog std stk tel tsd ua überarb usf verh vgl vs zb zzgl""",
+    "de": """abs allg bspw bzw ca co dgl ebd einschl engl entspr etw ev evtl exkl franz geb gegr gest ggf
+        griech hl hrsg inkl insb jh jhd lat lfd max mind mio mrd mwst od sog std stk tel tsd ua überarb
+        usf verh vgl vs zb zzgl""",
     "en": "approx dept est esp incl vs viz ltd co cf al corp assn bros mt ft ave blvd rd tel univ",
     "cs": "např tzv tj mj popř resp ul sv odst kupř cca tzn příp vč obr zejm nám hod min tř",
     "sk": "napr tzv tj resp ul sv príp cca nám tzn obr",
     "pl": "np tzw tzn tj ul al pl św im nr ok wg tys mln mld godz",
     "fr": "cf env av bd éd tél mm art ste me vol boul",
     "es": "av avda ud uds vd vds pág ej aprox tel cap excmo dra dña fco",
-    "it": "es pag prof tel cap on egr gent ss sec ca ecc.mo",
+    "it": "es pag prof tel cap on egr gent ss sec ca",
     "pt": "av ex exmo exma pág tel cap dra aprox",
-    "nl": "bijv bv ca blz enz.z resp mr ir ing nl evt incl excl",
+    "nl": "bijv bv ca blz resp mr ir ing nl evt incl excl",
     "ro": "dl dna dra ex str tel",
     "da": "ca bl fx eks hhv inkl ekskl mht pga tlf vha",
     "no": "ca bl eks jf inkl pga tlf evt",
-    "sv": "ca bl ex inkl exkl jfr tel resp t.ex",
+    "sv": "ca bl ex inkl exkl jfr tel resp",
     "fi": "esim ks ns mm vrt n puh",
-    "hu": "pl ún ill kb ifj id özv u.n",
-    "tr": "örn bkz vs.b yy sn alb",
+    "hu": "pl ún ill kb ifj id özv",
+    "tr": "örn bkz yy sn alb",
     "ru": "ул им тыс млн млрд руб см напр др гг обл просп пер пл ред",
     "uk": "вул ім тис млн млрд грн див напр обл ред",
     "bg": "ул напр хил млн млрд лв гр",
     "sr": "ул нпр тзв тј",
     "hr": "npr tzv tj sv ul gđa",
-    "el": "βλ κλπ λ.χ τηλ εκ",
+    "el": "βλ κλπ τηλ εκ",
 }
 STARTERS = {
-    "de": """der die das den dem ein eine einen einem einer er sie es wir ich ihr du man dies diese dieser dieses dann danach
-        da dort jetzt hier im in auf am und aber auch sein seine ihre zwei drei viele was wer wie wo warum""",
-    "en": """the a an he she it they we i you this that these those his her their there then here two three many in on at and
-        but when while what who how where why my our""",
-    "cs": "ten ta to ti ty on ona ono oni pak potom dva dvě tři v na je jsou a ale jeho její tento tato co kdo kde proč",
-    "sk": "ten tá to tí on ona ono oni potom dva dve traja v na je sú a ale jeho jej tento táto čo kto kde prečo",
-    "pl": "ten ta to ci te on ona ono oni potem dwa dwie trzy w na jest są i ale jego jej co kto gdzie dlaczego",
-    "fr": "le la les un une des il elle ils elles on ce cette ces puis deux trois nous je vous mais son sa ses dans",
-    "es": "el la los las un una unos unas él ella ellos ellas esto este esta hay dos tres pero su sus en nosotros yo",
+    "de": """der die das den dem ein eine einen einem einer er sie es wir ich ihr du man dies diese dieser
+        dieses dann danach da dort jetzt hier im in auf am und aber auch sein seine ihre zwei drei
+        viele was wer wie wo warum""",
+    "en": """the a an he she it they we i you this that these those his her their there then here two three
+        many in on at and but when while what who how where why my our""",
+    "cs": """ten ta to ti ty on ona ono oni pak potom dva dvě tři v na je jsou a ale jeho její tento tato co
+        kdo kde proč""",
+    "sk": """ten tá to tí on ona ono oni potom dva dve traja v na je sú a ale jeho jej tento táto čo kto kde
+        prečo""",
+    "pl": """ten ta to ci te on ona ono oni potem dwa dwie trzy w na jest są i ale jego jej co kto gdzie
+        dlaczego""",
+    "fr": """le la les un une des il elle ils elles on ce cette ces puis deux trois nous je vous mais son sa
+        ses dans""",
+    "es": """el la los las un una unos unas él ella ellos ellas esto este esta hay dos tres pero su sus en
+        nosotros yo""",
     "it": "il lo la gli le un uno una lui lei loro è due tre ma questo questa nel io noi",
     "pt": "o os as um uma ele ela eles elas este esta há dois duas três mas seu sua no na nós eu",
     "nl": "de het een hij zij ze er dit dat deze twee drie maar zijn haar in op wij ik we",
@@ -205,7 +213,7 @@ def _strip(text: str, start: int, end: int) -> Span:
 
 
 def _is_end(text: str, start: int, end: int, run: re.Match[str], rules: Rules, all_small: bool) -> bool:
-    """Returns whether the sentence that began at `start` ends with this run of marks, before the line does."""
+    """Returns whether the sentence that began at `start` ends with this run of marks, not with its line."""
     after = run.end()
     if after == end:
         return False
@@ -236,9 +244,9 @@ def _is_full_stop(text: str, start: int, stop: int, rest: Span, rules: Rules, al
     following = _WORDS.match(text, rest[0], min(rest[1], rest[0] + LONGEST_WORD))
     if lowered in rules.titles:
         return False
-    if following and not all_small and text[following.end() : following.end() + 1] != ".":
-        if "".join(map(str.lower, following[0])) in rules.starters:
-            return True
+    is_word = following and not all_small and text[following.end() : following.end() + 1] != "."
+    if is_word and "".join(map(str.lower, following[0])) in rules.starters:
+        return True
     if lowered in rules.before_numbers and text[rest[0]].isdecimal():
         return False
     return not (

@@ -44,8 +44,8 @@ app = typer.Typer()
     "augenmerk translate --model runs/mine --input de.txt --output en.txt    "
     "augenmerk translate --model runs/a --model runs/b --beam 10 --mbr < de.txt    "
     "With more than one translation of each sentence (--n-best), a line has three columns with tabs between "
-    "them: the number of the text, from 1, or 1.1, 1.2, ... if it has several sentences; the score (the log-probability, divided by the length to the "
-    "power of search.length_penalty; with --mbr the expected chrF), higher is better, none for an empty "
+    "them: the number of the text, from 1, or 1.1, 1.2, ... if it has several sentences; the score (the "
+    "log-probability, divided by the length to the power of search.length_penalty; with --mbr the expected chrF), higher is better, none for an empty "
     "line or a bad one; the translation.    "
     "A large file over a cluster: --on ray --ray-address head:6379, with files that all its machines see; if "
     "it is killed, the same command goes on with what is finished."
@@ -53,9 +53,7 @@ app = typer.Typer()
 def translate(
     text: Annotated[
         list[str] | None,
-        Argument(
-            help="Texts, or one file with a sentence on each line. Default: stdin.", show_default=False
-        ),
+        Argument(help="Texts, or one file with a sentence on each line. Default: stdin.", show_default=False),
     ] = None,
     model: Models = None,
     beam: Beam = None,
@@ -91,8 +89,8 @@ def translate(
         bool | None,
         Option(
             "--split-sentences/--no-split-sentences",
-            help="Translate the sentences of each text one by one, and keep its paragraphs. Default: arguments "
-            "and what you type are texts; a line of a file or of a pipe is one sentence.",
+            help="Translate the sentences of each text one by one, and keep its paragraphs. Default: "
+            "arguments and what you type are texts; a line of a file or of a pipe is one sentence.",
             show_default=False,
         ),
     ] = None,
@@ -233,7 +231,8 @@ def _translate(
     *,
     skip_bad: bool,
 ) -> "Iterator[Translation]":
-    """Translates the sentences, or the lines of the file or on stdin; `how` has keywords of `Translator.stream`.
+    """Translates the sentences, or the lines of the file or on stdin; `how` has keywords of
+    `Translator.stream`.
 
     Warns where one was too long and, at the end, of bad lines that were skipped, whose translation is empty,
     of those that are unlike what the model learnt from, and of translations that leave something out.

@@ -1,4 +1,4 @@
-"""Warns of sentences that are unlike what a model learnt from, and of translations that leave something out."""
+"""Warns of sentences unlike what a model learnt from, and of translations that leave something out."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -49,7 +49,7 @@ class Unfamiliar:
 
 
 class Uncovered:
-    """Counts the translations that probably leave out part of the source, for one warning about all of them."""
+    """Counts translations that probably leave out part of the source, for one warning about all of them."""
 
     def __init__(self, unit: str) -> None:
         self._unit = unit
@@ -58,7 +58,7 @@ class Uncovered:
         self.count = 0
 
     def add(self, number: int, text: str, count: int = 1) -> None:
-        """Counts the translation with this number, which leaves out a text, and others with larger numbers."""
+        """Counts the translation with this number, which leaves out `text`, and others with larger ones."""
         if not self.count:
             self._first, self._text = number, shorten(format_message(text))
         self.count += count
@@ -68,13 +68,14 @@ class Uncovered:
             which = "The translation" if total == 1 else f"The translation of {self._unit} {self._first:,}"
             return f"{which} probably leaves out “{self._text}”: the model hardly looked at it."
         return (
-            f"{self.count:,} of {total:,} translations probably leave out part of their {self._unit}, at which the "
-            f"model hardly looked; the first is that of {self._unit} {self._first:,}, without “{self._text}”."
+            f"{self.count:,} of {total:,} translations probably leave out part of their {self._unit}, at "
+            f"which the model hardly looked; the first is that of {self._unit} {self._first:,}, without "
+            f"“{self._text}”."
         )
 
 
 def warn_of_translations(translations: "Sequence[Translation]") -> None:
-    """Prints warnings about sentences of the command line that are unlike the training text, or not all translated."""
+    """Warns of sentences of the command line unlike the training text, and of those not all translated."""
     unfamiliar, uncovered = Unfamiliar("sentence"), Uncovered("sentence")
     for number, translation in enumerate(translations, 1):
         if translation.unfamiliar is not None:
@@ -93,7 +94,7 @@ def warn_of_several_sentences(text: str, name: str, language: str | None) -> Non
 
     if (count := len(split_sentences(text, language))) > 1:
         typer.echo(
-            f"augenmerk: {name} has {count:,} sentences, which are taken as one; the model learnt from single "
-            f"sentences: give one at a time.",
+            f"augenmerk: {name} has {count:,} sentences, which are taken as one; the model learnt from "
+            f"single sentences: give one at a time.",
             err=True,
         )

@@ -144,8 +144,7 @@ async def translate(request: Request) -> Response:
         {
             "model": model,
             "translations": [
-                one.to_dict(attention=wanted.with_attention, subwords=wanted.subwords)
-                for one in translations
+                one.to_dict(attention=wanted.with_attention, subwords=wanted.subwords) for one in translations
             ],
         }
     )

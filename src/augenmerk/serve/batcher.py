@@ -130,9 +130,10 @@ class Batcher:
     ) -> list[Translation]:
         """Translates texts together with whatever else waits.
 
-        Each text is split into sentences, as `Translator.translate` does; with `split_sentences` false it is one.
-        `settings` are changes of `SearchConfig`. With `attention`, the weights over words are computed
-        already in the thread. Raises Overloaded, TooLate, TooLarge, and AugenmerkError for what cannot be done.
+        Each text is split into sentences, as `Translator.translate` does; with `split_sentences` false it
+        is one. `settings` are changes of `SearchConfig`. With `attention`, the weights over words are
+        computed already in the thread. Raises Overloaded, TooLate, TooLarge, and AugenmerkError for what
+        cannot be done.
         """
         changes = tuple(sorted((key, value) for key, value in (settings or {}).items() if value is not None))
         work = Work("translate", _to_names(names), changes, heads, attention)

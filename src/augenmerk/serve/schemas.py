@@ -31,7 +31,8 @@ class TranslateRequest(Request):
 
     text: str | list[str] = Field(description="A text, or a list of texts.")
     split_sentences: bool = Field(
-        default=True, description="Translate the sentences of each text one by one; false: each is one sentence."
+        default=True,
+        description="Translate the sentences of each text one by one; false: each is one sentence.",
     )
     model: Names | None = Field(
         default=None, description="A model of /v1/models, or several as an ensemble. Default: the first."
@@ -141,7 +142,7 @@ class Uncovered(BaseModel):
 
 
 class TranslationAnswer(BaseModel):
-    """A translation. Words and attention are there only if they were asked for; of a text, in its sentences."""
+    """A translation. Words and attention are there only if they were asked for; of a text, in `sentences`."""
 
     source: str
     translation: str

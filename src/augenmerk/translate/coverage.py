@@ -1,14 +1,15 @@
 """Finds what a translation leaves out, by what the model never looked at while it wrote it.
 
-Every source token is looked at with some weight in all: the sum over the target tokens, about 1 where a word becomes
-a word. A part of the source is reported as not covered if
+Every source token is looked at with some weight in all: the sum over the target tokens, about 1 where a
+word becomes a word. A part of the source is reported as not covered if
 
-- the weights of consecutive tokens lack more than `MOST_MISSING` in all of `LEAST_WEIGHT` each (seven tokens that
+- the weights of consecutive tokens lack more than `MOST_MISSING` in all of `LEAST_WEIGHT` each (seven
+tokens that
   are hardly looked at); or
 - the source has several sentences, and the mean weight of the tokens of one of them is below `LEAST_WEIGHT`.
 
-Both numbers were chosen on the validation split of Multi30k with the bundled model; docs/architecture.md has how often
-they are right. Attention that does not depend on the words (`none`, `mean`) tells nothing.
+Both numbers were chosen on the validation split of Multi30k with the bundled model; docs/architecture.md
+has how often they are right. Attention that does not depend on the words (`none`, `mean`) tells nothing.
 """
 
 import numpy as np

@@ -73,8 +73,9 @@ class Translation:
     last word is `</s>`, and every row of the attention sums to 1 (to 0 if the model attends to nothing). A
     translation that was cut off at its maximum length has no end; an empty line has no words.
 
-    A text of several sentences has theirs in `sentences`. Its words are those of all of them, one sentence after the
-    other, each with its end; its attention is 0 between words of different sentences. Heads are in `sentences` only.
+    A text of several sentences has theirs in `sentences`. Its words are those of all of them, one sentence
+    after the other, each with its end; its attention is 0 between words of different sentences. Heads are
+    in `sentences` only.
     """
 
     source: str
@@ -240,8 +241,8 @@ class Translation:
     def to_dict(self, *, attention: bool = True, subwords: bool = False) -> dict[str, Any]:
         """Returns plain data for JSON; `heads` is there only if they were asked for.
 
-        Without `attention`, there are no words either, and this takes microseconds. The words and the attention of a
-        text are in its `sentences`.
+        Without `attention`, there are no words either, and this takes microseconds. The words and the
+        attention of a text are in its `sentences`.
         """
         tree: dict[str, Any] = {
             "source": self.source,
@@ -341,7 +342,7 @@ def _chain_words(parts: Sequence[Words]) -> Words:
 
 
 def _block_diagonal(blocks: Sequence[Weights]) -> Weights:
-    """Returns one array with the blocks from its upper left corner to its lower right one, and 0 elsewhere."""
+    """Returns an array with the blocks from its upper left to its lower right corner, and 0 elsewhere."""
     rows, columns = np.array([block.shape for block in blocks]).sum(axis=0)
     whole = np.zeros((rows, columns), np.float32)
     row = column = 0

@@ -295,10 +295,10 @@ class Translator:
         """Translates a text, or a list of texts, which is faster than one by one.
 
         Models translate single sentences, so each text is split into its sentences (`augenmerk.sentences`);
-        `Translation.sentences` has theirs if there are several. Without `split_sentences`, each text is taken as one
-        sentence. With `heads`, the translations have the attention of each head. Samples depend on the `numbers`
-        of the texts, which are counted from 0 by default. The other keywords are settings of `SearchConfig`,
-        such as beam=5, and replace those of the run.
+        `Translation.sentences` has theirs if there are several. Without `split_sentences`, each text is
+        taken as one sentence. With `heads`, the translations have the attention of each head. Samples
+        depend on the `numbers` of the texts, which are counted from 0 by default. The other keywords are
+        settings of `SearchConfig`, such as beam=5, and replace those of the run.
         """
         texts = [text] if isinstance(text, str) else _list_sentences(text)
         found = self.stream(
@@ -323,9 +323,9 @@ class Translator:
     ) -> Iterator[Translation]:
         """Translates any number of lines in order and in bounded memory; keywords as for `translate`.
 
-        Each line is one sentence unless `split_sentences` is true. Lines are collected and translated together. None
-        among the lines is no line: it asks for the translations of all lines before it, because the next line
-        may not come for a while.
+        Each line is one sentence unless `split_sentences` is true. Lines are collected and translated
+        together. None among the lines is no line: it asks for the translations of all lines before it,
+        because the next line may not come for a while.
         """
         if isinstance(lines, str | bytes):
             raise TypeError(

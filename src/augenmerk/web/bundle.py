@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from augenmerk.arrays import all_to_numpy
 from augenmerk.errors import AugenmerkError
 from augenmerk.inference import InferenceModel, can_build
+from augenmerk.sentences import describe_rules
 from augenmerk.translate import Translator
 from augenmerk.web.tokenizer_tables import describe_characters, describe_tokenizer
 
@@ -74,6 +75,7 @@ def make_bundle(translator: Translator, name: str) -> Bundle:
             "target": None if tokenizers.joint else describe_tokenizer(tokenizers.target),
         },
         "characters": _describe_characters_once(),
+        "sentences": describe_rules(source),
         "familiarity": _familiarity(translator),
         "tensors": tensors,
         "licence": LICENCES.get(config.data.bitext, OWN_DATA),
@@ -126,5 +128,3 @@ def _to_half(name: str, array: NDArray[Any]) -> bytes:
         )
     part = array.astype("<f2").tobytes()
     return part + bytes(-len(part) % 4)
-
-

@@ -41,6 +41,7 @@ class Ask(Question):
 
     models: list[str] = Field(min_length=1)
     text: str
+    sentence: int = Field(default=0, ge=0)
     beam: int = Field(ge=1)
     prefix: list[int] = Field(default=[], max_length=MAX_PREFIX)
     tree: bool = False
@@ -79,10 +80,9 @@ def make_routes(workbench: Workbench) -> list[BaseRoute]:
 
     async def answer(question: Ask) -> dict[str, Any]:
         names = question.models
-        translation = None
-        if not question.prefix:  # then it is searched for together with what others ask
-            settings = {"beam": question.beam, "n_best": 1}
-            [translation] = await service.batcher.translate(names, [question.text], settings=settings)
+        # It is searched for together with what others ask.
+        settings = {"beam": question.beam, "n_best": 1}
+        [translation] = await service.batcher.translate(names, [question.text], settings=settings)
         return await service.batcher.compute(lambda: describe(service.library, question, translation))
 
     @lru_cache(maxsize=KEPT_BUNDLES)
@@ -114,12 +114,13 @@ def make_routes(workbench: Workbench) -> list[BaseRoute]:
     ]
 
 
-def describe(library: Library, question: Ask, translation: Translation | None) -> dict[str, Any]:
-    """Returns what the page shows, in the shape of `make_example`; translates unless that was done."""
+def describe(library: Library, question: Ask, translation: Translation) -> dict[str, Any]:
+    """Returns what the page shows of the translation of a text, in the shape of `make_example`."""
     return make_example(
         library.get(question.models),
         question.text,
         question.beam,
+        sentence=question.sentence,
         prefix=question.prefix,
         tree=question.tree,
         heads=question.heads,
