@@ -19,6 +19,7 @@ LAYERS = (
         "signals",
         "storage",
         "words",
+        "sentences",
         "config",
         "settings",
         "figures",
@@ -63,6 +64,7 @@ LAYERS = (
 ONLY = {
     "bitext": {"config", "errors", "storage", "words"},
     "words": set[str](),
+    "sentences": {"words"},
     "storage": {"errors"},
     "arrays": set[str](),
     "tensorfile": {"arrays", "storage"},
@@ -91,7 +93,7 @@ ONLY = {
     "report": {"diagrams", "errors", "figures", "study"},
     "web": {
         *("arrays", "checkpoint", "config", "errors", "familiarity", "figures", "inference", "step_model"),
-        *("storage", "text", "theory", "translate", "words"),
+        *("sentences", "storage", "text", "theory", "translate", "words"),
     },
 }
 

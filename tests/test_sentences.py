@@ -72,7 +72,8 @@ def test_nothing_is_lost(text: str, language: str | None) -> None:
 
 @given(text=texts)
 def test_a_sentence_has_no_line_break(text: str) -> None:
-    assert all(len(one.splitlines()) == 1 for one in split_sentences(text))
+    if any(map(str.isalnum, text)):  # otherwise it is not taken apart
+        assert all(len(one.splitlines()) == 1 for one in split_sentences(text))
 
 
 def test_other_sentences_in_place_of_the_first_keep_paragraphs() -> None:

@@ -241,17 +241,23 @@ def _is_full_stop(text: str, start: int, stop: int, rest: Span, rules: Rules, al
     if found is None or found.end() < stop:
         return True
     last, lowered = found[0], "".join(map(str.lower, found[0]))
-    following = _WORDS.match(text, rest[0], min(rest[1], rest[0] + LONGEST_WORD))
     if lowered in rules.titles:
         return False
-    is_word = following and not all_small and text[following.end() : following.end() + 1] != "."
-    if is_word and "".join(map(str.lower, following[0])) in rules.starters:
+    if not all_small and _starts(text, rest, rules):
         return True
     if lowered in rules.before_numbers and text[rest[0]].isdecimal():
         return False
     return not (
         lowered in rules.abbreviations or _is_letter(last) or (rules.ordinals and _ORDINAL.fullmatch(last))
     )
+
+
+def _starts(text: str, rest: Span, rules: Rules) -> bool:
+    """Returns whether the rest of a line begins with a word that often begins sentences."""
+    word = _WORDS.match(text, rest[0], min(rest[1], rest[0] + LONGEST_WORD))
+    if word is None or text[word.end() : word.end() + 1] == ".":  # it may be an initial
+        return False
+    return "".join(map(str.lower, word[0])) in rules.starters
 
 
 def _is_item(word: str) -> bool:

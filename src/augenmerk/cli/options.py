@@ -272,8 +272,7 @@ def translate_split(
     sentences: Sequence[str] = (),
     heads: bool = False,
 ) -> TranslatedSplit:
-    """Translates texts, sentence by sentence, or a split of the run's data, or feeds its references to the
-    model.
+    """Translates texts, sentence by sentence, or a split of the run's data, or has it read references.
 
     Raises AugenmerkError if the split has no sentence pairs, or not those with the indices.
     """

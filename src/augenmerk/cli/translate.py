@@ -45,8 +45,8 @@ app = typer.Typer()
     "augenmerk translate --model runs/a --model runs/b --beam 10 --mbr < de.txt    "
     "With more than one translation of each sentence (--n-best), a line has three columns with tabs between "
     "them: the number of the text, from 1, or 1.1, 1.2, ... if it has several sentences; the score (the "
-    "log-probability, divided by the length to the power of search.length_penalty; with --mbr the expected chrF), higher is better, none for an empty "
-    "line or a bad one; the translation.    "
+    "log-probability, divided by the length to the power of search.length_penalty; with --mbr the expected "
+    "chrF), higher is better, none for an empty line or a bad one; the translation.    "
     "A large file over a cluster: --on ray --ray-address head:6379, with files that all its machines see; if "
     "it is killed, the same command goes on with what is finished."
 )

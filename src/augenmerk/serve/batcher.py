@@ -150,8 +150,10 @@ class Batcher:
 
     async def _find_language(self, names: tuple[str, ...]) -> str | None:
         """Returns the language that models translate from; those that are not loaded yet are loaded."""
-        loaded = self.library.find_loaded(names)
-        return (loaded or await asyncio.to_thread(self.library.get, names)).language
+        translator = self.library.find_loaded(names)
+        if translator is None:
+            translator = await asyncio.to_thread(self.library.get, names)
+        return translator.language
 
     async def score(
         self,

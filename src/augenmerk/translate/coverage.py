@@ -28,23 +28,18 @@ def find_uncovered(weights: Weights, source: str, tokenizer: Tokenizer, language
     `weights` are those over tokens, (target, source), with the end of the source in the last column.
     """
     looked_at = weights[:, :-1].sum(axis=0)
-    found = find_gap(looked_at)
-    spans = [] if found else sentence_spans(source, language)
-    if found is None and len(spans) < 2:
+    spans = sentence_spans(source, language)
+    gap = find_gap(looked_at)
+    if gap is None and len(spans) < 2:
         return None
     encoded = tokenizer.encode(source)
-    word_of = np.asarray(encoded.word_of[: len(looked_at)])
-    if found is None:
-        starts = np.array([start for start, _ in encoded.spans])[word_of]
-        for start, end in spans:
-            places = np.flatnonzero((start <= starts) & (starts < end))
-            if len(places) and looked_at[places].mean() < LEAST_WEIGHT:
-                found = int(places[0]), int(places[-1])
-                break
-        else:
-            return None
-    first, last = (encoded.spans[word_of[place]] for place in found)
-    return source[first[0] : last[1]]
+    words = [encoded.spans[word] for word in encoded.word_of[: len(looked_at)]]
+    starts = np.array([start for start, _ in words])
+    for start, end in spans if len(spans) > 1 else ():
+        places = (start <= starts) & (starts < end)
+        if places.any() and looked_at[places].mean() < LEAST_WEIGHT:
+            return source[start:end]
+    return None if gap is None else source[words[gap[0]][0] : words[gap[1]][1]]
 
 
 def find_gap(looked_at: Weights) -> tuple[int, int] | None:

@@ -95,7 +95,7 @@ class FileSummary:
     unfamiliar: list[tuple[Reason, int, int]]
     """For each block why lines are unlike what the model learnt from, how many, and the first of them."""
     uncovered: list[tuple[int, int, str]]
-    """For each block how many translations leave something out, the first of their lines, and what it lacks."""
+    """For each block how many translations lack something, the first of their lines, and what it lacks."""
     bad_lines: Counter[str]
     """How many lines of each kind were bad, and so have an empty translation."""
     first_bad: int

@@ -13,8 +13,7 @@ class LineFormat:
 
     n_best: bool = False
     """A line for each alternative: the number of the text, the score and the translation. Of a text with
-    several
-    sentences, the alternatives of each, numbered 1.1, 1.2, and so on."""
+    several sentences, the alternatives of each, numbered 1.1, 1.2, and so on."""
     json: bool = False
     """A JSON document on a line, for each text, with all that is known about it."""
     subwords: bool = False

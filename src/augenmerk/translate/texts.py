@@ -20,7 +20,7 @@ class Text:
 
     @classmethod
     def of(cls, source: str, language: str | None) -> "Text":
-        """Splits a text in a language; one sentence with line breaks around it is a text, which keeps them."""
+        """Splits a text in a language; one sentence with line breaks around it is one, too."""
         spans = sentence_spans(source, language)
         is_text = len(spans) > 1 or (spans and not set(source).isdisjoint(LINE_BREAKS))
         return cls(source, spans if is_text else ())

@@ -10,17 +10,15 @@ const MOST_MISSING = 2.0;
 export function findUncovered(weights, source, encoded, splitter) {
   const read = weights[0].length - 1;
   const lookedAt = Array.from({ length: read }, (_, place) => weights.reduce((sum, row) => sum + row[place], 0));
-  const found = findGap(lookedAt) ?? findSentence(lookedAt, encoded, splitter.spans(source));
-  if (found === null) return null;
-  const [first, last] = found.map((place) => encoded.spans[encoded.word_of[place]]);
-  const text = source.slice(first[0], last[1]);
+  const text = findSentence(lookedAt, source, encoded, splitter) ?? findGap(lookedAt, source, encoded);
+  if (text === null) return null;
   const inWords = `Hardly any attention went to “${text}”, so its translation is probably missing.`;
   return { text, in_words: inWords };
 }
 
-/** Returns the first and last of the consecutive tokens that lack the most weight, if that is too much. */
-function findGap(lookedAt) {
-  let best = { missing: MOST_MISSING, found: null };
+/** Returns the consecutive tokens that lack the most weight, if that is too much. */
+function findGap(lookedAt, source, encoded) {
+  let best = { missing: MOST_MISSING, text: null };
   let missing = 0;
   let first = 0;
   lookedAt.forEach((weight, place) => {
@@ -29,21 +27,23 @@ function findGap(lookedAt) {
       first = place;
     }
     missing += LEAST_WEIGHT - weight;
-    if (missing > best.missing) best = { missing, found: [first, place] };
+    if (missing > best.missing) best = { missing, text: sliceTokens(source, encoded, first, place) };
   });
-  return best.found;
+  return best.text;
 }
 
-/** Returns the first and last token of a sentence among several that is hardly looked at. */
-function findSentence(lookedAt, encoded, spans) {
+function sliceTokens(source, { spans, word_of: wordOf }, first, last) {
+  return source.slice(spans[wordOf[first]][0], spans[wordOf[last]][1]);
+}
+
+/** Returns a sentence among several that is hardly looked at. */
+function findSentence(lookedAt, source, { spans: words, word_of: wordOf }, splitter) {
+  const spans = splitter.spans(source);
   if (spans.length < 2) return null;
-  for (const [start, end] of spans) {
-    const places = [...lookedAt.keys()].filter((place) => {
-      const [wordStart] = encoded.spans[encoded.word_of[place]];
-      return start <= wordStart && wordStart < end;
-    });
-    const sum = places.reduce((total, place) => total + lookedAt[place], 0);
-    if (places.length && sum / places.length < LEAST_WEIGHT) return [places[0], places.at(-1)];
-  }
-  return null;
+  const hardly = spans.find(([start, end]) => {
+    const weights = lookedAt.filter((_, place) => start <= words[wordOf[place]][0] && words[wordOf[place]][0] < end);
+    const sum = weights.reduce((total, weight) => total + weight, 0);
+    return weights.length && sum / weights.length < LEAST_WEIGHT;
+  });
+  return hardly ? source.slice(...hardly) : null;
 }
