@@ -20,6 +20,7 @@ LAYERS = (
         "storage",
         "locks",
         "words",
+        "sentences",
         "config",
         "settings",
         "figures",
@@ -65,6 +66,7 @@ LAYERS = (
 ONLY = {
     "bitext": {"config", "errors", "locks", "storage", "words"},
     "words": set[str](),
+    "sentences": {"words"},
     "storage": {"errors"},
     "locks": set[str](),
     "arrays": set[str](),
@@ -94,7 +96,7 @@ ONLY = {
     "report": {"diagrams", "errors", "figures", "study"},
     "web": {
         *("arrays", "checkpoint", "config", "errors", "familiarity", "figures", "inference", "step_model"),
-        *("storage", "text", "theory", "translate", "words"),
+        *("sentences", "storage", "text", "theory", "translate", "words"),
     },
 }
 

@@ -930,3 +930,52 @@ def test_ties_are_rare_enough_to_explain_something() -> None:
     translator = load()
     texts = ["Ein Hund schläft.", "Zwei Kinder spielen im Garten.", "Eine Frau liest ein Buch."]
     assert not any(_has_tie(translator, text, beam) for text in texts for beam in (1, 5))
+
+
+def test_a_text_is_translated_sentence_by_sentence_as_in_python(page: "Page") -> None:
+    bundle, translator = shipped_bundle(), load()
+    texts = [
+        "Ein Hund schläft. Zwei Männer spielen Fußball.\n\n Eine Frau liest.\n",
+        "Am 3. Mai schläft ein Hund. Er träumt.",
+        "Ein Hund schläft.",
+        "",
+    ]
+    answers = page.evaluate(
+        """([bundle, texts]) => {
+          const translator = load(bundle);
+          return texts.map((text) => finish(translator.translateText(text, { beam: 2, sentence: 1 })));
+        }""",
+        [for_page(bundle), texts],
+    )
+    for text, answer in zip(texts, answers, strict=True):
+        whole = translator.translate(text, beam=2)
+        if len(whole.sentences) < 2:
+            assert "sentences" not in answer
+            assert answer["translation"] == whole.text
+            continue
+        assert answer["whole"] == whole.text
+        assert [one["source"] for one in answer["sentences"]] == [one.source for one in whole.sentences]
+        assert [one["translation"] for one in answer["sentences"]] == [one.text for one in whole.sentences]
+        assert answer["source_words"] == list(whole.sentences[1].source_words)
+
+
+def test_what_is_left_out_is_named_as_in_python(page: "Page") -> None:
+    bundle, translator = shipped_bundle(), load()
+    texts = [
+        "Ein Hund schläft. Zwei Männer spielen Fußball.",
+        "Ein kleiner Hund läuft über die Wiese. Eine alte Frau mit Hut liest auf einer Bank ein Buch.",
+        "Ein Mann, der einen roten Hut trägt und lacht, läuft durch den Park. " * 3,
+        "Ein Hund schläft.",
+    ]
+    answers = page.evaluate(
+        """([bundle, texts]) => {
+          const translator = load(bundle);
+          return texts.map((text) => finish(translator.translate(text, { beam: 2 })).uncovered);
+        }""",
+        [for_page(bundle), texts],
+    )
+    found = [
+        translator.translate(text, beam=2, split_sentences=False).to_dict()["uncovered"] for text in texts
+    ]
+    assert answers == found
+    assert [one is None for one in found] == [False, False, False, True]

@@ -964,3 +964,47 @@ def test_words_that_a_model_does_not_know_are_shown_as_they_were_typed(
     words = view.tab.locator(".weights th .word").all_inner_texts()
     assert words == ["Der", "Quastenflosser", "bellt", "∎"]
     assert {word for word, _ in view.bars("#place > div:last-child")} == set(words)
+
+
+def test_a_text_of_several_sentences_is_there_whole_and_each_can_be_looked_at(
+    context: "BrowserContext", files: Files
+) -> None:
+    view = View(context, files.one.as_uri())
+    text = f"{OTHER}\n\n{EXAMPLE} {OTHER}"
+    view.type(text)
+    translation = load(files.run).translate(text, beam=3)
+    assert len(translation.sentences) == 3
+
+    def shown() -> str:
+        found = view.tab.text_content("#answer-0 .said")
+        assert found is not None
+        return found.replace(" ∎", "")
+
+    def columns() -> list[str]:
+        found: list[str] = view.tab.eval_on_selector_all(
+            "thead th[scope=col]", "words => words.map(word => word.textContent)"
+        )
+        return found
+
+    assert shown() == translation.text
+    assert view.tab.text_content(".spoken") == translation.text
+    assert columns() == [*translation.sentences[0].source_words[:-1], "∎"]
+    view.tab.click(".sentence >> nth=0")
+    view.settle()
+    assert view.fragment()["sentence"] == "1"
+    assert columns() == [*translation.sentences[1].source_words[:-1], "∎"]
+    assert shown() == translation.text
+    # The keyboard reaches it, a link shows it again, and its attention can be changed.
+    view.tab.focus(".sentence >> nth=1")
+    view.tab.keyboard.press("Enter")
+    view.settle()
+    assert view.fragment()["sentence"] == "2"
+    view.tab.click("#panel-change summary")
+    view.tab.wait_for_selector("#change-content .candidate")
+    view = View(context, view.tab.url)
+    view.settle()
+    assert columns() == [*translation.sentences[2].source_words[:-1], "∎"]
+    # A text with fewer sentences shows its last one.
+    view.type(f"{EXAMPLE} {OTHER}")
+    assert columns() == [*load(files.run).translate(OTHER).source_words[:-1], "∎"]
+    assert view.complaints == []

@@ -18,10 +18,20 @@ from tokenizers import decoders, models, pre_tokenizers
 
 from augenmerk.checkpoint import SHIPPED
 from augenmerk.config import TextConfig
+from augenmerk.sentences import (
+    ABBREVIATIONS,
+    describe_rules,
+    replace_sentences,
+    sentence_spans,
+    split_sentences,
+)
 from augenmerk.text import SPECIAL_TOKENS, Tokenizer, TokenizerPair, normalise
 from augenmerk.web.tokenizer_tables import describe_characters, describe_tokenizer
 from augenmerk.words import COMBINING, INVISIBLE, detokenise, split_words, word_spans
 from tests.browser import open_engine
+from tests.sentence_cases import CASES, read_case
+from tests.test_sentences import MARKS, languages
+from tests.test_sentences import texts as sentence_texts
 from tests.test_text import BPE, LOWERCASE_BPE, LOWERCASE_WORD, PAIRS, SENTENCES, WORD, sentences
 from tests.test_words import ODD, texts
 
@@ -41,6 +51,7 @@ TOKENIZERS = {
 }
 any_name = pytest.mark.parametrize("name", TOKENIZERS)
 
+LANGUAGES = ["", *ABBREVIATIONS]
 ALL = "".join(map(chr, range(0x110000)))
 
 
@@ -90,14 +101,20 @@ TRICKY = [
 @pytest.fixture(scope="module")
 def page(chromium: "Chromium") -> "Iterator[Page]":
     """A page that has the modules, what Python knows about characters, and all tokenizers."""
-    page = open_engine(chromium, "words.js", "tokenizer.js")
+    page = open_engine(chromium, "words.js", "tokenizer.js", "sentences.js")
     page.evaluate(
         """(tables) => {
           window.characters = new Characters(JSON.parse(tables));
           window.tokenizers = {};
+          window.splitters = {};
         }""",
         characters(),
     )
+    for language in LANGUAGES:
+        page.evaluate(
+            "([name, rules]) => { splitters[name] = new SentenceSplitter(rules, characters); }",
+            [language, describe_rules(language or None)],
+        )
     for name, tokenizer in TOKENIZERS.items():
         load(page, name, tokenizer)
     yield page
@@ -296,6 +313,57 @@ def test_any_words_become_a_text_as_in_python(page: "Page", batch: list[list[str
 )
 def test_long_lines_are_no_trouble(page: "Page", piece: str) -> None:
     compare_words(page, [piece * 10_000])
+
+
+# Sentences
+
+
+def compare_sentences(page: "Page", batch: Iterable[tuple[str, str]]) -> None:
+    batch = [(language, as_in_javascript(text)) for language, text in batch]
+    answers = ask(
+        page,
+        """([language, text]) => {
+          const splitter = splitters[language];
+          const spans = splitter.spans(text);
+          return { spans, sentences: splitter.split(text), replaced: splitter.replace(text, spans,
+          splitter.split(text)) };
+        }""",
+        batch,
+    )
+    for (language, text), answer in zip(batch, answers, strict=True):
+        spans, sentences = sentence_spans(text, language or None), split_sentences(text, language or None)
+        replaced = replace_sentences(text, spans, sentences)
+        assert answer == {"spans": in_units(text, spans), "sentences": sentences, "replaced": replaced}
+
+
+def test_sentences_of_all_languages(page: "Page") -> None:
+    # Each text by the rules of its language, and by those of all others.
+    compare_sentences(page, [(code, read_case(case)[0]) for _, case in CASES for code in LANGUAGES])
+    compare_sentences(page, [(code, text) for text in TRICKY for code in LANGUAGES])
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_sentences_of_random_texts(page: "Page", seed: int) -> None:
+    chance = random.Random(seed)
+    words = [word for _, case in CASES for word in read_case(case)[0].split()]
+    mixed = [" ".join(chance.choices(words, k=chance.randrange(30))) for _ in range(1000)]
+    odd = ["".join(chance.choices(MARKS, k=chance.randrange(40))) for _ in range(1000)]
+    batch = [*mixed, *odd, *random_texts(seed)]
+    compare_sentences(page, [(chance.choice(LANGUAGES), text) for text in batch])
+
+
+def test_every_code_point_begins_a_sentence_or_not_as_in_python(page: "Page") -> None:
+    batch = [
+        "".join(f"Ab{c} {c}b. {c}b" for c in assigned()[start : start + 2000])
+        for start in range(0, len(assigned()), 2000)
+    ]
+    compare_sentences(page, [("", text) for text in batch])
+
+
+@settings(max_examples=50)
+@given(batch=st.lists(st.tuples(languages, sentence_texts), max_size=30))
+def test_sentences_of_any_text(page: "Page", batch: list[tuple[str | None, str]]) -> None:
+    compare_sentences(page, [(language or "", text) for language, text in batch])
 
 
 # Ids

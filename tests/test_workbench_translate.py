@@ -200,6 +200,19 @@ def test_the_server_answers_in_the_shape_of_the_exported_page(place: Place) -> N
     assert answer == json.loads(json.dumps(make_example(place.load("one"), SENTENCE, 3)))
 
 
+def test_a_text_is_answered_in_the_shape_of_the_exported_page(place: Place) -> None:
+    text = f"{SENTENCE}\n\n{SENTENCE} {SENTENCE}"
+    whole = place.load("one").translate(text, beam=3)
+    for sentence in (0, 2, 9):
+        question = {"models": ["one"], "text": text, "sentence": sentence, "beam": 3, "tree": True}
+        status, answer = ask(f"{place.address}/workbench/translate/ask", question)
+        assert status == 200
+        assert answer == json.loads(json.dumps(make_example(place.load("one"), text, 3, sentence=sentence)))
+        assert answer["whole"] == whole.text
+        assert answer["sentence"] == min(sentence, 2)
+        assert [one["source"] for one in answer["sentences"]] == [SENTENCE] * 3
+
+
 @pytest.mark.parametrize(
     ("changes", "status", "sentence"),
     [

@@ -93,6 +93,16 @@ class DataConfig(Settings):
     max_length: int = Field(default=200, ge=1, le=10_000)
     """Training pairs with more tokens than this on a side are left out, and longer sources are cut."""
 
+    @property
+    def languages(self) -> tuple[str | None, str | None]:
+        """The languages that are translated from and into, where the settings tell."""
+        source, target = self.source_language, self.target_language
+        if self.bitext in DATASETS:
+            other = {"de": "en", "en": "de"}
+            source = source or other.get(target or "en")
+            target = target or other.get(source or "de")
+        return source, target
+
 
 class TextConfig(Settings):
     """How sentences become ids."""

@@ -216,7 +216,10 @@ class Evaluator:
                 on_progress(0)
                 start = time.perf_counter()
                 translations = self.translator.translate(
-                    [pair.source for pair in pairs], on_progress=on_progress, **search
+                    [pair.source for pair in pairs],
+                    split_sentences=False,
+                    on_progress=on_progress,
+                    **search,
                 )
                 seconds = time.perf_counter() - start
                 on_progress(total)

@@ -43,7 +43,7 @@ def probe_attention(
     Heads and layers are counted from 0. Raises AugenmerkError if the scores of the model's attention are not
     products of queries and keys.
     """
-    translation = translator.translate(text)
+    translation = translator.translate(text, split_sentences=False)
     hypothesis = translation.hypothesis
     if hypothesis is None:
         raise AugenmerkError("There is no word in the sentence; give one that can be translated.")

@@ -13,7 +13,7 @@ from typer import Argument, Option
 
 from augenmerk.cli import options
 from augenmerk.cli.terminal import err, out, print_json, print_written
-from augenmerk.cli.unfamiliar import warn_of_unfamiliar
+from augenmerk.cli.unfamiliar import warn_of_translations
 from augenmerk.errors import AugenmerkError
 
 if TYPE_CHECKING:
@@ -76,7 +76,8 @@ class Diagram:
 )
 def diagram(
     text: Annotated[
-        str | None, Argument(help="Sentence to draw; or give --split.", show_default=False)
+        str | None,
+        Argument(help="Text to draw, sentence by sentence; or give --split.", show_default=False),
     ] = None,
     model: options.Models = None,
     split: Annotated[str | None, Option(help="Split of the run's data to take sentences from.")] = None,
@@ -117,6 +118,7 @@ def diagram(
     from augenmerk.device import choose_translating_device
     from augenmerk.diagrams import render_index_page
     from augenmerk.figures import save_figure
+    from augenmerk.sentences import split_sentences
     from augenmerk.storage import atomic_write, make_folder
     from augenmerk.translate import load
 
@@ -130,8 +132,9 @@ def diagram(
     models = model or [SHIPPED]
     chosen_device = choose_translating_device(device)
     translators = [load(path, chosen_device) for path in models]
-    sentences = [Sentence(text or "")]
-    if split is not None:
+    if split is None:
+        sentences = [Sentence(one) for one in split_sentences(text or "", translators[0].language)]
+    else:
         sentences = _choose_sentences(translators[0].config.data, split, index, count, seed)
     diagrams = _translate(
         sentences,
@@ -163,8 +166,8 @@ def diagram(
         atomic_write(page, [render_index_page(title or f"Attention of {runs}", intro, cards).encode()])
         print_written(page)
     elif out is not None:
-        files = [out]
-        save_figure(diagrams[0].draw(view, style), out, outline=outline)
+        files = [out] * len(diagrams)
+        save_figure(_merge(diagrams).draw(view, style), out, outline=outline)
         print_written(out)
     elif not json:
         _print_diagrams(diagrams, style.theme)
@@ -258,9 +261,12 @@ def _translate(
 ) -> list[Diagram]:
     sources = [sentence.source for sentence in sentences]
     need_heads = heads or layer is not None or part != "cross"
-    by_model = [translator.translate(sources, heads=need_heads, beam=beam) for translator in translators]
+    by_model = [
+        translator.translate(sources, heads=need_heads, beam=beam, split_sentences=False)
+        for translator in translators
+    ]
     if sentences[0].index is None:
-        warn_of_unfamiliar(by_model[0])
+        warn_of_translations(by_model[0])
     if heads and all(len(one.heads) < 2 for translations in by_model for one in translations):
         err().print(
             "There is one head only; several come with training with [bold]--attention multi-head[/], or a "
@@ -275,6 +281,11 @@ def _translate(
         ]
         diagrams.append(Diagram(sentence, translations, maps, titles))
     return diagrams
+
+
+def _merge(diagrams: Sequence[Diagram]) -> Diagram:
+    """Returns one diagram of all sentences of a text, with their maps side by side."""
+    return replace(diagrams[0], maps=[maps for drawn in diagrams for maps in drawn.maps])
 
 
 def _make_maps(

@@ -122,7 +122,7 @@ def faithfulness(
     by_drop = sorted(range(len(measured)), key=lambda i: -measured[i].mean_drop)
     chosen = {
         i: measured[i]
-        for i in indices or (range(len(sentences)) if sentences else by_drop[: 3 if top is None else top])
+        for i in indices or (range(len(measured)) if sentences else by_drop[: 3 if top is None else top])
     }
     summary = {**read.described, **summarise(measured)}
     if out is not None:

@@ -10,7 +10,7 @@ from rich.markup import escape
 from typer import Argument, Option
 
 from augenmerk.cli.terminal import err, out
-from augenmerk.cli.unfamiliar import warn_of_unfamiliar
+from augenmerk.cli.unfamiliar import warn_of_translations
 from augenmerk.errors import AugenmerkError
 
 if TYPE_CHECKING:
@@ -271,13 +271,14 @@ def translate_split(
     sentences: Sequence[str] = (),
     heads: bool = False,
 ) -> TranslatedSplit:
-    """Translates sentences, or a split of the run's data, or feeds the split's references to the model.
+    """Translates texts, sentence by sentence, or a split of the run's data, or has it read references.
 
     Raises AugenmerkError if the split has no sentence pairs, or not those with the indices.
     """
     from augenmerk.bitext import SentencePair
     from augenmerk.checkpoint import RunDirectory
     from augenmerk.device import choose_translating_device
+    from augenmerk.sentences import split_sentences
     from augenmerk.translate import load
 
     if reference and beam is not None:
@@ -289,8 +290,12 @@ def translate_split(
     chosen_device = choose_translating_device(device)
     data = RunDirectory.open(run).config.data
     if sentences:
-        name, language = COMMAND_LINE, _source_language(data)
-        pairs = [SentencePair(sentence, "") for sentence in sentences]
+        name, language = COMMAND_LINE, data.languages[0] or "source"
+        pairs = [
+            SentencePair(sentence, "")
+            for text in sentences
+            for sentence in split_sentences(text, data.languages[0])
+        ]
     else:
         bitext, name = open_data_or_bilderbuch(data, split)
         language, pairs = bitext.source_language, list(bitext[name])
@@ -303,9 +308,10 @@ def translate_split(
         if reference:
             translations = translator.score_all([(pair.source, pair.target) for pair in pairs], heads=heads)
         else:
-            translations = translator.translate([pair.source for pair in pairs], heads=heads, beam=beam)
+            sources = [pair.source for pair in pairs]
+            translations = translator.translate(sources, heads=heads, beam=beam, split_sentences=False)
     if sentences:
-        warn_of_unfamiliar(translations)
+        warn_of_translations(translations)
     described = {"run": str(run), "split": name, "of": "references" if reference else "translations"}
     return TranslatedSplit(translator, language, pairs, translations, described)
 
@@ -321,15 +327,6 @@ def open_data_or_bilderbuch(data: "DataConfig", split: str | None) -> "tuple[Bit
             f"({name}) instead."
         )
     return found, name
-
-
-def _source_language(data: "DataConfig") -> str:
-    """Returns the code of the language that a run translates from, as far as its settings tell."""
-    from augenmerk.bitext import NAMES
-
-    if data.source_language is None and data.bitext in NAMES:
-        return "en" if data.target_language == "de" else "de"
-    return data.source_language or "source"
 
 
 def write_pictures(

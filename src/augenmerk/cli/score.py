@@ -11,6 +11,7 @@ from typer import Argument, Option
 from augenmerk.cli import options
 from augenmerk.cli.stdin import read_stdin
 from augenmerk.cli.terminal import err, format_json, make_table, out
+from augenmerk.cli.unfamiliar import warn_of_several_sentences
 from augenmerk.errors import AugenmerkError
 
 if TYPE_CHECKING:
@@ -87,6 +88,10 @@ def score(
     options.check_sentences(sentences)
     translator = load(models or SHIPPED, choose_translating_device(device))
     pairs: Iterator[Pair | None]
+    for number, sentence in enumerate(sentences):
+        side = "Target" if number % 2 else "Source"
+        language = translator.config.data.languages[number % 2]
+        warn_of_several_sentences(sentence, f"{side} {number // 2 + 1}", language)
     if sentences:
         pairs = zip(sentences[::2], sentences[1::2], strict=True)
     elif data is not None:

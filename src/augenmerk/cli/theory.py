@@ -402,7 +402,7 @@ def from_run(
     from augenmerk.checkpoint import SHIPPED
     from augenmerk.cli.terminal import err
     from augenmerk.cli.theory_output import step_lines
-    from augenmerk.cli.unfamiliar import warn_of_unfamiliar
+    from augenmerk.cli.unfamiliar import warn_of_several_sentences, warn_of_translations
     from augenmerk.probe import probe_attention
     from augenmerk.theory.from_run import examine_step
     from augenmerk.theory.results import Setup
@@ -415,8 +415,10 @@ def from_run(
     place, text = (SHIPPED, run) if sentence is None else (Path(run), sentence)
     if not text.strip():
         raise AugenmerkError("The sentence is empty: there is nothing to look at.")
-    found = probe_attention(load(place), text, head - 1, None if layer is None else layer - 1)
-    warn_of_unfamiliar([found.translation])
+    translator = load(place)
+    warn_of_several_sentences(text, "The text", translator.language)
+    found = probe_attention(translator, text, head - 1, None if layer is None else layer - 1)
+    warn_of_translations([found.translation])
     if found.translation.truncated:
         limit = f"the {len(found.source) - 1} tokens that this model reads"
         err().print(f"The sentence is longer than {limit}: only its beginning is looked at.", soft_wrap=True)

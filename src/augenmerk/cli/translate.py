@@ -28,7 +28,7 @@ from augenmerk.cli.options import (
 )
 from augenmerk.cli.stdin import read_stdin
 from augenmerk.cli.terminal import FittingProgress, err, is_utf8, show_progress
-from augenmerk.cli.unfamiliar import Unfamiliar
+from augenmerk.cli.unfamiliar import Uncovered, Unfamiliar
 from augenmerk.errors import AugenmerkError, format_message, remove_control_characters
 
 if TYPE_CHECKING:
@@ -44,18 +44,16 @@ app = typer.Typer()
     "augenmerk translate --model runs/mine --input de.txt --output en.txt    "
     "augenmerk translate --model runs/a --model runs/b --beam 10 --mbr < de.txt    "
     "With more than one translation of each sentence (--n-best), a line has three columns with tabs between "
-    "them: the number of the sentence, from 1; the score (the log-probability, divided by the length to the "
-    "power of search.length_penalty; with --mbr the expected chrF), higher is better, none for an empty "
-    "line or a bad one; the translation.    "
+    "them: the number of the text, from 1, or 1.1, 1.2, ... if it has several sentences; the score (the "
+    "log-probability, divided by the length to the power of search.length_penalty; with --mbr the expected "
+    "chrF), higher is better, none for an empty line or a bad one; the translation.    "
     "A large file over a cluster: --on ray --ray-address head:6379, with files that all its machines see; if "
     "it is killed, the same command goes on with what is finished."
 )
 def translate(
     text: Annotated[
         list[str] | None,
-        Argument(
-            help="Sentences, or one file with a sentence on each line. Default: stdin.", show_default=False
-        ),
+        Argument(help="Texts, or one file with a sentence on each line. Default: stdin.", show_default=False),
     ] = None,
     model: Models = None,
     beam: Beam = None,
@@ -87,6 +85,15 @@ def translate(
         int | None,
         Option(help="Candidates of each model for --mbr. Default: the beam, or 50 samples.", min=2, max=1000),
     ] = None,
+    split_sentences: Annotated[
+        bool | None,
+        Option(
+            "--split-sentences/--no-split-sentences",
+            help="Translate the sentences of each text one by one, and keep its paragraphs. Default: "
+            "arguments and what you type are texts; a line of a file or of a pipe is one sentence.",
+            show_default=False,
+        ),
+    ] = None,
     skip_bad: Annotated[
         bool, Option("--skip-bad", help="Leave lines empty that are not UTF-8 or far too long, and go on.")
     ] = False,
@@ -97,11 +104,11 @@ def translate(
     heads: Annotated[
         bool, Option("--heads", help="With --json: include the attention of each head.")
     ] = False,
-    json: Annotated[bool, Option("--json", help="Print a line of JSON for each sentence.")] = False,
+    json: Annotated[bool, Option("--json", help="Print a line of JSON for each text.")] = False,
     on: On = "local",
     ray_address: RayAddress = None,
 ) -> None:
-    """Translate sentences, lines on stdin, or a file."""
+    """Translate texts, lines on stdin, or a file."""
     from augenmerk.checkpoint import SHIPPED
     from augenmerk.device import CPU, choose_translating_device
     from augenmerk.translate import load
@@ -148,7 +155,9 @@ def translate(
     with connect_if_asked(on, ray_address):
         translator = load(model or SHIPPED, CPU if on == "ray" else choose_translating_device(device))
         several = translator.search_settings(**options).n_best > 1
-        line_format = LineFormat(several, json, subwords, escape=not is_utf8())
+        line_format = LineFormat(several, json, subwords, escape=not is_utf8(), one_line=not sentences)
+        typed = not sentences and input is None and sys.stdin.isatty()
+        split = bool(sentences) or typed if split_sentences is None else split_sentences
         if on == "ray" and input is not None and output is not None:
             from augenmerk.translate.file_blocks import FileJob
 
@@ -158,12 +167,14 @@ def translate(
                 options=options,
                 format=line_format,
                 heads=heads,
+                split_sentences=split,
                 skip_bad=skip_bad,
                 mechanisms=tuple(str(Path(place).absolute()) for place in attention or ()),
             )
             _translate_on_ray(job, translator, input, output)
         else:
-            translations = _translate(translator, sentences, input, options, skip_bad=skip_bad, heads=heads)
+            how = {**options, "heads": heads, "split_sentences": split}
+            translations = _translate(translator, sentences, input, how, skip_bad=skip_bad)
             numbered = enumerate(translations, 1)
             _write((line for number, one in numbered for line in line_format.format(number, one)), output)
 
@@ -203,25 +214,28 @@ def _translate_on_ray(job: "FileJob", translator: "Translator", source: Path, ou
         raise
     for number in found.truncated:
         _warn_of_truncation("line", number, translator)
-    unfamiliar = Unfamiliar("line")
+    unfamiliar, uncovered = Unfamiliar("line"), Uncovered("line")
     for reason, count, first in found.unfamiliar:
         unfamiliar.add(first, reason, count)
-    _warn_at_the_end(found.bad_lines, found.first_bad, unfamiliar, found.lines)
+    for count, first, text in found.uncovered:
+        uncovered.add(first, text, count)
+    split = job.split_sentences
+    _warn_at_the_end(found.bad_lines, found.first_bad, unfamiliar, uncovered, found.lines, split=split)
 
 
 def _translate(
     translator: "Translator",
     sentences: list[str],
     file: Path | None,
-    options: Mapping[str, Any],
+    how: Mapping[str, Any],
     *,
     skip_bad: bool,
-    heads: bool,
 ) -> "Iterator[Translation]":
-    """Translates the sentences, or the lines of the file or on stdin.
+    """Translates the sentences, or the lines of the file or on stdin; `how` has keywords of
+    `Translator.stream`.
 
     Warns where one was too long and, at the end, of bad lines that were skipped, whose translation is empty,
-    and of those that are unlike what the model learnt from.
+    of those that are unlike what the model learnt from, and of translations that leave something out.
     """
     from augenmerk.bitext import BadLine, BadLineError
 
@@ -235,18 +249,22 @@ def _translate(
         lines = read_stdin(bad_lines)
         if sys.stdin.isatty():
             err().print("[dim]Type one sentence on each line; Ctrl-D ends.[/]")
-    number, unfamiliar = 0, Unfamiliar("sentence" if sentences else "line")
+    number, unit = 0, "sentence" if sentences else "line"
+    unfamiliar, uncovered = Unfamiliar(unit), Uncovered(unit)
     try:
-        for number, translation in enumerate(translator.stream(lines, heads=heads, **options), 1):
+        for number, translation in enumerate(translator.stream(lines, **how), 1):
             if translation.unfamiliar is not None:
                 unfamiliar.add(number, translation.unfamiliar)
+            if translation.uncovered is not None:
+                uncovered.add(number, translation.uncovered)
             if translation.truncated:
-                _warn_of_truncation("sentence" if sentences else "line", number, translator)
+                _warn_of_truncation(unit, number, translator)
             yield translation
     except BadLineError as error:
         raise AugenmerkError(f"{error} --skip-bad leaves such lines empty and goes on.") from None
     kinds = Counter[str](bad.kind for bad in bad_lines or ())
-    _warn_at_the_end(kinds, bad_lines[0].line if bad_lines else 0, unfamiliar, number)
+    first_bad = bad_lines[0].line if bad_lines else 0
+    _warn_at_the_end(kinds, first_bad, unfamiliar, uncovered, number, split=how["split_sentences"])
 
 
 def _warn_of_truncation(unit: str, number: int, translator: "Translator") -> None:
@@ -257,7 +275,15 @@ def _warn_of_truncation(unit: str, number: int, translator: "Translator") -> Non
     )
 
 
-def _warn_at_the_end(bad_lines: Counter[str], first_bad: int, unfamiliar: Unfamiliar, total: int) -> None:
+def _warn_at_the_end(
+    bad_lines: Counter[str],
+    first_bad: int,
+    unfamiliar: Unfamiliar,
+    uncovered: Uncovered,
+    total: int,
+    *,
+    split: bool,
+) -> None:
     if bad_lines:
         reasons = ", ".join(f"{count:,} {kind}" for kind, count in sorted(bad_lines.items()))
         typer.echo(
@@ -266,6 +292,9 @@ def _warn_at_the_end(bad_lines: Counter[str], first_bad: int, unfamiliar: Unfami
         )
     if unfamiliar.reasons:
         typer.echo(f"augenmerk: {unfamiliar.describe(total)}", err=True)
+    if uncovered.count:
+        hint = "" if split else " With --split-sentences, several sentences are translated one by one."
+        typer.echo(f"augenmerk: {uncovered.describe(total)}{hint}", err=True)
 
 
 def _warn_of_no_sentences(sentences: Sequence[str]) -> None:

@@ -1,10 +1,12 @@
-"""Warns of sentences that are unlike what a model learnt from."""
+"""Warns of sentences unlike what a model learnt from, and of translations that leave something out."""
 
 from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import typer
+
+from augenmerk.errors import format_message, shorten
 
 if TYPE_CHECKING:
     from augenmerk.familiarity import Reason
@@ -46,11 +48,53 @@ class Unfamiliar:
         )
 
 
-def warn_of_unfamiliar(translations: "Sequence[Translation]") -> None:
-    """Prints one warning about those sentences of the command line that are unlike the training text."""
-    found = Unfamiliar("sentence")
+class Uncovered:
+    """Counts translations that probably leave out part of the source, for one warning about all of them."""
+
+    def __init__(self, unit: str) -> None:
+        self._unit = unit
+        self._first = 0
+        self._text = ""
+        self.count = 0
+
+    def add(self, number: int, text: str, count: int = 1) -> None:
+        """Counts the translation with this number, which leaves out `text`, and others with larger ones."""
+        if not self.count:
+            self._first, self._text = number, shorten(format_message(text))
+        self.count += count
+
+    def describe(self, total: int) -> str:
+        if self.count == 1:
+            which = "The translation" if total == 1 else f"The translation of {self._unit} {self._first:,}"
+            return f"{which} probably leaves out “{self._text}”: the model hardly looked at it."
+        return (
+            f"{self.count:,} of {total:,} translations probably leave out part of their {self._unit}, at "
+            f"which the model hardly looked; the first is that of {self._unit} {self._first:,}, without "
+            f"“{self._text}”."
+        )
+
+
+def warn_of_translations(translations: "Sequence[Translation]") -> None:
+    """Warns of sentences of the command line unlike the training text, and of those not all translated."""
+    unfamiliar, uncovered = Unfamiliar("sentence"), Uncovered("sentence")
     for number, translation in enumerate(translations, 1):
         if translation.unfamiliar is not None:
-            found.add(number, translation.unfamiliar)
-    if found.reasons:
-        typer.echo(f"augenmerk: {found.describe(len(translations))}", err=True)
+            unfamiliar.add(number, translation.unfamiliar)
+        if translation.uncovered is not None:
+            uncovered.add(number, translation.uncovered)
+    if unfamiliar.reasons:
+        typer.echo(f"augenmerk: {unfamiliar.describe(len(translations))}", err=True)
+    if uncovered.count:
+        typer.echo(f"augenmerk: {uncovered.describe(len(translations))}", err=True)
+
+
+def warn_of_several_sentences(text: str, name: str, language: str | None) -> None:
+    """Prints a warning if a text that is taken as one sentence has several."""
+    from augenmerk.sentences import split_sentences
+
+    if (count := len(split_sentences(text, language))) > 1:
+        typer.echo(
+            f"augenmerk: {name} has {count:,} sentences, which are taken as one; the model learnt from "
+            f"single sentences: give one at a time.",
+            err=True,
+        )

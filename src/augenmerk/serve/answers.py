@@ -7,7 +7,6 @@ from typing import Any
 from starlette.responses import Response
 
 from augenmerk.evaluate import Loss
-from augenmerk.familiarity import REASONS
 from augenmerk.translate import Translation
 
 
@@ -37,29 +36,6 @@ def _without_nan(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def describe_translation(one: Translation, *, attention: bool, subwords: bool = False) -> dict[str, Any]:
-    """Returns a translation as data for JSON; without attention this is done in microseconds."""
-    if attention:
-        return one.to_dict(subwords=subwords)
-    tree: dict[str, Any] = {
-        "source": one.source,
-        "translation": one.text,
-        "score": one.score,
-        "log_probability": one.log_probability,
-        "finished": one.finished,
-        "truncated": one.truncated,
-        "unfamiliar": one.unfamiliar
-        and {"reason": one.unfamiliar, "in_words": f"The sentence has {REASONS[one.unfamiliar]}."},
-    }
-    if one.expected_chrf is not None:
-        tree["expected_chrf"] = one.expected_chrf
-    if one.alternatives:
-        tree["alternatives"] = [describe_translation(other, attention=False) for other in one.alternatives]
-        for other in tree["alternatives"]:
-            del other["unfamiliar"]
-    return tree
-
-
 def describe_score(one: Translation, *, attention: bool) -> dict[str, Any]:
     """Returns a scored pair as data for JSON, with the keys of `augenmerk score --json`."""
     tokens = len(one.hypothesis.token_log_probabilities) if one.hypothesis else 0
@@ -72,11 +48,8 @@ def describe_score(one: Translation, *, attention: bool) -> dict[str, Any]:
         "perplexity": loss.perplexity,
         "word_perplexity": loss.word_perplexity(len(one.target_words)),
         "tokens": tokens,
-        "truncated": one.truncated,
     }
-    if attention:
-        rest = one.to_dict()
-        for name in ("translation", "score", "finished", "unfamiliar"):
-            del rest[name]
-        tree = rest | tree
-    return tree
+    rest = one.to_dict(attention=attention)
+    for name in ("translation", "score", "finished", "unfamiliar"):
+        del rest[name]
+    return rest | tree

@@ -16,7 +16,7 @@ from starlette.routing import BaseRoute, Route
 
 from augenmerk.errors import AugenmerkError
 from augenmerk.serve import libretranslate, openapi
-from augenmerk.serve.answers import JsonResponse, describe_score, describe_translation
+from augenmerk.serve.answers import JsonResponse, describe_score
 from augenmerk.serve.batcher import Batcher
 from augenmerk.serve.errors import answer_error, answer_sentence
 from augenmerk.serve.guard import Access, Guard, read_body, require_loopback
@@ -137,14 +137,14 @@ async def translate(request: Request) -> Response:
             settings=wanted.settings(),
             heads=wanted.heads,
             attention=wanted.with_attention,
+            split_sentences=wanted.split_sentences,
         ),
     )
     return JsonResponse(
         {
             "model": model,
             "translations": [
-                describe_translation(one, attention=wanted.with_attention, subwords=wanted.subwords)
-                for one in translations
+                one.to_dict(attention=wanted.with_attention, subwords=wanted.subwords) for one in translations
             ],
         }
     )

@@ -17,12 +17,13 @@ from typing import Any, NamedTuple, TypeVar
 from augenmerk.config import SearchConfig
 from augenmerk.device import count_threads
 from augenmerk.errors import AugenmerkError
-from augenmerk.serve.errors import Overloaded, TooLate
+from augenmerk.serve.errors import Overloaded, TooLarge, TooLate
 from augenmerk.serve.library import Library
 from augenmerk.serve.limits import Limits
 from augenmerk.serve.metrics import Metrics
 from augenmerk.translate import Translation
 from augenmerk.translate.decoding import one_thread_per_product
+from augenmerk.translate.texts import split_into_texts
 
 T = TypeVar("T")
 
@@ -52,9 +53,16 @@ class Work(NamedTuple):
 class _Job:
     """The texts or pairs of a request, which may be computed in several batches; or one function."""
 
-    def __init__(self, work: Work | None, items: Sequence[Any], future: asyncio.Future[Any]) -> None:
+    def __init__(
+        self,
+        work: Work | None,
+        items: Sequence[Any],
+        future: asyncio.Future[Any],
+        numbers: Sequence[int] = (),
+    ) -> None:
         self.work = work  # None for a function
         self.items = items
+        self.numbers = numbers  # by which sentences are sampled
         self.future = future
         self.results: list[Any] = [None] * len(items)
         self.missing = len(items)
@@ -118,15 +126,34 @@ class Batcher:
         settings: Mapping[str, Any] | None = None,
         heads: bool = False,
         attention: bool = False,
+        split_sentences: bool = True,
     ) -> list[Translation]:
         """Translates texts together with whatever else waits.
 
-        `settings` are changes of `SearchConfig`. With `attention`, the weights over words are computed
-        already in the thread. Raises Overloaded, TooLate, and AugenmerkError for what cannot be done.
+        Each text is split into sentences, as `Translator.translate` does; with `split_sentences` false it
+        is one. `settings` are changes of `SearchConfig`. With `attention`, the weights over words are
+        computed already in the thread. Raises Overloaded, TooLate, TooLarge, and AugenmerkError for what
+        cannot be done.
         """
         changes = tuple(sorted((key, value) for key, value in (settings or {}).items() if value is not None))
         work = Work("translate", _to_names(names), changes, heads, attention)
-        return await self._submit(_Job(work, texts, self._make_future()))
+        language = await self._find_language(work.names) if split_sentences else None
+        split = split_into_texts(texts, language, split=split_sentences)
+        sentences = [sentence for text in split for sentence in text.sentences]
+        if len(sentences) > max(self.limits.texts, len(texts)):
+            raise TooLarge(
+                f"The texts have {len(sentences):,} sentences, and {self.limits.texts:,} are the limit."
+            )
+        numbers = [number for place, text in enumerate(split) for number in text.numbers(place)]
+        found = iter(await self._submit(_Job(work, sentences, self._make_future(), numbers)))
+        return [text.join([next(found) for _ in text.sentences]) for text in split]
+
+    async def _find_language(self, names: tuple[str, ...]) -> str | None:
+        """Returns the language that models translate from; those that are not loaded yet are loaded."""
+        translator = self.library.find_loaded(names)
+        if translator is None:
+            translator = await asyncio.to_thread(self.library.get, names)
+        return translator.language
 
     async def score(
         self,
@@ -314,9 +341,9 @@ class Batcher:
             translations = translator.score_all(items, heads=work.heads)
         else:
             # Samples depend on the number of a text in its own request.
-            numbers = [place for _, places in batch for place in places]
+            numbers = [job.numbers[place] for job, places in batch for place in places]
             translations = translator.translate(
-                items, heads=work.heads, numbers=numbers, **dict(work.settings)
+                items, heads=work.heads, numbers=numbers, split_sentences=False, **dict(work.settings)
             )
         if work.attention:
             for translation in translations:

@@ -13,7 +13,6 @@ from augenmerk.errors import AugenmerkError, shorten
 from augenmerk.serve.errors import UnknownModel
 from augenmerk.serve.folders import FolderSearch, is_run
 from augenmerk.translate import Translator
-from augenmerk.web.bundle import find_languages
 
 
 class Library:
@@ -70,14 +69,14 @@ class Library:
         key = (names,) if isinstance(names, str) else tuple(names)
         if not key:
             raise AugenmerkError("There is no model to translate with: name one, or several for an ensemble.")
-        if (translator := self._find_loaded(key)) is not None:
+        if (translator := self.find_loaded(key)) is not None:
             return translator
         with self._loading:
-            if (translator := self._find_loaded(key)) is not None:  # another thread has just loaded it
+            if (translator := self.find_loaded(key)) is not None:  # another thread has just loaded it
                 return translator
             if len(key) == 1:
                 return self._keep(key, self._load(key))
-            runs = [self._find_loaded((name,)) or self._keep((name,), self._load((name,))) for name in key]
+            runs = [self.find_loaded((name,)) or self._keep((name,), self._load((name,))) for name in key]
             return self._keep(key, self._combine(key, runs))
 
     def _keep(self, key: tuple[str, ...], translator: Translator) -> Translator:
@@ -108,7 +107,8 @@ class Library:
         except OSError:
             raise UnknownModel("The model was removed: GET /v1/models lists those that there are.") from None
 
-    def _find_loaded(self, key: tuple[str, ...]) -> Translator | None:
+    def find_loaded(self, key: tuple[str, ...]) -> Translator | None:
+        """Returns the translator of a run, or of several as an ensemble, if it is loaded already."""
         with self._lock:
             if key in self._others:
                 self._others.move_to_end(key)
@@ -116,12 +116,12 @@ class Library:
 
     def own_settings(self, names: Sequence[str]) -> SearchConfig | None:
         """Returns the settings of a run's search; None if the run is not loaded yet."""
-        translator = self._find_loaded(tuple(names))
+        translator = self.find_loaded(tuple(names))
         return None if translator is None else translator.config.search
 
     def languages(self, name: str) -> tuple[str | None, str | None]:
         """Returns the languages that a run translates from and into, where its settings tell."""
-        return find_languages(self.get(name).config.data)
+        return self.get(name).config.data.languages
 
     def reload(self, name: str | None = None) -> list[str]:
         """Reads a run anew, or all of them, because it was trained further; returns the names of the runs.
@@ -157,7 +157,7 @@ class Library:
             config = RunDirectory.open(path).config if translator is None else translator.config
         except AugenmerkError as error:
             return {**about, "error": hide_paths(str(error), {name: path})}
-        source, target = find_languages(config.data)
+        source, target = config.data.languages
         return {
             **about,
             "source_language": source,

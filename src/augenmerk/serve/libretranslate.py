@@ -4,7 +4,6 @@ As there, a text may have several lines and sentences, and its body may be JSON 
 markup is not known here, so `format` may only be "text".
 """
 
-import re
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl
 
@@ -16,7 +15,6 @@ from starlette.routing import BaseRoute, Route
 
 from augenmerk.errors import AugenmerkError, shorten
 from augenmerk.serve.answers import JsonResponse
-from augenmerk.serve.errors import TooLarge
 from augenmerk.serve.guard import find_key, read_body
 from augenmerk.serve.hang_up import until_hang_up
 from augenmerk.serve.schemas import check_texts, describe_problem
@@ -35,9 +33,6 @@ LANGUAGES = {
     **{"uk": "Ukrainian", "ur": "Urdu", "vi": "Vietnamese", "zh": "Chinese"},
 }
 """Names of languages; one that is not here is called by its code."""
-
-_SENTENCE_END = re.compile(r"(?<=[.!?…])(?<!\d\.)\s+(?=[^\W\d_a-zß-öø-ÿ]|[„“\"'«(])")
-"""Between two sentences: after a full stop that does not follow a digit, before a capital letter."""
 
 
 class TranslateBody(BaseModel):
@@ -130,32 +125,17 @@ async def translate(request: HttpRequest) -> Response:
     texts = [wanted.q] if isinstance(wanted.q, str) else wanted.q
     check_texts(texts, service.limits)
     name = _choose_model(service, wanted.source, wanted.target)
-    pieces = [_split(text) for text in texts]  # of each text its sentences, and what stands between them
-    sentences = [piece for each in pieces for piece in each[::2]]
-    if len(sentences) > max(service.limits.texts, len(texts)):
-        raise TooLarge(
-            f"The texts have {len(sentences):,} sentences, and {service.limits.texts:,} are the limit."
-        )
     settings = {"n_best": wanted.alternatives + 1} if wanted.alternatives else {}
-    translations = iter(
-        await until_hang_up(request, service.batcher.translate(name, sentences, settings=settings))
-    )
-    versions, detected = [], []
-    for each in pieces:
-        found = [next(translations) for _ in each[::2]]
-        familiar = not any(one.unfamiliar for one in found)
-        detected.append({"confidence": 100.0 if familiar else 0.0, "language": _source(service, name)})
-        ranked = [(one, *one.alternatives) for one in found]
-        most = min(max(map(len, ranked)), wanted.alternatives + 1)
-        versions.append(
-            [_join([one[min(rank, len(one) - 1)].text for one in ranked], each[1::2]) for rank in range(most)]
-        )
+    translations = await until_hang_up(request, service.batcher.translate(name, texts, settings=settings))
     listed = not isinstance(wanted.q, str)
-    answer: dict[str, Any] = {"translatedText": [each[0] for each in versions]}
+    answer: dict[str, Any] = {"translatedText": [one.text for one in translations]}
     if wanted.alternatives:
-        answer["alternatives"] = [each[1:] for each in versions]
+        answer["alternatives"] = [[other.text for other in one.alternatives] for one in translations]
     if wanted.source == AUTO:
-        answer["detectedLanguage"] = detected
+        language = _source(service, name)
+        answer["detectedLanguage"] = [
+            {"confidence": 0.0 if one.unfamiliar else 100.0, "language": language} for one in translations
+        ]
     return JsonResponse(answer if listed else {key: value[0] for key, value in answer.items()})
 
 
@@ -185,7 +165,7 @@ async def detect(request: HttpRequest) -> Response:
     found: dict[str, float] = {}
     for name in _language_pairs(service).values():
         [one] = await until_hang_up(
-            request, service.batcher.translate(name, [wanted.q], settings={"beam": 1})
+            request, service.batcher.translate(name, [wanted.q], settings={"beam": 1}, split_sentences=False)
         )
         confidence = 0.0 if one.unfamiliar else 100.0
         code = _source(service, name)
@@ -238,20 +218,3 @@ def _choose_model(service: "Service", source: str, target: str) -> str:
     raise AugenmerkError(
         f"There is no model from {shorten(source)} to {shorten(target)}: this server knows {known}."
     )
-
-
-def _split(text: str) -> list[str]:
-    """Returns the sentences of a text, and between each two, at odd places, what separates them."""
-    pieces: list[str] = []
-    for line in re.split(r"(\n+)", text):
-        if line.startswith("\n"):
-            pieces.append(line)
-            continue
-        sentences = _SENTENCE_END.split(line)
-        for number, sentence in enumerate(sentences):
-            pieces += [" ", sentence] if number else [sentence]
-    return pieces
-
-
-def _join(sentences: list[str], separators: list[str]) -> str:
-    return "".join(part for pair in zip(sentences, [*separators, ""], strict=True) for part in pair)

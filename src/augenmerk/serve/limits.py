@@ -14,7 +14,7 @@ class Limits(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     characters: int = Field(default=2_000, ge=1, description="Characters of one text.")
-    texts: int = Field(default=500, ge=1, description="Texts in one request.")
+    texts: int = Field(default=500, ge=1, description="Texts in one request, and sentences in all of them.")
     beam: int = Field(default=50, ge=1, le=1000, description="Width of the beam.")
     n_best: int = Field(
         default=50, ge=1, le=1000, description="Translations of each text, and candidates of MBR."

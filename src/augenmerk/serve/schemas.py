@@ -29,7 +29,11 @@ class Request(BaseModel):
 class TranslateRequest(Request):
     """Texts to translate, and how. What is absent is as the settings of the run say."""
 
-    text: str | list[str] = Field(description="A sentence, or a list of sentences.")
+    text: str | list[str] = Field(description="A text, or a list of texts.")
+    split_sentences: bool = Field(
+        default=True,
+        description="Translate the sentences of each text one by one; false: each is one sentence.",
+    )
     model: Names | None = Field(
         default=None, description="A model of /v1/models, or several as an ensemble. Default: the first."
     )
@@ -130,8 +134,15 @@ class Unfamiliar(BaseModel):
     in_words: str
 
 
+class Uncovered(BaseModel):
+    """The part of a source that its translation probably leaves out."""
+
+    text: str
+    in_words: str
+
+
 class TranslationAnswer(BaseModel):
-    """A translation. Words and attention are there only if they were asked for."""
+    """A translation. Words and attention are there only if they were asked for; of a text, in `sentences`."""
 
     source: str
     translation: str
@@ -140,6 +151,7 @@ class TranslationAnswer(BaseModel):
     finished: bool = Field(description="Whether it ended by itself, not at its maximum length.")
     truncated: bool = Field(description="Whether the source was too long, and only its beginning was read.")
     unfamiliar: Unfamiliar | None = None
+    uncovered: Uncovered | None = Field(default=None, description="What the translation probably leaves out.")
     expected_chrf: float | None = Field(default=None, description="Only with mbr.")
     source_words: list[str] | None = None
     target_words: list[str] | None = None
@@ -153,6 +165,9 @@ class TranslationAnswer(BaseModel):
         default=None, description="Of a Transformer: part, layer, head, rows."
     )
     alternatives: list["TranslationAnswer"] | None = Field(default=None, description="The next best.")
+    sentences: list["TranslationAnswer"] | None = Field(
+        default=None, description="Only if the text has several; its numbers are their sums and means."
+    )
 
 
 class TranslateAnswer(BaseModel):
@@ -173,6 +188,7 @@ class ScoredPair(BaseModel):
     word_perplexity: float
     tokens: int
     truncated: bool
+    uncovered: Uncovered | None = Field(default=None, description="What the target probably leaves out.")
     source_words: list[str] | None = None
     target_words: list[str] | None = None
     word_log_probabilities: list[float] | None = None

@@ -153,7 +153,7 @@ def _alignment_error(
 
 def _attention(translator: Translator, text: str) -> dict[str, Any]:
     """Returns the greedy translation with its attention."""
-    translation = translator.translate(text, beam=1).to_dict()
+    translation = translator.translate(text, beam=1, split_sentences=False).to_dict()
     keys = ("source", "translation", "source_words", "target_words", "attention")
     return {key: translation[key] for key in keys}
 
@@ -163,8 +163,8 @@ def _check_padding(translator: Translator, sources: Sequence[str]) -> dict[str, 
     ordered = sorted(sources, key=len)
     count = min(PADDED, len(ordered))
     texts = [ordered[number * (len(ordered) - 1) // max(1, PADDED - 1)] for number in range(count)]
-    alone = [translator.translate(text, beam=1) for text in texts]
-    together = translator.translate(texts, beam=1)
+    alone = [translator.translate(text, beam=1, split_sentences=False) for text in texts]
+    together = translator.translate(texts, beam=1, split_sentences=False)
     pairs = list(zip(alone, together, strict=True))
     return {
         "sentences": count,

@@ -62,6 +62,7 @@ class FileJob:
     """The changes to the first run's settings of the search, as for `Translator.stream`."""
     format: LineFormat
     heads: bool = False
+    split_sentences: bool = False
     skip_bad: bool = False
     mechanisms: tuple[str, ...] = ()
     """Attention mechanisms in a person's own files, which the user named."""
@@ -77,6 +78,7 @@ class FileJob:
             "device": self.device,
             "format": asdict(self.format),
             "heads": self.heads,
+            "split_sentences": self.split_sentences,
             "skip_bad": self.skip_bad,
         }
 
@@ -90,6 +92,8 @@ class FileSummary:
     """The numbers of the lines, from 1, of which only the beginning was translated."""
     unfamiliar: list[tuple[Reason, int, int]]
     """For each block why lines are unlike what the model learnt from, how many, and the first of them."""
+    uncovered: list[tuple[int, int, str]]
+    """For each block how many translations lack something, the first of their lines, and what it lacks."""
     bad_lines: Counter[str]
     """How many lines of each kind were bad, and so have an empty translation."""
     first_bad: int
@@ -143,6 +147,7 @@ def translate_file(
         lines=scan["lines"],
         truncated=[number for entry in entries for number in entry["truncated"]],
         unfamiliar=[(reason, *found) for entry in entries for reason, found in entry["unfamiliar"].items()],
+        uncovered=[tuple(entry["uncovered"]) for entry in entries if entry["uncovered"]],
         bad_lines=Counter(scan["bad_lines"]),
         first_bad=scan["first_bad"],
     )
@@ -184,7 +189,7 @@ def _scan(
     settings = translator.search_settings(**job.options)
     blocks: list[dict[str, Any]] = []
     total = 0
-    for lines in translator.split(read_lines(source, bad_lines), settings):
+    for lines in translator.chunks(read_lines(source, bad_lines), settings):
         content = "\n".join(lines).encode()
         (folder / f"{_name(len(blocks))}.source").write_bytes(content)
         blocks.append({"lines": len(lines), "sha256": hashlib.sha256(content).hexdigest()})
@@ -260,21 +265,33 @@ class BlockTranslator:
         lines = content.decode().split("\n")
         truncated: list[int] = []
         unfamiliar: dict[Reason, list[int]] = {}
+        uncovered: list[tuple[int, str]] = []
 
         def translate() -> Iterator[str]:
             translations = self._translator.stream(
-                lines, heads=self._job.heads, numbers=range(first, first + len(lines)), **self._job.options
+                lines,
+                heads=self._job.heads,
+                numbers=range(first, first + len(lines)),
+                split_sentences=self._job.split_sentences,
+                **self._job.options,
             )
             for place, translation in enumerate(translations, first + 1):
                 if translation.unfamiliar is not None:
                     unfamiliar.setdefault(translation.unfamiliar, [0, place])[0] += 1
                 if translation.truncated:
                     truncated.append(place)
+                if translation.uncovered is not None:
+                    uncovered.append((place, translation.uncovered))
                 yield from self._job.format.format(place, translation)
 
         digest = hashlib.sha256()
         atomic_write(self._folder / f"{_name(number)}.output", _encode(translate(), digest.update))
-        entry = {"sha256": digest.hexdigest(), "truncated": truncated, "unfamiliar": unfamiliar}
+        entry = {
+            "sha256": digest.hexdigest(),
+            "truncated": truncated,
+            "unfamiliar": unfamiliar,
+            "uncovered": [len(uncovered), *uncovered[0]] if uncovered else [],
+        }
         write_object(self._folder / f"{_name(number)}.json", entry)
         return entry
 

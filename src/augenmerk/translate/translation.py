@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import accumulate, chain
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -13,6 +14,7 @@ from augenmerk.familiarity import REASONS, Reason
 from augenmerk.search import Hypothesis
 from augenmerk.text import EOS, SPECIAL_TOKENS, TokenizerPair
 
+UNCOVERED = "Hardly any attention went to “{text}”, so its translation is probably missing."
 END = SPECIAL_TOKENS[EOS]
 """The word that stands for the end of a sentence, on either side."""
 
@@ -70,6 +72,10 @@ class Translation:
     A model also attends to the end of the source, and produces an end like any word. So on both sides the
     last word is `</s>`, and every row of the attention sums to 1 (to 0 if the model attends to nothing). A
     translation that was cut off at its maximum length has no end; an empty line has no words.
+
+    A text of several sentences has theirs in `sentences`. Its words are those of all of them, one sentence
+    after the other, each with its end; its attention is 0 between words of different sentences. Heads are
+    in `sentences` only.
     """
 
     source: str
@@ -85,6 +91,11 @@ class Translation:
     """Whether the source was too long, so that only its beginning was translated."""
     unfamiliar: Reason | None = None
     """Why the source is unlike anything the model learnt from, if it is: see `augenmerk.familiarity`."""
+    uncovered: str | None = None
+    """The part of the source that the translation probably leaves out, if there is one: see
+    `augenmerk.translate.coverage`."""
+    sentences: tuple["Translation", ...] = field(default=(), repr=False)
+    """The translations of the sentences of a text; empty if the source was translated as one sentence."""
     alternatives: tuple["Translation", ...] = field(default=(), repr=False)
     """The next best translations, or the other samples, if they were asked for."""
     tokenizers: TokenizerPair | None = field(default=None, repr=False)
@@ -189,6 +200,8 @@ class Translation:
     @cached_property
     def word_log_probabilities(self) -> tuple[float, ...]:
         """The log-probability of each target word, given those before it."""
+        if self.sentences:
+            return tuple(chain.from_iterable(one.word_log_probabilities for one in self.sentences))
         return self.sum_over_words(self.hypothesis.token_log_probabilities if self.hypothesis else ())
 
     def sum_over_words(self, values: Sequence[float]) -> tuple[float, ...]:
@@ -202,6 +215,8 @@ class Translation:
     @property
     def source_subwords(self) -> tuple[str, ...]:
         """The source tokens; `▁` is the space before a word."""
+        if self.sentences:
+            return tuple(chain.from_iterable(one.source_subwords for one in self.sentences))
         if self.tokenizers is None:
             return ()
         ids = self.tokenizers.source.encode(self.source).ids[: len(self._source.word_of) - 1]
@@ -209,6 +224,8 @@ class Translation:
 
     @property
     def target_subwords(self) -> tuple[str, ...]:
+        if self.sentences:
+            return tuple(chain.from_iterable(one.target_subwords for one in self.sentences))
         if self.tokenizers is None or self.hypothesis is None:
             return ()
         end = (END,) if self.hypothesis.finished else ()
@@ -217,10 +234,16 @@ class Translation:
     @property
     def subword_attention(self) -> Weights:
         """Weights (target subwords, source subwords)."""
+        if self.sentences:
+            return _block_diagonal([one.subword_attention for one in self.sentences])
         return np.zeros((0, 0), np.float32) if self.hypothesis is None else self.hypothesis.weights
 
-    def to_dict(self, *, subwords: bool = False) -> dict[str, Any]:
-        """Returns plain data for JSON; `heads` is there only if they were asked for."""
+    def to_dict(self, *, attention: bool = True, subwords: bool = False) -> dict[str, Any]:
+        """Returns plain data for JSON; `heads` is there only if they were asked for.
+
+        Without `attention`, there are no words either, and this takes microseconds. The words and the
+        attention of a text are in its `sentences`.
+        """
         tree: dict[str, Any] = {
             "source": self.source,
             "translation": self.text,
@@ -230,13 +253,34 @@ class Translation:
             "truncated": self.truncated,
             "unfamiliar": self.unfamiliar
             and {"reason": self.unfamiliar, "in_words": f"The sentence has {REASONS[self.unfamiliar]}."},
+            "uncovered": self.uncovered
+            and {"text": self.uncovered, "in_words": UNCOVERED.format(text=self.uncovered)},
+        }
+        if self.expected_chrf is not None:
+            tree["expected_chrf"] = self.expected_chrf
+        if attention and not self.sentences:
+            tree |= self.describe_attention(subwords=subwords)
+        if self.alternatives:
+            tree["alternatives"] = [
+                other.to_dict(attention=attention, subwords=subwords) for other in self.alternatives
+            ]
+            for other in tree["alternatives"]:
+                del other["unfamiliar"]  # it is about the source, which they share
+                other.pop("sentences", None)  # each sentence has its own alternatives
+        if self.sentences:
+            tree["sentences"] = [
+                one.to_dict(attention=attention, subwords=subwords) for one in self.sentences
+            ]
+        return tree
+
+    def describe_attention(self, *, subwords: bool = False) -> dict[str, Any]:
+        """Returns the words, what each of them looks at and, if they were asked for, subwords and heads."""
+        tree: dict[str, Any] = {
             "source_words": list(self.source_words),
             "target_words": list(self.target_words),
             "word_log_probabilities": list(self.word_log_probabilities),
             "attention": _plain(self.attention),
         }
-        if self.expected_chrf is not None:
-            tree["expected_chrf"] = self.expected_chrf
         if subwords:
             tree["source_subwords"] = list(self.source_subwords)
             tree["target_subwords"] = list(self.target_subwords)
@@ -256,20 +300,19 @@ class Translation:
                 }
                 for one in self.heads
             ]
-        if self.alternatives:
-            tree["alternatives"] = [other.to_dict(subwords=subwords) for other in self.alternatives]
-            for other in tree["alternatives"]:
-                del other["unfamiliar"]  # it is about the source, which they share
         return tree
 
     def _repr_html_(self) -> str:
         """Shows the attention in notebooks."""
         from augenmerk.diagrams import AttentionMap, render_html_map
 
-        return render_html_map(AttentionMap.from_translation(self, title=self.text))
+        maps = [AttentionMap.from_translation(one, title=one.text) for one in self.sentences or (self,)]
+        return "".join(map(render_html_map, maps))
 
     @cached_property
     def _source(self) -> Words:
+        if self.sentences:
+            return _chain_words([one._source for one in self.sentences])
         if self.tokenizers is None or self.hypothesis is None:
             return Words((), ())
         encoded = self.tokenizers.source.encode(self.source)
@@ -279,10 +322,35 @@ class Translation:
 
     @cached_property
     def _target(self) -> Words:
+        if self.sentences:
+            return _chain_words([one._target for one in self.sentences])
         if self.tokenizers is None or self.hypothesis is None:
             return Words((), ())
         words = self.other_words or Words(*self.tokenizers.target.words_of_ids(self.hypothesis.ids))
         return words.with_end() if self.hypothesis.finished else words
+
+
+def _chain_words(parts: Sequence[Words]) -> Words:
+    """Returns the words of sentences one after the other."""
+    before = accumulate((len(part.words) for part in parts), initial=0)
+    word_of = [
+        None if word is None else first + word
+        for first, part in zip(before, parts, strict=False)
+        for word in part.word_of
+    ]
+    return Words(tuple(chain.from_iterable(part.words for part in parts)), tuple(word_of))
+
+
+def _block_diagonal(blocks: Sequence[Weights]) -> Weights:
+    """Returns an array with the blocks from its upper left to its lower right corner, and 0 elsewhere."""
+    rows, columns = np.array([block.shape for block in blocks]).sum(axis=0)
+    whole = np.zeros((rows, columns), np.float32)
+    row = column = 0
+    for block in blocks:
+        height, width = block.shape
+        whole[row : row + height, column : column + width] = block
+        row, column = row + height, column + width
+    return whole
 
 
 def _tokens_to_words(

@@ -31,8 +31,10 @@ from augenmerk.search import (
     trace,
 )
 from augenmerk.text import BOS, PAD, UNK, TokenizerPair
+from augenmerk.translate.coverage import find_uncovered
 from augenmerk.translate.decoding import ModelDecoder, ThreadPool, choose_batch_size, one_thread_per_product
 from augenmerk.translate.mbr import minimum_bayes_risk
+from augenmerk.translate.texts import split_into_texts
 from augenmerk.translate.translation import Translation, Words
 from augenmerk.words import detokenise
 
@@ -134,6 +136,7 @@ class Translator:
         self.config = config
         self.runs = runs
         self._familiarity = familiarity
+        self._selective = all(model.selective for model in self.models)
         self.device = CPU
         """The device as torch names it."""
         of_torch = [model for model in self.models if not isinstance(model, InferenceModel)]
@@ -250,6 +253,11 @@ class Translator:
         return torch.inference_mode()
 
     @property
+    def language(self) -> str | None:
+        """The language that is translated from, if the settings tell."""
+        return self.config.data.languages[0]
+
+    @property
     def max_source_length(self) -> int:
         """The number of source tokens that are read; the rest is cut, since no model was trained on more."""
         return self.config.data.max_length
@@ -261,6 +269,7 @@ class Translator:
         *,
         heads: bool = False,
         numbers: Sequence[int] | None = None,
+        split_sentences: bool = True,
         on_progress: OnProgress | None = None,
         **changes: Any,
     ) -> Translation: ...
@@ -271,6 +280,7 @@ class Translator:
         *,
         heads: bool = False,
         numbers: Sequence[int] | None = None,
+        split_sentences: bool = True,
         on_progress: OnProgress | None = None,
         **changes: Any,
     ) -> list[Translation]: ...
@@ -280,19 +290,28 @@ class Translator:
         *,
         heads: bool = False,
         numbers: Sequence[int] | None = None,
+        split_sentences: bool = True,
         on_progress: OnProgress | None = None,
         **changes: Any,
     ) -> Translation | list[Translation]:
-        """Translates a sentence, or a list of sentences, which is faster than one by one.
+        """Translates a text, or a list of texts, which is faster than one by one.
 
-        With `heads`, the translations have the attention of each head. Samples depend on the `numbers` of the
-        sentences, which are counted from 0 by default. The other keywords are settings of `SearchConfig`,
-        such as beam=5, and replace those of the run.
+        Models translate single sentences, so each text is split into its sentences (`augenmerk.sentences`);
+        `Translation.sentences` has theirs if there are several. Without `split_sentences`, each text is
+        taken as one sentence. With `heads`, the translations have the attention of each head. Samples
+        depend on the `numbers` of the texts, which are counted from 0 by default. The other keywords are
+        settings of `SearchConfig`, such as beam=5, and replace those of the run.
         """
-        if isinstance(text, str):
-            return next(self.stream([text], heads=heads, numbers=numbers, on_progress=on_progress, **changes))
-        sentences = _list_sentences(text)
-        return list(self.stream(sentences, heads=heads, numbers=numbers, on_progress=on_progress, **changes))
+        texts = [text] if isinstance(text, str) else _list_sentences(text)
+        found = self.stream(
+            texts,
+            heads=heads,
+            numbers=numbers,
+            split_sentences=split_sentences,
+            on_progress=on_progress,
+            **changes,
+        )
+        return next(found) if isinstance(text, str) else list(found)
 
     def stream(
         self,
@@ -300,45 +319,74 @@ class Translator:
         *,
         heads: bool = False,
         numbers: Sequence[int] | None = None,
+        split_sentences: bool = False,
         on_progress: OnProgress | None = None,
         **changes: Any,
     ) -> Iterator[Translation]:
-        """Translates any number of sentences in order and in bounded memory; keywords as for `translate`.
+        """Translates any number of lines in order and in bounded memory; keywords as for `translate`.
 
-        Sentences are collected and translated together. None among the lines is no sentence: it asks for the
-        translations of all lines before it, because the next line may not come for a while.
+        Each line is one sentence unless `split_sentences` is true. Lines are collected and translated
+        together. None among the lines is no line: it asks for the translations of all lines before it,
+        because the next line may not come for a while.
         """
         if isinstance(lines, str | bytes):
             raise TypeError(
                 "stream takes many sentences, such as a list or a file; translate takes a single one."
             )
         settings = self.search_settings(**changes)
-        done = 0
-        for chunk in self.split(lines, settings):
-            ids = self.tokenizers.source.encode_ids(chunk)
-            # An empty line has no tokens, and stays an empty line.
-            indices = [index for index in range(len(chunk)) if ids[index]]
-            found = self.decode(
-                [ids[index] for index in indices],
-                settings,
-                numbers=[numbers[done + index] if numbers else done + index for index in indices],
-                on_progress=None if on_progress is None else partial(_add_progress, on_progress, done),
+        done = sentences_done = 0
+        for chunk in self.chunks(lines, settings):
+            texts = split_into_texts(chunk, self.language, split=split_sentences)
+            translations = iter(
+                self._translate_sentences(
+                    [sentence for text in texts for sentence in text.sentences],
+                    settings,
+                    numbers=[
+                        number
+                        for place, text in enumerate(texts, done)
+                        for number in text.numbers(numbers[place] if numbers else place)
+                    ],
+                    heads=heads,
+                    on_progress=on_progress and partial(_add_progress, on_progress, sentences_done),
+                )
             )
-            all_ranked = [
-                [self._to_translation(chunk[index], len(ids[index]), one, settings) for one in ranked]
-                for index, ranked in zip(indices, found, strict=True)
-            ]
-            if heads:
-                with_heads = iter(self.add_heads([one for ranked in all_ranked for one in ranked]))
-                all_ranked = [list(islice(with_heads, len(ranked))) for ranked in all_ranked]
-            translations = [Translation(source=text, text="") for text in chunk]
-            reasons = (self._familiarity or Familiarity(self.tokenizers.source)).judge(ids)
-            for index, (best, *others) in zip(indices, all_ranked, strict=True):
-                translations[index] = replace(best, alternatives=tuple(others), unfamiliar=reasons[index])
-            yield from translations
+            for text in texts:
+                yield text.join(list(islice(translations, len(text.sentences))))
             done += len(chunk)
+            sentences_done += sum(len(text.sentences) for text in texts)
 
-    def split(self, lines: Iterable[str | None], settings: SearchConfig) -> Iterator[list[str]]:
+    def _translate_sentences(
+        self,
+        sentences: Sequence[str],
+        settings: SearchConfig,
+        *,
+        numbers: Sequence[int],
+        heads: bool,
+        on_progress: OnProgress | None,
+    ) -> list[Translation]:
+        """Translates sentences together; an empty one has no tokens, and stays empty."""
+        ids = self.tokenizers.source.encode_ids(sentences)
+        indices = [index for index in range(len(sentences)) if ids[index]]
+        found = self.decode(
+            [ids[index] for index in indices],
+            settings,
+            numbers=[numbers[index] for index in indices],
+            on_progress=on_progress,
+        )
+        all_ranked = [
+            [self._to_translation(sentences[index], len(ids[index]), one, settings) for one in ranked]
+            for index, ranked in zip(indices, found, strict=True)
+        ]
+        if heads:
+            with_heads = iter(self.add_heads([one for ranked in all_ranked for one in ranked]))
+            all_ranked = [list(islice(with_heads, len(ranked))) for ranked in all_ranked]
+        translations = [Translation(source=text, text="") for text in sentences]
+        reasons = (self._familiarity or Familiarity(self.tokenizers.source)).judge(ids)
+        for index, (best, *others) in zip(indices, all_ranked, strict=True):
+            translations[index] = replace(best, alternatives=tuple(others), unfamiliar=reasons[index])
+        return translations
+
+    def chunks(self, lines: Iterable[str | None], settings: SearchConfig) -> Iterator[list[str]]:
         """Yields the lines in the chunks in which `stream` translates them."""
         most = max(1, CHUNK_LINES // (settings.hypotheses * len(self.models)))
         return _split_into_chunks(lines, most, _count_characters)
@@ -641,6 +689,9 @@ class Translator:
             expected_chrf=hypothesis.expected_chrf,
             finished=hypothesis.finished,
             truncated=tokens > self.max_source_length,
+            uncovered=find_uncovered(weights, source, self.tokenizers.source, self.language)
+            if self._selective
+            else None,
             tokenizers=self.tokenizers,
             hypothesis=replace(hypothesis, weights=weights),
             other_words=words,

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from augenmerk.arrays import all_to_numpy
-from augenmerk.config import DATASETS, DataConfig
 from augenmerk.errors import AugenmerkError
 from augenmerk.inference import InferenceModel, can_build
+from augenmerk.sentences import describe_rules
 from augenmerk.translate import Translator
 from augenmerk.web.tokenizer_tables import describe_characters, describe_tokenizer
 
@@ -57,7 +57,7 @@ def make_bundle(translator: Translator, name: str) -> Bundle:
     else:
         raise ValueError("this translator was given a model of numpy: give it one of torch, or load a run")
     tensors, weights = pack_weights(arrays)
-    source, target = find_languages(config.data)
+    source, target = config.data.languages
     settings = {
         "format": FORMAT,
         "name": name,
@@ -75,6 +75,7 @@ def make_bundle(translator: Translator, name: str) -> Bundle:
             "target": None if tokenizers.joint else describe_tokenizer(tokenizers.target),
         },
         "characters": _describe_characters_once(),
+        "sentences": describe_rules(source),
         "familiarity": _familiarity(translator),
         "tensors": tensors,
         "licence": LICENCES.get(config.data.bitext, OWN_DATA),
@@ -127,13 +128,3 @@ def _to_half(name: str, array: NDArray[Any]) -> bytes:
         )
     part = array.astype("<f2").tobytes()
     return part + bytes(-len(part) % 4)
-
-
-def find_languages(data: DataConfig) -> tuple[str | None, str | None]:
-    """Returns the languages that a run translates from and into, where its settings tell."""
-    source, target = data.source_language, data.target_language
-    if data.bitext in DATASETS:
-        other = {"de": "en", "en": "de"}
-        source = source or other.get(target or "en")
-        target = target or other.get(source or "de")
-    return source, target

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from augenmerk.translate import HeadAttention, Part, Translation, Translator
+from augenmerk.translate.texts import Text
 
 CAPTIONS = (
     "Ein Mann fährt mit dem Fahrrad durch den Park.",
@@ -36,35 +37,60 @@ DIGITS = 5
 
 def make_example(
     translator: Translator,
-    sentence: str,
+    text: str,
     beam: int,
     *,
+    sentence: int = 0,
     prefix: Sequence[int] = (),
     tree: bool = True,
     heads: Part | None = None,
     translation: Translation | None = None,
 ) -> dict[str, Any]:
-    """Translates a sentence and returns all that a page shows of it.
+    """Translates a text and returns all that a page shows of one of its sentences, which is counted from 0.
 
     That is `Translation.to_dict(subwords=True)` with, for each target token (the end included), its
     log-probability (`token_log_probabilities`) and the likeliest tokens in its place (`next`), with the
     tokens' `ids` and the words they belong to (`source_word_of`, `target_word_of`; null for the end), and
     with the beam search as a `tree` (`Translator.trace`, in columns: see `store_tree`). The translation
     begins with the ids of `prefix`. `heads` asks for the attention of all heads of a part (see
-    `describe_heads`). Nothing is searched for if the `translation` is given.
+    `describe_heads`). Of a text with several sentences, it also has the number of this one (`sentence`),
+    the `whole` translation, and the source, translation and faults of each of the `sentences`. Nothing is
+    searched for if the `translation` of the text is given.
     """
-    if translation is None and prefix:
-        translation = translator.complete(sentence, prefix, beam=beam, n_best=1)
-    elif translation is None:
-        translation = translator.translate(sentence, beam=beam, n_best=1)
-    document = translation.to_dict(subwords=True)
-    hypothesis = translation.hypothesis
+    split = Text.of(text, translator.language)
+    if translation is None:
+        translation = translator.translate(text, beam=beam, n_best=1)
+    parts = list(translation.sentences or (translation,))
+    place = min(sentence, len(parts) - 1)
+    if prefix:
+        parts[place] = translator.complete(parts[place].source, prefix, beam=beam, n_best=1)
+    found = _describe_sentence(translator, parts[place], beam, prefix=prefix, tree=tree, heads=heads)
+    if len(parts) > 1:
+        shown = ("source", "translation", "unfamiliar", "uncovered")
+        described = [one.to_dict(attention=False) for one in parts]
+        found["sentence"] = place
+        found["sentences"] = [{key: one[key] for key in shown} for one in described]
+        found["whole"] = split.join(parts).text
+    rounded: dict[str, Any] = _round(found)
+    return rounded
+
+
+def _describe_sentence(
+    translator: Translator,
+    translation: Translation,
+    beam: int,
+    *,
+    prefix: Sequence[int],
+    tree: bool,
+    heads: Part | None,
+) -> dict[str, Any]:
+    sentence, hypothesis = translation.source, translation.hypothesis
     source, target = translator.tokenizers.source, translator.tokenizers.target
     ids = [] if hypothesis is None else list(hypothesis.ids)
     word_of = source.encode(sentence).word_of[: translator.max_source_length]
     end = [None] if hypothesis is not None and hypothesis.finished else []
     found = {
-        **document,
+        **translation.to_dict(subwords=True),
         "ids": ids,
         "token_log_probabilities": [] if hypothesis is None else list(hypothesis.token_log_probabilities),
         "source_word_of": [*word_of, None],
@@ -80,8 +106,7 @@ def make_example(
         found["tree"] = traced and store_tree(traced)
     if heads is not None and ids:
         found["heads"] = describe_heads(translator.add_heads([translation])[0], heads)
-    rounded: dict[str, Any] = _round(found)
-    return rounded
+    return found
 
 
 def describe_heads(translation: Translation, part: Part) -> dict[str, Any]:

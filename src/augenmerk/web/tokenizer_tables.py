@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from augenmerk.sentences import is_small
 from augenmerk.text import Tokenizer
 from augenmerk.words import COMBINING, INVISIBLE
 
@@ -39,7 +40,8 @@ def describe_characters() -> dict[str, Any]:
     `runs` holds the length of each run of code points that have the same properties, and the sum of the bits
     of these properties (1, 2, 4, ... in the order of `properties`). `lower` holds four numbers for each run
     of capital letters: the first code point, how many, the step from one to the next, and what to add to
-    each; `lower_special` holds the letters that become several.
+    each; `lower_special` holds the letters that become several. `small` holds runs of letters that begin no
+    sentence, in the same way.
     """
     points = np.arange(0x110000, dtype="<u4")
     text = points.tobytes().decode("utf-32-le", "surrogatepass")  # the place of a character is its code point
@@ -70,6 +72,7 @@ def describe_characters() -> dict[str, Any]:
         "runs": np.stack([np.diff(starts, append=len(text)), bits[starts]], axis=1).ravel().tolist(),
         "lower": _runs({ord(a): ord(b) - ord(a) for a, b in lower.items() if len(b) == 1}),
         "lower_special": {a: b for a, b in lower.items() if len(b) > 1},
+        "small": _runs({ord(c): 0 for c in assigned if is_small(c)}),
     }
 
 

@@ -232,7 +232,9 @@ class PatternSets:
                     both = [(pair.source, pair.target) for pair in pairs]
                     return await batcher.score(asked.run, both, heads=asked.with_heads, attention=True)
                 texts = [pair.source for pair in pairs]
-                return await batcher.translate(asked.run, texts, heads=asked.with_heads, attention=True)
+                return await batcher.translate(
+                    asked.run, texts, heads=asked.with_heads, attention=True, split_sentences=False
+                )
             await asyncio.sleep(1.0)
         raise Overloaded("Others have kept this machine busy for a minute: try again later.", 10.0)
 

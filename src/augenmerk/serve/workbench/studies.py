@@ -346,7 +346,7 @@ def make_routes(workbench: Workbench) -> list[BaseRoute]:
         )
         [translation] = await until_hang_up(request, work)
         keys = ("translation", "source_words", "target_words", "attention", "truncated", "unfamiliar")
-        found = translation.to_dict()
+        found = translation.to_dict(attention=False) | translation.describe_attention()
         return JsonResponse({key: found[key] for key in keys})
 
     return [

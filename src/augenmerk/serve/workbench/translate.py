@@ -26,7 +26,7 @@ from augenmerk.serve.schemas import Request as Question
 from augenmerk.serve.schemas import check_names, check_texts
 from augenmerk.serve.workbench import Workbench, answer_cached, render_page
 from augenmerk.translate import Part, Translation, Translator
-from augenmerk.web.bundle import LICENCES, OWN_DATA, Bundle, find_languages, make_bundle
+from augenmerk.web.bundle import LICENCES, OWN_DATA, Bundle, make_bundle
 from augenmerk.web.examples import CAPTIONS, PICTURE_BOOK, make_example
 from augenmerk.web.export import join_modules
 from augenmerk.web.templates import WEB
@@ -41,6 +41,7 @@ class Ask(Question):
 
     models: list[str] = Field(min_length=1)
     text: str
+    sentence: int = Field(default=0, ge=0)
     beam: int = Field(ge=1)
     prefix: list[int] = Field(default=[], max_length=MAX_PREFIX)
     tree: bool = False
@@ -79,10 +80,9 @@ def make_routes(workbench: Workbench) -> list[BaseRoute]:
 
     async def answer(question: Ask) -> dict[str, Any]:
         names = question.models
-        translation = None
-        if not question.prefix:  # then it is searched for together with what others ask
-            settings = {"beam": question.beam, "n_best": 1}
-            [translation] = await service.batcher.translate(names, [question.text], settings=settings)
+        # It is searched for together with what others ask.
+        settings = {"beam": question.beam, "n_best": 1}
+        [translation] = await service.batcher.translate(names, [question.text], settings=settings)
         return await service.batcher.compute(lambda: describe(service.library, question, translation))
 
     @lru_cache(maxsize=KEPT_BUNDLES)
@@ -114,12 +114,13 @@ def make_routes(workbench: Workbench) -> list[BaseRoute]:
     ]
 
 
-def describe(library: Library, question: Ask, translation: Translation | None) -> dict[str, Any]:
-    """Returns what the page shows, in the shape of `make_example`; translates unless that was done."""
+def describe(library: Library, question: Ask, translation: Translation) -> dict[str, Any]:
+    """Returns what the page shows of the translation of a text, in the shape of `make_example`."""
     return make_example(
         library.get(question.models),
         question.text,
         question.beam,
+        sentence=question.sentence,
         prefix=question.prefix,
         tree=question.tree,
         heads=question.heads,
@@ -143,7 +144,7 @@ def _describe(name: str, path: Path) -> dict[str, Any]:
         config = RunDirectory.open(path).config
     except AugenmerkError as error:
         return {"name": name, "error": hide_paths(str(error), {name: path})}
-    source, target = find_languages(config.data)
+    source, target = config.data.languages
     layers, _ = count_heads(config.model)
     counted = {part: count_heads(config.model, part)[1] for part in get_args(Part)}
     shipped = path.resolve() == SHIPPED.resolve()

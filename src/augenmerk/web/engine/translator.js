@@ -6,9 +6,11 @@
  */
 
 import { Weights, logSoftmaxRows } from "./arrays.js";
+import { findUncovered } from "./coverage.js";
 import { EngineError } from "./errors.js";
 import { Familiarity } from "./familiarity.js";
 import { GRUTranslator, splitRows } from "./gru.js";
+import { SentenceSplitter } from "./sentences.js";
 import { BeamTrace, lengthLimit, likeliestTokens, search } from "./search.js";
 import { BOS, EOS, PAD, SPECIAL_TOKENS, Tokenizer, UNK } from "./tokenizer.js";
 import { TransformerTranslator } from "./transformer.js";
@@ -17,6 +19,8 @@ import { Characters, detokenise } from "./words.js";
 
 /** The format of bundles that can be read. */
 const BUNDLE_FORMAT = 1;
+/** How many sentences of a text are kept, so that they are not translated again when another changes. */
+const KEPT_SENTENCES = 500;
 
 /** Builds the model that the settings of a bundle describe, with its weights (fp16 in an ArrayBuffer). */
 export function buildModel(settings, buffer) {
@@ -63,12 +67,44 @@ export class Translator {
     this.source = new Tokenizer(source, this.characters);
     this.target = target === null ? this.source : new Tokenizer(target, this.characters);
     this.familiarity = new Familiarity(this.source, settings.familiarity);
+    this.splitter = new SentenceSplitter(settings.sentences, this.characters);
     this.lastRead = { key: null, source: null };
+    this.kept = new Map(); // sentences of texts that were translated, by beam and source
   }
 
   /** Returns ids, words, their spans in the text and for each id the number of its word. */
   encode(text) {
     return this.source.encode(text);
+  }
+
+  /**
+   * Translates a text of any number of sentences. A generator like `translate`, with the same options: what it
+   * returns is the translation of one of them, which `sentence` counts from 0. If there are several, it also has
+   * the number of this one (`sentence`), the whole translation, and the source, translation and faults of each.
+   */
+  *translateText(text, { sentence = 0, ...options } = {}) {
+    const spans = this.splitter.spans(text);
+    if (spans.length < 2) return yield* this.translate(text, options);
+    const sources = spans.map(([start, end]) => text.slice(start, end));
+    const place = Math.min(sentence, sources.length - 1);
+    const chosen = yield* this.translate(sources[place], options);
+    const sentences = [];
+    for (const [number, source] of sources.entries()) {
+      sentences.push(number === place ? describeSentence(chosen) : yield* this.translateOther(source, options));
+    }
+    const translations = sentences.map(({ translation }) => translation);
+    return { ...chosen, sentence: place, sentences, whole: this.splitter.replace(text, spans, translations) };
+  }
+
+  /** Translates a sentence of a text that is not looked at, unless that was done. */
+  *translateOther(source, { beam, length_penalty }) {
+    const key = JSON.stringify([source, beam, length_penalty]);
+    if (!this.kept.has(key)) {
+      const options = { beam, length_penalty, n_best: 1, next: 0 };
+      this.kept.set(key, describeSentence(yield* this.translate(source, options)));
+      if (this.kept.size > KEPT_SENTENCES) this.kept.delete(this.kept.keys().next().value);
+    }
+    return this.kept.get(key);
   }
 
   /**
@@ -277,6 +313,7 @@ export class Translator {
       log_probability: hypothesis.logProbability,
       finished,
       truncated: encoded.ids.length > this.settings.max_source_length,
+      uncovered: this.model.selective ? findUncovered(weights, text, encoded, this.splitter) : null,
       source_words: [...sourceWords, end],
       target_words: targetWords,
       word_log_probabilities: wordLogProbabilities,
@@ -303,6 +340,11 @@ export class Translator {
   }
 }
 
+/** Returns what a page shows of a sentence of a text that is not looked at. */
+function describeSentence({ source, translation, unfamiliar, uncovered }) {
+  return { source, translation, unfamiliar, uncovered };
+}
+
 /** An empty line has no tokens, and stays an empty line. */
 function emptyTranslation(text) {
   const nothing = [
@@ -318,6 +360,7 @@ function emptyTranslation(text) {
     finished: true,
     truncated: false,
     unfamiliar: null,
+    uncovered: null,
     ...Object.fromEntries(nothing.map((key) => [key, []])),
   };
 }

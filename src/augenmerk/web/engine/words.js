@@ -51,6 +51,12 @@ export class Characters {
     for (const [capital, letters] of Object.entries(tables.lower_special)) {
       this.lower.set(capital.codePointAt(0), codePoints(letters));
     }
+    /** The letters that begin no sentence. */
+    this.small = new Set();
+    for (let i = 0; i < tables.small.length; i += 4) {
+      const [first, length, step] = tables.small.slice(i, i + 4);
+      for (let letter = first; letter < first + length * step; letter += step) this.small.add(letter);
+    }
   }
 
   /** Python's `\w`. */
@@ -86,6 +92,11 @@ export class Characters {
   /** Whether Python's version of Unicode does not have the character. */
   isUnassigned(point) {
     return (this.bits[point] & UNASSIGNED) !== 0;
+  }
+
+  /** Python's `is_small` of `augenmerk/sentences.py`. */
+  isSmall(point) {
+    return this.small.has(point);
   }
 
   isCased(point) {

@@ -5,7 +5,7 @@
  * {id, error: {code, values}} (see `errors.js`), or {id, cancelled: true}.
  *
  *   load       settings, weights (an ArrayBuffer)
- *   translate  text, and the options of `Translator.translate`
+ *   translate  text, and the options of `Translator.translateText`
  *   predict    text, prefix, weights (or null), count
  *   wanted     text, prefix, token
  *   cancel     key, or none for all
@@ -52,7 +52,7 @@ export function serveTranslator(scope) {
     }
     switch (call) {
       case "translate":
-        return translator.translate(text, { prefix, ...options });
+        return translator.translateText(text, { prefix, ...options });
       case "predict":
         return translator.predict(text, prefix, weights, count);
       case "wanted":

@@ -1,5 +1,6 @@
 /** What one model answers: its translation, remarks about it, and the picture of its attention. */
 
+import { wholeText } from "./compare.js";
 import { find, make, replaceInside } from "./dom.js";
 import { describePointed, makeHeatMap, makeScale } from "./heatmap.js";
 import { makeLines } from "./lines.js";
@@ -38,7 +39,7 @@ export function drawAnswer(app, answer) {
   inside("status").textContent = status;
   inside("status").className = `status ${kind}`;
   // A screen reader says it when it changes, and does not when it stays.
-  const spoken = translation?.translation ?? "";
+  const spoken = translation ? wholeText(translation) : "";
   if (!answer.waiting && inside("spoken").textContent !== spoken) inside("spoken").textContent = spoken;
   replaceInside(inside("forced"), ...describeForced(app, answer));
   answer.view = null;
@@ -79,13 +80,16 @@ function describeStatus({ state, t }, { translation, waiting, ready, error, fail
   if (waiting) return [t(ready ? "computing" : "waiting"), "hint"];
   if (!translation) return ["", "hint"];
   const remarks = [];
-  const { unfamiliar } = translation;
+  const { sentences = [translation] } = translation;
+  const unfamiliar = sentences.map((one) => one.unfamiliar).find(Boolean);
   if (unfamiliar) remarks.push(t("unfamiliar", { reason: t(UNFAMILIAR[unfamiliar.reason]) }));
+  const uncovered = sentences.flatMap((one) => (one.uncovered ? [one.uncovered.text] : []));
+  if (uncovered.length) remarks.push(t("uncovered", { text: `\u2068${uncovered.join(" … ")}\u2069` }));
   if (translation.truncated) remarks.push(t("truncated"));
   if (!translation.finished) remarks.push(t("unfinished"));
   const { attention } = translation;
   if (attention.length && !attention.flat().some((weight) => weight > 0)) remarks.push(t("noAttention"));
-  return [remarks.join(" "), unfamiliar ? "warning" : "hint"];
+  return [remarks.join(" "), unfamiliar || uncovered.length ? "warning" : "hint"];
 }
 
 /** Says that a translation has to begin in some way, or with which changed attention it was made. */
@@ -105,11 +109,41 @@ function describeForced({ state, t, change }, { number, model, translation }) {
   return [make("span", {}, remarks.join(" ")), " ", undo];
 }
 
-/** Writes the translation as words that can be pointed at and chosen. */
-function drawSaid(container, { state, t }, { grid, translation }, chosen, on) {
+/** Writes the translation: of the sentence that is looked at as words, of each other one as a button. */
+function drawSaid(container, app, answer, chosen, on) {
+  const { translation } = answer;
+  const { sentences = [translation], sentence: looked = 0 } = translation;
+  let rest = wholeText(translation);
+  const nodes = sentences.flatMap(({ source, translation: text }, number) => {
+    const place = rest.indexOf(text);
+    const between = rest.slice(0, place);
+    rest = rest.slice(place + text.length);
+    if (number === looked) return [between, ...makeWords(app, answer, chosen, on)];
+    const look = () => app.change({ ...forgetChoices(), sentence: number });
+    // Unlike a button, it is broken into lines like any text.
+    const other = {
+      class: "sentence",
+      role: "button",
+      tabindex: 0,
+      "data-key": `sentence-${number}`,
+      title: app.t("lookAtSentence", { source }),
+      onclick: look,
+      onkeydown: (event) => {
+        if (event.key !== "Enter" && event.key !== " ") return;
+        event.preventDefault();
+        look();
+      },
+    };
+    return [between, make("span", other, text || "∅")];
+  });
+  replaceInside(container, ...nodes, rest);
+}
+
+/** Returns the words of a translation, which can be pointed at and chosen. */
+function makeWords({ state, t }, { grid, translation }, chosen, on) {
   // Spaces between words are those of the translation: none before a full stop. Subwords stand apart.
   let rest = translation.translation;
-  const nodes = grid.rows.flatMap((row, number) => {
+  return grid.rows.flatMap((row, number) => {
     const word = make(
       "button",
       {
@@ -130,7 +164,6 @@ function drawSaid(container, { state, t }, { grid, translation }, chosen, on) {
     if (place >= 0) rest = rest.slice(place + row.text.length);
     return number > 0 && (place !== 0 || row.end) ? [" ", word] : [word];
   });
-  replaceInside(container, ...nodes);
 }
 
 /** Lights up what is pointed at, and says its numbers; -1 is no row or no column. */

@@ -15,6 +15,11 @@ export function meanSpread(translation) {
   return rows.length ? rows.reduce((sum, row) => sum + spread(row), 0) / rows.length : 0;
 }
 
+/** Returns the translation of all sentences of a text. */
+export function wholeText({ whole, translation }) {
+  return whole ?? translation;
+}
+
 /** Returns a table with a row for each model. */
 export function makeComparison(answers, t) {
   const rows = answers.map(({ model, translation }) => {
@@ -36,7 +41,7 @@ export function makeComparison(answers, t) {
     make("th", { scope: "col", class: place > 1 ? "number" : null }, t(key))
   );
   const known = answers.map(({ translation }) => translation).filter(Boolean);
-  const same = known.length > 1 && known.every((each) => each.translation === known[0].translation);
+  const same = known.length > 1 && known.every((each) => wholeText(each) === wholeText(known[0]));
   return make(
     "div",
     { class: "scroll" },

@@ -53,7 +53,7 @@ export function rootFontSize() {
 
 /** Returns what the tab key or an arrow key can reach in a container. */
 function findFocusable(container) {
-  return [...container.querySelectorAll("button, input, select, textarea, summary")].filter(
+  return [...container.querySelectorAll("button, input, select, textarea, summary, [role=button]")].filter(
     (node) => !node.disabled
   );
 }

@@ -68,11 +68,11 @@ function writeAddress() {
   }
 }
 
-/** Takes another sentence. */
-function choose(text) {
+/** Takes another text. The sentence that is looked at stays the one it was, as far as there is one. */
+function choose(text, changes = {}) {
   clearTimeout(typing);
   find("text").value = text;
-  change({ ...forgetChoices(), text });
+  change({ ...forgetChoices(), text, ...changes });
 }
 
 /** Takes over what the address says. */
@@ -120,16 +120,16 @@ function applyLook() {
 
 /** Returns what a model is asked in the present state. */
 function questionFor(number) {
-  const { text, beam, begin, changed, changedModel, open } = app.state;
-  const question = { text, beam, n_best: 1, next: 5, ...hooks.addToQuestion?.(app, number) };
+  const { text, sentence, beam, begin, changed, changedModel, open } = app.state;
+  const question = { text, sentence, beam, n_best: 1, next: 5, ...hooks.addToQuestion?.(app, number) };
   if (changedModel === number && begin.length) question.prefix = begin;
   if (changedModel === number && changed.length) question.changed = changed;
   return open.includes("beam") ? { ...question, tree: true, n_best: beam } : question;
 }
 
 /** Returns the stored translation that answers a question, if there is one. */
-function findStored(number, { text, beam, prefix, changed }) {
-  if (beam !== page.beam || prefix || changed) return null;
+function findStored(number, { text, sentence, beam, prefix, changed }) {
+  if (sentence !== 0 || beam !== page.beam || prefix || changed) return null;
   const stored = page.examples.find((each) => each.source === text)?.translations?.[number];
   return stored ? restoreExample(stored) : null;
 }
@@ -245,7 +245,7 @@ function layOut() {
   document.body.classList.toggle("two", answers.length > 1);
   find("name").replaceChildren(...answers.map(({ model }) => make("span", {}, isolate(model.data.name))));
   const examples = page.examples.map(({ source }) =>
-    make("button", { type: "button", dir: "auto", onclick: () => choose(source) }, source)
+    make("button", { type: "button", dir: "auto", onclick: () => choose(source, { sentence: 0 }) }, source)
   );
   find("examples").replaceChildren(...examples);
 }

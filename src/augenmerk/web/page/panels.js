@@ -113,7 +113,7 @@ async function openEditor(app, answer, at, key) {
   const tokens = sourceTokens(translation, isBpe).map((token) => showToken(token, isBpe));
   const word = `\u2068${showToken(translation.target_subwords[at], isBpe)}\u2069`;
   const prefix = translation.ids.slice(0, at);
-  const question = { text: state.text, prefix, count: CANDIDATES };
+  const question = { text: translation.source, prefix, count: CANDIDATES };
   const box = find("change-content");
   const isCurrent = () => key === editorKey;
   if (!model.settings) replaceInside(box, make("p", { class: "hint" }, t("changeWaiting")));
@@ -161,14 +161,14 @@ async function openEditor(app, answer, at, key) {
 }
 
 /** Finds the attention under which a word is likeliest; its id is given if it is one that was offered. */
-async function findWanted({ state, t }, { model }, text, id, prefix, isCurrent) {
+async function findWanted({ t }, { model, translation }, text, id, prefix, isCurrent) {
   const token = id ?? findToken(model.settings, text);
   if (token < 0) {
     editor.refuse(t("notInVocabulary", { word: text }));
     return;
   }
   try {
-    const found = await model.ask("wanted", { text: state.text, prefix, token });
+    const found = await model.ask("wanted", { text: translation.source, prefix, token });
     if (isCurrent()) editor.showWanted(text, found);
   } catch (error) {
     if (isCurrent()) editor.refuse(t("failed", { reason: explainError(error, t) }));

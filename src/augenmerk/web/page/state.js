@@ -15,6 +15,7 @@ export const LANGUAGES = ["en", "de"];
 export function makeState(beam) {
   return {
     text: "",
+    sentence: 0, // the sentence of the text that is looked at, from 0
     beam,
     view: "map",
     unit: "words",
@@ -97,6 +98,7 @@ export function readState(fragment, untouched, page) {
   const begin = given.get("begin") ?? "";
   return {
     text: (given.get("text") ?? untouched.text).slice(0, MAX_TEXT),
+    sentence: wholeNumber(given.get("sentence"), 0, 9999, 0),
     beam: wholeNumber(given.get("beam"), 1, page.max_beam, untouched.beam),
     view: oneOf(given.get("view"), VIEWS, untouched.view),
     unit: oneOf(given.get("unit"), UNITS, untouched.unit),

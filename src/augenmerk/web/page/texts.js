@@ -36,6 +36,8 @@ const TEXTS = {
     noWords: "There is nothing to show: no words.",
     truncated: "The sentence is longer than the model reads: only its beginning was translated.",
     unfinished: "The translation was cut off at its maximum length.",
+    uncovered: "Hardly any attention went to “{text}”, so its translation is probably missing.",
+    lookAtSentence: "Look at the translation of: {source}",
     unfamiliar:
       "The sentence is unlike the text that this model was trained on (it has {reason}), and its translation may be nonsense. Is it in the right language?",
     strangeCharacters: "characters that the model never learnt",
@@ -181,6 +183,8 @@ const TEXTS = {
     noWords: "Hier gibt es nichts zu zeigen: keine Wörter.",
     truncated: "Der Satz ist länger, als das Modell liest: Nur sein Anfang wurde übersetzt.",
     unfinished: "Die Übersetzung wurde bei ihrer größten Länge abgebrochen.",
+    uncovered: "Auf „{text}“ fällt fast keine Aufmerksamkeit; die Übersetzung davon fehlt vermutlich.",
+    lookAtSentence: "Die Übersetzung ansehen von: {source}",
     unfamiliar:
       "Der Satz gleicht nicht den Texten, mit denen dieses Modell trainiert wurde (er hat {reason}); seine Übersetzung ist vielleicht Unsinn. Ist er in der richtigen Sprache?",
     strangeCharacters: "Zeichen, die das Modell nie gelernt hat",

@@ -39,11 +39,11 @@ export class ServerModel {
     return this._loadLocal().then((model) => model.ask(call, question));
   }
 
-  async _askServer({ text, beam, prefix = [], tree = false, heads = null }) {
+  async _askServer({ text, sentence = 0, beam, prefix = [], tree = false, heads = null }) {
     this._asking?.abort();
     const asking = new AbortController();
     this._asking = asking;
-    const question = { models: this.data.runs, text, beam, prefix, tree, heads };
+    const question = { models: this.data.runs, text, sentence, beam, prefix, tree, heads };
     try {
       return restoreExample(await postJson(`${SERVER}/ask`, question, asking.signal));
     } catch (error) {
