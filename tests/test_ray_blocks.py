@@ -18,6 +18,7 @@ import augenmerk.translate.translator
 from augenmerk import AugenmerkError
 from augenmerk.bitext import BadLineError, open_bitext
 from augenmerk.blocks import ProcessPool, RayTasks
+from augenmerk.cli.options import RESUMABLE
 from augenmerk.cluster import connect, list_nodes
 from augenmerk.config import DataConfig, TextConfig
 from augenmerk.prepare import Request, prepare
@@ -194,8 +195,7 @@ class TestTranslating:
             stopped = subprocess.run(command, stderr=subprocess.PIPE, text=True)
             if number == signal.SIGTERM:
                 assert stopped.returncode == 128 + signal.SIGTERM
-                kept = "augenmerk: Interrupted. What is finished is kept: the same command goes on with it.\n"
-                assert stopped.stderr == kept
+                assert stopped.stderr == f"augenmerk: Interrupted. {RESUMABLE}\n"
             finished, before = len(list(blocks_folder(output).glob("0*.json"))), finished
             assert finished >= before + blocks
             assert not output.exists()

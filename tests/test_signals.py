@@ -4,10 +4,12 @@ import os
 import signal
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
+from augenmerk.cli.options import RESUMABLE
 from augenmerk.signals import Terminated, interrupt_on_sigterm
 from tests.command import run_command
 from tests.processes import PATIENCE, ROOT
@@ -146,6 +148,14 @@ def test_a_study_that_is_stopped_leaves_no_worker_behind(
     assert lines[-1].startswith("Saved. Continue with:  augenmerk study study.toml")
     assert (out / "study.json").is_file()
     assert processes_that_name(f"{out}") == []
+
+
+@pytest.mark.skipif(find_spec("ray") is None, reason="ray is not installed")
+def test_sigterm_while_a_ray_cluster_starts(tmp_path: Path) -> None:
+    """Ray has then replaced the handler of the signal by its own, which exits without a word."""
+    arguments = "data prepare bilderbuch --pairs 300 --out new --on ray --ray-address local".split()
+    code, lines = interrupt(signal.SIGTERM, "ray._private.node:__init__", *arguments, cwd=tmp_path)
+    assert (code, lines) == (143, [f"augenmerk: Interrupted. {RESUMABLE}"])
 
 
 def test_a_second_sigterm_changes_nothing() -> None:

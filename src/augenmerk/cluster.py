@@ -58,7 +58,6 @@ def connect(address: str | None = None, *, cpus: int | None = None) -> Iterator[
     address = address or os.environ.get("RAY_ADDRESS") or LOCAL
     if address not in (LOCAL, AUTO):
         _check_reachable(address)
-    # Ray replaces the handler of SIGTERM by one that ends the process without saving.
     in_main_thread = threading.current_thread() is threading.main_thread()
     before = signal.getsignal(signal.SIGTERM)
     with _ray_folder() if address == LOCAL else nullcontext() as folder:
@@ -69,24 +68,29 @@ def connect(address: str | None = None, *, cpus: int | None = None) -> Iterator[
             "_temp_dir": folder,
         }
         try:
-            ray.init(
-                address=address,
-                logging_level=logging.ERROR,
-                log_to_driver=False,
-                **(started if address == LOCAL else {}),
-            )
-        except (RuntimeError, ValueError, OSError) as error:
-            if address == AUTO and isinstance(error, ConnectionError):
+            try:
+                ray.init(
+                    address=address,
+                    logging_level=logging.ERROR,
+                    log_to_driver=False,
+                    **(started if address == LOCAL else {}),
+                )
+            except Exception as error:  # Ray raises a bare Exception if its start takes too long
+                if address == AUTO and isinstance(error, ConnectionError):
+                    raise AugenmerkError(
+                        "There is no Ray cluster on this machine; `ray start` begins one."
+                    ) from None
                 raise AugenmerkError(
-                    "There is no Ray cluster on this machine; `ray start` begins one."
+                    f"The Ray cluster at {address} cannot be used: {_first_line(error)}"
                 ) from None
-            raise AugenmerkError(
-                f"The Ray cluster at {address} cannot be used: {_first_line(error)}"
-            ) from None
-        finally:
-            if in_main_thread:
+            except SystemExit:
+                # Ray replaces the handler of SIGTERM by one that exits; our own handler is called instead.
                 signal.signal(signal.SIGTERM, before)
-        try:
+                signal.raise_signal(signal.SIGTERM)
+                raise
+            finally:
+                if in_main_thread:
+                    signal.signal(signal.SIGTERM, before)
             yield
         finally:
             ray.shutdown()

@@ -17,6 +17,7 @@ from typer import Argument, Option
 
 from augenmerk.cli.options import (
     MAX_SEED,
+    RESUMABLE,
     Json,
     On,
     RayAddress,
@@ -419,7 +420,7 @@ def prepare(
             map_blocks = RayTasks(place) if on == "ray" else ProcessPool(workers or count_cores())
             about = prepare_corpus(request, place, map_blocks=map_blocks, on_progress=on_progress)
     except KeyboardInterrupt as interrupt:
-        interrupt.args = ("What is finished is kept: the same command goes on with it.",)
+        interrupt.args = (RESUMABLE,)
         raise
     if json:
         print_json({"folder": str(out), **about})

@@ -1,8 +1,8 @@
 """Options that several commands share, and the functions that carry them out."""
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
 
@@ -79,6 +79,8 @@ Mechanisms = Annotated[
         "is code, so it is executed only if you name it here.",
     ),
 ]
+RESUMABLE = "What is finished is kept: run the same command again to resume."
+"""What a command that computes in blocks prints when it is interrupted."""
 Place = Literal["local", "ray"]
 On = Annotated[Place, Option(help="Compute on this machine (local), or over a Ray cluster (ray).")]
 RayAddress = Annotated[
@@ -122,15 +124,22 @@ def make_style(
     return Style(get_theme(theme), title, sides, font_size, outline)
 
 
-def connect_if_asked(on: Place, ray_address: str | None) -> AbstractContextManager[None]:
-    """Returns a context in which the Ray cluster is connected, if one was asked for."""
+@contextmanager
+def connect_if_asked(on: Place, ray_address: str | None) -> Iterator[None]:
+    """Connects the Ray cluster, if one was asked for; an interrupted command then says how to resume."""
     if on == "local":
         if ray_address is not None:
             raise AugenmerkError("--ray-address is for a Ray cluster: add --on ray.")
-        return nullcontext()
+        yield
+        return
     from augenmerk.cluster import connect
 
-    return connect(ray_address)
+    try:
+        with connect(ray_address):
+            yield
+    except KeyboardInterrupt as interrupt:
+        interrupt.args = (RESUMABLE,)
+        raise
 
 
 def load_mechanisms(places: list[str] | None) -> None:

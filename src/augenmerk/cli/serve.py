@@ -83,13 +83,14 @@ def serve(
     from augenmerk.serve.guard import Access
     from augenmerk.serve.library import Library
     from augenmerk.serve.limits import Limits
-    from augenmerk.serve.server import make_server, open_socket, run
+    from augenmerk.serve.server import fit_connections, make_server, open_socket, run
 
     load_mechanisms(attention)
-    limits = Limits.parse(limit or [])
+    wanted = Limits.parse(limit or [])
     access = Access(hosts=allow_host or [], origins=origin or [], keys_file=keys)
     chosen_device = str(choose_translating_device(device))
     library = Library(runs or [], folder=folder, device=chosen_device)
+    limits = fit_connections(wanted)
     # A GPU computes one batch after another; cores compute as many as there are of them.
     service = Service.of(library, limits, access, threads=None if chosen_device == CPU else 1)
     listening = open_socket(host, port)
@@ -97,10 +98,17 @@ def serve(
 
     def tell() -> None:
         if json:
-            print_json({"address": address, "models": library.names, "pages": not no_pages})
+            about = {"address": address, "models": library.names, "pages": not no_pages}
+            print_json({**about, "connections": limits.connections})
             sys.stdout.flush()  # whoever reads it from a pipe waits for it
         else:
             typer.echo(f"augenmerk: {', '.join(library.names)} at {address}", err=True)
+            reason = (
+                "--limit connections"
+                if limits.connections == wanted.connections
+                else "the open files that the system allows, see `ulimit -n`"
+            )
+            typer.echo(f"augenmerk: at most {limits.connections:,} connections ({reason})", err=True)
         if open_browser and not check:
             import webbrowser
 

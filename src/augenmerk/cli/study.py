@@ -133,7 +133,7 @@ def study(
                 on_progress=display.show,
                 cluster=cluster,
             )
-    except StudyInterrupted as interrupted:
+    except (StudyInterrupted, KeyboardInterrupt) as interrupt:
         flags = {
             "--jobs": jobs,
             "--out": out,
@@ -147,8 +147,11 @@ def study(
         given += [part for place in attention or () for part in ("--attention", place)]
         given += [part for option in slurm or () for part in ("--slurm", option)]
         command = shlex.join(["augenmerk", "study", file, *given])
+        if isinstance(interrupt, KeyboardInterrupt):  # before the first run, or after the last one
+            interrupt.args = (f"What is finished is kept. Continue with:  {command}",)
+            raise
         err().print(f"Saved. Continue with:  [bold]{escape(command)}[/]")
-        sys.exit(interrupted.code)
+        sys.exit(interrupt.code)
     if json:
         print_json(result.to_dict())
     else:

@@ -209,9 +209,6 @@ def _translate_on_ray(job: "FileJob", translator: "Translator", source: Path, ou
             )
     except BadLineError as error:
         raise AugenmerkError(f"{error} --skip-bad leaves such lines empty and goes on.") from None
-    except KeyboardInterrupt as interrupt:
-        interrupt.args = ("What is finished is kept: the same command goes on with it.",)
-        raise
     for number in found.truncated:
         _warn_of_truncation("line", number, translator)
     unfamiliar, uncovered = Unfamiliar("line"), Uncovered("line")

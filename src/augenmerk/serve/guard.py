@@ -15,6 +15,7 @@ import traceback
 from base64 import b64decode
 from binascii import Error as Base64Error
 from collections.abc import Collection, Iterable, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Self
 from urllib.parse import urlsplit
@@ -24,10 +25,11 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from augenmerk.errors import AugenmerkError, shorten
+from augenmerk.serve.body import Body
+from augenmerk.serve.connections import current_connection
 from augenmerk.serve.errors import (
     Forbidden,
     ServiceError,
-    TooLarge,
     TooSlow,
     Unauthorised,
     WrongMediaType,
@@ -46,6 +48,8 @@ FREE_PATHS = frozenset({"/health/live", "/health/ready", "/languages", "/fronten
 """What needs no key."""
 KEY_IN_BODY = frozenset({"/translate", "/detect"})
 """Where the key may be in the body, as in LibreTranslate; these routes check it themselves."""
+HEALTH = "/health/"
+"""What begins so is answered even when all connections are at work."""
 JSON_ONLY = "/workbench/"
 """What begins so is asked by the server's own pages, in JSON, which a page of a stranger cannot send before
 its browser has asked whether it may. All else is for programs too, such as `curl -d`, which sends a form."""
@@ -254,11 +258,16 @@ def _is_loopback(name: str) -> bool:
 
 async def read_body(request: Request, limits: Limits) -> bytes:
     """Returns the body of a request; raises TooLarge or TooSlow."""
+    connection = current_connection()
     try:
-        async with asyncio.timeout(limits.body_seconds):
-            return await request.body()
+        with nullcontext() if connection is None else connection.waiting():
+            async with asyncio.timeout(limits.body_seconds):
+                body = await request.body()
     except TimeoutError:
         raise TooSlow(f"The body did not arrive within {limits.body_seconds:g} seconds.") from None
+    if connection is not None:
+        connection.check_capacity()
+    return body
 
 
 class Guard:
@@ -282,17 +291,27 @@ class Guard:
         begin = loop.time()
         path, status = scope["path"], 0
         foreign: str | None = None
+        body = Body(scope["headers"], receive, self._limits)
 
         async def send_answer(message: Message) -> None:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
-                if foreign is not None:
-                    message["headers"] = [*message["headers"], *_allow(foreign)]
+                headers = [*message["headers"], *body.begin_answer(message["headers"])]
+                message["headers"] = headers if foreign is None else [*headers, *_allow(foreign)]
+            elif not message.get("more_body", False) and body.must_be_discarded:
+                await send({**message, "more_body": True})
+                await body.discard()
+                message = {"type": "http.response.body"}
             await send(message)
 
+        connection = current_connection()
+        if connection is not None:
+            connection.begin_request()
         try:
             try:
+                if connection is not None and not path.startswith(HEALTH):
+                    connection.check_capacity()
                 foreign = self._access.check_origin(scope["headers"])
                 if foreign is not None and scope["method"] == "OPTIONS":
                     # A browser asks this before it sends a key.
@@ -301,8 +320,8 @@ class Guard:
                 self._access.check_headers(path, scope["headers"])
                 if scope["method"] == "POST" and path.startswith(JSON_ONLY):
                     _require_json(scope["headers"])
-                receive = self._limit_body(scope["headers"], receive)
-                await self._app(scope, receive, send_answer)
+                body.check_length()
+                await self._app(scope, body.receive, send_answer)
             except ServiceError as error:
                 await answer_error(error)(scope, receive, send_answer)
             except ClientDisconnect:
@@ -314,31 +333,10 @@ class Guard:
                 sentence = "Something went wrong in the server; its log says where."
                 await answer_sentence(500, sentence)(scope, receive, send_answer)
         finally:
+            if connection is not None:
+                connection.end_request()
             route = path if path in self._routes else "other"
             self._metrics.count_request(route, status or CLIENT_CLOSED_REQUEST, loop.time() - begin)
-
-    def _limit_body(self, headers: Sequence[tuple[bytes, bytes]], receive: Receive) -> Receive:
-        """Raises TooLarge if the body says that it is; otherwise counts what arrives if it does not say."""
-        most = self._limits.body
-        sentence = f"The body has more than {most:,} bytes, the limit here: ask for less at once."
-        chunked = False
-        for name, value in headers:
-            if name == b"content-length" and int(value) > most:  # the parser lets digits through only
-                raise TooLarge(sentence)
-            chunked = chunked or name == b"transfer-encoding"
-        if not chunked:
-            return receive
-        received = 0
-
-        async def receive_counted() -> Message:
-            nonlocal received
-            message = await receive()
-            received += len(message.get("body", b""))
-            if received > most:
-                raise TooLarge(sentence)
-            return message
-
-        return receive_counted
 
 
 def _require_json(headers: Sequence[tuple[bytes, bytes]]) -> None:

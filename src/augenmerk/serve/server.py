@@ -4,37 +4,65 @@ import asyncio
 import contextlib
 import gc
 import logging
+import math
 import signal
 import socket
 import sys
 from collections.abc import Callable, Generator
+from pathlib import Path
 
 import uvicorn
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from augenmerk.errors import AugenmerkError
 from augenmerk.serve.app import Service, make_app
-from augenmerk.serve.connections import make_protocol
+from augenmerk.serve.connections import Connections
+from augenmerk.serve.limits import Limits
 
 log = logging.getLogger("augenmerk.serve")
 
 
 SPARE_FILES = 100
-"""Files that are open besides connections."""
+"""Most files kept free for models, pages and trainings, besides those that are open at the start."""
+FEWEST_CONNECTIONS = 8
+"""With fewer the server does not start."""
 SWITCH_SECONDS = 0.0005
 """A thread that computes needs Python's lock for moments, between products. While requests are read or
 answered, it would wait for it 5 ms each time, as is usual; so 7 % more are answered (measured)."""
 
 
 class Server(uvicorn.Server):
-    """uvicorn's server, whose signals are `serve`'s own."""
+    """uvicorn's server, with the signals of `serve`, and with connections that `Connections` accepts."""
+
+    def __init__(self, config: uvicorn.Config, limits: Limits) -> None:
+        super().__init__(config)
+        self._limits = limits
+        self._accepting: list[asyncio.Task[None]] = []
 
     @contextlib.contextmanager
     def capture_signals(self) -> Generator[None, None, None]:
         yield
 
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets=[])
+        connections = Connections(self._limits.connections, self._limits.idle_seconds)
+        self._accepting = [
+            asyncio.create_task(connections.accept(listening, self._make_protocol))
+            for listening in sockets or ()
+        ]
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        for accepting in self._accepting:
+            accepting.cancel()
+        await asyncio.wait(self._accepting)
+        await super().shutdown(sockets)
+
+    def _make_protocol(self) -> asyncio.Protocol:
+        return HttpToolsProtocol(self.config, self.server_state, self.lifespan.state)
+
 
 def open_socket(host: str, port: int) -> socket.socket:
-    """Opens the socket to listen on; raises AugenmerkError if that is not possible."""
+    """Opens the socket that listens; raises AugenmerkError if that is not possible."""
     try:
         [family, kind, protocol, _, address] = socket.getaddrinfo(
             host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
@@ -43,6 +71,7 @@ def open_socket(host: str, port: int) -> socket.socket:
         try:
             listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             listening.bind(address)
+            listening.listen(socket.SOMAXCONN)
         except BaseException:
             listening.close()
             raise
@@ -59,29 +88,54 @@ def make_server(service: Service, *, pages: bool = True) -> Server:
     config = uvicorn.Config(
         make_app(service, pages=pages),
         loop="asyncio",
-        http=make_protocol(service.limits.idle_seconds, service.limits.connections),
+        http=HttpToolsProtocol,
         ws="none",
         lifespan="on",
         log_config=None,  # nothing of a request is logged
         access_log=False,
         proxy_headers=False,  # who is on this machine is decided by the connection alone
         server_header=False,
-        timeout_keep_alive=int(service.limits.idle_seconds),
+        timeout_keep_alive=math.ceil(service.limits.idle_seconds) + 1,  # `Connection` is faster
         timeout_graceful_shutdown=int(service.limits.drain_seconds),
     )
-    return Server(config)
+    return Server(config, service.limits)
 
 
-def raise_file_limit(wanted: int) -> None:
-    """Lets the process have as many files open, where the system permits: each connection is one."""
+def fit_connections(limits: Limits) -> Limits:
+    """Returns the limits with no more connections than this process may open, besides its files.
+
+    Each connection is an open file. The process is first given as many as it wants, if the system permits.
+    Raises AugenmerkError if there are too few to serve anybody.
+    """
     try:
         import resource
     except ImportError:  # on Windows
-        return
+        return limits
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if soft < wanted:
-        most = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
-        resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
+    if hard == resource.RLIM_INFINITY:
+        hard = 2**31
+    in_use = _count_open_files()
+    wanted = in_use + SPARE_FILES + limits.connections
+    if soft != resource.RLIM_INFINITY and soft < min(wanted, hard):
+        with contextlib.suppress(OSError, ValueError):  # some systems allow less than they say
+            resource.setrlimit(resource.RLIMIT_NOFILE, (min(wanted, hard), hard))
+            soft = min(wanted, hard)
+    if soft == resource.RLIM_INFINITY:
+        return limits
+    left = soft - in_use - min(SPARE_FILES, soft // 3)
+    if left < min(FEWEST_CONNECTIONS, limits.connections):
+        raise AugenmerkError(
+            f"This process may open {soft} files and has opened {in_use}, which leaves none for connections: "
+            f"allow more of them, as by `ulimit -n 1024`."
+        )
+    return limits.model_copy(update={"connections": min(limits.connections, left)})
+
+
+def _count_open_files() -> int:
+    for folder in ("/proc/self/fd", "/dev/fd"):
+        with contextlib.suppress(OSError):
+            return sum(1 for _ in Path(folder).iterdir()) - 1  # one is open to list them
+    return 50
 
 
 def run(
@@ -92,7 +146,6 @@ def run(
     on_ready: Callable[[], None] = lambda: None,
 ) -> None:
     """Serves until SIGTERM or Ctrl-C; then answers what was asked before, and returns."""
-    raise_file_limit(service.limits.connections + SPARE_FILES)
     # What is loaded by now stays: the collector would look at it again and again.
     gc.collect()
     gc.freeze()
