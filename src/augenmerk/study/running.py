@@ -23,14 +23,15 @@ from augenmerk.model.attention import MECHANISM_FILES
 from augenmerk.signals import exit_code, interrupt_on_sigterm
 from augenmerk.storage import error_reason
 from augenmerk.study.begun import save_plan
-from augenmerk.study.collect import FinishedRun, collect, read_finished
+from augenmerk.study.collect import collect, read_finished
 from augenmerk.study.executors.executor import Executor
 from augenmerk.study.executors.local import LocalExecutor
 from augenmerk.study.executors.ray import RayCluster, RayExecutor
 from augenmerk.study.executors.slurm import SlurmCluster, SlurmExecutor
-from augenmerk.study.measure import check_splits
+from augenmerk.study.finished import FinishedRun
 from augenmerk.study.plan import PlannedRun, Study
 from augenmerk.study.result import LOCK, StudyResult
+from augenmerk.study.same_data import check_data
 from augenmerk.study.worker import Event, Job
 
 try:
@@ -70,7 +71,7 @@ class RunStatus:
     progress: float = 0.0  # the fraction of the phase that is done
     epoch: int = 0
     loss: float | None = None
-    bleu: float | None = None  # on the validation split, after the latest epoch
+    bleu: float | None = None  # on the validation split
     problem: str | None = None
     host: str | None = None  # the machine on which it runs
     restarts: int = 0  # how often it was lost and submitted again without getting further
@@ -98,7 +99,7 @@ class RunStatus:
         self.host = event.host or self.host
         self.epoch = event.epoch or self.epoch
         self.loss = event.loss if event.loss is not None else self.loss
-        self.bleu = event.bleu or self.bleu
+        self.bleu = event.bleu if event.bleu is not None else self.bleu
 
 
 OnProgress = Callable[[Sequence[RunStatus]], None]
@@ -119,8 +120,7 @@ def run_study(
     given; `out` must then be on storage that all its machines share.
     """
     refuse_changes(study, out)
-    for data in dict.fromkeys(run.config.data for run in study.runs):
-        check_splits(data, study.splits)
+    check_data(study, out)
     # A machine of a cluster may have another current folder.
     place = out if cluster is None else out.resolve()
     statuses = {str(place / planned.place): RunStatus(planned) for planned in study.runs}
