@@ -32,7 +32,7 @@ from augenmerk.corpus import PreparedCorpus, plan_windows
 from augenmerk.engine import Engine
 from augenmerk.prepare import Request, prepare
 from augenmerk.storage import atomic_write
-from augenmerk.study import measure
+from augenmerk.study import measure, same_data
 from augenmerk.text import Tokenizer, TokenizerPair, split_pieces
 from augenmerk.train import Clock, TrainingInterrupted, TrainingProgress, start, train
 from tests.command import fails_with_a_sentence, run_command, run_json
@@ -587,12 +587,12 @@ class TestTraining:
     def test_a_study_counts_the_pairs_that_are_ids(self, text: Path, tmp_path: Path) -> None:
         prepare_folder(text, tmp_path / "corpus", text=WORDS)
         config = DataConfig(bitext=str(tmp_path / "corpus"))
-        measure.check_splits(config, ["val"])
+        same_data.check_splits(config, ["val"])
         with pytest.raises(AugenmerkError, match="no split called 'test'"):
-            measure.check_splits(config, ["test"])
+            same_data.check_splits(config, ["test"])
         corpus, bitext = PreparedCorpus.open(tmp_path / "corpus"), open_bitext(config.bitext)
-        described = [measure._describe_split(config, bitext, split) for split in ("train", "val")]
-        assert described[0] == {"sentences": 200, "sha256": corpus.sha256}
+        described = [measure.describe_split(config, bitext, split) for split in ("train", "val")]
+        assert described[0] == {"split": "train", "sentences": 200, "sha256": corpus.sha256}
         assert described[1]["sentences"] == 20
 
     def test_command(self, text: Path, tmp_path: Path) -> None:

@@ -46,6 +46,7 @@ from augenmerk.study.result import (
     StudyResult,
     Summary,
     VariantResult,
+    Verdict,
     describe_doubt,
 )
 from tests.command import COMMAND, fails_with_a_sentence, run_json
@@ -87,15 +88,19 @@ def make_result() -> StudyResult:
             replace(
                 FOUND,
                 variant=NASTY,
-                seeds=(SeedComparison(1, 1.25, 0.04),),
+                seeds=(SeedComparison(1, 1.25),),
                 difference=1.25,
                 interval=(-0.5, 3.0),
                 interval_covers="sentences",
                 seed_deviation=None,
                 p=0.04,
                 p_corrected=0.0456,
+                p_these_runs=0.0123,
                 in_words="One <em>is</em> 1.2 BLEU above the other.",
             ),
+        ),
+        verdicts=(
+            Verdict("Is 1 < 2 & so on?", "It <i>is</i>.", ("One <em>is</em> 1.2 BLEU above the other.",)),
         ),
         beam_rows=tuple(
             BeamRow(name, "test", beam, 2, 31.0 + beam, 30.0, 37.0, 0.97, -8.1, 0.0042)
@@ -104,7 +109,24 @@ def make_result() -> StudyResult:
         ),
         beam_repairs=(
             BeamRepair(
-                *("mean", "test", 1, 5, 2, 200, 30, 2, 20.0, 25.0, 4.0, (3.0, 5.0), 0.001, 0.001),
+                *(
+                    "mean",
+                    "test",
+                    1,
+                    5,
+                    2,
+                    200,
+                    30,
+                    2,
+                    20.0,
+                    25.0,
+                    4.0,
+                    (3.0, 5.0),
+                    0.95,
+                    0.001,
+                    0.001,
+                    0.001,
+                ),
                 in_words="Beam 5 repairs 30 of 200.",
             ),
         ),
@@ -191,13 +213,14 @@ def test_the_page_is_whole_escaped_and_needs_no_network(page: str) -> None:
     for expected in (
         "Is 1 < 2 & so on?",
         "This study is not complete yet.",
+        "It <i>is</i>.",
         "One <em>is</em> 1.2 BLEU above the other.",
         "31.00 ± 1.41 [18.30, 43.70]",
         "32.00 ± 1.41 [18.30, 43.70]",
         "29.60 ± 0.30",
         "Mean ± standard deviation over the finished runs",
         "Columns called “published” were not measured here: published by others, elsewhere.",
-        "test BLEU +1.25 -0.50 to +3.00 0.04 0.046 +1.25",
+        "test BLEU +1.25 -0.50 to +3.00 0.046 0.012 +1.25",
         "Beam 5 repairs 30 of 200.",
         "36.00 30.00 to 37.00 0.970 -8.100 4.2",
         "Reference: The dog sleeps.",
@@ -229,33 +252,49 @@ def test_the_page_says_with_which_head_the_alignment_was_measured(result: StudyR
     assert f"The alignment error of {NASTY} is measured with mean of all layers and heads (seed 2)." in text
 
 
-def test_the_page_doubts_differences_that_other_seeds_may_not_have(result: StudyResult, page: str) -> None:
-    """p is about these runs; the interval, which includes 0, is about others too."""
-    doubt = "these runs do differ, but others may not"
-    assert page.count(f">{doubt}<") == 1
+def test_the_page_doubts_differences_that_may_be_chance(result: StudyResult, page: str) -> None:
+    doubt = "may be chance"
     [compared] = result.comparisons
     for change, expected in (
         ({"interval": (0.5, 2.0)}, ""),
-        ({"interval": (0.5, 2.0), "p_corrected": 0.05}, "may be chance"),
-        ({"p_corrected": 0.05}, "may be chance"),
+        ({"interval": (-0.5, 2.0), "p_corrected": 0.05}, doubt),
         ({"difference": 0.0, "interval": (0.0, 0.0), "p_corrected": 1.0}, ""),
     ):
         changed = replace(compared, **change)
         assert describe_doubt(changed) == expected
-        assert doubt not in render_report(replace(result, comparisons=(changed,)))
+        page = render_report(replace(result, comparisons=(changed,)))
+        assert page.count(f">{doubt}<") == bool(expected)
 
 
-def test_the_chart_colours_a_difference_by_its_interval_and_p(result: StudyResult) -> None:
+def test_the_chart_colours_a_difference_that_is_clear(result: StudyResult) -> None:
     [compared] = result.comparisons
-    for interval, p, certain in (
-        ((-0.5, 3.0), 0.001, False),
-        ((0.5, 2.0), 0.2, False),
-        ((0.5, 2.0), 0.001, True),
-    ):
+    for interval, p, certain in (((-0.5, 3.0), 0.2, False), ((0.5, 2.0), 0.001, True)):
         changed = replace(compared, interval=interval, p_corrected=p)
         figure = draw_effects(replace(result, comparisons=(changed,)), LIGHT)
         colours = {line.get_color() for line in figure.axes[0].lines}
         assert (LIGHT.accent in colours) == certain
+
+
+def test_the_report_leads_with_a_verdict_for_each_question(result: StudyResult) -> None:
+    verdicts = (
+        Verdict("Does it matter?", "b is 2.0 BLEU above a.", ("In <detail>.",)),
+        Verdict(result.question, "No difference was found in 2 comparisons.", ()),
+    )
+    led = replace(result, verdicts=verdicts)
+    page = render_report(led)
+    header = page[: page.index("</header>")]
+    for expected in (
+        "<h2><bdi>Does it matter?</bdi></h2>",
+        "b is 2.0 BLEU above a.",
+        "In &lt;detail&gt;.",
+        "was found in 2",
+    ):
+        assert expected in header
+    assert header.count("so on?") == 1  # the study's own question is the heading
+    text = format_markdown(led)
+    lines = text.splitlines()
+    assert text.index("Does it matter? **b is 2.0 BLEU above a.**") < text.index("| variant | runs |")
+    assert r"- In \<detail\>." in lines
 
 
 @pytest.mark.parametrize("epochs", [1, 2])
@@ -273,7 +312,8 @@ def test_an_axis_of_few_epochs_has_whole_ones_only(result: StudyResult, epochs: 
 def test_with_one_variant_what_is_said_about_beams_leads(result: StudyResult, page: str) -> None:
     said = "Beam 5 repairs 30 of 200."
     assert page.index(said) > page.index("<h2>Beam search</h2>")
-    alone = render_report(replace(result, variants=result.variants[:1], comparisons=()))
+    verdicts = (Verdict(result.question, "", (said,)),)
+    alone = render_report(replace(result, variants=result.variants[:1], comparisons=(), verdicts=verdicts))
     assert alone.count(said) == 1
     assert alone.index(said) < alone.index("</header>")
 
@@ -286,7 +326,7 @@ def test_what_rounds_to_nothing_has_no_sign(result: StudyResult) -> None:
     tree["beam_rows"][0]["model_score"] = -0.0001
     near = StudyResult.from_dict(tree)
     text = " ".join(" ".join(read(render_report(near)).texts).split())
-    assert "test BLEU +0.00 +0.00 to +0.00 0.04 0.046 +0.00" in text
+    assert "test BLEU +0.00 +0.00 to +0.00 0.046 0.012 +0.00" in text
     assert not re.search(r"-0\.0+\b", text + format_markdown(near) + format_latex(near))
 
 
@@ -322,8 +362,8 @@ def test_markdown(result: StudyResult) -> None:
     counts = {len(re.split(r"(?<!\\)\|", line)) for line in table}
     assert len(counts) == 1
     assert table[0] == ("| variant | runs | parameters | BLEU | BLEU, published | validation loss |")
-    assert table[2] == "| mean | 1/2 | 123,456 | 31.00 ± 1.41 | 29.60 ± 0.30 | **2.500** |"
-    assert table[3] == r"| \<b\>&\_lr=1e-3\|x | 1/2 | 123,456 | **32.00** ± 1.41 | – | **2.500** |"
+    assert table[2] == "| mean | 1/2 | 123,456 | 31.00 ± 1.41 | 29.60 ± 0.30 | 2.500 |"
+    assert table[3] == r"| \<b\>&\_lr=1e-3\|x | 1/2 | 123,456 | 32.00 ± 1.41 | – | 2.500 |"
     assert r"- One \<em\>is\</em\> 1.2 BLEU above the other." in lines
     assert "- Columns called “published” were not measured here: published by others, elsewhere." in lines
 
@@ -371,36 +411,23 @@ def test_published_figures_can_be_left_out(result: StudyResult, tmp_path: Path) 
     assert "published" not in answer["text"]
 
 
-def test_only_what_is_better_is_bold(result: StudyResult) -> None:
-    """A variant that is trained faster is no better for it; what looks the same is the same."""
-
-    def add(variant: VariantResult, seconds: float, chrf: float) -> VariantResult:
-        times = Summary("seconds", None, None, {1: seconds}, seconds, None, None)
-        scores = Summary("chrf", "test", 1, {1: chrf}, chrf, None, None)
-        return replace(variant, summaries=(*variant.summaries, times, scores))
-
+def test_what_is_marked_as_best_is_bold(result: StudyResult) -> None:
     first, second = result.variants
-    measured = replace(result, variants=(add(first, 20.0, 50.001), add(second, 30.0, 50.004)))
-    text = format_markdown(measured, TableStyle(columns=("seconds", "chrf")))
-    assert "| mean | 20 | **50.00** |" in text
-    assert "| 30 | **50.00** |" in text
-    assert "Bold: the best mean of a column, and all that look the same." in text
-    assert "Bold" not in format_markdown(measured, TableStyle(bold=False))
+    best = replace(second, summaries=tuple(replace(each, best=True) for each in second.summaries))
+    measured = replace(result, variants=(first, best))
+    text = format_markdown(measured, TableStyle(columns=("bleu",)))
+    assert "| mean | 31.00 ± 1.41 |" in text
+    assert "| **32.00** ± 1.41 |" in text
+    assert "a paired t test over the seeds does not tell from it" in text
+    unmarked = format_markdown(measured, TableStyle(columns=("bleu",), bold=False))
+    assert "Bold" not in unmarked
+    assert "**32.00**" not in unmarked
 
 
-def test_what_is_found_is_told_of_the_best_variant_alone(result: StudyResult) -> None:
-    names = ("a", "b", "c")
-    pairs = [("b", "a"), ("c", "a"), ("c", "b")]
-    of_three = replace(
-        result,
-        variants=tuple(variant(name, shift) for name, shift in zip(names, (0.0, 5.0, 1.0), strict=True)),
-        comparisons=tuple(
-            replace(FOUND, variant=one, against=other, measure=measure, in_words=f"{one} {other} {measure}")
-            for measure in ("bleu", "loss")
-            for one, other in pairs
-        ),
-    )
-    assert of_three.findings() == ["b a bleu", "c b bleu"]
+def test_losses_that_cannot_be_compared_are_not_drawn_against_a_factor() -> None:
+    study = replace(make_growing((3000, 100, 100_000)), incomparable=("word_loss",))
+    [bleu] = draw_factor(study, "data.bilderbuch.pairs", LIGHT).axes
+    assert bleu.get_title(loc="left") == "BLEU, test"
 
 
 def test_a_latex_table_may_have_a_caption_and_a_label(result: StudyResult) -> None:
@@ -428,7 +455,7 @@ def make_growing(values: tuple[Any, ...]) -> StudyResult:
             bleu, loss = bleu + 5, loss / 2
         summaries = (
             Summary("bleu", "test", 1, {1: bleu - 3, 2: bleu + 3}, bleu, 18.0, (0.0, 100.0)),
-            Summary("loss", "test", None, {1: loss}, loss, None, None),
+            Summary("word_loss", "test", None, {1: loss}, loss, None, None),
         )
         settings = {"model.architecture": architecture, "data.bilderbuch.pairs": values[place]}
         return replace(variant(f"{architecture} {place}", 0.0), settings=settings, summaries=summaries)
@@ -455,7 +482,7 @@ def test_a_factor_of_numbers_has_a_chart_with_a_line_for_each_choice_of_the_othe
     assert any(whisker == pytest.approx([20 - 18**0.5, 20 + 18**0.5]) for whisker in whiskers)
     assert (bleu.get_xscale(), bleu.get_yscale(), loss.get_yscale()) == ("log", "linear", "log")
     assert [label.get_text() for label in bleu.get_xticklabels()] == ["100", "3,000", "100,000"]
-    assert "BLEU and loss against pairs" in render_report(study)
+    assert "BLEU and loss per word against pairs" in render_report(study)
 
 
 @pytest.mark.parametrize("values", [(1, 2), (True, False, 1), ("a", "b", "c")])
@@ -471,7 +498,7 @@ def test_charts_become_files(result: StudyResult, tmp_path: Path) -> None:
     assert [Path(file).name for file in answer["figures"]] == names
     texts = [(tmp_path / "charts" / name).read_text(encoding="utf-8") for name in names]
     assert all(DARK.paper in text for text in texts)
-    assert "a pair of runs" in texts[0]
+    assert "one seed" in texts[0]
     for wrong in (["--figure-format", "gif"], ["--caption", "x"], ["--size", "x"], ["--font-size", "1000"]):
         fails_with_a_sentence("report", tmp_path, *wrong)
 
@@ -585,7 +612,11 @@ def test_out_may_be_what_stdout_is_redirected_to(result: StudyResult, tmp_path: 
         ('{"format": "x"}', "study.json: damaged, or not written by Augenmerk (format 'x')"),
         ('{"format": 99}', f"in format 99, and this version, {__version__}, reads format"),
         ('{"format": 99}', "update it: pip install -U augenmerk"),
-        ('{"format": 1, "name": 3}', "study.json: damaged, or not written by Augenmerk"),
+        ('{"format": 2, "name": 3}', "study.json: damaged, or not written by Augenmerk"),
+        (
+            '{"format": 1}',
+            "written by an earlier version, whose p was about its own runs only; start the study",
+        ),
     ],
 )
 def test_what_is_no_study_is_refused(content: str | None, complaint: str, tmp_path: Path) -> None:

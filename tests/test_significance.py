@@ -30,13 +30,17 @@ from augenmerk.scores import (
     ratio_from_counts,
 )
 from augenmerk.significance import (
+    Effect,
     bootstrap,
     bootstrap_p_value,
-    compare_paired,
     compare_texts,
     estimate_mean,
     few_sentences_in_words,
     holm,
+    holm_factors,
+    measure_effects,
+    p_value,
+    randomise,
 )
 
 WORDS = "the a dog cat ball boy is red small big throws under on and".split()
@@ -149,84 +153,85 @@ def test_p_by_bootstrap_has_two_sides_and_that_of_sacrebleu_one(references: list
         assert found.p_bootstrap == pytest.approx(found.p_randomisation, rel=0.15)
 
 
-def test_one_pair_of_runs_of_a_study_is_tested_as_by_evaluate(references: list[str]) -> None:
-    ours, theirs = noisy(references, 0.20, 1), noisy(references, 0.23, 3)
-    our_counts, their_counts = (count_bleu(texts, references)[None] for texts in (ours, theirs))
-    found = compare_paired(our_counts, their_counts, bleu_from_counts)
-    expected = compare_texts(ours, theirs, references)["bleu"]
-    assert found.difference == expected.difference
-    assert found.p == expected.p_randomisation
-    assert found.p_values == (found.p,)
-    assert found.seed_deviation is None
-    assert found.degrees_of_freedom == pytest.approx(149)
-
-
 def as_counts(values: Counts) -> Counts:
     """For `ratio_from_counts`: a mean over sentences has closed forms."""
     return np.stack([values, np.ones_like(values)], axis=-1)
+
+
+def measure(gaps: Counts, resamples: int = 300) -> Effect:
+    """The effect of one system whose differences to another are these (S, N)."""
+    [found] = measure_effects(as_counts(gaps)[None], np.ones((1, 1)), ratio_from_counts, resamples)
+    return found
 
 
 def test_p_is_the_share_of_all_swaps() -> None:
     """Of nine sentences all 512 swaps can be tried; three runs are swapped together."""
     rng = np.random.default_rng(3)
     ours, theirs = rng.normal(0.5, 1, (3, 9)), rng.normal(0, 1, (3, 9))
-    found = compare_paired(as_counts(ours), as_counts(theirs), ratio_from_counts, trials=40_000)
+    swapped = randomise(as_counts(ours), as_counts(theirs), ratio_from_counts, trials=40_000)
     gaps = (ours - theirs).mean(0)
     real = abs(gaps.mean())
     signs = itertools.product((-1, 1), repeat=9)
     exact = np.mean([abs(np.mean(np.array(each) * gaps)) >= real - 1e-12 for each in signs])
-    assert found.p == pytest.approx(exact, abs=0.01)
-    for run in range(3):
-        alone = compare_paired(
-            as_counts(ours[run : run + 1]), as_counts(theirs[run : run + 1]), ratio_from_counts
-        )
-        assert found.p_values[run] == pytest.approx(alone.p, abs=0.02)
+    assert p_value(np.abs(swapped.mean(1)), real) == pytest.approx(exact, abs=0.01)
 
 
-def test_the_interval_adds_what_seeds_and_sentences_contribute() -> None:
+def test_the_interaction_of_seeds_and_sentences_is_counted_once() -> None:
+    """A balanced table of normal numbers: the two parts are what the analysis of variance says."""
     rng = np.random.default_rng(4)
-    ours, theirs = rng.normal(1, 1, (4, 300)), rng.normal(0, 1, (4, 300))
-    found = compare_paired(as_counts(ours), as_counts(theirs), ratio_from_counts, resamples=20_000)
-    gaps = ours - theirs
-    sentence = gaps.mean(0).std() / math.sqrt(300)
-    seed = gaps.mean(1).std(ddof=1)
-    assert found.sentence_deviation == pytest.approx(sentence, rel=0.02)
-    assert found.seed_deviation == pytest.approx(seed)
-    v1, v2 = seed**2 / 4, found.sentence_deviation**2
-    degrees = (v1 + v2) ** 2 / (v1**2 / 3 + v2**2 / 299)
-    assert found.degrees_of_freedom == pytest.approx(degrees)
-    half = scipy.stats.t.ppf(0.975, degrees) * math.sqrt(v1 + v2)
-    assert found.interval == pytest.approx((gaps.mean() - half, gaps.mean() + half))
+    gaps = rng.normal(0, 0.1, (4, 1)) + rng.normal(0, 1, (1, 300)) + rng.normal(1, 2, (4, 300))
+    found = measure(gaps, 40_000)
+    residual = gaps - gaps.mean(0) - gaps.mean(1, keepdims=True) + gaps.mean()
+    interaction = (residual**2).sum() / (3 * 299)
+    between = 4 * gaps.mean(0).var(ddof=1)
+    assert found.v_seeds == pytest.approx(gaps.mean(1).var(ddof=1) / 4)
+    assert found.v_sentences == pytest.approx((between - interaction) / 4 / 300, rel=0.05)
+    assert found.mean == pytest.approx(gaps.mean())
 
 
-def test_intervals_hold_the_truth_as_often_as_they_say() -> None:
-    """Seeds, sentences and both together move the scores; the true difference is 0.3. Nor too often."""
-    rng = np.random.default_rng(7)
-    held = []
-    for _ in range(400):
-        gaps = (
-            0.3
-            + rng.normal(0, 0.15, (3, 1))  # this pair of seeds
-            + rng.normal(0, 1.0, (1, 60))  # this sentence
-            + rng.normal(0, 0.5, (3, 60))  # this seed with this sentence
-        )
-        found = compare_paired(
-            as_counts(gaps), as_counts(np.zeros_like(gaps)), ratio_from_counts, trials=1, resamples=200
-        )
-        held.append(found.interval[0] <= 0.3 <= found.interval[1])
-    assert 0.93 <= np.mean(held) <= 0.99
+def test_an_effect_of_one_system_of_several() -> None:
+    rng = np.random.default_rng(6)
+    values = rng.normal(0, 1, (3, 2, 50))
+    weights = np.array([[1, -0.5, -0.5], [0, 1, -1]])
+    both = measure_effects(as_counts(values), weights, ratio_from_counts, 200)
+    for found, row in zip(both, weights, strict=True):
+        alone = measure(np.tensordot(row, values, 1), 200)
+        assert found.values == pytest.approx(alone.values)
+        assert (found.v_seeds, found.v_sentences) == pytest.approx((alone.v_seeds, alone.v_sentences))
 
 
-def test_p_is_small_by_chance_as_seldom_as_it_says() -> None:
-    """Two ways that are one, three runs of each: p below 0.05 in about one study of twenty."""
-    rng = np.random.default_rng(8)
-    small = []
-    for _ in range(400):
-        sentence = rng.normal(0, 1, (1, 40))
-        ours, theirs = (sentence + rng.normal(0, 1, (3, 40)) for _ in range(2))
-        found = compare_paired(as_counts(ours), as_counts(theirs), ratio_from_counts, trials=199, resamples=2)
-        small.append(found.p <= 0.05)
-    assert 0.02 <= np.mean(small) <= 0.08
+def test_where_one_part_dominates_student_is_right() -> None:
+    values = (1.0, 1.4, 0.9)
+    of_seeds = Effect(values, 1000, float(np.var(values, ddof=1)) / 3, 0.0)
+    assert of_seeds.p == pytest.approx(scipy.stats.ttest_1samp(values, 0).pvalue)
+    expected = scipy.stats.t.interval(0.99, 2, np.mean(values), scipy.stats.sem(values))
+    assert of_seeds.interval(0.01) == pytest.approx(expected)
+    of_sentences = Effect((1.0,), 40, 0.0, 0.3)
+    assert of_sentences.p == pytest.approx(2 * scipy.stats.t.sf(1 / math.sqrt(0.3), 39))
+
+
+@given(
+    st.lists(st.integers(-300, 300), min_size=1, max_size=6),
+    st.integers(2, 2000),
+    st.floats(0, 5),
+    st.floats(0, 5),
+    st.floats(0.001, 0.2),
+)
+def test_p_and_interval_agree(
+    values: list[int], sentences: int, seeds: float, drawn: float, alpha: float
+) -> None:
+    found = Effect(tuple(value / 100 for value in values), sentences, seeds if values[1:] else 0.0, drawn)
+    low, high = found.interval(alpha)
+    if abs(found.p - alpha) > 1e-6:
+        assert (found.p < alpha) == (not low <= 0 <= high)
+
+
+@given(st.lists(st.floats(1e-9, 1), min_size=1, max_size=8))
+def test_an_interval_at_the_level_of_holm_agrees_with_the_corrected_p(p_values: list[float]) -> None:
+    for p, corrected, factor in zip(p_values, holm(p_values), holm_factors(p_values), strict=True):
+        assert 1 <= factor <= len(p_values) + 1e-9
+        if abs(corrected - 0.05) > 1e-9:
+            assert (p < 0.05 / factor) == (corrected < 0.05)
 
 
 def test_p_by_bootstrap_is_small_by_chance_as_seldom_as_it_says() -> None:
@@ -235,34 +240,43 @@ def test_p_by_bootstrap_is_small_by_chance_as_seldom_as_it_says() -> None:
     small = []
     for _ in range(400):
         ours, theirs = (as_counts(rng.normal(0, 1, (1, 100))) for _ in range(2))
-        our_scores, their_scores = bootstrap(ours, theirs, ratio_from_counts, resamples=199)[..., 0]
+        our_scores, their_scores = bootstrap(np.stack([ours, theirs]), ratio_from_counts, 199)[..., 0].T
         difference = float(ours[..., 0].mean() - theirs[..., 0].mean())
         small.append(bootstrap_p_value(our_scores - their_scores, difference) <= 0.05)
     assert 0.03 <= np.mean(small) <= 0.08
 
 
+AGAINST = np.array([[1.0, -1.0]])
+
+
 @settings(max_examples=20)
-@given(st.integers(1, 3), st.integers(1, 6), st.integers(0, 2**32 - 1))
+@given(st.integers(1, 3), st.integers(2, 6), st.integers(0, 2**32 - 1))
 def test_the_same_translations_do_not_differ(runs: int, number: int, seed: int) -> None:
     rng = np.random.default_rng(seed)
     texts = [" ".join(rng.choice(WORDS, 6)) for _ in range(number)]
     counts = np.stack([count_bleu(noisy(texts, 0.3, run), texts) for run in range(runs)])
-    found = compare_paired(counts, counts, bleu_from_counts, trials=50, resamples=50)
-    assert found.difference == 0
+    [found] = measure_effects(np.stack([counts, counts]), AGAINST, bleu_from_counts, 50)
+    assert found.mean == 0
     assert found.p == 1
-    assert found.interval == (0, 0)
+    assert found.interval() == (0, 0)
 
 
 def test_the_same_counts_give_the_same_numbers(references: list[str]) -> None:
     ours = count_bleu(noisy(references, 0.2, 1), references)[None]
     theirs = count_bleu(noisy(references, 0.3, 2), references)[None]
     first, again = (
-        compare_paired(ours, theirs, bleu_from_counts, trials=300, resamples=300) for _ in range(2)
+        measure_effects(np.stack([ours, theirs]), AGAINST, bleu_from_counts, 300) for _ in range(2)
     )
     assert first == again
-    turned = compare_paired(theirs, ours, bleu_from_counts, trials=300, resamples=300)
-    assert turned.difference == -first.difference
-    assert turned.interval == pytest.approx((-first.interval[1], -first.interval[0]))
+    [turned] = measure_effects(np.stack([theirs, ours]), AGAINST, bleu_from_counts, 300)
+    assert turned.mean == -first[0].mean
+    assert turned.p == pytest.approx(first[0].p)
+
+
+def test_one_sentence_has_no_variance(references: list[str]) -> None:
+    counts = count_bleu(references[:1], references[:1])[None, None]
+    with pytest.raises(ValueError, match="takes two"):
+        measure_effects(counts, np.ones((1, 1)), bleu_from_counts)
 
 
 # One run against another

@@ -6,31 +6,43 @@ import numpy as np
 import pytest
 
 from augenmerk.scores import count_bleu
-from augenmerk.study.compare import TranslatedSplit, compare_beams, compare_variants, comparison_in_words
-from augenmerk.study.result import ComparisonResult, SeedComparison
+from augenmerk.study.compare import (
+    TranslatedSplit,
+    answer_questions,
+    compare_beams,
+    compare_variants,
+    comparison_in_words,
+    mark_best,
+)
+from augenmerk.study.contrasts import Contrast
+from augenmerk.study.result import ComparisonResult, SeedComparison, Summary, VariantResult, Verdict
 
 FOUND = ComparisonResult(
+    question="Does it matter?",
     variant="scaled-dot",
     against="mean",
+    weights={"scaled-dot": 1.0, "mean": -1.0},
     measure="bleu",
     split="test",
     beam=1,
     sentences=1000,
-    seeds=tuple(SeedComparison(seed, 11.3, 0.001) for seed in (1, 2, 3)),
+    seeds=tuple(SeedComparison(seed, 11.3) for seed in (1, 2, 3)),
     difference=11.31,
     interval=(10.62, 12.0),
+    confidence=0.95,
     interval_covers="sentences and seeds",
-    degrees_of_freedom=9.0,
     seed_deviation=0.4,
     sentence_deviation=0.2,
     p=0.0001,
     p_corrected=0.0003,
+    p_these_runs=0.0001,
     trials=10_000,
     resamples=2_000,
     in_words="",
 )
-SMALL = "3 pairs of runs: a small sample."
-FIVE = tuple(SeedComparison(seed, 1.0, 0.01) for seed in range(5))
+SMALL = "3 seeds: a small sample."
+FIVE = tuple(SeedComparison(seed, 1.0) for seed in range(5))
+RUNS = "for these runs only, p < 0.001"
 
 
 @pytest.mark.parametrize(
@@ -39,64 +51,54 @@ FIVE = tuple(SeedComparison(seed, 1.0, 0.01) for seed in range(5))
         (
             {},
             3,
-            "scaled-dot is 11.3 BLEU above mean on test with greedy search, 95% 10.6 to 12.0 (p < 0.001, "
-            f"corrected for 3 comparisons). {SMALL}",
+            "scaled-dot is 11.3 BLEU above mean on test with greedy search, 95% 10.6 to 12.0 (p < 0.001; "
+            f"both corrected for 3 comparisons; {RUNS}). {SMALL}",
         ),
         (
             {"difference": -11.31, "interval": (-12.0, -10.62), "beam": 5},
             1,
-            f"scaled-dot is 11.3 BLEU below mean on test with beam 5, 95% 10.6 to 12.0 (p < 0.001). {SMALL}",
+            "scaled-dot is 11.3 BLEU below mean on test with beam 5, 95% 10.6 to 12.0 (p < 0.001; "
+            f"{RUNS}). {SMALL}",
         ),
         (
-            {"difference": 0.31, "interval": (-0.52, 1.14), "p_corrected": 0.07},
+            {"difference": 0.31, "interval": (-0.52, 1.14), "p_corrected": 0.07, "p_these_runs": 0.0213},
             1,
-            "scaled-dot is 0.3 BLEU above mean on test with greedy search, 95% -0.5 to 1.1 (p = 0.07), which "
-            f"may be chance. {SMALL}",
+            "scaled-dot is 0.3 BLEU above mean on test with greedy search, 95% -0.5 to 1.1 (p = 0.07; for "
+            f"these runs only, p = 0.021), which may be chance. {SMALL}",
         ),
         (
-            {"difference": -0.31, "interval": (-1.14, 0.52), "p_corrected": 0.0213},
+            {"p_these_runs": None, "variant": "the mean of a and b"},
             1,
-            "scaled-dot is 0.3 BLEU below mean on test with greedy search, 95% -0.5 to 1.1 (p = 0.021); "
-            f"these runs do differ, but others may not. {SMALL}",
+            "the mean of a and b is 11.3 BLEU above mean on test with greedy search, 95% 10.6 to 12.0 "
+            f"(p < 0.001). {SMALL}",
         ),
         (
             {"seeds": FIVE, "difference": 0.01, "interval": (0.005, 0.015)},
             1,
             "scaled-dot and mean differ by less than 0.1 BLEU on test with greedy search, 95% interval "
-            "included (p < 0.001). 5 pairs of runs.",
-        ),
-        (
-            {"seeds": FIVE, "difference": -0.01, "interval": (-0.04, 0.03), "p_corrected": 0.5},
-            1,
-            "scaled-dot and mean differ by less than 0.1 BLEU on test with greedy search, 95% interval "
-            "included (p = 0.5), which may be chance. 5 pairs of runs.",
+            f"included (p < 0.001; {RUNS}). 5 seeds.",
         ),
         (
             {"difference": -0.01, "interval": (-0.84, 0.82), "p_corrected": 0.9},
             1,
             "scaled-dot and mean differ by less than 0.1 BLEU on test with greedy search, 95% from 0.8 below "
-            f"to 0.8 above (p = 0.9), which may be chance. {SMALL}",
-        ),
-        (
-            {"measure": "loss", "beam": None, "difference": -0.0002, "interval": (-0.0004, 0.0)},
-            1,
-            "The loss of scaled-dot and that of mean differ by less than 0.001 on test, 95% interval "
-            f"included (p < 0.001); these runs do differ, but others may not. {SMALL}",
+            f"to 0.8 above (p = 0.9; {RUNS}), which may be chance. {SMALL}",
         ),
         (
             {"seeds": FIVE[:1], "seed_deviation": None, "sentences": 50},
             1,
-            "scaled-dot is 11.3 BLEU above mean on test with greedy search, 95% 10.6 to 12.0 (p < 0.001). "
-            "One run of each: this says nothing about other seeds. Only 50 sentences: a small sample.",
+            "scaled-dot is 11.3 BLEU above mean on test with greedy search, 95% 10.6 to 12.0 (p < 0.001; "
+            f"{RUNS}). One run of each: this says nothing about other seeds. Only 50 sentences: a small "
+            "sample.",
         ),
         (
-            {"measure": "loss", "beam": None, "difference": -0.8951, "interval": (-1.03, -0.7604)},
+            {"measure": "word_loss", "beam": None, "difference": -0.8951, "interval": (-1.03, -0.7604)},
             1,
-            "The loss of scaled-dot is 0.895 below that of mean on test, 95% 0.760 to 1.030 (p < 0.001). "
-            f"{SMALL}",
+            "The loss per word of scaled-dot is 0.895 below that of mean on test, 95% 0.760 to 1.030 "
+            f"(p < 0.001; {RUNS}). {SMALL}",
         ),
         (
-            {"difference": 0.0, "interval": (0.0, 0.0), "sentence_deviation": 0.0, "seed_deviation": 0.0},
+            {"difference": 0.0, "interval": (0.0, 0.0), "p_corrected": 1.0},
             1,
             "scaled-dot and mean have the same BLEU on test with greedy search whatever sentences are drawn: "
             "no difference.",
@@ -107,21 +109,108 @@ def test_findings_in_words(changed: dict[str, object], family: int, words: str) 
     assert comparison_in_words(replace(FOUND, **changed), family) == words  # type: ignore[arg-type]
 
 
+def test_a_question_has_one_verdict() -> None:
+    contrasts = [Contrast(question, "a", "b", {}) for question in ("one", "two", "two", "three")]
+    clear = replace(FOUND, question="one", in_words="Clear.")
+    chance = replace(FOUND, question="two", interval=(-1.0, 2.0), p_corrected=0.6, in_words="Chance.")
+    also = replace(chance, interval=(1.0, 2.0), p_corrected=0.01, in_words="Also clear.")
+    verdicts = answer_questions(contrasts, [clear, chance, also])
+    assert verdicts == (
+        Verdict("one", "scaled-dot is 11.3 BLEU above mean.", ("Clear.",)),
+        Verdict("two", "A difference was found in 1 of 2 comparisons.", ("Chance.", "Also clear.")),
+        Verdict("three", "Too few runs are finished to tell.", ()),
+    )
+    one_seed = replace(chance, question="one", seeds=FIVE[:1])
+    assert answer_questions(contrasts[:1], [one_seed])[0].answer == (
+        "No difference was found between scaled-dot and mean. This is about one seed only."
+    )
+    none = answer_questions(contrasts[1:2], [chance, chance])[0].answer
+    assert none == "No difference was found in 2 comparisons."
+
+
+def summarised(name: str, measure: str, values: dict[int, float]) -> VariantResult:
+    summary = Summary(measure, "test", None, values, float(np.mean(list(values.values()))), None, None)
+    return VariantResult(name, {}, None, (), (summary,), (), ())
+
+
+def test_best_are_the_means_that_a_paired_test_does_not_tell_from_the_best() -> None:
+    def best(measure: str, *values: dict[int, float], without: tuple[str, ...] = ()) -> list[bool]:
+        variants = [summarised(str(number), measure, each) for number, each in enumerate(values)]
+        return [variant.summaries[0].best for variant in mark_best(variants, without)]
+
+    low, high, near = {1: 20.0, 2: 21.0, 3: 22.0}, {1: 30.0, 2: 31.0, 3: 32.1}, {1: 30.5, 2: 30.0, 3: 32.3}
+    assert best("bleu", low, high, near) == [False, True, True]
+    assert best("word_loss", low, high, near) == [True, False, False]
+    assert best("loss", low, high, without=("loss",)) == [False, False]  # the units differ
+    assert best("seconds", low, high) == [False, False]
+    assert best("bleu", {1: 20.0}, {1: 30.0}) == [False, False]  # one seed tells nothing
+    assert best("bleu", low, {1: 20.0, 4: 90.0}) == [False, False]  # one seed that both have
+
+
 REFERENCES = ["the red dog is under the table", "a small boy throws the ball", "the cat sleeps"] * 20
 GOOD = REFERENCES
 BAD = ["the red dog is on a chair", "a small boy has a ball", "the cat runs"] * 20
 
 
-def test_every_two_variants_are_compared_and_corrected_together() -> None:
+AGAINST_A = [Contrast("?", name, "a", {name: 1.0, "a": -1.0}) for name in ("b", "c")]
+
+
+def test_contrasts_are_measured_and_corrected_together() -> None:
     good, bad = count_bleu(GOOD, REFERENCES), count_bleu(BAD, REFERENCES)
-    found, remarks = compare_variants({"a": {1: bad}, "b": {1: good}, "c": {1: bad}}, "bleu", "test", 1)
+    counts = {"a": {1: bad}, "b": {1: good}, "c": {1: bad}}
+    mean = Contrast("?", "b", "the mean of a and c", {"a": -0.5, "b": 1.0, "c": -0.5})
+    found, remarks = compare_variants([*AGAINST_A, mean], counts, "bleu", "test", 1)
     assert remarks == []
-    assert [(each.variant, each.against) for each in found] == [("b", "a"), ("c", "a"), ("c", "b")]
-    assert [each.difference > 0 for each in found] == [True, False, False]
+    assert [(each.variant, each.against) for each in found] == [
+        *(("b", "a"), ("c", "a"), ("b", "the mean of a and c"))
+    ]
+    assert [each.difference > 0 for each in found] == [True, False, True]
     assert found[1].p == found[1].p_corrected == 1
+    assert found[2].difference == pytest.approx(found[0].difference)
+    assert found[2].p_these_runs is None
     smallest = min(found, key=lambda each: each.p)
     assert smallest.p_corrected == pytest.approx(3 * smallest.p)
-    assert "corrected for 3 comparisons" in found[0].in_words
+    assert smallest.confidence == pytest.approx(1 - 0.05 / 3)
+    assert "both corrected for 3 comparisons" in found[0].in_words
+
+
+def test_intervals_never_contradict_their_corrected_p() -> None:
+    rng = np.random.default_rng(1)
+    names, contradicted = "abcdef", 0
+    for _ in range(20):
+        shifts = rng.normal(0, 0.15, 6)
+        counts = {
+            name: {
+                seed: np.stack([rng.normal(shift + rng.normal(0, 0.05), 1, 80), np.ones(80)], -1)
+                for seed in (1, 2, 3, 4)
+            }
+            for name, shift in zip(names, shifts, strict=True)
+        }
+        contrasts = [Contrast("?", name, "a", {name: 1.0, "a": -1.0}) for name in names[1:]]
+        for each in compare_variants(contrasts, counts, "word_loss", "test", None)[0]:
+            low, high = each.interval
+            contradicted += (each.p_corrected < 0.05) == (low <= 0 <= high)
+            assert each.confidence >= 0.95
+    assert contradicted == 0
+
+
+def test_variants_are_compared_on_the_seeds_that_all_of_them_have() -> None:
+    good, bad = count_bleu(GOOD, REFERENCES), count_bleu(BAD, REFERENCES)
+    counts = {"a": {1: bad, 2: bad}, "b": {2: good, 3: good}, "c": {4: bad}}
+    [found], remarks = compare_variants(AGAINST_A, counts, "bleu", "test", 1)
+    assert [each.seed for each in found.seeds] == [2]
+    assert remarks == [
+        "b has 2 finished runs and a has 2 finished runs: they are compared on seed 2, which all of them "
+        "have.",
+        "c and a cannot be compared: no seed has a finished run of each.",
+    ]
+
+
+def test_one_sentence_cannot_be_compared() -> None:
+    one = count_bleu(GOOD[:1], REFERENCES[:1])
+    found, remarks = compare_variants(AGAINST_A, {"a": {1: one}, "b": {1: one}, "c": {}}, "bleu", "test", 1)
+    assert found == []
+    assert remarks == ["'test' has one sentence only: nothing can be compared on it."]
 
 
 def translated(hypotheses: list[str], scores: list[float]) -> TranslatedSplit:

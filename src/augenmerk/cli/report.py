@@ -41,7 +41,7 @@ def report(
     published: Annotated[bool, Option(help="Show figures that others published beside ours.")] = True,
     bold: Annotated[
         bool,
-        Option(help="Print the best mean of each column in bold type, with all that look the same."),
+        Option(help="Print in bold the best mean of each column, with those not told from it."),
     ] = True,
     caption: Annotated[str | None, Option(help="With --format latex: text above the table.")] = None,
     label: Annotated[

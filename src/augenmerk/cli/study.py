@@ -245,10 +245,14 @@ def _print_result(result: "StudyResult") -> None:
     headings = (MEASURES[measure].heading.replace(" ", "\n") for measure in measures)
     out().print(make_table(("variant", "runs", *headings), rows, gap=1))
     out().print("[dim]mean ± standard deviation over the runs[/]")
-    findings = result.findings()
-    for finding in findings:
-        out().print(f"- {escape(finding)}")
-    further = len(result.comparisons) + len(result.beam_repairs) - len(findings)
+    for verdict in result.verdicts:
+        out().print(f"\n{escape(verdict.question)}")
+        if verdict.answer:
+            out().print(f"[bold]{escape(verdict.answer)}[/]")
+        for detail in verdict.details:
+            out().print(f"- {escape(detail)}")
+    further = len(result.comparisons) + len(result.beam_repairs)
+    further -= sum(len(verdict.details) for verdict in result.verdicts)
     if further:
         out().print(f"[dim]{further} further comparison{'' if further == 1 else 's'}: see the report.[/]")
     for remark in result.remarks:
@@ -299,7 +303,7 @@ class StudyDisplay:
         elif status.state == "failed":
             err().print(f"{escape(name)}: [bold]failed[/]: {escape(status.problem or '')}")
         elif status.state == "finished" or not err().is_terminal:
-            loss = f", loss {status.loss:.3f}" if status.loss is not None else ""
+            loss = f", validation loss {status.loss:.3f}" if status.loss is not None else ""
             place = f" on {escape(status.host)}" if self._show_hosts and status.host else ""
             details = {"finished": loss, "running": place}.get(status.state, "")
             err().print(f"{escape(name)}: {status.state}{details}")

@@ -46,6 +46,7 @@ CURVES = {
     "validation_bleu": "validation BLEU, greedy",
     "train_loss": "training loss",
 }
+LOSS = "loss per word"
 BEAM_FIGURES: dict[str, Callable[[BeamRow], float]] = {
     "BLEU": lambda row: row.bleu,
     "length ratio": lambda row: row.length_ratio,
@@ -66,13 +67,13 @@ class NamedChart:
 def list_charts(result: StudyResult) -> dict[str, NamedChart]:
     """Returns the charts that there are figures for, by the name of their file."""
     charts = {}
-    if result.comparisons:
-        heading = "Differences in BLEU with 95% intervals"
+    if _list_effects(result):
+        heading = "Differences in BLEU with their intervals"
         charts["effects"] = NamedChart(heading, partial(draw_effects, result))
     for factor in list_number_factors(result):
         name = _label_factor(factor)
         draw = partial(draw_factor, result, factor)
-        charts[f"by-{name}"] = NamedChart(f"BLEU and loss against {name}", draw)
+        charts[f"by-{name}"] = NamedChart(f"BLEU and loss per word against {name}", draw)
     measured = {curve.measure for variant in result.variants for curve in variant.curves}
     for measure, heading in CURVES.items():
         if measure in measured:
@@ -141,9 +142,10 @@ def draw_lengths(result: StudyResult, theme: Theme) -> Figure:
 
 
 def draw_factor(result: StudyResult, factor: str, theme: Theme) -> Figure:
-    """Draws BLEU and the loss against a factor that is a number; each line is a choice of the other factors.
+    """Draws BLEU and, where it can be compared, the loss per word against a factor that is a number.
 
-    The lines stand a little beside each other, so that the whiskers of each can be seen.
+    Each line is a choice of the other factors. The lines stand a little beside each other, so that the
+    whiskers of each can be seen.
     """
     lines: dict[str, list[VariantResult]] = {}
     for variant in sorted(result.variants, key=lambda variant: variant.settings[factor]):
@@ -156,8 +158,11 @@ def draw_factor(result: StudyResult, factor: str, theme: Theme) -> Figure:
         from matplotlib.ticker import LogLocator
 
         figure = Figure(figsize=(WIDTH + 0.8, 3.7), layout="constrained")
-        panels = {"BLEU": ("bleu", split, beam), "loss": ("loss", split, None)}
-        for axes, (heading, asked) in zip(figure.subplots(1, 2), panels.items(), strict=True):
+        panels: dict[str, tuple[str, str, int | None]] = {"BLEU": ("bleu", split, beam)}
+        if "word_loss" not in result.incomparable:
+            panels[LOSS] = ("word_loss", split, None)
+        places_of = figure.subplots(1, len(panels), squeeze=False)[0]
+        for axes, (heading, asked) in zip(places_of, panels.items(), strict=True):
             drawn = []
             for number, (label, variants) in enumerate(lines.items()):
                 found = [(variant.settings[factor], variant.summary(*asked)) for variant in variants]
@@ -174,7 +179,7 @@ def draw_factor(result: StudyResult, factor: str, theme: Theme) -> Figure:
                 drawn += means
             if _is_wide(values):
                 axes.set_xscale("log")
-            if heading == "loss" and drawn and _is_wide(drawn):
+            if heading == LOSS and drawn and _is_wide(drawn):
                 axes.set_yscale("log")
                 axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
                 axes.yaxis.set_major_formatter("{x:g}")
@@ -216,9 +221,8 @@ def _place_aside(value: float, values: Sequence[float], share: float) -> float:
 
 
 def draw_effects(result: StudyResult, theme: Theme) -> Figure:
-    """Draws the difference between every two variants, its interval, and a stroke for each pair of runs."""
-    wanted = ("bleu", result.splits[0])
-    compared = [each for each in result.comparisons if (each.measure, each.split) == wanted]
+    """Draws each comparison by BLEU: the difference, its interval, and a stroke for each seed."""
+    compared = _list_effects(result)
     labels = _label_variants(result)
     with use_theme(theme):
         figure, axes = _make_figure(1.4 + 0.42 * len(compared), grid="x")
@@ -236,9 +240,14 @@ def draw_effects(result: StudyResult, theme: Theme) -> Figure:
         axes.spines["left"].set_visible(False)
         axes.locator_params(axis="x", nbins=5)  # few, because the labels of tiny differences are long
         axes.set_xlabel("difference in BLEU")
-        signs = {"mean": DOT, "95% interval": LINE, "a pair of runs": STROKE}
-        _explain(figure, theme, signs, {"p < 0.05 and an interval without 0": theme.accent})
+        signs = {"mean": DOT, "interval": LINE, "one seed": STROKE}
+        _explain(figure, theme, signs, {"p < 0.05: the interval excludes 0": theme.accent})
         return figure
+
+
+def _list_effects(result: StudyResult) -> list[ComparisonResult]:
+    wanted = ("bleu", result.splits[0])
+    return [each for each in result.comparisons if (each.measure, each.split) == wanted]
 
 
 def draw_beams(result: StudyResult, split: str, theme: Theme) -> Figure:

@@ -26,7 +26,7 @@ PLAIN = Style()
 
 def render_report(result: StudyResult, table: TableStyle = DEFAULT_STYLE, style: Style = PLAIN) -> str:
     """Renders the page of a study's result, which is light or dark as the reader's screen is."""
-    findings = result.findings()
+    said = [detail for verdict in result.verdicts for detail in verdict.details]
     bins = next((variant.by_length for variant in result.variants if variant.by_length), ())
     charts = {name: _draw(chart, style) for name, chart in list_charts(result).items()}
     by_beam = [chart for name, chart in charts.items() if name.startswith("beams")]
@@ -35,7 +35,7 @@ def render_report(result: StudyResult, table: TableStyle = DEFAULT_STYLE, style:
         "heading": style.title or result.question,
         "result": result,
         "measures": MEASURES,
-        "findings": findings,
+        "verdicts": result.verdicts,
         "columns": build_columns(result, table),
         "table_note": describe_table(result, table),
         "alignment_notes": describe_alignment(result),
@@ -47,7 +47,7 @@ def render_report(result: StudyResult, table: TableStyle = DEFAULT_STYLE, style:
         "bins": bins,
         "lengths": charts.get("lengths"),
         "beams": dict(zip(result.splits, by_beam, strict=False)),
-        "repairs": [each.in_words for each in result.beam_repairs if each.in_words not in findings],
+        "repairs": [each.in_words for each in result.beam_repairs if each.in_words not in said],
         "examples": [(example, _make_maps(example)) for example in result.examples],
     }
     return render_template("report.html", context)

@@ -5,18 +5,22 @@ import io
 import math
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from augenmerk.errors import AugenmerkError, remove_control_characters
 from augenmerk.study.result import MEASURES, StudyResult, Summary
 
-COLUMNS = ("bleu", "chrf", "validation_loss", "loss", "perplexity", "alignment_error", "seconds")
+COLUMNS = ("bleu", "chrf", "validation_loss", "word_loss", "word_perplexity", "alignment_error", "seconds")
 """The measures that a table shows of the study's first split and first beam, if they were measured."""
 ABOUT_RUNS = ("runs", "parameters")
 """The columns that are no measures: how many runs are finished, and how many parameters they have."""
 SPREADS = {"deviation": "± standard deviation", "variance": "(variance)", "none": ""}
 """What may stand beside a mean, each with how the note below a table calls it."""
 ABSENT = "–"
+BOLD = (
+    "Bold: the best mean of a column and those that a paired t test over the seeds does not tell from it "
+    "(p ≥ 0.05); the choice of sentences is left out."
+)
 
 
 @dataclass(frozen=True)
@@ -30,7 +34,7 @@ class TableStyle:
     published: bool = True
     """Whether figures that others published stand beside ours."""
     bold: bool = True
-    """Whether the best mean of each column is bold, and every other mean that looks the same."""
+    """Whether the best means of each column are bold: see `BOLD`."""
     caption: str | None = None
     """In LaTeX, the text above the table."""
     label: str | None = None
@@ -60,6 +64,7 @@ class Cell:
     low: str = ""
     high: str = ""
     best: bool = False
+    """Whether it is printed in bold."""
 
 
 @dataclass(frozen=True)
@@ -81,7 +86,7 @@ def build_columns(result: StudyResult, style: TableStyle = DEFAULT_STYLE) -> lis
             continue
         about = MEASURES[name]
         heading = about.heading
-        if name in ("loss", "perplexity", "word_perplexity"):
+        if about.per == "split" and name != "alignment_error":
             heading += f" on {result.splits[0]}"  # there is also that on the validation split
         measured = {
             variant.name: _format_summary(each, style)
@@ -89,13 +94,6 @@ def build_columns(result: StudyResult, style: TableStyle = DEFAULT_STYLE) -> lis
             for each in variant.summaries
             if each.measure == name and result.asked_first(each)
         }
-        if style.bold and len(measured) > 1 and about.better != "neither":
-            choose = max if about.better == "higher" else min
-            # As printed: it would puzzle if one of two equal figures were bold.
-            best = choose(float(cell.mean) for cell in measured.values())
-            measured = {
-                variant: replace(cell, best=float(cell.mean) == best) for variant, cell in measured.items()
-            }
         published = {
             each.variant: Cell(
                 f"{each.mean:.{about.digits}f}",
@@ -128,15 +126,15 @@ def _describe_runs(result: StudyResult, name: str) -> Column:
 def _format_summary(summary: Summary, style: TableStyle) -> Cell:
     digits = MEASURES[summary.measure].digits
     mean = f"{summary.mean:z.{digits}f}"
-    variance = summary.variance
+    variance, best = summary.variance, summary.best and style.bold
     if variance is None:
-        return Cell(mean)
+        return Cell(mean, best=best)
     shown = f"{variance:.2g}" if variance < 10 else f"{variance:.0f}"
     spread = _format_spread(variance, shown, digits, style)
     if summary.interval is None:
-        return Cell(mean, spread)
+        return Cell(mean, spread, best=best)
     low, high = summary.interval
-    return Cell(mean, spread, f"{low:z.{digits}f}", f"{high:z.{digits}f}")
+    return Cell(mean, spread, f"{low:z.{digits}f}", f"{high:z.{digits}f}", best)
 
 
 def _format_spread(variance: float | None, shown: str, digits: int, style: TableStyle) -> str:
@@ -151,7 +149,7 @@ def describe_table(result: StudyResult, style: TableStyle = DEFAULT_STYLE) -> st
     search = "greedy search" if result.beams[0] == 1 else f"beam {result.beams[0]}"
     shown = " ".join(filter(None, ("Mean", SPREADS[style.spread])))
     measured = f"BLEU, chrF, loss and perplexity on {result.splits[0]} with {search}"
-    bold = " Bold: the best mean of a column, and all that look the same." if style.bold else ""
+    bold = f" {BOLD}" if style.bold else ""
     return f"{shown} over the finished runs; {measured}.{bold}"
 
 
@@ -183,12 +181,19 @@ def format_markdown(result: StudyResult, style: TableStyle = DEFAULT_STYLE) -> s
     texts = _build_texts(result, style, _escape_markdown, "**{}**")
     head, *rows = ("| " + " | ".join(row) + " |" for row in texts)
     rule = "|---" + "|---:" * (len(texts[0]) - 1) + "|"
+    said = [detail for verdict in result.verdicts for detail in verdict.details]
     statements = [each.in_words for each in result.comparisons]
     statements += [each.in_words for each in result.beam_repairs]
+    statements = [each for each in statements if each not in said]
     if source := describe_published(result, style):
         statements.append(source)
-    lines = [f"**{_escape_markdown(result.question)}**", "", head, rule, *rows]
-    lines += ["", _escape_markdown(describe_table(result, style)), ""]
+    lines = [f"**{_escape_markdown(result.question)}**", ""]
+    for verdict in result.verdicts:
+        answer = f" **{_escape_markdown(verdict.answer)}**" if verdict.answer else ""
+        question = "" if verdict.question == result.question else f"{_escape_markdown(verdict.question)}"
+        lines += [f"{question}{answer}".strip(), ""]
+        lines += [*(f"- {_escape_markdown(detail)}" for detail in verdict.details), ""]
+    lines += [head, rule, *rows, "", _escape_markdown(describe_table(result, style)), ""]
     lines += [f"- {_escape_markdown(sentence)}" for sentence in (*statements, *result.remarks)]
     return _join(lines)
 

@@ -8,7 +8,7 @@ runs' settings tell: what differs between them are the factors.
 import json
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import fields
+from dataclasses import asdict, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,9 @@ from augenmerk.config import RunConfig
 from augenmerk.errors import AugenmerkError
 from augenmerk.locks import is_marked
 from augenmerk.storage import atomic_write, explain_read_errors, parse_object, read_text
-from augenmerk.study.collect import FinishedRun, collect, read_finished
+from augenmerk.study.collect import collect, read_finished
+from augenmerk.study.contrasts import Contrast
+from augenmerk.study.finished import FinishedRun
 from augenmerk.study.measure import read_probes
 from augenmerk.study.plan import PlannedRun, Study, Variant, name_variant
 from augenmerk.study.result import MARK, StudyHeader, StudyResult
@@ -45,6 +47,7 @@ def save_plan(study: Study, out: Path) -> None:
         **{field.name: header[field.name] for field in fields(StudyHeader)},
         "sentences": study.sentences,
         "variants": [{"name": each.name, "settings": each.settings} for each in study.variants],
+        "contrasts": [asdict(each) for each in study.contrasts],
     }
     text = json.dumps(plan, ensure_ascii=False, indent=1)
     atomic_write(out / PLAN, [text.encode("utf-8", "backslashreplace"), b"\n"])
@@ -58,10 +61,12 @@ def read_plan(out: Path) -> Study | None:
     with explain_read_errors(path):
         tree = parse_object(read_text(path))
         header = TypeAdapter(StudyHeader).validate_python(
-            {field.name: tree[field.name] for field in fields(StudyHeader)}
+            {field.name: tree[field.name] for field in fields(StudyHeader) if field.name in tree}
         )
         variants = [Variant(str(each["name"]), dict(each["settings"])) for each in tree["variants"]]
-        return _make_study(header, variants, [str(each) for each in tree["sentences"]])
+        contrasts = TypeAdapter(tuple[Contrast, ...]).validate_python(tree.get("contrasts", ()))
+        study = _make_study(header, variants, [str(each) for each in tree["sentences"]])
+        return replace(study, contrasts=contrasts)
 
 
 def _make_study(header: StudyHeader, variants: list[Variant], sentences: list[str]) -> Study:
@@ -73,6 +78,7 @@ def _make_study(header: StudyHeader, variants: list[Variant], sentences: list[st
     return Study(
         **{field.name: getattr(header, field.name) for field in fields(StudyHeader)},
         variants=tuple(variants),
+        contrasts=(),
         sentences=tuple(sentences),
         runs=tuple(runs),
     )

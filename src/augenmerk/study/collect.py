@@ -2,8 +2,7 @@
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
-from functools import cached_property
+from dataclasses import fields
 from itertools import product, zip_longest
 from pathlib import Path
 from typing import Any
@@ -12,22 +11,24 @@ import numpy as np
 
 from augenmerk.checkpoint import RunDirectory
 from augenmerk.errors import AugenmerkError
-from augenmerk.evaluate import hypothesis_path, model_score_path, reference_path
-from augenmerk.scores import Counts, bleu_from_counts, count_bleu
+from augenmerk.scores import Counts, bleu_from_counts
 from augenmerk.significance import estimate_mean
-from augenmerk.storage import read_text
 from augenmerk.study.compare import (
     FEW_SEEDS,
-    TranslatedSplit,
+    answer_questions,
     compare_beams,
     compare_variants,
     count_runs,
+    mark_best,
     summarise_beam,
 )
-from augenmerk.study.measure import is_complete, read_probes
+from augenmerk.study.finished import FinishedRun
+from augenmerk.study.measure import is_complete
 from augenmerk.study.plan import PlannedRun, Study, Variant
 from augenmerk.study.result import (
     MEASURES,
+    BeamRepair,
+    ComparisonResult,
     Curve,
     CurvePoint,
     DataSum,
@@ -42,79 +43,15 @@ from augenmerk.study.result import (
     StudyResult,
     Summary,
     VariantResult,
+    Verdict,
     check,
 )
+from augenmerk.study.same_data import describe_other_data
 
 CURVES = ("train_loss", "validation_loss", "validation_bleu")
 LENGTH_BINS = 5
 SAME_SCORE = 1e-3
 """Two scores of a sentence that differ by less differ by rounding; padding that leaks changes them more."""
-
-
-@dataclass(frozen=True)
-class FinishedRun:
-    """A run that is trained, scored and probed. Each of its files is read once."""
-
-    study: Study
-    planned: PlannedRun
-    run: RunDirectory
-
-    @cached_property
-    def result(self) -> dict[str, Any]:
-        return self.run.result or {}
-
-    @cached_property
-    def metrics(self) -> list[dict[str, Any]]:
-        return self.run.read_metrics()
-
-    @cached_property
-    def probes(self) -> dict[str, Any]:
-        return read_probes(self.run) or {}
-
-    @cached_property
-    def rows(self) -> dict[tuple[str, int], dict[str, Any]]:
-        return {(row["split"], row["beam"]): row for row in self.run.read_scores()}
-
-    @cached_property
-    def losses(self) -> dict[str, Counts]:
-        """By split (N, 2): for each sentence the sum over its tokens, and their number."""
-        losses = self.probes["losses"]
-        keys = ("sums", "tokens")
-        return {s: np.array([losses[s][key] for key in keys], np.float64).T for s in self.study.splits}
-
-    @cached_property
-    def translated(self) -> dict[tuple[str, int], TranslatedSplit]:
-        """The translations by split and beam, with their n-gram counts."""
-        places = product(self.study.splits, self.study.beams)
-        return {place: self._read_translated(*place) for place in places}
-
-    def measure(self, measure: str, split: str | None, beam: int | None) -> Any:
-        """Returns a value, or None where there is none; only some measures depend on a split or a beam."""
-        if split is None:
-            return self.result.get(measure)
-        if measure == "alignment_error":
-            return self.probes[measure][split]
-        return self.rows[split, beam or self.study.beams[0]][measure]
-
-    def _read_translated(self, split: str, beam: int) -> TranslatedSplit:
-        hypotheses = _read_lines(hypothesis_path(self.run, split, beam))
-        counts = count_bleu(hypotheses, _read_lines(reference_path(self.run, split)))
-        row, place = self.rows[split, beam], f"'{split}', beam {beam}"
-        if not math.isclose(float(bleu_from_counts(counts.sum(0))), row["bleu"], abs_tol=1e-6):
-            raise AugenmerkError(
-                f"{self.run.path}: the hypotheses for {place} are not those that were scored."
-            )
-        scores = [float(line) for line in _read_lines(model_score_path(self.run, split, beam))]
-        if not len(scores) == len(self.losses[split]) == len(hypotheses):
-            raise AugenmerkError(
-                f"{self.run.path}: there are {len(hypotheses)} hypotheses for {place}, but {len(scores)} "
-                f"scores and {len(self.losses[split])} losses."
-            )
-        return TranslatedSplit(row, counts, hypotheses, scores)
-
-
-def _read_lines(path: Path) -> list[str]:
-    return read_text(path).split("\n")[:-1]
 
 
 def read_finished(study: Study, out: Path, planned: PlannedRun) -> FinishedRun | None:
@@ -162,21 +99,15 @@ def collect(
             problems[planned.name] = str(error)
         else:
             finished[planned.variant.name] += [run] if run else []
+    problems |= _set_aside_other_data(study, finished)
     everything = [run for runs in finished.values() for run in runs]
-    remarks = _remarks(study, finished)
-    comparisons, beam_rows, beam_repairs = [], [], []
+    incomparable, why = _find_incomparable(everything)
+    remarks = [*_remarks(study, finished), *why]
+    comparisons, beam_rows, beam_repairs = list[ComparisonResult](), [], []
     for split in study.splits if compare else ():
-        first = study.beams[0]
-        counts, losses = dict[str, dict[int, Counts]](), dict[str, dict[int, Counts]]()
-        for name, runs in finished.items():
-            counts[name] = {run.planned.seed: run.translated[split, first].counts for run in runs}
-            losses[name] = {run.planned.seed: run.losses[split] for run in runs}
-        for found in (
-            compare_variants(counts, "bleu", split, first),
-            compare_variants(losses, "loss", split, None),
-        ):
-            comparisons += found[0]
-            remarks += found[1]
+        found, more = _compare_on(study, split, finished, incomparable)
+        comparisons += found
+        remarks += more
     if len(study.beams) > 1:
         for name, split in product((name for name, runs in finished.items() if runs), study.splits):
             by_beam = {beam: [run.translated[split, beam] for run in finished[name]] for beam in study.beams}
@@ -184,9 +115,12 @@ def collect(
             beam_repairs += compare_beams(name, split, by_beam) if compare else []
     return StudyResult(
         **{field.name: getattr(study, field.name) for field in fields(StudyHeader)},
-        variants=tuple(
-            _variant(study, out, variant, finished[variant.name], problems) for variant in study.variants
+        variants=mark_best(
+            [_variant(study, out, variant, finished[variant.name], problems) for variant in study.variants],
+            incomparable,
         ),
+        incomparable=incomparable,
+        verdicts=_give_verdicts(study, comparisons, beam_repairs),
         comparisons=tuple(comparisons),
         beam_rows=tuple(beam_rows),
         beam_repairs=tuple(beam_repairs),
@@ -194,6 +128,78 @@ def collect(
         provenance=_provenance(everything) if everything else None,
         remarks=tuple(dict.fromkeys(remarks)),
     )
+
+
+def _set_aside_other_data(study: Study, finished: Mapping[str, list[FinishedRun]]) -> dict[str, str]:
+    """Removes runs that have read other data than the first, and returns what is wrong with each, by name."""
+    everything = [run for runs in finished.values() for run in runs]
+    problems = {}
+    for run in everything[1:]:
+        for first in everything[: everything.index(run)]:
+            # Test data must be the same for all variants, the rest for those with the same settings.
+            splits = None if run.run.config.data == first.run.config.data else study.splits
+            if problem := describe_other_data(first.probes["data"], run.probes["data"], splits):
+                problems[run.planned.name] = (
+                    f"It has read other data than {first.planned.name}: {problem}; remove one of the "
+                    f"two runs and start the study again."
+                )
+                finished[run.planned.variant.name].remove(run)
+                break
+    return problems
+
+
+def _find_incomparable(runs: Sequence[FinishedRun]) -> tuple[tuple[str, ...], list[str]]:
+    """Returns the measures whose units differ between runs, and remarks that say why."""
+    vocabularies = {run.vocabulary for run in runs}
+    measures, remarks = [], []
+    if len(vocabularies) > 1:
+        measures += ["validation_loss", "validation_perplexity", "loss", "perplexity"]
+        remark = "Vocabularies differ: losses and perplexities per token cannot be compared"
+        # An unknown word is easier to predict than the word itself.
+        if (
+            not all(each.subwords for each in vocabularies)
+            or len({each.lowercase for each in vocabularies}) > 1
+        ):
+            measures += ["word_loss", "word_perplexity"]
+            remarks.append(f"{remark}, nor those per word, because words are unknown or in lower case.")
+        else:
+            remarks.append(f"{remark}, those per word can.")
+    if len({_sum_of_validation(run) for run in runs}) > 1:
+        measures += ["validation_loss", "validation_perplexity"]
+        remarks.append("Validation data differ: measures of it cannot be compared.")
+    return tuple(dict.fromkeys(measures)), remarks
+
+
+def _sum_of_validation(run: FinishedRun) -> str:
+    sums = {each["split"]: str(each["sha256"]) for each in run.probes["data"]}
+    return sums[run.run.config.data.validation]
+
+
+def _compare_on(
+    study: Study, split: str, finished: Mapping[str, Sequence[FinishedRun]], incomparable: Sequence[str]
+) -> tuple[list[ComparisonResult], list[str]]:
+    """Measures the contrasts of a study on a split, by BLEU and, where it can be compared, loss per word."""
+    beam = study.beams[0]
+    counts, losses = dict[str, dict[int, Counts]](), dict[str, dict[int, Counts]]()
+    for name, runs in finished.items():
+        counts[name] = {run.planned.seed: run.translated[split, beam].counts for run in runs}
+        losses[name] = {run.planned.seed: run.losses[split] for run in runs}
+    compared, remarks = compare_variants(study.contrasts, counts, "bleu", split, beam)
+    if "word_loss" not in incomparable:
+        compared += compare_variants(study.contrasts, losses, "word_loss", split, None)[0]
+    return compared, remarks
+
+
+def _give_verdicts(
+    study: Study, compared: Sequence[ComparisonResult], repairs: Sequence[BeamRepair]
+) -> tuple[Verdict, ...]:
+    """Answers the questions of a study by BLEU on its first split; with one variant, by what beams repair."""
+    first = study.splits[0]
+    if study.contrasts:
+        by_bleu = [each for each in compared if (each.measure, each.split) == ("bleu", first)]
+        return answer_questions(study.contrasts, by_bleu) if compared else ()
+    found = tuple(each.in_words for each in repairs if each.split == first)
+    return (Verdict(study.question, "", found),) if found else ()
 
 
 def _variant(

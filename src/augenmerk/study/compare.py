@@ -4,28 +4,35 @@
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
-from itertools import combinations
+from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeVar
 
 import numpy as np
 
-from augenmerk.scores import Counts, bleu_from_counts, ratio_from_counts
+from augenmerk.scores import Counts, Score, bleu_from_counts, ratio_from_counts
 from augenmerk.significance import (
+    ALPHA,
     RESAMPLES,
     TRIALS,
-    compare_paired,
+    Effect,
     difference_in_words,
+    estimate_mean,
     few_sentences_in_words,
-    holm,
+    holm_factors,
+    measure_effects,
+    p_value,
+    randomise,
     rounds_to_zero,
 )
+from augenmerk.study.contrasts import Contrast
 from augenmerk.study.result import (
-    ALPHA,
+    MEASURES,
     BeamRepair,
     BeamRow,
     ComparisonResult,
     SeedComparison,
+    VariantResult,
+    Verdict,
     describe_doubt,
 )
 
@@ -40,55 +47,133 @@ Found = TypeVar("Found", ComparisonResult, BeamRepair)
 
 
 def compare_variants(
-    counts: Mapping[str, CountsBySeed], measure: Literal["bleu", "loss"], split: str, beam: int | None
+    contrasts: Sequence[Contrast],
+    counts: Mapping[str, CountsBySeed],
+    measure: Literal["bleu", "word_loss"],
+    split: str,
+    beam: int | None,
 ) -> tuple[list[ComparisonResult], list[str]]:
-    """Compares every two variants on the seeds that both have, later ones with earlier ones.
+    """Measures each contrast on the seeds that all its variants have.
 
     Returns the comparisons, and remarks about variants that share only some seeds, or none.
     """
-    compared, remarks = [], []
-    for against, variant in combinations(counts, 2):
-        ours, theirs = counts[variant], counts[against]
-        if not ours or not theirs:
+    compared, effects, remarks = [], [], []
+    score = bleu_from_counts if measure == "bleu" else ratio_from_counts
+    for contrast in contrasts:
+        involved = {name: weight for name, weight in contrast.weights.items() if weight}
+        has = {name: counts[name].keys() for name in involved}
+        if not all(has.values()):
             continue
-        seeds = sorted(ours.keys() & theirs.keys())
+        seeds = sorted(set.intersection(*map(set, has.values())))
+        names = " and ".join(involved)
         if not seeds:
-            remarks.append(f"{variant} and {against} cannot be compared: no finished run has the same seed.")
+            remarks.append(f"{names} cannot be compared: no seed has a finished run of each.")
             continue
-        if ours.keys() != theirs.keys():
-            both = f"seed{'s' if len(seeds) > 1 else ''} {', '.join(map(str, seeds))}"
-            remarks.append(
-                f"{variant} has {count_runs(len(ours))} and {against} {count_runs(len(theirs))}: they are "
-                f"compared on {both}, which both have."
-            )
-        our_counts, their_counts = (np.stack([each[seed] for seed in seeds]) for each in (ours, theirs))
-        score = bleu_from_counts if measure == "bleu" else ratio_from_counts
-        found = asdict(compare_paired(our_counts, their_counts, score))
+        if any(its != set(seeds) for its in has.values()):
+            runs = " and ".join(f"{name} has {count_runs(len(its))}" for name, its in has.items())
+            shared = f"seed{'s' if len(seeds) > 1 else ''} {', '.join(map(str, seeds))}"
+            remarks.append(f"{runs}: they are compared on {shared}, which all of them have.")
+        stacked = np.stack([[counts[name][seed] for seed in seeds] for name in involved])
+        if stacked.shape[2] < 2:
+            remarks.append(f"'{split}' has one sentence only: nothing can be compared on it.")
+            continue
+        [effect] = measure_effects(stacked, np.array([list(involved.values())]), score)
+        effects.append(effect)
+        is_pair = sorted(involved.values()) == [-1, 1]  # others cannot be swapped
         compared.append(
             ComparisonResult(
-                variant=variant,
-                against=against,
+                question=contrast.question,
+                variant=contrast.variant,
+                against=contrast.against,
+                weights=contrast.weights,
                 measure=measure,
                 split=split,
                 beam=beam,
-                sentences=our_counts.shape[1],
-                seeds=tuple(map(SeedComparison, seeds, found.pop("differences"), found.pop("p_values"))),
+                sentences=effect.sentences,
+                seeds=tuple(map(SeedComparison, seeds, effect.values)),
+                difference=effect.mean,
+                interval=effect.interval(),
+                confidence=1 - ALPHA,
                 interval_covers="sentences and seeds" if len(seeds) > 1 else "sentences",
-                p_corrected=found["p"],
+                seed_deviation=effect.v_seeds**0.5 if len(seeds) > 1 else None,
+                sentence_deviation=effect.v_sentences**0.5,
+                p=effect.p,
+                p_corrected=effect.p,
+                p_these_runs=_randomise(stacked[0], stacked[1], score) if is_pair else None,
                 trials=TRIALS,
                 resamples=RESAMPLES,
                 in_words="",
-                **found,
             )
         )
-    return _correct(compared, comparison_in_words), remarks
+    return _correct(compared, effects, comparison_in_words), remarks
 
 
-def _correct(found: Sequence[Found], in_words: Callable[[Found, int], str]) -> list[Found]:
-    """Corrects p for the number of comparisons, and adds the sentences, which depend on it."""
-    corrected = holm([each.p for each in found])
-    found = [replace(each, p_corrected=p) for each, p in zip(found, corrected, strict=True)]
-    return [replace(each, in_words=in_words(each, len(found))) for each in found]
+def _find_best(values: Mapping[str, Mapping[int, float]], better: Literal["higher", "lower"]) -> set[str]:
+    """Returns the variant with the best mean, and those that a paired t test cannot tell from it.
+
+    The choice of sentences is left out. If no variant can be told from the best, none is returned.
+    """
+    sign = 1 if better == "higher" else -1
+    means = {name: sign * float(np.mean(list(by_seed.values()))) for name, by_seed in values.items()}
+    first = max(means, key=lambda name: means[name])
+    best = {first}
+    for name, by_seed in values.items():
+        seeds = by_seed.keys() & values[first].keys()
+        gaps = [values[first][seed] - by_seed[seed] for seed in sorted(seeds)]
+        told = False
+        if len(gaps) > 1:
+            interval = estimate_mean(gaps).interval
+            told = interval is not None and not interval[0] <= 0 <= interval[1]
+        if not told:
+            best.add(name)
+    return best if len(best) < len(values) else set()
+
+
+def mark_best(variants: Sequence[VariantResult], incomparable: Sequence[str]) -> tuple[VariantResult, ...]:
+    """Marks the best means of the measures that can be compared."""
+    values: dict[tuple[str, str | None, int | None], dict[str, dict[int, float]]] = {}
+    for variant in variants:
+        for each in variant.summaries:
+            values.setdefault((each.measure, each.split, each.beam), {})[variant.name] = each.values
+    best = {
+        place: _find_best(by_variant, better)
+        for place, by_variant in values.items()
+        if (better := MEASURES[place[0]].better) != "neither" and place[0] not in incomparable
+    }
+    return tuple(
+        replace(
+            variant,
+            summaries=tuple(
+                replace(each, best=variant.name in best.get((each.measure, each.split, each.beam), ()))
+                for each in variant.summaries
+            ),
+        )
+        for variant in variants
+    )
+
+
+def _randomise(ours: Counts, theirs: Counts, score: Score) -> float:
+    """Returns p for these runs only."""
+    real = float((score(ours.sum(1)) - score(theirs.sum(1))).mean())
+    return p_value(np.abs(randomise(ours, theirs, score, TRIALS).mean(1)), abs(real))
+
+
+def _correct(
+    found: Sequence[Found], effects: Sequence[Effect], in_words: Callable[[Found, int], str]
+) -> list[Found]:
+    """Corrects p and the interval for the number of comparisons, and adds the sentences about them."""
+    corrected = []
+    factors = holm_factors([each.p for each in found])
+    for each, effect, factor in zip(found, effects, factors, strict=True):
+        alpha = ALPHA / factor
+        its = replace(
+            each,
+            p_corrected=min(1.0, factor * each.p),
+            interval=effect.interval(alpha),
+            confidence=1 - alpha,
+        )
+        corrected.append(replace(its, in_words=in_words(its, len(found))))
+    return corrected
 
 
 def comparison_in_words(compared: ComparisonResult, family: int) -> str:
@@ -97,17 +182,46 @@ def comparison_in_words(compared: ComparisonResult, family: int) -> str:
     `family` is the number of comparisons for which p was corrected.
     """
     name, against, difference = compared.variant, compared.against, compared.difference
-    if compared.measure == "loss":
-        metric, digits, place = "loss", 3, f"on {compared.split}"
-        gap = difference_in_words(f"The loss of {name}", f"that of {against}", difference, "", digits)
+    if compared.measure == "word_loss":
+        metric, digits, place = "loss per word", 3, f"on {compared.split}"
+        gap = difference_in_words(
+            f"The loss per word of {name}", f"that of {against}", difference, "", digits
+        )
     else:
         metric, digits, place = "BLEU", 1, f"on {compared.split} with {_beam_in_words(compared.beam or 1)}"
         gap = difference_in_words(name, against, difference, " BLEU", digits)
-    if not difference and not compared.sentence_deviation and not compared.seed_deviation:
+    if not any((difference, *compared.interval)):
         same = f"{name} and {against} have the same {metric} {place}"
         return f"{same} whatever sentences are drawn: no difference."
-    sample = _sample_in_words(len(compared.seeds), "One run of each", "pairs of runs", compared.sentences)
+    sample = _sample_in_words(len(compared.seeds), "One run of each", "seeds", compared.sentences)
     return f"{gap} {place}, {_certainty_in_words(compared, family, 'comparisons', digits)}. {sample}"
+
+
+def answer_questions(
+    contrasts: Sequence[Contrast], compared: Sequence[ComparisonResult]
+) -> tuple[Verdict, ...]:
+    """Returns a verdict for each question, from its comparisons by BLEU on the study's first split."""
+    verdicts = []
+    for question in dict.fromkeys(contrast.question for contrast in contrasts):
+        found = [each for each in compared if each.question == question]
+        details = tuple(each.in_words for each in found)
+        verdicts.append(Verdict(question, _answer(found), details))
+    return tuple(verdicts)
+
+
+def _answer(found: Sequence[ComparisonResult]) -> str:
+    if not found:
+        return "Too few runs are finished to tell."
+    clear = [each for each in found if each.difference and not describe_doubt(each)]
+    limit = "" if len(found[0].seeds) > 1 else " This is about one seed only."
+    if len(found) == 1:
+        [only] = found
+        gap = difference_in_words(only.variant, only.against, only.difference, " BLEU")
+        none = f"No difference was found between {only.variant} and {only.against}"
+        return f"{gap if clear else none}.{limit}"
+    among = f"all {len(found)}" if len(clear) == len(found) else f"{len(clear)} of {len(found)}"
+    answer = f"A difference was found in {among}" if clear else f"No difference was found in {len(found)}"
+    return f"{answer} comparisons.{limit}"
 
 
 # Beams: a search error is a sentence for which the search missed a translation that the model scores higher.
@@ -145,13 +259,19 @@ def compare_beams(
 ) -> list[BeamRepair]:
     """Compares each wider beam with the narrowest; the runs are in the same order under every beam."""
     narrow, *wider = sorted(beams)
-    found = [_compare_two_beams(variant, split, beams, narrow, wide) for wide in wider]
-    return _correct(found, _repair_in_words)
+    if len(beams[narrow][0].hypotheses) < 2:
+        return []
+    found, effects = [], []
+    for wide in wider:
+        repair, effect = _compare_two_beams(variant, split, beams, narrow, wide)
+        found.append(repair)
+        effects.append(effect)
+    return _correct(found, effects, _repair_in_words)
 
 
 def _compare_two_beams(
     variant: str, split: str, beams: Mapping[int, Sequence[TranslatedSplit]], narrow: int, wide: int
-) -> BeamRepair:
+) -> tuple[BeamRepair, Effect]:
     better, worse = [], 0
     for before, after in zip(beams[narrow], beams[wide], strict=True):
         gain = np.array(after.scores) - np.array(before.scores)
@@ -164,9 +284,9 @@ def _compare_two_beams(
         sums = sum(run.counts[chosen].sum(0) for run, chosen in zip(beams[beam], better, strict=True))
         return float(bleu_from_counts(np.asarray(sums))) if repaired else None
 
-    ours, theirs = (np.stack([run.counts for run in beams[beam]]) for beam in (wide, narrow))
-    paired = compare_paired(ours, theirs, bleu_from_counts)
-    return BeamRepair(
+    both = np.stack([[run.counts for run in beams[beam]] for beam in (wide, narrow)])
+    [effect] = measure_effects(both, np.array([[1.0, -1.0]]), bleu_from_counts)
+    repair = BeamRepair(
         variant=variant,
         split=split,
         narrow=narrow,
@@ -177,12 +297,15 @@ def _compare_two_beams(
         worse=worse,
         bleu_narrow=bleu_of_repaired(narrow),
         bleu_wide=bleu_of_repaired(wide),
-        difference=paired.difference,
-        interval=paired.interval,
-        p=paired.p,
-        p_corrected=paired.p,
+        difference=effect.mean,
+        interval=effect.interval(),
+        confidence=1 - ALPHA,
+        p=effect.p,
+        p_corrected=effect.p,
+        p_these_runs=_randomise(both[0], both[1], bleu_from_counts),
         in_words="",
     )
+    return repair, effect
 
 
 def _repair_in_words(repair: BeamRepair, family: int) -> str:
@@ -209,11 +332,7 @@ def _repair_in_words(repair: BeamRepair, family: int) -> str:
 def _certainty_in_words(found: ComparisonResult | BeamRepair, family: int, what: str, digits: int) -> str:
     """Returns the interval and p of a difference, and whether it may be due to sentences or seeds."""
     low, high = found.interval
-    doubt = describe_doubt(found)
-    if doubt:
-        doubt = f", which {doubt}" if found.p_corrected >= ALPHA else f"; {doubt}"
-    p = f"p = {found.p_corrected:.2g}" if found.p_corrected >= 0.001 else "p < 0.001"
-    correction = f", corrected for {family} {what}" if family > 1 else ""
+    doubt = ", which may be chance" if describe_doubt(found) else ""
     if rounds_to_zero(low, digits) and rounds_to_zero(high, digits):
         interval = "95% interval included"
     elif rounds_to_zero(found.difference, digits):
@@ -222,7 +341,14 @@ def _certainty_in_words(found: ComparisonResult | BeamRepair, family: int, what:
         if found.difference < 0:  # then the interval is how far below
             low, high = -high, -low
         interval = f"95% {low:z.{digits}f} to {high:z.{digits}f}"  # z: no sign before a zero
-    return f"{interval} ({p}{correction}){doubt}"
+    corrected = f"; both corrected for {family} {what}" if family > 1 else ""
+    runs = found.p_these_runs
+    these = "" if runs is None else f"; for these runs only, {_p_in_words(runs)}"
+    return f"{interval} ({_p_in_words(found.p_corrected)}{corrected}{these}){doubt}"
+
+
+def _p_in_words(p: float) -> str:
+    return f"p = {p:.2g}" if p >= 0.001 else "p < 0.001"
 
 
 def _end_in_words(end: float, digits: int) -> str:

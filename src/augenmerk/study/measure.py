@@ -16,13 +16,12 @@ from typing import TYPE_CHECKING, Any
 
 from augenmerk import __version__
 from augenmerk.agreement import ChosenAttention, choose_attention, measure_alignment
-from augenmerk.bitext import Bitext, SentencePair, open_data
+from augenmerk.bitext import Bitext, SentencePair
 from augenmerk.bitext.prepared import is_prepared
 from augenmerk.checkpoint import RunDirectory
 from augenmerk.config import DataConfig
 from augenmerk.corpus import PreparedCorpus
 from augenmerk.device import CPU, describe_device
-from augenmerk.errors import AugenmerkError
 from augenmerk.evaluate import Evaluator, hypothesis_path, model_score_path, reference_path
 from augenmerk.storage import atomic_write, explain_read_errors, parse_object, read_text
 from augenmerk.study.plan import Study
@@ -39,15 +38,6 @@ EXAMPLES = 3
 SOFTWARE = ("torch", "numpy", "sacrebleu", "tokenizers", "scipy")
 
 OnProgress = Callable[[str, float], None]  # is called with the phase and the fraction of it that is done
-
-
-def check_splits(config: DataConfig, splits: Sequence[str]) -> None:
-    """Raises AugenmerkError if a split is absent or empty, before hours are spent on training."""
-    bitext = open_data(config)
-    own = () if is_prepared(config.bitext) else (config.train,)  # which a prepared corpus always has
-    for split in (*own, config.validation, *splits):
-        if not any(True for _ in islice(bitext[split], 1)):
-            raise AugenmerkError(f"{bitext.name} has no sentence pairs in '{split}'.")
 
 
 def is_complete(run: RunDirectory, wanted: Study | Job) -> bool:
@@ -123,7 +113,7 @@ def _probe(evaluator: Evaluator, pairs: Mapping[str, Sequence[SentencePair]], jo
         "source_lengths": [len(split_words(pair.source)) for pair in first],
         "padding": _check_padding(translator, [pair.source for pair in first]),
         "data": [
-            {"split": split, **_describe_split(run.config.data, bitext, split)}
+            describe_split(run.config.data, bitext, split)
             for split in dict.fromkeys((run.config.data.train, run.config.data.validation, *pairs))
         ],
         "software": {
@@ -162,7 +152,7 @@ def _check_padding(translator: Translator, sources: Sequence[str]) -> dict[str, 
     """Translates some sentences, from the shortest to the longest, alone and in a batch, and compares."""
     ordered = sorted(sources, key=len)
     count = min(PADDED, len(ordered))
-    texts = [ordered[number * (len(ordered) - 1) // max(1, PADDED - 1)] for number in range(count)]
+    texts = [ordered[number * (len(ordered) - 1) // max(1, count - 1)] for number in range(count)]
     alone = [translator.translate(text, beam=1, split_sentences=False) for text in texts]
     together = translator.translate(texts, beam=1, split_sentences=False)
     pairs = list(zip(alone, together, strict=True))
@@ -173,11 +163,12 @@ def _check_padding(translator: Translator, sources: Sequence[str]) -> dict[str, 
     }
 
 
-def _describe_split(config: DataConfig, bitext: Bitext, split: str) -> dict[str, Any]:
+def describe_split(config: DataConfig, bitext: Bitext, split: str) -> dict[str, Any]:
+    """Returns the name of a split, its number of sentences and their checksum."""
     if split == config.train and is_prepared(config.bitext):
         corpus = PreparedCorpus.open(Path(config.bitext))
-        return {"sentences": corpus.pairs, "sha256": corpus.sha256}
-    return _checksum(bitext[split])
+        return {"split": split, "sentences": corpus.pairs, "sha256": corpus.sha256}
+    return {"split": split, **_checksum(bitext[split])}
 
 
 def _checksum(pairs: Iterable[SentencePair]) -> dict[str, Any]:

@@ -4,7 +4,7 @@ import copy
 import os
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from math import prod
@@ -28,6 +28,7 @@ from augenmerk.config import (
 )
 from augenmerk.errors import AugenmerkError, shorten
 from augenmerk.storage import limit_file_name
+from augenmerk.study.contrasts import Contrast, Design, plan_contrasts
 from augenmerk.study.result import MEASURES, Published, StudyHeader
 
 SHIPPED_STUDIES = dict(
@@ -63,9 +64,14 @@ class _StudyFile(Settings):
     """By the value of a factor, such as transformer: settings for the variants that have it."""
     seeds: list[Annotated[int, Field(ge=0, lt=2**63)]] = Field(min_length=1)
     splits: list[str] = Field(default_factory=list)
-    """Splits to translate (default: validation). Comparisons cover each, reports the first."""
+    """Splits to translate (default: validation). Comparisons cover each; the first leads the report."""
     beams: list[Annotated[int, Field(ge=1, le=1000)]] = Field(default_factory=list)
     """Beam widths (default: that of the settings). Comparisons are made with the first."""
+    baseline: str | None = None
+    """The variant that others are compared with (default: the first)."""
+    contrasts: dict[str, str | dict[str, float]] | None = None
+    """By question: a factor, two as "A x B" or "A at each B", or weights of variants (default: see
+    `contrasts.py`)."""
     sentences: list[str] = Field(default_factory=list)
     """Sentences whose attention is shown side by side (default: some of medium length of the first split)."""
     published: _Published | None = None
@@ -109,6 +115,7 @@ class Study(StudyHeader):
     """A study as its file declares it."""
 
     variants: tuple[Variant, ...]
+    contrasts: tuple[Contrast, ...]
     sentences: tuple[str, ...]
     runs: tuple[PlannedRun, ...]
     """Ordered by seed, so that half a study compares all variants on some of the seeds."""
@@ -168,19 +175,33 @@ def read_study(path: Path) -> Study:
     first, published = runs[0].config, declared.published
     if published:
         _check_published(published, [variant.name for variant in variants], path)
+    question = declared.question.strip()
+    baseline = _choose_baseline(declared.baseline, variants, path)
+    design = Design(question, {each.name: each.settings for each in variants}, baseline, name_variant)
     return Study(
         name=path.stem,
-        question=declared.question.strip(),
+        question=question,
         factors=tuple(factors),
         variants=variants,
         seeds=tuple(declared.seeds),
         splits=tuple(declared.splits) or (first.data.validation,),
         beams=tuple(declared.beams) or (first.search.beam,),
+        baseline=baseline,
+        contrasts=plan_contrasts(design, declared.contrasts, str(path)),
         sentences=tuple(declared.sentences),
         runs=runs,
         published=tuple(published.figures) if published else (),
         published_source=published.source if published else "",
     )
+
+
+def _choose_baseline(declared: str | None, variants: Sequence[Variant], path: Path) -> str:
+    names = [variant.name for variant in variants]
+    if declared is not None and declared not in names:
+        raise AugenmerkError(
+            f"{path}: the baseline is '{declared}', but the variants are {', '.join(names)}."
+        )
+    return declared or names[0]
 
 
 def _base(declared: _StudyFile, path: Path) -> dict[str, Any]:

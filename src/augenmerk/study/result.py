@@ -20,7 +20,7 @@ from augenmerk.storage import atomic_write, check_format, explain_read_errors, p
 RESULT = "study.json"
 LOCK = ".lock"  # the lock file beside it, which is locked while the study runs and never removed
 MARK = ".running"  # the file that is marked meanwhile, for those who only want to know
-FORMAT = 1
+FORMAT = 2
 ALPHA = 0.05  # that of `augenmerk.significance`, which needs the runs' data and models
 LARGEST = 2**63  # of the numbers accepted: seeds are smaller, and charts cannot show much larger ones
 
@@ -48,6 +48,7 @@ MEASURES: Mapping[str, Measure] = {
     "validation_perplexity": Measure("validation perplexity", 2, "lower", "run", lowest=1.0),
     "loss": Measure("loss", 3, "lower", "split"),
     "perplexity": Measure("perplexity", 2, "lower", "split", lowest=1.0),
+    "word_loss": Measure("loss per word", 3, "lower", "split"),
     "word_perplexity": Measure("perplexity per word", 2, "lower", "split", lowest=1.0),
     "alignment_error": Measure("alignment error", 3, "lower", "split", highest=1.0),
     "length_ratio": Measure("length ratio", 3, "neither", "beam"),
@@ -92,6 +93,9 @@ class Summary:
     interval: Interval | None
     """The 95% interval of the mean by Student's t over the seeds, within the measure's bounds; None for one
     run, and for times."""
+    best: bool = False
+    """Whether the mean is the best of all variants, or a paired t test over the seeds cannot tell it from the
+    best; False for all if it can tell none."""
 
     def __post_init__(self) -> None:
         about = MEASURES.get(self.measure)
@@ -156,51 +160,56 @@ class VariantResult:
 
 @dataclass(frozen=True)
 class SeedComparison:
-    """Two runs with the same seed."""
+    """A contrast of runs with the same seed."""
 
     seed: int
     difference: float
-    p: float  # by approximate randomisation over the sentences
 
 
 @dataclass(frozen=True)
 class ComparisonResult:
-    """Two variants compared on the same sentences, in pairs of runs with the same seed.
+    """A contrast of variants on the same sentences, by runs with the same seed.
 
-    `augenmerk.significance` says how `p` and `interval` are computed.
+    `augenmerk.significance` says how `p` and `interval` are computed; both are about new seeds and sentences.
     """
 
-    variant: str
+    question: str
+    variant: str  # what is compared: the name of a variant, or several in words
     against: str
-    measure: Literal["bleu", "loss"]
+    weights: dict[str, float]  # by variant
+    measure: Literal["bleu", "word_loss"]
     split: str
     beam: Beam | None  # None for the loss, which does not depend on the search
     sentences: int
     seeds: tuple[SeedComparison, ...]
     difference: float
-    interval: Interval  # 95%, over sentences and, where there are several, over seeds
+    interval: Interval  # excludes 0 exactly if p_corrected is below 0.05
+    confidence: float  # the level of the interval: 0.95, or more where p is corrected
     interval_covers: Literal["sentences and seeds", "sentences"]
-    degrees_of_freedom: float
-    seed_deviation: float | None  # standard deviation of the differences of pairs of runs; None for one pair
-    sentence_deviation: float  # standard deviation of the mean difference over resampled sentences
+    seed_deviation: float | None  # of the mean over seeds, due to the choice of seeds; None for one seed
+    sentence_deviation: float  # the same, due to the choice of sentences
     p: float
     p_corrected: float  # by Holm, for all comparisons of the study by this measure on this split
+    p_these_runs: (
+        float | None
+    )  # by approximate randomisation, which takes the runs as given; for two variants
     trials: int
     resamples: int
     in_words: str
 
 
 def describe_doubt(found: "ComparisonResult | BeamRepair") -> str:
-    """Returns why a difference may not be found again, or nothing if both p and the interval speak for it.
+    """Returns why a difference may not be found again, or nothing if it is clear or there is none at all."""
+    return "may be chance" if found.p_corrected >= ALPHA and any(found.interval) else ""
 
-    p is about the sentences, for the very runs that were compared; the interval is also about other seeds.
-    """
-    low, high = found.interval
-    if low == high == 0:
-        return ""  # there is no difference, whatever sentences are drawn
-    if found.p_corrected >= ALPHA:
-        return "may be chance"
-    return "these runs do differ, but others may not" if low <= 0 <= high else ""
+
+@dataclass(frozen=True)
+class Verdict:
+    """The answer to a question of a study, with the comparisons that it rests on, in words."""
+
+    question: str
+    answer: str
+    details: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -235,8 +244,10 @@ class BeamRepair:
     bleu_wide: float | None  # the same with the wider beam
     difference: float  # BLEU with the wider beam minus BLEU with the narrower, as in `ComparisonResult`
     interval: Interval
+    confidence: float
     p: float
     p_corrected: float  # by Holm, for all wider beams of this variant on this split
+    p_these_runs: float
     in_words: str
 
 
@@ -315,6 +326,8 @@ class StudyHeader:
     seeds: Annotated[tuple[int, ...], Field(min_length=1)]
     splits: Annotated[tuple[str, ...], Field(min_length=1)]
     beams: Annotated[tuple[Beam, ...], Field(min_length=1)]
+    baseline: str = ""
+    """The variant that others are compared with."""
     published: tuple[Published, ...] = ()
     published_source: str = ""
 
@@ -324,6 +337,9 @@ class StudyResult(StudyHeader):
     """A study, complete or not."""
 
     variants: Annotated[tuple[VariantResult, ...], Field(min_length=1)]
+    incomparable: tuple[str, ...] = ()
+    """The measures whose units differ between the variants, such as losses over different vocabularies."""
+    verdicts: tuple[Verdict, ...] = ()
     comparisons: tuple[ComparisonResult, ...]
     beam_rows: tuple[BeamRow, ...]
     beam_repairs: tuple[BeamRepair, ...]
@@ -347,24 +363,6 @@ class StudyResult(StudyHeader):
             its_tree["mean"] = {each.measure: each.mean for each in first}
             its_tree["variance"] = {each.measure: each.variance for each in first}
         return {"complete": self.complete, **tree}
-
-    def findings(self) -> list[str]:
-        """Returns the sentences that answer the question: how the variant with the highest mean BLEU on the
-        first split differs from each other one; in a study with one variant, what wider beams do."""
-        first = self.splits[0]
-        if len(self.variants) == 1:
-            return [each.in_words for each in self.beam_repairs if each.split == first]
-        means = {
-            variant.name: summary.mean
-            for variant in self.variants
-            if (summary := variant.summary("bleu", first, self.beams[0])) is not None
-        }
-        best = max(means, key=lambda name: means[name], default=None)
-        return [
-            each.in_words
-            for each in self.comparisons
-            if (each.measure, each.split) == ("bleu", first) and best in (each.variant, each.against)
-        ]
 
     def asked_first(self, summary: Summary) -> bool:
         """Returns whether a summary is of training, or of the study's first split and beam."""
@@ -391,6 +389,11 @@ class StudyResult(StudyHeader):
             raise AugenmerkError(f"{place} holds no study: expected a folder with {RESULT} in it.")
         with explain_read_errors(path):
             tree = parse_object(read_text(path))
+            if tree.get("format") == 1:
+                raise AugenmerkError(
+                    f"{path} was written by an earlier version, whose p was about its own runs only; start "
+                    f"the study again with --out {path.parent}: it trains no finished run again."
+                )
             check_format(path, tree.get("format"), FORMAT)
             try:
                 return cls.from_dict(tree)

@@ -27,14 +27,15 @@ from augenmerk.model.trial import try_mechanism
 from augenmerk.signals import exit_code, interrupt_on_sigterm
 from augenmerk.storage import atomic_write, error_reason, make_folder
 from augenmerk.study.begun import save_plan
-from augenmerk.study.collect import FinishedRun, collect, read_finished
+from augenmerk.study.collect import collect, read_finished
 from augenmerk.study.executors.executor import Executor
 from augenmerk.study.executors.local import LocalExecutor
 from augenmerk.study.executors.ray import RayCluster, RayExecutor
 from augenmerk.study.executors.slurm import SlurmCluster, SlurmExecutor
-from augenmerk.study.measure import check_splits
+from augenmerk.study.finished import FinishedRun
 from augenmerk.study.plan import PlannedRun, Study
 from augenmerk.study.result import LOCK, MARK, StudyResult
+from augenmerk.study.same_data import check_data
 from augenmerk.study.worker import Event, Job
 
 LOCK_TIMEOUT = 30.0  # seconds to wait for workers of a study that was killed: they are saving
@@ -67,7 +68,7 @@ class RunStatus:
     progress: float = 0.0  # the fraction of the phase that is done
     epoch: int = 0
     loss: float | None = None
-    bleu: float | None = None  # on the validation split, after the latest epoch
+    bleu: float | None = None  # on the validation split
     problem: str | None = None
     host: str | None = None  # the machine on which it runs
     restarts: int = 0  # how often it was lost and submitted again without getting further
@@ -95,7 +96,7 @@ class RunStatus:
         self.host = event.host or self.host
         self.epoch = event.epoch or self.epoch
         self.loss = event.loss if event.loss is not None else self.loss
-        self.bleu = event.bleu or self.bleu
+        self.bleu = event.bleu if event.bleu is not None else self.bleu
 
 
 OnProgress = Callable[[Sequence[RunStatus]], None]
@@ -118,8 +119,7 @@ def run_study(
     study = fit_to_data(study)
     refuse_changes(study, out)
     check_mechanisms(study, out)
-    for data in dict.fromkeys(run.config.data for run in study.runs):
-        check_splits(data, study.splits)
+    check_data(study, out)
     # A machine of a cluster may have another current folder.
     place = out if cluster is None else out.resolve()
     statuses = {str(place / planned.place): RunStatus(planned) for planned in study.runs}

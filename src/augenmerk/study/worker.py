@@ -61,8 +61,10 @@ class Event:
     or lost: it ended without saying so, and may be submitted again."""
     progress: float = 0.0  # the fraction of the phase that is done
     epoch: int | None = None
-    loss: float | None = None
-    bleu: float | None = None  # on the validation split, after the latest epoch
+    loss: float | None = (
+        None  # while training, of the latest batch or epoch; then of the weights that are kept
+    )
+    bleu: float | None = None  # on the validation split, of the same weights
     problem: str | None = None  # why the job failed or was lost, in a sentence
     host: str | None = None  # the machine on which it runs
 
@@ -115,6 +117,13 @@ def execute(job: Job, emit: Emit) -> None:
     run = RunDirectory.open(path) if (path / "config.toml").exists() else start(config, path)
     if not run.finished:
         train(run, device, _Reporter(config.train.epochs, emit))
+        kept = run.result or {}  # of the best epoch, which need not be the last
+        emit(
+            phase="translating",
+            epoch=kept.get("best_epoch"),
+            loss=kept.get("validation_loss"),
+            bleu=kept.get("validation_bleu"),
+        )
     measure_run(run, job, device, lambda phase, progress: emit(phase=phase, progress=progress))
 
 

@@ -34,7 +34,7 @@ from augenmerk.study.measure import read_probes
 from augenmerk.study.result import LOCK, MEASURES, RESULT, StudyResult, describe_doubt
 
 if TYPE_CHECKING:
-    from augenmerk.study.collect import FinishedRun
+    from augenmerk.study.finished import FinishedRun
 
 CURVES = ("validation_loss", "validation_bleu", "train_loss")
 MAX_KEPT = 16
@@ -191,7 +191,6 @@ def describe_study(
         "title": result.name,
         "name": name,
         "running": running,
-        "findings": result.findings(),
         "columns": [
             {
                 **asdict(column),

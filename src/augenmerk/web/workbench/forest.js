@@ -21,11 +21,8 @@ export function showP(p, language) {
     : p.toLocaleString(language, { maximumSignificantDigits: 2 });
 }
 
-/**
- * Returns the table of comparisons, the differences drawn on one axis. If all are with the same variant, which
- * `against` names, it does not stand in every row.
- */
-export function makeForest(comparisons, digits, measure, against, t) {
+/** Returns the table of comparisons by question, the differences drawn on one axis. */
+export function makeForest(comparisons, digits, measure, t) {
   const ends = comparisons.flatMap(({ interval, seeds }) => [
     ...interval,
     ...seeds.map(({ difference }) => difference),
@@ -53,7 +50,7 @@ export function makeForest(comparisons, digits, measure, against, t) {
     return makeSvg("svg", { class: "strip", "aria-hidden": "true" }, ...rules, ...zero, ...parts);
   };
   const signed = (value) => showSigned(value, t.language, digits);
-  const rows = comparisons.map((each) => {
+  const makeRow = (each) => {
     const certain = each.difference !== 0 && !each.doubt;
     const [from, to] = each.interval;
     const doubt = each.doubt ? [make("small", {}, t(`doubt ${each.doubt}`))] : [];
@@ -64,7 +61,8 @@ export function makeForest(comparisons, digits, measure, against, t) {
         "th",
         { scope: "row" },
         isolate(each.variant),
-        make("span", { class: against ? "unseen" : null }, " − ", isolate(each.against)),
+        " − ",
+        isolate(each.against),
         ...doubt
       ),
       make(
@@ -85,12 +83,22 @@ export function makeForest(comparisons, digits, measure, against, t) {
       make("td", { class: "number", "data-name": t("difference", { measure }) }, signed(each.difference)),
       make(
         "td",
-        { class: "number", "data-name": "95 %" },
+        { class: "number", "data-name": t("interval") },
         t("fromTo", { from: signed(from), to: signed(to) })
       ),
-      make("td", { class: "number", "data-name": t("pCorrected") }, showP(each.p_corrected, t.language))
+      make("td", { class: "number", "data-name": t("pCorrected") }, showP(each.p_corrected, t.language)),
+      make(
+        "td",
+        { class: "number", "data-name": t("pTheseRuns") },
+        each.p_these_runs === null ? "–" : showP(each.p_these_runs, t.language)
+      )
     );
-  });
+  };
+  const questions = [...new Set(comparisons.map(({ question }) => question))];
+  const rows = questions.flatMap((question) => [
+    ...(questions.length > 1 ? [make("tr", { class: "question" }, make("th", { colspan: 6 }, isolate(question)))] : []),
+    ...comparisons.filter((each) => each.question === question).map(makeRow),
+  ]);
   const decimals = countDecimals(ticks);
   const axis = make(
     "tr",
@@ -111,7 +119,7 @@ export function makeForest(comparisons, digits, measure, against, t) {
         )
       )
     ),
-    make("td", { colspan: 3 })
+    make("td", { colspan: 4 })
   );
   const heading = (text, kind) => make("th", { scope: "col", class: kind }, text);
   return make(
@@ -126,8 +134,9 @@ export function makeForest(comparisons, digits, measure, against, t) {
         heading(t("variants")),
         heading(t("forestHeading"), "drawn"),
         heading(t("difference", { measure }), "number"),
-        heading("95 %", "number"),
-        heading(t("pCorrected"), "number")
+        heading(t("interval"), "number"),
+        heading(t("pCorrected"), "number"),
+        heading(t("pTheseRuns"), "number")
       )
     ),
     make("tbody", {}, ...rows, axis)

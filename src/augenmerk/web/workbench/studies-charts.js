@@ -103,16 +103,17 @@ export function makeLengths(study, t) {
   return makeCharts("lengths", t("lengths"), [new LineChart(about, t)]);
 }
 
-/** Returns BLEU and loss by each factor that is a number; null without one. */
+/** Returns BLEU and, if it can be compared, the loss per word by each factor that is a number; null without one. */
 export function makeFactors(study, t) {
   const [split, beam] = [study.splits[0], study.beams[0]];
+  const measures = ["bleu", "word_loss"].filter((measure) => !study.incomparable.includes(measure));
   const list = study.number_factors.flatMap((factor) =>
-    ["bleu", "loss"].map((measure) => {
+    measures.map((measure) => {
       const lines = new Map();
       for (const variant of study.variants) {
         const summary = variant.summaries.find(
           (each) =>
-            each.measure === measure && each.split === split && (measure === "loss" || each.beam === beam)
+            each.measure === measure && each.split === split && (measure === "word_loss" || each.beam === beam)
         );
         if (!summary) continue;
         const others = Object.entries(variant.settings).filter(([key]) => key !== factor);
@@ -139,11 +140,11 @@ export function makeFactors(study, t) {
         title,
         note: t("deviationNote"),
         xLabel: name,
-        digits: measure === "loss" ? 3 : 2,
+        digits: measure === "word_loss" ? 3 : 2,
         series,
         exact: true,
       };
-      return new LineChart({ ...about, log: isWide(values), yLog: measure === "loss" }, t);
+      return new LineChart({ ...about, log: isWide(values), yLog: measure === "word_loss" }, t);
     })
   );
   const found = list.filter(Boolean);

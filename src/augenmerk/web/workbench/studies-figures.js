@@ -7,7 +7,7 @@ import { makeCard, sayCounts } from "./studies-parts.js";
 
 const MAX_REMARKS = 3;
 const MAX_RUNS = 12; // rows of the table of runs that are shown at first
-const OF_A_SPLIT = ["loss", "perplexity", "word_perplexity"];
+const OF_A_SPLIT = ["loss", "perplexity", "word_loss", "word_perplexity"];
 
 /** Returns the question of a study, its state and its findings. */
 export function makeHeader(study, t) {
@@ -32,14 +32,19 @@ export function makeHeader(study, t) {
     make("h1", {}, isolate(study.question || t("noQuestion"))),
     make("p", { class: "hint" }, sayCounts(counts, t)),
     warning ? make("p", { class: "warning" }, warning) : "",
-    study.findings.length
-      ? make(
-          "ul",
-          { class: "findings", lang: "en" },
-          ...study.findings.map((each) => make("li", {}, isolate(each)))
-        )
-      : "",
+    ...study.verdicts.map((verdict) => makeVerdict(verdict, study)),
     makeRemarks(study, t)
+  );
+}
+
+/** Returns the answer to a question, with the comparisons that it rests on. */
+function makeVerdict({ question, answer, details }, study) {
+  return make(
+    "div",
+    { class: "verdict", lang: "en" },
+    question === study.question ? "" : make("h2", {}, isolate(question)),
+    answer ? make("p", {}, isolate(answer)) : "",
+    make("ul", {}, ...details.map((each) => make("li", {}, isolate(each))))
   );
 }
 

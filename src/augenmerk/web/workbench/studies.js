@@ -34,7 +34,6 @@ function readAddress() {
     sentence: /^\d{1,4}$/.test(number) ? Number(number) : UNTOUCHED.sentence,
     seeds: given.get("seeds") === "all" ? "all" : UNTOUCHED.seeds,
     measure: given.get("measure") ?? UNTOUCHED.measure,
-    against: given.get("against") ?? "",
     split: given.get("split") ?? "",
   };
 }
