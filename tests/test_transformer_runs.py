@@ -405,7 +405,7 @@ batch_size = 30
     assert answer.code == 0, answer.err
     result = json.loads((out / "study.json").read_text(encoding="utf-8"))
     assert [one["name"] for one in result["variants"]] == ["architecture=gru", "architecture=transformer"]
-    assert {one["measure"] for one in result["comparisons"]} == {"bleu", "loss"}
+    assert {one["measure"] for one in result["comparisons"]} == {"bleu", "word_loss"}
     report = run_command("report", out)
     assert report.code == 0, report.err
     [gru], [transformer] = (one["runs"] for one in result["variants"])

@@ -16,6 +16,7 @@ from augenmerk.errors import AugenmerkError
 INTERACTION = " x "
 AT_EACH = " at each "
 """What stands between two factors in a declaration."""
+EXAMPLE = "such as { a = 1, b = -0.5, c = -0.5 }"
 
 
 @dataclass(frozen=True)
@@ -154,7 +155,9 @@ def _interaction(design: Design, question: str, factor: str, other: str) -> Iter
             yield Contrast(question, f"{gap} with {at}", f"that with {against}", _add(*parts))
 
 
-def _weigh(design: Design, question: str, weights: Mapping[str, float], where: str) -> Contrast:
+def _weigh(design: Design, question: str, weights: Any, where: str) -> Contrast:
+    if not isinstance(weights, dict) or not all(type(weight) in (int, float) for weight in weights.values()):
+        raise AugenmerkError(f"{where}: write a factor, or the weights of variants, {EXAMPLE}.")
     for name in weights:
         if name not in design.variants:
             raise AugenmerkError(
@@ -163,7 +166,7 @@ def _weigh(design: Design, question: str, weights: Mapping[str, float], where: s
     sides = [{name: w * sign for name, w in weights.items() if w * sign > 0} for sign in (1, -1)]
     totals = [math.fsum(side.values()) for side in sides]
     if not all(sides) or not math.isclose(*totals, rel_tol=1e-6) or not math.isfinite(totals[0]):
-        raise AugenmerkError(f"{where}: the weights must sum to 0, such as {{ a = 1, b = -0.5, c = -0.5 }}.")
+        raise AugenmerkError(f"{where}: the weights must sum to 0, {EXAMPLE}.")
     return Contrast(question, _name_side(sides[0]), _name_side(sides[1]), dict(weights))
 
 
