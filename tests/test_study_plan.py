@@ -66,14 +66,11 @@ def test_each_variant_is_compared_with_the_baseline(tmp_path: Path) -> None:
 def test_two_factors_have_main_effects_and_an_interaction(tmp_path: Path) -> None:
     study = declared(tmp_path, LEAST + TWO)
     assert list_contrasts(study) == [
-        *(
-            ("Does attention matter?", f"{name} (mean over hidden)", "mean (mean over hidden)")
-            for name in ("dot", "none")
-        ),
+        *(("Does attention matter?", name, "mean (averaged over hidden)") for name in ("dot", "none")),
         (
             "Does hidden matter?",
-            "hidden=16 (mean over attention)",
-            "hidden=8 (mean over attention)",
+            "hidden=16",
+            "hidden=8 (averaged over attention)",
         ),
         *(
             (

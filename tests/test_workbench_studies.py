@@ -416,7 +416,7 @@ def test_german_and_a_narrow_screen(chromium: "Chromium", server: Serving) -> No
     viewport = {"width": 360, "height": 740}
     view = StudyView(chromium, f"{server.address}/studies?study={NAME}", viewport=viewport, locale="de-DE")
     view.tab.wait_for_selector(".tile .map")
-    assert "Variante gegen Variante" in view.texts("h2")
+    assert "Was verglichen wurde" in view.texts("h2")
     assert re.search(r"\d,\d\d ± \d", view.texts("#figures tbody tr")[0])
     assert view.sticks_out() == 0
     assert view.complaints == []

@@ -63,10 +63,12 @@ class Design:
 
     def name_mean(self, wanted: Mapping[str, Any]) -> str:
         """Returns the name of the variant with these values, or of the mean of several."""
-        others = [factor for factor in self.factors if factor not in wanted]
-        if not others:
-            return next(iter(self.average(wanted)))
-        return f"{self.name_values(wanted)} (mean over {' and '.join(map(_shorten, others))})"
+        return self.name_values(wanted) if self.averaged(wanted) else next(iter(self.average(wanted)))
+
+    def averaged(self, wanted: Mapping[str, Any]) -> str:
+        """Returns a note on the factors over which such a mean is taken, or nothing."""
+        others = [_shorten(factor) for factor in self.factors if factor not in wanted]
+        return f" (averaged over {' and '.join(others)})" if others else ""
 
 
 def plan_contrasts(design: Design, declared: Mapping[str, Any] | None, place: str) -> tuple[Contrast, ...]:
@@ -122,7 +124,8 @@ def _main(design: Design, question: str, factor: str) -> Iterator[Contrast]:
     for value in others:
         ours, theirs = {factor: value}, {factor: first}
         weights = _add(design.average(ours), design.average(theirs, -1))
-        yield Contrast(question, design.name_mean(ours), design.name_mean(theirs), weights)
+        against = f"{design.name_mean(theirs)}{design.averaged(theirs)}"
+        yield Contrast(question, design.name_mean(ours), against, weights)
 
 
 def _simple(design: Design, question: str, factor: str, other: str) -> Iterator[Contrast]:
@@ -132,7 +135,8 @@ def _simple(design: Design, question: str, factor: str, other: str) -> Iterator[
         for value in values:
             ours, theirs = {factor: value, other: place}, {factor: first, other: place}
             weights = _add(design.average(ours), design.average(theirs, -1))
-            yield Contrast(question, design.name_mean(ours), design.name_mean(theirs), weights)
+            against = f"{design.name_mean(theirs)}{design.averaged(theirs)}"
+        yield Contrast(question, design.name_mean(ours), against, weights)
 
 
 def _interaction(design: Design, question: str, factor: str, other: str) -> Iterator[Contrast]:
