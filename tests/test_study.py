@@ -21,6 +21,7 @@ from typer.testing import CliRunner
 import augenmerk.evaluate
 import augenmerk.locks
 import augenmerk.study.collect
+import augenmerk.study.finished
 import augenmerk.tensorfile
 from augenmerk.bitext import open_bitext, open_data
 from augenmerk.checkpoint import RunDirectory
@@ -216,21 +217,21 @@ def test_the_result_is_what_the_runs_say(finished: tuple[Path, dict[str, Any]], 
         assert variant.summary("alignment_error", "test") is None  # these pairs have no gold links
     comparison, of_losses = result.comparisons
     assert (comparison.variant, comparison.against) == ("scaled-dot", "mean")
-    assert (comparison.measure, of_losses.measure, of_losses.beam) == ("bleu", "loss", None)
-    losses = [variant.summary("loss", "test") for variant in result.variants]
+    assert (comparison.measure, of_losses.measure, of_losses.beam) == ("bleu", "word_loss", None)
+    losses = [variant.summary("word_loss", "test") for variant in result.variants]
     assert losses[0] is not None
     assert losses[1] is not None
     for seed in of_losses.seeds:
         difference = losses[1].values[seed.seed] - losses[0].values[seed.seed]
         assert seed.difference == pytest.approx(difference, abs=1e-6)
-    assert of_losses.in_words.startswith("The loss of scaled-dot is ")
+    assert of_losses.in_words.startswith("The loss per word of scaled-dot is ")
     assert [each.seed for each in comparison.seeds] == [1, 2]
     assert comparison.p_corrected == comparison.p
     means = [variant.summary("bleu", "test", 1) for variant in result.variants]
     assert means[0] is not None
     assert means[1] is not None
     assert comparison.difference == pytest.approx(means[1].mean - means[0].mean)
-    assert "2 pairs of runs: a small sample. Only 60 sentences: a small sample." in comparison.in_words
+    assert "2 seeds: a small sample. Only 60 sentences: a small sample." in comparison.in_words
 
 
 def test_the_result_says_where_it_comes_from(finished: tuple[Path, dict[str, Any]]) -> None:
@@ -298,6 +299,9 @@ def test_the_command_prints_a_table_and_what_follows_from_it(
     assert row.split()[1:3] == ["2/2", f"{bleu:.2f}"]
     assert f"- {finished[1]['comparisons'][0]['in_words']}" in lines
     assert finished[1]["beam_repairs"][0]["in_words"] not in answer.stdout
+    [verdict] = finished[1]["verdicts"]
+    assert verdict["question"] == "Does it matter?"
+    assert verdict["answer"] in lines
     further = len(finished[1]["comparisons"]) + len(finished[1]["beam_repairs"]) - 1
     assert f"{further} further comparisons: see the report." in lines
     assert answer.stderr.count("already finished") == 4
@@ -513,7 +517,7 @@ def test_finished_runs_are_counted_once_at_a_restart(
     finished: tuple[Path, dict[str, Any]], study: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     shutil.copytree(finished[0], tmp_path / "out")
-    counts = count_calls(monkeypatch, augenmerk.study.collect, "count_bleu")
+    counts = count_calls(monkeypatch, augenmerk.study.finished, "count_bleu")
     result = run_study(study, tmp_path / "out", jobs=1, device="cpu", on_progress=lambda _: None)
     assert result == StudyResult.load(finished[0])
     assert len(counts) == len(study.runs) * len(study.splits) * len(study.beams)
@@ -661,7 +665,7 @@ def test_runs_that_do_not_exist_yet(
 
 def test_one_variant_is_said_to_be_alone_unless_its_beams_are_compared(study: Study, tmp_path: Path) -> None:
     alone = "There is one variant: nothing is compared with it."
-    one = replace(study, variants=study.variants[:1], runs=study.runs_of(study.variants[0]))
+    one = replace(study, variants=study.variants[:1], contrasts=(), runs=study.runs_of(study.variants[0]))
     assert alone not in collect(one, tmp_path).remarks
     assert alone in collect(replace(one, beams=(1,)), tmp_path).remarks
 
@@ -671,8 +675,8 @@ def test_unequal_seeds_and_a_single_run(
 ) -> None:
     unequal = collect(study, without(finished[0], tmp_path / "unequal", "mean/seed-2"))
     assert (
-        "scaled-dot has 2 finished runs and mean 1 finished run: they are compared on seed 1, which both "
-        "have."
+        "scaled-dot has 2 finished runs and mean has 1 finished run: they are compared on seed 1, which all "
+        "of them have."
     ) in unequal.remarks
     assert "mean has 1 finished run: there is no variance, and no interval over seeds." in unequal.remarks
     bleu = unequal.variants[0].summary("bleu", "test", 1)
@@ -684,7 +688,7 @@ def test_unequal_seeds_and_a_single_run(
     assert "One run of each: this says nothing about other seeds." in comparison.in_words
     apart = collect(study, without(finished[0], tmp_path / "apart", "mean/seed-2", "scaled-dot/seed-1"))
     assert apart.comparisons == ()
-    assert "scaled-dot and mean cannot be compared: no finished run has the same seed." in apart.remarks
+    assert "scaled-dot and mean cannot be compared: no seed has a finished run of each." in apart.remarks
 
 
 def test_systems_that_translate_alike(

@@ -41,6 +41,101 @@ def test_factors_are_multiplied_out_and_seeds_come_first(tmp_path: Path) -> None
     assert study.beams == (1, 5)
 
 
+TWO = '[factors]\nattention = ["mean", "dot", "none"]\n"model.hidden" = [8, 16]\n'
+
+
+def list_contrasts(study: Study) -> list[tuple[str, str, str]]:
+    return [(each.question, each.variant, each.against) for each in study.contrasts]
+
+
+def test_each_variant_is_compared_with_the_baseline(tmp_path: Path) -> None:
+    factors = '[factors]\nattention = ["mean", "dot", "none"]\n"model.hidden" = [8]\n'
+    study = declared(tmp_path, LEAST + factors)
+    assert study.baseline == "mean, hidden=8"
+    assert list_contrasts(study) == [
+        ("Is it?", f"{name}, hidden=8", "mean, hidden=8") for name in ("dot", "none")
+    ]
+    assert study.contrasts[1].weights == {"none, hidden=8": 1, "mean, hidden=8": -1}
+    other = declared(tmp_path, LEAST + 'baseline = "none, hidden=8"\n' + factors)
+    assert [(each.variant, each.against) for each in other.contrasts] == [
+        (f"{name}, hidden=8", "none, hidden=8") for name in ("mean", "dot")
+    ]
+    assert declared(tmp_path, LEAST + factors + "[contrasts]\n").contrasts == ()
+
+
+def test_two_factors_have_main_effects_and_an_interaction(tmp_path: Path) -> None:
+    study = declared(tmp_path, LEAST + TWO)
+    assert list_contrasts(study) == [
+        *(("Does attention matter?", name, "mean (averaged over hidden)") for name in ("dot", "none")),
+        (
+            "Does hidden matter?",
+            "hidden=16",
+            "hidden=8 (averaged over attention)",
+        ),
+        *(
+            (
+                "Does the effect of attention depend on hidden?",
+                f"{name} − mean with hidden=16",
+                "that with hidden=8",
+            )
+            for name in ("dot", "none")
+        ),
+    ]
+    main, _, _, interaction, _ = (each.weights for each in study.contrasts)
+    assert main == {
+        **{"dot, hidden=8": 0.5, "dot, hidden=16": 0.5},
+        **{"mean, hidden=8": -0.5, "mean, hidden=16": -0.5},
+    }
+    assert interaction == {
+        **{"dot, hidden=16": 1, "mean, hidden=16": -1, "dot, hidden=8": -1, "mean, hidden=8": 1}
+    }
+
+
+def test_a_study_declares_what_it_wants_to_know(tmp_path: Path) -> None:
+    study = declared(
+        tmp_path,
+        LEAST + TWO + '[contrasts]\n"Wider?" = "hidden at each attention"\n"Any?" = "attention"\n'
+        '"Both?" = "hidden x attention"\n'
+        '"Dot?" = { "dot, hidden=8" = 1, "mean, hidden=8" = -0.5, "none, hidden=8" = -0.5 }\n'
+        '"More?" = { "dot, hidden=16" = 2, "none, hidden=8" = -1, "mean, hidden=8" = -1 }\n',
+    )
+    found = list_contrasts(study)
+    assert found[:3] == [
+        ("Wider?", f"{name}, hidden=16", f"{name}, hidden=8") for name in ("mean", "dot", "none")
+    ]
+    assert [question for question, *_ in found[3:]] == ["Any?"] * 2 + ["Both?"] * 2 + ["Dot?", "More?"]
+    assert found[-2:] == [
+        ("Dot?", "dot, hidden=8", "the mean of mean, hidden=8 and none, hidden=8"),
+        ("More?", "2 dot, hidden=16", "none, hidden=8 + mean, hidden=8"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ('baseline = "max"\n', "the baseline is 'max', but the variants are mean, hidden=8"),
+        ('[contrasts]\n"Q?" = "lr"\n', "[contrasts] “Q?”: 'lr' is not a factor to compare by; write one"),
+        ('[contrasts]\n"Q?" = "hidden x hidden"\n', "'hidden' is not a factor to compare by"),
+        ('[contrasts]\n"Q?" = "hidden at each lr"\n', "'lr' is not a factor to compare by"),
+        (
+            '[contrasts]\n"Q?" = { max = 1, min = -1 }\n',
+            "no variant is called 'max'; there are mean, hidden=8,",
+        ),
+        ('[contrasts]\n"Q?" = { "dot, hidden=8" = 1 }\n', "the weights must sum to 0"),
+        ('[contrasts]\n"Q?" = { "dot, hidden=8" = 1, "dot, hidden=16" = -0.9 }\n', "must sum to 0"),
+        ('[contrasts]\n"Q?" = { "dot, hidden=8" = "x" }\n', "write a factor, or the weights of variants"),
+        ('[contrasts]\n"Q?" = 3\n', "write a factor, or the weights of variants, such as { a = 1"),
+        ('[contrasts]\n"Q?" = { "dot, hidden=8" = inf, "dot, hidden=16" = -inf }\n', "must sum to 0"),
+    ],
+)
+def test_contrasts_that_mean_nothing_are_refused(tmp_path: Path, text: str, complaint: str) -> None:
+    before, after = (text, "") if text.startswith("baseline") else ("", text)
+    with pytest.raises(AugenmerkError) as raised:
+        declared(tmp_path, LEAST + before + TWO + after)
+    assert complaint in str(raised.value)
+    assert "\n" not in str(raised.value)
+
+
 def test_a_base_may_be_a_file_beside_the_study(tmp_path: Path) -> None:
     (tmp_path / "base.toml").write_text('[model]\nhidden = 7\n[data]\nbitext = "multi30k"\n')
     study = declared(tmp_path, LEAST + 'base = "base.toml"\n[factors]\n"model.embedding" = [3, 4]\n')
@@ -171,6 +266,14 @@ def test_the_studies_that_are_shipped_ask_what_they_say() -> None:
         ("scaled-dot", "validation_loss"): 2.36,
     }
     assert {variant.name for variant in studies["mechanisms"].variants} == set(ATTENTIONS)
+    assert {each.against for each in studies["mechanisms"].contrasts} == {"scaled-dot"}
+    assert [(each.variant, each.against) for each in studies["architecture"].contrasts] == [
+        (f"architecture=transformer, pairs={pairs}", f"architecture=gru, pairs={pairs}")
+        for pairs in (1000, 3000, 10_000, 30_000, 100_000)
+    ]
+    for name in ("attention", "small"):
+        found = [(each.variant, each.against) for each in studies[name].contrasts]
+        assert found == [("scaled-dot", "none"), ("scaled-dot", "mean")]
     assert studies["beam"].beams == (1, 5, 10, 20, 50)
     assert studies["small"].runs[0].config.data.bitext == "bilderbuch"
     assert len(studies["small"].seeds) == 3

@@ -4,7 +4,7 @@ import json
 import subprocess
 from collections.abc import Iterator
 from dataclasses import replace
-from itertools import pairwise
+from itertools import islice, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +26,7 @@ from augenmerk.translate import translator as translator_module
 from tests.command import COMMAND, fails_with_a_sentence, run_command
 from tests.runs import SharedRuns
 
-SENTENCES = [pair.source for pair in open_bitext("bilderbuch", pairs=40)["test"]]
+SENTENCES = [pair.source for pair in islice(open_bitext("bilderbuch")["test"], 40)]
 KEYS = {"source", "translation", "score", "source_words", "target_words", "attention"}
 
 

@@ -214,7 +214,7 @@ def test_all_studies_are_listed(client: httpx.Client) -> None:
 
 def test_a_study_is_what_its_file_says(client: httpx.Client, study: Path) -> None:
     whole, told = StudyResult.load(study), ask(client, "study")
-    assert told["findings"] == whole.findings()
+    assert [each["answer"] for each in told["verdicts"]] == [each.answer for each in whole.verdicts]
     assert told["complete"]
     assert not told["running"]
     for each, result in zip(told["comparisons"], whole.comparisons, strict=True):
@@ -327,12 +327,12 @@ def test_figures_are_those_of_the_study(chromium: "Chromium", server: Serving, s
     assert summary is not None
     row = view.texts("#figures tbody tr")[0]
     assert f"{summary.mean:.2f} ± {math.sqrt(summary.variance or 0):.2f}" in row
-    loss = next(each for each in whole.comparisons if each.measure == "loss")
-    view.tab.select_option("#differences select", "loss")
+    loss = next(each for each in whole.comparisons if each.measure == "word_loss")
+    view.tab.select_option("#differences select", "word_loss")
     shown = view.texts(".forest tbody tr")[0]
     sign = "+" if loss.difference > 0 else "−"
     assert f"{sign}{abs(loss.difference):.3f}" in shown
-    assert "measure=loss" in view.tab.url
+    assert "measure=word_loss" in view.tab.url
     assert view.tab.locator("#curves .thin").count() == 3 * 4  # three measures of four runs
     assert view.complaints == []
 
@@ -407,7 +407,7 @@ def test_german_and_a_narrow_screen(chromium: "Chromium", server: Serving) -> No
     viewport = {"width": 360, "height": 740}
     view = StudyView(chromium, f"{server.address}/studies?study={NAME}", viewport=viewport, locale="de-DE")
     view.tab.wait_for_selector(".tile .map")
-    assert "Variante gegen Variante" in view.texts("h2")
+    assert "Was verglichen wurde" in view.texts("h2")
     assert re.search(r"\d,\d\d ± \d", view.texts("#figures tbody tr")[0])
     assert view.sticks_out() == 0
     assert view.complaints == []

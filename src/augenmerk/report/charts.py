@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -225,7 +226,9 @@ def draw_effects(result: StudyResult, theme: Theme) -> Figure:
     compared = _list_effects(result)
     labels = _label_variants(result)
     with use_theme(theme):
-        figure, axes = _make_figure(1.4 + 0.42 * len(compared), grid="x")
+        names = [_label_difference(each, labels) for each in compared]
+        lines = max((name.count("\n") + 1 for name in names), default=1)
+        figure, axes = _make_figure(1.4 + max(0.42, 0.2 * lines) * len(compared), grid="x")
         for place, each in enumerate(compared):
             certain = each.difference and not describe_doubt(each)
             colour = theme.accent if certain else theme.ink
@@ -234,7 +237,7 @@ def draw_effects(result: StudyResult, theme: Theme) -> Figure:
             runs = [seed.difference for seed in each.seeds]
             axes.plot(runs, [place + 0.24] * len(runs), "|", color=theme.ink, alpha=0.55, markersize=6)
         axes.axvline(0, color=theme.ink, linewidth=1, alpha=0.7)
-        axes.set_yticks(range(len(compared)), [_label_difference(each, labels) for each in compared])
+        axes.set_yticks(range(len(compared)), names, fontsize=SMALL_SIZE if lines > 2 else None)
         axes.set_ylim(len(compared) - 0.45, -0.6)
         axes.tick_params(axis="y", length=0)
         axes.spines["left"].set_visible(False)
@@ -359,6 +362,8 @@ def _label_variants(result: StudyResult) -> dict[str, str]:
 
 
 def _label_difference(each: ComparisonResult, labels: Mapping[str, str]) -> str:
-    """Names both variants, in two lines if they are long: the chart needs room too."""
-    variant, against = (labels.get(name, shorten_text(name)) for name in (each.variant, each.against))
-    return f"{variant}{chr(10) if len(variant + against) > 24 else ' '}− {against}"
+    """Names what is compared, in several lines if that is long: the chart needs room too."""
+    variant, against = (labels.get(name, name) for name in (each.variant, each.against))
+    wrapped = [textwrap.wrap(part, 26, max_lines=2, placeholder="…") for part in (variant, f"− {against}")]
+    separator = "\n" if len(variant + against) > 24 else " "
+    return separator.join("\n".join(lines) for lines in wrapped)

@@ -219,7 +219,8 @@ def _answer(found: Sequence[ComparisonResult]) -> str:
         gap = difference_in_words(only.variant, only.against, only.difference, " BLEU")
         none = f"No difference was found between {only.variant} and {only.against}"
         return f"{gap if clear else none}.{limit}"
-    among = f"all {len(found)}" if len(clear) == len(found) else f"{len(clear)} of {len(found)}"
+    everywhere = "both" if len(found) == 2 else f"all {len(found)}"
+    among = everywhere if len(clear) == len(found) else f"{len(clear)} of {len(found)}"
     answer = f"A difference was found in {among}" if clear else f"No difference was found in {len(found)}"
     return f"{answer} comparisons.{limit}"
 

@@ -16,6 +16,7 @@ from augenmerk.errors import AugenmerkError
 INTERACTION = " x "
 AT_EACH = " at each "
 """What stands between two factors in a declaration."""
+EXAMPLE = "such as { a = 1, b = -0.5, c = -0.5 }"
 
 
 @dataclass(frozen=True)
@@ -62,10 +63,12 @@ class Design:
 
     def name_mean(self, wanted: Mapping[str, Any]) -> str:
         """Returns the name of the variant with these values, or of the mean of several."""
-        others = [factor for factor in self.factors if factor not in wanted]
-        if not others:
-            return next(iter(self.average(wanted)))
-        return f"{self.name_values(wanted)} (mean over {' and '.join(map(_shorten, others))})"
+        return self.name_values(wanted) if self.averaged(wanted) else next(iter(self.average(wanted)))
+
+    def averaged(self, wanted: Mapping[str, Any]) -> str:
+        """Returns a note on the factors over which such a mean is taken, or nothing."""
+        others = [_shorten(factor) for factor in self.factors if factor not in wanted]
+        return f" (averaged over {' and '.join(others)})" if others else ""
 
 
 def plan_contrasts(design: Design, declared: Mapping[str, Any] | None, place: str) -> tuple[Contrast, ...]:
@@ -121,7 +124,8 @@ def _main(design: Design, question: str, factor: str) -> Iterator[Contrast]:
     for value in others:
         ours, theirs = {factor: value}, {factor: first}
         weights = _add(design.average(ours), design.average(theirs, -1))
-        yield Contrast(question, design.name_mean(ours), design.name_mean(theirs), weights)
+        against = f"{design.name_mean(theirs)}{design.averaged(theirs)}"
+        yield Contrast(question, design.name_mean(ours), against, weights)
 
 
 def _simple(design: Design, question: str, factor: str, other: str) -> Iterator[Contrast]:
@@ -131,7 +135,8 @@ def _simple(design: Design, question: str, factor: str, other: str) -> Iterator[
         for value in values:
             ours, theirs = {factor: value, other: place}, {factor: first, other: place}
             weights = _add(design.average(ours), design.average(theirs, -1))
-            yield Contrast(question, design.name_mean(ours), design.name_mean(theirs), weights)
+            against = f"{design.name_mean(theirs)}{design.averaged(theirs)}"
+        yield Contrast(question, design.name_mean(ours), against, weights)
 
 
 def _interaction(design: Design, question: str, factor: str, other: str) -> Iterator[Contrast]:
@@ -154,7 +159,9 @@ def _interaction(design: Design, question: str, factor: str, other: str) -> Iter
             yield Contrast(question, f"{gap} with {at}", f"that with {against}", _add(*parts))
 
 
-def _weigh(design: Design, question: str, weights: Mapping[str, float], where: str) -> Contrast:
+def _weigh(design: Design, question: str, weights: Any, where: str) -> Contrast:
+    if not isinstance(weights, dict) or not all(type(weight) in (int, float) for weight in weights.values()):
+        raise AugenmerkError(f"{where}: write a factor, or the weights of variants, {EXAMPLE}.")
     for name in weights:
         if name not in design.variants:
             raise AugenmerkError(
@@ -163,7 +170,7 @@ def _weigh(design: Design, question: str, weights: Mapping[str, float], where: s
     sides = [{name: w * sign for name, w in weights.items() if w * sign > 0} for sign in (1, -1)]
     totals = [math.fsum(side.values()) for side in sides]
     if not all(sides) or not math.isclose(*totals, rel_tol=1e-6) or not math.isfinite(totals[0]):
-        raise AugenmerkError(f"{where}: the weights must sum to 0, such as {{ a = 1, b = -0.5, c = -0.5 }}.")
+        raise AugenmerkError(f"{where}: the weights must sum to 0, {EXAMPLE}.")
     return Contrast(question, _name_side(sides[0]), _name_side(sides[1]), dict(weights))
 
 

@@ -69,7 +69,7 @@ class _StudyFile(Settings):
     """Beam widths (default: that of the settings). Comparisons are made with the first."""
     baseline: str | None = None
     """The variant that others are compared with (default: the first)."""
-    contrasts: dict[str, str | dict[str, float]] | None = None
+    contrasts: dict[str, Any] | None = None
     """By question: a factor, two as "A x B" or "A at each B", or weights of variants (default: see
     `contrasts.py`)."""
     sentences: list[str] = Field(default_factory=list)
