@@ -1,11 +1,13 @@
 """The device to compute on, and the numbers to compute in: fp32, or bf16 where the hardware has it."""
 
 import ctypes
+import math
 import os
 import re
 import sys
 from contextlib import AbstractContextManager
 from importlib.util import find_spec
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from augenmerk.errors import AugenmerkError
@@ -87,10 +89,48 @@ def count_threads() -> int:
 
 
 def count_cores() -> int:
-    """Returns the number of cores that this process may use."""
+    """Returns the number of cores that this process may use: by its affinity, and by the limits of a container.
+
+    A limit of 1.5 cores is one core: with two threads, each would wait for the other half of the time.
+    """
     if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
+        cores = len(os.sched_getaffinity(0))
+    else:
+        cores = os.cpu_count() or 1
+    return max(1, int(min(cores, read_cpu_limit())))
+
+
+def read_cpu_limit(root: Path = Path("/")) -> float:
+    """Returns how many cores Linux lets the control groups of this process use, as a fraction; inf without a
+    limit. `docker run --cpus 2` sets such a limit, which the number of visible cores does not tell."""
+    limits = [math.inf]
+    for line in _read_lines(root / "proc/self/cgroup"):
+        _, controllers, path = line.split(":", 2)
+        if controllers and "cpu" not in controllers.split(","):
+            continue
+        # A container may see its own group as the topmost one, or under the path that it has outside.
+        top = root / "sys/fs/cgroup" / ("cpu" if controllers else "")
+        group = top / path.lstrip("/")
+        for folder in (group, *group.parents[: len(group.parts) - len(top.parts)], top):
+            if controllers:
+                values = [
+                    *_read_lines(folder / "cpu.cfs_quota_us"),
+                    *_read_lines(folder / "cpu.cfs_period_us"),
+                ]
+            else:
+                values = " ".join(_read_lines(folder / "cpu.max")).split()
+            if len(values) == 2 and all(
+                value.isdecimal() and int(value) for value in values
+            ):  # not max, or -1
+                limits.append(int(values[0]) / int(values[1]))
+    return min(limits)
+
+
+def _read_lines(path: Path) -> list[str]:
+    try:
+        return path.read_text().splitlines()
+    except OSError:  # not Linux, or not this version of control groups
+        return []
 
 
 def uses_bf16(precision: Precision, device: "torch.device") -> bool:

@@ -1,7 +1,7 @@
 """Translates text with trained models; everything in Augenmerk that decodes uses `Translator`."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import cached_property, partial
 from itertools import islice
@@ -32,7 +32,7 @@ from augenmerk.search import (
 )
 from augenmerk.text import BOS, PAD, UNK, TokenizerPair
 from augenmerk.translate.coverage import find_uncovered
-from augenmerk.translate.decoding import ModelDecoder, ThreadPool, choose_batch_size, one_thread_per_product
+from augenmerk.translate.decoding import ModelDecoder, ThreadPool, choose_batch_size, compute_on_one_core
 from augenmerk.translate.mbr import minimum_bayes_risk
 from augenmerk.translate.texts import split_into_texts
 from augenmerk.translate.translation import Translation, Words
@@ -154,7 +154,7 @@ class Translator:
         self._rounded: tuple[InferenceModel, ...] = ()
         self._rounding = Lock()
         self._pool = ThreadPool(threads or count_threads(), torch=self.uses_torch)
-        self._batch_threads = batch_threads or self._pool.threads
+        self._batch_threads = batch_threads
 
     @classmethod
     def from_runs(
@@ -244,13 +244,17 @@ class Translator:
         """Returns tokens as the models read them: in numpy, or in torch on the device of the models."""
         return data.to(self.device) if self.uses_torch else data
 
-    def _computing(self) -> AbstractContextManager[Any]:
-        """Returns the context to compute in; each thread has its own."""
-        if not self.uses_torch:
-            return nullcontext()
-        import torch
+    @contextmanager
+    def _computing(self) -> Iterator[None]:
+        """A context to compute in, which each thread enters for itself and leaves before it waits."""
+        with compute_on_one_core():
+            if not self.uses_torch:
+                yield
+                return
+            import torch
 
-        return torch.inference_mode()
+            with torch.inference_mode():
+                yield
 
     @property
     def language(self) -> str | None:
@@ -471,12 +475,7 @@ class Translator:
             return []
         table = TokenTable.of(ids[: self.max_source_length] for ids in sources)
         data = self.prepare(ParallelTokens(table, TokenTable.of([()] * len(sources))))
-        if batch_size is None:
-            width = 1 if targets else settings.hypotheses if settings.sample else settings.beam
-            batch_size = choose_batch_size(len(sources), width, self._batch_threads, gpu=self._on_gpu)
-        # Sources of similar length share a batch, because they are done at about the same time. The longest
-        # come first, so that no core waits long for another at the end.
-        batches = list(data.batches(data.plan(batch_size, shuffle=False)[::-1]))
+        width = 1 if targets else settings.hypotheses if settings.sample else settings.beam
 
         def decode(batch: Batch) -> list[list[Hypothesis]]:
             with self._computing():
@@ -484,7 +483,13 @@ class Translator:
 
         found: list[list[Hypothesis]] = [[] for _ in sources]
         done = 0
-        with one_thread_per_product():
+        with self._pool.share() as threads:
+            if batch_size is None:
+                threads = self._batch_threads or threads
+                batch_size = choose_batch_size(len(sources), width, threads, gpu=self._on_gpu)
+            # Sources of similar length share a batch, because they are done at about the same time. The
+            # longest come first, so that no core waits long for another at the end.
+            batches = list(data.batches(data.plan(batch_size, shuffle=False)[::-1]))
             results = map(decode, batches) if self._on_gpu else self._pool.map(decode, batches)
             for batch, hypotheses in zip(batches, results, strict=True):
                 for index, each in zip(batch.indices.tolist(), hypotheses, strict=True):
@@ -607,7 +612,7 @@ class Translator:
         _, data = self.encode_translations([translation])
         found = []
         for batch in (data := self.prepare(data)).batches(data.plan(1, shuffle=False)):
-            with self._computing(), one_thread_per_product():
+            with self._computing():
                 decoder = self._decoder(batch, self.config.search)
                 state = decoder.start()
                 for place in range(len(translation.hypothesis.token_log_probabilities)):
@@ -633,7 +638,7 @@ class Translator:
         ids = self.tokenizers.source.encode_ids([text])[0][: self.max_source_length]
         data = self.prepare(ParallelTokens.of([(ids, ())]))
         [batch] = data.batches(data.plan(1, shuffle=False))
-        with self._computing(), one_thread_per_product():
+        with self._computing():
             [beam] = trace(
                 PrefixDecoder(self._decoder(batch, settings), prefix),
                 beam=settings.beam,
