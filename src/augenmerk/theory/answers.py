@@ -27,7 +27,7 @@ NOISE = frozenset({"alpha", "beta"})
 """Variances in 1.3 to 1.5, and also letters that many people take for a scale."""
 
 _MATHEMATICS = re.compile(
-    r"\$|(?<!\\)\\[()\[\],;:>!]|\\(?:begin|end)\s*\{[a-z]+\*?\}|&|\\q?quad(?![A-Za-z])"
+    r"\$|(?<!\\)\\[()\[\],;:>! ]|\\(?:begin|end)\s*\{[a-z]+\*?\}|&|\\q?quad(?![A-Za-z])"
 )
 """What sets a formula without meaning anything; a thin space such as `\\,` must not be taken for a comma."""
 _STYLED_LETTER = re.compile("[\U0001d400-\U0001d7ff\u210e]")
@@ -51,10 +51,6 @@ _OPENING = re.compile(
 _EQUALS = re.compile(r"\s*(?::?=|≈|\\approx)")
 
 
-class IncompleteAnswerError(AugenmerkError):
-    """There are fewer formulas than the task asks for, though what is there can be read."""
-
-
 class Formula(NamedTuple):
     name: str  # what stands before `=`, or nothing
     text: str
@@ -68,13 +64,14 @@ class Answers:
     letters: tuple[str, ...]  # the letters whose values the reader may choose, in the order of the text
     signs: Mapping[str, Signs]  # whether a letter may be large (1), of any size (0) or small (-1)
     remarks: tuple[str, ...]  # how the text was understood, where that is not obvious
+    incomplete: str = ""  # why this is not an answer, if there are too few formulas
 
     @property
     def has_fixed_scale(self) -> bool:
         """Whether the answer has a factor without a free number in it, such as 100 or sqrt(d)."""
         parts = (*self.expressions, *self.definitions.values())
         numbers = {number for each in parts for number in each.constants}
-        sizes = {name for each in parts for name in each.names if name in ("d", "m", "e")}
+        sizes = {name for each in parts for name in each.names if name in ("d", "m", "e", "beta")}
         return not self.letters and bool(sizes or any(n > 2 or 0 < n < 0.1 for n in numbers))
 
     @property
@@ -179,7 +176,7 @@ def read_answers(
 ) -> Answers:
     """Reads one formula for each of the `expected` names; those with a name may come in any order.
 
-    Raises IncompleteAnswerError if there are too few, and AugenmerkError for what else cannot be read.
+    Raises AugenmerkError for what cannot be read.
     """
     offered = [name for names in QUESTIONS[task].names for name in names.split(", ")]
     if formulas and not any(text.strip() for _, text, _ in formulas):
@@ -192,7 +189,7 @@ def read_answers(
             )
         _check_primes(text, known)
     if len(formulas) > len(expected) or not formulas:
-        raise _wrong_count(AugenmerkError, task, formulas, expected)
+        raise AugenmerkError(_describe_count(task, formulas, expected))
     found: dict[str, Expression] = {}
     for number, (given, text, start) in enumerate(formulas):
         name = given or expected[number]
@@ -208,17 +205,17 @@ def read_answers(
         letters = _find_letters((*expressions, *definitions.values()), known)
     for expression in (*expressions, *definitions.values()):
         expression.check_names(known | set(letters), offered)
-    if len(found) < len(expected):
-        # What was left out may be a formula with a misspelt name.
-        raise _wrong_count(AugenmerkError if conditions else IncompleteAnswerError, task, formulas, expected)
-    signs = _read_signs(expressions, others)
+    incomplete = _describe_count(task, formulas, expected) if len(found) < len(expected) else ""
+    if incomplete and conditions:  # what was left out may be a formula with a misspelt name
+        raise AugenmerkError(incomplete)
     free = tuple(letter for letter in letters if letter not in definitions)
+    signs = _read_signs(expressions, others, known - set(free))
     if len(free) > MAX_LETTERS:
         raise AugenmerkError(
             f"{len(free)} letters are too many to try the sizes of each; at most {MAX_LETTERS} can be graded."
         )
-    remarks = _describe_reading(expected, expressions, free, others, known)
-    return Answers(expressions, definitions, free, signs, tuple(remarks))
+    remarks = _describe_reading(list(found), [found[name] for name in found], free, others, known)
+    return Answers(expressions, definitions, free, signs, tuple(remarks), incomplete)
 
 
 def _find_letters(expressions: Sequence[Expression], known: frozenset[str]) -> tuple[str, ...]:
@@ -264,12 +261,17 @@ def _find_definitions(
     return ordered, others
 
 
-def _read_signs(expressions: Sequence[Expression], conditions: Sequence[str]) -> dict[str, Signs]:
-    """Returns which sizes of the letters the conditions allow."""
+def _read_signs(
+    expressions: Sequence[Expression], conditions: Sequence[str], known: Set[str]
+) -> dict[str, Signs]:
+    """Returns which sizes of the letters the conditions allow.
+
+    What they say about names of the task would be another task, apart from B, which is large anyway.
+    """
     signs: dict[str, Signs] = {}
     for condition in conditions:
         allowed = read_condition(condition)
-        if allowed is None:
+        if allowed is None or any(n in known and (n, own) != ("B", {1}) for n, own in allowed.items()):
             raise AugenmerkError(
                 f"'{shorten(' '.join(condition.split()), 200)}', beside the formula, may change what the "
                 "answer says, and is not understood: give the formula alone."
@@ -340,12 +342,10 @@ def _is_prose(text: str, known: Set[str]) -> bool:
     return any(len(word) > 2 and word not in GREEK.values() for word in re.findall(r"[^\W\d_]+", text))
 
 
-def _wrong_count(
-    kind: type[AugenmerkError], task: str, formulas: Sequence[Formula], expected: Sequence[str]
-) -> AugenmerkError:
+def _describe_count(task: str, formulas: Sequence[Formula], expected: Sequence[str]) -> str:
     how_many = "1 formula" if len(expected) == 1 else f"{len(expected)} formulas"
     shown = "; ".join(f"{name} = ..." for name in expected)
-    return kind(f"Task {task} asks for {how_many} ({shown}), not {len(formulas)}.")
+    return f"Task {task} asks for {how_many} ({shown}), not {len(formulas)}."
 
 
 def _join(names: Sequence[str] | Mapping[str, object]) -> str:

@@ -22,14 +22,14 @@ _TO = (
 )
 _BOUND = rf"(?:[0-9.]+(?:\^[0-9]+)?|\\?sqrt\s*[({{]?\s*[dm]\s*[)}}]?|{LETTER})"
 _RELATION = re.compile(
-    rf"(?P<letter>{LETTER})\s*(?:"
+    rf"(?:0\s*<\s*)?(?P<letter>{LETTER})\s*(?:"
     rf"(?P<infinite>{_TO}\s*{_INFINITE}|=\s*{_INFINITE})(?![\w])"
     rf"|(?P<zero>{_TO}\s*(?:0\+?|zero|null)(?![\w.]))"
     rf"|(?P<far_above>(?:>>|≫|\\gg)\s*=?\s*{_BOUND})"
     rf"|(?P<far_below>(?:<<|≪|\\ll)\s*=?\s*{_BOUND})"
     rf"|(?:>|≥|\\geq?(?:slant)?)\s*=?\s*(?:(?P<positive>0(?:\.0*)?(?![\w.]))|(?P<above>{_BOUND}))"
     rf"|(?:<|≤|\\leq?(?:slant)?)\s*=?\s*(?P<below>(?=[0-9.]*[1-9])[0-9.]+|{LETTER})"
-    r"|(?P<real>(?:∈|\\in)\s*(?:ℝ|\\?R\b|\\mathbb\s*(?:R|\{\s*R\s*\}))(?:[_^]?\{?\+\}?)?))",
+    r"|(?P<real>(?:∈|\\in)\s*(?:ℝ|\\?R\b|\\mathbb\s*(?:R|\{\s*R\s*\}))(?:[_^]?\{?(?:\+|>\s*0)\}?)?))",
     re.IGNORECASE,
 )
 _MEANS = {
@@ -38,7 +38,7 @@ _MEANS = {
 }
 _WORD = re.compile(
     r"(?P<large>large|larger|big|huge|gro(?:ß|ss)(?:e[nrs]?)?)\b|(?P<small>small|tiny|klein(?:e[nrs]?)?)\b"
-    r"|(?:is|are|an|some|very|sufficiently|arbitrarily|enough|real|positive|constants?|numbers?|scalars?|"
+    r"|(?:is|are|be|sei|an|some|very|sufficiently|arbitrarily|enough|real|positive|constants?|numbers?|scalars?|"
     r"scale|factor|ist|sind|eine?|einer|sehr|genügend|hinreichend|genug|beliebig|reell|positiv|konstante|"
     rf"zahl|skalar|faktor)\b|(?P<letter>{LETTER})|[\s,.:(){{}}]+|\\text\b",
     re.IGNORECASE,

@@ -11,7 +11,7 @@ import numpy as np
 
 from augenmerk.errors import AugenmerkError, shorten
 from augenmerk.theory import grading_self
-from augenmerk.theory.answers import Answers, IncompleteAnswerError, read_answers, show_names, split_answers
+from augenmerk.theory.answers import Answers, read_answers, show_names, split_answers
 from augenmerk.theory.letters import find_choice, find_limit, settle
 from augenmerk.theory.mistakes import explain_failure, explain_success
 from augenmerk.theory.results import Grade
@@ -50,13 +50,18 @@ def check(
     if task in CONDITIONS:
         heads = len(formulas) if len(formulas) in HEADS[task] else HEADS[task][0]
         expected = possible[:1] if heads == 1 else possible[1:]
-    try:
-        read = read_answers(task, formulas, conditions, expected, known)
-    except IncompleteAnswerError as error:
-        return Grade(task, "wrong", str(error), 1.0, False, tuple(answers), (), "incomplete")
+    read = read_answers(task, formulas, conditions, expected, known)
+    if task in CONDITIONS:
+        queries = QueryExperiment(task, read, samples, seed, scale)
+        _check_shapes(read, queries)
+    else:
+        samples = min(samples, grading_self.MAX_SAMPLES)
+        grading_self.check_shapes(grading_self.SelfExperiment(task, read, samples, seed))
+    if read.incomplete:
+        return Grade(task, "wrong", read.incomplete, 1.0, False, tuple(answers), (), "incomplete", read.remarks)
     if task not in CONDITIONS:
-        return grading_self.grade(task, answers, read, min(samples, grading_self.MAX_SAMPLES), seed)
-    return _grade_queries(answers, read, QueryExperiment(task, read, samples, seed, scale))
+        return grading_self.grade(task, answers, read, samples, seed)
+    return _grade_queries(answers, read, queries)
 
 
 def check_samples(samples: int) -> None:
@@ -68,7 +73,6 @@ def check_samples(samples: int) -> None:
 
 
 def _grade_queries(answers: Sequence[str], read: Answers, experiment: QueryExperiment) -> Grade:
-    _check_shapes(read, experiment)
     numbers = range(len(experiment.conditions))
     choice = find_choice(experiment) if read.letters else None
     if choice is not None:
@@ -129,7 +133,10 @@ def _name_other_size(read: Answers, experiment: QueryExperiment) -> str:
     """Says with which sizes of letters the answer would hold, if its own conditions rule them out."""
     if not any(letter in read.signs for letter in read.letters):
         return ""
-    choice = find_choice(replace(experiment, answers=replace(read, signs={})))
+    try:
+        choice = find_choice(replace(experiment, answers=replace(read, signs={})))
+    except AugenmerkError:
+        return ""
     if choice is None:
         return ""
     where = f" only if {choice.only_if}" if choice.only_if else f" {choice.where}"

@@ -115,15 +115,19 @@ class SelfExperiment:
     def holds(
         self, number: int, letters: Letters, in_the_limit: bool, in_all: bool = False
     ) -> bool | None:
+        error = self.error(number, letters, in_all)
+        return None if math.isnan(error) else _holds(CONDITIONS[number][1], error)
+
+    def error(self, number: int, letters: Letters, in_all: bool = False) -> float:
         parts = _draw_parts(number, self.samples if in_all else FEW, self.seed)
         try:
             values = self.compute(parts, letters)
         except NotFiniteError:
-            return None
+            return math.nan
         if not all(float(np.abs(value).max()) <= MAX_ENTRY for value in values):
-            return None
+            return math.nan
         given, wanted = self.outputs(parts, values)
-        return _holds(parts, float(np.linalg.norm(given - wanted, axis=2).max() / parts.B))
+        return float(np.linalg.norm(given - wanted, axis=2).max() / parts.B)
 
     def lean(self, number: int, letters: Letters, sample: int) -> float:
         parts = _draw_parts(number, FEW, self.seed)
@@ -137,8 +141,8 @@ class SelfExperiment:
         return None
 
 
-def _holds(parts: _Parts, error: float) -> bool:
-    return error <= (LIMIT if parts.B == CONDITIONS[-1][1] else TOLERANCE)
+def _holds(B: float, error: float) -> bool:
+    return error <= (LIMIT if B == CONDITIONS[-1][1] else TOLERANCE)
 
 
 def _attend(parts: _Parts, K: Array, Q: Array, V: Array) -> tuple[Array, Array]:
@@ -153,15 +157,6 @@ def _attend(parts: _Parts, K: Array, Q: Array, V: Array) -> tuple[Array, Array]:
 def grade(task: str, answers: Sequence[str], read: Answers, samples: int, seed: int) -> Grade:
     """Grades an answer to 1.6, which says what c_2 is, or to 1.7: K, Q, V with c_1 = u_b - u_c, c_2 = u_b."""
     experiment = SelfExperiment(task, read, samples, seed)
-    # Numbers of which no two are equal, since 1/(s - t) should not be a division by zero here.
-    usual = {letter: 1.1 + 0.17 * number for number, letter in enumerate(read.letters)}
-    for value, expression in zip(
-        experiment.compute(_draw_parts(0, FEW, seed), usual), read.expressions, strict=True
-    ):
-        if (largest := float(np.abs(value).max())) > MAX_ENTRY:
-            raise AugenmerkError(
-                f"'{expression.text}' has entries of {largest:.0e}; numbers up to {MAX_ENTRY:.0e} can be graded."
-            )
     choice = find_choice(experiment) if read.letters else Choice({}, "")
     cases = []
     for number in range(len(CONDITIONS)):
@@ -183,7 +178,7 @@ def grade(task: str, answers: Sequence[str], read: Answers, samples: int, seed: 
     return Grade(
         task,
         ("right if" if only_if else "right") if holds else "wrong",
-        show_names(f"{why}."),
+        show_names(why if why.endswith("?") else f"{why}."),
         error,
         missing,
         tuple(answers),
@@ -192,6 +187,18 @@ def grade(task: str, answers: Sequence[str], read: Answers, samples: int, seed: 
         read.remarks,
         show_names(only_if) if holds else "",
     )
+
+
+def check_shapes(experiment: SelfExperiment) -> None:
+    """Refuses what is no vector or matrix, or too large, before anything is tried."""
+    # Numbers of which no two are equal, since 1/(s - t) should not be a division by zero here.
+    letters = {letter: 1.1 + 0.17 * number for number, letter in enumerate(experiment.letters)}
+    values = experiment.compute(_draw_parts(0, FEW, experiment.seed), letters)
+    for value, expression in zip(values, experiment.answers.expressions, strict=True):
+        if (largest := float(np.abs(value).max())) > MAX_ENTRY:
+            raise AugenmerkError(
+                f"'{expression.text}' has entries of {largest:.0e}; numbers up to {MAX_ENTRY:.0e} can be graded."
+            )
 
 
 def _try(experiment: SelfExperiment, number: int) -> Letters:
@@ -207,7 +214,7 @@ def _judge_output(experiment: SelfExperiment, parts: _Parts, values: Sequence[Ar
     length = np.linalg.norm(given, axis=1)
     cosine = (given * wanted).sum(axis=1) / np.maximum(length * np.linalg.norm(wanted, axis=1), 1e-300)
     return {
-        **{"dim": parts.parts.shape[2], "B": parts.B, "error": error, "holds": _holds(parts, error)},
+        **{"dim": parts.parts.shape[2], "B": parts.B, "error": error, "holds": _holds(parts.B, error)},
         **{"_c_2": parts.describe(wanted[0], 0), "_times": float(length[0] / np.linalg.norm(wanted[0]))},
         "_cosine": float(cosine.min()),
     }
@@ -233,8 +240,8 @@ def _explain_output(
         return "factor missing", True, why
     # Without the right answer, and without the weights, which are as good: a reader may go on looking.
     row = next(row for row in rows if not row["holds"])
-    why = f"the answer is {row['error']:.2g} B away from c_2: which product of x_2 is the largest?"
-    return "another output", False, why.removesuffix(".")
+    distance = f"{row['error']:.{2 if row['error'] >= 0.01 else 4}f} B"
+    return "another output", False, f"the answer is {distance} away from c_2: which product of x_2 is the largest?"
 
 
 _Case = tuple[_Parts, Letters, list[Array]]  # parts, letters, and K, Q and V with them
@@ -276,7 +283,7 @@ def _judge_projections(
     worst = int(np.argmax(errors))
     error = float(errors[worst])
     return {
-        **{"dim": parts.parts.shape[2], "B": parts.B, "error": error, "holds": _holds(parts, error)},
+        **{"dim": parts.parts.shape[2], "B": parts.B, "error": error, "holds": _holds(parts.B, error)},
         **{"factor": factor, "factor_of_V": factor_of_V, "weights": weights[worst, :2].tolist()},
         **{f"c_{i + 1}": parts.describe(outputs[worst, i], worst) for i in range(2)},
     }

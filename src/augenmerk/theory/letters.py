@@ -14,6 +14,7 @@ from itertools import pairwise, permutations, product
 from typing import Protocol
 
 import numpy as np
+from scipy.optimize import minimize
 
 from augenmerk.errors import AugenmerkError
 from augenmerk.theory.conditions import Signs
@@ -25,7 +26,7 @@ _STEPS = (290, 150, 75, 40, 20, 10, 5, 2.5, 1, 0, -1, -2.5, -5, -10, -20, -40, -
 _SIZES = [float(f"{digit}e{power}") for power in range(6) for digit in (1, 2, 5)]
 SIZES = (*_SIZES, *(10.0**x for x in (6, 7, 8, 10, 15, 20, 30, 50, 75, 100, 150, 200, 290)))
 """Sizes of a number that is large, from which one is chosen to be shown."""
-_BISECTIONS, _DRAWS = 5, 4
+_BISECTIONS, _DRAWS, _STARTS = 5, 4, 100
 _SPREAD = 0.7  # letters differ by up to this power of ten, up or down, where their size does not matter
 _EXACT = 1e-5  # the error of a logarithm up to which numbers are taken as equal
 
@@ -56,6 +57,10 @@ class Experiment(Protocol):
         """
         ...
 
+    def error(self, number: int, letters: Letters) -> float:
+        """Returns the error in a few instances, or nan."""
+        ...
+
     def lean(self, number: int, letters: Letters, sample: int) -> float:
         """Returns a number that is 0 where the letters are as they should be in a sample; or nan."""
         ...
@@ -79,6 +84,8 @@ class Relation:
 
     def value(self, letters: Letters, sizes: Mapping[str, float]) -> float:
         known = {**sizes, **letters}
+        if not all(known[name] for name in self.powers):
+            return 0.0 if all(power > 0 for power in self.powers.values()) else math.inf
         exponent = sum(power * math.log10(known[name]) for name, power in self.powers.items())
         return self.factor * 10.0 ** min(max(exponent, -LARGEST), LARGEST)
 
@@ -94,7 +101,7 @@ class Choice:
     """How fast each letter grows (above 0) or shrinks (below 0); 0 if any size will do."""
     where: str  # such as "for large c"
     only_if: str = ""  # such as "t = c"
-    relation: Relation | None = None
+    relations: tuple[Relation, ...] = ()
 
     def letters_at(self, size: float, sizes: Mapping[str, float], values: Letters | None = None) -> Letters:
         """Returns the letters where a number that grows at rate 1 has this size."""
@@ -102,8 +109,8 @@ class Choice:
             name: (values[name] if values else 1.0) * 10.0 ** (rate * math.log10(size))
             for name, rate in self.rates.items()
         }
-        if self.relation:
-            letters[self.relation.letter] = self.relation.value(letters, sizes)
+        for relation in reversed(self.relations):  # the first may depend on the last
+            letters[relation.letter] = relation.value(letters, sizes)
         return letters
 
     @property
@@ -114,25 +121,39 @@ class Choice:
 
 def find_choice(experiment: Experiment) -> Choice | None:
     """Returns how the letters have to be chosen, with as few conditions as possible; None if nothing helps."""
-    if found := _find_signs(experiment, experiment.letters, None):
-        # A letter that does no harm where it vanishes is one that should not be there.
-        needed = [rates for rates in found if not _find_superfluous(experiment, rates)]
-        if needed:
-            return Choice(needed[0], _describe_product(experiment, needed) or _describe_all(needed))
+    found = _find_signs(experiment, experiment.letters)
+    # A letter that does no harm where it vanishes is one that should not be there.
+    if needed := [rates for rates in found if not _find_superfluous(experiment, rates)]:
+        return Choice(needed[0], _describe_product(experiment, needed) or _describe_all(needed))
+    for relation in _find_relations(experiment):
+        if choice := _apply_relation(experiment, relation):
+            return choice
+    if found:
         small = " and ".join(f"{name} is small" for name in _find_superfluous(experiment, found[0]))
         return Choice(found[0], _describe({n: r for n, r in found[0].items() if r > 0}), small)
-    for relation in _find_relations(experiment):
-        rest = tuple(letter for letter in experiment.letters if letter != relation.letter)
-        if found := _find_signs(experiment, rest, relation):
-            return Choice(found[0], _describe_all(found), str(relation), relation)
     for rates, text in _orders(experiment):
         if _holds_in_limit(experiment, Choice(rates, "")):
             return Choice(rates, _describe(rates), text)
-    if len(experiment.letters) > 1 and any(_solve(experiment, letter) is True for letter in experiment.letters):
+    for letter in experiment.letters:
+        if choice := _apply_relation(experiment, Relation(letter, 0.0)):
+            return choice
+    related = len(experiment.letters) > 1 and any(_solve(experiment, n) is True for n in experiment.letters)
+    if related or _holds_somewhere(experiment):
         raise AugenmerkError(
-            f"It may hold for some values of {' and '.join(experiment.letters)} that depend on one another, in "
-            "a way that cannot be found by trying: write one letter in terms of the others."
+            f"It may hold for certain values of {' and '.join(experiment.letters)}, which cannot be found by "
+            "trying: write them down, or one letter in terms of the others."
         )
+    return None
+
+
+def _apply_relation(experiment: Experiment, relation: Relation) -> Choice | None:
+    """Returns how the other letters have to be chosen if one is given; None if they do not make it hold."""
+    if not relation.powers and 0 not in experiment.signs.get(relation.letter, {0}):
+        return None  # a number that is said to be large, or small
+    rest = tuple(letter for letter in experiment.letters if letter != relation.letter)
+    found = _find_signs(experiment, rest, relation)
+    if found := [rates for rates in found if not _find_superfluous(experiment, rates, relation)]:
+        return Choice(found[0], _describe_all(found), str(relation), (relation,))
     return None
 
 
@@ -179,7 +200,7 @@ def _holds_in_limit(experiment: Experiment, choice: Choice, spread_rates: bool =
         values = {name: 10.0 ** rng.uniform(-_SPREAD, _SPREAD) for name in names}
         order = rng.permutation(len(names)) if spread_rates and draw else np.zeros(len(names))
         rates = {n: choice.rates[n] * (1 + order[i] / len(names)) for i, n in enumerate(names)}
-        drawn = Choice(rates, "", relation=choice.relation)
+        drawn = Choice(rates, "", relations=choice.relations)
         for number in range(len(experiment.conditions)):
             letters = find_limit(experiment, number, drawn, values)
             if not experiment.holds(number, letters, in_the_limit):
@@ -188,7 +209,7 @@ def _holds_in_limit(experiment: Experiment, choice: Choice, spread_rates: bool =
 
 
 def _find_signs(
-    experiment: Experiment, names: Sequence[str], relation: Relation | None
+    experiment: Experiment, names: Sequence[str], *relations: Relation
 ) -> list[dict[str, float]]:
     """Returns which letters have to be large (1) or small (-1), in each way that is not part of another."""
     found: list[dict[str, float]] = []
@@ -200,24 +221,26 @@ def _find_signs(
             continue
         if any(all(not rate or rate == rates[n] for n, rate in other.items()) for other in found):
             continue
-        if _holds_in_limit(experiment, Choice(rates, "", relation=relation), spread_rates=True):
+        if _holds_in_limit(experiment, Choice(rates, "", relations=relations), spread_rates=True):
             found.append(rates)
     return found
 
 
-def _find_superfluous(experiment: Experiment, rates: Mapping[str, float]) -> list[str]:
+def _find_superfluous(
+    experiment: Experiment, rates: Mapping[str, float], *relations: Relation
+) -> list[str]:
     """Returns the letters that have to be small and might as well be 0."""
     found = []
     for name in rates:
         rest = {other: rate for other, rate in rates.items() if other != name}
-        nothing = Relation(name, 0.0)
-        if rates[name] < 0 and _holds_in_limit(experiment, Choice(rest, "", relation=nothing)):
+        vanished = Choice(rest, "", relations=(*relations, Relation(name, 0.0)))
+        if rates[name] < 0 and _holds_in_limit(experiment, vanished):
             found.append(name)
     return found
 
 
 def _find_relations(experiment: Experiment) -> Iterator[Relation]:
-    """Yields what letters may have to be equal to: each other, what makes the answer even, 1 or 0."""
+    """Yields what letters may have to be equal to: each other, what makes the answer even, or 1."""
     letters = experiment.letters
     for i, letter in enumerate(letters):
         for other in letters[i + 1 :]:
@@ -225,8 +248,7 @@ def _find_relations(experiment: Experiment) -> Iterator[Relation]:
     solved = [relation for letter in letters if isinstance(relation := _solve(experiment, letter), Relation)]
     # As a product rather than a quotient, if possible.
     yield from sorted(solved, key=lambda found: sum(power < 0 for power in found.powers.values()))
-    for value in (1.0, 0.0):
-        yield from (Relation(n, value) for n in letters if 0 in experiment.signs.get(n, {0}))
+    yield from (Relation(letter, 1.0) for letter in letters)
 
 
 def _solve(experiment: Experiment, letter: str) -> Relation | bool:
@@ -266,6 +288,27 @@ def _lean_at(
     experiment: Experiment, number: int, values: Letters, letter: str, sample: int, exponent: float
 ) -> float:
     return experiment.lean(number, {**values, letter: 10.0**exponent}, sample)
+
+
+def _holds_somewhere(experiment: Experiment) -> bool:
+    """Returns whether any values of the letters, the same under all conditions, make the answer hold."""
+    rng, names = np.random.default_rng(4), experiment.letters
+    numbers = range(len(experiment.conditions))
+
+    def place(exponents: np.ndarray) -> Letters:
+        allowed = [experiment.signs.get(name, {1, -1}) for name in names]
+        low = [0.0 if -1 not in signs else -LARGEST for signs in allowed]
+        high = [0.0 if 1 not in signs else LARGEST for signs in allowed]
+        return dict(zip(names, 10.0 ** np.clip(exponents, low, high), strict=True))
+
+    def error(exponents: np.ndarray) -> float:
+        errors = [experiment.error(number, place(exponents)) for number in numbers]
+        return max(errors) if all(map(math.isfinite, errors)) else 1e3
+
+    starts = sorted(rng.uniform(-5, 5, (_STARTS, len(names))), key=error)[:2]
+    found = [minimize(error, start, method="Nelder-Mead", options={"maxiter": 100}) for start in starts]
+    best = place(min(found, key=lambda each: each.fun).x)
+    return all(experiment.holds(number, best, in_the_limit=False) for number in numbers)
 
 
 def _find_root(lean: Callable[[float], float]) -> float | None:
@@ -325,7 +368,7 @@ def _describe_product(experiment: Experiment, found: Sequence[Mapping[str, float
 
 
 def _describe_all(found: Sequence[Mapping[str, float]]) -> str:
-    return " or ".join(dict.fromkeys(map(_describe, found)))
+    return " or ".join(dict.fromkeys(map(_describe, found))).replace(" or for ", " or ")
 
 
 def _describe(rates: Mapping[str, float]) -> str:

@@ -26,6 +26,8 @@ MIN_LAMBDA = 0.05
 """The claims are about keys of positive length; samples with a lambda below this are counted separately."""
 ALPHA = 1e-36
 """The variance in all directions in 1.5: tiny, as the task says, so that no size of c makes it matter."""
+FAR = 1000.0
+"""How far keys are from the origin where it must not matter, so that nothing but k_j - h_j is right."""
 RULE = "a query is a vector like the keys"
 
 
@@ -35,7 +37,8 @@ class Condition:
     dim: int
     beta: float = 0.0
     sort: str = "orthonormal"
-    """The kind of keys in 1.1: orthonormal, random, or flat (few dimensions, very different lengths)."""
+    """The kind of keys in 1.1: orthonormal, random, flat (few dimensions, very different lengths) or far
+    (random, and all of them far from the origin)."""
     first_only: bool = False
     """Whether only the first key is noisy, as in 1.5, which has no name for the variance."""
 
@@ -45,7 +48,8 @@ class Condition:
         return {"d": float(self.dim), "m": float(self.keys), "e": math.e}
 
     def __str__(self) -> str:
-        kind = {"random": "random keys", "flat": "keys of unequal length"}.get(self.sort, "keys")
+        kinds = {"random": "random keys", "flat": "keys of unequal length", "far": "keys far from 0"}
+        kind = kinds.get(self.sort, "keys")
         noise = f" with beta {self.beta:g}" if self.beta and not self.first_only else ""
         return f"{self.keys} {kind} in {self.dim} dimensions{noise}"
 
@@ -57,6 +61,7 @@ CONDITIONS: Mapping[str, tuple[Condition, ...]] = {
         Condition(64, 256),
         Condition(8, 64, sort="random"),
         Condition(8, 2, sort="flat"),
+        Condition(8, 8, sort="far"),
     ),
     "1.2": (Condition(8, 64), Condition(3, 4), Condition(64, 256), Condition(200, 200)),
     "1.3": _NOISY,
@@ -93,7 +98,7 @@ class Instances:
         return Instances(names, self.keys[first], self.covered[first])
 
 
-@lru_cache(maxsize=4)  # the conditions of one task, since a class answers it many times
+@lru_cache(maxsize=5)  # the conditions of one task, since a class answers it many times
 def draw_instances(task: str, number: int, count: int, seed: int) -> Instances:
     """Draws instances of a task under the condition with this number, the same for the same seed."""
     condition, rng = CONDITIONS[task][number], np.random.default_rng([seed, number])
@@ -139,6 +144,8 @@ def _draw_copying(
         keys = rng.standard_normal((condition.keys, condition.dim))
         if condition.sort == "flat":
             keys *= rng.uniform(0.3, 3.0, size=(condition.keys, 1))
+        if condition.sort == "far":
+            keys += FAR * orthonormal(1, condition.dim, rng)
         # With a large margin: the question is whether the query is right, not whether c is large enough.
         found = (reach(keys, [j]) for j in rng.permutation(len(keys)))
         best = next((each for each in found if each.margin > 0.2), None)
@@ -256,6 +263,12 @@ class QueryExperiment:
         if in_the_limit:
             return trial.error <= LIMIT
         return trial.holds and to_limit(trial).holds
+
+    def error(self, number: int, letters: Letters) -> float:
+        try:
+            return self.attempt(number, letters, few=True).error
+        except NotFiniteError:
+            return math.nan
 
     def lean(self, number: int, letters: Letters, sample: int) -> float:
         try:
