@@ -13,8 +13,8 @@ from augenmerk.theory.expressions import MAX_LENGTH, Expression
 
 A, B = np.array([1.0, 2.0, 3.0]), np.array([-1.0, 0.5, 2.0])
 NAMES: dict[str, Array | float] = {
-    **{"k_a": A, "k_b": B, "mu_a": A, "lambda_a": 3.0, "c": 2.0, "alpha": 5.0, "tau": 4.0, "d": 9.0},
-    **{"B": 4.0, "x_1": B},
+    **{"k_a": A[None], "k_b": B[None], "mu_a": A[None], "x_1": B[None], "lambda_a": 3.0, "c": 2.0, "alpha": 5.0, "tau": 4.0, "d": 9.0},
+    **{"B": 4.0},
 }
 KNOWN = frozenset(NAMES)
 
@@ -56,9 +56,9 @@ KNOWN = frozenset(NAMES)
 def test_all_notations_mean_the_same(text: str, reading: str, value: Array | float) -> None:
     expression = Expression(text, known=KNOWN)
     assert expression.reading == reading
-    np.testing.assert_allclose(expression.value(NAMES), value)
+    np.testing.assert_allclose(expression.value(NAMES)[0], value)
     # What is shown as the reading is read as the same.
-    np.testing.assert_allclose(Expression(reading, known=KNOWN).value(NAMES), value)
+    np.testing.assert_allclose(Expression(reading, known=KNOWN).value(NAMES)[0], value)
 
 
 @pytest.mark.parametrize(
@@ -75,7 +75,6 @@ def test_all_notations_mean_the_same(text: str, reading: str, value: Array | flo
         (r"\nabla k_a", 1, r"'\nabla' has no place"),
         ("c[k_a + k_b]", 2, "'[' has no place in an expression: use ( and )"),
         ("softmax(k_a)", 1, "no function 'softmax'"),
-        (r"\sqrt d", 1, "no 'sqrt' in this task"),
         ("ka2", 1, "no 'ka2' in this task"),
         (r"\frac{1}{2}" * 50, MAX_LENGTH + 1, "at most"),
         (r"\frac{" * 60, 6 * 20 + 1, "brackets are inside one another"),

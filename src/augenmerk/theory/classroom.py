@@ -1,7 +1,7 @@
 """Grades the answers of a whole class, a CSV file with a row, or a cell, for each student and task.
 
 A file that is no such table is refused with a sentence. An answer that cannot be read never stops the others:
-it is marked as unreadable, for the teacher to read.
+it needs review, by the teacher.
 """
 
 import codecs
@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from augenmerk.errors import AugenmerkError, shorten
-from augenmerk.theory.answers import IncompleteAnswerError
 from augenmerk.theory.grading import TASKS, check, check_samples
 from augenmerk.theory.mistakes import MISTAKES
 
@@ -23,8 +22,8 @@ COLUMNS = ("student", "task", "answers")
 MAX_BYTES = 10_000_000
 MAX_EXAMPLES = 5  # the most answers that are shown for a mistake
 
-Verdict = Literal["right", "wrong", "unreadable", "empty"]
-VERDICTS: tuple[Verdict, ...] = ("right", "wrong", "unreadable", "empty")
+Verdict = Literal["right", "right if", "wrong", "needs review", "empty"]
+VERDICTS: tuple[Verdict, ...] = ("right", "right if", "wrong", "needs review", "empty")
 
 _TASK = re.compile(r"(?:task|question|aufgabe|frage)?\s*1\s*[.,]\s*([1-7])", re.IGNORECASE)
 _TASK_IN_HEADING = re.compile(r"(?<![\d.,])1\s*[.,]\s*([1-7])(?!\s*[.,]?\d)")
@@ -74,12 +73,12 @@ class GradedAnswer:
     task: str
     answers: str
     verdict: Verdict
-    mistake: str  # one of MISTAKES for a wrong answer
+    mistake: str  # one of MISTAKES for an answer that is wrong, or right under a condition
     why: str
     remarks: str
 
     def as_dict(self) -> dict[str, Any]:
-        holds = {"right": True, "wrong": False}.get(self.verdict)
+        holds = {"right": True, "right if": False, "wrong": False}.get(self.verdict)
         return {**vars(self), "holds": holds}
 
 
@@ -255,7 +254,7 @@ def grade_sheet(
 ) -> list[GradedAnswer]:
     """Grades every row, and the same answer to a task only once; settings are those of `check`."""
     check_samples(samples)  # otherwise each answer would be unreadable
-    found = {(row.task, row.answers): _Verdict("unreadable") for row in sheet.rows}
+    found = {(row.task, row.answers): _Verdict("needs review") for row in sheet.rows}
     # Task by task, since instances of a task are drawn once for all answers to it.
     for number, (task, answers) in enumerate(sorted(found), 1):
         found[task, answers] = _grade(task, answers, samples, seed, scale)
@@ -263,7 +262,7 @@ def grade_sheet(
             on_progress(number, len(found))
     graded = []
     for row in sheet.rows:
-        verdict = _Verdict("unreadable", "", row.problem) if row.problem else found[row.task, row.answers]
+        verdict = _Verdict("needs review", "", row.problem) if row.problem else found[row.task, row.answers]
         graded.append(GradedAnswer(row.line, row.student, row.task, row.answers, *verdict))
     return graded
 
@@ -279,21 +278,19 @@ def _grade(task: str, answers: str, samples: int, seed: int, scale: float | None
     if task not in TASKS:
         date = "; a spreadsheet may have made a date of it" if _DATE.search(task) else ""
         why = f"There is no task '{shorten(task)}' to check; there are {', '.join(TASKS)}{date}."
-        return _Verdict("unreadable", why=why)
+        return _Verdict("needs review", why=why)
     if not answers:
         return _Verdict("empty", why="There is no answer.")
     if answers.startswith("#"):  # for example #NAME?
         return _Verdict(
-            "unreadable", why="A spreadsheet took the answer for a formula and put an error there."
+            "needs review", why="A spreadsheet took the answer for a formula and put an error there."
         )
     try:
         grade = check(task, [answers], samples=samples, seed=seed, scale=scale)
-    except IncompleteAnswerError as error:
-        return _Verdict("wrong", "incomplete", str(error))
     except AugenmerkError as error:
-        return _Verdict("unreadable", why=str(error))
+        return _Verdict("needs review", why=str(error))
     why = grade.why[0].upper() + grade.why[1:] if not grade.why.startswith("c_") else grade.why
-    return _Verdict("right" if grade.holds else "wrong", grade.mistake, why, " ".join(grade.remarks))
+    return _Verdict(grade.verdict, grade.mistake, why, " ".join(grade.remarks))
 
 
 @dataclass(frozen=True)
@@ -365,7 +362,7 @@ def collect_unreadable(graded: Sequence[GradedAnswer]) -> list[Unreadable]:
     """Returns each answer that could not be read once, task by task, the most frequent first."""
     alike: dict[tuple[str, str, str], list[GradedAnswer]] = {}
     for answer in graded:
-        if answer.verdict == "unreadable":
+        if answer.verdict == "needs review":
             alike.setdefault((answer.task, answer.answers, answer.why), []).append(answer)
     found = [
         Unreadable(*what, tuple(one.line for one in same), tuple(one.student for one in same))

@@ -3,8 +3,8 @@ r"""Reads and computes a reader's formula, such as `c (k_a + k_b)/norm(k_a)`, wi
 Names stand for what the task gives: numbers, vectors, matrices. Products are those of linear algebra:
 `u_b u_c^T` is a matrix, `u_b^T u_c` and `u_b.u_c` are numbers; the `*` of a product may be left out.
 `notation.py` reads LaTeX and other ways to write the same. The formula is rewritten as a Python expression,
-which `ast` parses; a whitelist of its nodes is computed with numpy. Anything else is refused with a sentence
-that points at the character.
+which `ast` parses; a whitelist of its nodes is computed with numpy, for many instances of a task at once.
+Anything else is refused with a sentence that points at the character.
 """
 
 import ast
@@ -18,49 +18,46 @@ import numpy as np
 
 from augenmerk.errors import AugenmerkError
 from augenmerk.theory.attention import Array
-from augenmerk.theory.notation import GREEK, Token, tokens
+from augenmerk.theory.notation import GREEK, INFINITY, Token, tokens
 
 MAX_LENGTH = 500
 MAX_DEPTH = 40  # the most brackets inside one another, and the most signs in a row
-MAX_WORK = 1e9  # the most operations on numbers in all evaluations; about ten seconds
-_STEP = 3000  # the time to begin an operation of numpy, in operations on numbers
-_MATMUL = 16  # how much faster numpy does the multiplications in a product of matrices
 
 _SIGN = re.compile(r"[-+*/@]")
+_TWO_WAYS = "a product behind a division can be read in two ways: put brackets or *"
+
+
+class NotFiniteError(AugenmerkError):
+    """A formula has no value for any of the instances, for example because it divides by zero."""
 
 
 class Expression:
     """A formula that is parsed once and computed for many instances of a task.
 
     `start` is where the formula begins in the text, for example behind `q =`; error messages count characters
-    from the beginning of the text. A formula that would take too long for so many `evaluations` is refused
-    during the first of them. `known` are the names that short forms such as `ka` may stand for.
+    from the beginning of the text. `known` are the names that short forms such as `ka` may stand for.
     """
 
-    def __init__(
-        self, text: str, start: int = 0, evaluations: int = 1, known: Set[str] = frozenset()
-    ) -> None:
+    def __init__(self, text: str, start: int = 0, known: Set[str] = frozenset()) -> None:
         self.text = text
-        self._evaluations = evaluations
-        self._work = 0.0
-        self._dots = set[ast.expr]()  # the products that were seen to be of two vectors, and a number
         if len(text) > MAX_LENGTH:
             reason = f"an expression has at most {MAX_LENGTH} characters, this one {len(text)}"
             _refuse(text, MAX_LENGTH, reason)
         found = list(tokens(text, start, known))
-        self._python, self._places = _to_python(text, start, found)
+        self._python, self._places, self._in_doubt = _to_python(text, start, found)
         self._calls = {
             token.place
             for token, following in pairwise(found)
             # c(k_a) is a product, and so is alpha(k_a), but a longer name before a bracket is a function's.
-            if following.text == "(" and len(token.text) > 1 and token.text not in GREEK.values()
+            if following.text == "(" and len(token.text) > 1 and token.text not in (*GREEK.values(), INFINITY)
         }
         self._tree = ast.parse(self._python, mode="eval").body
         self._names = self._find_names()
 
     @property
-    def names(self) -> frozenset[str]:
-        return frozenset(name for name, _ in self._names)
+    def names(self) -> tuple[str, ...]:
+        """The names of values, from left to right, each as often as it is written."""
+        return tuple(name for name, _ in self._names)
 
     @property
     def constants(self) -> frozenset[float]:
@@ -107,23 +104,26 @@ class Expression:
                 _refuse(self.text, place, reason)
 
     def value(self, names: Mapping[str, Array | float]) -> Array:
-        """Returns the value of the formula where its names stand for these."""
+        """Returns the values (N, ...) of the formula where its names stand for these, one for each instance.
+
+        The first axis of an array is that of the instances: numbers are (N) or a float, vectors (N, d) and
+        matrices (N, d, d). Raises NotFiniteError if no value is finite.
+        """
         self.check_names(names)
-        self._work = 0.0
-        with np.errstate(all="ignore"):  # _apply refuses a result that is not finite
-            return self._compute(self._tree, names)
+        with np.errstate(all="ignore"):  # _apply looks for results that are not finite
+            return self._compute(self._tree, names)[0]
 
     def value_of_shape(self, names: Mapping[str, Array | float], shape: tuple[int, ...], rule: str) -> Array:
-        """Returns the value of the formula; raises AugenmerkError with the rule if it has another shape.
+        """Returns the values (N, *shape) of the formula; raises AugenmerkError with the rule for others.
 
         The number 0 stands for a vector or a matrix of zeros.
         """
         value = self.value(names)
-        if not value.ndim and not value:  # 0 is what people write for a vector or a matrix of zeros
-            return np.zeros(shape)
-        if value.shape != shape:
-            kind = ("a number", "a vector", "a matrix")[value.ndim]
-            size = " of another size" if value.ndim == len(shape) else ""
+        if value.ndim == 1 and not value.any():
+            return np.zeros((len(value), *shape))
+        if value.shape[1:] != shape:
+            kind = ("a number", "a vector", "a matrix")[value.ndim - 1]
+            size = " of another size" if value.ndim == len(shape) + 1 else ""
             raise AugenmerkError(f"'{self.text}' is {kind}{size}; {rule}.")
         return value
 
@@ -134,53 +134,69 @@ class Expression:
         in_order = sorted(found, key=lambda node: node.col_offset)
         return [(node.id[:-1], self._places[node.col_offset]) for node in in_order]
 
-    def _compute(self, node: ast.expr, names: Mapping[str, Array | float]) -> Array:  # noqa: RET503
+    def _compute(  # noqa: RET503
+        self, node: ast.expr, names: Mapping[str, Array | float]
+    ) -> tuple[Array, str]:
+        """Returns a value, and which kind of product it is if what follows may belong to it.
+
+        That is `dot` for x.y, and `quotient` for the k_a of 1/2 k_a.
+        """
         place = self._places[node.col_offset]
         match node:
             case ast.Constant(value=float(number)):
-                return np.asarray(number)
+                return np.array([number]), ""
             case ast.Name(id=name):
-                return np.asarray(names[name[:-1]], np.float64)
+                return np.atleast_1d(np.asarray(names[name[:-1]], np.float64)), ""
             case ast.UnaryOp(op=ast.UAdd(), operand=operand):
-                return self._compute(operand, names)
+                return self._compute(operand, names)[0], ""
             case ast.UnaryOp(op=ast.USub(), operand=operand):
-                return -self._compute(operand, names)
+                return -self._compute(operand, names)[0], ""
             case ast.Attribute(value=operand, attr="T"):
-                value = self._compute(operand, names)
-                return value[None, :] if value.ndim == 1 else value.T
+                value = self._compute(operand, names)[0]
+                if value.ndim == 2:
+                    return value[:, None, :], ""
+                return value.swapaxes(1, 2) if value.ndim == 3 else value, ""
             case ast.BinOp(left=left, op=operator, right=right) if type(operator) in _OPERATORS:
-                # Between the two operands are brackets and the sign, to which an error message points.
-                sign = _SIGN.search(self._python, left.end_col_offset or 0)
-                assert sign is not None
-                parts = [self._compute(left, names), self._compute(right, names)]
-                if isinstance(operator, ast.MatMult):
-                    in_brackets = ")" in self._python[left.end_col_offset : sign.start()]
-                    if left in self._dots and parts[1].ndim and not in_brackets:
-                        reason = "x.y.z can be read in two ways: put brackets around a product of two"
-                        _refuse(self.text, self._places[sign.start()], reason)
-                    if parts[0].ndim == parts[1].ndim == 1:
-                        self._dots.add(node)
-                return self._apply(_OPERATORS[type(operator)], parts, self._places[sign.start()])
+                return self._compute_operation(left, operator, right, names)
             case ast.Call(func=ast.Name(id=name), args=arguments, keywords=[]) if name[:-1] in _FUNCTIONS:
                 name = name[:-1]
                 expected = 2 if name in ("dot", "outer") else 1
                 if len(arguments) != expected:
                     _refuse(self.text, place, f"{name} takes {expected}, not {len(arguments)}")
-                parts = [self._compute(part, names) for part in arguments]
-                return self._apply(name, parts, place)
+                parts = [self._compute(part, names)[0] for part in arguments]
+                return self._apply(name, parts, place), ""
         _refuse(self.text, place, "this has no place in an expression")
 
+    def _compute_operation(
+        self, left: ast.expr, operator: ast.operator, right: ast.expr, names: Mapping[str, Array | float]
+    ) -> tuple[Array, str]:
+        # Between the two operands are brackets and the sign, to which an error message points.
+        sign = _SIGN.search(self._python, left.end_col_offset or 0)
+        assert sign is not None
+        place = self._places[sign.start()]
+        (one, kind), (other, _) = self._compute(left, names), self._compute(right, names)
+        if ")" in self._python[left.end_col_offset : sign.start()]:
+            kind = ""  # brackets end a product
+        if isinstance(operator, ast.MatMult) and kind == "dot" and other.ndim > 1:
+            _refuse(self.text, place, "x.y.z can be read in two ways: put brackets around a product of two")
+        value = self._apply(_OPERATORS[type(operator)], [one, other], place)
+        if isinstance(operator, ast.Mult | ast.MatMult):
+            if sign.start() in self._in_doubt or kind == "quotient":
+                # Nothing is divided by a vector: 1/2 k_a is half of k_a. But 1/2 c might be 1/(2 c).
+                if other.ndim == 1 or value.ndim == 1:
+                    _refuse(self.text, place, _TWO_WAYS)
+                return value, "quotient"
+            if one.ndim == other.ndim == 2:
+                return value, "dot"
+        return value, ""
+
     def _apply(self, name: str, parts: Sequence[Array], place: int) -> Array:
-        self._work += _STEP + _count_work(name, parts)
-        if self._work * self._evaluations > MAX_WORK:
-            reason = f"up to here this is too much work for {self._evaluations:,} evaluations; shorten it"
-            _refuse(self.text, place, f"{reason}, or take fewer --samples")
         try:
             result = np.asarray((_call if name in _FUNCTIONS else _operate)(name, *parts), np.float64)
         except _OperandError as reason:
             _refuse(self.text, place, str(reason))
-        if not np.all(np.isfinite(result)):
-            _refuse(self.text, place, _why_not_finite(name, parts, result))
+        if not np.isfinite(result).reshape(len(result), -1).all(axis=1).any():
+            _refuse(self.text, place, _why_not_finite(name, parts, result), NotFiniteError)
         return result
 
 
@@ -199,13 +215,13 @@ class _Level:
 _CLOSERS = {"(": ")", "{": "}"}
 
 
-def _to_python(text: str, start: int, found: Sequence[Token]) -> tuple[str, list[int]]:
+def _to_python(text: str, start: int, found: Sequence[Token]) -> tuple[str, list[int], set[int]]:
     """Rewrites a formula in Python's syntax, and returns for each of its characters the place in the text.
 
-    Inserts the `*` of products, and refuses what cannot be read, or can be read in two ways. An underscore is
+    Returns also where a product without a sign stands behind a division. Inserts the `*` of products, and refuses what cannot be read, or can be read in two ways. An underscore is
     appended to every name, so that none is a keyword of Python.
     """
-    python, places = "", list[int]()
+    python, places, in_doubt = "", list[int](), set[int]()
     levels = [_Level(start)]
     operand_expected, function, signs = True, False, 0
     for number, (kind, token, place) in enumerate(found):
@@ -225,8 +241,7 @@ def _to_python(text: str, start: int, found: Sequence[Token]) -> tuple[str, list
                 if kind == "number":
                     _refuse(text, place, f"a sign is missing before '{token}'")
                 if level.in_divisor:
-                    reason = "a product behind a division can be read in two ways: put brackets or *"
-                    _refuse(text, place, reason)
+                    in_doubt.add(len(python))
                 level.in_exponent = False
                 python, places = f"{python}* ", [*places, place, place]
             if is_bracket:
@@ -277,22 +292,26 @@ def _to_python(text: str, start: int, found: Sequence[Token]) -> tuple[str, list
         _refuse(text, end, "the expression ends too early" if text[start:].strip() else "it is empty")
     if len(levels) > 1:
         _refuse(text, end, f"the bracket of character {levels[-1].opened + 1} is not closed")
-    return python, places
+    return python, places, in_doubt
 
 
-def _refuse(text: str, place: int, reason: str) -> NoReturn:
-    """Raises AugenmerkError with the number of the character, and with a mark in front of it."""
+def _refuse(
+    text: str, place: int, reason: str, error: type[AugenmerkError] = AugenmerkError
+) -> NoReturn:
+    """Raises an error with the number of the character, and with a mark in front of it."""
     shown = f"{text[:place]}▸{text[place:]}" if len(text) <= MAX_LENGTH else f"{text[:20]}..."
     sentence = f"'{shown}', character {place + 1}: {reason}."
-    raise AugenmerkError("".join(character if character.isprintable() else " " for character in sentence))
+    raise error("".join(character if character.isprintable() else " " for character in sentence))
 
 
-# The operations of linear algebra. A number has no axis, a vector one, a matrix two; a transposed vector is a
-# matrix of one row.
+# The operations of linear algebra, on many instances at once. Behind their axis a number has no other, a vector
+# one, a matrix two; a transposed vector is a matrix of one row.
 
 _OPERATORS = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.Pow: "^", ast.MatMult: "·"}
 _FUNCTIONS: Mapping[str, Callable[..., Any]] = {
-    **{"norm": np.linalg.norm, "dot": np.dot, "outer": np.outer},
+    "norm": lambda x: np.abs(x) if x.ndim == 1 else np.linalg.norm(x, axis=1),
+    "dot": lambda x, y: (x * y).sum(axis=1),
+    "outer": lambda x, y: x[:, :, None] * y[:, None, :],
     **{"sqrt": np.sqrt, "exp": np.exp, "ln": np.log, "log": np.log, "abs": np.abs},
 }
 
@@ -302,70 +321,58 @@ class _OperandError(Exception):
 
 
 def _describe(value: Array) -> str:
-    if value.ndim == 0:
-        return "a number"
-    if value.ndim == 1:
-        return f"a vector of {len(value)}"
-    if value.shape[0] == 1:
-        return f"a transposed vector of {value.shape[1]}"
-    return f"a matrix of {value.shape[0]} by {value.shape[1]}"
+    transposed = value.ndim == 3 and value.shape[1] == 1
+    return ("a number", "a vector", "a transposed vector" if transposed else "a matrix")[value.ndim - 1]
 
 
 def _operate(sign: str, left: Array, right: Array) -> Array:
     """Applies an operator; raises _OperandError if it is not defined for these operands."""
     if sign in "+-":
-        if left.shape != right.shape:
+        if left.shape[1:] != right.shape[1:]:
             raise _OperandError(f"{_describe(left)} and {_describe(right)} cannot be added or subtracted")
         return left + right if sign == "+" else left - right
     if sign == "/":
-        if right.ndim:
+        if right.ndim > 1:
             raise _OperandError(f"only a number can stand below a division, not {_describe(right)}")
-        return left / right
+        return left / _widen(right, left.ndim)
     if sign == "^":
-        if left.ndim or right.ndim:
-            raise _OperandError(f"only numbers have powers, not {_describe(left if left.ndim else right)}")
+        if left.ndim > 1 or right.ndim > 1:
+            raise _OperandError(f"only numbers have powers, not {_describe(max(left, right, key=np.ndim))}")
         return np.power(left, right)
-    if left.ndim == 0 or right.ndim == 0:
-        return left * right
-    if left.ndim == 1 and right.ndim == 1:
-        if sign == "·" and left.shape == right.shape:
-            return np.asarray(left @ right)
+    if left.ndim == 1 or right.ndim == 1:
+        return _widen(left, right.ndim) * _widen(right, left.ndim)
+    if left.ndim == right.ndim == 2:
+        if sign == "·" and left.shape[1:] == right.shape[1:]:
+            return np.asarray(_FUNCTIONS["dot"](left, right))
         raise _OperandError(
             "a product of two vectors can be a number or a matrix: write x.y (or dot(x, y)) for the "
             "number, x*y^T (or outer(x, y)) for the matrix"
         )
-    if left.ndim == 1:
-        left = left[:, None]
-    if left.shape[1] != right.shape[0]:
+    matrices = [left[:, :, None] if left.ndim == 2 else left, right[:, :, None] if right.ndim == 2 else right]
+    if matrices[0].shape[2] != matrices[1].shape[1]:
         raise _OperandError(f"{_describe(left)} cannot be multiplied by {_describe(right)}")
-    result = left @ right
-    return result.reshape(()) if result.size == 1 else result
+    result = matrices[0] @ matrices[1]
+    if result.shape[1:] == (1, 1):
+        return np.asarray(result[:, 0, 0])
+    return np.asarray(result[:, :, 0]) if right.ndim == 2 else result
+
+
+def _widen(value: Array, ndim: int) -> Array:
+    """Returns numbers (N) with as many axes as the vectors or matrices that they multiply; others as they are."""
+    return value.reshape(-1, *[1] * (ndim - 1)) if value.ndim == 1 else value
 
 
 def _call(name: str, *parts: Array) -> Array:
     """Calls a function; raises _OperandError if it is not defined for these arguments."""
     shown = " and ".join(map(_describe, parts))
     if name in ("dot", "outer"):
-        if parts[0].ndim != 1 or parts[0].shape != parts[1].shape:
+        if parts[0].ndim != 2 or parts[0].shape[1:] != parts[1].shape[1:]:
             raise _OperandError(f"{name} takes two vectors of one size, not {shown}")
-    elif name == "norm" and parts[0].ndim > 1:
+    elif name == "norm" and parts[0].ndim > 2:
         raise _OperandError(f"norm takes a vector, not {shown}")
-    elif name != "norm" and parts[0].ndim:
+    elif name != "norm" and parts[0].ndim > 1:
         raise _OperandError(f"this takes a number, not {shown}")
     return np.asarray(_FUNCTIONS[name](*parts))
-
-
-def _count_work(name: str, parts: Sequence[Array]) -> float:
-    """Returns how many operations on numbers this takes, as far as its operands fit one another."""
-    sizes = [float(part.size) for part in parts]
-    if name == "outer":
-        return sizes[0] * sizes[-1]
-    if name in "*·" and all(part.ndim for part in parts):
-        left, right = parts
-        rows, columns = left.shape[0], right.shape[-1] if right.ndim > 1 else 1
-        inner = left.shape[1] if left.ndim > 1 else 1
-        return float(rows * columns + rows * inner * columns / _MATMUL)
-    return max(sizes)
 
 
 def _why_not_finite(name: str, parts: Sequence[Array], result: Array) -> str:
@@ -376,5 +383,5 @@ def _why_not_finite(name: str, parts: Sequence[Array], result: Array) -> str:
     if name == "^" and np.any(np.isnan(result)):
         return "there is no such power of a negative number"
     if name in _FUNCTIONS and (np.any(np.isnan(result)) or np.all(np.isneginf(result))):
-        return f"there is no {name} of {float(parts[0]):g}"
+        return f"there is no {name} of {float(parts[0].flat[0]):g}"
     return "this is too large for a number"

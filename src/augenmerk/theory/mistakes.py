@@ -20,6 +20,7 @@ MISTAKES: Mapping[str, str] = {
     "both heads on one key": "Both heads copy the same value.",
     "a head on two keys": "A head attends to two keys, and swings between them as a single head does.",
     "zero query": "The query is 0 and attends to everything alike.",
+    "right under a condition": "It holds only for some letters, such as t = c, or up to some size.",
     "incomplete": "There are fewer formulas than the task asks for.",
     "another output": "c_2 comes out differently: what is the largest product of x_2?",
     "factor missing": "Only a factor is missing or wrong, such as 1/B^2 for the length of the parts.",
@@ -30,15 +31,15 @@ MISTAKES: Mapping[str, str] = {
 MOSTLY = 0.8  # the weight above which a head is said to attend to something
 
 
-def explain_success(trials: Sequence[Trial]) -> tuple[str, str]:
-    """Returns no mistake, and the reason why the answer holds."""
+def explain_success(trials: Sequence[Trial], where: str, only_if: str) -> str:
+    """Returns the reason why the answer holds: where its letters are so, and only if a condition is met."""
     worst = max(trials, key=lambda trial: trial.error)
     error = "less than 0.0001" if worst.error < 0.0001 else f"no more than {worst.error:.4f}"
     what = "v_j" if worst.targets == 1 else "(v_a + v_b)/2"
     largest = max((trial.condition for trial in trials), key=lambda condition: condition.keys)
-    why = f"{error} of the weight misses {what}, in any of {len(trials)} conditions up to {largest}"
-    if any(trial.c < 1 for trial in trials):
-        why += ", if the number of your choice is close to 0"
+    why = f"right only if {only_if}; then, " if only_if else ""
+    why += f"{where}, " if where else ""
+    why += f"{error} of the weight misses {what}, in any of {len(trials)} conditions up to {largest}"
     astray = max((trial.as_row() for trial in trials), key=lambda row: row["outside_the_claim"])
     if uncovered := astray["outside_the_claim"]:
         below, positive = f"mu_a.k_a below {MIN_LAMBDA} ({uncovered:.0%} of all)", "mu_a.k_a"
@@ -48,7 +49,7 @@ def explain_success(trials: Sequence[Trial]) -> tuple[str, str]:
         why += f"; samples with {below} do not count, since the question asks for positive {positive}"
         held = 1 - astray["outside_the_claim_and_missed"] / uncovered
         why += f", though the answer holds in {held:.0%} of them" if held >= 0.005 else ""
-    return "", why + "."
+    return why + "."
 
 
 def explain_failure(
@@ -57,9 +58,9 @@ def explain_failure(
     """Names the mistake, and explains the first condition that fails and the first that any scale fails."""
     trial, larger = next((own, large) for own, large in zip(trials, scaled, strict=True) if not own.holds)
     one_head = trial.head_weights.shape[1] == 1
-    if answers.free:
+    if answers.letters:
         is_short = "the query is too short" if one_head else "the queries are too short"
-        lack = f"{is_short} for every size of {' and '.join(sorted(answers.free))} that was tried"
+        lack = f"{is_short} for every size of {' and '.join(answers.letters)} that was tried"
     elif answers.has_fixed_scale:
         lack = f"the scale of the {'query' if one_head else 'queries'} is too small"
         if enough := next((each.condition for each in trials if each.holds), None):
@@ -80,7 +81,7 @@ def explain_failure(
         )
     mistake, reason = _explain_misses(next(each for each in scaled if not each.holds))
     # A scale is missing as well if the answer does something else when it is larger.
-    if larger.factor != 1 and larger.error < trial.error - TOLERANCE:
+    if not trial.is_limit and larger.factor != 1 and larger.error < trial.error - TOLERANCE:
         return mistake, f"{small}; and a scale would not save it: {reason}."
     return mistake, f"{reason}."
 
@@ -94,7 +95,8 @@ def _explain_misses(trial: Trial) -> tuple[str, str]:
     if trial.targets == 1:
         return _explain_lost_key(trial)
     standard_error = first.std() / np.sqrt(len(first))
-    if total_variation(trial.weights, trial.wanted) <= TOLERANCE + 3 * standard_error:
+    off = total_variation(trial.weights, trial.wanted)
+    if off <= TOLERANCE + 3 * standard_error and first.std() > TOLERANCE:
         low, high = np.quantile(first, [0.05, 0.95])
         return (
             "right only on average",
@@ -102,7 +104,9 @@ def _explain_misses(trial: Trial) -> tuple[str, str]:
             f"{low:.2f} to {high:.2f} (deviation {first.std():.2f}), because q.k_a and q.k_b differ as the "
             "keys do",
         )
-    text = f"{where} the weights on a and b come to {trial.weights[0]:.2f} and {trial.weights[1]:.2f}"
+    digits = 2 if off > TOLERANCE else 6
+    a, b = (f"{weight:.{digits}f}" for weight in trial.weights[:2])
+    text = f"{where} the weights on a and b come to {a} and {b}"
     heads = trial.head_weights[trial.covered].mean(axis=0)
     if len(heads) > 1:
         each = [f"head {n} puts {head[0]:.2f} on a and {head[1]:.2f} on b" for n, head in enumerate(heads, 1)]
@@ -139,8 +143,8 @@ def _explain_direction(trial: Trial) -> tuple[str, str]:
     if all(lifted):
         larger, smaller = ("a", "b") if a > b else ("b", "a")
         return "leans to one", (
-            f"q.k_{larger} is larger than q.k_{smaller} (as {max(a, b):.4g} to {min(a, b):.4g}), and a scale "
-            "that shuts out the other keys also makes this difference large"
+            f"q.k_{larger} is larger than q.k_{smaller} (as {max(a, b):.4g} to "
+            f"{min(a, b):.{4 if abs(a - b) > 1e-3 else 14}g}), and no scale makes them equal"
         )
     if any(lifted):
         on, off, product = ("a", "b", b) if lifted[0] else ("b", "a", a)

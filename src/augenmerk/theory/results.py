@@ -22,6 +22,8 @@ MAX_SECONDS = 20.0  # of an experiment, on one core
 MAX_SCALE = 1e9  # beyond this size of the query the rounding of the logits may decide
 
 Relation = Literal["equal", "at most", "at least"]
+Verdict = Literal["right", "right if", "wrong"]
+"""What an experiment says about an answer; `right if` means only under a condition."""
 
 
 @dataclass(frozen=True)
@@ -133,17 +135,23 @@ class Grade:
     """The verdict about a reader's answer to a task."""
 
     task: str
-    holds: bool
+    verdict: Verdict
     why: str  # one or two sentences, with numbers
     error: float  # the largest error: weight in the wrong place, or, for 1.6 and 1.7, distance in units of B
     missing_scale: bool  # whether the answer would hold if it were multiplied by a large number
     answers: tuple[str, ...]
     conditions: tuple[dict[str, Any], ...]
-    mistake: str = ""  # one of the kinds of mistake in `mistakes.py`; nothing if the answer holds
+    mistake: str = ""  # one of the kinds of mistake in `mistakes.py`; nothing if the answer is right
     remarks: tuple[str, ...] = ()  # how the answer was read, where that is not obvious
+    only_if: str = ""  # the condition under which it is right, such as "t = c"
+
+    @property
+    def holds(self) -> bool:
+        """Whether the answer is right without a condition."""
+        return self.verdict == "right"
 
     def as_dict(self) -> dict[str, Any]:
-        return dict(vars(self))
+        return {**vars(self), "holds": self.holds}
 
 
 def plane_values(count: int) -> Array:

@@ -11,17 +11,24 @@ from numpy.typing import NDArray
 
 from augenmerk.theory.answers import SCALES, Answers
 from augenmerk.theory.attention import Array, choose_scale, orthonormal, softmax, total_variation
+from augenmerk.theory.conditions import Signs
 from augenmerk.theory.copying import reach
-from augenmerk.theory.grading_self import MAX_LOGIT, factors_to_try
+from augenmerk.theory.expressions import NotFiniteError
+from augenmerk.theory.grading_self import factors_to_try
+from augenmerk.theory.letters import SIZES, Choice, Letters, find_limit
 from augenmerk.theory.noise import KeyNoise
 
 TOLERANCE = 0.02  # an answer holds if no more weight than this is in the wrong place
-STRENGTHS = (10.0, 30.0, 100.0, 1000.0, 10_000.0)
-"""The values of c times the scale of the logits that are tried: c is free, so the best one counts."""
+LIMIT = 1e-5  # the same where letters are as large or as small as can be
+FEW = 8  # samples with which the choice of letters is looked for
+MAX_LOGIT = 1e10  # logits up to this are known to within LIMIT
 MIN_LAMBDA = 0.05
 """The claims are about keys of positive length; samples with a lambda below this are counted separately."""
-ALPHA = 1e-20
+ALPHA = 1e-36
 """The variance in all directions in 1.5: tiny, as the task says, so that no size of c makes it matter."""
+FAR = 1000.0
+"""How far keys are from the origin where it must not matter, so that nothing but k_j - h_j is right."""
+RULE = "a query is a vector like the keys"
 
 
 @dataclass(frozen=True)
@@ -30,7 +37,8 @@ class Condition:
     dim: int
     beta: float = 0.0
     sort: str = "orthonormal"
-    """The kind of keys in 1.1: orthonormal, random, or flat (few dimensions, very different lengths)."""
+    """The kind of keys in 1.1: orthonormal, random, flat (few dimensions, very different lengths) or far
+    (random, and all of them far from the origin)."""
     first_only: bool = False
     """Whether only the first key is noisy, as in 1.5, which has no name for the variance."""
 
@@ -40,7 +48,8 @@ class Condition:
         return {"d": float(self.dim), "m": float(self.keys), "e": math.e}
 
     def __str__(self) -> str:
-        kind = {"random": "random keys", "flat": "keys of unequal length"}.get(self.sort, "keys")
+        kinds = {"random": "random keys", "flat": "keys of unequal length", "far": "keys far from 0"}
+        kind = kinds.get(self.sort, "keys")
         noise = f" with beta {self.beta:g}" if self.beta and not self.first_only else ""
         return f"{self.keys} {kind} in {self.dim} dimensions{noise}"
 
@@ -52,6 +61,7 @@ CONDITIONS: Mapping[str, tuple[Condition, ...]] = {
         Condition(64, 256),
         Condition(8, 64, sort="random"),
         Condition(8, 2, sort="flat"),
+        Condition(8, 8, sort="far"),
     ),
     "1.2": (Condition(8, 64), Condition(3, 4), Condition(64, 256), Condition(200, 200)),
     "1.3": _NOISY,
@@ -70,44 +80,62 @@ NAMES: Mapping[str, frozenset[str]] = {
 
 
 @dataclass(frozen=True)
-class Instance:
-    names: Mapping[str, Array | float]
-    keys: Array  # (m, d)
-    covered: bool  # whether the claim covers these keys: lambda_a and lambda_b are above MIN_LAMBDA
+class Instances:
+    """Many instances of a task under one condition.
+
+    Vectors are given by their coordinates in the span of those that have names, which is all that matters of
+    them: whatever the dimension, there are no more than four.
+    """
+
+    names: Mapping[str, Array]  # (N) or (N, r)
+    keys: Array  # (N, m, r)
+    covered: NDArray[np.bool_]  # (N): whether the claim covers them: lambda_a, lambda_b are above MIN_LAMBDA
+
+    def few(self) -> "Instances":
+        """Returns the first instances that the claim covers."""
+        first = np.flatnonzero(self.covered)[:FEW]
+        names = {name: values[first] for name, values in self.names.items()}
+        return Instances(names, self.keys[first], self.covered[first])
 
 
-@lru_cache(maxsize=4)  # the conditions of one task, since a class answers it many times
-def draw_instances(task: str, number: int, count: int, seed: int) -> list[Instance]:
+@lru_cache(maxsize=5)  # the conditions of one task, since a class answers it many times
+def draw_instances(task: str, number: int, count: int, seed: int) -> Instances:
     """Draws instances of a task under the condition with this number, the same for the same seed."""
-    return _draw(task, CONDITIONS[task][number], count, np.random.default_rng([seed, number]))
+    condition, rng = CONDITIONS[task][number], np.random.default_rng([seed, number])
+    drawn = [_draw(task, condition, rng) for _ in range(count)]
+    keys, all_names = [], []
+    for own, names in drawn:
+        vectors = [value for value in names.values() if isinstance(value, np.ndarray)]
+        basis, _ = np.linalg.qr(np.stack(vectors, axis=1))
+        keys.append(own @ basis)
+        all_names.append({n: v @ basis if isinstance(v, np.ndarray) else v for n, v in names.items()})
+    joined = {name: np.array([names[name] for names in all_names]) for name in all_names[0]}
+    lambdas = np.array([[names.get(f"lambda_{key}", 1.0) for key in "ab"] for _, names in drawn])
+    joined = {name: values for name, values in joined.items() if name in NAMES[task]}
+    return Instances(joined, np.stack(keys), (lambdas > MIN_LAMBDA).all(axis=1))
 
 
-def draw_instance(task: str, condition: Condition, seed: int) -> Instance:
-    """Draws a single instance, on which an answer can be tried at once."""
-    return _draw(task, condition, 1, np.random.default_rng(seed))[0]
-
-
-def _draw(task: str, condition: Condition, count: int, rng: np.random.Generator) -> list[Instance]:
+def _draw(
+    task: str, condition: Condition, rng: np.random.Generator
+) -> tuple[Array, dict[str, Array | float]]:
+    """Returns keys (m, d), and the names of an instance."""
     if task == "1.1":
-        return [_draw_copying(condition, rng) for _ in range(count)]
+        return _draw_copying(condition, rng)
     noise = KeyNoise.of_norms(condition.keys, condition.beta)
     if task == "1.5":
         noise = KeyNoise.of_first(condition.keys, condition.beta, ALPHA)
-    instances = []
-    for _ in range(count):
-        means = orthonormal(condition.keys, condition.dim, rng)
-        [lambdas], [keys] = noise.sample(means, 1, rng)
-        names: dict[str, Array | float] = {
-            **{"k_a": keys[0], "k_b": keys[1], "mu_a": means[0].copy(), "mu_b": means[1].copy()},
-            **{"lambda_a": float(lambdas[0]), "lambda_b": float(lambdas[1])},
-            **{"beta": condition.beta, "alpha": ALPHA},
-        }
-        covered = bool(min(lambdas[:2]) > MIN_LAMBDA)
-        instances.append(Instance({k: v for k, v in names.items() if k in NAMES[task]}, keys, covered))
-    return instances
+    means = orthonormal(condition.keys, condition.dim, rng)
+    [lambdas], [keys] = noise.sample(means, 1, rng)
+    return keys, {
+        **{"k_a": keys[0], "k_b": keys[1], "mu_a": means[0].copy(), "mu_b": means[1].copy()},
+        **{"lambda_a": float(lambdas[0]), "lambda_b": float(lambdas[1])},
+        **{"beta": condition.beta, "alpha": ALPHA},
+    }
 
 
-def _draw_copying(condition: Condition, rng: np.random.Generator) -> Instance:
+def _draw_copying(
+    condition: Condition, rng: np.random.Generator
+) -> tuple[Array, dict[str, Array | float]]:
     """Draws keys such that the value of the first can be copied."""
     if condition.sort == "orthonormal":
         keys = orthonormal(condition.keys, condition.dim, rng)
@@ -116,6 +144,8 @@ def _draw_copying(condition: Condition, rng: np.random.Generator) -> Instance:
         keys = rng.standard_normal((condition.keys, condition.dim))
         if condition.sort == "flat":
             keys *= rng.uniform(0.3, 3.0, size=(condition.keys, 1))
+        if condition.sort == "far":
+            keys += FAR * orthonormal(1, condition.dim, rng)
         # With a large margin: the question is whether the query is right, not whether c is large enough.
         found = (reach(keys, [j]) for j in rng.permutation(len(keys)))
         best = next((each for each in found if each.margin > 0.2), None)
@@ -123,22 +153,21 @@ def _draw_copying(condition: Condition, rng: np.random.Generator) -> Instance:
             return _draw_copying(condition, rng)
         nearest, [first] = best.hull_weights @ keys, best.subset
         keys[[0, first]] = keys[[first, 0]]
-    names = {"k_j": keys[0], "k_mean": keys[1:].mean(axis=0), "h_j": nearest}
-    return Instance(names, keys, True)
+    return keys, {"k_j": keys[0], "k_mean": keys[1:].mean(axis=0), "h_j": nearest}
 
 
 @dataclass(frozen=True)
 class Trial:
-    """The answer under one condition, with the best c."""
+    """The answer under one condition."""
 
     condition: Condition
-    c: float  # 1 for an answer without c
+    letters: Letters
     factor: float  # the number by which the whole answer was multiplied
     logits: Array  # (samples, heads, m)
     covered: NDArray[np.bool_]  # (samples)
     wanted: Array  # (m)
     along_first: bool  # whether the first query is a multiple of the first key, in every sample
-    is_limit: bool = False  # whether the answer was multiplied by a very large number to see what it tends to
+    is_limit: bool = False  # whether letters, or a factor, are as large as can be, to see what it tends to
 
     @cached_property
     def head_weights(self) -> Array:
@@ -161,7 +190,12 @@ class Trial:
 
     @property
     def holds(self) -> bool:
-        return self.error <= TOLERANCE
+        return self.error <= (LIMIT if self.is_limit else TOLERANCE)
+
+    @property
+    def is_known(self) -> bool:
+        """Whether the logits are such that the answer decides and not their rounding."""
+        return bool(np.abs(self.logits[self.covered]).max() <= MAX_LOGIT)
 
     @property
     def targets(self) -> int:
@@ -179,87 +213,138 @@ class Trial:
         return np.asarray(self.head_weights[self.covered].mean(axis=1)[:, 0])
 
     def as_row(self) -> dict[str, Any]:
-        missed = (self.errors[~self.covered] > TOLERANCE).sum() / len(self.covered)
+        missed = (~(self.errors[~self.covered] <= TOLERANCE)).sum() / len(self.covered)
         hidden = {"first_only", "beta"} if self.condition.first_only else {"first_only"}
         return {
             **{name: value for name, value in vars(self.condition).items() if name not in hidden},
-            **{"c": self.c * self.factor, "weights": self.weights[: self.targets].tolist()},
+            **{"letters": dict(self.letters), "factor": self.factor},
+            **{"weights": self.weights[: self.targets].tolist()},
             **{"deviation": float(self.first_weights.std()), "error": self.error, "holds": self.holds},
             **{"samples": len(self.covered), "outside_the_claim": float(1 - self.covered.mean())},
             "outside_the_claim_and_missed": float(missed),
         }
 
 
-def try_sizes(
-    task: str, condition: Condition, answers: Answers, instances: Sequence[Instance], scale: float | None
-) -> list[Trial]:
-    """Returns a trial for each value of c, or one trial for an answer without c."""
-    scale = choose_scale(scale, condition.dim)
-    sizes = [strength / scale for strength in (STRENGTHS if answers.free else STRENGTHS[:1])]
-    trials = [_try_size(task, condition, answers, instances, scale, c) for c in sizes]
-    if answers.free - SCALES and not any(trial.holds for trial in trials):
-        # A number of another name, such as tau, may be meant to be small.
-        small = [_try_size(task, condition, answers, instances, scale, 1 / c) for c in sizes]
-        trials += [trial for trial in small if trial.holds]
-    return trials
+@dataclass(frozen=True)
+class QueryExperiment:
+    """An answer to one of 1.1 to 1.5, which can be tried with values of its letters."""
 
+    task: str
+    answers: Answers
+    samples: int
+    seed: int
+    scale: float | None
+    any_size_will_do: bool = False
 
-def choose_best(trials: Sequence[Trial]) -> Trial:
-    """Returns the best trial, with the smallest of the sizes that are equally good up to rounding.
+    @property
+    def letters(self) -> tuple[str, ...]:
+        return self.answers.letters
 
-    What only holds at some size is not enough, since the tasks ask for a value as nearly as one likes: where
-    an answer fails in the limit of a large scale, the limit is returned.
-    """
-    best = min(trials, key=lambda trial: (round(trial.error, 6), trial.factor, trial.c))
-    if not best.holds:
+    @property
+    def signs(self) -> Mapping[str, Signs]:
+        return self.answers.signs
+
+    @property
+    def conditions(self) -> Sequence[Condition]:
+        return CONDITIONS[self.task]
+
+    def sizes(self, number: int) -> Mapping[str, float]:
+        return {"d": float(self.conditions[number].dim), "m": float(self.conditions[number].keys)}
+
+    def holds(
+        self, number: int, letters: Letters, in_the_limit: bool, in_all: bool = False
+    ) -> bool | None:
+        try:
+            trial = self.attempt(number, letters, few=not in_all)
+        except NotFiniteError:
+            return None
+        if not trial.is_known:
+            return None
+        if in_the_limit:
+            return trial.error <= LIMIT
+        return trial.holds and to_limit(trial).holds
+
+    def error(self, number: int, letters: Letters) -> float:
+        try:
+            return self.attempt(number, letters, few=True).error
+        except NotFiniteError:
+            return math.nan
+
+    def lean(self, number: int, letters: Letters, sample: int) -> float:
+        try:
+            trial = self.attempt(number, letters, few=True)
+        except NotFiniteError:
+            return math.nan
+        if trial.targets != 2 or trial.logits.shape[1] != 1:
+            return math.nan
+        a, b = map(float, trial.logits[sample, 0, :2])
+        return (a - b) / (abs(a) + abs(b)) if a or b else math.nan
+
+    def query(self, letters: Letters) -> Array | None:
+        try:
+            return self._queries(0, letters, draw_instances(self.task, 0, self.samples, self.seed).few())[0]
+        except NotFiniteError:
+            return None
+
+    def _queries(self, number: int, letters: Letters, instances: Instances, rule: str = RULE) -> Array:
+        """Returns the queries (N, heads, r)."""
+        names = {**instances.names, **self.conditions[number].numbers, **letters}
+        found = self.answers.values(names, instances.keys.shape[2:], rule)
+        shape = (len(instances.keys), *instances.keys.shape[2:])
+        return np.stack([np.broadcast_to(query, shape) for query in found], axis=1)
+
+    def attempt(self, number: int, letters: Letters, few: bool = False, rule: str = RULE) -> Trial:
+        """Tries the answer; raises AugenmerkError with the rule if it is no query.
+
+        Raises NotFiniteError if it cannot be computed at all with these letters.
+        """
+        instances = draw_instances(self.task, number, self.samples, self.seed)
+        instances, condition = instances.few() if few else instances, self.conditions[number]
+        queries, wanted = self._queries(number, letters, instances, rule), np.zeros(condition.keys)
+        wanted[: 1 if self.task == "1.1" else 2] = 1.0 if self.task == "1.1" else 0.5
+        with np.errstate(all="ignore"):  # what is not finite is looked for when all is known
+            logits = queries @ instances.keys.swapaxes(1, 2) * choose_scale(self.scale, condition.dim)
+            along = _are_parallel(queries[:, 0], instances.keys[:, 0])
+        return Trial(condition, letters, 1.0, logits, instances.covered, wanted, along)
+
+    def try_plainly(self, number: int) -> Trial:
+        """Tries the answer with all letters of one size, large unless a condition forbids it.
+
+        Returns the best trial; if it holds, though the answer fails in the limit, the limit.
+        """
+        rates = {n: 1.0 if 1 in self.signs.get(n, {1}) else -1.0 for n in self.letters}
+        choice, trials = Choice(rates, ""), list[Trial]()
+        for size in SIZES:
+            letters = choice.letters_at(size, {})
+            if self.holds(number, letters, True) is not None:
+                trials.append(self.attempt(number, letters))
+            elif trials:
+                break
+        best = min(trials, key=lambda trial: round(trial.error, 6), default=None)
+        if best is None or best.holds:
+            best = replace(self.attempt(number, find_limit(self, number, choice)), is_limit=True)
         return best
-    accurate = [trial for trial in trials if trial.largest_logit <= MAX_LOGIT]
-    limit = _enlarge_to_limit(max(accurate, key=lambda trial: trial.largest_logit, default=best))
-    return best if limit.holds else limit
 
 
-def _enlarge_to_limit(trial: Trial) -> Trial:
-    size = trial.largest_logit
-    factor = MAX_LOGIT / size if 0 < size < MAX_LOGIT else 1.0
-    return replace(trial, factor=factor, logits=trial.logits * factor, is_limit=True)
+def to_limit(trial: Trial) -> Trial:
+    """Multiplies each head by a number that is as large as rounding allows."""
+    sizes = np.abs(trial.logits[trial.covered]).max(axis=(0, 2))
+    factors = np.where(sizes > 0, MAX_LOGIT / np.where(sizes > 0, sizes, 1.0), 1.0)
+    return replace(trial, factor=float(factors.max()), logits=trial.logits * factors[:, None], is_limit=True)
 
 
-def enlarge(trials: Sequence[Trial]) -> Trial:
-    """Multiplies the answer by numbers; returns the trial that holds with the smallest, or the best trial."""
-    larger = list(trials)
-    for trial in trials:
-        # The size of the weaker head decides how much larger the answer has to be.
-        size = float(np.median(np.abs(trial.logits).max(axis=2), axis=0).min())
-        larger += [replace(trial, factor=by, logits=trial.logits * by) for by in factors_to_try(size)]
-    best = choose_best(larger)
-    holding = [trial for trial in larger if trial.holds] if best.holds else []
-    return min(holding, key=lambda trial: (trial.factor, trial.c), default=best)
+def enlarge(trial: Trial) -> Trial:
+    """Multiplies the answer by the smallest number with which it holds; returns its limit if none helps."""
+    limit = to_limit(trial)
+    if not limit.holds:
+        return limit
+    # The size of the weaker head decides how much larger the answer has to be.
+    size = float(np.median(np.abs(trial.logits[trial.covered]).max(axis=2), axis=0).min())
+    larger = (replace(trial, factor=by, logits=trial.logits * by) for by in (1.0, *factors_to_try(size)))
+    return next((each for each in larger if each.holds), limit)
 
 
-def _try_size(
-    task: str,
-    condition: Condition,
-    answers: Answers,
-    instances: Sequence[Instance],
-    scale: float,
-    c: float,
-) -> Trial:
-    wanted = np.zeros(condition.keys)
-    wanted[: 1 if task == "1.1" else 2] = 1.0 if task == "1.1" else 0.5
-    covered = np.array([instance.covered for instance in instances])
-    chosen = {**condition.numbers, **dict.fromkeys(answers.free, c)}
-    products, along = [], True
-    with np.errstate(all="ignore"):  # logits that are too large are refused when all are known
-        for instance in instances:
-            names, shape = {**instance.names, **chosen}, (condition.dim,)
-            rule = "a query is a vector like the keys"
-            queries = np.stack([each.value_of_shape(names, shape, rule) for each in answers.expressions])
-            products.append(queries @ instance.keys.T)
-            along = along and _are_parallel(queries[0], instance.keys[0])
-        logits = scale * np.stack(products)  # (samples, heads, m)
-    return Trial(condition, c if answers.free else 1.0, 1.0, logits, covered, wanted, along)
-
-
-def _are_parallel(one: Array, other: Array) -> bool:
-    size = float(np.linalg.norm(one))
-    return size > 0 and float(one @ other) / size > (1 - 1e-9) * float(np.linalg.norm(other))
+def _are_parallel(some: Array, others: Array) -> bool:
+    """Returns whether each vector (N, r) is a positive multiple of its counterpart."""
+    sizes, lengths = np.linalg.norm(some, axis=1), np.linalg.norm(others, axis=1)
+    return bool((sizes > 0).all() and ((some * others).sum(axis=1) > (1 - 1e-9) * lengths * sizes).all())
