@@ -17,7 +17,7 @@ import pytest
 from augenmerk.serve.library import Library
 from augenmerk.serve.limits import Limits
 from augenmerk.serve.server import fit_connections
-from tests.command import COMMAND
+from tests.command import COMMAND, Answer, run_command
 from tests.processes import wait_for
 from tests.serving import SECONDS, Serving, read_refusal, serving
 
@@ -112,6 +112,23 @@ def test_too_few_files_are_refused_at_the_start() -> None:
     )
     assert ended.returncode == 2
     assert ended.stderr.startswith("augenmerk: This process may open 14 files")
+
+
+def test_the_command_prints_how_many_connections_there_may_be() -> None:
+    assert "augenmerk: at most 20 connections (--limit connections)" in check("--limit", "connections=20").err
+    assert json.loads(check("--json").out)["connections"] == 2000
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if hard != resource.RLIM_INFINITY:
+        try:
+            assert "the open files that the system allows" in check("--limit", f"connections={hard}").err
+        finally:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+def check(*options: str) -> Answer:
+    answer = run_command("serve", "--check", "--no-pages", "--port", "0", *options)
+    assert answer.code == 0, answer.err
+    return answer
 
 
 def test_the_soft_limit_is_raised() -> None:
