@@ -17,7 +17,7 @@ import pytest
 from augenmerk.serve.library import Library
 from augenmerk.serve.limits import Limits
 from augenmerk.serve.server import fit_connections
-from tests.command import COMMAND
+from tests.command import COMMAND, Answer, run_command
 from tests.processes import wait_for
 from tests.serving import SECONDS, Serving, read_refusal, serving
 
@@ -40,9 +40,11 @@ def guarded(library: Library) -> Iterator[Serving]:
 
 
 @contextmanager
-def limited_process(files: int, log: Path) -> Iterator[tuple[subprocess.Popen[str], dict[str, object]]]:
+def limited_process(
+    files: int, log: Path, *options: str
+) -> Iterator[tuple[subprocess.Popen[str], dict[str, object]]]:
     """Starts a server that may open so many files; yields it, and what it prints about itself."""
-    command = [*COMMAND, "serve", "--no-pages", "--port", "0", "--json"]
+    command = [*COMMAND, "serve", "--no-pages", "--port", "0", "--json", *options]
     program = (
         "import os, resource, sys; "
         f"resource.setrlimit(resource.RLIMIT_NOFILE, ({files}, {files})); "
@@ -110,6 +112,23 @@ def test_too_few_files_are_refused_at_the_start() -> None:
     )
     assert ended.returncode == 2
     assert ended.stderr.startswith("augenmerk: This process may open 14 files")
+
+
+def test_the_command_prints_how_many_connections_there_may_be() -> None:
+    assert "augenmerk: at most 20 connections (--limit connections)" in check("--limit", "connections=20").err
+    assert json.loads(check("--json").out)["connections"] == 2000
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if hard != resource.RLIM_INFINITY:
+        try:
+            assert "the open files that the system allows" in check("--limit", f"connections={hard}").err
+        finally:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+def check(*options: str) -> Answer:
+    answer = run_command("serve", "--check", "--no-pages", "--port", "0", *options)
+    assert answer.code == 0, answer.err
+    return answer
 
 
 def test_the_soft_limit_is_raised() -> None:
@@ -375,3 +394,32 @@ def test_a_wish_for_another_protocol_is_ignored(guarded: Serving, pause: bool) -
             time.sleep(0.2)
         connection.sendall(body)
         assert read_answer(connection)[0].startswith(b"HTTP/1.1 200")
+
+
+@pytest.mark.parametrize("signals", [1, 2])
+def test_requests_that_the_server_no_longer_waits_for_are_told_so(signals: int, tmp_path: Path) -> None:
+    """When `drain_seconds` are over, or SIGTERM has come twice."""
+    log = tmp_path / "log"
+    seconds = "0.5" if signals == 1 else "60"
+    with (
+        limited_process(200, log, "--limit", f"drain_seconds={seconds}") as (process, about),
+        ExitStack() as stack,
+    ):
+        address = httpx.URL(str(about["address"]))
+        long = json.dumps({"text": [f"{TEXT[:-1]} auf der Wiese."] * 500, "beam": 50, "n_best": 50}).encode()
+        connections = []
+        for sent in (long, b"{"):  # one is being computed, of the other the rest is awaited
+            connection = stack.enter_context(socket.create_connection((address.host, address.port), SECONDS))
+            head = f"POST /v1/translate HTTP/1.1\r\nHost: localhost\r\nContent-Length: {len(long)}\r\n\r\n"
+            connection.sendall(head.encode() + sent)
+            connections.append(connection)
+        time.sleep(0.5)
+        for _ in range(signals):
+            process.terminate()
+            time.sleep(0.5)
+        for connection in connections:
+            head, body, _ = read_answer(connection)
+            assert head.startswith(b"HTTP/1.1 503")
+            assert "being stopped" in json.loads(body)["error"]
+        assert process.wait(SECONDS) == 0
+    assert "Traceback" not in log.read_text()

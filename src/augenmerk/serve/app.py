@@ -19,7 +19,7 @@ from augenmerk.serve import libretranslate, openapi
 from augenmerk.serve.answers import JsonResponse, describe_score
 from augenmerk.serve.batcher import Batcher
 from augenmerk.serve.errors import answer_error, answer_sentence
-from augenmerk.serve.guard import Access, Guard, read_body, require_loopback
+from augenmerk.serve.guard import STOPPING, Access, Guard, read_body, require_loopback
 from augenmerk.serve.hang_up import until_hang_up
 from augenmerk.serve.library import Library
 from augenmerk.serve.limits import Limits
@@ -185,7 +185,7 @@ async def live(_request: Request) -> Response:
 async def ready(request: Request) -> Response:
     service: Service = request.app.state.service
     if service.state.draining:
-        return answer_sentence(503, "The server is being stopped: ask another one.")
+        return answer_sentence(503, STOPPING)
     return JsonResponse({"status": "ready"})
 
 

@@ -59,6 +59,8 @@ FORWARDED = ("forwarded", "x-forwarded-for", "x-forwarded-host", "x-real-ip", "v
 CLIENT_CLOSED_REQUEST = 499
 """The status that is counted when a client hangs up; nobody sees it."""
 
+STOPPING = "The server is being stopped: ask another one."
+
 log = logging.getLogger("augenmerk.serve")
 
 
@@ -326,6 +328,10 @@ class Guard:
                 await answer_error(error)(scope, receive, send_answer)
             except ClientDisconnect:
                 status = CLIENT_CLOSED_REQUEST
+            except asyncio.CancelledError:  # the server ends, and does not wait for this request any more
+                if not status:
+                    stopping = answer_sentence(503, STOPPING, {"connection": "close"})
+                    await stopping(scope, receive, send_answer)
             except Exception as error:
                 _log_error(error)
                 if status:  # it has begun to answer: the connection has to be closed

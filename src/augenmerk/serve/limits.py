@@ -33,7 +33,7 @@ class Limits(BaseModel):
     connections: int = Field(
         default=2_000,
         ge=1,
-        description="Open connections; the one that is idle the longest is closed for a new one.",
+        description="Open connections, or fewer if the process may not open as many files.",
     )
     idle_seconds: float = Field(
         default=30.0, gt=0, description="Seconds that a connection may stay open without a request."

@@ -32,7 +32,7 @@ class Operation(NamedTuple):
     answers_list: bool = False
 
 
-_OF_WORK = (400, 401, 403, 404, 408, 413, 429, 504)
+_OF_WORK = (400, 401, 403, 404, 408, 413, 429, 503, 504)
 
 OPERATIONS = (
     Operation(
@@ -105,6 +105,7 @@ REASONS = {
     408: "The body did not arrive in time.",
     413: "The request is too large.",
     429: "Too much is waiting; Retry-After says in how many seconds to ask again.",
+    503: "The server is being stopped.",
     504: "The answer was not there in time.",
 }
 

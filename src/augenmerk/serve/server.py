@@ -160,6 +160,7 @@ async def _run(service: Service, listening: socket.socket, pages: bool, on_ready
     def stop() -> None:
         if server.should_exit:  # asked twice
             server.force_exit = True
+            logging.getLogger("uvicorn").setLevel(logging.CRITICAL)  # it would trace each task that ends
         service.state.draining = True
         server.should_exit = True
 
