@@ -40,12 +40,13 @@ from augenmerk.text import BOS, EOS, normalise
 from augenmerk.train import Validation, start
 from augenmerk.translate import load, load_model
 from tests.command import fails_with_a_sentence, run_command, run_json
-from tests.runs import CPU, SharedRuns
+from tests.runs import CPU, SharedRuns, tiny
 
 KEYS = (
     *("split", "beam", "bleu", "bleu_signature", "bleu_cased", "bleu_cased_signature", "chrf"),
     *("chrf_signature", "chrf_cased", "chrf_cased_signature", "length_ratio", "model_score", "loss"),
     *("perplexity", "word_perplexity", "tokens", "sentences", "sentences_per_second"),
+    *("model_sha256", "data_sha256"),
 )
 
 
@@ -518,3 +519,54 @@ def test_bad_input_gets_one_sentence(words: RunDirectory, tmp_path: Path) -> Non
     ):
         assert expected in fails_with_a_sentence("evaluate", *arguments)
     assert run_command("evaluate", words.path, "--beam", 0).code == 2
+
+
+class TestWhatChanges:
+    """Scores are about these weights and these sentences, or they are removed."""
+
+    @pytest.fixture
+    def pairs(self, tmp_path: Path) -> Path:
+        folder = tmp_path / "pairs"
+        folder.mkdir()
+        some = list(open_bitext("bilderbuch", pairs=160)["train"])
+        for split, first in (("train", 0), ("val", 100), ("test", 130)):
+            part = some[first : first + (100 if split == "train" else 30)]
+            lines = (f"{pair.source}\t{pair.target}\n" for pair in part)
+            (folder / f"{split}.tsv").write_text("".join(lines), encoding="utf-8")
+        return folder
+
+    def test_rows_of_earlier_sentences_are_removed(
+        self, shared_runs: SharedRuns, pairs: Path, tmp_path: Path
+    ) -> None:
+        run = shared_runs.copy(tiny(data__bitext=str(pairs), train__epochs=1), tmp_path / "run")
+
+        def evaluate(split: str, beam: int, **options: Any) -> None:
+            evaluate_run(Evaluator(run, CPU, **options), [split], [beam])
+
+        def kept() -> set[tuple[str, int]]:
+            rows = [*run.read_scores(), *run.read_scores(other=True)]
+            return {(row["split"], row["beam"]) for row in rows}
+
+        evaluate("val", 1)
+        evaluate("val", 3, mbr=True)
+        evaluate("test", 1)
+        evaluate("val", 2)
+        assert kept() == {("val", 1), ("val", 2), ("val", 3), ("test", 1)}
+        lines = (pairs / "val.tsv").read_text(encoding="utf-8").splitlines(keepends=True)
+        (pairs / "val.tsv").write_text("".join(lines[:-1]), encoding="utf-8")
+        evaluate("val", 4)
+        assert kept() == {("val", 4), ("test", 1)}
+
+    def test_rows_of_earlier_weights_are_removed(
+        self, shared_runs: SharedRuns, pairs: Path, tmp_path: Path
+    ) -> None:
+        run = shared_runs.copy(tiny(data__bitext=str(pairs), train__epochs=1), tmp_path / "run")
+        evaluate_run(Evaluator(run, CPU), ["val"], [1])
+        early = Evaluator(run, CPU)
+        run.save_model({name: 0.5 * weight for name, weight in run.load_model().items()}, {})
+        assert run.read_scores() == []
+        with pytest.raises(AugenmerkError, match="was trained further while it was evaluated; evaluate it"):
+            evaluate_run(early, ["val"], [1])
+        assert run.read_scores() == []
+        evaluate_run(Evaluator(run, CPU), ["val"], [2])
+        assert [row["model_sha256"] for row in run.read_scores()] == [run.model_digest]

@@ -168,6 +168,10 @@ class RunDirectory:
             if parent is not None:
                 about = {"run": str(parent.path.resolve()), "sha256": parent.model_digest}
                 cls(new)._save(new / _INITIAL, "model", parent.load_model(), about)
+                if parent.model_digest != about["sha256"]:
+                    raise AugenmerkError(
+                        f"{parent.path} is being trained, and its weights were replaced just now; try again."
+                    )
             if data:
                 cls(new).write_data(data)
             for name, content in files.items():
@@ -292,8 +296,10 @@ class RunDirectory:
             lock.release()
 
     def save_model(self, tensors: Mapping[str, Array], about: Mapping[str, Any]) -> None:
-        """Saves the best weights and their description."""
+        """Saves the best weights and their description. Scores of other weights are removed."""
         self._save(self.model_path, "model", tensors, about)
+        for name in (_SCORES, _OTHER_SCORES) if not self.read_only else ():
+            (self.path / name).unlink(missing_ok=True)
 
     def load_model(self) -> Arrays:
         """Loads the best weights; raises AugenmerkError if there are none yet."""

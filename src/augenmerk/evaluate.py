@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from augenmerk.agreement import Agreement
 from augenmerk.arrays import to_numpy
 from augenmerk.batching import ParallelTokens, encode_pairs
-from augenmerk.bitext import Bitext, SentencePair, open_data
+from augenmerk.bitext import Bitext, SentencePair, open_data, sum_pairs
 from augenmerk.checkpoint import HYPOTHESES, RunDirectory
 from augenmerk.errors import AugenmerkError
 from augenmerk.scores import score_texts
@@ -136,6 +136,8 @@ class Evaluator:
     ) -> None:
         """`precision` and `data` may be others than the run's settings name; rows then say which."""
         self.run = run
+        # Before it is loaded: if it is replaced meanwhile, `save_row` refuses.
+        self._model_sha256 = run.model_digest if run.model_path.exists() else None
         self._data = data
         self.translator = Translator.from_runs([run, *ensemble], device)
         self._mbr = mbr
@@ -207,6 +209,7 @@ class Evaluator:
             references = [pair.target.replace("\n", " ") for pair in pairs]  # one line each in the file
             with self.run.scoring():
                 write_lines(reference_path(self.run, split, self.row_labels.get("data")), references)
+            data_sha256 = sum_pairs(pairs).sha256
             sums, tokens = self.sentence_losses(split, pairs)
             loss = Loss(float(sums.sum()), int(tokens.sum()))
             alignment = self._measure_alignment(split, pairs)
@@ -239,6 +242,8 @@ class Evaluator:
                     "sentences": len(pairs),
                     "sentences_per_second": len(pairs) / seconds,
                     **alignment,
+                    "model_sha256": self._model_sha256,
+                    "data_sha256": data_sha256,
                 }
                 save_row(self.run, row, hypotheses, model_scores)
                 found.append(Evaluation(row, hypotheses, references))
@@ -324,15 +329,35 @@ def save_row(
     """Writes a row into the run's scores, in place of an earlier one about the same.
 
     The translations that it is about are written with it, so that they belong together also if two processes
-    evaluate the run at once. Rows that are not about the run alone on its own data go into another file.
+    evaluate the run at once. Rows that are not about the run alone on its own data go into another file. Rows
+    about earlier weights of the run or earlier sentences of the split are removed. Raises AugenmerkError if
+    the row is about such weights itself.
     """
-    other, path = not row.keys().isdisjoint(OTHER_LABELS), path_of_row(run, row)
+    is_other, path = not row.keys().isdisjoint(OTHER_LABELS), path_of_row(run, row)
     with run.scoring():
+        if row.get("model_sha256") and row["model_sha256"] != run.model_digest:
+            raise AugenmerkError(
+                f"{run.path} was trained further while it was evaluated; evaluate it again when that is done."
+            )
         write_lines(path, hypotheses)
         if model_scores:
             write_lines(path.with_suffix(".scores"), map(repr, model_scores))
-        kept = [each for each in run.read_scores(other=other) if path_of_row(run, each) != path]
-        run.write_scores([*kept, row], other=other)
+        for other in (False, True):
+            rows = run.read_scores(other=other)
+            kept = [each for each in rows if path_of_row(run, each) != path and not _is_outdated(each, row)]
+            new = [*kept, row] if other == is_other else kept
+            if new != rows:
+                run.write_scores(new, other=other)
+
+
+def _is_outdated(old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
+    """Returns whether an older row is about other weights, or about other sentences of the same split."""
+
+    def differ(key: str) -> bool:
+        return old.get(key) is not None and new.get(key) is not None and old[key] != new[key]
+
+    same_split = (old.get("split"), old.get("data")) == (new.get("split"), new.get("data"))
+    return differ("model_sha256") or (same_split and differ("data_sha256"))
 
 
 def describe_row(run: RunDirectory, row: Mapping[str, Any]) -> str:

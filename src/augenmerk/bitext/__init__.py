@@ -11,6 +11,7 @@ from augenmerk.bitext.pairs import (
     PairsSum,
     SentencePair,
     WatchedPairs,
+    sum_pairs,
 )
 from augenmerk.config import DATASETS, DataConfig, RunConfig
 from augenmerk.errors import AugenmerkError
@@ -32,6 +33,7 @@ __all__ = [
     "place_exists",
     "resolve_data",
     "resolve_data_name",
+    "sum_pairs",
 ]
 
 NAMES = DATASETS

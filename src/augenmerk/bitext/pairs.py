@@ -1,6 +1,7 @@
 """Sentence pairs, the named splits of a bitext, and how to hold out val and test where there are none."""
 
 import hashlib
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
@@ -157,6 +158,14 @@ class Bitext:
         """Returns the name of a split, with its files where there are some."""
         files = " and ".join(map(str, self.files.get(split, ())[:2]))
         return f"Split '{split}' of {self.name}" + (f" ({files})" if files not in ("", self.name) else "")
+
+
+def sum_pairs(pairs: Iterable[SentencePair]) -> PairsSum:
+    """Counts and hashes pairs."""
+    watched = WatchedPairs(pairs, "")
+    deque(watched, maxlen=0)
+    assert watched.sum is not None
+    return watched.sum
 
 
 def hold_out(pairs: Iterable[SentencePair], place: Path) -> dict[str, Iterable[SentencePair]]:

@@ -89,6 +89,10 @@ def prepare(request: Request, out: Path, *, map_blocks: MapBlocks, on_progress: 
                 return read_about(out)
             _export_text(bitext, request.data, out)
             scan = write_chunks(bitext, skipped, request.data.train, out, on_progress)
+            if describe_sources(request) != asked["sources"]:
+                raise AugenmerkError(
+                    f"{bitext.name} changed while it was read; remove {out} and run the same command again."
+                )
             hashes = read_hashes(out)
             repeated = find_repeated(hashes)
             sample = choose_sample(hashes, repeated, request.vocabulary_sample)
