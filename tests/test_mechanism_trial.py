@@ -134,5 +134,11 @@ def test_scores_that_saturate_the_softmax_are_a_warning_with_numbers(
     assert "starts saturated: before training, it gives 9" in said
     assert "(its scores have a standard deviation of 22." in said
     assert not warnings_about(settings("Product", hidden=512), caplog)
-    assert "by its name" not in warnings_about(settings("UnscaledDot"), caplog)
     assert not warnings_about(settings("Right", **large), caplog)
+    assert "by its name" not in warnings_about(settings("UnscaledDot"), caplog)
+
+
+def test_a_mechanism_that_is_made_for_one_size_is_only_tried_with_it(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    assert not warnings_about(settings("OtherSizes", hidden=256, key=256), caplog)
