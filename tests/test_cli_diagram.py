@@ -123,7 +123,7 @@ def test_the_terminal_shows_words_and_weights(runs: dict[str, Path]) -> None:
 
 def test_nothing_and_a_sentence_that_is_far_too_long_are_drawn(runs: dict[str, Path], tmp_path: Path) -> None:
     assert "nothing to show: no words" in diagram("\u200b", "--model", runs["scaled-dot"])
-    long = "Der Hund schläft unter dem Tisch . " * 40
+    long = "Der Hund schläft unter dem Tisch , " * 40
     diagram(long, "--model", runs["scaled-dot"], "--out", tmp_path / "long.png")
     assert (tmp_path / "long.png").stat().st_size > 10_000
     assert "only its beginning was translated" in diagram(long, "--model", runs["scaled-dot"])

@@ -122,7 +122,7 @@ def test_answers_are_those_of_the_command_under_load(shipped: Serving, tmp_path:
 
 
 def test_a_list_longer_than_a_batch_is_put_together_again() -> None:
-    texts = [f"{TEXTS[number % len(TEXTS)]} {'Sehr. ' * (number % 5)}" for number in range(40)]
+    texts = [f"{TEXTS[number % len(TEXTS)].rstrip('.')}{', sehr' * (number % 5)}." for number in range(40)]
     with serving(Library(), threads=2, batch_tokens=50) as server:
         sources = server.post("/v1/translate", {"text": texts, "beam": 1}).json()["translations"]
         assert [one["source"] for one in sources] == texts

@@ -1,6 +1,9 @@
 """Texts of several sentences: whatever translates them leaves none out, and all ways give the same."""
 
 import json
+import os
+import subprocess
+import sys
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -17,7 +20,7 @@ from augenmerk.config import ATTENTIONS
 from augenmerk.serve.library import Library
 from augenmerk.translate import Translator
 from augenmerk.translate.coverage import LEAST_WEIGHT, MOST_MISSING, find_gap
-from tests.command import run_command, run_json
+from tests.command import COMMAND, run_command, run_json
 from tests.runs import SharedRuns, tiny
 from tests.serving import Serving, serving
 
@@ -327,3 +330,18 @@ def test_no_sentence_is_lost_in_any_text(parts: list[str]) -> None:
 @cache
 def load_once() -> Translator:
     return augenmerk.load()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no terminals like this")
+def test_what_is_typed_at_a_terminal_is_text() -> None:
+    terminal, end = os.openpty()
+    try:
+        typing = subprocess.Popen(
+            [*COMMAND, "translate"], stdin=end, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+        )
+        os.write(terminal, f"{SHORT}\n\x04".encode())
+        printed, _ = typing.communicate(timeout=60)
+    finally:
+        os.close(terminal)
+        os.close(end)
+    assert "soccer" in printed.decode()

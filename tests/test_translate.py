@@ -391,9 +391,9 @@ def test_command_with_lines_on_stdin(bpe_run: Path, bpe: Translator) -> None:
     assert [row[0] for row in rows] == ["1", "1", "2", "3", "3", "4", "4"]
     best = bpe.translate(SENTENCES[1], n_best=2)
     assert [row[2] for row in rows[-2:]] == [best.text, best.alternatives[0].text]
-    assert result.stderr.decode() == (
+    assert result.stderr.decode().startswith(
         "augenmerk: line 3 has more than 200 tokens, the most this model reads: only its beginning was "
-        "translated.\n"
+        "translated.\naugenmerk: The translation of line 3 probably leaves out "
     )
 
 
@@ -480,7 +480,7 @@ def test_half_a_surrogate_pair_is_no_surprise(bpe: Translator) -> None:
 def test_a_file_that_is_given_as_the_sentence_is_translated(bpe_run: Path, tmp_path: Path) -> None:
     (tmp_path / "de.txt").write_text("\n".join(SENTENCES[:3]) + "\n", encoding="utf-8")
     answer = run_command("translate", "--model", bpe_run, "de.txt", cwd=tmp_path)
-    assert answer.err == "augenmerk: de.txt is a file, whose lines are translated.\n"
     meant = run_command("translate", "--model", bpe_run, "--input", "de.txt", cwd=tmp_path)
-    assert (answer.out, meant.err) == (meant.out, "")
+    assert answer.err == f"augenmerk: de.txt is a file, whose lines are translated.\n{meant.err}"
+    assert answer.out == meant.out
     assert len(answer.out.splitlines()) == 3

@@ -290,7 +290,7 @@ def _warn_at_the_end(
     if unfamiliar.reasons:
         typer.echo(f"augenmerk: {unfamiliar.describe(total)}", err=True)
     if uncovered.count:
-        hint = "" if split else " With --split-sentences, several sentences are translated one by one."
+        hint = "" if split else " If there are several sentences, --split-sentences translates them all."
         typer.echo(f"augenmerk: {uncovered.describe(total)}{hint}", err=True)
 
 
