@@ -81,9 +81,7 @@ class Answers:
             name for each in (*self.expressions, *self.definitions.values()) for name in each.names
         )
 
-    def values(
-        self, names: Mapping[str, Array | float], shape: tuple[int, ...], rule: str
-    ) -> list[Array]:
+    def values(self, names: Mapping[str, Array | float], shape: tuple[int, ...], rule: str) -> list[Array]:
         """Returns the values of the formulas, as `Expression.value_of_shape` does."""
         known = dict(names)
         for name, definition in self.definitions.items():
@@ -184,9 +182,7 @@ def read_answers(
     for _, text, _ in formulas:
         if _is_prose(text, known):
             shown = shorten(" ".join(text.split()), 200)
-            raise AugenmerkError(
-                f"'{shown}' has none of the names of task {task}: {', '.join(offered)}."
-            )
+            raise AugenmerkError(f"'{shown}' has none of the names of task {task}: {', '.join(offered)}.")
         _check_primes(text, known)
     if len(formulas) > len(expected) or not formulas:
         raise AugenmerkError(_describe_count(task, formulas, expected))
@@ -250,7 +246,9 @@ def _find_definitions(
         found[names[0]] = Expression(condition, start, known)
     ordered: dict[str, Expression] = {}
     while len(ordered) < len(found):
-        ready = [n for n in found if n not in ordered and not (set(found[n].names) - set(ordered)) & set(found)]
+        ready = [
+            n for n in found if n not in ordered and not (set(found[n].names) - set(ordered)) & set(found)
+        ]
         if not ready:
             raise AugenmerkError(f"{_join(found)} are defined by one another: give the formula alone.")
         ordered |= {name: found[name] for name in ready}

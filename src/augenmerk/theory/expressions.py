@@ -295,9 +295,7 @@ def _to_python(text: str, start: int, found: Sequence[Token]) -> tuple[str, list
     return python, places, in_doubt
 
 
-def _refuse(
-    text: str, place: int, reason: str, error: type[AugenmerkError] = AugenmerkError
-) -> NoReturn:
+def _refuse(text: str, place: int, reason: str, error: type[AugenmerkError] = AugenmerkError) -> NoReturn:
     """Raises an error with the number of the character, and with a mark in front of it."""
     shown = f"{text[:place]}▸{text[place:]}" if len(text) <= MAX_LENGTH else f"{text[:20]}..."
     sentence = f"'{shown}', character {place + 1}: {reason}."

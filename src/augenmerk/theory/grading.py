@@ -58,7 +58,9 @@ def check(
         samples = min(samples, grading_self.MAX_SAMPLES)
         grading_self.check_shapes(grading_self.SelfExperiment(task, read, samples, seed))
     if read.incomplete:
-        return Grade(task, "wrong", read.incomplete, 1.0, False, tuple(answers), (), "incomplete", read.remarks)
+        return Grade(
+            task, "wrong", read.incomplete, 1.0, False, tuple(answers), (), "incomplete", read.remarks
+        )
     if task not in CONDITIONS:
         return grading_self.grade(task, answers, read, samples, seed)
     return _grade_queries(answers, read, queries)
@@ -98,7 +100,16 @@ def _grade_queries(answers: Sequence[str], read: Answers, experiment: QueryExper
         mistake = "right under a condition" if only_if else ""
         verdict = "right if" if only_if else "right"
         return Grade(
-            experiment.task, verdict, show_names(why), error, False, tuple(answers), rows, mistake, read.remarks, show_names(only_if)
+            experiment.task,
+            verdict,
+            show_names(why),
+            error,
+            False,
+            tuple(answers),
+            rows,
+            mistake,
+            read.remarks,
+            show_names(only_if),
         )
     scaled = [trial if trial.holds else enlarge(trial) for trial in trials]
     missing = all(trial.holds for trial in scaled)

@@ -112,9 +112,7 @@ class SelfExperiment:
         _, outputs = _attend(parts, *values)
         return outputs[:, list(WANTED)], np.stack([u @ parts.parts for u in WANTED.values()], axis=1)
 
-    def holds(
-        self, number: int, letters: Letters, in_the_limit: bool, in_all: bool = False
-    ) -> bool | None:
+    def holds(self, number: int, letters: Letters, in_the_limit: bool, in_all: bool = False) -> bool | None:
         error = self.error(number, letters, in_all)
         return None if math.isnan(error) else _holds(CONDITIONS[number][1], error)
 
@@ -142,7 +140,7 @@ class SelfExperiment:
 
 
 def _holds(B: float, error: float) -> bool:
-    return error <= (LIMIT if B == CONDITIONS[-1][1] else TOLERANCE)
+    return error <= (LIMIT if CONDITIONS[-1][1] == B else TOLERANCE)
 
 
 def _attend(parts: _Parts, K: Array, Q: Array, V: Array) -> tuple[Array, Array]:
@@ -230,9 +228,7 @@ def _explain_success(task: str, rows: Sequence[Mapping[str, Any]], error: float)
     )
 
 
-def _explain_output(
-    rows: Sequence[Mapping[str, Any]], cases: Sequence["_Case"]
-) -> tuple[str, bool, str]:
+def _explain_output(rows: Sequence[Mapping[str, Any]], cases: Sequence["_Case"]) -> tuple[str, bool, str]:
     """Returns the mistake, whether only a factor is missing, and the reason."""
     if min(row["_cosine"] for row in rows) > 1 - TOLERANCE**2:
         times = f"{rows[0]['_times']:.3g} times as long as c_2 for B = {rows[0]['B']:g}"
@@ -241,15 +237,17 @@ def _explain_output(
     # Without the right answer, and without the weights, which are as good: a reader may go on looking.
     row = next(row for row in rows if not row["holds"])
     distance = f"{row['error']:.{2 if row['error'] >= 0.01 else 4}f} B"
-    return "another output", False, f"the answer is {distance} away from c_2: which product of x_2 is the largest?"
+    return (
+        "another output",
+        False,
+        f"the answer is {distance} away from c_2: which product of x_2 is the largest?",
+    )
 
 
 _Case = tuple[_Parts, Letters, list[Array]]  # parts, letters, and K, Q and V with them
 
 
-def _explain_projections(
-    rows: Sequence[Mapping[str, Any]], cases: Sequence[_Case]
-) -> tuple[str, bool, str]:
+def _explain_projections(rows: Sequence[Mapping[str, Any]], cases: Sequence[_Case]) -> tuple[str, bool, str]:
     """Returns the mistake, whether only a factor is missing, and the reason."""
     failing = [(row, case) for row, case in zip(rows, cases, strict=True) if not row["holds"]]
     bad = failing[0][0]

@@ -48,9 +48,7 @@ class Experiment(Protocol):
         """Whether something else than the letters is large, so that it is enough if they do no harm."""
         ...
 
-    def holds(
-        self, number: int, letters: Letters, in_the_limit: bool, in_all: bool = False
-    ) -> bool | None:
+    def holds(self, number: int, letters: Letters, in_the_limit: bool, in_all: bool = False) -> bool | None:
         """Returns whether the answer holds in a few instances, or in all of them.
 
         Returns None where numbers are too large or too small to tell.
@@ -171,16 +169,16 @@ def settle(experiment: Experiment, number: int, choice: Choice) -> Letters:
     return find_limit(experiment, number, choice)
 
 
-def find_limit(
-    experiment: Experiment, number: int, choice: Choice, values: Letters | None = None
-) -> Letters:
+def find_limit(experiment: Experiment, number: int, choice: Choice, values: Letters | None = None) -> Letters:
     """Returns the letters as far along their way as rounding does not decide."""
 
     def is_known(exponent: float) -> bool:
         letters = choice.letters_at(10.0**exponent, experiment.sizes(number), values)
         return experiment.holds(number, letters, True) is not None
 
-    steps = [min(max(step, -choice.fits), choice.fits) for step in _STEPS] if any(choice.rates.values()) else [0]
+    steps = (
+        [min(max(step, -choice.fits), choice.fits) for step in _STEPS] if any(choice.rates.values()) else [0]
+    )
     reached, beyond = steps[-1], steps[-1]
     for before, step in pairwise([steps[0], *steps]):
         if is_known(step):
@@ -208,9 +206,7 @@ def _holds_in_limit(experiment: Experiment, choice: Choice, spread_rates: bool =
     return True
 
 
-def _find_signs(
-    experiment: Experiment, names: Sequence[str], *relations: Relation
-) -> list[dict[str, float]]:
+def _find_signs(experiment: Experiment, names: Sequence[str], *relations: Relation) -> list[dict[str, float]]:
     """Returns which letters have to be large (1) or small (-1), in each way that is not part of another."""
     found: list[dict[str, float]] = []
     for signs in sorted(product((0, 1, -1), repeat=len(names)), key=lambda signs: sum(map(abs, signs))):
@@ -226,9 +222,7 @@ def _find_signs(
     return found
 
 
-def _find_superfluous(
-    experiment: Experiment, rates: Mapping[str, float], *relations: Relation
-) -> list[str]:
+def _find_superfluous(experiment: Experiment, rates: Mapping[str, float], *relations: Relation) -> list[str]:
     """Returns the letters that have to be small and might as well be 0."""
     found = []
     for name in rates:
@@ -333,7 +327,7 @@ def _orders(experiment: Experiment) -> Iterator[tuple[dict[str, float], str]]:
             if all(sign in experiment.signs.get(name, {1, -1}) for name, sign in signs.items()):
                 how = "larger" if other > 0 else "smaller"
                 than = slow if one == other else f"1/{slow}"
-                rates = {name: 0.0 for name in experiment.letters}
+                rates = dict.fromkeys(experiment.letters, 0.0)
                 yield rates | {slow: float(one), fast: 3.0 * other}, f"{fast} is much {how} than {than}"
 
 

@@ -133,9 +133,7 @@ def _draw(
     }
 
 
-def _draw_copying(
-    condition: Condition, rng: np.random.Generator
-) -> tuple[Array, dict[str, Array | float]]:
+def _draw_copying(condition: Condition, rng: np.random.Generator) -> tuple[Array, dict[str, Array | float]]:
     """Draws keys such that the value of the first can be copied."""
     if condition.sort == "orthonormal":
         keys = orthonormal(condition.keys, condition.dim, rng)
@@ -251,9 +249,7 @@ class QueryExperiment:
     def sizes(self, number: int) -> Mapping[str, float]:
         return {"d": float(self.conditions[number].dim), "m": float(self.conditions[number].keys)}
 
-    def holds(
-        self, number: int, letters: Letters, in_the_limit: bool, in_all: bool = False
-    ) -> bool | None:
+    def holds(self, number: int, letters: Letters, in_the_limit: bool, in_all: bool = False) -> bool | None:
         try:
             trial = self.attempt(number, letters, few=not in_all)
         except NotFiniteError:
