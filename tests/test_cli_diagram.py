@@ -18,7 +18,7 @@ from augenmerk.train import start, train
 from tests.runs import Silent
 from tests.test_diagrams import Structure
 
-PAIRS = list(open_bitext("bilderbuch")["test"])[:300]
+PAIRS = list(open_bitext("bilderbuch")["test"])
 
 
 @pytest.fixture(scope="module")
