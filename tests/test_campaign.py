@@ -19,6 +19,7 @@ CASES = {
     "runs": 100,
     "streams": 100,
     "full": 32,
+    "few_files": 32,
     "both": 20,
     "writes": 32,
     "kills": 12,

@@ -278,7 +278,7 @@ def test_requests_are_understood_however_they_are_cut(guarded: Serving, chunked:
 
 def measure_memory() -> int:
     """Returns the bytes of the server's process, which is also that of the test."""
-    return int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize()
+    return int(Path("/proc/self/statm").read_text().split()[1]) * int(resource.getpagesize())
 
 
 @pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="the system does not tell")
@@ -418,8 +418,8 @@ def test_requests_that_the_server_no_longer_waits_for_are_told_so(signals: int, 
             process.terminate()
             time.sleep(0.5)
         for connection in connections:
-            head, body, _ = read_answer(connection)
-            assert head.startswith(b"HTTP/1.1 503")
+            top, body, _ = read_answer(connection)
+            assert top.startswith(b"HTTP/1.1 503")
             assert "being stopped" in json.loads(body)["error"]
         assert process.wait(SECONDS) == 0
     assert "Traceback" not in log.read_text()

@@ -28,6 +28,7 @@ SHARES = {
     "kills": 0.5,
     "writes": 2,
     "full": 3,
+    "few_files": 2,
     "both": 2,
     "streams": 6,
 }

@@ -572,6 +572,22 @@ def full(case: Case) -> None:
     case.check(_target(case, target) == expected, f"after a full disk, {arguments[0]} writes something else")
 
 
+def few_files(case: Case) -> None:
+    """Few files that may be open: a sentence, nothing lost, and then it works again."""
+    target, arguments = a_writer(case.rng)
+    expected = _reference(case, target, arguments)
+    old = _target(case, target)
+    # Removing a temporary folder takes a few files itself.
+    outcome = case.run(*arguments, open_files=case.rng.randrange(4, 12))
+    if outcome.code != 0:
+        case.check(_target(case, target) == old, f"without files, {arguments[0]} changes what was there")
+        outcome = case.run(*arguments)
+    case.check(outcome.code == 0, f"after too few files, {arguments[0]} does not work", outcome.err)
+    case.check(
+        _target(case, target) == expected, f"after too few files, {arguments[0]} writes another result"
+    )
+
+
 def both(case: Case) -> None:
     """Two commands at once that write to the same place: both work, or one is refused; nothing is lost."""
     target, arguments = a_writer(case.rng) if case.rng.random() < 0.9 else ("new", TRAINING)
@@ -659,5 +675,5 @@ def streams(case: Case) -> None:
 
 
 KINDS: dict[str, Callable[[Case], None]] = {
-    kind.__name__: kind for kind in (commands, files, runs, kills, writes, full, both, streams)
+    kind.__name__: kind for kind in (commands, files, runs, kills, writes, full, few_files, both, streams)
 }

@@ -50,6 +50,8 @@ class Command:
     environment: dict[str, str] = field(default_factory=dict)
     file_size: int | None = None
     """The largest file that may be written, in bytes: what a full disk is like."""
+    open_files: int | None = None
+    """How many more files it may have open at a time."""
     signal: int = 0
     """A signal that the command is sent, at the moment given by one of the following three."""
     at_call: int = 0
@@ -201,9 +203,11 @@ def _become(command: Command, folder: Path, output: Path, place: int) -> NoRetur
     if command.file_size is not None:
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
         resource.setrlimit(resource.RLIMIT_FSIZE, (command.file_size, resource.RLIM_INFINITY))
-
     from augenmerk.__main__ import main as run
 
+    if command.open_files is not None:
+        most = max(int(name) for name in os.listdir("/proc/self/fd")) + command.open_files  # noqa: PTH208
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
     watch = Watch(command)
     if command.count or command.at_call or command.at_write:
         sys.setprofile(watch)
@@ -216,6 +220,8 @@ def _become(command: Command, folder: Path, output: Path, place: int) -> NoRetur
         sys.excepthook(*sys.exc_info())
     sys.setprofile(None)
     resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
     (output / f"{place}.counts").write_text(f"{watch.calls} {watch.writes}")
     os._exit(_finish(code))
 

@@ -214,7 +214,7 @@ class Connection(asyncio.Protocol):
     def _hand_over(self) -> None:
         """Gives uvicorn what it may have: the headers of a request when they are complete, then its body."""
         if not self._in_request:
-            if self._held[:1] in (b"\r", b"\n"):  # between requests they mean nothing
+            if self._held.startswith((b"\r", b"\n")):  # between requests they mean nothing
                 self._held = self._held.lstrip(b"\r\n")
             end = self._held.find(END_OF_HEADERS, 0, MAX_HEADER_BYTES)
             if NO_HTTP.match(self._held) or (end < 0 and b"\n\n" in self._held):

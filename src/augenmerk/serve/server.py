@@ -96,7 +96,7 @@ def make_server(service: Service, *, pages: bool = True) -> Server:
         proxy_headers=False,  # who is on this machine is decided by the connection alone
         server_header=False,
         timeout_keep_alive=math.ceil(service.limits.idle_seconds) + 1,  # `Connection` is faster
-        timeout_graceful_shutdown=int(service.limits.drain_seconds),
+        timeout_graceful_shutdown=math.ceil(service.limits.drain_seconds),
     )
     return Server(config, service.limits)
 
