@@ -279,7 +279,7 @@ def test_the_server_answers_what_the_command_line_prints(server: Serving, transl
     texts = [TEXT, ONE, SHORT]
     for how in ({}, {"attention": True}, {"n_best": 2, "beam": 4}, {"sample": True, "seed": 5}):
         answer = server.post("/v1/translate", {"text": texts, **how}).json()["translations"]
-        shown = {key: value for key, value in how.items() if key != "attention"}
+        shown: dict[str, Any] = {key: value for key, value in how.items() if key != "attention"}
         same = [one.to_dict(attention="attention" in how) for one in translator.translate(texts, **shown)]
         assert without_numbers(answer) == without_numbers(same)
 
