@@ -7,7 +7,6 @@ that. On a cluster, only the locks of the runs keep a worker from training a run
 """
 
 import hashlib
-import os
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
@@ -19,7 +18,7 @@ import torch
 
 from augenmerk import policy
 from augenmerk.checkpoint import RunDirectory
-from augenmerk.device import uses_bf16
+from augenmerk.device import count_cores, count_threads, uses_bf16
 from augenmerk.errors import AugenmerkError
 from augenmerk.locks import hold_lock, mark
 from augenmerk.model.custom import MECHANISM_FILES, check_recorded
@@ -110,11 +109,13 @@ def run_study(
     device: str,
     on_progress: OnProgress,
     cluster: RayCluster | SlurmCluster | None = None,
+    threads: int | None = None,
 ) -> StudyResult:
     """Runs all that is missing in `out` and writes study.json, also when interrupted.
 
     A run that fails does not keep the others from running. Runs are on this machine unless a cluster is
-    given; `out` must then be on storage that all its machines share.
+    given; `out` must then be on storage that all its machines share. Each run on this machine has so many
+    CPU `threads`, by default its share of the cores.
     """
     study = fit_to_data(study)
     refuse_changes(study, out)
@@ -138,7 +139,7 @@ def run_study(
         ]
         devices = [device] if cluster else list_devices(device, torch.cuda.device_count())
         restarts = 0 if cluster is None else RESTARTS
-        threads = threads_each(min(jobs, max(1, len(waiting))))
+        threads = threads or threads_each(min(jobs, max(1, len(waiting))))
         where = cluster if waiting else None  # nothing to do needs no cluster
         with interrupt_on_sigterm(), _open_executor(where, place / "logs", threads, locks) as executor:
             try:
@@ -240,7 +241,7 @@ def run_jobs(
 def default_jobs(device: str, gpus: int) -> int:
     """Returns how many runs to have at a time on this machine: as many as GPUs, if there are several to use,
     otherwise one for each core, at most MAX_JOBS."""
-    return gpus if device == "cuda" and gpus > 1 else min(cores(), MAX_JOBS)
+    return gpus if device == "cuda" and gpus > 1 else min(count_cores(), MAX_JOBS)
 
 
 def list_devices(device: str, gpus: int) -> list[str]:
@@ -319,14 +320,7 @@ def _keep_mechanisms(out: Path) -> list[str]:
 
 def threads_each(jobs: int) -> int:
     """Returns the CPU threads of each job: its share of the cores, or $OMP_NUM_THREADS if that is fewer."""
-    share = max(1, cores() // jobs)
-    limit = os.environ.get("OMP_NUM_THREADS", "")
-    return min(share, int(limit)) if limit.isdecimal() and int(limit) > 0 else share
-
-
-def cores() -> int:
-    """Returns the number of CPU cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return min(max(1, count_cores() // jobs), count_threads())
 
 
 @contextmanager
