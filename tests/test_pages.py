@@ -19,7 +19,7 @@ from augenmerk.patterns import PatternMatch, WordAttention, classify_attention, 
 from augenmerk.patterns.page import render_patterns_page
 from augenmerk.report import render_report
 from augenmerk.study.result import StudyResult
-from augenmerk.theory.classroom import GradedAnswer, MistakeCount, TaskSummary, collect_unreadable
+from augenmerk.theory.classroom import GradedAnswer, MistakeCount, TaskSummary, collect_for_review
 from augenmerk.theory.questions import QUESTIONS
 from tests.browser import WatchedTab
 from tests.test_report import changed, make_result, places
@@ -112,10 +112,10 @@ def fill_patterns(text: str) -> str:
 
 
 def fill_grades(text: str) -> str:
-    graded = [GradedAnswer(2, text, task, text, "unreadable", "", text, text) for task in ("1.2", text)]
+    graded = [GradedAnswer(2, text, task, text, "needs review", "", text, text) for task in ("1.2", text)]
     mistake = MistakeCount(text, text, 2, ((text, 2),), 1)
-    tasks = [TaskSummary("1.2", 2, {"right": 1, "wrong": 1, "unreadable": 0, "empty": 0}, (mistake,))]
-    context = {"title": text, "graded": graded, "tasks": tasks, "unread": collect_unreadable(graded)}
+    tasks = [TaskSummary("1.2", 2, {"right": 1, "wrong": 1, "needs review": 0, "empty": 0}, (mistake,))]
+    context = {"title": text, "graded": graded, "tasks": tasks, "unread": collect_for_review(graded)}
     return render_template("grades.html", {**context, "questions": QUESTIONS})
 
 

@@ -67,7 +67,7 @@ def test_rounding_is_not_presented_as_mathematics(number: str) -> None:
 
 
 def test_where_rounding_does_not_matter_large_numbers_are_graded() -> None:
-    assert check("1.4", ["1e18*mu_a", "1e18*mu_b"], samples=10).holds
+    assert check("1.4", ["1e18*mu_a", "1e18*mu_b"], samples=10).verdict == "right if"
     nothing = check("1.2", ["0*k_a"], samples=10)
     assert not nothing.holds
     assert not nothing.missing_scale
@@ -137,10 +137,6 @@ def test_a_fixed_number_is_not_enough_for_any_number_of_keys() -> None:
         "for 64 keys in 256 dimensions: the scale of the query is too small, though large enough for 8 keys "
         "in 64 dimensions; 2 times as large it holds there, so a larger scale is all that is missing"
     ) in grade.why
-    # A c in the wrong place is no scale either.
-    shrunk = check("1.2", ["(k_a + k_b)/c"], samples=10)
-    assert not shrunk.holds
-    assert shrunk.missing_scale
 
 
 @pytest.mark.parametrize("factor", ["log(m) sqrt(d)", "sqrt(d)", "5", "e^2"])
@@ -158,7 +154,7 @@ def test_an_answer_has_to_hold_in_the_limit(factor: str) -> None:
     assert (grade.holds, grade.mistake, grade.missing_scale) == (False, "leans to one", False)
     assert "and a very large scale the weights on a and b come to 1.00 and 0.00" in grade.why
     assert "q.k_a is larger than q.k_b (as 1 to 0.995)" in grade.why
-    assert all(row["c"] > 1000 for row in grade.conditions)
+    assert all(row["letters"].get(factor, row["times"]) > 1000 for row in grade.conditions)
     unscaled = check("1.2", ["k_a + 0.995 k_b"], samples=10)
     assert (unscaled.mistake, unscaled.missing_scale) == ("leans to one", False)
     assert "the query has no scale; and a scale would not save it" in unscaled.why
@@ -217,8 +213,6 @@ def test_the_unscaled_form_is_graded_too() -> None:
     [
         ("1.8", ["c"], "There is no task '1.8'"),
         ("1.2", [], "asks for 1 formula .q = .*, not 0"),
-        ("1.4", ["c*mu_a"], "asks for 2 formulas .q_1 = ...; q_2 = .*, not 1"),
-        ("1.7", ["I"], "K = ...; Q = ...; V = ..."),
         ("1.7", [K, K, V], "each once"),
         ("1.2", ["p = c*k_a"], "asks for q"),
         ("1.2", ["c"], "is a number; a query is a vector"),
@@ -254,12 +248,10 @@ def test_the_same_seed_gives_the_same_grade() -> None:
     ("task", "answers"),
     [
         ("1.2", ["c*(" + " ".join(["(k_a k_b^T)"] * 30) + ")*k_a"]),
-        ("1.2", ["c*(" + " + ".join(["outer(k_a, k_b)"] * 25) + ")*k_a"]),
+        ("1.2", ["c*(" + " + ".join(["outer(k_a, k_b)"] * 25) + ")*k_b"]),
         ("1.4", ["c*mu_a", "(" + " ".join(["k_a k_b^T"] * 30) + ")k_a"]),
     ],
 )
-def test_too_much_work_is_refused_before_it_is_done(task: str, answers: list[str]) -> None:
-    with pytest.raises(
-        AugenmerkError, match=r"character \d+: up to here this is too much work for 1,000 eval"
-    ):
-        check(task, answers)
+def test_long_products_of_matrices_are_no_more_work_than_others(task: str, answers: list[str]) -> None:
+    """They are computed in the few dimensions that the named vectors span."""
+    assert check(task, answers).verdict == "wrong"

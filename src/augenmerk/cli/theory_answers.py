@@ -36,7 +36,8 @@ def check(
 ) -> None:
     """Grade an answer by experiment, and say why it fails where it fails.
 
-    The exit code is 0 if the answer holds, 1 if it fails, and 2 if it cannot be read.
+    The exit code is 0 if the answer is right, 1 if it is wrong or right only under a condition, and 2 if it
+    cannot be read and needs review by a person.
     """
     from augenmerk.cli.terminal import err, out, print_json
     from augenmerk.cli.theory_output import grade_lines
@@ -88,8 +89,8 @@ def grade(
 ) -> None:
     """Grade the answers of a whole class: a verdict and a reason each, and how often each mistake was made.
 
-    A cell holds all formulas of an answer, such as: q_1 = c mu_a; q_2 = c mu_b. What cannot be read is marked
-    as unreadable.
+    A cell holds all formulas of an answer, such as: q_1 = c mu_a; q_2 = c mu_b. What cannot be read needs
+    review: it is never right and never wrong.
     """
     from rich.progress import MofNCompleteColumn
 
@@ -105,7 +106,7 @@ def grade(
     from augenmerk.errors import AugenmerkError
     from augenmerk.storage import atomic_write
     from augenmerk.theory.classroom import (
-        collect_unreadable,
+        collect_for_review,
         find_repeated,
         grade_sheet,
         keep_last_answers,
@@ -138,7 +139,7 @@ def grade(
             scale=1.0 if unscaled else None,
             on_progress=lambda done, total: show("answers", done, total),
         )
-    summaries, unread = summarise(graded), collect_unreadable(graded)
+    summaries, unread = summarise(graded), collect_for_review(graded)
     if out is not None:
         atomic_write(out, [format_grades(sheet, graded)])
         terminal.print_written(out)

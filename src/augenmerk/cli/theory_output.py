@@ -12,13 +12,13 @@ from rich.markup import escape
 from augenmerk.errors import shorten
 
 if TYPE_CHECKING:
-    from augenmerk.theory.classroom import AnswerSheet, GradedAnswer, Repeated, TaskSummary, Unreadable
+    from augenmerk.theory.classroom import AnswerSheet, ForReview, GradedAnswer, Repeated, TaskSummary
     from augenmerk.theory.from_run import StepReport
     from augenmerk.theory.questions import Question
     from augenmerk.theory.results import Grade, Measurement, Result
 
 WIDTH = 96
-MAX_UNREAD = 20  # the most unreadable answers that are listed on the terminal
+MAX_UNREAD = 20  # the most answers to be reviewed that are listed on the terminal
 MAX_REPEATED = 10  # the most students of whom it is said that they answered twice
 OWN_COLUMNS = ("verdict", "mistake", "why", "remarks")
 """What grades add to the table of a class."""
@@ -54,19 +54,29 @@ def result_lines(result: "Result") -> Iterator[str]:
 
 def grade_lines(grade: "Grade") -> Iterator[str]:
     yield f"[bold]{grade.task}  {escape('   '.join(grade.answers))}[/]"
-    verdict = "[green]holds[/]: " if grade.holds else "[red]fails[/]: "
-    first, *rest = textwrap.wrap(grade.why, WIDTH, initial_indent=" " * 7)
-    yield verdict + escape(first[7:])
+    colour, verdict = {
+        "right": ("green", "holds"), "right if": ("yellow", "holds in part"), "wrong": ("red", "fails")
+    }[grade.verdict]
+    first, *rest = textwrap.wrap(f"{verdict}: {grade.why}", WIDTH)
+    yield f"[{colour}]{verdict}[/]{escape(first.removeprefix(verdict))}"
     yield from map(escape, rest)
     for remark in grade.remarks:
         yield from (f"[dim]{escape(line)}[/]" for line in textwrap.wrap(remark, WIDTH))
+    if not grade.conditions:
+        return
     yield ""
-    keys = ("sort", "keys", "dim", "beta", "B", "c", "weights", "deviation", "error")
-    widths = {key: {"weights": 14, "sort": 13}.get(key, 10) for key in keys if _is_shown(grade, key)}
-    yield "[dim]" + "".join(f"{key:>{width}}" for key, width in widths.items()) + "[/]"
+    letters = list(grade.conditions[0]["letters"])
+    before = [key for key in ("sort", "keys", "dim", "beta", "B") if _is_shown(grade, key)]
+    after = [key for key in ("times", "weights", "deviation", "error") if _is_shown(grade, key)]
+    widths = [{"weights": 14, "sort": 13}.get(key, 10) for key in (*before, *letters, *after)]
+    headings = [f"{key:>{width}}" for key, width in zip((*before, *letters, *after), widths, strict=True)]
+    yield f"[dim]{escape(''.join(headings))}[/]"
     for row in grade.conditions:
-        cells = "".join(f"{_cell(key, row[key]):>{width}}" for key, width in widths.items())
-        yield f"{cells}   {'holds' if row['holds'] else 'fails'}"
+        cells = [_cell(key, row[key]) for key in before]
+        cells += [_cell("", row["letters"][letter]) for letter in letters]
+        cells += [_cell(key, row[key]) for key in after]
+        line = "".join(f"{cell:>{width}}" for cell, width in zip(cells, widths, strict=True))
+        yield f"{line}   {'holds' if row['holds'] else 'fails'}"
 
 
 def question_lines(question: "Question", hints: int, unscaled: bool = False) -> Iterator[str]:
@@ -112,18 +122,24 @@ def format_questions(questions: "Sequence[Question]") -> str:
 
 
 def class_lines(
-    graded: "Sequence[GradedAnswer]", summaries: "Sequence[TaskSummary]", unread: "Sequence[Unreadable]"
+    graded: "Sequence[GradedAnswer]", summaries: "Sequence[TaskSummary]", unread: "Sequence[ForReview]"
 ) -> Iterator[str]:
     """Yields what a teacher wants to know first: how many are right, which mistakes, and what to read."""
+    from augenmerk.theory.classroom import VERDICTS
+
     verdicts = Counter(answer.verdict for answer in graded)
     students = len({answer.student for answer in graded})
-    counts = ", ".join(f"{count:,} {verdict}" for verdict, count in verdicts.most_common())
+    named = {"needs review": "need review"}  # for more than one
+    counts = ", ".join(
+        f"{count:,} {named.get(verdict, verdict) if count > 1 else verdict}"
+        for verdict, count in verdicts.most_common()
+    )
     yield f"[bold]{_count(len(graded), 'answer')} of {_count(students, 'student')}: {counts}[/]"
     yield ""
-    yield "[dim]task    right   wrong   unreadable   empty[/]"
+    yield f"[dim]{'task':5}{''.join(f'{verdict:>{len(verdict) + 3}}' for verdict in VERDICTS)}[/]"
     for task in summaries:
-        right, wrong, unreadable, empty = task.verdicts.values()
-        yield f"{task.task:6}{right:7,}{wrong:8,}{unreadable:13,}{empty:8,}"
+        counts = (f"{count:{len(verdict) + 3},}" for verdict, count in task.verdicts.items())
+        yield f"{task.task:5}{''.join(counts)}"
     for task in summaries:
         for number, mistake in enumerate(task.mistakes):
             if not number:
@@ -256,6 +272,8 @@ def _is_shown(grade: "Grade", key: str) -> bool:
         return any(row.get("beta") for row in grade.conditions)
     if key == "sort":
         return grade.task == "1.1"
+    if key == "times":
+        return any(row.get("times", 1) != 1 for row in grade.conditions)
     if key == "weights" and grade.task == "1.7":  # two rows of three each: too much for a column
         return False
     return all(key in row for row in grade.conditions)

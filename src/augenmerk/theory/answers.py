@@ -20,7 +20,7 @@ from augenmerk.theory.notation import GREEK, INFINITY, NAME, PRIME, plain_name, 
 from augenmerk.theory.questions import QUESTIONS
 
 MAX_TEXT = 2000  # the most characters in an answer, before anything is looked for in it
-MAX_LETTERS = 5  # the most letters whose sizes are tried independently
+MAX_LETTERS = 4  # the most letters whose sizes are tried independently
 SCALES = frozenset({"c", "t"})
 """Letters that every task offers for a number of the reader's choice."""
 NOISE = frozenset({"alpha", "beta"})

@@ -253,7 +253,7 @@ def grade_sheet(
     on_progress: Callable[[int, int], None] | None = None,
 ) -> list[GradedAnswer]:
     """Grades every row, and the same answer to a task only once; settings are those of `check`."""
-    check_samples(samples)  # otherwise each answer would be unreadable
+    check_samples(samples)  # otherwise each answer would need review
     found = {(row.task, row.answers): _Verdict("needs review") for row in sheet.rows}
     # Task by task, since instances of a task are drawn once for all answers to it.
     for number, (task, answers) in enumerate(sorted(found), 1):
@@ -312,7 +312,7 @@ class TaskSummary:
 
 
 @dataclass(frozen=True)
-class Unreadable:
+class ForReview:
     """An answer that the teacher has to read, and the lines where it stands."""
 
     task: str
@@ -358,14 +358,14 @@ def keep_last_answers(sheet: AnswerSheet) -> AnswerSheet:
     return replace(sheet, rows=tuple(kept))
 
 
-def collect_unreadable(graded: Sequence[GradedAnswer]) -> list[Unreadable]:
-    """Returns each answer that could not be read once, task by task, the most frequent first."""
+def collect_for_review(graded: Sequence[GradedAnswer]) -> list[ForReview]:
+    """Returns each answer that a person has to read once, task by task, the most frequent first."""
     alike: dict[tuple[str, str, str], list[GradedAnswer]] = {}
     for answer in graded:
         if answer.verdict == "needs review":
             alike.setdefault((answer.task, answer.answers, answer.why), []).append(answer)
     found = [
-        Unreadable(*what, tuple(one.line for one in same), tuple(one.student for one in same))
+        ForReview(*what, tuple(one.line for one in same), tuple(one.student for one in same))
         for what, same in alike.items()
     ]
     return sorted(found, key=lambda one: (one.task, -len(one.lines), one.lines))

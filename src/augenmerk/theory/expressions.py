@@ -18,7 +18,8 @@ import numpy as np
 
 from augenmerk.errors import AugenmerkError
 from augenmerk.theory.attention import Array
-from augenmerk.theory.notation import GREEK, INFINITY, Token, tokens
+from augenmerk.theory.conditions import FREE_NAME
+from augenmerk.theory.notation import Token, tokens
 
 MAX_LENGTH = 500
 MAX_DEPTH = 40  # the most brackets inside one another, and the most signs in a row
@@ -48,8 +49,8 @@ class Expression:
         self._calls = {
             token.place
             for token, following in pairwise(found)
-            # c(k_a) is a product, and so is alpha(k_a), but a longer name before a bracket is a function's.
-            if following.text == "(" and len(token.text) > 1 and token.text not in (*GREEK.values(), INFINITY)
+            # c(k_a) is a product, and so is alpha_1(k_a), but a longer name before a bracket is a function's.
+            if following.text == "(" and not FREE_NAME.fullmatch(token.text)
         }
         self._tree = ast.parse(self._python, mode="eval").body
         self._names = self._find_names()

@@ -89,7 +89,11 @@ def _grade_queries(answers: Sequence[str], read: Answers, experiment: QueryExper
             _refuse_rounding(answers, trial)
         # What holds at one size only, and not at every larger one, is shown where it fails.
         trials = [limit if trial.holds and not (limit := to_limit(trial)).holds else trial for trial in plain]
-        holds = not read.letters and all(trial.holds for trial in trials)
+        holds = all(trial.holds for trial in trials)
+        if holds and read.letters:
+            raise AugenmerkError(
+                f"It holds if {' and '.join(read.letters)} are equal, but for which others cannot be found by trying."
+            )
     rows, error = tuple(trial.as_row() for trial in trials), max(trial.error for trial in trials)
     only_if = choice.only_if if choice else ""
     if holds and not (choice and choice.rates) and not _grows(read, experiment):

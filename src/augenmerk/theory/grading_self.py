@@ -127,13 +127,13 @@ class SelfExperiment:
         given, wanted = self.outputs(parts, values)
         return float(np.linalg.norm(given - wanted, axis=2).max() / parts.B)
 
-    def lean(self, number: int, letters: Letters, sample: int) -> float:
+    def lean(self, number: int, letters: Letters) -> Array | None:
         parts = _draw_parts(number, FEW, self.seed)
         try:
             given, wanted = self.outputs(parts, self.compute(parts, letters))
         except NotFiniteError:
-            return math.nan
-        return float((given[sample] * wanted[sample]).sum() / (wanted[sample] ** 2).sum()) - 1
+            return None
+        return np.asarray((given * wanted).sum(axis=(1, 2)) / (wanted**2).sum(axis=(1, 2)) - 1)
 
     def query(self, letters: Letters) -> Array | None:
         return None
@@ -162,7 +162,7 @@ def grade(task: str, answers: Sequence[str], read: Answers, samples: int, seed: 
         parts = _draw_parts(number, samples, seed)
         cases.append((parts, letters, experiment.compute(parts, letters)))
     judge = _judge_output if task == "1.6" else _judge_projections
-    rows = [judge(experiment, parts, values) | {"letters": dict(letters)} for parts, letters, values in cases]
+    rows = [judge(experiment, parts, values) | {"letters": {name: letters[name] for name in read.letters}} for parts, letters, values in cases]
     error, only_if = max(row["error"] for row in rows), choice.only_if if choice else ""
     holds = choice is not None and all(row["holds"] for row in rows)
     if holds:

@@ -17,6 +17,7 @@ import numpy as np
 from scipy.optimize import minimize
 
 from augenmerk.errors import AugenmerkError
+from augenmerk.theory.attention import Array
 from augenmerk.theory.conditions import Signs
 
 Letters = Mapping[str, float]
@@ -28,6 +29,7 @@ SIZES = (*_SIZES, *(10.0**x for x in (6, 7, 8, 10, 15, 20, 30, 50, 75, 100, 150,
 """Sizes of a number that is large, from which one is chosen to be shown."""
 _BISECTIONS, _DRAWS, _STARTS = 5, 4, 100
 _SPREAD = 0.7  # letters differ by up to this power of ten, up or down, where their size does not matter
+_EVEN = 1e-6  # how far a lean may be from 0
 _EXACT = 1e-5  # the error of a logarithm up to which numbers are taken as equal
 
 
@@ -59,11 +61,11 @@ class Experiment(Protocol):
         """Returns the error in a few instances, or nan."""
         ...
 
-    def lean(self, number: int, letters: Letters, sample: int) -> float:
-        """Returns a number that is 0 where the letters are as they should be in a sample; or nan."""
+    def lean(self, number: int, letters: Letters) -> Array | None:
+        """Returns for a few instances a number that is 0 where the letters are as they should be."""
         ...
 
-    def query(self, letters: Letters) -> np.ndarray | None:
+    def query(self, letters: Letters) -> Array | None:
         """Returns what the letters only stretch, if anything: the queries of an instance."""
         ...
 
@@ -104,7 +106,7 @@ class Choice:
     def letters_at(self, size: float, sizes: Mapping[str, float], values: Letters | None = None) -> Letters:
         """Returns the letters where a number that grows at rate 1 has this size."""
         letters = {
-            name: (values[name] if values else 1.0) * 10.0 ** (rate * math.log10(size))
+            name: (values[name] if values else 1.0 if rate else 2.0) * 10.0 ** (rate * math.log10(size))
             for name, rate in self.rates.items()
         }
         for relation in reversed(self.relations):  # the first may depend on the last
@@ -135,8 +137,7 @@ def find_choice(experiment: Experiment) -> Choice | None:
     for letter in experiment.letters:
         if choice := _apply_relation(experiment, Relation(letter, 0.0)):
             return choice
-    related = len(experiment.letters) > 1 and any(_solve(experiment, n) is True for n in experiment.letters)
-    if related or _holds_somewhere(experiment):
+    if _are_related(experiment) or _holds_somewhere(experiment):
         raise AugenmerkError(
             f"It may hold for certain values of {' and '.join(experiment.letters)}, which cannot be found by "
             "trying: write them down, or one letter in terms of the others."
@@ -194,8 +195,10 @@ def _holds_in_limit(experiment: Experiment, choice: Choice, spread_rates: bool =
     """Returns whether an answer holds in the limit of a choice, whatever the sizes and rates of the letters."""
     rng = np.random.default_rng(1)  # the same numbers for letters of other names
     names, in_the_limit = tuple(choice.rates), bool(choice.rates)
+    # Each letter is drawn once from each part of its range, and independently of the others.
+    parts = {name: (rng.permutation(_DRAWS) + rng.uniform(size=_DRAWS)) / _DRAWS for name in names}
     for draw in range(_DRAWS if choice.rates else 1):
-        values = {name: 10.0 ** rng.uniform(-_SPREAD, _SPREAD) for name in names}
+        values = {name: 10.0 ** ((2 * part[draw] - 1) * _SPREAD) for name, part in parts.items()}
         order = rng.permutation(len(names)) if spread_rates and draw else np.zeros(len(names))
         rates = {n: choice.rates[n] * (1 + order[i] / len(names)) for i, n in enumerate(names)}
         drawn = Choice(rates, "", relations=choice.relations)
@@ -209,7 +212,7 @@ def _holds_in_limit(experiment: Experiment, choice: Choice, spread_rates: bool =
 def _find_signs(experiment: Experiment, names: Sequence[str], *relations: Relation) -> list[dict[str, float]]:
     """Returns which letters have to be large (1) or small (-1), in each way that is not part of another."""
     found: list[dict[str, float]] = []
-    for signs in sorted(product((0, 1, -1), repeat=len(names)), key=lambda signs: sum(map(abs, signs))):
+    for signs in sorted(product((0, 1, -1), repeat=len(names)), key=lambda s: (sum(map(abs, s)), s.count(-1))):
         rates = dict(zip(names, map(float, signs), strict=True))
         if any(sign not in experiment.signs.get(n, {0, 1, -1}) for n, sign in rates.items()):
             continue
@@ -239,10 +242,15 @@ def _find_relations(experiment: Experiment) -> Iterator[Relation]:
     for i, letter in enumerate(letters):
         for other in letters[i + 1 :]:
             yield Relation(letter, 1.0, {other: 1.0})
-    solved = [relation for letter in letters if isinstance(relation := _solve(experiment, letter), Relation)]
+    solved = [each for each in (_solve(experiment, letter) for letter in letters) if isinstance(each, Relation)]
     # As a product rather than a quotient, if possible.
     yield from sorted(solved, key=lambda found: sum(power < 0 for power in found.powers.values()))
     yield from (Relation(letter, 1.0) for letter in letters)
+
+
+def _are_related(experiment: Experiment) -> bool:
+    """Returns whether a letter has one right value for each choice of the others, in a way unknown."""
+    return len(experiment.letters) > 1 and any(_solve(experiment, n) is True for n in experiment.letters)
 
 
 def _solve(experiment: Experiment, letter: str) -> Relation | bool:
@@ -257,14 +265,13 @@ def _solve(experiment: Experiment, letter: str) -> Relation | bool:
     for number in range(len(experiment.conditions)):
         for _ in range(3):
             values = {name: 10.0 ** rng.uniform(-_SPREAD, _SPREAD) for name in others}
-            one, other = (
-                _find_root(partial(_lean_at, experiment, number, values, letter, sample)) for sample in (0, 1)
-            )
-            if one is None or other is None or abs(one - other) > _EXACT:
+            lean = partial(_lean_at, experiment, number, values, letter)
+            root = _find_root(lambda exponent: float(lean(exponent)[0]))  # noqa: B023
+            if root is None or not (np.abs(lean(root)) < _EVEN).all():
                 return False
             known = {**values, **experiment.sizes(number)}
             rows.append([1.0, *(math.log10(known[name]) for name in names)])
-            roots.append(one)
+            roots.append(root)
     logs, found = np.array(rows), np.array(roots)
     powers = np.round(2 * np.linalg.lstsq(logs, found, rcond=None)[0][1:]) / 2
     rest = found - logs[:, 1:] @ powers
@@ -279,40 +286,43 @@ def _solve(experiment: Experiment, letter: str) -> Relation | bool:
 
 
 def _lean_at(
-    experiment: Experiment, number: int, values: Letters, letter: str, sample: int, exponent: float
-) -> float:
-    return experiment.lean(number, {**values, letter: 10.0**exponent}, sample)
+    experiment: Experiment, number: int, values: Letters, letter: str, exponent: float
+) -> Array:
+    lean = experiment.lean(number, {**values, letter: 10.0**exponent})
+    return np.array([math.nan]) if lean is None else lean
 
 
 def _holds_somewhere(experiment: Experiment) -> bool:
-    """Returns whether any values of the letters, the same under all conditions, make the answer hold."""
+    """Returns whether, under each condition by itself, some values of the letters make the answer hold."""
     rng, names = np.random.default_rng(4), experiment.letters
-    numbers = range(len(experiment.conditions))
+    allowed = [experiment.signs.get(name, {1, -1}) for name in names]
+    low = [-LARGEST if -1 in signs else 0.0 for signs in allowed]
+    high = [LARGEST if 1 in signs else 0.0 for signs in allowed]
 
-    def place(exponents: np.ndarray) -> Letters:
-        allowed = [experiment.signs.get(name, {1, -1}) for name in names]
-        low = [0.0 if -1 not in signs else -LARGEST for signs in allowed]
-        high = [0.0 if 1 not in signs else LARGEST for signs in allowed]
+    def place(exponents: Array) -> Letters:
         return dict(zip(names, 10.0 ** np.clip(exponents, low, high), strict=True))
 
-    def error(exponents: np.ndarray) -> float:
-        errors = [experiment.error(number, place(exponents)) for number in numbers]
-        return max(errors) if all(map(math.isfinite, errors)) else 1e3
+    def error(exponents: Array, number: int) -> float:
+        found = experiment.error(number, place(exponents))
+        return found if math.isfinite(found) else 1e3
 
-    starts = sorted(rng.uniform(-5, 5, (_STARTS, len(names))), key=error)[:2]
-    found = [minimize(error, start, method="Nelder-Mead", options={"maxiter": 100}) for start in starts]
-    best = place(min(found, key=lambda each: each.fun).x)
-    return all(experiment.holds(number, best, in_the_limit=False) for number in numbers)
+    for number in range(len(experiment.conditions)):
+        starts = sorted(rng.uniform(-5, 5, (_STARTS, len(names))), key=partial(error, number=number))[:2]
+        ends = [minimize(error, start, (number,), method="Nelder-Mead") for start in starts]
+        best = place(min(ends, key=lambda end: end.fun).x)
+        if not experiment.holds(number, best, in_the_limit=False):
+            return False
+    return True
 
 
 def _find_root(lean: Callable[[float], float]) -> float | None:
     """Returns the exponent of ten at which a function changes its sign."""
-    points = np.linspace(-8, 8, 65) + 0.0123  # not at a power of ten, where a root is likely
+    points = np.linspace(-8, 8, 33) + 0.0123  # not at a power of ten, where a root is likely
     values = [lean(point) for point in points]
     for i, (one, other) in enumerate(pairwise(values)):
         if one * other < 0:
             low, high = points[i], points[i + 1]
-            for _ in range(50):
+            for _ in range(30):
                 middle = (low + high) / 2
                 low, high = (middle, high) if lean(middle) * one > 0 else (low, middle)
             return float(low)
@@ -327,8 +337,8 @@ def _orders(experiment: Experiment) -> Iterator[tuple[dict[str, float], str]]:
             if all(sign in experiment.signs.get(name, {1, -1}) for name, sign in signs.items()):
                 how = "larger" if other > 0 else "smaller"
                 than = slow if one == other else f"1/{slow}"
-                rates = dict.fromkeys(experiment.letters, 0.0)
-                yield rates | {slow: float(one), fast: 3.0 * other}, f"{fast} is much {how} than {than}"
+                rates = {name: 0.0 for name in experiment.letters}
+                yield rates | {slow: float(one), fast: 1.5 * other}, f"{fast} is much {how} than {than}"
 
 
 def _describe_product(experiment: Experiment, found: Sequence[Mapping[str, float]]) -> str:

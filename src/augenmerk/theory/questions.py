@@ -32,7 +32,7 @@ class Question:
 
 
 _ATTENTION = "alpha_i = exp(q.k_i/sqrt(d)) / sum_j exp(q.k_j/sqrt(d)), a = sum_j alpha_j v_j."
-_CHOSEN = {"c": "a number as large as you like (as is any letter that is not used here)"}
+_CHOSEN = {"c": "a number as large, or as small, as you like (as is any letter that is not used here)"}
 _SIZES = {"d, m": "the dimension and the number of keys"}
 _NOISY = {
     "k_a, k_b": "the two keys, as they come out",

@@ -13,7 +13,7 @@ class GermanQuestion:
 
 
 _ATTENTION = "alpha_i = exp(q.k_i/sqrt(d)) / sum_j exp(q.k_j/sqrt(d)), a = sum_j alpha_j v_j."
-_CHOSEN = {"c": "eine Zahl, so groß wie man will (ebenso jeder Buchstabe, der hier nicht vorkommt)"}
+_CHOSEN = {"c": "eine Zahl, so groß oder so klein man will (wie jeder Buchstabe, der hier nicht vorkommt)"}
 _SIZES = {"d, m": "die Dimension und die Anzahl der Schlüssel"}
 _NOISY = {
     "k_a, k_b": "die beiden Schlüssel, wie sie ausfallen",

@@ -26,7 +26,7 @@ MIN_LAMBDA = 0.05
 """The claims are about keys of positive length; samples with a lambda below this are counted separately."""
 ALPHA = 1e-36
 """The variance in all directions in 1.5: tiny, as the task says, so that no size of c makes it matter."""
-FAR = 1000.0
+FAR = 1e5
 """How far keys are from the origin where it must not matter, so that nothing but k_j - h_j is right."""
 RULE = "a query is a vector like the keys"
 
@@ -215,7 +215,7 @@ class Trial:
         hidden = {"first_only", "beta"} if self.condition.first_only else {"first_only"}
         return {
             **{name: value for name, value in vars(self.condition).items() if name not in hidden},
-            **{"letters": dict(self.letters), "factor": self.factor},
+            **{"letters": dict(self.letters), "times": self.factor},
             **{"weights": self.weights[: self.targets].tolist()},
             **{"deviation": float(self.first_weights.std()), "error": self.error, "holds": self.holds},
             **{"samples": len(self.covered), "outside_the_claim": float(1 - self.covered.mean())},
@@ -266,15 +266,16 @@ class QueryExperiment:
         except NotFiniteError:
             return math.nan
 
-    def lean(self, number: int, letters: Letters, sample: int) -> float:
+    def lean(self, number: int, letters: Letters) -> Array | None:
         try:
-            trial = self.attempt(number, letters, few=True)
+            logits = self.attempt(number, letters, few=True).logits
         except NotFiniteError:
-            return math.nan
-        if trial.targets != 2 or trial.logits.shape[1] != 1:
-            return math.nan
-        a, b = map(float, trial.logits[sample, 0, :2])
-        return (a - b) / (abs(a) + abs(b)) if a or b else math.nan
+            return None
+        if self.task == "1.1" or logits.shape[1] > 1:
+            return None
+        a, b = logits[:, 0, 0], logits[:, 0, 1]
+        with np.errstate(all="ignore"):
+            return np.asarray((a - b) / (np.abs(a) + np.abs(b)))
 
     def query(self, letters: Letters) -> Array | None:
         try:
@@ -301,7 +302,8 @@ class QueryExperiment:
         with np.errstate(all="ignore"):  # what is not finite is looked for when all is known
             logits = queries @ instances.keys.swapaxes(1, 2) * choose_scale(self.scale, condition.dim)
             along = _are_parallel(queries[:, 0], instances.keys[:, 0])
-        return Trial(condition, letters, 1.0, logits, instances.covered, wanted, along)
+        in_order = {name: letters[name] for name in self.letters}
+        return Trial(condition, in_order, 1.0, logits, instances.covered, wanted, along)
 
     def try_plainly(self, number: int) -> Trial:
         """Tries the answer with all letters of one size, large unless a condition forbids it.

@@ -128,12 +128,14 @@ function makeCommand({ task, answer }, { t }) {
 }
 
 /** Returns a grade as nodes; all that comes from the grader is text. */
-function showGrade({ holds, why, remarks, conditions }, view) {
+function showGrade({ verdict, why, remarks, conditions }, view) {
   const { t } = view;
-  const all = ["sort", "keys", "dim", "beta", "c", "B", "weights", "deviation", "error"];
+  const all = ["sort", "keys", "dim", "beta", "B", "times", "weights", "deviation", "error"];
+  const letters = Object.keys(conditions[0]?.letters ?? {});
   // What is the same in all questions of this kind says nothing: orthonormal keys, and no noise.
   const silent = [undefined, null, "orthonormal"];
-  const isSaid = (name, value) => !silent.includes(value) && !(name === "beta" && value === 0);
+  const isSaid = (name, value) =>
+    !silent.includes(value) && !(name === "beta" && value === 0) && !(name === "times" && value === 1);
   const columns = all.filter((name) => conditions.some((row) => isSaid(name, row[name])));
   const show = (value) => {
     if (Array.isArray(value)) return value.map(show).join(" ");
@@ -143,11 +145,12 @@ function showGrade({ holds, why, remarks, conditions }, view) {
     return value !== 0 && Math.abs(value) < 0.0005 ? value.toExponential(1) : view.number(value, 3);
   };
   const name = (column) =>
-    t(["beta", "c", "B", "weights", "deviation"].includes(column) ? `${column}_` : column);
+    t(["beta", "B", "weights", "deviation"].includes(column) ? `${column}_` : column);
   const head = make(
     "tr",
     {},
     ...columns.map((column) => make("th", { scope: "col" }, name(column))),
+    ...letters.map((letter) => make("th", { scope: "col" }, ...showNotation(letter))),
     make("th", { scope: "col" }, t("verdict"))
   );
   const rows = conditions.map((row) =>
@@ -155,26 +158,29 @@ function showGrade({ holds, why, remarks, conditions }, view) {
       "tr",
       {},
       ...columns.map((column) => make("td", {}, show(row[column]))),
+      ...letters.map((letter) => make("td", {}, show(row.letters[letter]))),
       make("td", {}, t(row.holds ? "yes" : "no"))
     )
   );
   return [
     make(
       "p",
-      { class: holds ? "verdict right" : "verdict wrong" },
-      `${holds ? "✓" : "✗"} ${t(holds ? "holds" : "fails")}`
+      { class: `verdict ${verdict.replace(" ", "-")}` },
+      { right: `✓ ${t("holds")}`, "right if": `~ ${t("partly")}`, wrong: `✗ ${t("fails")}` }[verdict]
     ),
     make("p", { lang: "en", class: "why" }, why),
     ...remarks.map((remark) => make("p", { lang: "en", class: "hint" }, remark)),
-    make(
-      "details",
-      {},
-      make("summary", {}, t("conditions")),
-      make(
-        "div",
-        { class: "scroll" },
-        make("table", { class: "numbers" }, make("thead", {}, head), make("tbody", {}, ...rows))
-      )
-    ),
+    rows.length === 0
+      ? ""
+      : make(
+          "details",
+          {},
+          make("summary", {}, t("conditions")),
+          make(
+            "div",
+            { class: "scroll" },
+            make("table", { class: "numbers" }, make("thead", {}, head), make("tbody", {}, ...rows))
+          )
+        ),
   ];
 }
