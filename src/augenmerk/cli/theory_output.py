@@ -55,7 +55,9 @@ def result_lines(result: "Result") -> Iterator[str]:
 def grade_lines(grade: "Grade") -> Iterator[str]:
     yield f"[bold]{grade.task}  {escape('   '.join(grade.answers))}[/]"
     colour, verdict = {
-        "right": ("green", "holds"), "right if": ("yellow", "holds in part"), "wrong": ("red", "fails")
+        "right": ("green", "holds"),
+        "right if": ("yellow", "holds in part"),
+        "wrong": ("red", "fails"),
     }[grade.verdict]
     first, *rest = textwrap.wrap(f"{verdict}: {grade.why}", WIDTH)
     yield f"[{colour}]{verdict}[/]{escape(first.removeprefix(verdict))}"

@@ -162,7 +162,10 @@ def grade(task: str, answers: Sequence[str], read: Answers, samples: int, seed: 
         parts = _draw_parts(number, samples, seed)
         cases.append((parts, letters, experiment.compute(parts, letters)))
     judge = _judge_output if task == "1.6" else _judge_projections
-    rows = [judge(experiment, parts, values) | {"letters": {name: letters[name] for name in read.letters}} for parts, letters, values in cases]
+    rows = [
+        judge(experiment, parts, values) | {"letters": {name: letters[name] for name in read.letters}}
+        for parts, letters, values in cases
+    ]
     error, only_if = max(row["error"] for row in rows), choice.only_if if choice else ""
     holds = choice is not None and all(row["holds"] for row in rows)
     if holds:

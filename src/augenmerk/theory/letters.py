@@ -212,7 +212,9 @@ def _holds_in_limit(experiment: Experiment, choice: Choice, spread_rates: bool =
 def _find_signs(experiment: Experiment, names: Sequence[str], *relations: Relation) -> list[dict[str, float]]:
     """Returns which letters have to be large (1) or small (-1), in each way that is not part of another."""
     found: list[dict[str, float]] = []
-    for signs in sorted(product((0, 1, -1), repeat=len(names)), key=lambda s: (sum(map(abs, s)), s.count(-1))):
+    for signs in sorted(
+        product((0, 1, -1), repeat=len(names)), key=lambda s: (sum(map(abs, s)), s.count(-1))
+    ):
         rates = dict(zip(names, map(float, signs), strict=True))
         if any(sign not in experiment.signs.get(n, {0, 1, -1}) for n, sign in rates.items()):
             continue
@@ -242,7 +244,9 @@ def _find_relations(experiment: Experiment) -> Iterator[Relation]:
     for i, letter in enumerate(letters):
         for other in letters[i + 1 :]:
             yield Relation(letter, 1.0, {other: 1.0})
-    solved = [each for each in (_solve(experiment, letter) for letter in letters) if isinstance(each, Relation)]
+    solved = [
+        each for each in (_solve(experiment, letter) for letter in letters) if isinstance(each, Relation)
+    ]
     # As a product rather than a quotient, if possible.
     yield from sorted(solved, key=lambda found: sum(power < 0 for power in found.powers.values()))
     yield from (Relation(letter, 1.0) for letter in letters)
@@ -285,9 +289,7 @@ def _solve(experiment: Experiment, letter: str) -> Relation | bool:
     return Relation(letter, factor, {name: power for name, power in by_name.items() if power})
 
 
-def _lean_at(
-    experiment: Experiment, number: int, values: Letters, letter: str, exponent: float
-) -> Array:
+def _lean_at(experiment: Experiment, number: int, values: Letters, letter: str, exponent: float) -> Array:
     lean = experiment.lean(number, {**values, letter: 10.0**exponent})
     return np.array([math.nan]) if lean is None else lean
 
@@ -337,7 +339,7 @@ def _orders(experiment: Experiment) -> Iterator[tuple[dict[str, float], str]]:
             if all(sign in experiment.signs.get(name, {1, -1}) for name, sign in signs.items()):
                 how = "larger" if other > 0 else "smaller"
                 than = slow if one == other else f"1/{slow}"
-                rates = {name: 0.0 for name in experiment.letters}
+                rates = dict.fromkeys(experiment.letters, 0.0)
                 yield rates | {slow: float(one), fast: 1.5 * other}, f"{fast} is much {how} than {than}"
 
 
