@@ -239,7 +239,7 @@ class FittingProgress(Progress):
         self._clock = LineClock()
         self._begun: dict[TaskID, tuple[float, float]] = {}
 
-    def update(self, task_id: TaskID, **changes: Any) -> None:  # type: ignore[override]
+    def update(self, task_id: TaskID, **changes: Any) -> None:
         super().update(task_id, **changes)
         self._print_line(task_id)
 
@@ -255,7 +255,8 @@ class FittingProgress(Progress):
         since, before = self._begun.setdefault(task_id, (now, task.completed))
         if not self._clock.is_due():
             return
-        cells = [column(task) for column in self.columns if not isinstance(column, NOT_IN_LINES)]
+        columns = [column for column in self.columns if isinstance(column, ProgressColumn)]
+        cells = [column(task) for column in columns if not isinstance(column, NOT_IN_LINES)]
         parts = [cell.plain.strip() for cell in cells if isinstance(cell, Text)]
         if task.total:
             parts.append(f"{task.completed / task.total:.0%}")
