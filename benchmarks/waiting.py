@@ -74,7 +74,7 @@ def main() -> None:
     unset = {
         name: value for name, value in os.environ.items() if name not in ("OMP_WAIT_POLICY", "GOMP_SPINCOUNT")
     }
-    workers = {
+    workers: dict[str, subprocess.Popen[str]] = {
         name: subprocess.Popen(
             [sys.executable, __file__, "--train", *sys.argv[1:]],
             env={**unset, **policy},
@@ -98,7 +98,9 @@ def main() -> None:
                 worker.stdin.flush()
                 taken[name].append(float(worker.stdout.readline()))
     finally:
-        for process in (*busy, *workers.values()):
+        for worker in workers.values():
+            worker.kill()
+        for process in busy:
             process.kill()
     first = taken["as torch comes"]
     print(f"{asked.preset}, {asked.busy} busy processes, load {os.getloadavg()[0]:.1f}")

@@ -82,10 +82,12 @@ def test_the_first_translation_in_the_readme_is_what_the_command_prints() -> Non
 
 
 def test_the_studies_on_the_page_can_be_read(tmp_path: Path) -> None:
-    study, published = blocks("docs/studies.md", "toml")
+    study, contrasts, published = blocks("docs/studies.md", "toml")
     path = tmp_path / "mine.toml"
-    path.write_text(study, encoding="utf-8")
-    assert len(read_study(path).runs) == 12
+    path.write_text(study + contrasts, encoding="utf-8")
+    declared = read_study(path)
+    assert len(declared.runs) == 12
+    assert len({contrast.question for contrast in declared.contrasts}) == 4
     path.write_text(
         study.split("[factors]")[0] + published + '[factors]\nattention = ["scaled-dot"]\n', encoding="utf-8"
     )
