@@ -231,19 +231,11 @@ def test_a_bleu_of_zero_replaces_an_earlier_one(tmp_path: Path) -> None:
 class Leaking(Translator):
     """Reads the padding of a batch: every sentence continues with the end of the longest one."""
 
-<<<<<<< HEAD
     def translate(self, text: Any, **settings: Any) -> Any:
         if isinstance(text, str):
             return super().translate(text, **settings)
         longest = max(text, key=len).split()
         padded = [" ".join([*each.split(), *longest[len(each.split()) :]]) for each in text]
-=======
-    def translate(self, texts: Any, **settings: Any) -> Any:  # type: ignore[override]
-        if isinstance(texts, str):
-            return super().translate(texts, **settings)
-        longest = max(texts, key=len).split()
-        padded = [" ".join([*text.split(), *longest[len(text.split()) :]]) for text in texts]
->>>>>>> stats
         found: list[Translation] = super().translate(padded, **settings)
         return found
 
