@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from datetime import timedelta
 from functools import cache
+from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -41,8 +42,8 @@ LINK = "■"
 NO_LINK = "·"
 LINE_SECONDS = 30.0
 """Time between two lines about the progress of work, where there is no terminal to draw a bar on."""
-NOT_IN_LINES = (BarColumn, SpinnerColumn, TaskProgressColumn, TimeElapsedColumn, TimeRemainingColumn)
-"""Columns of a bar that such a line does without."""
+DRAWN, TIMES = BarColumn | SpinnerColumn | TaskProgressColumn, TimeElapsedColumn | TimeRemainingColumn
+"""Columns that such a line does without."""
 MIN_NAME_WIDTH = 12
 """Names in a table are not broken into lines that are shorter than this."""
 
@@ -255,8 +256,13 @@ class FittingProgress(Progress):
         since, before = self._begun.setdefault(task_id, (now, task.completed))
         if not self._clock.is_due():
             return
+<<<<<<< ours
         columns = [column for column in self.columns if isinstance(column, ProgressColumn)]
         cells = [column(task) for column in columns if not isinstance(column, NOT_IN_LINES)]
+=======
+        before_times = takewhile(lambda column: not isinstance(column, TIMES), self.columns)
+        cells = [each(task) for each in before_times if not isinstance(each, str | DRAWN)]
+>>>>>>> theirs
         parts = [cell.plain.strip() for cell in cells if isinstance(cell, Text)]
         if task.total:
             parts.append(f"{task.completed / task.total:.0%}")
