@@ -30,12 +30,15 @@ def measure(threads: int, sentences: int, rounds: int) -> dict[str, float]:
 
     translator = augenmerk.load()
     texts = [pair.source for pair in open_bitext("bilderbuch", pairs=sentences)["train"]]
-    alone = texts[: sentences // 4]
+    lists, alone = _deal(texts, threads), texts[: sentences // 4]
     ways: dict[str, Callable[[], None]] = {
-        "lists, 1 thread": lambda: _share([texts], translator.translate),
-        f"lists, {threads} threads": lambda: _share(_deal(texts, threads), translator.translate),
-        "one by one, 1 thread": lambda: _share([alone], _one_by_one(translator)),
-        f"one by one, {threads} threads": lambda: _share(_deal(alone, threads), _one_by_one(translator)),
+        "one list, 1 thread": lambda: _share([[texts]], translator.translate),
+        f"{threads} lists, 1 thread": lambda: _share([lists], translator.translate),
+        f"{threads} lists, {threads} threads": lambda: _share(
+            [[each] for each in lists], translator.translate
+        ),
+        "one by one, 1 thread": lambda: _share([alone], translator.translate),
+        f"one by one, {threads} threads": lambda: _share(_deal(alone, threads), translator.translate),
     }
     translator.translate(texts[:64])
     seconds: dict[str, list[float]] = {name: [] for name in ways}
@@ -51,12 +54,9 @@ def _deal(texts: Sequence[str], threads: int) -> list[list[str]]:
     return [list(texts[place::threads]) for place in range(threads)]
 
 
-def _one_by_one(translator: Any) -> Callable[[list[str]], object]:
-    return lambda texts: [translator.translate(text) for text in texts]
-
-
-def _share(parts: Sequence[list[str]], work: Callable[[list[str]], object]) -> None:
-    workers = [Thread(target=work, args=(part,)) for part in parts]
+def _share(parts: Sequence[Sequence[Any]], work: Callable[[Any], object]) -> None:
+    """Does the work for all of each part, in a thread for each part."""
+    workers = [Thread(target=lambda part=part: [work(each) for each in part]) for part in parts]
     for worker in workers:
         worker.start()
     for worker in workers:
@@ -85,9 +85,8 @@ def main() -> None:
                 check=True,
                 stdout=subprocess.PIPE,
             )
-            rows = list(json.loads(found.stdout).items())
-            for (first, one), (second, several) in zip(rows[::2], rows[1::2], strict=True):
-                print(f"  {first}: {one:.2f} s; {second}: {several:.2f} s; ratio {several / one:.2f}")
+            for name, seconds in json.loads(found.stdout).items():
+                print(f"  {name:24} {seconds:8.2f} s")
     finally:
         for process in busy:
             process.kill()
