@@ -1,5 +1,7 @@
 """What int8 computes is exact but for rounding, does not depend on the batch, and is asked for."""
 
+import os
+import subprocess
 import sys
 from copy import copy
 from pathlib import Path
@@ -26,7 +28,7 @@ from augenmerk.inference.int8 import (
 from augenmerk.inference.weights import Floats, Linear, log_softmax
 from augenmerk.scores import compute_bleu
 from augenmerk.translate import Translator, load
-from tests.command import fails_with_a_sentence, run_json
+from tests.command import COMMAND, fails_with_a_sentence, run_json
 from tests.runs import SharedRuns, tiny
 from tests.test_inference import TRANSFORMER, VARIANTS, in_numpy, make
 
@@ -185,6 +187,20 @@ def test_what_is_missing_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "onnxruntime", None)
     sentence = fails_with_a_sentence("translate", "--precision", "int8", "Ein Hund.")
     assert "pip install onnx onnxruntime" in sentence
+
+
+def test_onnx_runtime_sends_and_writes_nothing_about_its_use(tmp_path: Path) -> None:
+    places = {name: tmp_path / name for name in ("HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "TMPDIR")}
+    for place in places.values():
+        place.mkdir()
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("ORT_")}
+    subprocess.run(
+        [*COMMAND, "translate", "--precision", "int8", "Ein Hund."],
+        env={**environment, **{name: str(place) for name, place in places.items()}},
+        check=True,
+        capture_output=True,
+    )
+    assert sorted(tmp_path.rglob("*")) == sorted(places.values())
 
 
 def test_scores_in_int8_are_kept_apart(

@@ -13,6 +13,7 @@ ONNX Runtime computes the log-softmax, too, in fp32. It takes a third of the tim
 one row before it begins the next, where numpy goes through all rows five times.
 """
 
+import os
 from copy import copy
 from functools import cache
 from importlib.util import find_spec
@@ -177,7 +178,6 @@ def _product(step: str, result: str) -> Any:
 
 def _compile(nodes: list[Any], constants: dict[str, Any], inputs: int | str, outputs: int | str) -> Any:
     """Returns a session of ONNX Runtime that computes y (rows, outputs) from x (rows, inputs)."""
-    import onnxruntime
     from onnx import TensorProto, helper, numpy_helper
 
     graph = helper.make_graph(
@@ -190,16 +190,27 @@ def _compile(nodes: list[Any], constants: dict[str, Any], inputs: int | str, out
     # Versions of the format that every ONNX Runtime of the last years reads.
     versions = [helper.make_opsetid("", 17), helper.make_opsetid("com.microsoft", 1)]
     model = helper.make_model(graph, opset_imports=versions, ir_version=8)
-    return onnxruntime.InferenceSession(
+    return _onnxruntime().InferenceSession(
         model.SerializeToString(), _session_options(), providers=["CPUExecutionProvider"]
     )
 
 
 @cache
-def _session_options() -> Any:
+def _onnxruntime() -> Any:
+    """Returns the module, imported without its telemetry.
+
+    It would otherwise write an identifier of this device and a queue of events for its makers into the
+    user's cache. It reads the variable when it is imported.
+    """
+    os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
     import onnxruntime
 
-    options = onnxruntime.SessionOptions()
+    return onnxruntime
+
+
+@cache
+def _session_options() -> Any:
+    options = _onnxruntime().SessionOptions()
     options.intra_op_num_threads = 1  # sentences are shared among the cores, not products
     options.inter_op_num_threads = 1
     return options
