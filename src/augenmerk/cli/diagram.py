@@ -324,7 +324,7 @@ def _make_card(drawn: Diagram, *, heading: str, file: str, view: str) -> "Card":
 
 
 def _print_diagrams(diagrams: Sequence[Diagram], theme: "Theme") -> None:
-    from augenmerk.diagrams import render_terminal_map, render_terminal_maps
+    from augenmerk.diagrams import explain_terminal_maps, render_terminal_map, render_terminal_maps
 
     for number, drawn in enumerate(diagrams):
         if number:
@@ -345,7 +345,8 @@ def _print_diagrams(diagrams: Sequence[Diagram], theme: "Theme") -> None:
                 out().print(f"[dim]{escape(maps[0].note)}[/]")
         if sentence.reference is not None:
             out().print(f"\n[dim]Reference:[/] {escape(sentence.reference)}")
-    out().print("\n[dim]A digit: tenths; ∎: end of sentence.[/]")
+    groups = [maps for drawn in diagrams for maps in drawn.maps]
+    out().print(f"\n[dim]{explain_terminal_maps(groups, out().width)}[/]")
 
 
 def _describe(

@@ -6,7 +6,7 @@ Words and weights come in as plain data; nothing is computed here.
 from augenmerk.diagrams.attention_map import END, AttentionMap
 from augenmerk.diagrams.html import Card, Chart, render_html_map, render_index_page
 from augenmerk.diagrams.pictures import draw_heat_map, draw_line_diagram
-from augenmerk.diagrams.terminal import render_terminal_map, render_terminal_maps
+from augenmerk.diagrams.terminal import explain_terminal_maps, render_terminal_map, render_terminal_maps
 
 __all__ = [
     "END",
@@ -15,6 +15,7 @@ __all__ = [
     "Chart",
     "draw_heat_map",
     "draw_line_diagram",
+    "explain_terminal_maps",
     "render_html_map",
     "render_index_page",
     "render_terminal_map",

@@ -8,6 +8,7 @@ from rich.text import Text
 
 from augenmerk.diagrams.attention_map import (
     END,
+    END_SIGN,
     MIN_SHOWN_WEIGHT,
     NO_WORDS,
     AttentionMap,
@@ -32,15 +33,39 @@ def render_terminal_map(one: AttentionMap, width: int, theme: Theme = DARK) -> T
     and as a list of the words that each target word attends to if even that is too wide."""
     if not one.has_words:
         return Text(NO_WORDS, style="dim")
-    margin = max(cell_len(shorten_word(word)) for word in one.target_words)
+    widths, margin = _choose_widths(one, width), _compute_margin(one)
+    if not widths:
+        return _render_list(one, margin)
+    split = _split_letters if _is_narrow(widths) else lambda word: [word]
+    return _render_grid(one, margin, [split(shorten_word(word)) for word in one.source_words], widths, theme)
+
+
+def explain_terminal_maps(groups: Sequence[Sequence[AttentionMap]], width: int) -> str:
+    """Returns what the signs in maps mean that were drawn at this width; maps of a group share their rows."""
+    signs = []
+    if any(
+        _is_narrow(_choose_widths(one, width if len(maps) == 1 else _choose_room(maps, width)))
+        for maps in groups
+        for one in maps
+    ):
+        signs.append("A digit: tenths")
+    if any(END in (*one.source_words, *one.target_words) for maps in groups for one in maps):
+        signs.append(f"{END_SIGN}: end of sentence")
+    return "; ".join(signs) + "." if signs else ""
+
+
+def _choose_widths(one: AttentionMap, width: int) -> list[int]:
+    """Returns the columns of each cell in a row of the map, none if it has no words or is too wide."""
     source = [shorten_word(word) for word in one.source_words]
     wide = [max(WIDE_CELL, cell_len(word) + 1) for word in source]
-    narrow = [NARROW_CELL] * len(source)
-    if margin + 1 + sum(wide) <= width:
-        return _render_grid(one, margin, [[word] for word in source], wide, theme)
-    if margin + 1 + sum(narrow) <= width:
-        return _render_grid(one, margin, [_split_letters(word) for word in source], narrow, theme)
-    return _render_list(one, margin)
+    for widths in (wide, [NARROW_CELL] * len(source)):
+        if one.has_words and _compute_margin(one) + 1 + sum(widths) <= width:
+            return widths
+    return []
+
+
+def _is_narrow(widths: Sequence[int]) -> bool:
+    return NARROW_CELL in widths
 
 
 def render_terminal_maps(maps: Sequence[AttentionMap], width: int, theme: Theme = DARK) -> Table:
@@ -48,9 +73,8 @@ def render_terminal_maps(maps: Sequence[AttentionMap], width: int, theme: Theme 
 
     As many as fit are side by side; their source words are then letter below letter.
     """
-    needed = max(map(_compute_narrow_width, maps))
-    in_a_row = max(1, min(len(maps), (width + MAP_GAP) // (needed + MAP_GAP)))
-    room = needed if in_a_row > 1 else width
+    room = _choose_room(maps, width)
+    in_a_row = max(1, min(len(maps), (width + MAP_GAP) // (room + MAP_GAP)))
     table = Table.grid(padding=(0, MAP_GAP, 0, 0), pad_edge=False)
     for start in range(0, len(maps), in_a_row):
         if start:
@@ -63,9 +87,22 @@ def render_terminal_maps(maps: Sequence[AttentionMap], width: int, theme: Theme 
     return table
 
 
+def _choose_room(maps: Sequence[AttentionMap], width: int) -> int:
+    """Returns how wide each of several maps is drawn: as narrow as possible if two fit side by side."""
+    needed = max(map(_compute_narrow_width, maps))
+    return needed if len(maps) > 1 and 2 * needed + MAP_GAP <= width else width
+
+
+def _compute_margin(one: AttentionMap) -> int:
+    return max((cell_len(shorten_word(word)) for word in one.target_words), default=0)
+
+
 def _compute_narrow_width(one: AttentionMap) -> int:
-    margin = max((cell_len(shorten_word(word)) for word in one.target_words), default=0)
-    return max(margin + 1 + NARROW_CELL * len(one.source_words), cell_len(one.title or ""), len(NO_WORDS))
+    return max(
+        _compute_margin(one) + 1 + NARROW_CELL * len(one.source_words),
+        cell_len(one.title or ""),
+        len(NO_WORDS),
+    )
 
 
 def _split_letters(word: str) -> list[str]:
