@@ -3,16 +3,19 @@
 import io
 import json
 import re
+import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from rich.progress import BarColumn, TextColumn
+from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
 
-from augenmerk.cli import terminal
+from augenmerk.cli import study, terminal, train
 from augenmerk.cli.terminal import FittingProgress, SafeConsole, format_json, make_table
+from augenmerk.study.plan import find_study, read_study
+from augenmerk.study.running import RunStatus
 from tests.command import run_command
 from tests.runs import SharedRuns, tiny
 from tests.test_report import make_result
@@ -118,6 +121,62 @@ def test_a_progress_bar_fits(width: int, monkeypatch: pytest.MonkeyPatch) -> Non
     assert shown == list(fields.values())[: len(shown)]
     assert len(shown) == {40: 3, 80: 6, 200: 6}[width]
     assert len(bar.columns) == 7
+
+
+def to_a_file(monkeypatch: pytest.MonkeyPatch, seconds: float) -> io.StringIO:
+    """Returns what is printed to stderr, a file, with a line about progress after so many seconds."""
+    printed = io.StringIO()
+    console = SafeConsole(file=printed, width=80, highlight=False, soft_wrap=True)
+    for module in (terminal, train, study):
+        monkeypatch.setattr(module, "err", lambda: console)
+    monkeypatch.setattr(terminal, "LINE_SECONDS", seconds)
+    return printed
+
+
+def test_without_a_terminal_progress_is_lines_from_time_to_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    printed = to_a_file(monkeypatch, 0)
+    with terminal.show_progress(MofNCompleteColumn()) as update:
+        update("[test]", 1, 4)
+        update("[test]", 2, 4)
+    first, second = printed.getvalue().splitlines()
+    assert re.fullmatch(r"\[test\] +1/4  25%", first)
+    assert re.fullmatch(r"\[test\] +2/4  50%  about 0:00:\d\d left", second)
+    with FittingProgress(TextColumn("{task.description}")) as bar:
+        assert list(bar.track((each for each in "ab"), description="reading")) == ["a", "b"]
+    assert printed.getvalue().splitlines()[-1] == "reading  2"
+
+
+def test_short_work_prints_no_such_lines(monkeypatch: pytest.MonkeyPatch) -> None:
+    printed = to_a_file(monkeypatch, 60)
+    with terminal.show_progress(MofNCompleteColumn()) as update, terminal.show_status("measuring"):
+        update("test", 1, 2)
+    assert printed.getvalue() == ""
+
+
+def test_work_of_unknown_length_prints_that_it_lasts(monkeypatch: pytest.MonkeyPatch) -> None:
+    printed = to_a_file(monkeypatch, 0.001)
+    with terminal.show_status("[measuring]") as change:
+        change("[drawing]")
+        while not printed.getvalue().endswith("\n"):
+            time.sleep(0.001)
+    assert printed.getvalue().splitlines()[0] in ("[measuring]  0:00:00", "[drawing]  0:00:00")
+
+
+def test_training_prints_its_loss_as_soon_as_there_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    printed = to_a_file(monkeypatch, 0)
+    display = train.TrainingDisplay(tiny())
+    [task] = display._bar.tasks
+    figures = [column(task) for column in display._bar.columns if isinstance(column, TextColumn)]
+    assert "nan" not in "".join(map(str, figures))
+    display.batch(1, 5, 10, 2.5, 1234.0)
+    assert printed.getvalue() == "epoch   1/2  loss 2.500  1,234 tokens/s  25%\n"
+
+
+def test_a_study_says_how_far_its_runs_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    printed = to_a_file(monkeypatch, 0)
+    planned = read_study(find_study("small")).runs[0]
+    study.StudyDisplay().show([RunStatus(planned, "running", phase="training", progress=0.25)])
+    assert f"0 of 1 runs finished, 0:00:00: {planned.name} training 25%" in printed.getvalue()
 
 
 def test_no_color_is_obeyed(monkeypatch: pytest.MonkeyPatch) -> None:

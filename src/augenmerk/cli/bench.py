@@ -7,7 +7,7 @@ import typer
 from typer import Option
 
 from augenmerk.cli.options import Data, Device, Json
-from augenmerk.cli.terminal import err, make_table, out, print_json
+from augenmerk.cli.terminal import make_table, out, print_json, show_status
 
 app = typer.Typer(
     help="Speed of training and translating, compared with plain loops and with the machine's limit.",
@@ -41,9 +41,9 @@ def train(
 
     overrides = [f"train.precision={precision}"] + ([f"data.bitext={data}"] if data else [])
     config = load_config(preset, overrides)
-    with err().status("") as status:
+    with show_status("") as change_status:
         result = bench_training(
-            config, open_data(config.data), choose_device(device), steps, bucketed, status.update
+            config, open_data(config.data), choose_device(device), steps, bucketed, change_status
         )
     if json:
         print_json(result)
@@ -107,13 +107,13 @@ def decode(
     if peers and not on_cpu:
         raise AugenmerkError("CTranslate2 is compared on a CPU only: use --device cpu, or leave out --peers.")
     with_peers = on_cpu and is_installed() if peers is None else peers
-    with err().status("") as status:
+    with show_status("") as change_status:
         if model is None:
             translator, plain, sources = random_translator(preset, sentences, chosen_device)
         else:
             translator, plain, sources = trained_translator(model, sentences, chosen_device)
         beams = beam or [1, 5, 10, 20, 50]
-        result = bench_decoding(translator, plain, sources, beams, with_peers, profile, status.update)
+        result = bench_decoding(translator, plain, sources, beams, with_peers, profile, change_status)
     if json:
         print_json(result)
         return

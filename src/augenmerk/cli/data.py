@@ -35,6 +35,7 @@ from augenmerk.cli.terminal import (
     print_json,
     print_written,
     show_progress,
+    show_status,
 )
 from augenmerk.errors import AugenmerkError
 
@@ -140,7 +141,7 @@ def check(
     from augenmerk.bitext import NAMES, check_own, open_bitext
     from augenmerk.bitext.check import check_bitext, check_files
 
-    with err().status(f"checking {escape(name)}"):
+    with show_status(f"checking {name}"):
         if name in NAMES:
             bitext = open_bitext(name, source_language=source_language, target_language=target_language)
             result = check_bitext(bitext)
@@ -323,7 +324,7 @@ def _open_clean(
     if name in NAMES:
         raise AugenmerkError(f"--clean is for sentence pairs of your own, not for {name}.")
     check_own(name)
-    with err().status(f"checking {escape(name)}"):
+    with show_status(f"checking {name}"):
         result = check_files(Path(name), source_language, target_language)
     if unknown := set(keep) - {finding.kind for finding in result.findings if finding.lines}:
         kinds = dict.fromkeys(finding.kind for finding in result.findings if finding.lines)

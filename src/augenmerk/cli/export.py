@@ -7,7 +7,7 @@ import typer
 from typer import Argument, Option
 
 from augenmerk.cli import options
-from augenmerk.cli.terminal import err, print_json, print_written
+from augenmerk.cli.terminal import print_json, print_written, show_status
 from augenmerk.web import MAX_BEAM
 
 app = typer.Typer()
@@ -71,7 +71,7 @@ def export(
         return
     options.check_sentences(example or [])
     check_place(out, overwrite=overwrite)
-    with err().status("exporting"):
+    with show_status("exporting"):
         page = make_page(runs or [], beam=beam, examples=example or [])
         written = export_page(page, out, overwrite=overwrite)
     for note in page.notes:

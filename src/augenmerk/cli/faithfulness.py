@@ -11,7 +11,7 @@ from rich.markup import escape
 from typer import Option
 
 from augenmerk.cli import options
-from augenmerk.cli.terminal import err, make_table, out, print_json, print_written
+from augenmerk.cli.terminal import make_table, out, print_json, print_written, show_status
 from augenmerk.cli.wanted import show_wanted
 from augenmerk.errors import AugenmerkError
 
@@ -110,14 +110,14 @@ def faithfulness(
         make_folder(out)
     read = options.translate_split(path, split, beam, reference, device, indices, sentences=sentences)
     if transformer:
-        with err().status("measuring"):
+        with show_status("measuring"):
             found = {**read.described, **measure_heads(read.translator, read.translations)}
         if json:
             print_json({**found, "heads": [asdict(one) for one in found["heads"]]})
         else:
             _print_heads(found)
         return
-    with err().status("measuring"):
+    with show_status("measuring"):
         measured = measure_faithfulness(read.translator, read.translations)
     by_drop = sorted(range(len(measured)), key=lambda i: -measured[i].mean_drop)
     chosen = {

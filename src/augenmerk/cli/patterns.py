@@ -11,7 +11,7 @@ from rich.markup import escape
 from typer import Option
 
 from augenmerk.cli import options
-from augenmerk.cli.terminal import err, make_table, out, print_json, print_written
+from augenmerk.cli.terminal import err, make_table, out, print_json, print_written, show_status
 from augenmerk.errors import AugenmerkError
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ def patterns(
         summary["heads_in_words"] = describe_heads(compared)
     chosen = select_strongest(matches, kind, top)
     if out is not None:
-        with err().status("drawing"):
+        with show_status("drawing"):
             heading = title or f"Patterns in the attention of {path.resolve().name}"
             _write_page(out, replace(style, title=heading), matches, chosen, summary, kind=kind)
         print_written(out / "index.html")

@@ -3,16 +3,31 @@
 import io
 import os
 import sys
+import threading
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from datetime import timedelta
 from functools import cache
+from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.markup import escape
 from rich.measure import Measurement
-from rich.progress import BarColumn, Progress, ProgressColumn, Task, TaskID, TextColumn, TimeRemainingColumn
+from rich.progress import (
+    BarColumn,
+    Progress,
+    ProgressColumn,
+    SpinnerColumn,
+    Task,
+    TaskID,
+    TaskProgressColumn,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
 from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
@@ -25,6 +40,10 @@ if TYPE_CHECKING:
 MIN_BAR_WIDTH = 8
 LINK = "■"
 NO_LINK = "·"
+LINE_SECONDS = 30.0
+"""Time between two lines about the progress of work, where there is no terminal to draw a bar on."""
+DRAWN, TIMES = BarColumn | SpinnerColumn | TaskProgressColumn, TimeElapsedColumn | TimeRemainingColumn
+"""Columns that such a line does without."""
 MIN_NAME_WIDTH = 12
 """Names in a table are not broken into lines that are shorter than this."""
 
@@ -210,13 +229,44 @@ def make_table(
 
 
 class FittingProgress(Progress):
-    """Progress bars on stderr, on a terminal only, that disappear when they are done.
+    """Progress bars on stderr that disappear when they are done; without a terminal, lines from time to time.
 
     On a narrow terminal they lose columns, from the right, rather than digits.
     """
 
     def __init__(self, *columns: ProgressColumn) -> None:
-        super().__init__(*columns, console=err(), transient=True, disable=not err().is_terminal)
+        shown = err().is_terminal
+        super().__init__(*columns, console=err(), transient=True, disable=not shown, auto_refresh=shown)
+        self._clock = LineClock()
+        self._begun: dict[TaskID, tuple[float, float]] = {}
+
+    def update(self, task_id: TaskID, **changes: Any) -> None:
+        super().update(task_id, **changes)
+        self._print_line(task_id)
+
+    def advance(self, task_id: TaskID, advance: float = 1) -> None:
+        super().advance(task_id, advance)
+        self._print_line(task_id)
+
+    def _print_line(self, task_id: TaskID) -> None:
+        """Prints what the bar of a task would show, if there is no bar and the last line was a while ago."""
+        if not self.disable:
+            return
+        task, now = self._tasks[task_id], time.monotonic()
+        since, before = self._begun.setdefault(task_id, (now, task.completed))
+        if not self._clock.is_due():
+            return
+        before_times = takewhile(lambda column: not isinstance(column, TIMES), self.columns)
+        cells = [each(task) for each in before_times if not isinstance(each, str | DRAWN)]
+        parts = [cell.plain.strip() for cell in cells if isinstance(cell, Text)]
+        if task.total:
+            parts.append(f"{task.completed / task.total:.0%}")
+            if (gained := task.completed - before) > 0:
+                left = (now - since) * (task.total - task.completed) / gained
+                parts.append(f"about {format_seconds(left)} left")
+        elif task.completed:
+            parts.append(f"{task.completed:,.0f}")
+        err().print("  ".join(filter(None, parts)), markup=False)
 
     def make_tasks_table(self, tasks: Iterable[Task]) -> Table:
         shown, every = list(tasks), self.columns
@@ -238,9 +288,56 @@ class FittingProgress(Progress):
         return sum(widths) + len(widths) - 1
 
 
+class LineClock:
+    """Says when it is time for the next line about work that takes long and has no terminal to draw on."""
+
+    def __init__(self) -> None:
+        self._due = time.monotonic() + LINE_SECONDS
+
+    def is_due(self) -> bool:
+        """Returns whether the last line was long enough ago; then the caller prints one."""
+        if time.monotonic() < self._due:
+            return False
+        self._due = time.monotonic() + LINE_SECONDS
+        return True
+
+
+@contextmanager
+def show_status(text: str) -> Iterator[Callable[[str], None]]:
+    """Shows what is being done, as a spinner, or without a terminal as a line from time to time.
+
+    Yields a function that changes the text.
+    """
+    if err().is_terminal:
+        with err().status(escape(text)) as status:
+            yield lambda text: status.update(escape(text))
+        return
+    began, ended = time.monotonic(), threading.Event()
+
+    def change(changed: str) -> None:
+        nonlocal text
+        text = changed
+
+    def print_lines() -> None:
+        while not ended.wait(LINE_SECONDS):
+            err().print(f"{text}  {format_seconds(time.monotonic() - began)}".strip(), markup=False)
+
+    lines = threading.Thread(target=print_lines, daemon=True)
+    lines.start()
+    try:
+        yield change
+    finally:
+        ended.set()
+        lines.join()
+
+
+def format_seconds(seconds: float) -> str:
+    return str(timedelta(seconds=round(seconds)))
+
+
 @contextmanager
 def show_progress(amount: ProgressColumn) -> Iterator[Callable[[str, int, int | None], None]]:
-    """Yields a function that shows a progress bar for each description, on a terminal only.
+    """Yields a function that shows a progress bar for each description: see `FittingProgress`.
 
     Its arguments are the description, how much is done, and how much there is to do if that is known.
     """

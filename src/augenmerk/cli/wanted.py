@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from rich.markup import escape
 
 from augenmerk.cli import options
-from augenmerk.cli.terminal import err, make_table, out, print_json
+from augenmerk.cli.terminal import make_table, out, print_json, show_status
 from augenmerk.errors import AugenmerkError
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def show_wanted(
         )
     device = "cpu" if device == "auto" else device
     read = options.translate_split(run, None, beam, False, device, sentences=sentences)
-    with err().status("searching"):
+    with show_status("searching"):
         found = [find_wanted(read.translator, one, wanted, at) for one in read.translations]
     if not json:
         for number, (one, places) in enumerate(zip(read.translations, found, strict=True)):
