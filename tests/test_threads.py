@@ -1,5 +1,6 @@
 """How many threads compute, in this process and beside others."""
 
+import json
 import os
 import subprocess
 import sys
@@ -10,12 +11,18 @@ from multiprocessing import get_context
 from pathlib import Path
 
 import pytest
+import torch
 
+from augenmerk.cli.options import _use_threads
 from augenmerk.config import ModelConfig, SearchConfig
 from augenmerk.device import count_cores, count_threads, read_cpu_limit
 from augenmerk.model import build_model
+from augenmerk.study.running import threads_each
+from augenmerk.translate import load
 from augenmerk.translate.decoding import compute_on_one_core
+from tests.command import COMMAND, fails_with_a_sentence, run_command
 from tests.decoding import translator_of
+from tests.runs import tiny
 
 EIGHT_THREADS = """
 import threading, augenmerk
@@ -172,3 +179,91 @@ def test_cores_are_those_that_this_process_may_use(monkeypatch: pytest.MonkeyPat
         os.sched_setaffinity(0, may_use)
     monkeypatch.setenv("OMP_NUM_THREADS", "3,1")
     assert count_threads() == 3
+
+
+def set_in_a_new_process(**environment: str) -> dict[str, str]:
+    """Returns what `prepare_environment` makes of the environment."""
+    names = ("GOMP_SPINCOUNT", "OMP_WAIT_POLICY", "OMP_NUM_THREADS", "MPLBACKEND")
+    code = (
+        "import json, os, sys; from augenmerk.environment import prepare_environment; prepare_environment();"
+        f"print(json.dumps({{name: os.environ.get(name) for name in {names}}}));"
+        "assert not {'torch', 'numpy', 'matplotlib'} & sys.modules.keys()"
+    )
+    kept = {name: value for name, value in os.environ.items() if name not in names}
+    done = subprocess.run(
+        [sys.executable, "-c", code], env={**kept, **environment}, check=True, capture_output=True
+    )
+    return {name: value for name, value in json.loads(done.stdout).items() if value is not None}
+
+
+def test_threads_that_wait_stop_spinning_unless_the_user_decides_otherwise() -> None:
+    assert int(set_in_a_new_process()["GOMP_SPINCOUNT"]) <= 20_000
+    assert set_in_a_new_process(GOMP_SPINCOUNT="5")["GOMP_SPINCOUNT"] == "5"
+    chosen = set_in_a_new_process(OMP_WAIT_POLICY="ACTIVE")
+    assert (chosen["OMP_WAIT_POLICY"], chosen.get("GOMP_SPINCOUNT")) == ("ACTIVE", None)
+
+
+def test_a_picture_is_drawn_where_the_backend_of_a_notebook_is_not_installed(tmp_path: Path) -> None:
+    picture = tmp_path / "map.png"
+    subprocess.run(
+        [*COMMAND, "diagram", "Ein Hund.", "--out", picture],
+        env={**os.environ, "MPLBACKEND": "module://not_installed_here.backend_inline"},
+        check=True,
+        capture_output=True,
+    )
+    assert picture.read_bytes().startswith(b"\x89PNG")
+
+
+def flags(**changes: object) -> list[str]:
+    settings = tiny(**changes).flatten()
+    names = ("data.bilderbuch.pairs", "model.embedding", "model.hidden", "model.key", "train.batch_size")
+    return [
+        "--data",
+        "bilderbuch",
+        *(part for name in names for part in ("--set", f"{name}={settings[name]}")),
+    ]
+
+
+THREADS = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
+"""In the environment of a command, so that what --threads sets is put back when the test has ended."""
+
+
+@pytest.mark.skipif(count_cores() < 2, reason="this machine has one core")
+def test_training_says_and_records_its_threads_and_keeps_them(tmp_path: Path) -> None:
+    out, of_tests = tmp_path / "run", torch.get_num_threads()
+    begun = run_command(
+        *("train", "classic", *flags(), "--epochs", 1, "--out", out, "--threads", 2, "--json"), env=THREADS
+    )
+    assert "cpu, 2 threads" in begun.err.splitlines()[0]
+    result = json.loads(begun.out)
+    assert (result["threads"], result["device"]) == (2, "cpu, 2 threads")
+    longer = run_command("train", "--resume", "--out", out, "--epochs", 2, "--json", env=THREADS)
+    assert json.loads(longer.out)["threads"] == 2  # so that weights are those of an uninterrupted run
+    assert "was begun with" not in longer.err
+    other = run_command("train", "--resume", "--out", out, "--epochs", 3, "--threads", 1, env=THREADS)
+    assert "was begun with 2 CPU threads and continues with 1" in other.err
+    assert torch.get_num_threads() == of_tests
+
+
+def test_an_exact_run_has_one_thread(tmp_path: Path) -> None:
+    arguments = ("train", "classic", *flags(), "--exact", "--epochs", 1, "--out", tmp_path / "run")
+    assert "leave out --threads" in fails_with_a_sentence(*arguments, "--threads", 2, env=THREADS)
+
+
+def test_the_threads_of_a_study_share_the_cores(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OMP_NUM_THREADS")
+    assert threads_each(1) == count_cores()
+    assert threads_each(10 * count_cores()) == 1
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")
+    assert threads_each(1) == 1
+    refusal = fails_with_a_sentence("study", "small", "--on", "slurm", "--threads", 2)
+    assert "--cpus-per-job" in refusal
+
+
+def test_translating_takes_as_many_threads_as_were_asked_for() -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("OMP_NUM_THREADS", "1")
+        patch.setenv("MKL_NUM_THREADS", "1")
+        _use_threads(3)
+        with load() as translator:
+            assert translator._pool.threads == 3

@@ -6,6 +6,7 @@ import sys
 from types import FrameType
 from typing import NoReturn
 
+from augenmerk.environment import prepare_environment
 from augenmerk.signals import raise_terminated
 
 
@@ -33,11 +34,7 @@ def main() -> None:
     signal.signal(signal.SIGTERM, interrupt)
     if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:  # as in the background of a shell script
         signal.signal(signal.SIGINT, interrupt)
-    # Else pydantic would look for plugins of its own in every package that is installed.
-    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
-    # Torch then asks for huge pages, which Linux hands out with fewer interruptions: training a large model
-    # on a CPU takes a tenth less time. It reads this once, before its first tensor.
-    os.environ.setdefault("THP_MEM_ALLOC_ENABLE", "1")
+    prepare_environment()
     try:
         from augenmerk.cli import main as run
 

@@ -301,6 +301,14 @@ class RunDirectory:
         path = self.path / _STATE
         return self._load(path, "state") if path.exists() else None
 
+    def read_progress(self) -> dict[str, Any]:
+        """Reads how far training is, without the tensors; empty if nothing was saved yet."""
+        path = self.path / _STATE
+        if not path.exists():
+            return {}
+        with explain_read_errors(path):
+            return dict(read_about(path, "state")["about"])
+
     @property
     def data_moved(self) -> bool:
         """Whether `config` names another place of the data than the file of settings does."""

@@ -71,10 +71,11 @@ def choose_device(name: str) -> "torch.device":
     return device
 
 
-def describe_device(device: "str | torch.device") -> str:
+def describe_device(device: "str | torch.device", threads: int | None = None) -> str:
     """Returns the name of the GPU, or the number of CPU threads."""
     if not str(device).startswith("cuda"):
-        return f"{CPU}, {count_threads()} threads"
+        threads = threads or count_threads()
+        return f"{CPU}, {threads} thread{'' if threads == 1 else 's'}"
     import torch
 
     return torch.cuda.get_device_name(device)
@@ -89,34 +90,33 @@ def count_threads() -> int:
 
 
 def count_cores() -> int:
-    """Returns the number of cores that this process may use: by its affinity, and by the limits of a container.
+    """Returns how many cores this process may use: by its affinity, and by the limit of a container.
 
-    A limit of 1.5 cores is one core: with two threads, each would wait for the other half of the time.
+    A limit of 1.5 cores is one core, because two threads would wait for each other.
     """
-    if hasattr(os, "sched_getaffinity"):
-        cores = len(os.sched_getaffinity(0))
-    else:
-        cores = os.cpu_count() or 1
-    return max(1, int(min(cores, read_cpu_limit())))
+    affinity = getattr(os, "sched_getaffinity", None)  # on Linux
+    visible = len(affinity(0)) if affinity else os.cpu_count() or 1
+    return max(1, int(min(visible, read_cpu_limit())))
 
 
 def read_cpu_limit(root: Path = Path("/")) -> float:
-    """Returns how many cores Linux lets the control groups of this process use, as a fraction; inf without a
-    limit. `docker run --cpus 2` sets such a limit, which the number of visible cores does not tell."""
+    """Returns how many cores the control groups of Linux let this process use; infinity without a limit.
+
+    `docker run --cpus 2` sets such a limit, while all cores stay visible. The limit of each group above that
+    of the process holds, too.
+    """
     limits = [math.inf]
     for line in _read_lines(root / "proc/self/cgroup"):
         _, controllers, path = line.split(":", 2)
         if controllers and "cpu" not in controllers.split(","):
             continue
-        # A container may see its own group as the topmost one, or under the path that it has outside.
+        names = ("cpu.cfs_quota_us", "cpu.cfs_period_us") if controllers else ("cpu.max",)
         top = root / "sys/fs/cgroup" / ("cpu" if controllers else "")
         group = top / path.lstrip("/")
-        for folder in (group, *group.parents[: len(group.parts) - len(top.parts)], top):
-            if controllers:
-                values = [*_read_lines(folder / "cpu.cfs_quota_us"), *_read_lines(folder / "cpu.cfs_period_us")]
-            else:
-                values = " ".join(_read_lines(folder / "cpu.max")).split()
-            if len(values) == 2 and all(value.isdecimal() and int(value) for value in values):  # not max, or -1
+        # In a container, its own group may be the topmost one, whatever its path is outside.
+        for folder in {top, group, *group.parents[: len(group.parts) - len(top.parts)]}:
+            values = " ".join(line for name in names for line in _read_lines(folder / name)).split()
+            if len(values) == 2 and all(value.isdecimal() and int(value) for value in values):  # not -1, max
                 limits.append(int(values[0]) / int(values[1]))
     return min(limits)
 

@@ -15,7 +15,7 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager, nullcontext
+from contextlib import closing, contextmanager
 from dataclasses import asdict, dataclass, field
 from itertools import islice
 from pathlib import Path
@@ -27,7 +27,7 @@ from augenmerk.batching import encode_pairs
 from augenmerk.bitext import Bitext, open_data, resolve_data
 from augenmerk.checkpoint import RunDirectory
 from augenmerk.config import DATASETS, RunConfig, TrainConfig, format_setting
-from augenmerk.device import describe_device
+from augenmerk.device import count_cores, count_threads, describe_device
 from augenmerk.distributed import ALONE, World, world_size
 from augenmerk.engine import Engine
 from augenmerk.errors import AugenmerkError
@@ -110,6 +110,8 @@ class TrainingProgress:
     """The lowest validation loss so far; with `select_by = "bleu"`, the lowest negative BLEU."""
     history: list[dict[str, Any]] = field(default_factory=list)
     """The metrics of each epoch: the lines of metrics.jsonl."""
+    threads: int = 0
+    """CPU threads that compute; sums, and so the last digits of weights, depend on them."""
     pairs_sha256: str = ""
     """A checksum of the training pairs, to tell data that was moved from other data."""
     initial: dict[str, float] = field(default_factory=dict)
@@ -336,14 +338,42 @@ def estimate_logits_bytes(run: RunDirectory) -> int:
     return 4 * run.config.train.batch_size * TYPICAL_LENGTH * run.tokenizers.target.size
 
 
+def choose_threads(run: RunDirectory, asked: int | None = None, world: World = ALONE) -> tuple[int, str]:
+    """Returns how many CPU threads to train a run with, and a remark about them, or nothing.
+
+    A run that is resumed keeps its number of threads, so that its weights become those of a run that was
+    never interrupted, bit for bit: unless another one is asked for, or there are fewer cores here.
+    """
+    if run.config.train.exact_parts:
+        if asked not in (None, 1):
+            raise AugenmerkError(
+                "An exact run (train.exact_parts) computes with one thread: leave out --threads."
+            )
+        return 1, ""
+    threads = asked or min(torch.get_num_threads(), count_threads())
+    before = run.read_progress().get("threads", threads) if world.size == 1 else threads
+    if asked is None and before <= count_cores():
+        threads = before
+    if threads == before:
+        return threads, ""
+    return threads, (
+        f"The run was begun with {before} CPU threads and continues with {threads}: its weights will differ "
+        f"in their last digits from those of a run that was never interrupted."
+    )
+
+
 def train(
     run: RunDirectory,
     device: torch.device,
     reporter: Reporter,
     loggers: Sequence[Logger] = (),
     world: World = ALONE,
+    threads: int | None = None,
 ) -> dict[str, Any]:
-    """Trains a run to its end, resuming it if it was begun; returns the content of its result.json."""
+    """Trains a run to its end, resuming it if it was begun; returns the content of its result.json.
+
+    It computes with so many CPU `threads`, by default as many as `choose_threads` returns.
+    """
     refuse_indivisible(run.config.train, world.size)
     limit_malloc_caching(estimate_logits_bytes(run))
     run.read_only = not world.is_first
@@ -351,7 +381,7 @@ def train(
         run.training(),
         catch_stop_signals() as stop_signal,
         closing(LoggerGroup(loggers if world.is_first else ())) as logger,
-        one_thread() if run.config.train.exact_parts else nullcontext(),
+        use_threads(threads or choose_threads(run, None, world)[0]),
     ):
         return _train(run, device, reporter, stop_signal, logger, world)
 
@@ -399,6 +429,7 @@ def _train(
             f"machines need the same data."
         )
     progress.pairs_sha256 = data.sha256
+    progress.threads = torch.get_num_threads()
     run.write_changes()  # only now, when all that is needed was found
     reporter.begin(described)
 
@@ -483,7 +514,8 @@ def _train(
         "seconds": clock.total(),
         "target_tokens_per_second": progress.all_tokens / progress.training_seconds,
         "precision": "bf16" if engine.bf16 else "fp32",
-        "device": describe_device(device),
+        "device": describe_device(device, progress.threads),
+        "threads": progress.threads,
         "processes": world.size,
         "data": described,
     }
@@ -494,14 +526,14 @@ def _train(
 
 
 @contextmanager
-def one_thread() -> Iterator[None]:
-    """Makes torch compute with one thread, because sums depend on the number of threads."""
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
+def use_threads(threads: int) -> Iterator[None]:
+    """Makes torch compute with so many threads."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(threads)
     try:
         yield
     finally:
-        torch.set_num_threads(threads)
+        torch.set_num_threads(before)
 
 
 def resume(run: RunDirectory, engine: Engine, arrays: Arrays, saved: dict[str, Any]) -> TrainingProgress:

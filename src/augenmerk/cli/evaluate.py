@@ -21,6 +21,7 @@ from augenmerk.cli.options import (
     Precision,
     SourceLanguage,
     TargetLanguage,
+    Threads,
     load_mechanisms,
 )
 from augenmerk.cli.terminal import err, make_table, out, print_json, show_progress
@@ -103,6 +104,7 @@ def evaluate(
     attention: Mechanisms = None,
     device: Device = "auto",
     precision: Precision = None,
+    threads: Threads = None,  # noqa: ARG001 (its callback uses it)
     json: Json = False,
 ) -> None:
     """Measure a trained run: BLEU, chrF, loss and perplexity."""

@@ -1,5 +1,6 @@
 """Options that several commands share, and the functions that carry them out."""
 
+import os
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
 from rich.markup import escape
 from typer import Argument, Option
 
-from augenmerk.cli.terminal import err, out
+from augenmerk.cli.terminal import err, out, show_status
 from augenmerk.cli.unfamiliar import warn_of_unfamiliar
 from augenmerk.errors import AugenmerkError
 
@@ -21,9 +22,29 @@ if TYPE_CHECKING:
     from augenmerk.figures import Style
     from augenmerk.translate import Translation, Translator
 
+MAX_SEED = 2**63 - 1
+MAX_THREADS = 1024
+
+
+def _use_threads(number: int | None) -> int | None:
+    """Sets the number of threads, before the libraries that read it from the environment are imported."""
+    if number is not None:
+        os.environ.update(OMP_NUM_THREADS=str(number), MKL_NUM_THREADS=str(number))
+    return number
+
+
 Json = Annotated[bool, Option("--json", help="Print the result as one JSON document.")]
 Device = Annotated[str, Option(help="Device to compute on: auto, cpu or cuda.")]
-MAX_SEED = 2**63 - 1
+Threads = Annotated[
+    int | None,
+    Option(
+        help="CPU threads to compute with. Default: $OMP_NUM_THREADS, or one for each core that this process "
+        "may use.",
+        min=1,
+        max=MAX_THREADS,
+        callback=_use_threads,
+    ),
+]
 MAX_BEAM = 1000
 MAX_INDEX = 2**31 - 1
 Beam = Annotated[
@@ -211,14 +232,21 @@ def check_sentences(sentences: "Sequence[str]") -> None:
 
 def print_attention(one: "Translation") -> None:
     """Draws the attention over words in the terminal, and that of each head if there is more than one."""
-    from augenmerk.diagrams import AttentionMap, render_terminal_map, render_terminal_maps
+    from augenmerk.diagrams import (
+        AttentionMap,
+        explain_terminal_maps,
+        render_terminal_map,
+        render_terminal_maps,
+    )
 
-    out().print()
-    out().print(render_terminal_map(AttentionMap.from_translation(one), out().width))
+    width, groups = out().width, [[AttentionMap.from_translation(one)]]
     if len(one.heads) > 1:
+        groups.append([AttentionMap.from_translation(one, head=head) for head in one.heads])
+    for maps in groups:
         out().print()
-        maps = [AttentionMap.from_translation(one, head=head) for head in one.heads]
-        out().print(render_terminal_maps(maps, out().width))
+        several = len(maps) > 1
+        out().print(render_terminal_maps(maps, width) if several else render_terminal_map(maps[0], width))
+    out().print(f"[dim]{explain_terminal_maps(groups, width)}[/]")
 
 
 def check_index(split: str, index: int, pairs: "Sequence[SentencePair]") -> None:
@@ -300,7 +328,7 @@ def translate_split(
     for index in indices:
         check_index(name, index, pairs)
     translator = load(run, chosen_device)
-    with err().status(f"{escape(name)}: {len(pairs):,} sentences"):
+    with show_status(f"{name}: {len(pairs):,} sentences"):
         if reference:
             translations = translator.score_all([(pair.source, pair.target) for pair in pairs], heads=heads)
         else:

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 from typer import Argument, Option
 
-from augenmerk.cli.options import Device, Mechanisms, load_mechanisms
+from augenmerk.cli.options import Device, Mechanisms, Threads, load_mechanisms
 from augenmerk.cli.terminal import print_json
 
 app = typer.Typer()
@@ -68,6 +68,7 @@ def serve(
     ] = None,
     attention: Mechanisms = None,
     device: Device = "cpu",
+    threads: Threads = None,  # noqa: ARG001 (its callback uses it)
     check: Annotated[
         bool, Option("--check", help="Only load the models and check the options, then end.")
     ] = False,

@@ -5,7 +5,6 @@ import shlex
 import sys
 import time
 from collections.abc import Sequence
-from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -16,8 +15,8 @@ from rich.markup import escape
 from rich.progress_bar import ProgressBar
 from typer import Argument, Option
 
-from augenmerk.cli.options import Device, Json, Mechanisms, load_mechanisms
-from augenmerk.cli.terminal import FittingTable, err, make_table, out, print_json
+from augenmerk.cli.options import MAX_THREADS, Device, Json, Mechanisms, load_mechanisms
+from augenmerk.cli.terminal import FittingTable, LineClock, err, format_seconds, make_table, out, print_json
 from augenmerk.errors import AugenmerkError
 
 if TYPE_CHECKING:
@@ -59,6 +58,15 @@ def study(
     out: Annotated[Path | None, Option(help="Folder of the study. Default: runs/study-NAME.")] = None,
     attention: Mechanisms = None,
     device: Device = "auto",
+    threads: Annotated[
+        int | None,
+        Option(
+            help="CPU threads of each run on this machine. Default: its share of the cores, and at most "
+            "$OMP_NUM_THREADS.",
+            min=1,
+            max=MAX_THREADS,
+        ),
+    ] = None,
     on: Annotated[
         Place, Option(help="Train the runs on this machine, on a Ray cluster, or by Slurm.")
     ] = "local",
@@ -108,16 +116,18 @@ def study(
         find_mechanism(run.config.model.attention)
     folder = out or Path("runs") / f"study-{plan.name}"
     variants = f"{escape(str(folder))}: {len(plan.variants)} variants x {len(plan.seeds)} seeds"
+    if threads is not None and on != "local":
+        raise AugenmerkError("--threads is for this machine; on a cluster, say --cpus-per-job.")
     cluster = _choose_cluster(on, device, cpus_per_job, gpus_per_job, ray_address, slurm)
     if cluster is None:
         import torch
 
         chosen_device = str(choose_device(device))
         workers = jobs or default_jobs(chosen_device, torch.cuda.device_count())
-        threads = threads_each(min(workers, len(plan.runs)))
+        each = threads or threads_each(min(workers, len(plan.runs)))
         err().print(
-            f"{variants} on {chosen_device}, {workers} at a time with {threads} CPU "
-            f"thread{'' if threads == 1 else 's'} each",
+            f"{variants} on {chosen_device}, {workers} at a time with {each} CPU "
+            f"thread{'' if each == 1 else 's'} each",
         )
     else:
         chosen_device = "cuda" if cluster.gpus else "cpu"
@@ -135,12 +145,14 @@ def study(
                 device=chosen_device,
                 on_progress=display.show,
                 cluster=cluster,
+                threads=threads,
             )
     except StudyInterrupted as interrupted:
         flags = {
             "--jobs": jobs,
             "--out": out,
             "--device": None if device == "auto" else device,
+            "--threads": threads,
             "--on": None if on == "local" else on,
             "--cpus-per-job": cpus_per_job,
             "--gpus-per-job": gpus_per_job,
@@ -264,7 +276,8 @@ def _format_summary(summary: "Summary") -> str:
 
 
 class StudyDisplay:
-    """Shows a table of all runs on a terminal; elsewhere, prints a line when the state of a run changes."""
+    """Shows a table of all runs on a terminal; elsewhere, prints a line when the state of a run changes, and
+    one about all of them from time to time."""
 
     def __init__(self, show_hosts: bool = False) -> None:
         """Shows also on which machine a run is, if asked to."""
@@ -273,6 +286,7 @@ class StudyDisplay:
         self._states: dict[str, str] = {}
         self._start_time = time.monotonic()
         self._done_at_start: float | None = None
+        self._clock = LineClock()
 
     def __enter__(self) -> "StudyDisplay":
         if err().is_terminal:
@@ -287,6 +301,13 @@ class StudyDisplay:
             self._print_change(status)
         if err().is_terminal:
             self._live.update(self._make_table(statuses), refresh=True)
+        elif self._clock.is_due():
+            running = [
+                f"{status.planned.name} {status.phase} {status.progress:.0%}"
+                for status in statuses
+                if status.state == "running"
+            ]
+            err().print(f"{self._summarise(statuses)}: {', '.join(running)}", markup=False)
 
     def _print_change(self, status: "RunStatus") -> None:
         name = status.planned.name
@@ -316,7 +337,7 @@ class StudyDisplay:
                 f"{status.epoch}/{status.planned.config.train.epochs}" if status.epoch else "",
                 f"{status.loss:.3f}" if status.loss is not None else "",
                 f"{status.bleu:.1f}" if status.bleu is not None else "",
-                _format_seconds(status.seconds_left) if running and status.seconds_left is not None else "",
+                format_seconds(status.seconds_left) if running and status.seconds_left is not None else "",
             ]
             rows.append(row)
         machine = ("machine",) if self._show_hosts else ()
@@ -335,11 +356,7 @@ class StudyDisplay:
             self._done_at_start = done
         done_since, seconds = done - self._done_at_start, time.monotonic() - self._start_time
         finished = sum(status.state == "finished" for status in statuses)
-        text = f"{finished} of {len(statuses)} runs finished, {_format_seconds(seconds)}"
+        text = f"{finished} of {len(statuses)} runs finished, {format_seconds(seconds)}"
         if done_since > 0 and seconds > 5:
-            text += f", about {_format_seconds(seconds * (len(statuses) - done) / done_since)} left"
+            text += f", about {format_seconds(seconds * (len(statuses) - done) / done_since)} left"
         return text
-
-
-def _format_seconds(seconds: float) -> str:
-    return str(timedelta(seconds=round(seconds)))

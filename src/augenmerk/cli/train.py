@@ -14,7 +14,16 @@ from rich.markup import escape
 from rich.progress import BarColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from typer import Argument, Option
 
-from augenmerk.cli.options import MAX_SEED, Data, Device, Json, SkipBad, SourceLanguage, TargetLanguage
+from augenmerk.cli.options import (
+    MAX_SEED,
+    Data,
+    Device,
+    Json,
+    SkipBad,
+    SourceLanguage,
+    TargetLanguage,
+    Threads,
+)
 from augenmerk.cli.terminal import FittingProgress, err, out, print_json
 from augenmerk.errors import AugenmerkError
 
@@ -89,6 +98,7 @@ def train(
         ),
     ] = False,
     device: Device = "auto",
+    threads: Threads = None,
     settings: Annotated[
         list[str] | None, Option("--set", help="Any setting of the run, e.g. train.lr=0.002; repeatable.")
     ] = None,
@@ -106,6 +116,7 @@ def train(
     """Train a translator."""
     from augenmerk.bitext import BadLineError
     from augenmerk.config import CUSTOM_ATTENTION
+    from augenmerk.device import describe_device
     from augenmerk.distributed import (
         ProcessLostError,
         ignore_signals,
@@ -116,7 +127,7 @@ def train(
     )
     from augenmerk.loggers import Logger, LoggerStartError, TensorBoardLogger, load_logger
     from augenmerk.model import load_mechanism
-    from augenmerk.train import TrainingInterrupted
+    from augenmerk.train import TrainingInterrupted, choose_threads
     from augenmerk.train import train as train_run
 
     world, chosen_device = join(device)  # first, so that what is wrong is said by one of several processes
@@ -165,12 +176,14 @@ def train(
         raise
     config = run.config
     architecture = "Transformer, " if config.model.architecture == "transformer" else ""
-    where = f"{chosen_device}, {world.size} processes" if world.size > 1 else chosen_device
+    computing, about_threads = choose_threads(run, threads, world)
+    where = describe_device(chosen_device, computing)
+    where += f" each, {world.size} processes" if world.size > 1 else ""
     err().print(
         f"{run.path}: {architecture}{config.model.attention} on {config.data.bitext}, {where}",
         markup=False,
     )
-    for line in filter(None, (world.remark, remark)):
+    for line in filter(None, (world.remark, remark, about_threads)):
         err().print(line, markup=False)
     changes = []  # of a run that goes on, which are not written before it does
     if resume:
@@ -181,7 +194,7 @@ def train(
         command = f"{torchrun_command()} -m {command}"
     try:
         with TrainingDisplay(config) as display:
-            result = train_run(run, chosen_device, display, loggers, world)
+            result = train_run(run, chosen_device, display, loggers, world, computing)
         world.leave()
     except ProcessLostError as lost:
         next_step = "torchrun starts them again." if will_restart() else f"Continue with:  {command}"
@@ -420,11 +433,10 @@ class TrainingDisplay:
         self._settings = config.train
         epochs = config.train.epochs
         epoch = TextColumn("epoch {task.fields[epoch]:>3}/" + str(epochs))
-        speed = TextColumn("loss {task.fields[loss]:.3f}  {task.fields[speed]:,.0f} tokens/s")
         times = TimeElapsedColumn(), TimeRemainingColumn(), TextColumn("left")
-        columns = epoch, BarColumn(), speed, *times
+        columns = epoch, BarColumn(), TextColumn("{task.fields[figures]}"), *times
         self._bar = FittingProgress(*columns)
-        self._task = self._bar.add_task("", total=epochs, epoch=1, loss=float("nan"), speed=0.0)
+        self._task = self._bar.add_task("", total=epochs, epoch=1, figures="")
 
     def __enter__(self) -> "TrainingDisplay":
         self._bar.start()
@@ -454,7 +466,8 @@ class TrainingDisplay:
 
     def batch(self, epoch: int, batch: int, batches: int, loss: float, tokens_per_second: float) -> None:
         completed = epoch - 1 + batch / batches
-        self._bar.update(self._task, completed=completed, epoch=epoch, loss=loss, speed=tokens_per_second)
+        figures = f"loss {loss:.3f}  {tokens_per_second:,.0f} tokens/s"
+        self._bar.update(self._task, completed=completed, epoch=epoch, figures=figures)
 
     def epoch(self, metrics: Mapping[str, Any]) -> None:
         bleu = f"  BLEU {metrics['validation_bleu']:5.1f}" if "validation_bleu" in metrics else ""

@@ -22,6 +22,7 @@ from augenmerk.cli.options import (
     On,
     Precision,
     RayAddress,
+    Threads,
     check_sentences,
     connect_if_asked,
     load_mechanisms,
@@ -93,6 +94,7 @@ def translate(
     attention: Mechanisms = None,
     device: Device = "auto",
     precision: Precision = None,
+    threads: Threads = None,  # noqa: ARG001 (its callback uses it)
     subwords: Annotated[bool, Option("--subwords", help="With --json: include subwords.")] = False,
     heads: Annotated[
         bool, Option("--heads", help="With --json: include the attention of each head.")

@@ -6,7 +6,6 @@ machine has saved, because each of them holds the lock too; a study that is star
 that. On a cluster, only the locks of the runs keep a worker from training a run that another one still saves.
 """
 
-import os
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
@@ -18,6 +17,7 @@ import torch
 from filelock import BaseFileLock, FileLock, Timeout
 
 from augenmerk.checkpoint import RunDirectory
+from augenmerk.device import count_cores, count_threads
 from augenmerk.errors import AugenmerkError
 from augenmerk.model.attention import MECHANISM_FILES
 from augenmerk.signals import exit_code, interrupt_on_sigterm
@@ -112,11 +112,13 @@ def run_study(
     device: str,
     on_progress: OnProgress,
     cluster: RayCluster | SlurmCluster | None = None,
+    threads: int | None = None,
 ) -> StudyResult:
     """Runs all that is missing in `out` and writes study.json, also when interrupted.
 
     A run that fails does not keep the others from running. Runs are on this machine unless a cluster is
-    given; `out` must then be on storage that all its machines share.
+    given; `out` must then be on storage that all its machines share. Each run on this machine has so many
+    CPU `threads`, by default its share of the cores.
     """
     refuse_changes(study, out)
     for data in dict.fromkeys(run.config.data for run in study.runs):
@@ -137,7 +139,7 @@ def run_study(
         ]
         devices = [device] if cluster else list_devices(device, torch.cuda.device_count())
         restarts = 0 if cluster is None else RESTARTS
-        threads = threads_each(min(jobs, max(1, len(waiting))))
+        threads = threads or threads_each(min(jobs, max(1, len(waiting))))
         where = cluster if waiting else None  # nothing to do needs no cluster
         with interrupt_on_sigterm(), _open_executor(where, place / "logs", threads, lock) as executor:
             try:
@@ -228,7 +230,7 @@ def run_jobs(
 def default_jobs(device: str, gpus: int) -> int:
     """Returns how many runs to have at a time on this machine: as many as GPUs, if there are several to use,
     otherwise one for each core, at most MAX_JOBS."""
-    return gpus if device == "cuda" and gpus > 1 else min(cores(), MAX_JOBS)
+    return gpus if device == "cuda" and gpus > 1 else min(count_cores(), MAX_JOBS)
 
 
 def list_devices(device: str, gpus: int) -> list[str]:
@@ -275,14 +277,7 @@ def refuse_changes(study: Study, out: Path) -> None:
 
 def threads_each(jobs: int) -> int:
     """Returns the CPU threads of each job: its share of the cores, or $OMP_NUM_THREADS if that is fewer."""
-    share = max(1, cores() // jobs)
-    limit = os.environ.get("OMP_NUM_THREADS", "")
-    return min(share, int(limit)) if limit.isdecimal() and int(limit) > 0 else share
-
-
-def cores() -> int:
-    """Returns the number of CPU cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return min(max(1, count_cores() // jobs), count_threads())
 
 
 @contextmanager

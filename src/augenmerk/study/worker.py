@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from augenmerk import __version__
+from augenmerk.environment import prepare_environment
 from augenmerk.errors import AugenmerkError
 from augenmerk.signals import raise_terminated
 
@@ -181,6 +182,7 @@ def _run(job: Job, emit: Emit) -> tuple[int, str | None]:
 
 def main() -> int:
     _save_on_signals()
+    prepare_environment()
     job, *files = sys.argv[1:]
     emit: Emit = _EventFile(Path(files[0])) if files else _emit_line
     if not files:

@@ -95,7 +95,7 @@ class _ProductThreads:
 
 @cache
 def _find_libraries() -> tuple[list[Any], list[Any]]:
-    """Returns the libraries with one number of threads for the process, and those with one for each thread."""
+    """Returns the libraries with a number of threads for the whole process, and those with one per thread."""
     found = [each for each in ThreadpoolController().lib_controllers if each.user_api == "blas"]
     own = [
         each
