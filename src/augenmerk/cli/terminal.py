@@ -256,13 +256,8 @@ class FittingProgress(Progress):
         since, before = self._begun.setdefault(task_id, (now, task.completed))
         if not self._clock.is_due():
             return
-<<<<<<< ours
-        columns = [column for column in self.columns if isinstance(column, ProgressColumn)]
-        cells = [column(task) for column in columns if not isinstance(column, NOT_IN_LINES)]
-=======
         before_times = takewhile(lambda column: not isinstance(column, TIMES), self.columns)
         cells = [each(task) for each in before_times if not isinstance(each, str | DRAWN)]
->>>>>>> theirs
         parts = [cell.plain.strip() for cell in cells if isinstance(cell, Text)]
         if task.total:
             parts.append(f"{task.completed / task.total:.0%}")
