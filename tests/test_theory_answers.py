@@ -86,7 +86,12 @@ WRONG = [
     ("1.4", "c mu_a; c mu_a", "both heads on one key", "both heads copy v_a"),
     ("1.4", "c(mu_a + mu_b); c mu_a", "a head on two keys", "head 1 attends to both and head 2 copies v_a"),
     ("1.4", "c mu_a; -c mu_b", "other keys", "head 1 copies v_a and head 2 attends to other keys"),
-    ("1.6", "u_a*B", "factor missing", "the direction is right, but not the length: the answer is 10 times"),
+    (
+        "1.6",
+        "u_a*B",
+        "factor missing",
+        "the direction is right, but not the length: with a c_2 1/B times as large it holds.",
+    ),
     ("1.6", "u_b", "another output", "which product of x_2 is the largest?"),
     ("1.7", "I; I; I", "wrong value", "c_2 as u_a"),
     ("1.7", "0*I; I; I", "attention is spread", "with 0.33, 0.33, 0.33"),
@@ -125,7 +130,9 @@ def test_what_is_not_obvious_is_said() -> None:
     assert beta in remarks("1.4", r"\beta \mu_a; \beta \mu_b")
     # With a scale beside it, it is the variance.
     assert remarks("1.4", "c mu_a/(1 + beta); c mu_b/(1 + beta)") == ""
-    assert check("1.4", ["c mu_a/(1 + beta); c mu_b/(1 + beta)"], samples=10).conditions[0]["letters"]["c"] > 1
+    assert (
+        check("1.4", ["c mu_a/(1 + beta); c mu_b/(1 + beta)"], samples=10).conditions[0]["letters"]["c"] > 1
+    )
 
 
 def test_a_fixed_number_is_right_only_up_to_some_size() -> None:
@@ -187,7 +194,11 @@ def test_a_number_that_has_to_be_small_says_so() -> None:
         ("1.4", "ich weiß es nicht", "has none of the names of task 1.4: k_a, k_b, mu_a"),
         ("1.2", "c(K_a + k_b)", "there is no 'K_a' in this task, but 'k_a'; there are k_a, k_b, c, d, m."),
         ("1.2", "(v_a + v_b)/2", "'v_a' is a value, and weights depend on keys alone; there are k_a"),
-        ("1.2", r"\infty k_a + \infty k_b", "more than one infinity, and does not say whether they are equal"),
+        (
+            "1.2",
+            r"\infty k_a + \infty k_b",
+            "more than one infinity, and does not say whether they are equal",
+        ),
         ("1.2", "1,000 k_a + 1,000 k_b", "'1,000' is one number in English and another in German"),
         ("1.2", "c(k_a' + k_b)", "primes on some names and not on others"),
         ("1.2", "k_a" * MAX_TEXT, "at most 2,000 characters"),

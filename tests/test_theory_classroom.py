@@ -112,7 +112,12 @@ def test_a_table_with_a_column_for_each_task_is_read_too(tmp_path: Path) -> None
 def test_a_row_with_a_cell_too_many_for_its_tasks_is_left_to_the_teacher(tmp_path: Path) -> None:
     table = "student;1.2;1.4\nAda;c(k_a + k_b);c mu_a; c mu_b\nBen;c(k_a + k_b);;\n"
     ada, second, ben, empty = grade(tmp_path, table)
-    assert (ada.task, ada.verdict, second.task, second.verdict) == ("1.2", "needs review", "1.4", "needs review")
+    assert (ada.task, ada.verdict, second.task, second.verdict) == (
+        "1.2",
+        "needs review",
+        "1.4",
+        "needs review",
+    )
     assert ada.why == "The row has 4 cells, and the table 3 columns."
     assert (ben.verdict, empty.verdict) == ("right", "empty")
 

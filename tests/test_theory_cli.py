@@ -191,7 +191,10 @@ def test_numbers_of_a_grade_stay_in_their_columns() -> None:
 def test_how_an_answer_was_read_is_shown() -> None:
     query = r"\frac{ka + kb}{\tau}, \tau \to 0"
     shown = in_process("check", "1.2", "--query", query, "--samples", "10").stdout
-    assert "Read as ((k_a + k_b)/tau).\ntau is a number of your choice.\nTaken into account: \\tau \\to 0.\n" in shown
+    assert (
+        "Read as ((k_a + k_b)/tau).\ntau is a number of your choice.\nTaken into account: \\tau \\to 0.\n"
+        in shown
+    )
 
 
 def test_the_lab_needs_no_torch() -> None:

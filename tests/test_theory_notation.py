@@ -13,7 +13,17 @@ from augenmerk.theory.expressions import MAX_LENGTH, Expression
 
 A, B = np.array([1.0, 2.0, 3.0]), np.array([-1.0, 0.5, 2.0])
 NAMES: dict[str, Array | float] = {
-    **{"k_a": A[None], "k_b": B[None], "mu_a": A[None], "x_1": B[None], "lambda_a": 3.0, "c": 2.0, "alpha": 5.0, "tau": 4.0, "d": 9.0},
+    **{
+        "k_a": A[None],
+        "k_b": B[None],
+        "mu_a": A[None],
+        "x_1": B[None],
+        "lambda_a": 3.0,
+        "c": 2.0,
+        "alpha": 5.0,
+        "tau": 4.0,
+        "d": 9.0,
+    },
     **{"B": 4.0},
 }
 KNOWN = frozenset(NAMES)

@@ -55,7 +55,9 @@ def result_lines(result: "Result") -> Iterator[str]:
 def grade_lines(grade: "Grade") -> Iterator[str]:
     yield f"[bold]{grade.task}  {escape('   '.join(grade.answers))}[/]"
     colour, verdict = {
-        "right": ("green", "holds"), "right if": ("yellow", "holds in part"), "wrong": ("red", "fails")
+        "right": ("green", "holds"),
+        "right if": ("yellow", "holds in part"),
+        "wrong": ("red", "fails"),
     }[grade.verdict]
     first, *rest = textwrap.wrap(f"{verdict}: {grade.why}", WIDTH)
     yield f"[{colour}]{verdict}[/]{escape(first.removeprefix(verdict))}"
@@ -138,8 +140,8 @@ def class_lines(
     yield ""
     yield f"[dim]{'task':5}{''.join(f'{verdict:>{len(verdict) + 3}}' for verdict in VERDICTS)}[/]"
     for task in summaries:
-        counts = (f"{count:{len(verdict) + 3},}" for verdict, count in task.verdicts.items())
-        yield f"{task.task:5}{''.join(counts)}"
+        cells = (f"{count:{len(verdict) + 3},}" for verdict, count in task.verdicts.items())
+        yield f"{task.task:5}{''.join(cells)}"
     for task in summaries:
         for number, mistake in enumerate(task.mistakes):
             if not number:

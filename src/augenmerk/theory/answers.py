@@ -81,9 +81,7 @@ class Answers:
             name for each in (*self.expressions, *self.definitions.values()) for name in each.names
         )
 
-    def values(
-        self, names: Mapping[str, Array | float], shape: tuple[int, ...], rule: str
-    ) -> list[Array]:
+    def values(self, names: Mapping[str, Array | float], shape: tuple[int, ...], rule: str) -> list[Array]:
         """Returns the values of the formulas, as `Expression.value_of_shape` does."""
         known = dict(names)
         for name, definition in self.definitions.items():
@@ -184,9 +182,7 @@ def read_answers(
     for _, text, _ in formulas:
         if _is_prose(text, known):
             shown = shorten(" ".join(text.split()), 200)
-            raise AugenmerkError(
-                f"'{shown}' has none of the names of task {task}: {', '.join(offered)}."
-            )
+            raise AugenmerkError(f"'{shown}' has none of the names of task {task}: {', '.join(offered)}.")
         _check_primes(text, known)
     if len(formulas) > len(expected) or not formulas:
         raise AugenmerkError(_describe_count(task, formulas, expected))
@@ -233,7 +229,7 @@ def _find_letters(expressions: Sequence[Expression], known: frozenset[str]) -> t
         and name[:-1] not in bases  # kc is a key that does not exist rather than a number
     } | SCALES.intersection(used)
     if not own:
-        own = NOISE.intersection(used, known)
+        own = set(NOISE.intersection(used, known))
     return tuple(dict.fromkeys(name for name in used if name in own))
 
 
@@ -250,7 +246,9 @@ def _find_definitions(
         found[names[0]] = Expression(condition, start, known)
     ordered: dict[str, Expression] = {}
     while len(ordered) < len(found):
-        ready = [n for n in found if n not in ordered and not (set(found[n].names) - set(ordered)) & set(found)]
+        ready = [
+            n for n in found if n not in ordered and not (set(found[n].names) - set(ordered)) & set(found)
+        ]
         if not ready:
             raise AugenmerkError(f"{_join(found)} are defined by one another: give the formula alone.")
         ordered |= {name: found[name] for name in ready}
@@ -271,7 +269,7 @@ def _read_signs(
     signs: dict[str, Signs] = {}
     for condition in conditions:
         allowed = read_condition(condition)
-        if allowed is None or any(n in known and (n, own) != ("B", {1}) for n, own in allowed.items()):
+        if allowed is None or any(n in known and (n != "B" or own != {1}) for n, own in allowed.items()):
             raise AugenmerkError(
                 f"'{shorten(' '.join(condition.split()), 200)}', beside the formula, may change what the "
                 "answer says, and is not understood: give the formula alone."

@@ -26,9 +26,7 @@ _FUNCTIONS = ("sqrt", "exp", "ln", "log")
 """The functions whose argument may stand without brackets: `√d`, `\\ln m`."""
 
 _FONT = r"\\(?:vec|mathbf|boldsymbol|bm|mathrm|mathit|mathsf|bf|text|operatorname|overrightarrow)(?![A-Za-z])"
-_MACRO = (
-    rf"\\(?:var)?(?:{'|'.join([*GREEK.values(), *_FUNCTIONS, 'norm', 'abs', 'infty'])})(?![A-Za-z])"
-)
+_MACRO = rf"\\(?:var)?(?:{'|'.join([*GREEK.values(), *_FUNCTIONS, 'norm', 'abs', 'infty'])})(?![A-Za-z])"
 _PRIME = r"(?:\s*(?:['′’]|\^\s*(?:\\prime|\{\s*\\prime\s*\})))"
 _INDEX = r"_(?:[A-Za-z0-9]+|\{\s*[A-Za-z0-9]+\s*\})"
 _NAME = (
