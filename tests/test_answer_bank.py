@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from augenmerk.errors import AugenmerkError
+from augenmerk.theory.attention import Array
 from augenmerk.theory.classroom import AnswerSheet, Row, grade_sheet
 from augenmerk.theory.expressions import Expression
 from augenmerk.theory.grading import check
@@ -60,7 +61,7 @@ def grade(task: str, answer: str, **settings: int) -> Grade:
     return check(task, [answer], **{"samples": 30, **settings})
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(st.sampled_from(PLAIN), st.permutations(NEW))
 def test_the_name_of_a_letter_never_matters(row: tuple[str, ...], new: list[str]) -> None:
     names = dict(zip(LETTERS, new, strict=True))
@@ -72,7 +73,7 @@ def test_the_name_of_a_letter_never_matters(row: tuple[str, ...], new: list[str]
     assert found.error == pytest.approx(old.error, abs=1e-6)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(st.sampled_from([row for row in PLAIN if row[0] < "1.6" and row[2] == "right"]))
 def test_a_right_answer_times_a_letter_stays_right(row: tuple[str, ...]) -> None:
     parts = [part.rpartition("=") for part in row[1].split(";")]
@@ -80,7 +81,7 @@ def test_a_right_answer_times_a_letter_stays_right(row: tuple[str, ...]) -> None
     assert grade(row[0], scaled).verdict == "right"
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(st.sampled_from([row for row in PLAIN if row[0] in ("1.2", "1.3", "1.4")]))
 def test_a_and_b_are_alike(row: tuple[str, ...]) -> None:
     other = {"a": "b", "b": "a"}
@@ -94,7 +95,7 @@ def test_the_draw_does_not_decide(row: tuple[str, ...], seed: int) -> None:
     assert VERDICTS[grade(row[0], row[1], samples=60, seed=seed).verdict] == row[2]
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(st.sampled_from(PLAIN))
 def test_a_verdict_and_its_table_say_the_same(row: tuple[str, ...]) -> None:
     found = grade(row[0], row[1])
@@ -108,7 +109,7 @@ def test_computing_a_formula_leaves_it_as_it_was() -> None:
     """A product of two vectors, or a quotient, must not be remembered from one evaluation to the next."""
     formula = Expression("c (k_a.k_b) k_a/2 + c/2 k_a", known=frozenset({"k_a", "k_b", "c"}))
     before = copy.deepcopy({name: value for name, value in vars(formula).items() if name != "_tree"})
-    names = {"k_a": np.array([[1.0, 2.0]]), "k_b": np.array([[3.0, 0.5]]), "c": 2.0}
+    names: dict[str, Array | float] = {"k_a": np.array([[1.0, 2.0]]), "k_b": np.array([[3.0, 0.5]]), "c": 2.0}
     first = formula.value(names)
     with pytest.raises(AugenmerkError):
         formula.value(names | {"k_b": np.array([np.nan])})

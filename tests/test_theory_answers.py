@@ -86,7 +86,12 @@ WRONG = [
     ("1.4", "c mu_a; c mu_a", "both heads on one key", "both heads copy v_a"),
     ("1.4", "c(mu_a + mu_b); c mu_a", "a head on two keys", "head 1 attends to both and head 2 copies v_a"),
     ("1.4", "c mu_a; -c mu_b", "other keys", "head 1 copies v_a and head 2 attends to other keys"),
-    ("1.6", "u_a*B", "factor missing", "the direction is right, but not the length: the answer is 10 times"),
+    (
+        "1.6",
+        "u_a*B",
+        "factor missing",
+        "the direction is right, but not the length: with a c_2 1/B times as large it holds.",
+    ),
     ("1.6", "u_b", "another output", "which product of x_2 is the largest?"),
     ("1.7", "I; I; I", "wrong value", "c_2 as u_a"),
     ("1.7", "0*I; I; I", "attention is spread", "with 0.33, 0.33, 0.33"),

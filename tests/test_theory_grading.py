@@ -194,7 +194,10 @@ def test_self_attention_answers() -> None:
     assert "with a V 2 times as large it holds" in half.why
     both = check("1.7", [K, Q.replace("^2", "^4"), f"3*{V[4:]}"], samples=10)
     assert both.missing_scale
-    assert "and a V 0.3333 times as large it holds, so these factors are all that is missing" in both.why
+    assert (
+        "with a larger Q and a V 1/3 times as large it holds, so these factors are all that is missing"
+        in both.why
+    )
     swapped = check("1.7", [K, Q, "V = (u_c*u_c^T - u_b*u_b^T)/B^2"], samples=10)
     assert not swapped.holds
     assert not swapped.missing_scale

@@ -140,8 +140,8 @@ def class_lines(
     yield ""
     yield f"[dim]{'task':5}{''.join(f'{verdict:>{len(verdict) + 3}}' for verdict in VERDICTS)}[/]"
     for task in summaries:
-        counts = (f"{count:{len(verdict) + 3},}" for verdict, count in task.verdicts.items())
-        yield f"{task.task:5}{''.join(counts)}"
+        cells = (f"{count:{len(verdict) + 3},}" for verdict, count in task.verdicts.items())
+        yield f"{task.task:5}{''.join(cells)}"
     for task in summaries:
         for number, mistake in enumerate(task.mistakes):
             if not number:

@@ -229,7 +229,7 @@ def _find_letters(expressions: Sequence[Expression], known: frozenset[str]) -> t
         and name[:-1] not in bases  # kc is a key that does not exist rather than a number
     } | SCALES.intersection(used)
     if not own:
-        own = NOISE.intersection(used, known)
+        own = set(NOISE.intersection(used, known))
     return tuple(dict.fromkeys(name for name in used if name in own))
 
 
@@ -269,7 +269,7 @@ def _read_signs(
     signs: dict[str, Signs] = {}
     for condition in conditions:
         allowed = read_condition(condition)
-        if allowed is None or any(n in known and (n, own) != ("B", {1}) for n, own in allowed.items()):
+        if allowed is None or any(n in known and (n != "B" or own != {1}) for n, own in allowed.items()):
             raise AugenmerkError(
                 f"'{shorten(' '.join(condition.split()), 200)}', beside the formula, may change what the "
                 "answer says, and is not understood: give the formula alone."

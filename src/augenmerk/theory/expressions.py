@@ -219,8 +219,9 @@ _CLOSERS = {"(": ")", "{": "}"}
 def _to_python(text: str, start: int, found: Sequence[Token]) -> tuple[str, list[int], set[int]]:
     """Rewrites a formula in Python's syntax, and returns for each of its characters the place in the text.
 
-    Returns also where a product without a sign stands behind a division. Inserts the `*` of products, and refuses what cannot be read, or can be read in two ways. An underscore is
-    appended to every name, so that none is a keyword of Python.
+    Returns also where a product without a sign stands behind a division. Inserts the `*` of products, and
+    refuses what cannot be read, or can be read in two ways. An underscore is appended to every name, so that
+    none is a keyword of Python.
     """
     python, places, in_doubt = "", list[int](), set[int]()
     levels = [_Level(start)]
@@ -303,8 +304,8 @@ def _refuse(text: str, place: int, reason: str, error: type[AugenmerkError] = Au
     raise error("".join(character if character.isprintable() else " " for character in sentence))
 
 
-# The operations of linear algebra, on many instances at once. Behind their axis a number has no other, a vector
-# one, a matrix two; a transposed vector is a matrix of one row.
+# The operations of linear algebra, on many instances at once. Behind their axis a number has no other, a
+# vector one, a matrix two; a transposed vector is a matrix of one row.
 
 _OPERATORS = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.Pow: "^", ast.MatMult: "·"}
 _FUNCTIONS: Mapping[str, Callable[..., Any]] = {
@@ -357,7 +358,7 @@ def _operate(sign: str, left: Array, right: Array) -> Array:
 
 
 def _widen(value: Array, ndim: int) -> Array:
-    """Returns numbers (N) with as many axes as the vectors or matrices that they multiply; others as they are."""
+    """Returns numbers (N) with the axes of the vectors or matrices that they multiply; others as they are."""
     return value.reshape(-1, *[1] * (ndim - 1)) if value.ndim == 1 else value
 
 

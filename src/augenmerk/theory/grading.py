@@ -12,14 +12,19 @@ import numpy as np
 from augenmerk.errors import AugenmerkError, shorten
 from augenmerk.theory import grading_self
 from augenmerk.theory.answers import Answers, read_answers, show_names, split_answers
-from augenmerk.theory.letters import find_choice, find_limit, settle
+from augenmerk.theory.letters import (
+    Choice,
+    find_choice,
+    find_limit,
+    refuse_undecided,
+    settle,
+)
 from augenmerk.theory.mistakes import explain_failure, explain_success
 from augenmerk.theory.results import Grade
 from augenmerk.theory.trials import (
     CONDITIONS,
     LIMIT,
     NAMES,
-    RULE,
     QueryExperiment,
     Trial,
     enlarge,
@@ -44,26 +49,25 @@ def check(
         raise AugenmerkError(f"There is no task '{task}' to check; there are {', '.join(TASKS)}.")
     check_samples(samples)
     known = NAMES[task] if task in CONDITIONS else grading_self.NAMES
-    possible = {"1.6": ("c_2",), "1.7": ("K", "Q", "V")}.get(task, ("q", "q_1", "q_2"))
-    formulas, conditions = split_answers(answers, frozenset(possible), known)
-    expected = possible
+    expected = grading_self.ASKED.get(task, ("q", "q_1", "q_2"))
+    formulas, conditions = split_answers(answers, frozenset(expected), known)
     if task in CONDITIONS:
         heads = len(formulas) if len(formulas) in HEADS[task] else HEADS[task][0]
-        expected = possible[:1] if heads == 1 else possible[1:]
+        expected = expected[:1] if heads == 1 else expected[1:]
     read = read_answers(task, formulas, conditions, expected, known)
+    experiment: QueryExperiment | grading_self.SelfExperiment
     if task in CONDITIONS:
-        queries = QueryExperiment(task, read, samples, seed, scale)
-        _check_shapes(read, queries)
+        experiment = QueryExperiment(task, read, samples, seed, scale)
     else:
-        samples = min(samples, grading_self.MAX_SAMPLES)
-        grading_self.check_shapes(grading_self.SelfExperiment(task, read, samples, seed))
+        experiment = grading_self.SelfExperiment(task, read, min(samples, grading_self.MAX_SAMPLES), seed)
+    experiment.check_shapes()
     if read.incomplete:
         return Grade(
             task, "wrong", read.incomplete, 1.0, False, tuple(answers), (), "incomplete", read.remarks
         )
-    if task not in CONDITIONS:
-        return grading_self.grade(task, answers, read, samples, seed)
-    return _grade_queries(answers, read, queries)
+    if isinstance(experiment, QueryExperiment):
+        return _grade_queries(answers, experiment)
+    return grading_self.grade(answers, experiment)
 
 
 def check_samples(samples: int) -> None:
@@ -74,69 +78,55 @@ def check_samples(samples: int) -> None:
         raise AugenmerkError(f"--samples {samples} is too many; take up to {MAX_SAMPLES:,}.")
 
 
-def _grade_queries(answers: Sequence[str], read: Answers, experiment: QueryExperiment) -> Grade:
-    numbers = range(len(experiment.conditions))
-    choice = find_choice(experiment) if read.letters else None
-    if choice is not None:
-        trials = [experiment.attempt(number, settle(experiment, number, choice)) for number in numbers]
-        limits = [experiment.attempt(n, find_limit(experiment, n, choice)) for n in numbers]
-        holds = all(trial.holds for trial in trials)
-        holds = holds and (not choice.rates or all(limit.error <= LIMIT for limit in limits))
-    if choice is None or not holds:
-        choice = None
-        plain = [experiment.try_plainly(n) if read.letters else experiment.attempt(n, {}) for n in numbers]
-        for trial in plain:
-            _refuse_rounding(answers, trial)
-        # What holds at one size only, and not at every larger one, is shown where it fails.
-        trials = [limit if trial.holds and not (limit := to_limit(trial)).holds else trial for trial in plain]
-        holds = all(trial.holds for trial in trials)
-        if holds and read.letters:
-            raise AugenmerkError(
-                f"It holds if {' and '.join(read.letters)} are equal, but for which others cannot be found by trying."
-            )
-    rows, error = tuple(trial.as_row() for trial in trials), max(trial.error for trial in trials)
-    only_if = choice.only_if if choice else ""
-    if holds and not (choice and choice.rates) and not _grows(read, experiment):
-        only_if = " and ".join(filter(None, (only_if, "m and d are not too large")))
-    if holds:
-        where = choice.where if choice else ""
-        why = explain_success(trials, where, only_if)
-        mistake = "right under a condition" if only_if else ""
-        verdict = "right if" if only_if else "right"
-        return Grade(
-            experiment.task,
-            verdict,
-            show_names(why),
-            error,
-            False,
-            tuple(answers),
-            rows,
-            mistake,
-            read.remarks,
-            show_names(only_if),
+def _grade_queries(answers: Sequence[str], experiment: QueryExperiment) -> Grade:
+    read, missing = experiment.answers, False
+    choice, trials = _try(answers, experiment)
+    if choice:
+        if not choice.rates and not _grows(read, experiment):
+            conditions = [*filter(None, [choice.only_if]), "m and d are not too large"]
+            choice = replace(choice, only_if=" and ".join(conditions))
+        why, mistake = (
+            choice.introduce(explain_success(trials)),
+            "right under a condition" if choice.only_if else "",
         )
-    scaled = [trial if trial.holds else enlarge(trial) for trial in trials]
-    missing = all(trial.holds for trial in scaled)
-    mistake, why = explain_failure(read, trials, scaled, missing)
-    why += _name_other_size(read, experiment)
+    else:
+        refuse_undecided(experiment)
+        scaled = [trial if trial.holds else enlarge(trial) for trial in trials]
+        missing = all(trial.holds for trial in scaled)
+        mistake, why = explain_failure(read, trials, scaled, missing)
+        why += _name_other_size(read, experiment)
     return Grade(
-        experiment.task, "wrong", show_names(why), error, missing, tuple(answers), rows, mistake, read.remarks
+        experiment.task,
+        "right if" if choice and choice.only_if else "right" if choice else "wrong",
+        show_names(why),
+        max(trial.error for trial in trials),
+        missing,
+        tuple(answers),
+        tuple(trial.as_row() for trial in trials),
+        mistake,
+        read.remarks,
+        show_names(choice.only_if) if choice else "",
     )
 
 
-def _check_shapes(read: Answers, experiment: QueryExperiment) -> None:
-    """Refuses what is no query, or cannot be computed, before anything is tried."""
-    own = ", ".join(show_names(letter) for letter in read.letters)
-    rule = f"{RULE}{f' (read as numbers: {own})' if own else ''}"
-    # Numbers of which no two are equal, since 1/(s - t) should not be a division by zero here.
-    letters = {letter: 1.1 + 0.17 * number for number, letter in enumerate(read.letters)}
-    for number in range(len(experiment.conditions)):
-        trial = experiment.attempt(number, letters, few=True, rule=rule)
-        if not read.letters and not np.isfinite(trial.logits).all():
-            raise AugenmerkError(
-                f"'{shorten('; '.join(each.text.strip() for each in read.expressions), 200)}' cannot be computed for some of the keys: it has a root or "
-                "a logarithm of a negative number, a division by zero, or a number that is too large."
-            )
+def _try(answers: Sequence[str], experiment: QueryExperiment) -> tuple[Choice | None, list[Trial]]:
+    """Tries an answer on all instances; returns with which letters it holds, if it does, and the trials."""
+    numbers = range(len(experiment.conditions))
+    if experiment.letters:
+        if choice := find_choice(experiment):
+            trials = [experiment.attempt(number, settle(experiment, number, choice)) for number in numbers]
+            limits = [experiment.attempt(n, find_limit(experiment, n, choice)) for n in numbers]
+            if all(trial.holds for trial in trials) and (
+                not choice.rates or all(limit.error <= LIMIT for limit in limits)
+            ):
+                return choice, trials
+        return None, [experiment.try_plainly(number) for number in numbers]
+    trials = [experiment.attempt(number, {}) for number in numbers]
+    for trial in trials:
+        _refuse_rounding(answers, trial)
+    # What holds at one size only, and not at every larger one, is shown where it fails.
+    trials = [limit if trial.holds and not (limit := to_limit(trial)).holds else trial for trial in trials]
+    return Choice({}, "") if all(trial.holds for trial in trials) else None, trials
 
 
 def _grows(read: Answers, experiment: QueryExperiment) -> bool:
@@ -148,14 +138,11 @@ def _name_other_size(read: Answers, experiment: QueryExperiment) -> str:
     """Says with which sizes of letters the answer would hold, if its own conditions rule them out."""
     if not any(letter in read.signs for letter in read.letters):
         return ""
-    try:
-        choice = find_choice(replace(experiment, answers=replace(read, signs={})))
-    except AugenmerkError:
-        return ""
+    choice = find_choice(replace(experiment, answers=replace(read, signs={})))
     if choice is None:
         return ""
-    where = f" only if {choice.only_if}" if choice.only_if else f" {choice.where}"
-    return f" It would hold{where}, but its own conditions rule this out."
+    where = f"only if {choice.only_if}" if choice.only_if else choice.where
+    return f" It would hold {where}, but its own conditions rule this out."
 
 
 def _refuse_rounding(answers: Sequence[str], trial: Trial) -> None:

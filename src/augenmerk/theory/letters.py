@@ -1,22 +1,24 @@
 """Finds out by trying how large the letters of an answer have to be: `for large c/tau`, `only if t = c`.
 
-A letter is a number of the reader's choice. It may be large, small or of any size, whatever the others are: an
-answer that holds for such a choice is right. One that holds only if letters depend on one another, or have
-one value, is right under a condition, which is looked for. Letters are positive.
+A letter is a positive number of the reader's choice. It may be large, small or of any size, whatever the
+others are: an answer that holds for such a choice is right. One that holds only if letters depend on one
+another, or have one value, is right under a condition, which is looked for.
 """
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import partial
 from itertools import pairwise, permutations, product
-from typing import Protocol
+from typing import ClassVar
 
 import numpy as np
 from scipy.optimize import minimize
 
 from augenmerk.errors import AugenmerkError
+from augenmerk.theory.answers import Answers
 from augenmerk.theory.attention import Array
 from augenmerk.theory.conditions import Signs
 
@@ -33,45 +35,51 @@ _EVEN = 1e-6  # how far a lean may be from 0
 _EXACT = 1e-5  # the error of a logarithm up to which numbers are taken as equal
 
 
-class Experiment(Protocol):
+@dataclass(frozen=True)
+class Experiment(ABC):
     """An answer that can be tried with values of its letters, on a few instances of each condition."""
 
-    @property
-    def letters(self) -> tuple[str, ...]: ...
+    task: str
+    answers: Answers
+    samples: int
+    seed: int
+    any_size_will_do: ClassVar[bool] = False
+    """Whether something else than the letters is large, so that it is enough if they do no harm."""
 
     @property
-    def signs(self) -> Mapping[str, Signs]: ...
+    def letters(self) -> tuple[str, ...]:
+        return self.answers.letters
 
     @property
-    def conditions(self) -> Sequence[object]: ...
+    @abstractmethod
+    def conditions(self) -> Sequence[object]:
+        """What the answer is tried under."""
 
-    @property
-    def any_size_will_do(self) -> bool:
-        """Whether something else than the letters is large, so that it is enough if they do no harm."""
-        ...
+    @abstractmethod
+    def sizes(self, number: int) -> Mapping[str, float]:
+        """Returns the numbers of a condition that letters may depend on, such as the dimension."""
 
+    @abstractmethod
     def holds(self, number: int, letters: Letters, in_the_limit: bool, in_all: bool = False) -> bool | None:
         """Returns whether the answer holds in a few instances, or in all of them.
 
         Returns None where numbers are too large or too small to tell.
         """
-        ...
 
+    @abstractmethod
     def error(self, number: int, letters: Letters) -> float:
         """Returns the error in a few instances, or nan."""
-        ...
 
+    @abstractmethod
     def lean(self, number: int, letters: Letters) -> Array | None:
         """Returns for a few instances a number that is 0 where the letters are as they should be."""
-        ...
 
-    def query(self, letters: Letters) -> Array | None:
-        """Returns what the letters only stretch, if anything: the queries of an instance."""
-        ...
+    def query(self, letters: Letters) -> Array | None:  # noqa: ARG002
+        """Returns what the letters may do no more than stretch, if anything: the queries of an instance."""
+        return None
 
-    def sizes(self, number: int) -> Mapping[str, float]:
-        """Returns the numbers of a condition that letters may depend on, such as the dimension."""
-        ...
+    def allowed(self, letter: str) -> Signs:
+        return self.answers.signs.get(letter, frozenset({-1, 0, 1}))
 
 
 @dataclass(frozen=True)
@@ -89,8 +97,12 @@ class Relation:
         exponent = sum(power * math.log10(known[name]) for name, power in self.powers.items())
         return self.factor * 10.0 ** min(max(exponent, -LARGEST), LARGEST)
 
+    @property
+    def product(self) -> str:
+        return format_product(self.powers, self.factor)
+
     def __str__(self) -> str:
-        return f"{self.letter} = {format_product(self.powers, self.factor)}"
+        return f"{self.letter} = {self.product}"
 
 
 @dataclass(frozen=True)
@@ -113,6 +125,11 @@ class Choice:
             letters[relation.letter] = relation.value(letters, sizes)
         return letters
 
+    def introduce(self, why: str) -> str:
+        """Puts before a reason when it is true."""
+        why = f"{self.where}, {why}" if self.where else why
+        return f"right only if {self.only_if}; then, {why}" if self.only_if else why
+
     @property
     def fits(self) -> float:
         """The largest exponent of ten with which no letter leaves the range of numbers."""
@@ -120,11 +137,11 @@ class Choice:
 
 
 def find_choice(experiment: Experiment) -> Choice | None:
-    """Returns how the letters have to be chosen, with as few conditions as possible; None if nothing helps."""
+    """Returns how letters have to be chosen, with as few conditions as possible; None if none is found."""
     found = _find_signs(experiment, experiment.letters)
     # A letter that does no harm where it vanishes is one that should not be there.
     if needed := [rates for rates in found if not _find_superfluous(experiment, rates)]:
-        return Choice(needed[0], _describe_product(experiment, needed) or _describe_all(needed))
+        return Choice(needed[0], _describe_product(experiment) or _describe_all(needed))
     for relation in _find_relations(experiment):
         if choice := _apply_relation(experiment, relation):
             return choice
@@ -137,17 +154,26 @@ def find_choice(experiment: Experiment) -> Choice | None:
     for letter in experiment.letters:
         if choice := _apply_relation(experiment, Relation(letter, 0.0)):
             return choice
-    if _are_related(experiment) or _holds_somewhere(experiment):
+    return None
+
+
+def refuse_undecided(experiment: Experiment) -> None:
+    """Raises AugenmerkError if an answer without a choice may hold for values that are hard to find."""
+    if experiment.letters and (_are_related(experiment) or _holds_somewhere(experiment)):
         raise AugenmerkError(
             f"It may hold for certain values of {' and '.join(experiment.letters)}, which cannot be found by "
             "trying: write them down, or one letter in terms of the others."
         )
-    return None
+
+
+def distinct_values(letters: Sequence[str]) -> Letters:
+    """Returns values of which no two are equal, since 1/(s - t) should not be a division by zero."""
+    return {letter: 1.1 + 0.17 * number for number, letter in enumerate(letters)}
 
 
 def _apply_relation(experiment: Experiment, relation: Relation) -> Choice | None:
     """Returns how the other letters have to be chosen if one is given; None if they do not make it hold."""
-    if not relation.powers and 0 not in experiment.signs.get(relation.letter, {0}):
+    if not relation.powers and 0 not in experiment.allowed(relation.letter):
         return None  # a number that is said to be large, or small
     rest = tuple(letter for letter in experiment.letters if letter != relation.letter)
     found = _find_signs(experiment, rest, relation)
@@ -192,7 +218,7 @@ def find_limit(experiment: Experiment, number: int, choice: Choice, values: Lett
 
 
 def _holds_in_limit(experiment: Experiment, choice: Choice, spread_rates: bool = False) -> bool:
-    """Returns whether an answer holds in the limit of a choice, whatever the sizes and rates of the letters."""
+    """Returns whether an answer holds in the limit of a choice, however large and fast the letters are."""
     rng = np.random.default_rng(1)  # the same numbers for letters of other names
     names, in_the_limit = tuple(choice.rates), bool(choice.rates)
     # Each letter is drawn once from each part of its range, and independently of the others.
@@ -216,7 +242,7 @@ def _find_signs(experiment: Experiment, names: Sequence[str], *relations: Relati
         product((0, 1, -1), repeat=len(names)), key=lambda s: (sum(map(abs, s)), s.count(-1))
     ):
         rates = dict(zip(names, map(float, signs), strict=True))
-        if any(sign not in experiment.signs.get(n, {0, 1, -1}) for n, sign in rates.items()):
+        if any(sign not in experiment.allowed(n) for n, sign in rates.items()):
             continue
         if names and not any(signs) and not experiment.any_size_will_do:
             continue
@@ -297,7 +323,7 @@ def _lean_at(experiment: Experiment, number: int, values: Letters, letter: str, 
 def _holds_somewhere(experiment: Experiment) -> bool:
     """Returns whether, under each condition by itself, some values of the letters make the answer hold."""
     rng, names = np.random.default_rng(4), experiment.letters
-    allowed = [experiment.signs.get(name, {1, -1}) for name in names]
+    allowed = [experiment.allowed(name) for name in names]
     low = [-LARGEST if -1 in signs else 0.0 for signs in allowed]
     high = [LARGEST if 1 in signs else 0.0 for signs in allowed]
 
@@ -336,17 +362,16 @@ def _orders(experiment: Experiment) -> Iterator[tuple[dict[str, float], str]]:
     for slow, fast in permutations(experiment.letters, 2):
         for one, other in product((1, -1), repeat=2):
             signs = {slow: one, fast: other}
-            if all(sign in experiment.signs.get(name, {1, -1}) for name, sign in signs.items()):
+            if all(sign in experiment.allowed(name) for name, sign in signs.items()):
                 how = "larger" if other > 0 else "smaller"
                 than = slow if one == other else f"1/{slow}"
                 rates = dict.fromkeys(experiment.letters, 0.0)
                 yield rates | {slow: float(one), fast: 1.5 * other}, f"{fast} is much {how} than {than}"
 
 
-def _describe_product(experiment: Experiment, found: Sequence[Mapping[str, float]]) -> str:
+def _describe_product(experiment: Experiment) -> str:
     """Returns `for large c/tau` if the letters do no more than stretch the query by a product of powers."""
-    names = experiment.letters
-    start = dict(zip(names, np.random.default_rng(3).uniform(0.5, 2.0, len(names)), strict=True))
+    names, start = experiment.letters, distinct_values(experiment.letters)
     base = experiment.query(start)
     if len(names) < 2 or base is None:
         return ""
@@ -359,7 +384,7 @@ def _describe_product(experiment: Experiment, found: Sequence[Mapping[str, float
         same = factor > 0 and np.allclose(query, factor * base, rtol=1e-9, atol=1e-12)
         return math.log2(factor) if same else math.nan
 
-    powers = {name: stretch(start | {name: 2 * start[name]}) for name in names}
+    powers = {name: stretch({**start, name: 2 * start[name]}) for name in names}
     doubled = stretch({name: 2 * value for name, value in start.items()})
     if not math.isfinite(doubled + sum(powers.values())):
         return ""

@@ -31,15 +31,13 @@ MISTAKES: Mapping[str, str] = {
 MOSTLY = 0.8  # the weight above which a head is said to attend to something
 
 
-def explain_success(trials: Sequence[Trial], where: str, only_if: str) -> str:
-    """Returns the reason why the answer holds: where its letters are so, and only if a condition is met."""
+def explain_success(trials: Sequence[Trial]) -> str:
+    """Returns the reason why the answer holds."""
     worst = max(trials, key=lambda trial: trial.error)
     error = "less than 0.0001" if worst.error < 0.0001 else f"no more than {worst.error:.4f}"
     what = "v_j" if worst.targets == 1 else "(v_a + v_b)/2"
     largest = max((trial.condition for trial in trials), key=lambda condition: condition.keys)
-    why = f"right only if {only_if}; then, " if only_if else ""
-    why += f"{where}, " if where else ""
-    why += f"{error} of the weight misses {what}, in any of {len(trials)} conditions up to {largest}"
+    why = f"{error} of the weight misses {what}, in any of {len(trials)} conditions up to {largest}"
     astray = max((trial.as_row() for trial in trials), key=lambda row: row["outside_the_claim"])
     if uncovered := astray["outside_the_claim"]:
         below, positive = f"mu_a.k_a below {MIN_LAMBDA} ({uncovered:.0%} of all)", "mu_a.k_a"

@@ -9,13 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from augenmerk.theory.answers import SCALES, Answers
+from augenmerk.errors import AugenmerkError, shorten
+from augenmerk.theory.answers import SCALES, show_names
 from augenmerk.theory.attention import Array, choose_scale, orthonormal, softmax, total_variation
-from augenmerk.theory.conditions import Signs
 from augenmerk.theory.copying import reach
 from augenmerk.theory.expressions import NotFiniteError
-from augenmerk.theory.grading_self import factors_to_try
-from augenmerk.theory.letters import SIZES, Choice, Letters, find_limit
+from augenmerk.theory.letters import SIZES, Choice, Experiment, Letters, distinct_values, find_limit
 from augenmerk.theory.noise import KeyNoise
 
 TOLERANCE = 0.02  # an answer holds if no more weight than this is in the wrong place
@@ -110,9 +109,11 @@ def draw_instances(task: str, number: int, count: int, seed: int) -> Instances:
         keys.append(own @ basis)
         all_names.append({n: v @ basis if isinstance(v, np.ndarray) else v for n, v in names.items()})
     joined = {name: np.array([names[name] for names in all_names]) for name in all_names[0]}
-    lambdas = np.array([[names.get(f"lambda_{key}", 1.0) for key in "ab"] for _, names in drawn])
-    joined = {name: values for name, values in joined.items() if name in NAMES[task]}
-    return Instances(joined, np.stack(keys), (lambdas > MIN_LAMBDA).all(axis=1))
+    covered = np.ones(count, np.bool_)
+    for name in {"lambda_a", "lambda_b"} & joined.keys():
+        covered &= joined[name] > MIN_LAMBDA
+    offered = {name: values for name, values in joined.items() if name in NAMES[task]}
+    return Instances(offered, np.stack(keys), covered)
 
 
 def _draw(
@@ -224,23 +225,10 @@ class Trial:
 
 
 @dataclass(frozen=True)
-class QueryExperiment:
+class QueryExperiment(Experiment):
     """An answer to one of 1.1 to 1.5, which can be tried with values of its letters."""
 
-    task: str
-    answers: Answers
-    samples: int
-    seed: int
     scale: float | None
-    any_size_will_do: bool = False
-
-    @property
-    def letters(self) -> tuple[str, ...]:
-        return self.answers.letters
-
-    @property
-    def signs(self) -> Mapping[str, Signs]:
-        return self.answers.signs
 
     @property
     def conditions(self) -> Sequence[Condition]:
@@ -248,6 +236,19 @@ class QueryExperiment:
 
     def sizes(self, number: int) -> Mapping[str, float]:
         return {"d": float(self.conditions[number].dim), "m": float(self.conditions[number].keys)}
+
+    def check_shapes(self) -> None:
+        """Refuses what is no query, or cannot be computed, before anything is judged."""
+        own = ", ".join(map(show_names, self.letters))
+        rule = f"{RULE}{f' (read as numbers: {own})' if own else ''}"
+        for number in range(len(self.conditions)):
+            trial = self.attempt(number, distinct_values(self.letters), rule=rule)
+            if not np.isfinite(trial.logits[trial.covered]).all():
+                text = shorten("; ".join(each.text.strip() for each in self.answers.expressions), 200)
+                raise AugenmerkError(
+                    f"'{text}' cannot be computed for some of the keys: it has a root or a logarithm of a "
+                    "negative number, a division by zero, or a number that is too large."
+                )
 
     def holds(self, number: int, letters: Letters, in_the_limit: bool, in_all: bool = False) -> bool | None:
         try:
@@ -279,13 +280,14 @@ class QueryExperiment:
 
     def query(self, letters: Letters) -> Array | None:
         try:
-            return self._queries(0, letters, draw_instances(self.task, 0, self.samples, self.seed).few())[0]
+            instances = draw_instances(self.task, 0, self.samples, self.seed).few()
+            return np.asarray(self._queries(0, letters, instances)[0])
         except NotFiniteError:
             return None
 
     def _queries(self, number: int, letters: Letters, instances: Instances, rule: str = RULE) -> Array:
         """Returns the queries (N, heads, r)."""
-        names = {**instances.names, **self.conditions[number].numbers, **letters}
+        names: dict[str, Array | float] = {**instances.names, **self.conditions[number].numbers, **letters}
         found = self.answers.values(names, instances.keys.shape[2:], rule)
         shape = (len(instances.keys), *instances.keys.shape[2:])
         return np.stack([np.broadcast_to(query, shape) for query in found], axis=1)
@@ -310,7 +312,7 @@ class QueryExperiment:
 
         Returns the best trial; if it holds, though the answer fails in the limit, the limit.
         """
-        rates = {n: 1.0 if 1 in self.signs.get(n, {1}) else -1.0 for n in self.letters}
+        rates = {n: 1.0 if 1 in self.allowed(n) else -1.0 for n in self.letters}
         choice, trials = Choice(rates, ""), list[Trial]()
         for size in SIZES:
             letters = choice.letters_at(size, {})
@@ -338,8 +340,19 @@ def enlarge(trial: Trial) -> Trial:
         return limit
     # The size of the weaker head decides how much larger the answer has to be.
     size = float(np.median(np.abs(trial.logits[trial.covered]).max(axis=2), axis=0).min())
-    larger = (replace(trial, factor=by, logits=trial.logits * by) for by in (1.0, *factors_to_try(size)))
+    larger = (replace(trial, factor=by, logits=trial.logits * by) for by in (1.0, *_factors_to_try(size)))
     return next((each for each in larger if each.holds), limit)
+
+
+def _factors_to_try(size: float) -> list[float]:
+    """Returns the numbers 2, 5, 10, 20, 50, ... that bring something of this size between 1 and a million."""
+    if not size:
+        return []
+    first, last = -math.log10(size), 6 - math.log10(size)
+    decades = range(max(0, math.floor(first)), max(0, math.ceil(last)) + 1)
+    # From text, because 2 times 10^23 is not quite 2e23.
+    factors = [float(f"{digit}e{decade}") for decade in decades for digit in (1, 2, 5)]
+    return [factor for factor in factors if 1 < factor < math.inf and factor * size <= 1e6]
 
 
 def _are_parallel(some: Array, others: Array) -> bool:
