@@ -176,7 +176,7 @@ class TestTranslating:
         there = translate("there.txt", "--on", "ray", "--ray-address", cluster.address)
         assert (there.code, there.out) == (here.code, here.out) == (0, "")
         assert sorted(there.err.splitlines()) == sorted(here.err.splitlines())
-        assert len(there.err.splitlines()) == (4 if "--skip-bad" in options else 3)
+        assert len(there.err.splitlines()) == 4
         expected = (source.parent / "here.txt").read_bytes()
         assert (source.parent / "there.txt").read_bytes() == expected
         assert len(computed.blocks) == (7 if "--sample" in options else 5)
