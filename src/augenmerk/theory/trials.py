@@ -14,7 +14,7 @@ from augenmerk.theory.answers import SCALES, show_names
 from augenmerk.theory.attention import Array, choose_scale, orthonormal, softmax, total_variation
 from augenmerk.theory.copying import reach
 from augenmerk.theory.expressions import NotFiniteError
-from augenmerk.theory.letters import SIZES, Choice, Experiment, Letters, distinct_values, find_limit
+from augenmerk.theory.letters import Choice, Experiment, Letters, distinct_values, find_limit
 from augenmerk.theory.noise import KeyNoise
 
 TOLERANCE = 0.02  # an answer holds if no more weight than this is in the wrong place
@@ -308,22 +308,10 @@ class QueryExperiment(Experiment):
         return Trial(condition, in_order, 1.0, logits, instances.covered, wanted, along)
 
     def try_plainly(self, number: int) -> Trial:
-        """Tries the answer with all letters of one size, large unless a condition forbids it.
-
-        Returns the best trial; if it holds, though the answer fails in the limit, the limit.
-        """
+        """Tries the answer with all letters equally large, or small where a condition forbids that."""
         rates = {n: 1.0 if 1 in self.allowed(n) else -1.0 for n in self.letters}
-        choice, trials = Choice(rates, ""), list[Trial]()
-        for size in SIZES:
-            letters = choice.letters_at(size, {})
-            if self.holds(number, letters, True) is not None:
-                trials.append(self.attempt(number, letters))
-            elif trials:
-                break
-        best = min(trials, key=lambda trial: round(trial.error, 6), default=None)
-        if best is None or best.holds:
-            best = replace(self.attempt(number, find_limit(self, number, choice)), is_limit=True)
-        return best
+        letters = find_limit(self, number, Choice(rates, ""))
+        return replace(self.attempt(number, letters), is_limit=True)
 
 
 def to_limit(trial: Trial) -> Trial:
