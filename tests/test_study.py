@@ -18,6 +18,7 @@ from filelock import FileLock
 from safetensors.torch import load_file
 from typer.testing import CliRunner
 
+import augenmerk.device
 import augenmerk.evaluate
 import augenmerk.locks
 import augenmerk.study.collect
@@ -540,10 +541,12 @@ def test_jobs_are_distributed_over_all_gpus() -> None:
 
 
 def test_several_gpus_have_a_job_each(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(running, "cores", lambda: 3)
+    for module in (augenmerk.device, running):
+        monkeypatch.setattr(module, "count_cores", lambda: 3)
     assert default_jobs("cuda", 8) == 8
     assert default_jobs("cuda", 1) == default_jobs("cuda:1", 8) == default_jobs("cpu", 8) == 3
-    monkeypatch.setattr(running, "cores", lambda: 64)
+    for module in (augenmerk.device, running):
+        monkeypatch.setattr(module, "count_cores", lambda: 64)
     monkeypatch.delenv("OMP_NUM_THREADS")
     assert default_jobs("cpu", 0) == 4
     assert [threads_each(jobs) for jobs in (1, 4, 100)] == [64, 16, 1]
