@@ -20,8 +20,9 @@ def prepare_environment() -> None:
     }
     if "OMP_WAIT_POLICY" not in os.environ:
         # Threads of torch that wait for each other otherwise spin for milliseconds, on cores that other
-        # processes, or the thread they wait for, could use (docs/training.md).
-        defaults["GOMP_SPINCOUNT"] = "10000"
+        # processes, or the thread they wait for, could use (docs/training.md). The first is for GNU's OpenMP,
+        # in spins, the second for LLVM's and Intel's, in milliseconds.
+        defaults |= {"GOMP_SPINCOUNT": "10000", "KMP_BLOCKTIME": "1"}
     if count_cores() < (os.cpu_count() or 1):
         # Else some libraries start a thread for each core of the machine, also in a container with few.
         defaults["OMP_NUM_THREADS"] = str(count_cores())

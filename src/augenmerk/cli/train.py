@@ -177,8 +177,8 @@ def train(
     config = run.config
     architecture = "Transformer, " if config.model.architecture == "transformer" else ""
     computing, about_threads = choose_threads(run, threads, world)
-    where = describe_device(chosen_device, computing)
-    where += f" each, {world.size} processes" if world.size > 1 else ""
+    where = describe_device(chosen_device, computing) if chosen_device.type == "cpu" else str(chosen_device)
+    where += f", {world.size} processes" if world.size > 1 else ""
     err().print(
         f"{run.path}: {architecture}{config.model.attention} on {config.data.bitext}, {where}",
         markup=False,
