@@ -277,7 +277,13 @@ def test_commands_that_take_a_text_as_one_sentence_warn() -> None:
 
 def test_the_server_answers_what_the_command_line_prints(server: Serving, translator: Translator) -> None:
     texts = [TEXT, ONE, SHORT]
-    for how in ({}, {"attention": True}, {"n_best": 2, "beam": 4}, {"sample": True, "seed": 5}):
+    ways: tuple[dict[str, Any], ...] = (
+        {},
+        {"attention": True},
+        {"n_best": 2, "beam": 4},
+        {"sample": True, "seed": 5},
+    )
+    for how in ways:
         answer = server.post("/v1/translate", {"text": texts, **how}).json()["translations"]
         shown = {key: value for key, value in how.items() if key != "attention"}
         same = [one.to_dict(attention="attention" in how) for one in translator.translate(texts, **shown)]
