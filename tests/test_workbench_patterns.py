@@ -426,4 +426,5 @@ def test_thousands_of_points_stay_few_elements(chromium: "Chromium", served: Ser
     until = time.monotonic() + TIMEOUT
     while tab.tab.evaluate(drawn) < 0.2:
         assert time.monotonic() < until
-    assert tab.complaints == []
+    # This test reads the canvas several times on a slow machine; Chromium's advice is about that.
+    assert [one for one in tab.complaints if not one.startswith("Canvas2D: Multiple readback")] == []

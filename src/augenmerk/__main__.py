@@ -34,8 +34,8 @@ def main() -> None:
     signal.signal(signal.SIGTERM, interrupt)
     if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:  # as in the background of a shell script
         signal.signal(signal.SIGINT, interrupt)
-    prepare_environment()
     try:
+        prepare_environment()
         from augenmerk.cli import main as run
 
         run()
