@@ -9,7 +9,6 @@ import json
 import os
 import platform
 import re
-import shutil
 import stat
 import time
 import zlib
@@ -113,9 +112,22 @@ def replacing(path: Path, *, in_folder: bool = False) -> Iterator[Path]:
 def _remove(path: Path) -> None:
     with suppress(OSError):
         if path.is_dir() and not path.is_symlink():
-            shutil.rmtree(path, ignore_errors=True)
+            remove_folder(path)
         else:
             path.unlink(missing_ok=True)
+
+
+def remove_folder(folder: Path) -> None:
+    """Removes a folder and what is in it; opens one file at a time, where shutil.rmtree needs three.
+
+    So a process that is short of open files still cleans up. Raises OSError if that is impossible.
+    """
+    for path in list(folder.iterdir()):
+        if path.is_dir() and not path.is_symlink():
+            remove_folder(path)
+        else:
+            path.unlink(missing_ok=True)
+    folder.rmdir()
 
 
 def make_folder(path: Path) -> None:

@@ -8,7 +8,6 @@ finishes the moving; reading the folder moves nothing and finds the files where 
 
 import json
 import os
-import shutil
 import uuid
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
@@ -19,7 +18,7 @@ from typing import Literal
 from augenmerk.bitext.pairs import MAX_LINE_BYTES, SentencePair, is_blank
 from augenmerk.errors import AugenmerkError
 from augenmerk.locks import hold_lock
-from augenmerk.storage import remove_abandoned, temp_path
+from augenmerk.storage import remove_abandoned, remove_folder, temp_path
 from augenmerk.words import split_words
 
 Format = Literal["text", "tsv", "jsonl"]
@@ -109,7 +108,8 @@ def _temporary_folder(folder: Path) -> Iterator[Path]:
     try:
         yield temporary
     finally:
-        shutil.rmtree(temporary, ignore_errors=True)
+        with suppress(OSError):
+            remove_folder(temporary)
 
 
 def _write_split(
@@ -170,7 +170,7 @@ def _move_ready_files(folder: Path) -> set[str]:
         with suppress(FileNotFoundError):  # it was moved before
             (ready / name).replace(folder / name)
     if ready.is_dir():
-        shutil.rmtree(ready)
+        remove_folder(ready)
     return names
 
 
