@@ -17,10 +17,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from augenmerk.batching import ParallelTokens, TokenTable
-from augenmerk.bitext import SentencePair
-from augenmerk.config import TextConfig
-from augenmerk.text import Tokenizer, TokenizerPair, split_pieces
+from augenmerk.base.config import TextConfig
+from augenmerk.data import SentencePair
+from augenmerk.text.batching import ParallelTokens, TokenTable
+from augenmerk.text.tokenizer import Tokenizer, TokenizerPair, split_pieces
 
 Integers = NDArray[np.int64]
 Ids = NDArray[np.int32]

@@ -20,8 +20,8 @@ from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
-from augenmerk.bitext import open_bitext
-from augenmerk.checkpoint import SHIPPED, RunDirectory
+from augenmerk.data import open_bitext
+from augenmerk.run.directory import SHIPPED, RunDirectory
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser

@@ -60,10 +60,10 @@ SIZES = [Row(f"1 process, batches of 1/{divisor}", divisor=divisor) for divisor 
 
 def prepare(arguments: argparse.Namespace, file: Path) -> None:
     """Writes the training pairs as ids and the sizes of the vocabularies, for all processes to read."""
-    from augenmerk.batching import encode_pairs
-    from augenmerk.bitext import open_data
-    from augenmerk.config import load_config
-    from augenmerk.text import TokenizerPair
+    from augenmerk.base.config import load_config
+    from augenmerk.data import open_data
+    from augenmerk.text.batching import encode_pairs
+    from augenmerk.text.tokenizer import TokenizerPair
 
     config = load_config(arguments.preset, arguments.set)
     pairs = open_data(config.data)[config.data.train]
@@ -79,9 +79,9 @@ def work(file: Path, device_name: str, row: Row) -> None:
     from torch import distributed
 
     from augenmerk.bench.training import select_typical
-    from augenmerk.distributed import join
-    from augenmerk.engine import Engine, SharedGradients
     from augenmerk.model import build_model
+    from augenmerk.training.distributed import join
+    from augenmerk.training.engine import Engine, SharedGradients
 
     world, device = join(device_name)
     config, tokens, *sizes = pickle.loads(file.read_bytes())

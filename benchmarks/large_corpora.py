@@ -32,8 +32,8 @@ class EnoughError(Exception):
 def work(corpus: Path, began: float) -> None:
     """Trains a little on a corpus, and prints what that took."""
     from augenmerk.cli.train import app
-    from augenmerk.corpus import PreparedCorpus
-    from augenmerk.engine import Engine
+    from augenmerk.data.corpus import PreparedCorpus
+    from augenmerk.training.engine import Engine
 
     ends: list[tuple[float, float]] = []
     step = Engine.step

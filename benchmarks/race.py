@@ -11,22 +11,22 @@ import torch
 import torch._dynamo  # which the first optimizer imports, in seconds
 from background_tokenizing import BackgroundTokenizer
 
-from augenmerk.batching import ParallelTokens, PlannedBatch, TokenTable, encode_pairs
-from augenmerk.bitext import SentencePair
-from augenmerk.config import RunConfig
-from augenmerk.engine import Engine
+from augenmerk.base.config import RunConfig
+from augenmerk.data import SentencePair
+from augenmerk.evaluation.scores import compute_bleu
 from augenmerk.model import TranslationModel, build_model
-from augenmerk.scores import compute_bleu
 from augenmerk.search.continuations import likeliest
-from augenmerk.text import TokenizerPair
-from augenmerk.train import learning_rate
-from augenmerk.translate import Translator
+from augenmerk.text.batching import ParallelTokens, PlannedBatch, TokenTable, encode_pairs
+from augenmerk.text.tokenizer import TokenizerPair
+from augenmerk.training.engine import Engine
+from augenmerk.training.loop import learning_rate
+from augenmerk.translation import Translator
 
 if find_spec("triton") is not None:  # which the first step on a GPU imports
     from triton.runtime.cache import triton_key
 
-    import augenmerk.kernels.cross_entropy
-    import augenmerk.kernels.gru  # noqa: F401
+    import augenmerk.model.kernels.cross_entropy
+    import augenmerk.model.kernels.gru  # noqa: F401
 
     triton_key()  # a hash of Triton's own files, 0.3 s, which its first kernel is looked up with
 

@@ -28,10 +28,10 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from augenmerk.bitext import open_data
-from augenmerk.checkpoint import SHIPPED, RunDirectory
-from augenmerk.errors import AugenmerkError
-from augenmerk.translate import load
+from augenmerk.base.errors import AugenmerkError
+from augenmerk.data import open_data
+from augenmerk.run.directory import SHIPPED, RunDirectory
+from augenmerk.translation import load
 
 COMMAND = (sys.executable, "-m", "augenmerk")
 

@@ -26,7 +26,7 @@ SPIN = "while True: pass"
 def measure(threads: int, sentences: int, rounds: int) -> dict[str, float]:
     """Returns the seconds of each way to translate the sentences, in this process."""
     import augenmerk
-    from augenmerk.bitext import open_bitext
+    from augenmerk.data import open_bitext
 
     translator = augenmerk.load()
     texts = [pair.source for pair in open_bitext("bilderbuch", pairs=sentences)["train"]]

@@ -13,12 +13,12 @@ from collections import defaultdict
 import torch
 from torch.profiler import ProfilerActivity, profile
 
-from augenmerk.batching import Batch
+from augenmerk.base.config import load_config
 from augenmerk.bench.machine import matrix_rate
 from augenmerk.bench.training import operations
-from augenmerk.config import load_config
-from augenmerk.engine import Engine
 from augenmerk.model import build_model
+from augenmerk.text.batching import Batch
+from augenmerk.training.engine import Engine
 
 STEPS = 50
 KINDS = {

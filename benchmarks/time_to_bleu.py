@@ -36,9 +36,9 @@ from typing import Any
 import torch
 from race import Race, make_tiny, warm_up
 
-from augenmerk.bitext import open_bitext
-from augenmerk.config import RunConfig, load_config
-from augenmerk.device import describe_device
+from augenmerk.base.config import RunConfig, load_config
+from augenmerk.base.device import describe_device
+from augenmerk.data import open_bitext
 
 TEST = "test_2016_flickr"
 READY, GO = "ready\n", "go\n"

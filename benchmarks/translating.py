@@ -29,7 +29,7 @@ HERE = Path(__file__).resolve().parent.parent / "src"
 def measure_ours() -> dict[str, float]:
     """Measures the package that Python finds, in this process."""
     import augenmerk
-    from augenmerk.bitext import open_bitext
+    from augenmerk.data import open_bitext
 
     started = time.perf_counter()
     translator = augenmerk.load()

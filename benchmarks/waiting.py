@@ -26,12 +26,12 @@ def train(preset: str, steps: int, *, alone: bool) -> None:
     """Runs so many training steps for each line on stdin, and prints how long one took, in milliseconds."""
     import torch
 
-    from augenmerk.batching import encode_pairs
-    from augenmerk.bitext import open_bitext
-    from augenmerk.config import load_config
-    from augenmerk.engine import Engine
+    from augenmerk.base.config import load_config
+    from augenmerk.data import open_bitext
     from augenmerk.model import build_model
-    from augenmerk.text import TokenizerPair
+    from augenmerk.text.batching import encode_pairs
+    from augenmerk.text.tokenizer import TokenizerPair
+    from augenmerk.training.engine import Engine
 
     config = load_config(preset, [])
     pairs = list(open_bitext("bilderbuch", pairs=2000)["train"])

@@ -10,10 +10,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import augenmerk
-from augenmerk.bitext import SentencePair
-from augenmerk.diagrams import AttentionMap, draw_heat_map
-from augenmerk.figures import LIGHT, save_figure
-from augenmerk.patterns import PatternMatch, find_patterns
+from augenmerk.analysis.patterns import PatternMatch, find_patterns
+from augenmerk.data import SentencePair
+from augenmerk.drawing import AttentionMap, draw_heat_map
+from augenmerk.drawing.figures import LIGHT, save_figure
 
 HERE = Path(__file__).parent
 PICTURES = Path("figures") / "gallery"

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from itertools import groupby
 from pathlib import Path
 
-from augenmerk.config import PRESETS, RunConfig, Settings, load_config
-from augenmerk.settings import Setting, format_value, get_value, list_settings
+from augenmerk.base.config import PRESETS, RunConfig, Settings, load_config
+from augenmerk.base.settings import Setting, format_value, get_value, list_settings
 
 PAGE = Path(__file__).resolve().with_name("settings.md")
 
@@ -47,7 +47,7 @@ a sentence that names the key. A run keeps all of its settings, defaults include
 
 EXPLANATIONS = {
     "model": """The letters are those of the equations at the top of
-[`translator.py`](../src/augenmerk/model/translator.py): z_t and b_i are the embeddings of a source and a
+[`translator.py`](../src/augenmerk/model/gru.py): z_t and b_i are the embeddings of a source and a
 target word, hf_t and hb_t the states of the GRUs that read the source forwards and backwards, h_t the two of
 them together, which represents a source word, and g_i the state of the decoder. Mechanisms:
 [training.md](training.md#attention-mechanisms), and [your own](mechanisms.md).

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from augenmerk.errors import AugenmerkError
+from augenmerk.base.errors import AugenmerkError
 
 
 class Work:
@@ -36,8 +36,8 @@ class Work:
 def run_and_stop(number: int, blocks: int) -> None:
     """Runs the command line of this process, which gets a signal when so many blocks are finished."""
     from augenmerk.__main__ import main
-    from augenmerk.blocks import RayTasks
-    from augenmerk.translate import translator
+    from augenmerk.cluster.blocks import RayTasks
+    from augenmerk.translation import translator
 
     translator.CHUNK_LINES = 60
     compute, finished = RayTasks.__call__, list[int]()

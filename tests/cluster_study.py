@@ -10,7 +10,7 @@ from typing import Any
 
 from filelock import FileLock
 
-from augenmerk.bitext import open_bitext
+from augenmerk.data import open_bitext
 from tests.command import COMMAND
 
 SEEDS = (1, 2)

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import Any
 from unittest.mock import patch
 
-from augenmerk.cluster import OBJECT_STORE_BYTES
+from augenmerk.cluster.ray import OBJECT_STORE_BYTES
 
 NODE: dict[str, Any] = {"object_store_memory": OBJECT_STORE_BYTES, "include_dashboard": False}
 

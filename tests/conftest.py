@@ -14,8 +14,8 @@ from hypothesis import HealthCheck, settings
 if TYPE_CHECKING:
     from playwright.sync_api import Browser as Chromium
 
-    from augenmerk.bitext.bilderbuch import GeneratedSplit
-    from augenmerk.bitext.pairs import SentencePair
+    from augenmerk.data.bilderbuch import GeneratedSplit
+    from augenmerk.text.pairs import SentencePair
     from tests.processes import Forker
     from tests.runs import SharedRuns
 
@@ -56,7 +56,7 @@ def _books_are_generated_once() -> Iterator[None]:
 
     A split of any size is the beginning of the same endless one. The tests of the generator go without.
     """
-    from augenmerk.bitext.bilderbuch import GeneratedSplit
+    from augenmerk.data.bilderbuch import GeneratedSplit
 
     generate = GeneratedSplit.__iter__
 

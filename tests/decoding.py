@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 from typing import cast
 
-from augenmerk.config import RunConfig, SearchConfig
+from augenmerk.base.config import RunConfig, SearchConfig
 from augenmerk.model import TranslationModel
 from augenmerk.search import Hypothesis
-from augenmerk.text import TokenizerPair
-from augenmerk.translate import Translator
+from augenmerk.text.tokenizer import TokenizerPair
+from augenmerk.translation import Translator
 
 
 def translator_of(models: Sequence[TranslationModel], threads: int = 1, *, torch: bool = False) -> Translator:

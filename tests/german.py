@@ -10,8 +10,8 @@ from dataclasses import dataclass, field, replace
 from importlib.resources import files
 from itertools import permutations
 
-from augenmerk.bitext.bilderbuch import lexicon
-from augenmerk.bitext.bilderbuch.lexicon import Verb
+from augenmerk.data.bilderbuch import lexicon
+from augenmerk.data.bilderbuch.lexicon import Verb
 from tests.german_forms import (
     ALL,
     AUXILIARIES,
@@ -56,7 +56,7 @@ def _noun_slots() -> dict[str, Slots]:
 
 
 NOUNS = _noun_slots()
-_ADJECTIVES = files("augenmerk.bitext.bilderbuch").joinpath("adjectives.txt").read_text(encoding="utf-8")
+_ADJECTIVES = files("augenmerk.data.bilderbuch").joinpath("adjectives.txt").read_text(encoding="utf-8")
 ADJECTIVES = set(re.findall(r"^(\w+)(?::\w+)? *\| ([\w-]+) *\|", _ADJECTIVES, re.MULTILINE))
 """German and English, uninflected."""
 _PLAIN = {word for word, _ in ADJECTIVES}

@@ -1,6 +1,6 @@
 """Runs `augenmerk` and sends a signal to it as soon as it calls a certain function.
 
-    python -m tests.interrupted SIGTERM augenmerk.evaluate:evaluate_run evaluate runs/mine
+    python -m tests.interrupted SIGTERM augenmerk.evaluation.evaluator:evaluate_run evaluate runs/mine
 
 So the moment is the same on every machine.
 """

@@ -22,10 +22,10 @@ import torch
 from torch import Tensor
 
 import augenmerk.__main__
-from augenmerk.checkpoint import RunDirectory
-from augenmerk.errors import AugenmerkError
-from augenmerk.evaluate import save_row
-from augenmerk.train import train
+from augenmerk.base.errors import AugenmerkError
+from augenmerk.evaluation.evaluator import save_row
+from augenmerk.run.directory import RunDirectory
+from augenmerk.training.loop import train
 from tests.runs import CPU, Silent
 
 ROOT = Path(__file__).resolve().parents[1]

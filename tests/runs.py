@@ -10,9 +10,9 @@ from typing import Any
 import torch
 from filelock import FileLock
 
-from augenmerk.checkpoint import RunDirectory
-from augenmerk.config import RunConfig
-from augenmerk.train import start, train
+from augenmerk.base.config import RunConfig
+from augenmerk.run.directory import RunDirectory
+from augenmerk.training.loop import start, train
 
 CPU = torch.device("cpu")
 

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from augenmerk import AugenmerkError, SentencePair
-from augenmerk.agreement import read_gold
-from augenmerk.alignment import (
+from augenmerk.evaluation.agreement import read_gold
+from augenmerk.translation.alignment import (
     AlignmentScore,
     GoldLinks,
     argmax_links,

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from augenmerk.errors import AugenmerkError
+from augenmerk.base.errors import AugenmerkError
 from augenmerk.theory.attention import Array
 from augenmerk.theory.classroom import AnswerSheet, Row, grade_sheet
 from augenmerk.theory.expressions import Expression

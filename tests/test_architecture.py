@@ -10,156 +10,78 @@ import augenmerk
 
 PACKAGE = Path(augenmerk.__file__).parent
 
-# From the ground up. A part may import what stands before it; nothing that stands after it.
-LAYERS = (
-    *(
-        "errors",
-        "arrays",
-        "user_code",
-        "signals",
-        "storage",
-        "locks",
-        "words",
-        "sentences",
-        "config",
-        "settings",
-        "figures",
-        "curves",
-        "loggers",
-    ),
-    *("theory", "bitext", "text"),
-    *(
-        "subword_dropout",
-        "familiarity",
-        "batching",
-        "corpus",
-        "device",
-        "environment",
-        "distributed",
-        "cluster",
-        "blocks",
-        "prepare",
-        "malloc",
-        "step_model",
-        "inference",
-        "kernels",
-        "model",
-        "search",
-    ),
-    *("alignment", "tensorfile", "settings_file", "checkpoint", "scores", "diagrams", "translate", "probe"),
-    *("silver", "agreement", "patterns", "evaluate", "faithfulness", "wanted"),
-    *(
-        "significance",
-        "engine",
-        "training_data",
-        "policy",
-        "train",
-        "study",
-        "report",
-        "demo",
-        "bench",
-        "web",
-        "serve",
-        "cli",
-    ),
+ROOMS = (
+    *("base", "text", "cluster", "data", "drawing", "search", "inference", "model", "run"),
+    *("translation", "evaluation", "analysis", "training", "theory", "study", "web", "serve", "bench", "cli"),
 )
-# Some parts may know less than their place would permit.
+"""From the ground up. A room may import the rooms before it; nothing after it."""
+
 ONLY = {
-    "bitext": {"config", "errors", "locks", "storage", "words"},
-    "words": set[str](),
-    "sentences": {"words"},
-    "storage": {"errors"},
-    "locks": set[str](),
-    "arrays": set[str](),
-    "tensorfile": {"arrays", "storage"},
-    "config": {"errors"},
-    "settings": {"config"},
-    "signals": set[str](),
-    "figures": {"storage", "errors"},
-    "curves": {"errors", "figures"},
-    "loggers": {"errors", "user_code"},
-    "user_code": {"errors"},
-    "diagrams": {"errors", "figures", "words"},
-    "theory": {"errors", "figures"},
-    "step_model": {"arrays", "batching", "config"},
-    "inference": {"batching", "config", "errors", "step_model"},
-    "kernels": set[str](),
-    "model": {"arrays", "batching", "config", "errors", "inference", "kernels", "step_model", "user_code"},
-    "search": {"arrays", "config", "errors", "text"},
-    "corpus": {"batching", "bitext", "config", "errors", "storage", "text"},
-    "blocks": {"cluster", "errors"},
-    "prepare": {"bitext", "blocks", "config", "errors", "storage", "text"},
-    "device": {"errors"},
-    "environment": {"device"},
-    "distributed": {"device", "errors"},
-    "cluster": {"errors", "storage"},
-    "malloc": set[str](),
-    "scores": set[str](),
-    "report": {"diagrams", "errors", "figures", "study"},
-    "web": {
-        *("arrays", "checkpoint", "config", "errors", "familiarity", "figures", "inference", "step_model"),
-        *("sentences", "storage", "text", "theory", "translate", "words"),
-    },
+    "base": set[str](),
+    "text": {"base"},
+    "cluster": {"base"},
+    "data": {"base", "cluster", "text"},
+    "drawing": {"base", "text"},
+    "search": {"base", "text"},
+    "inference": {"base", "search", "text"},
+    "model": {"base", "inference", "search", "text"},
+    "run": {"base", "text"},
+    "theory": {"base", "drawing"},
+    "web": {"base", "drawing", "inference", "run", "text", "theory", "translation"},
 }
+"""Rooms that may import less than their position permits."""
 
 # What is made of translations takes their attention as numpy arrays.
 WITHOUT_TORCH = (
-    *("translate/translation.py", "translate/mbr.py", "alignment.py", "agreement.py", "silver.py"),
-    *(
-        "corpus.py",
-        "familiarity.py",
-        "blocks.py",
-        "prepare",
-        "wanted.py",
-        "diagrams",
-        "patterns",
-        "report",
-        "theory",
-        "study/collect.py",
-        "study/result.py",
-    ),
-    "web",
-    "serve",
+    *("cluster", "inference", "drawing", "web", "serve", "theory"),
+    *("translation/translation.py", "translation/mbr.py", "translation/alignment.py", "data"),
+    *("evaluation/agreement.py", "evaluation/silver.py", "text/familiarity.py"),
+    *("analysis/wanted.py", "analysis/patterns"),
+    *("study/collect.py", "study/result.py", "study/report"),
 )
 
 
 @cache
-def parts() -> dict[str, set[str]]:
-    """Each part (a module or package directly below augenmerk) with the other parts it imports anywhere."""
+def imports() -> dict[str, set[str]]:
+    """Returns each room with the rooms that its modules import anywhere."""
     imported: dict[str, set[str]] = {}
     for path in sorted(PACKAGE.rglob("*.py")):
-        part = path.relative_to(PACKAGE).parts[0].removesuffix(".py")
-        if part in ("__init__", "__main__"):
+        room = path.relative_to(PACKAGE).parts[0]
+        if room in ("__init__.py", "__main__.py"):
             continue
-        names = imported.setdefault(part, set())
+        names = imported.setdefault(room, set())
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.ImportFrom) and node.module and node.module.split(".")[0] == "augenmerk":
-                inside = node.module.split(".")[1:]
-                names.update(inside[:1] or [alias.name for alias in node.names])
+            if isinstance(node, ast.ImportFrom):
+                assert node.level == 0, f"{path}: relative imports hide which room is meant"
+                if node.module and node.module.split(".")[0] == "augenmerk":
+                    inside = node.module.split(".")[1:]
+                    names.update(inside[:1] or [alias.name for alias in node.names])
             elif isinstance(node, ast.Import):
                 names.update(
                     alias.name.split(".")[1] for alias in node.names if alias.name.startswith("augenmerk.")
                 )
-            elif isinstance(node, ast.ImportFrom):
-                assert node.level == 0, f"{path}: relative imports hide which part is meant"
-        names -= {part, "__version__"}
+        names -= {room, "__version__"}
     return imported
 
 
-def test_every_part_has_its_place() -> None:
-    assert set(parts()) == set(LAYERS)
+def test_every_module_is_in_a_room_that_says_what_it_is_for() -> None:
+    assert set(imports()) == set(ROOMS)
+    for room in ROOMS:
+        described = ast.get_docstring(ast.parse((PACKAGE / room / "__init__.py").read_text(encoding="utf-8")))
+        assert described, room
+        assert "May import:" in described, room
+        assert "Read first:" in described, room
 
 
 def test_imports_point_down() -> None:
-    place = {part: number for number, part in enumerate(LAYERS)}
-    for part, imported in parts().items():
+    for room, imported in imports().items():
         for other in imported:
-            assert place[other] < place[part], f"{part} must not import {other}"
+            assert ROOMS.index(other) < ROOMS.index(room), f"{room} must not import {other}"
 
 
-def test_parts_that_may_know_little_know_little() -> None:
-    for part, allowed in ONLY.items():
-        assert parts()[part] <= allowed
+def test_rooms_that_may_know_little_know_little() -> None:
+    for room, allowed in ONLY.items():
+        assert imports()[room] <= allowed, room
 
 
 def test_what_is_made_of_translations_imports_no_torch() -> None:
@@ -174,17 +96,17 @@ def test_what_is_made_of_translations_imports_no_torch() -> None:
 
 
 def test_a_translation_knows_nothing_of_plotting() -> None:
-    code = "import sys, augenmerk.translate; print(*sys.modules)"
+    code = "import sys, augenmerk.translation; print(*sys.modules)"
     modules = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
-    assert "augenmerk.translate.translation" in modules.split()
-    assert not {"matplotlib", "augenmerk.diagrams", "augenmerk.figures"} & set(modules.split())
+    assert "augenmerk.translation.translation" in modules.split()
+    assert not {"matplotlib", "augenmerk.drawing"} & set(modules.split())
 
 
 def test_modules_that_windows_lacks_are_not_needed() -> None:
     code = (
         "import sacrebleu, sys, torch\n"
         "sys.modules['fcntl'] = sys.modules['resource'] = None\n"
-        "import augenmerk.locks, augenmerk.study.running, augenmerk.bench.machine\n"
-        "assert not augenmerk.locks.HAS_FLOCK and not augenmerk.bench.machine.HAS_RESOURCE\n"
+        "import augenmerk.base.locks, augenmerk.study.running, augenmerk.bench.machine\n"
+        "assert not augenmerk.base.locks.HAS_FLOCK and not augenmerk.bench.machine.HAS_RESOURCE\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True)

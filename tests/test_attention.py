@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from augenmerk import Dummy, MeanPool, SingleQueryScaledDotProductAttention
-from augenmerk.config import ATTENTIONS, AttentionName, ModelConfig
+from augenmerk.base.config import ATTENTIONS, AttentionName, ModelConfig
 from augenmerk.model.attention import (
     AdditiveAttention,
     Attention,

@@ -13,9 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from augenmerk.batching import Batch, ParallelTokens, PlannedBatch, TokenTable
-from augenmerk.errors import AugenmerkError
-from augenmerk.text import BOS, EOS, PAD, UNK
+from augenmerk.base.errors import AugenmerkError
+from augenmerk.text.batching import Batch, ParallelTokens, PlannedBatch, TokenTable
+from augenmerk.text.tokenizer import BOS, EOS, PAD, UNK
 
 Sentence = list[int]
 Pair = tuple[Sentence, Sentence]
@@ -243,7 +243,7 @@ def test_very_long_sentences_are_kept_apart() -> None:
 
 
 PRINT_A_PLAN = """
-from augenmerk.batching import ParallelTokens
+from augenmerk.text.batching import ParallelTokens
 data = ParallelTokens.of(([7] * (i % 5), [7] * (i % 3)) for i in range(18))
 print([batch.indices.tolist() for batch in data.plan(4, seed=7, epoch=2)])
 """

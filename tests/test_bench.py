@@ -5,14 +5,14 @@ from pathlib import Path
 import pytest
 import torch
 
+from augenmerk.base.config import ModelConfig, SearchConfig
+from augenmerk.base.errors import AugenmerkError
 from augenmerk.bench import peers
 from augenmerk.bench.decoding import plain_search
 from augenmerk.bench.machine import describe_numpy_products
 from augenmerk.bench.profile import PARTS, multiplications_of_parts, profile_decoding
-from augenmerk.config import ModelConfig, SearchConfig
-from augenmerk.errors import AugenmerkError
 from augenmerk.model import build_model
-from augenmerk.model.translator import GRUTranslator
+from augenmerk.model.gru import GRUTranslator
 from tests.command import fails_with_a_sentence, run_command, run_json
 from tests.decoding import decode, translator_of
 from tests.runs import SharedRuns, tiny

@@ -15,10 +15,10 @@ from pathlib import Path
 
 import pytest
 
-from augenmerk.bitext.bilderbuch import SIZES, TAGS, lexicon, load
-from augenmerk.bitext.bilderbuch.lexicon import Noun
-from augenmerk.bitext.pairs import Links, SentencePair
-from augenmerk.words import split_words
+from augenmerk.data.bilderbuch import SIZES, TAGS, lexicon, load
+from augenmerk.data.bilderbuch.lexicon import Noun
+from augenmerk.text.pairs import Links, SentencePair
+from augenmerk.text.words import split_words
 from tests import german_forms
 from tests.german import ADJECTIVES, NOUNS, Clause, Ungrammatical, analyse
 

@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from augenmerk.bitext import SentencePair, open_bitext
-from augenmerk.bitext.check import CheckResult, check_files
-from augenmerk.bitext.files import load
-from augenmerk.bitext.plausibility import (
+from augenmerk.data import SentencePair, open_bitext
+from augenmerk.data.check import CheckResult, check_files
+from augenmerk.data.files import load
+from augenmerk.data.plausibility import (
     LanguageStatistics,
     find_offsets,
     measure_fit,

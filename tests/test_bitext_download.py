@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from augenmerk.bitext.multi30k import MAX_BYTES, UnreachableError, download
-from augenmerk.errors import AugenmerkError
+from augenmerk.base.errors import AugenmerkError
+from augenmerk.data.multi30k import MAX_BYTES, UnreachableError, download
 
 BODY = bytes(range(256)) * 1000
 """Larger than what one read from a socket hands over."""

@@ -14,13 +14,13 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from augenmerk.bitext import SentencePair
-from augenmerk.bitext.export import Format, export
-from augenmerk.bitext.files import load
-from augenmerk.bitext.pairs import MAX_LINE_BYTES
-from augenmerk.errors import AugenmerkError
-from augenmerk.storage import temp_path
-from augenmerk.words import split_words
+from augenmerk.base.errors import AugenmerkError
+from augenmerk.base.files import temp_path
+from augenmerk.data import SentencePair
+from augenmerk.data.export import Format, export
+from augenmerk.data.files import load
+from augenmerk.text.pairs import MAX_LINE_BYTES
+from augenmerk.text.words import split_words
 
 FORMATS: tuple[Format, ...] = ("text", "tsv", "jsonl")
 

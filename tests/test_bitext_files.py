@@ -13,10 +13,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from augenmerk.bitext import Bitext, SentencePair
-from augenmerk.bitext.files import load, read_lines, read_parallel
-from augenmerk.bitext.pairs import MAX_LINE_BYTES
-from augenmerk.errors import AugenmerkError
+from augenmerk.base.errors import AugenmerkError
+from augenmerk.data import Bitext, SentencePair
+from augenmerk.data.files import load, read_lines, read_parallel
+from augenmerk.text.pairs import MAX_LINE_BYTES
 
 
 def write(folder: Path, **files: str) -> Path:

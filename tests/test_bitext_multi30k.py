@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from platformdirs import user_cache_path
 
-from augenmerk.bitext import SentencePair, multi30k
-from augenmerk.errors import AugenmerkError
+from augenmerk.base.errors import AugenmerkError
+from augenmerk.data import SentencePair, multi30k
 from tests.test_bitext_download import nowhere, serve, sha256
 
 LINES = {"de": ["Ein Haus.", "", "  zwei  Bäume\u2028\t"], "en": ["A house.", "nothing", "two trees "]}

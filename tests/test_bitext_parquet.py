@@ -10,8 +10,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from augenmerk import AugenmerkError
-from augenmerk.bitext import BadLineError, SentencePair, open_bitext
-from augenmerk.corpus import PreparedCorpus
+from augenmerk.data import BadLineError, SentencePair, open_bitext
+from augenmerk.data.corpus import PreparedCorpus
 from tests.command import fails_with_a_sentence, run_command, run_json
 
 PAIRS = [SentencePair(f"Der Hund Nummer {n} schläft.", f"Dog number {n} sleeps.") for n in range(50)]
@@ -40,7 +40,7 @@ TABLES: dict[str, dict[str, Any]] = {
 class TestReading:
     @pytest.mark.parametrize("name", TABLES)
     def test_the_pairs_come_back(self, tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("augenmerk.bitext.parquet.ROWS", 7)
+        monkeypatch.setattr("augenmerk.data.parquet.ROWS", 7)
         path = write(tmp_path / "pairs.parquet", TABLES[name], row_group_size=20, compression="zstd")
         assert read(path) == PAIRS
         bitext = open_bitext(str(path))

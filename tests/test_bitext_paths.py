@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from augenmerk.bitext import open_bitext, resolve_data_name
-from augenmerk.bitext.export import export
-from augenmerk.checkpoint import RunDirectory
+from augenmerk.data import open_bitext, resolve_data_name
+from augenmerk.data.export import export
+from augenmerk.run.directory import RunDirectory
 from tests.command import run_command
 
 TINY = """

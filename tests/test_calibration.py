@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from augenmerk.scores import Counts, bleu_from_counts, ratio_from_counts
-from augenmerk.significance import (
+from augenmerk.evaluation.scores import Counts, bleu_from_counts, ratio_from_counts
+from augenmerk.evaluation.significance import (
     ALPHA,
     Effect,
     holm,

@@ -19,15 +19,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor, nn
 
-from augenmerk.arrays import Array, all_to_numpy, to_numpy
-from augenmerk.bitext import SentencePair
-from augenmerk.checkpoint import RunDirectory
-from augenmerk.config import RunConfig, TextConfig
-from augenmerk.errors import AugenmerkError
+from augenmerk.base.arrays import Array, all_to_numpy, to_numpy
+from augenmerk.base.config import RunConfig, TextConfig
+from augenmerk.base.errors import AugenmerkError
+from augenmerk.base.files import temp_path
+from augenmerk.base.tensors import checksum
+from augenmerk.data import SentencePair
 from augenmerk.model.weights import load_checked
-from augenmerk.storage import temp_path
-from augenmerk.tensorfile import checksum
-from augenmerk.text import TokenizerPair
+from augenmerk.run.directory import RunDirectory
+from augenmerk.text.tokenizer import TokenizerPair
 from tests.processes import Forker, tensors
 
 CONFIG = RunConfig.from_toml('[text]\nunit = "word"\n[train]\nepochs = 3\n', "test")

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import augenmerk
-from augenmerk.config import ATTENTIONS
+from augenmerk.base.config import ATTENTIONS
 from tests.command import COMMAND, fails_with_a_sentence, run_command
 
 

@@ -9,12 +9,12 @@ import torch
 from typer.testing import CliRunner
 
 import augenmerk
-from augenmerk.bitext import open_bitext
+from augenmerk.base.config import RunConfig
+from augenmerk.base.errors import AugenmerkError
 from augenmerk.cli import app
-from augenmerk.config import RunConfig
-from augenmerk.diagrams import END, AttentionMap
-from augenmerk.errors import AugenmerkError
-from augenmerk.train import start, train
+from augenmerk.data import open_bitext
+from augenmerk.drawing import END, AttentionMap
+from augenmerk.training.loop import start, train
 from tests.runs import Silent
 from tests.test_diagrams import Structure
 

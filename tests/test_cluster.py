@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from augenmerk.cluster import connect
-from augenmerk.errors import AugenmerkError
+from augenmerk.base.errors import AugenmerkError
+from augenmerk.cluster.ray import connect
 
 
 def refusal(address: str) -> str:
@@ -49,7 +49,7 @@ def test_without_ray_a_sentence_says_how_to_install_it(tmp_path: Path) -> None:
     (tmp_path / "ray.py").write_text("raise ImportError\n", encoding="utf-8")
     code = (
         f"import sys; sys.path.insert(0, {str(tmp_path)!r})\n"
-        "from augenmerk.cluster import connect\n"
+        "from augenmerk.cluster.ray import connect\n"
         "with connect(): pass\n"
     )
     failed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 
-from augenmerk.config import ATTENTIONS, PRESETS, RunConfig, Settings, TrainConfig, load_config
-from augenmerk.errors import AugenmerkError
+from augenmerk.base.config import ATTENTIONS, PRESETS, RunConfig, Settings, TrainConfig, load_config
+from augenmerk.base.errors import AugenmerkError
 
 GROUPS: dict[str, type[BaseModel]] = {
     name: field.annotation

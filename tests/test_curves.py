@@ -5,10 +5,16 @@ from pathlib import Path
 
 import pytest
 
-from augenmerk.curves import KINDS, RunCurves, choose_kinds, draw_training_curves, render_terminal_curves
-from augenmerk.errors import AugenmerkError
-from augenmerk.figures import LIGHT
-from augenmerk.train import start
+from augenmerk.base.errors import AugenmerkError
+from augenmerk.drawing.curves import (
+    KINDS,
+    RunCurves,
+    choose_kinds,
+    draw_training_curves,
+    render_terminal_curves,
+)
+from augenmerk.drawing.figures import LIGHT
+from augenmerk.training.loop import start
 from tests.command import fails_with_a_sentence, run_command, run_json
 from tests.runs import SharedRuns, tiny
 

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from augenmerk import demo
-from augenmerk.config import AttentionName, BilderbuchConfig, RunConfig
-from augenmerk.train import Reporter
+from augenmerk.base.config import AttentionName, BilderbuchConfig, RunConfig
+from augenmerk.study import demo
+from augenmerk.training.loop import Reporter
 from tests.command import run_json
 from tests.runs import CPU, Silent
 
@@ -48,8 +48,8 @@ def test_three_mechanisms_are_trained_compared_and_kept(
 
 
 def test_every_word_of_the_sentences_is_in_the_book() -> None:
-    from augenmerk.bitext import open_bitext
-    from augenmerk.words import split_words
+    from augenmerk.data import open_bitext
+    from augenmerk.text.words import split_words
 
     known = {word for pair in open_bitext("bilderbuch")["train"] for word in split_words(pair.source)}
     assert {word for sentence in demo.SENTENCES for word in split_words(sentence)} <= known

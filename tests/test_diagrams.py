@@ -25,7 +25,8 @@ from numpy.typing import NDArray
 from rich.cells import cell_len
 from rich.console import Console
 
-from augenmerk.diagrams import (
+from augenmerk.base.errors import AugenmerkError
+from augenmerk.drawing import (
     END,
     AttentionMap,
     Card,
@@ -37,9 +38,8 @@ from augenmerk.diagrams import (
     render_index_page,
     render_terminal_map,
 )
-from augenmerk.diagrams.attention_map import END_SIGN, format_word
-from augenmerk.errors import AugenmerkError
-from augenmerk.figures import (
+from augenmerk.drawing.attention_map import END_SIGN, format_word
+from augenmerk.drawing.figures import (
     CELL_NUMBER,
     DARK,
     LIGHT,
@@ -50,7 +50,7 @@ from augenmerk.figures import (
     get_heat_colours,
     save_figure,
 )
-from augenmerk.translate import translation
+from augenmerk.translation import translation
 from tests.browser import WatchedTab
 
 if TYPE_CHECKING:

@@ -13,8 +13,8 @@ from typing import NamedTuple
 import pytest
 import torch
 
-from augenmerk.checkpoint import RunDirectory
-from augenmerk.train import start, train
+from augenmerk.run.directory import RunDirectory
+from augenmerk.training.loop import start, train
 from tests.processes import Forker, Process
 from tests.runs import CPU, SharedRuns, Silent, tiny
 from tests.test_train import flags

@@ -10,7 +10,7 @@ import torch
 
 import augenmerk
 from augenmerk import Translation
-from augenmerk.config import RunConfig
+from augenmerk.base.config import RunConfig
 from augenmerk.study.plan import read_study
 from augenmerk.study.result import MEASURES
 from tests.command import run_command

@@ -6,10 +6,10 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from augenmerk.batching import Batch, ParallelTokens
-from augenmerk.config import Architecture, ModelConfig, TrainConfig
-from augenmerk.engine import Engine
+from augenmerk.base.config import Architecture, ModelConfig, TrainConfig
 from augenmerk.model import TranslationModel, build_model
+from augenmerk.text.batching import Batch, ParallelTokens
+from augenmerk.training.engine import Engine
 
 CPU = torch.device("cpu")
 GPU = torch.device("cuda")
@@ -77,7 +77,7 @@ def test_in_bf16_the_output_layer_has_few_shapes_and_the_same_gradients(
     padded.model.W_o.register_forward_pre_hook(lambda _, inputs: rows.append(len(inputs[0])))  # type: ignore
     for batch in all_batches:
         padded.backward(batch, 1.0)
-    monkeypatch.setattr("augenmerk.engine.ROUND_ROWS", 1)
+    monkeypatch.setattr("augenmerk.training.engine.ROUND_ROWS", 1)
     for batch in all_batches:
         plain.backward(batch, 1.0)
     assert set(rows) == {64}

@@ -17,17 +17,17 @@ from sacrebleu.metrics.chrf import CHRF
 
 import augenmerk
 from augenmerk import AugenmerkError, Translation
-from augenmerk.batching import ParallelTokens
-from augenmerk.bitext import open_bitext
-from augenmerk.checkpoint import RunDirectory
-from augenmerk.config import ATTENTIONS, ModelConfig, SearchConfig
-from augenmerk.evaluate import Evaluator, evaluate_run, hypothesis_path, measure_loss
-from augenmerk.model.translator import GRUTranslator
+from augenmerk.base.config import ATTENTIONS, ModelConfig, SearchConfig
+from augenmerk.data import open_bitext
+from augenmerk.evaluation.evaluator import Evaluator, evaluate_run, hypothesis_path, measure_loss
+from augenmerk.evaluation.significance import compare_runs
+from augenmerk.model.gru import GRUTranslator
+from augenmerk.run.directory import RunDirectory
 from augenmerk.search import EnsembleDecoder, Hypothesis, force, sample, search, trace
-from augenmerk.significance import compare_runs
-from augenmerk.text import BOS, EOS
-from augenmerk.train import start
-from augenmerk.translate import Translator
+from augenmerk.text.batching import ParallelTokens
+from augenmerk.text.tokenizer import BOS, EOS
+from augenmerk.training.loop import start
+from augenmerk.translation import Translator
 from tests.command import fails_with_a_sentence, run_command
 from tests.decoding import decode, score
 from tests.runs import CPU, SharedRuns

@@ -17,12 +17,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from augenmerk import AugenmerkError
-from augenmerk.batching import ParallelTokens, encode_pairs
-from augenmerk.bitext import SentencePair, open_bitext, open_data
-from augenmerk.bitext.export import export
-from augenmerk.checkpoint import RunDirectory
-from augenmerk.config import BilderbuchConfig, ModelConfig
-from augenmerk.evaluate import (
+from augenmerk.base.config import BilderbuchConfig, ModelConfig
+from augenmerk.base.files import write_lines
+from augenmerk.data import SentencePair, open_bitext, open_data
+from augenmerk.data.export import export
+from augenmerk.evaluation.evaluator import (
     Evaluator,
     Loss,
     count_words,
@@ -32,13 +31,14 @@ from augenmerk.evaluate import (
     model_score_path,
     reference_path,
 )
-from augenmerk.model.translator import GRUTranslator
-from augenmerk.scores import score_texts
-from augenmerk.significance import compare_runs
-from augenmerk.storage import write_lines
-from augenmerk.text import BOS, EOS, normalise
-from augenmerk.train import Validation, start
-from augenmerk.translate import load, load_model
+from augenmerk.evaluation.scores import score_texts
+from augenmerk.evaluation.significance import compare_runs
+from augenmerk.model.gru import GRUTranslator
+from augenmerk.run.directory import RunDirectory
+from augenmerk.text.batching import ParallelTokens, encode_pairs
+from augenmerk.text.tokenizer import BOS, EOS, normalise
+from augenmerk.training.loop import Validation, start
+from augenmerk.translation import load, load_model
 from tests.command import fails_with_a_sentence, run_command, run_json
 from tests.runs import CPU, SharedRuns, tiny
 

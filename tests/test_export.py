@@ -14,9 +14,9 @@ import pytest
 
 import augenmerk.web
 from augenmerk import load
-from augenmerk.checkpoint import RunDirectory
-from augenmerk.errors import AugenmerkError
-from augenmerk.storage import read_text
+from augenmerk.base.errors import AugenmerkError
+from augenmerk.base.files import read_text
+from augenmerk.run.directory import RunDirectory
 from augenmerk.web import MAX_BEAM
 from augenmerk.web.examples import CAPTIONS, PICTURE_BOOK, make_example
 from augenmerk.web.export import join_modules, make_page, render_file

@@ -8,18 +8,18 @@ import torch
 from torch import Tensor
 
 from augenmerk import AugenmerkError, Translation
-from augenmerk.bitext import open_bitext
-from augenmerk.config import ATTENTIONS, AttentionName, RunConfig
-from augenmerk.faithfulness import (
+from augenmerk.analysis.faithfulness import (
     PERMUTATIONS,
     REPLACEMENTS,
     measure_faithfulness,
     permute_weights,
     summarise,
 )
-from augenmerk.model.translator import GRUTranslator
-from augenmerk.text import BOS, EOS, TokenizerPair
-from augenmerk.translate import Translator
+from augenmerk.base.config import ATTENTIONS, AttentionName, RunConfig
+from augenmerk.data import open_bitext
+from augenmerk.model.gru import GRUTranslator
+from augenmerk.text.tokenizer import BOS, EOS, TokenizerPair
+from augenmerk.translation import Translator
 
 PAIRS = list(open_bitext("bilderbuch", pairs=40)["train"])
 

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from augenmerk.bitext import SentencePair, open_bitext
-from augenmerk.bitext import multi30k as multi30k_module
-from augenmerk.checkpoint import SHIPPED, RunDirectory
-from augenmerk.config import TextConfig
-from augenmerk.familiarity import RARE, SMOOTHING, Familiarity, learn
-from augenmerk.text import UNK, Tokenizer, TokenizerPair
-from augenmerk.translate import load
+from augenmerk.base.config import TextConfig
+from augenmerk.data import SentencePair, open_bitext
+from augenmerk.data import multi30k as multi30k_module
+from augenmerk.run.directory import SHIPPED, RunDirectory
+from augenmerk.text.familiarity import RARE, SMOOTHING, Familiarity, learn
+from augenmerk.text.tokenizer import UNK, Tokenizer, TokenizerPair
+from augenmerk.translation import load
 from tests.command import fails_with_a_sentence, run_command
 from tests.runs import SharedRuns, tiny
 

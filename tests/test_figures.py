@@ -6,8 +6,8 @@ import pytest
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 
-from augenmerk.errors import AugenmerkError
-from augenmerk.figures import (
+from augenmerk.base.errors import AugenmerkError
+from augenmerk.drawing.figures import (
     CELL_NUMBER,
     THEMES,
     PictureSize,

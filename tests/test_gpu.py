@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 import torch
 
+from augenmerk.base.config import ATTENTIONS, AttentionName
 from augenmerk.bench.loop import StepByStep
-from augenmerk.bitext import open_bitext
-from augenmerk.config import ATTENTIONS, AttentionName
-from augenmerk.train import start, train
-from augenmerk.translate import load
+from augenmerk.data import open_bitext
+from augenmerk.training.loop import start, train
+from augenmerk.translation import load
 from tests.runs import tiny
 from tests.test_train import Silent
 from tests.test_transformer import POSITIONS, batch_of, transformer

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from augenmerk import AugenmerkError, Translator
-from augenmerk.bitext import open_bitext
-from augenmerk.checkpoint import RunDirectory
-from augenmerk.diagrams import AttentionMap, render_terminal_maps
-from augenmerk.translate import load
+from augenmerk.data import open_bitext
+from augenmerk.drawing import AttentionMap, render_terminal_maps
+from augenmerk.run.directory import RunDirectory
+from augenmerk.translation import load
 from tests.command import fails_with_a_sentence, run_command, run_json
 from tests.runs import SharedRuns, tiny
 

@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 import typer
 
-from augenmerk import config, demo
-from augenmerk.bitext import Bitext, multi30k
+from augenmerk.base import config
+from augenmerk.base.config import RunConfig
 from augenmerk.cli import app
 from augenmerk.cli.help import WIDTH, lay_out_examples
-from augenmerk.config import RunConfig
-from augenmerk.study import plan
+from augenmerk.data import Bitext, multi30k
+from augenmerk.study import demo, plan
 from tests.command import run_command
 from tests.runs import SharedRuns, tiny
 from tests.test_demo import small

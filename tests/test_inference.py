@@ -10,17 +10,17 @@ import pytest
 import torch
 from threadpoolctl import threadpool_info
 
-from augenmerk.arrays import Array, to_numpy
-from augenmerk.batching import ParallelTokens
-from augenmerk.config import ATTENTIONS, ModelConfig, RunConfig, SearchConfig
-from augenmerk.errors import AugenmerkError
+from augenmerk.base.arrays import Array, to_numpy
+from augenmerk.base.config import ATTENTIONS, ModelConfig, RunConfig, SearchConfig
+from augenmerk.base.errors import AugenmerkError
 from augenmerk.inference import InferenceModel, build_inference_model, gru, weights
 from augenmerk.model import TranslationModel, build_model
 from augenmerk.search import Hypothesis
-from augenmerk.step_model import Memory, State
-from augenmerk.text import TokenizerPair
-from augenmerk.translate import Translator
-from augenmerk.translate.decoding import one_thread_per_product
+from augenmerk.search.step_model import Memory, State
+from augenmerk.text.batching import ParallelTokens
+from augenmerk.text.tokenizer import TokenizerPair
+from augenmerk.translation import Translator
+from augenmerk.translation.decoding import one_thread_per_product
 from tests.decoding import decode, translator_of
 
 SIZES: dict[str, Any] = {"embedding": 16, "key": 8, "heads": 2, "output_dropout": 0.5}

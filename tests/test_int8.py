@@ -13,8 +13,9 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from augenmerk.bitext import open_bitext
-from augenmerk.errors import AugenmerkError
+from augenmerk.base.errors import AugenmerkError
+from augenmerk.data import open_bitext
+from augenmerk.evaluation.scores import compute_bleu
 from augenmerk.inference import int8
 from augenmerk.inference.gru import GRUTranslator
 from augenmerk.inference.int8 import (
@@ -26,8 +27,7 @@ from augenmerk.inference.int8 import (
     round_weights,
 )
 from augenmerk.inference.weights import Floats, Linear, log_softmax
-from augenmerk.scores import compute_bleu
-from augenmerk.translate import Translator, load
+from augenmerk.translation import Translator, load
 from tests.command import COMMAND, fails_with_a_sentence, run_json
 from tests.runs import SharedRuns, tiny
 from tests.test_inference import TRANSFORMER, VARIANTS, in_numpy, make

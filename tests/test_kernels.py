@@ -10,15 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor, nn
 
-from augenmerk import kernels
-from augenmerk.batching import Batch
-from augenmerk.config import ModelConfig, TrainConfig
-from augenmerk.engine import Engine
-from augenmerk.kernels import apply_linear, embed, fused_cross_entropy, half_precision, run_gru
-from augenmerk.kernels.cpu_gru import Packing
-from augenmerk.kernels.dropout import Dropout
-from augenmerk.model import build_model
-from augenmerk.model.translator import run_each
+from augenmerk.base.config import ModelConfig, TrainConfig
+from augenmerk.model import build_model, kernels
+from augenmerk.model.gru import run_each
+from augenmerk.model.kernels import apply_linear, embed, fused_cross_entropy, half_precision, run_gru
+from augenmerk.model.kernels.cpu_gru import Packing
+from augenmerk.model.kernels.dropout import Dropout
+from augenmerk.text.batching import Batch
+from augenmerk.training.engine import Engine
 
 GPU = torch.device("cuda")
 has_kernels = torch.cuda.is_available() and torch.cuda.get_device_capability()[0] == 9

@@ -14,17 +14,17 @@ from typing import Any
 
 import pytest
 
-import augenmerk.locks
-import augenmerk.translate.translator
-from augenmerk.blocks import ProcessPool
-from augenmerk.checkpoint import RunDirectory
-from augenmerk.errors import AugenmerkError
-from augenmerk.locks import hold_lock, is_marked, mark, remove_locked_folder
+import augenmerk.base.locks
+import augenmerk.translation.translator
+from augenmerk.base.errors import AugenmerkError
+from augenmerk.base.locks import hold_lock, is_marked, mark, remove_locked_folder
+from augenmerk.cluster.blocks import ProcessPool
+from augenmerk.run.directory import RunDirectory
 from augenmerk.study import running
 from augenmerk.study.begun import is_running
-from augenmerk.translate import load
-from augenmerk.translate.file_blocks import FileJob, blocks_folder, translate_file
-from augenmerk.translate.lines import LineFormat
+from augenmerk.translation import load
+from augenmerk.translation.file_blocks import FileJob, blocks_folder, translate_file
+from augenmerk.translation.lines import LineFormat
 from tests.processes import wait_for
 from tests.runs import SharedRuns, tiny
 
@@ -89,7 +89,7 @@ def stop_at_any_moment(
 class TestAsking:
     @pytest.fixture(autouse=True)
     def _short_waiting(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(augenmerk.locks, "_MARKING_TIMEOUT", 0.05)
+        monkeypatch.setattr(augenmerk.base.locks, "_MARKING_TIMEOUT", 0.05)
         monkeypatch.setattr(running, "LOCK_TIMEOUT", 0.05)
 
     def test_no_training_fails_because_others_ask_whether_it_runs(
@@ -146,7 +146,7 @@ class TestRemoving:
         run = shared_runs.copy(tiny(), tmp_path / "run")
         source, output = tmp_path / "de.txt", tmp_path / "en.txt"
         source.write_text("Der Hund schläft.\n" * 40, encoding="utf-8")
-        monkeypatch.setattr(augenmerk.translate.translator, "CHUNK_LINES", 1)  # many blocks
+        monkeypatch.setattr(augenmerk.translation.translator, "CHUNK_LINES", 1)  # many blocks
         waiting = tmp_path / "waiting"
 
         def translate(on_progress: Callable[[str, int, int | None], None]) -> None:

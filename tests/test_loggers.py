@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from augenmerk.checkpoint import RunDirectory
-from augenmerk.loggers import LoggerGroup, LoggerStartError, load_logger
-from augenmerk.train import Clock, start, train
+from augenmerk.run.directory import RunDirectory
+from augenmerk.training.loggers import LoggerGroup, LoggerStartError, load_logger
+from augenmerk.training.loop import Clock, start, train
 from tests.command import fails_with_a_sentence, run_command
 from tests.runs import CPU, Silent, tiny
 from tests.test_documents import blocks

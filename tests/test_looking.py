@@ -9,14 +9,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from augenmerk import SentencePair
-from augenmerk.agreement import measure_alignment
-from augenmerk.alignment import GoldLinks, argmax_links, compare_links
-from augenmerk.bitext import open_bitext, open_data
-from augenmerk.bitext.export import export
-from augenmerk.checkpoint import RunDirectory
-from augenmerk.config import RunConfig
-from augenmerk.faithfulness import describe_findings, measure_faithfulness, summarise
-from augenmerk.patterns import (
+from augenmerk.analysis.faithfulness import describe_findings, measure_faithfulness, summarise
+from augenmerk.analysis.patterns import (
     WordAttention,
     compute_measures,
     describe_heads,
@@ -24,11 +18,17 @@ from augenmerk.patterns import (
     summarise_heads,
     summarise_patterns,
 )
-from augenmerk.patterns.page import render_patterns_page
+from augenmerk.analysis.patterns.page import render_patterns_page
+from augenmerk.base.config import RunConfig
+from augenmerk.data import open_bitext, open_data
+from augenmerk.data.export import export
+from augenmerk.evaluation.agreement import measure_alignment
+from augenmerk.run.directory import RunDirectory
 from augenmerk.search import Hypothesis
-from augenmerk.train import start, train
-from augenmerk.translate import Translation, load
-from augenmerk.words import split_words
+from augenmerk.text.words import split_words
+from augenmerk.training.loop import start, train
+from augenmerk.translation import Translation, load
+from augenmerk.translation.alignment import GoldLinks, argmax_links, compare_links
 from tests.browser import WatchedTab
 from tests.command import fails_with_a_sentence, run_command, run_json
 from tests.runs import CPU, SharedRuns, Silent, tiny

@@ -9,11 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sacrebleu.metrics.chrf import CHRF
 
-from augenmerk.bitext import open_bitext
-from augenmerk.config import TextConfig
+from augenmerk.base.config import TextConfig
+from augenmerk.data import open_bitext
 from augenmerk.search import Hypothesis
-from augenmerk.text import Tokenizer
-from augenmerk.translate.mbr import candidate_probabilities, minimum_bayes_risk, pairwise_chrf
+from augenmerk.text.tokenizer import Tokenizer
+from augenmerk.translation.mbr import candidate_probabilities, minimum_bayes_risk, pairwise_chrf
 
 TEXTS = [pair.target for pair in open_bitext("bilderbuch", pairs=120)["train"]]
 

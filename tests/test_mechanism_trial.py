@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from augenmerk import AugenmerkError, load_mechanism
-from augenmerk.config import ATTENTIONS, ModelConfig
+from augenmerk.base.config import ATTENTIONS, ModelConfig
 from augenmerk.model import trial
 from augenmerk.model.attention import MECHANISMS, make_attention
 from augenmerk.model.custom import MECHANISM_FILES

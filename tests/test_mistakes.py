@@ -16,10 +16,10 @@ import pytest
 import typer
 
 from augenmerk import cli
-from augenmerk.checkpoint import RunDirectory
+from augenmerk.base.config import RunConfig, SearchConfig, load_config
+from augenmerk.base.errors import AugenmerkError, format_message, shorten
 from augenmerk.cli.terminal import SafeConsole
-from augenmerk.config import RunConfig, SearchConfig, load_config
-from augenmerk.errors import AugenmerkError, format_message, shorten
+from augenmerk.run.directory import RunDirectory
 from augenmerk.study.executors.executor import log_name
 from augenmerk.study.executors.local import LocalExecutor
 from augenmerk.study.worker import Job
@@ -416,9 +416,9 @@ def test_ctrl_c_while_modules_are_imported(tmp_path: Path) -> None:
 
 # The demo on few pairs, which are read at once, for so many epochs that it has not ended by itself.
 LONG_DEMO = """
-from augenmerk import demo
+from augenmerk.study import demo
 from augenmerk.__main__ import main
-from augenmerk.config import RunConfig
+from augenmerk.base.config import RunConfig
 
 def on_few_pairs(attention):
     tree = whole(attention).model_dump(exclude_none=True)

@@ -14,19 +14,19 @@ import torch
 from safetensors.torch import load_file
 
 from augenmerk import AugenmerkError
-from augenmerk.bitext import open_bitext
-from augenmerk.checkpoint import SHIPPED, RunDirectory
-from augenmerk.config import RunConfig, load_config
-from augenmerk.evaluate import Evaluator, evaluate_run
+from augenmerk.base.config import RunConfig, load_config
+from augenmerk.data import open_bitext
+from augenmerk.evaluation.evaluator import Evaluator, evaluate_run
 from augenmerk.model import build_model
-from augenmerk.policy import describe_direction, fit_to_data
+from augenmerk.run.directory import SHIPPED, RunDirectory
 from augenmerk.study.plan import read_study
-from augenmerk.train import (
+from augenmerk.training.loop import (
     TrainingInterrupted,
     change_epochs,
     start,
     train,
 )
+from augenmerk.training.policy import describe_direction, fit_to_data
 from tests.command import Answer, fails_with_a_sentence, run_command, run_json
 from tests.processes import Forker
 from tests.runs import CPU, SharedRuns, Silent, tiny
@@ -250,12 +250,12 @@ class TestMoreEpochs:
         elif loss == "state":
             (run.path / "state.safetensors").write_bytes(b"damaged")
         else:
-            import augenmerk.checkpoint
+            import augenmerk.run.directory
 
             def full(_path: Path) -> None:
                 raise OSError(28, "No space left on device")
 
-            monkeypatch.setattr(augenmerk.checkpoint, "fsync_path", full)
+            monkeypatch.setattr(augenmerk.run.directory, "fsync_path", full)
         answer = run_command("train", "--resume", "--out", run.path, "--epochs", 2, "--device", "cpu")
         assert answer.code == 2, answer.err
         assert "Traceback" not in answer.err
@@ -279,10 +279,10 @@ class TestMoreEpochs:
 
             return call
 
-        import augenmerk.checkpoint
+        import augenmerk.run.directory
 
         for name in ("save_tensors", "replacing"):
-            monkeypatch.setattr(augenmerk.checkpoint, name, dying(getattr(augenmerk.checkpoint, name)))
+            monkeypatch.setattr(augenmerk.run.directory, name, dying(getattr(augenmerk.run.directory, name)))
         longer, _ = change_epochs(run, 3)
         if calls <= 3:  # two files of tensors, then the settings
             with pytest.raises(KeyboardInterrupt):

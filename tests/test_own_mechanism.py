@@ -12,15 +12,15 @@ import numpy as np
 import pytest
 
 from augenmerk import AugenmerkError, load, load_mechanism
-from augenmerk.checkpoint import RunDirectory
-from augenmerk.config import ModelConfig
+from augenmerk.base.config import ModelConfig
 from augenmerk.model import build_model
 from augenmerk.model.attention import MECHANISMS, Attention
 from augenmerk.model.custom import MECHANISM_FILES
 from augenmerk.model.trial import try_mechanism
+from augenmerk.run.directory import RunDirectory
 from augenmerk.study.plan import read_study
 from augenmerk.study.running import run_study
-from augenmerk.train import start
+from augenmerk.training.loop import start
 from tests.command import fails_with_a_sentence, run_command
 from tests.runs import tiny
 from tests.test_documents import blocks
@@ -31,7 +31,7 @@ SPARSEMAX = '''
 import torch
 from torch import Tensor, nn
 
-from augenmerk.config import ModelConfig
+from augenmerk.base.config import ModelConfig
 from augenmerk.model.attention import Attention, Memory
 
 print("executed", flush=True)
@@ -435,7 +435,7 @@ def test_a_mechanism_is_tried_before_a_run_is_made(tmp_path: Path) -> None:
 
 
 def test_every_mechanism_of_the_settings_has_a_class_and_none_else() -> None:
-    from augenmerk.config import ATTENTIONS
+    from augenmerk.base.config import ATTENTIONS
 
     assert set(ATTENTIONS) == set(MECHANISMS)
     for name in ATTENTIONS:

@@ -13,11 +13,11 @@ import pytest
 from pydantic import ValidationError
 
 from augenmerk import SentencePair, Translation
-from augenmerk.diagrams import AttentionMap, Card, Chart, render_html_map, render_index_page
-from augenmerk.diagrams.html import render_template
-from augenmerk.patterns import PatternMatch, WordAttention, classify_attention, summarise_patterns
-from augenmerk.patterns.page import render_patterns_page
-from augenmerk.report import render_report
+from augenmerk.analysis.patterns import PatternMatch, WordAttention, classify_attention, summarise_patterns
+from augenmerk.analysis.patterns.page import render_patterns_page
+from augenmerk.drawing import AttentionMap, Card, Chart, render_html_map, render_index_page
+from augenmerk.drawing.html import render_template
+from augenmerk.study.report import render_report
 from augenmerk.study.result import StudyResult
 from augenmerk.theory.classroom import GradedAnswer, MistakeCount, TaskSummary, collect_for_review
 from augenmerk.theory.questions import QUESTIONS

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from augenmerk import AugenmerkError, SentencePair, Translation
-from augenmerk.patterns import (
+from augenmerk.analysis.patterns import (
     KINDS,
     Pattern,
     PatternMatch,
@@ -24,9 +24,13 @@ from augenmerk.patterns import (
     select_strongest,
     summarise_patterns,
 )
-from augenmerk.patterns.kinds import has_inversion
-from augenmerk.patterns.measures import compute_entropies, compute_expected_positions, compute_kendall_tau
-from augenmerk.patterns.page import render_patterns_page
+from augenmerk.analysis.patterns.kinds import has_inversion
+from augenmerk.analysis.patterns.measures import (
+    compute_entropies,
+    compute_expected_positions,
+    compute_kendall_tau,
+)
+from augenmerk.analysis.patterns.page import render_patterns_page
 
 Floats = NDArray[np.float64]
 

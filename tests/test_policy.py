@@ -9,13 +9,13 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from augenmerk.bitext import SentencePair, open_bitext
-from augenmerk.checkpoint import RunDirectory
-from augenmerk.config import RunConfig, load_config
-from augenmerk.policy import configure_fine_tuning, fit_to_data
+from augenmerk.base.config import RunConfig, load_config
+from augenmerk.data import SentencePair, open_bitext
+from augenmerk.run.directory import RunDirectory
 from augenmerk.study.plan import read_study
 from augenmerk.study.running import fit_to_data as fit_study
-from augenmerk.train import start, train
+from augenmerk.training.loop import start, train
+from augenmerk.training.policy import configure_fine_tuning, fit_to_data
 from tests.command import run_command
 from tests.runs import CPU, SharedRuns, Silent, tiny
 

@@ -18,23 +18,23 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import augenmerk.corpus
-import augenmerk.prepare.chunks
-import augenmerk.prepare.shards
-import augenmerk.storage
+import augenmerk.base.files
+import augenmerk.data.corpus
+import augenmerk.data.prepare.chunks
+import augenmerk.data.prepare.shards
 from augenmerk import AugenmerkError
-from augenmerk.bitext import SentencePair, open_bitext
-from augenmerk.bitext.prepared import UNFINISHED
-from augenmerk.blocks import ProcessPool
-from augenmerk.checkpoint import RunDirectory
-from augenmerk.config import DataConfig, RunConfig, TextConfig
-from augenmerk.corpus import PreparedCorpus, plan_windows
-from augenmerk.engine import Engine
-from augenmerk.prepare import Request, prepare
-from augenmerk.storage import atomic_write
+from augenmerk.base.config import DataConfig, RunConfig, TextConfig
+from augenmerk.base.files import atomic_write
+from augenmerk.cluster.blocks import ProcessPool
+from augenmerk.data import SentencePair, open_bitext
+from augenmerk.data.corpus import PreparedCorpus, plan_windows
+from augenmerk.data.prepare import Request, prepare
+from augenmerk.data.prepared import UNFINISHED
+from augenmerk.run.directory import RunDirectory
 from augenmerk.study import measure, same_data
-from augenmerk.text import Tokenizer, TokenizerPair, split_pieces
-from augenmerk.train import Clock, TrainingInterrupted, TrainingProgress, start, train
+from augenmerk.text.tokenizer import Tokenizer, TokenizerPair, split_pieces
+from augenmerk.training.engine import Engine
+from augenmerk.training.loop import Clock, TrainingInterrupted, TrainingProgress, start, train
 from tests.command import fails_with_a_sentence, run_command, run_json
 from tests.runs import CPU, Silent, tiny
 
@@ -64,7 +64,7 @@ def text(tmp_path: Path) -> Path:
 
 @pytest.fixture(autouse=True)
 def small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(augenmerk.prepare.chunks, "CHUNK", 30)
+    monkeypatch.setattr(augenmerk.data.prepare.chunks, "CHUNK", 30)
 
 
 def prepare_folder(source: Path | str, out: Path, workers: int = 1, **changes: Any) -> dict[str, Any]:
@@ -141,7 +141,7 @@ class TestEncoding:
     def test_what_is_remembered_has_a_limit(
         self, tokenizers: list[Tokenizer], monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr("augenmerk.text.CACHED_TOKENS", 3)
+        monkeypatch.setattr("augenmerk.text.tokenizer.CACHED_TOKENS", 3)
         texts = [pair.source for pair in pairs_of(30)]
         tokenizer = Tokenizer(tokenizers[0]._tokenizer)
         assert tokenizer.encode_ids(texts) == [list(plain_ids(tokenizer, each)) for each in texts]
@@ -284,9 +284,9 @@ class TestInterruption:
         code = (
             "import sys\n"
             "from pathlib import Path\n"
-            "from augenmerk.blocks import ProcessPool\n"
-            "from augenmerk.config import DataConfig, TextConfig\n"
-            "from augenmerk.prepare import Request, chunks, prepare\n"
+            "from augenmerk.cluster.blocks import ProcessPool\n"
+            "from augenmerk.base.config import DataConfig, TextConfig\n"
+            "from augenmerk.data.prepare import Request, chunks, prepare\n"
             "chunks.CHUNK = 1\n"
             "request = Request((sys.argv[1],), DataConfig(), TextConfig(vocabulary_size=400))\n"
             "prepare(request, Path(sys.argv[2]), map_blocks=ProcessPool(2), on_progress=lambda *_: None)\n"
@@ -342,8 +342,8 @@ def _prepare_and_kill(text: Path, out: Path, moment: int) -> bool:
                 atomic_write(path, pieces)
 
             with pytest.MonkeyPatch.context() as patch:
-                patch.setattr(augenmerk.prepare.shards, "atomic_write", kill_or_write)
-                patch.setattr(augenmerk.storage, "atomic_write", kill_or_write)
+                patch.setattr(augenmerk.data.prepare.shards, "atomic_write", kill_or_write)
+                patch.setattr(augenmerk.base.files, "atomic_write", kill_or_write)
                 prepare_folder(text, out)
             os._exit(0)
         finally:
@@ -486,8 +486,8 @@ class TestWindows:
     def test_an_epoch_has_every_pair_once(
         self, text: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(augenmerk.corpus, "BLOCK", 7)
-        monkeypatch.setattr(augenmerk.corpus, "WINDOW", 60)
+        monkeypatch.setattr(augenmerk.data.corpus, "BLOCK", 7)
+        monkeypatch.setattr(augenmerk.data.corpus, "WINDOW", 60)
         prepare_folder(text, tmp_path / "corpus")
         corpus = PreparedCorpus.open(tmp_path / "corpus")
         pairs = encode(corpus.tokenizers, list(dict.fromkeys(open_bitext(str(text))["train"])))
@@ -529,8 +529,8 @@ def result_of(run: RunDirectory) -> dict[str, Any]:
 class TestTraining:
     @pytest.fixture
     def several_windows(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(augenmerk.corpus, "BLOCK", 9)
-        monkeypatch.setattr(augenmerk.corpus, "WINDOW", 60)
+        monkeypatch.setattr(augenmerk.data.corpus, "BLOCK", 9)
+        monkeypatch.setattr(augenmerk.data.corpus, "WINDOW", 60)
         monkeypatch.setattr(Clock, "REPORT_SECONDS", 0.0)
 
     @pytest.mark.parametrize("unit", ["word", "bpe"])

@@ -11,20 +11,20 @@ import torch
 from matplotlib.patches import Rectangle
 from matplotlib.text import Text
 
-from augenmerk.bitext import open_bitext
-from augenmerk.config import AttentionName, RunConfig
-from augenmerk.errors import AugenmerkError
-from augenmerk.figures import LIGHT, save_figure
-from augenmerk.model.translator import GRUTranslator
-from augenmerk.probe import probe_attention
-from augenmerk.text import TokenizerPair
+from augenmerk.analysis.probe import probe_attention
+from augenmerk.base.config import AttentionName, RunConfig
+from augenmerk.base.errors import AugenmerkError
+from augenmerk.data import open_bitext
+from augenmerk.drawing.figures import LIGHT, save_figure
+from augenmerk.model.gru import GRUTranslator
+from augenmerk.text.tokenizer import TokenizerPair
 from augenmerk.theory.attention import attention_weights
 from augenmerk.theory.copying import reach
 from augenmerk.theory.drawing import MAX_TOKENS, draw_step
 from augenmerk.theory.from_run import examine_step
 from augenmerk.theory.results import Setup
-from augenmerk.train import start, train
-from augenmerk.translate import Translator
+from augenmerk.training.loop import start, train
+from augenmerk.translation import Translator
 from tests.runs import Silent
 from tests.test_theory_cli import in_process
 

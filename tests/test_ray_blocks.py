@@ -12,19 +12,19 @@ from typing import Any
 
 import pytest
 
-import augenmerk.blocks
-import augenmerk.prepare.chunks
-import augenmerk.translate.translator
+import augenmerk.cluster.blocks
+import augenmerk.data.prepare.chunks
+import augenmerk.translation.translator
 from augenmerk import AugenmerkError
-from augenmerk.bitext import BadLineError, open_bitext
-from augenmerk.blocks import ProcessPool, RayTasks
+from augenmerk.base.config import DataConfig, TextConfig
 from augenmerk.cli.options import RESUMABLE
-from augenmerk.cluster import connect, list_nodes
-from augenmerk.config import DataConfig, TextConfig
-from augenmerk.prepare import Request, prepare
-from augenmerk.translate import load
-from augenmerk.translate.file_blocks import FileJob, blocks_folder, translate_file
-from augenmerk.translate.lines import LineFormat
+from augenmerk.cluster.blocks import ProcessPool, RayTasks
+from augenmerk.cluster.ray import connect, list_nodes
+from augenmerk.data import BadLineError, open_bitext
+from augenmerk.data.prepare import Request, prepare
+from augenmerk.translation import load
+from augenmerk.translation.file_blocks import FileJob, blocks_folder, translate_file
+from augenmerk.translation.lines import LineFormat
 from tests.block_work import Work
 from tests.clusters import NODE, start_cluster
 from tests.command import Answer, fails_with_a_sentence, run_command
@@ -90,7 +90,7 @@ class TestBlocks:
     def test_a_process_that_dies_is_made_good(
         self, cluster: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(augenmerk.blocks, "ATTEMPTS", 2)
+        monkeypatch.setattr(augenmerk.cluster.blocks, "ATTEMPTS", 2)
         tasks, results = RayTasks(tmp_path), dict[int, str]()
 
         def compute(*blocks: str, tasks: RayTasks = tasks) -> None:
@@ -123,7 +123,7 @@ class TestPreparing:
     def test_the_same_bytes_and_no_shard_twice(
         self, cluster: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, computed: Computed
     ) -> None:
-        monkeypatch.setattr(augenmerk.prepare.chunks, "CHUNK", 40)
+        monkeypatch.setattr(augenmerk.data.prepare.chunks, "CHUNK", 40)
         data = DataConfig.model_validate({"bitext": "bilderbuch", "bilderbuch": {"pairs": 300}})
         request = Request(("bilderbuch",), data, TextConfig(vocabulary_size=400))
         prepare(request, tmp_path / "here", map_blocks=ProcessPool(1), on_progress=lambda *_: None)
@@ -151,7 +151,7 @@ class TestPreparing:
 class TestTranslating:
     @pytest.fixture(autouse=True)
     def small_blocks(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(augenmerk.translate.translator, "CHUNK_LINES", 60)
+        monkeypatch.setattr(augenmerk.translation.translator, "CHUNK_LINES", 60)
 
     @pytest.mark.parametrize(
         "options",

@@ -24,11 +24,11 @@ from matplotlib.lines import Line2D
 from typer.testing import CliRunner
 
 from augenmerk import __version__
+from augenmerk.base.errors import AugenmerkError
 from augenmerk.cli import app
-from augenmerk.errors import AugenmerkError
-from augenmerk.figures import DARK, LIGHT, move_apart
-from augenmerk.report import TableStyle, format_csv, format_latex, format_markdown, render_report
-from augenmerk.report.charts import draw_curves, draw_effects, draw_factor, list_charts
+from augenmerk.drawing.figures import DARK, LIGHT, move_apart
+from augenmerk.study.report import TableStyle, format_csv, format_latex, format_markdown, render_report
+from augenmerk.study.report.charts import draw_curves, draw_effects, draw_factor, list_charts
 from augenmerk.study.result import (
     BeamRepair,
     BeamRow,
@@ -692,5 +692,5 @@ def test_an_unknown_format_is_refused(result: StudyResult, tmp_path: Path) -> No
 
 
 def test_reports_need_no_torch() -> None:
-    code = "import sys, augenmerk.report; sys.exit('torch' in sys.modules)"
+    code = "import sys, augenmerk.study.report; sys.exit('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from augenmerk.bitext import SentencePair, open_data
-from augenmerk.bitext.export import export
-from augenmerk.checkpoint import RunDirectory
-from augenmerk.evaluate import Evaluator, count_words, evaluate_run
-from augenmerk.translate import load
+from augenmerk.data import SentencePair, open_data
+from augenmerk.data.export import export
+from augenmerk.evaluation.evaluator import Evaluator, count_words, evaluate_run
+from augenmerk.run.directory import RunDirectory
+from augenmerk.translation import load
 from tests.command import fails_with_a_sentence, run_command
 from tests.runs import CPU, SharedRuns, tiny
 

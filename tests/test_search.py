@@ -18,12 +18,12 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from augenmerk.arrays import Array, namespace, to_numpy
-from augenmerk.config import SearchConfig
-from augenmerk.errors import AugenmerkError
+from augenmerk.base.arrays import Array, namespace, to_numpy
+from augenmerk.base.config import SearchConfig
+from augenmerk.base.errors import AugenmerkError
 from augenmerk.search import Hypothesis, State, force, length_limits, sample, search, trace
 from augenmerk.search import continuations as c
-from augenmerk.text import BOS, EOS, PAD, UNK
+from augenmerk.text.tokenizer import BOS, EOS, PAD, UNK
 
 MEMORIES = 97  # how many histories a table tells apart
 

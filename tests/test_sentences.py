@@ -4,7 +4,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from augenmerk.sentences import (
+from augenmerk.text.sentences import (
     ABBREVIATIONS,
     NO_ORDINALS,
     STARTERS,

@@ -15,11 +15,11 @@ import httpx
 import pytest
 from libretranslatepy import LibreTranslateAPI
 
-from augenmerk.checkpoint import SHIPPED
-from augenmerk.errors import AugenmerkError
+from augenmerk.base.errors import AugenmerkError
+from augenmerk.run.directory import SHIPPED
 from augenmerk.serve.library import Library
 from augenmerk.serve.openapi import OPERATIONS, describe
-from augenmerk.translate import load
+from augenmerk.translation import load
 from tests.command import COMMAND, fails_with_a_sentence, run_command
 from tests.runs import SharedRuns, tiny
 from tests.serving import SECONDS, Serving, read_refusal, serving

@@ -17,14 +17,14 @@ import httpx
 import pytest
 from starlette.requests import Request
 
-from augenmerk.errors import AugenmerkError
+from augenmerk.base.errors import AugenmerkError
 from augenmerk.serve.batcher import Batcher, Work
 from augenmerk.serve.errors import Forbidden
 from augenmerk.serve.guard import Access, Keys, require_loopback
 from augenmerk.serve.library import Library
 from augenmerk.serve.limits import Limits
 from augenmerk.serve.metrics import Metrics
-from augenmerk.translate import Translator
+from augenmerk.translation import Translator
 from tests.processes import wait_for
 from tests.serving import SECONDS, Serving, read_refusal, serving
 

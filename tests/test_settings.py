@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from augenmerk.config import ATTENTIONS, PRESETS, RunConfig, load_config
-from augenmerk.errors import AugenmerkError
-from augenmerk.settings import describe_as_toml, get_value, list_settings
+from augenmerk.base.config import ATTENTIONS, PRESETS, RunConfig, load_config
+from augenmerk.base.errors import AugenmerkError
+from augenmerk.base.settings import describe_as_toml, get_value, list_settings
 from tests.command import fails_with_a_sentence, run_command, run_json
 from tests.runs import SharedRuns, tiny
 

@@ -10,10 +10,10 @@ from safetensors.torch import load_file, save_file
 from typer.testing import CliRunner
 
 import augenmerk
-from augenmerk.checkpoint import SHIPPED, RunDirectory, copy_shipped
+from augenmerk.base.errors import AugenmerkError
 from augenmerk.cli import app
-from augenmerk.errors import AugenmerkError
-from augenmerk.translate import Translator
+from augenmerk.run.directory import SHIPPED, RunDirectory, copy_shipped
+from augenmerk.translation import Translator
 from tests.command import run_command, run_json
 
 SENTENCES = {

@@ -9,23 +9,23 @@ from pathlib import Path
 
 import pytest
 
+from augenmerk.base.signals import Terminated, interrupt_on_sigterm
 from augenmerk.cli.options import RESUMABLE
-from augenmerk.signals import Terminated, interrupt_on_sigterm
 from tests.command import run_command
 from tests.processes import PATIENCE, ROOT
 from tests.runs import SharedRuns, tiny
 
 COMMANDS = {
     "--help": "augenmerk.cli.terminal:prepare_streams",
-    "demo": "augenmerk.demo:run_demo",
-    "train quick --data bilderbuch --out new": "augenmerk.train:start",
-    "evaluate run": "augenmerk.evaluate:evaluate_run",
-    "translate --model run --input de.txt --output en.txt": "augenmerk.translate.translator:stream",
+    "demo": "augenmerk.study.demo:run_demo",
+    "train quick --data bilderbuch --out new": "augenmerk.training.loop:start",
+    "evaluate run": "augenmerk.evaluation.evaluator:evaluate_run",
+    "translate --model run --input de.txt --output en.txt": "augenmerk.translation.translator:stream",
     "theory 1.5": "augenmerk.theory.noise:resample",
     "bench decode --model run --sentences 4 --beam 1": "augenmerk.bench.decoding:bench_decoding",
-    "diagram --model run Hund. --out dog.png": "augenmerk.figures:save_figure",
-    "patterns run": "augenmerk.patterns.kinds:find_patterns",
-    "data export bilderbuch --pairs 100 --out pairs": "augenmerk.bitext.export:_write_split",
+    "diagram --model run Hund. --out dog.png": "augenmerk.drawing.figures:save_figure",
+    "patterns run": "augenmerk.analysis.patterns.kinds:find_patterns",
+    "data export bilderbuch --pairs 100 --out pairs": "augenmerk.data.export:_write_split",
 }
 """Commands, each with the function in which it is interrupted."""
 
@@ -101,9 +101,9 @@ def test_training_that_is_interrupted_before_its_first_step_says_how_to_go_on(tm
         "--set",
         "data.bilderbuch.pairs=50",
     )
-    code, lines = interrupt(signal.SIGTERM, "augenmerk.train:start", *arguments, cwd=tmp_path)
+    code, lines = interrupt(signal.SIGTERM, "augenmerk.training.loop:start", *arguments, cwd=tmp_path)
     assert (code, lines) == (143, ["augenmerk: Interrupted. Training had not begun; nothing is lost."])
-    function = "augenmerk.train:estimate_logits_bytes"
+    function = "augenmerk.training.loop:estimate_logits_bytes"
     code, lines = interrupt(signal.SIGTERM, function, *arguments, cwd=tmp_path)
     assert code == 143
     assert lines[-1] == "augenmerk: Interrupted. Continue with:  augenmerk train --resume --out new"
@@ -113,7 +113,7 @@ def test_what_is_translated_is_kept_beside_the_file(
     shared_runs: SharedRuns, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The translator is interrupted after two lines."""
-    import augenmerk.translate.translator as translator
+    import augenmerk.translation.translator as translator
 
     run = shared_runs.copy(tiny(), tmp_path / "run")
     (tmp_path / "de.txt").write_text("Der Hund schläft.\n" * 5, encoding="utf-8")

@@ -20,8 +20,8 @@ from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.metrics.chrf import CHRF
 from sacrebleu.significance import PairedTest, Result
 
-from augenmerk.bitext import open_bitext
-from augenmerk.scores import (
+from augenmerk.data import open_bitext
+from augenmerk.evaluation.scores import (
     Counts,
     bleu_from_counts,
     chrf_from_counts,
@@ -29,7 +29,7 @@ from augenmerk.scores import (
     count_chrf,
     ratio_from_counts,
 )
-from augenmerk.significance import (
+from augenmerk.evaluation.significance import (
     Effect,
     bootstrap,
     bootstrap_p_value,

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from augenmerk import AugenmerkError, SentencePair, open_bitext
-from augenmerk.alignment import GoldLinks, compare_links
-from augenmerk.bitext import Links
-from augenmerk.silver import silver_links
+from augenmerk.data import Links
+from augenmerk.evaluation.silver import silver_links
+from augenmerk.translation.alignment import GoldLinks, compare_links
 
 pytest.importorskip("thot", reason="the optional extra 'align' is not installed")
 
@@ -61,5 +61,8 @@ def test_without_the_library_there_is_one_sentence(monkeypatch: pytest.MonkeyPat
 
 
 def test_nothing_loads_the_aligner_until_it_is_needed() -> None:
-    code = "import augenmerk.agreement, augenmerk.evaluate, sys; sys.exit('thot' in sys.modules)"
+    code = (
+        "import sys, augenmerk.evaluation.agreement, augenmerk.evaluation.evaluator;"
+        "sys.exit('thot' in sys.modules)"
+    )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

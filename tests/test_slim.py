@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 import augenmerk
-from augenmerk import AugenmerkError, device
+from augenmerk import AugenmerkError
+from augenmerk.base import device
 from tests.processes import ROOT
 from tests.runs import SharedRuns, tiny
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from augenmerk.cli.stdin import ArrivingLines, read_stdin
-from augenmerk.translate import load
+from augenmerk.translation import load
 from tests.command import COMMAND
 from tests.processes import PATIENCE
 from tests.runs import SharedRuns, tiny

@@ -6,12 +6,12 @@ import sys
 import time
 from pathlib import Path
 
-from augenmerk.storage import STALE_SECONDS, atomic_write, temp_path
+from augenmerk.base.files import STALE_SECONDS, atomic_write, temp_path
 
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from augenmerk.storage import atomic_write
+from augenmerk.base.files import atomic_write
 
 def pieces():
     yield b"half"

@@ -18,20 +18,21 @@ from filelock import FileLock
 from safetensors.torch import load_file
 from typer.testing import CliRunner
 
-import augenmerk.device
-import augenmerk.evaluate
-import augenmerk.locks
+import augenmerk.base.device
+import augenmerk.base.locks
+import augenmerk.base.tensors
+import augenmerk.evaluation.evaluator
 import augenmerk.study.collect
 import augenmerk.study.finished
-import augenmerk.tensorfile
-from augenmerk.bitext import open_bitext, open_data
-from augenmerk.checkpoint import RunDirectory
+from augenmerk.base.config import ATTENTIONS
+from augenmerk.base.errors import AugenmerkError
+from augenmerk.base.tensors import Arrays
 from augenmerk.cli import app
-from augenmerk.config import ATTENTIONS
-from augenmerk.errors import AugenmerkError
-from augenmerk.evaluate import hypothesis_path
-from augenmerk.scores import score_texts
-from augenmerk.significance import estimate_mean
+from augenmerk.data import open_bitext, open_data
+from augenmerk.evaluation.evaluator import hypothesis_path
+from augenmerk.evaluation.scores import score_texts
+from augenmerk.evaluation.significance import estimate_mean
+from augenmerk.run.directory import RunDirectory
 from augenmerk.study import running
 from augenmerk.study.begun import is_running
 from augenmerk.study.collect import collect
@@ -49,9 +50,8 @@ from augenmerk.study.running import (
     threads_each,
 )
 from augenmerk.study.worker import INTERRUPTED, Event, Job, execute
-from augenmerk.tensorfile import Arrays
-from augenmerk.train import start, train
-from augenmerk.training_data import TextData
+from augenmerk.training.data import TextData
+from augenmerk.training.loop import start, train
 from tests.command import COMMAND
 from tests.processes import wait_for
 from tests.runs import CPU, Silent
@@ -495,9 +495,9 @@ def test_a_worker_loads_its_model_and_data_and_computes_each_loss_once(
         (run / name).unlink()
     shutil.rmtree(run / "hypotheses")
     loads = count_calls(monkeypatch, RunDirectory, "load_model")
-    files = count_calls(monkeypatch, augenmerk.tensorfile, "safe_open")
-    opened = count_calls(monkeypatch, augenmerk.evaluate, "open_data")
-    losses = count_calls(monkeypatch, augenmerk.evaluate, "sentence_losses")
+    files = count_calls(monkeypatch, augenmerk.base.tensors, "safe_open")
+    opened = count_calls(monkeypatch, augenmerk.evaluation.evaluator, "open_data")
+    losses = count_calls(monkeypatch, augenmerk.evaluation.evaluator, "sentence_losses")
     events: list[Event] = []
     config = study.runs[0].config.model_dump(exclude_none=True)
     job = Job(str(run), config, ["test", "val"], [1, 3], [], "cpu")
@@ -541,11 +541,11 @@ def test_jobs_are_distributed_over_all_gpus() -> None:
 
 
 def test_several_gpus_have_a_job_each(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (augenmerk.device, running):
+    for module in (augenmerk.base.device, running):
         monkeypatch.setattr(module, "count_cores", lambda: 3)
     assert default_jobs("cuda", 8) == 8
     assert default_jobs("cuda", 1) == default_jobs("cuda:1", 8) == default_jobs("cpu", 8) == 3
-    for module in (augenmerk.device, running):
+    for module in (augenmerk.base.device, running):
         monkeypatch.setattr(module, "count_cores", lambda: 64)
     monkeypatch.delenv("OMP_NUM_THREADS")
     assert default_jobs("cpu", 0) == 4
@@ -762,7 +762,7 @@ def test_under_one_seed_variants_share_weights_and_order(file: Path, tmp_path: P
 def test_two_studies_in_one_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, with_flock: bool) -> None:
     """Without flock, as on Windows, another lock takes its place."""
     monkeypatch.setattr(running, "LOCK_TIMEOUT", 0.0)
-    monkeypatch.setattr(augenmerk.locks, "HAS_FLOCK", with_flock)
+    monkeypatch.setattr(augenmerk.base.locks, "HAS_FLOCK", with_flock)
     folder = tmp_path / "study"
     with running._lock(folder) as handles:
         assert len(handles) == 2 * with_flock

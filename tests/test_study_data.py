@@ -10,16 +10,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from augenmerk.bitext import open_bitext
-from augenmerk.checkpoint import RunDirectory
-from augenmerk.errors import AugenmerkError
+from augenmerk.base.errors import AugenmerkError
+from augenmerk.data import open_bitext
+from augenmerk.run.directory import RunDirectory
 from augenmerk.study.collect import collect
 from augenmerk.study.measure import _check_padding
 from augenmerk.study.plan import Study, read_study
 from augenmerk.study.running import RunStatus, run_study
 from augenmerk.study.same_data import check_data
 from augenmerk.study.worker import Event, Job, execute
-from augenmerk.translate import Translation, Translator, load
+from augenmerk.translation import Translation, Translator, load
 from tests.command import run_command
 
 SMALL = """

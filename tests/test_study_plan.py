@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from augenmerk.config import ATTENTIONS, load_config
-from augenmerk.errors import AugenmerkError
+from augenmerk.base.config import ATTENTIONS, load_config
+from augenmerk.base.errors import AugenmerkError
 from augenmerk.model import build_model
 from augenmerk.study.plan import SHIPPED_STUDIES, Study, find_study, read_study
 from tests.command import fails_with_a_sentence, run_command, run_json

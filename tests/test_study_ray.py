@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from augenmerk.checkpoint import RunDirectory
-from augenmerk.cluster import Node, connect, list_nodes
-from augenmerk.errors import AugenmerkError
+from augenmerk.base.errors import AugenmerkError
+from augenmerk.cluster.ray import Node, connect, list_nodes
+from augenmerk.run.directory import RunDirectory
 from augenmerk.study.executors.ray import RayCluster
 from augenmerk.study.plan import read_study
 from augenmerk.study.running import RunStatus, StudyInterrupted, run_study

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from augenmerk.checkpoint import RunDirectory
+from augenmerk.run.directory import RunDirectory
 from augenmerk.study.executors.slurm import SlurmCluster, SlurmExecutor
 from augenmerk.study.plan import read_study
 from augenmerk.study.running import run_study

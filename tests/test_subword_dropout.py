@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from augenmerk.config import TextConfig
-from augenmerk.errors import AugenmerkError
-from augenmerk.subword_dropout import SubwordSampler
-from augenmerk.text import Tokenizer, normalise
+from augenmerk.base.config import TextConfig
+from augenmerk.base.errors import AugenmerkError
+from augenmerk.text.subword_dropout import SubwordSampler
+from augenmerk.text.tokenizer import Tokenizer, normalise
 from tests.test_text import BPE, SENTENCES, WORD, sentences
 
 

@@ -15,11 +15,11 @@ import tokenizers
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from augenmerk.bitext import SentencePair
-from augenmerk.config import TextConfig
-from augenmerk.errors import AugenmerkError
-from augenmerk.text import BOS, EOS, PAD, UNK, Tokenizer, TokenizerPair, normalise
-from augenmerk.words import detokenise, split_words
+from augenmerk.base.config import TextConfig
+from augenmerk.base.errors import AugenmerkError
+from augenmerk.data import SentencePair
+from augenmerk.text.tokenizer import BOS, EOS, PAD, UNK, Tokenizer, TokenizerPair, normalise
+from augenmerk.text.words import detokenise, split_words
 from tests.test_words import texts
 
 SENTENCES = [
@@ -217,7 +217,7 @@ def test_training_gives_the_same_bytes_in_every_process(tmp_path: Path, unit: st
     for seed in ("0", "1", "2"):
         run_python(
             "import json; from pathlib import Path\n"
-            "from augenmerk.text import Tokenizer; from augenmerk.config import TextConfig\n"
+            "from augenmerk.text.tokenizer import Tokenizer; from augenmerk.base.config import TextConfig\n"
             f"folder = Path({str(tmp_path)!r})\n"
             "lines = json.loads((folder / 'lines.json').read_text('utf-8'))\n"
             f"Tokenizer.train(lines, TextConfig(unit={unit!r}, vocabulary_size=600)).save(folder / '{seed}')",
@@ -228,7 +228,9 @@ def test_training_gives_the_same_bytes_in_every_process(tmp_path: Path, unit: st
 
 def test_a_forked_process_goes_on_encoding_in_silence_and_torch_is_not_imported() -> None:
     done = run_python(
-        "import os, sys; from augenmerk.text import Tokenizer; from augenmerk.config import TextConfig\n"
+        "import os, sys\n"
+        "from augenmerk.base.config import TextConfig\n"
+        "from augenmerk.text.tokenizer import Tokenizer\n"
         "texts = [f'ein Hund {number}' for number in range(3000)]\n"
         "tokenizer = Tokenizer.train(texts, TextConfig()); tokenizer.encode_ids(texts)\n"
         "child = os.fork()\n"
@@ -299,7 +301,7 @@ def test_a_panic_of_the_library_is_one_sentence(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], name: str
 ) -> None:
     """The check before it, which finds these files, is taken away."""
-    monkeypatch.setattr("augenmerk.text._check_kinds", lambda _content: None)
+    monkeypatch.setattr("augenmerk.text.tokenizer._check_kinds", lambda _content: None)
     path = tmp_path / "tokenizer.json"
     path.write_text(foreign_files()[name], encoding="utf-8")
     with pytest.raises(AugenmerkError, match="is not a tokenizer that Augenmerk wrote"):

@@ -16,10 +16,10 @@ from hypothesis import strategies as st
 
 import augenmerk
 from augenmerk import Translation
-from augenmerk.config import ATTENTIONS
+from augenmerk.base.config import ATTENTIONS
 from augenmerk.serve.library import Library
-from augenmerk.translate import Translator
-from augenmerk.translate.coverage import LEAST_WEIGHT, MOST_MISSING, find_gap
+from augenmerk.translation import Translator
+from augenmerk.translation.coverage import LEAST_WEIGHT, MOST_MISSING, find_gap
 from tests.command import COMMAND, run_command, run_json
 from tests.runs import SharedRuns, tiny
 from tests.serving import Serving, serving

@@ -2,7 +2,7 @@
 
 import pytest
 
-from augenmerk.errors import AugenmerkError
+from augenmerk.base.errors import AugenmerkError
 from augenmerk.theory.answers import MAX_TEXT, split_answers
 from augenmerk.theory.grading import check
 from augenmerk.theory.mistakes import MISTAKES

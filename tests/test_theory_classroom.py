@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from augenmerk.errors import AugenmerkError
+from augenmerk.base.errors import AugenmerkError
 from augenmerk.theory import classroom
 from augenmerk.theory.classroom import (
     AnswerSheet,

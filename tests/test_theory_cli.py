@@ -16,9 +16,9 @@ from matplotlib.text import Text
 from scipy.spatial import ConvexHull
 from typer.testing import CliRunner
 
+from augenmerk.base.errors import AugenmerkError
 from augenmerk.cli import app
-from augenmerk.errors import AugenmerkError
-from augenmerk.figures import DARK, LIGHT, save_figure
+from augenmerk.drawing.figures import DARK, LIGHT, save_figure
 from augenmerk.theory import EXPERIMENTS, Setup
 from augenmerk.theory.drawing import draw
 from augenmerk.theory.results import Measurement, Result

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import augenmerk.theory
-from augenmerk.errors import AugenmerkError
+from augenmerk.base.errors import AugenmerkError
 from augenmerk.theory.attention import Array
 from augenmerk.theory.expressions import MAX_DEPTH, MAX_LENGTH, Expression
 

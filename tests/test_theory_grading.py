@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from augenmerk.errors import AugenmerkError
+from augenmerk.base.errors import AugenmerkError
 from augenmerk.theory.grading import check
 
 SAMPLES = 30

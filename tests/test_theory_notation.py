@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from augenmerk.errors import AugenmerkError
+from augenmerk.base.errors import AugenmerkError
 from augenmerk.theory.attention import Array
 from augenmerk.theory.expressions import MAX_LENGTH, Expression
 

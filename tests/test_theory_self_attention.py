@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from augenmerk.errors import AugenmerkError
+from augenmerk.base.errors import AugenmerkError
 from augenmerk.theory.attention import orthonormal, softmax
 from augenmerk.theory.copying import distance_from_hull
 from augenmerk.theory.scaling import expected_saturation, saturation

@@ -13,13 +13,13 @@ from pathlib import Path
 import pytest
 import torch
 
+from augenmerk.base.config import ModelConfig, SearchConfig
+from augenmerk.base.device import count_cores, count_threads, read_cpu_limit
 from augenmerk.cli.options import _use_threads
-from augenmerk.config import ModelConfig, SearchConfig
-from augenmerk.device import count_cores, count_threads, read_cpu_limit
 from augenmerk.model import build_model
 from augenmerk.study.running import threads_each
-from augenmerk.translate import load
-from augenmerk.translate.decoding import compute_on_one_core
+from augenmerk.translation import load
+from augenmerk.translation.decoding import compute_on_one_core
 from tests.command import COMMAND, fails_with_a_sentence, run_command
 from tests.decoding import translator_of
 from tests.runs import tiny
@@ -185,7 +185,8 @@ def set_in_a_new_process(**environment: str) -> dict[str, str]:
     """Returns what `prepare_environment` makes of the environment."""
     names = ("GOMP_SPINCOUNT", "OMP_WAIT_POLICY", "OMP_NUM_THREADS", "MPLBACKEND")
     code = (
-        "import json, os, sys; from augenmerk.environment import prepare_environment; prepare_environment();"
+        "import json, os, sys;"
+        "from augenmerk.base.environment import prepare_environment; prepare_environment();"
         f"print(json.dumps({{name: os.environ.get(name) for name in {names}}}));"
         "assert not {'torch', 'numpy', 'matplotlib'} & sys.modules.keys()"
     )

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 import torch
 
-from augenmerk.batching import PlannedBatch, encode_pairs
-from augenmerk.bitext import open_bitext
-from augenmerk.config import load_config
-from augenmerk.text import TokenizerPair
+from augenmerk.base.config import load_config
+from augenmerk.data import open_bitext
+from augenmerk.text.batching import PlannedBatch, encode_pairs
+from augenmerk.text.tokenizer import TokenizerPair
 
 FOLDER = Path(__file__).parent.parent / "benchmarks"
 SMALL = [

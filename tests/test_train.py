@@ -15,11 +15,11 @@ import torch
 from safetensors.torch import load_file
 
 from augenmerk import AugenmerkError
-from augenmerk.checkpoint import RunDirectory
-from augenmerk.config import TrainConfig
-from augenmerk.evaluate import Evaluator, evaluate_run
-from augenmerk.train import TrainingInterrupted, learning_rate, start, train
-from augenmerk.translate import load_model
+from augenmerk.base.config import TrainConfig
+from augenmerk.evaluation.evaluator import Evaluator, evaluate_run
+from augenmerk.run.directory import RunDirectory
+from augenmerk.training.loop import TrainingInterrupted, learning_rate, start, train
+from augenmerk.translation import load_model
 from tests.command import COMMAND, run_command
 from tests.processes import Forker
 from tests.runs import CPU, SharedRuns, tiny

@@ -12,21 +12,21 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from augenmerk.batching import Batch, ParallelTokens
+from augenmerk.base.config import ATTENTIONS, AttentionName, ModelConfig, SearchConfig
+from augenmerk.base.errors import AugenmerkError
 from augenmerk.bench.loop import TorchTransformer
-from augenmerk.config import ATTENTIONS, AttentionName, ModelConfig, SearchConfig
-from augenmerk.errors import AugenmerkError
-from augenmerk.evaluate import measure_loss
+from augenmerk.evaluation.evaluator import measure_loss
 from augenmerk.model import TranslationModel
+from augenmerk.model.gru import GRUTranslator
 from augenmerk.model.transformer import (
     RotaryAttention,
     TransformerTranslator,
     rotate,
     sinusoidal_positions,
 )
-from augenmerk.model.translator import GRUTranslator
 from augenmerk.search import Hypothesis
-from augenmerk.text import BOS, EOS, PAD, UNK
+from augenmerk.text.batching import Batch, ParallelTokens
+from augenmerk.text.tokenizer import BOS, EOS, PAD, UNK
 from tests.decoding import decode, score, translator_of
 
 V = 24

@@ -12,25 +12,26 @@ import pytest
 import torch
 from torch import Tensor
 
-from augenmerk import AugenmerkError, Translator, agreement
-from augenmerk.agreement import (
+from augenmerk import AugenmerkError, Translator
+from augenmerk.analysis.faithfulness import HEAD_THRESHOLD, measure_faithfulness, measure_heads
+from augenmerk.analysis.probe import probe_attention
+from augenmerk.data import Bitext, SentencePair, open_data
+from augenmerk.evaluation import agreement
+from augenmerk.evaluation.agreement import (
     ChosenAttention,
     choose_attention,
     link_references,
     measure_alignment,
 )
-from augenmerk.alignment import GoldLinks, Weights, argmax_links, compare_links
-from augenmerk.bitext import Bitext, SentencePair, open_data
-from augenmerk.checkpoint import RunDirectory
-from augenmerk.faithfulness import HEAD_THRESHOLD, measure_faithfulness, measure_heads
 from augenmerk.model.attention import MultiHeadAttention
 from augenmerk.model.transformer import DecoderLayer, EncoderLayer, TransformerTranslator
-from augenmerk.probe import probe_attention
+from augenmerk.run.directory import RunDirectory
 from augenmerk.study.measure import measure_run, read_probes
 from augenmerk.study.worker import Job
-from augenmerk.text import BOS, EOS
+from augenmerk.text.tokenizer import BOS, EOS
 from augenmerk.theory.attention import attention_weights
-from augenmerk.translate import load
+from augenmerk.translation import load
+from augenmerk.translation.alignment import GoldLinks, Weights, argmax_links, compare_links
 from tests.command import fails_with_a_sentence, run_command, run_json
 from tests.runs import CPU, SharedRuns, tiny
 

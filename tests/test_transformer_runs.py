@@ -13,13 +13,13 @@ import pytest
 
 import augenmerk
 from augenmerk import AugenmerkError, Translator
-from augenmerk.bitext import open_bitext
-from augenmerk.checkpoint import SHIPPED, RunDirectory
-from augenmerk.config import RunConfig, TransformerConfig
-from augenmerk.evaluate import Evaluator, evaluate_run
-from augenmerk.patterns.measures import WordAttention, compute_measures
-from augenmerk.train import TrainingInterrupted, start, train
-from augenmerk.translate import Translation, average_heads
+from augenmerk.analysis.patterns.measures import WordAttention, compute_measures
+from augenmerk.base.config import RunConfig, TransformerConfig
+from augenmerk.data import open_bitext
+from augenmerk.evaluation.evaluator import Evaluator, evaluate_run
+from augenmerk.run.directory import SHIPPED, RunDirectory
+from augenmerk.training.loop import TrainingInterrupted, start, train
+from augenmerk.translation import Translation, average_heads
 from tests.command import fails_with_a_sentence, run_command, run_json
 from tests.runs import CPU, SharedRuns, tiny
 from tests.test_train import Silent, flags, losses, same, states

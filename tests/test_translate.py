@@ -16,13 +16,13 @@ from hypothesis import strategies as st
 
 import augenmerk
 from augenmerk import AugenmerkError, Translation
-from augenmerk.bitext import open_bitext
-from augenmerk.config import ATTENTIONS, RunConfig
-from augenmerk.model.translator import GRUTranslator
+from augenmerk.base.config import ATTENTIONS, RunConfig
+from augenmerk.data import open_bitext
+from augenmerk.model.gru import GRUTranslator
 from augenmerk.search import Hypothesis
-from augenmerk.text import UNK, UNKNOWN
-from augenmerk.translate import Translator
-from augenmerk.translate import translator as translator_module
+from augenmerk.text.tokenizer import UNK, UNKNOWN
+from augenmerk.translation import Translator
+from augenmerk.translation import translator as translator_module
 from tests.command import COMMAND, fails_with_a_sentence, run_command
 from tests.runs import SharedRuns
 

@@ -6,10 +6,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import nn
 
-from augenmerk.batching import ParallelTokens
+from augenmerk.base.config import ATTENTIONS, AttentionName, ModelConfig
 from augenmerk.bench.loop import StepByStep
-from augenmerk.config import ATTENTIONS, AttentionName, ModelConfig
-from augenmerk.model.translator import GRUTranslator
+from augenmerk.model.gru import GRUTranslator
+from augenmerk.text.batching import ParallelTokens
 
 V_SOURCE, V_TARGET = 30, 25
 

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from augenmerk.errors import AugenmerkError
-from augenmerk.loggers import load_logger
-from augenmerk.user_code import load_user_module, same_code
+from augenmerk.base.custom_code import load_user_module, same_code
+from augenmerk.base.errors import AugenmerkError
+from augenmerk.training.loggers import load_logger
 
 CODE = '''
 """Two classes."""

@@ -5,11 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from augenmerk import __version__, settings_file
-from augenmerk.checkpoint import SHIPPED, RunDirectory
-from augenmerk.errors import AugenmerkError
-from augenmerk.settings_file import FORMAT, with_digest
-from augenmerk.train import change_epochs, start, train
+from augenmerk import __version__
+from augenmerk.base import settings_file
+from augenmerk.base.errors import AugenmerkError
+from augenmerk.base.settings_file import FORMAT, with_digest
+from augenmerk.run.directory import SHIPPED, RunDirectory
+from augenmerk.training.loop import change_epochs, start, train
 from tests.command import COMMAND, fails_with_a_sentence
 from tests.runs import CPU, SharedRuns, Silent, tiny
 

@@ -19,14 +19,7 @@ from scipy.special import log_softmax
 
 import augenmerk
 from augenmerk import AugenmerkError, Translation
-from augenmerk.bitext import open_bitext
-from augenmerk.config import RunConfig
-from augenmerk.model import build_model
-from augenmerk.model.translator import GRUTranslator
-from augenmerk.text import BOS, EOS, PAD, UNK, TokenizerPair
-from augenmerk.translate import Translator
-from augenmerk.translate.translation import END
-from augenmerk.wanted import (
+from augenmerk.analysis.wanted import (
     GAP_TOLERANCE,
     LEAD_TOLERANCE,
     Numbers,
@@ -37,6 +30,13 @@ from augenmerk.wanted import (
     find_wanted,
     maximise,
 )
+from augenmerk.base.config import RunConfig
+from augenmerk.data import open_bitext
+from augenmerk.model import build_model
+from augenmerk.model.gru import GRUTranslator
+from augenmerk.text.tokenizer import BOS, EOS, PAD, UNK, TokenizerPair
+from augenmerk.translation import Translator
+from augenmerk.translation.translation import END
 from tests.browser import open_engine
 from tests.command import fails_with_a_sentence, run_command, run_json
 from tests.processes import ROOT
@@ -639,8 +639,8 @@ def test_javascript_finds_what_python_finds(chromium: "Chromium") -> None:
 
 def real_problems() -> list[Problem]:
     """Positions of the model that ships, at which a word wins, wins elsewhere and does not win."""
+    from augenmerk.analysis.wanted import _split_logits
     from augenmerk.inference import GRUTranslator as InNumpy
-    from augenmerk.wanted import _split_logits
 
     translator = augenmerk.load()
     model = translator.model

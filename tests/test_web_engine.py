@@ -13,21 +13,21 @@ import numpy as np
 import pytest
 import torch
 
-from augenmerk.arrays import Array
-from augenmerk.bitext import open_bitext
-from augenmerk.checkpoint import SHIPPED
-from augenmerk.config import ATTENTIONS, DataConfig, ModelConfig, RunConfig, TextConfig
-from augenmerk.errors import AugenmerkError
-from augenmerk.familiarity import Familiarity
+from augenmerk.base.arrays import Array
+from augenmerk.base.config import ATTENTIONS, DataConfig, ModelConfig, RunConfig, TextConfig
+from augenmerk.base.errors import AugenmerkError
+from augenmerk.data import open_bitext
+from augenmerk.evaluation.scores import compute_bleu
 from augenmerk.inference import GRUTranslator, InferenceModel
 from augenmerk.inference.weights import log_softmax
 from augenmerk.model import build_model
-from augenmerk.scores import compute_bleu
+from augenmerk.run.directory import SHIPPED
 from augenmerk.search import State, search
-from augenmerk.step_model import Source
-from augenmerk.text import BOS, EOS, PAD, UNK, TokenizerPair
-from augenmerk.translate import Translator, load
-from augenmerk.translate.decoding import ModelDecoder
+from augenmerk.search.step_model import Source
+from augenmerk.text.familiarity import Familiarity
+from augenmerk.text.tokenizer import BOS, EOS, PAD, UNK, TokenizerPair
+from augenmerk.translation import Translator, load
+from augenmerk.translation.decoding import ModelDecoder
 from augenmerk.web.bundle import Bundle, make_bundle, pack_weights
 from tests.browser import open_engine
 from tests.runs import SharedRuns, tiny

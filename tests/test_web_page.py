@@ -17,8 +17,8 @@ from urllib.parse import quote
 import numpy as np
 import pytest
 
-from augenmerk.text import BOS, EOS
-from augenmerk.translate import load
+from augenmerk.text.tokenizer import BOS, EOS
+from augenmerk.translation import load
 from augenmerk.web.export import PAGE, export_page, make_page
 from augenmerk.web.templates import WEB
 from tests.browser import TIMEOUT, WatchedTab, open_engine

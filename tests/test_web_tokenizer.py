@@ -16,18 +16,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tokenizers import decoders, models, pre_tokenizers
 
-from augenmerk.checkpoint import SHIPPED
-from augenmerk.config import TextConfig
-from augenmerk.sentences import (
+from augenmerk.base.config import TextConfig
+from augenmerk.run.directory import SHIPPED
+from augenmerk.text.sentences import (
     ABBREVIATIONS,
     describe_rules,
     replace_sentences,
     sentence_spans,
     split_sentences,
 )
-from augenmerk.text import SPECIAL_TOKENS, Tokenizer, TokenizerPair, normalise
+from augenmerk.text.tokenizer import SPECIAL_TOKENS, Tokenizer, TokenizerPair, normalise
+from augenmerk.text.words import COMBINING, INVISIBLE, detokenise, split_words, word_spans
 from augenmerk.web.tokenizer_tables import describe_characters, describe_tokenizer
-from augenmerk.words import COMBINING, INVISIBLE, detokenise, split_words, word_spans
 from tests.browser import open_engine
 from tests.sentence_cases import CASES, read_case
 from tests.test_sentences import MARKS, languages

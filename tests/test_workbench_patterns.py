@@ -14,11 +14,11 @@ import httpx
 import numpy as np
 import pytest
 
-from augenmerk.bitext import open_bitext, open_data
-from augenmerk.patterns import KINDS, find_patterns, summarise_patterns
+from augenmerk.analysis.patterns import KINDS, find_patterns, summarise_patterns
+from augenmerk.data import open_bitext, open_data
 from augenmerk.serve.library import Library
 from augenmerk.serve.workbench import patterns
-from augenmerk.translate import load
+from augenmerk.translation import load
 from tests.browser import TIMEOUT, WatchedTab
 from tests.processes import wait_for
 from tests.runs import SharedRuns, tiny

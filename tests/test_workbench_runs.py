@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from augenmerk.checkpoint import RunDirectory
-from augenmerk.config import PRESETS, load_config
-from augenmerk.errors import AugenmerkError
+from augenmerk.base.config import PRESETS, load_config
+from augenmerk.base.errors import AugenmerkError
+from augenmerk.run.directory import RunDirectory
 from augenmerk.serve import folders
 from augenmerk.serve.errors import UnknownModel
 from augenmerk.serve.folders import FolderSearch, is_run

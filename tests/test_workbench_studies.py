@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 import httpx
 import pytest
 
-from augenmerk.config import RunConfig
-from augenmerk.errors import AugenmerkError
-from augenmerk.figures import DARK, LIGHT
+from augenmerk.base.config import RunConfig
+from augenmerk.base.errors import AugenmerkError
+from augenmerk.drawing.figures import DARK, LIGHT
 from augenmerk.serve.library import Library
 from augenmerk.serve.workbench.studies import Studies
 from augenmerk.study.begun import collect_begun, is_running, read_plan, save_plan
@@ -24,7 +24,7 @@ from augenmerk.study.collect import collect
 from augenmerk.study.plan import read_study
 from augenmerk.study.result import RESULT, StudyResult
 from augenmerk.study.worker import Job, execute
-from augenmerk.translate import load
+from augenmerk.translation import load
 from augenmerk.web.templates import WEB
 from tests.serving import Serving, serving
 from tests.workbench import WorkbenchTab
@@ -67,7 +67,7 @@ NAME = "study-tiny"
 
 def make_study(folder: Path) -> Path:
     """Runs the study in this process, which takes seconds; `run_study` would start a process for each run."""
-    from augenmerk.bitext import open_bitext
+    from augenmerk.data import open_bitext
 
     book = open_bitext("bilderbuch", pairs=200, seed=3)
     (folder / "pairs").mkdir(parents=True)

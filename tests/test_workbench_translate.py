@@ -12,13 +12,13 @@ from urllib.request import Request, urlopen
 import numpy as np
 import pytest
 
-from augenmerk.checkpoint import RunDirectory
-from augenmerk.errors import AugenmerkError
+from augenmerk.base.errors import AugenmerkError
+from augenmerk.run.directory import RunDirectory
 from augenmerk.serve import folders
 from augenmerk.serve.library import Library
 from augenmerk.serve.workbench import POLICY, VIEWS, page_address
-from augenmerk.text import PAD
-from augenmerk.translate import Translator, load
+from augenmerk.text.tokenizer import PAD
+from augenmerk.translation import Translator, load
 from augenmerk.web.bundle import make_bundle
 from augenmerk.web.examples import make_example
 from augenmerk.web.templates import WEB

@@ -4,7 +4,7 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from augenmerk.config import ModelConfig
+from augenmerk.base.config import ModelConfig
 from augenmerk.model.attention import Attention, Memory, ScaledDotAttention, masked_softmax
 
 # mypy: ignore-errors

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from augenmerk.checkpoint import RunDirectory
+from augenmerk.run.directory import RunDirectory
 
 
 def ship(run: RunDirectory, bitext: str, out: Path) -> None:

@@ -10,24 +10,24 @@ from typing import TYPE_CHECKING
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from augenmerk.bitext import Bitext, SentencePair, open_bitext
-    from augenmerk.errors import AugenmerkError
+    from augenmerk.base.errors import AugenmerkError
+    from augenmerk.data import Bitext, SentencePair, open_bitext
     from augenmerk.model import load_mechanism
     from augenmerk.model.attention import Dummy, MeanPool, SingleQueryScaledDotProductAttention
-    from augenmerk.translate import Translation, Translator, load
+    from augenmerk.translation import Translation, Translator, load
 
 _HOME = {
-    "AugenmerkError": "augenmerk.errors",
-    "Bitext": "augenmerk.bitext",
+    "AugenmerkError": "augenmerk.base.errors",
+    "Bitext": "augenmerk.data",
     "Dummy": "augenmerk.model.attention",
     "MeanPool": "augenmerk.model.attention",
-    "SentencePair": "augenmerk.bitext",
+    "SentencePair": "augenmerk.data",
     "SingleQueryScaledDotProductAttention": "augenmerk.model.attention",
-    "Translation": "augenmerk.translate",
-    "Translator": "augenmerk.translate",
-    "load": "augenmerk.translate",
+    "Translation": "augenmerk.translation",
+    "Translator": "augenmerk.translation",
+    "load": "augenmerk.translation",
     "load_mechanism": "augenmerk.model",
-    "open_bitext": "augenmerk.bitext",
+    "open_bitext": "augenmerk.data",
 }
 
 __all__ = [

@@ -6,8 +6,8 @@ import sys
 from types import FrameType
 from typing import NoReturn
 
-from augenmerk.environment import prepare_environment
-from augenmerk.signals import raise_terminated
+from augenmerk.base.environment import prepare_environment
+from augenmerk.base.signals import raise_terminated
 
 
 def main() -> None:
@@ -46,7 +46,7 @@ def main() -> None:
         if not received:
             raise
         code = 128 + received[0]
-        from augenmerk.distributed import is_spokesman
+        from augenmerk.training.distributed import is_spokesman
 
         if not (isinstance(error, SystemExit) and error.code == code) and is_spokesman():
             os.write(2, b"augenmerk: Interrupted.\n")  # else the command has spoken

@@ -14,7 +14,7 @@ from typing import Any, get_args, get_origin
 
 import typer
 
-from augenmerk.config import RunConfig
+from augenmerk.base.config import RunConfig
 from tests.campaign.damage import NUMBERS, TEXTS, spoil, spoil_bytes
 from tests.campaign.server import Command, Outcome, Server
 

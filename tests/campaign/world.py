@@ -8,7 +8,7 @@ import json
 import shutil
 from pathlib import Path
 
-from augenmerk.bitext import open_bitext
+from augenmerk.data import open_bitext
 from tests.campaign.server import Command, Server
 
 SETTINGS = """

@@ -14,18 +14,18 @@ from typing import Any
 
 import torch
 
+from augenmerk.base.config import SearchConfig, load_config
+from augenmerk.base.device import count_threads
 from augenmerk.bench.machine import PeakMemory, describe_numpy_products, timed
 from augenmerk.bench.peers import Peer, PeerSize, make_peers, to_tokens
 from augenmerk.bench.profile import profile_decoding
-from augenmerk.bitext import open_data
-from augenmerk.checkpoint import RunDirectory
-from augenmerk.config import SearchConfig, load_config
-from augenmerk.device import count_threads
+from augenmerk.data import open_data
 from augenmerk.inference.int8 import is_installed
 from augenmerk.model import TranslationModel, build_model
+from augenmerk.run.directory import RunDirectory
 from augenmerk.search import length_limits
-from augenmerk.text import BOS, EOS, PAD, TokenizerPair
-from augenmerk.translate import Translator
+from augenmerk.text.tokenizer import BOS, EOS, PAD, TokenizerPair
+from augenmerk.translation import Translator
 
 REPEATS = 5
 MAX_HYPOTHESES = 5000

@@ -9,13 +9,13 @@ import copy
 import torch
 from torch import Tensor, nn
 
-from augenmerk.batching import Batch
-from augenmerk.errors import AugenmerkError
+from augenmerk.base.errors import AugenmerkError
 from augenmerk.model import TranslationModel
 from augenmerk.model.attention import MultiHeadAttention
+from augenmerk.model.gru import GRUTranslator
 from augenmerk.model.transformer import DecoderLayer, EncoderLayer, TransformerTranslator
-from augenmerk.model.translator import GRUTranslator
-from augenmerk.text import PAD
+from augenmerk.text.batching import Batch
+from augenmerk.text.tokenizer import PAD
 
 
 class PlainModel(nn.Module):

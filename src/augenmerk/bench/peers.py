@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from augenmerk.config import ModelConfig
-from augenmerk.text import EOS
+from augenmerk.base.config import ModelConfig
+from augenmerk.text.tokenizer import EOS
 
 LAYERS, HEADS = 3, 4
 """Of the peer of a GRU, which has none of its own: a common size for a small Transformer."""

@@ -10,12 +10,12 @@ from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from typing import Any
 
+from augenmerk.base.errors import AugenmerkError
 from augenmerk.bench.machine import single_core_rate
-from augenmerk.errors import AugenmerkError
 from augenmerk.inference import GRUTranslator, InferenceModel
 from augenmerk.model import TranslationModel
-from augenmerk.translate import Translator
-from augenmerk.translate.decoding import choose_batch_size, one_thread_per_product
+from augenmerk.translation import Translator
+from augenmerk.translation.decoding import choose_batch_size, one_thread_per_product
 
 Sources = Sequence[Sequence[int]]
 

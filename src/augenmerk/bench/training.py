@@ -11,14 +11,14 @@ from typing import Any
 import numpy as np
 import torch
 
-from augenmerk.batching import Batch, ParallelTokens, PlannedBatch, encode_pairs
+from augenmerk.base.config import RunConfig
 from augenmerk.bench.loop import make_plain
 from augenmerk.bench.machine import PeakMemory, matrix_rate, timed
-from augenmerk.bitext import Bitext
-from augenmerk.config import RunConfig
-from augenmerk.engine import Engine
+from augenmerk.data import Bitext
 from augenmerk.model import TranslationModel, build_model
-from augenmerk.text import TokenizerPair
+from augenmerk.text.batching import Batch, ParallelTokens, PlannedBatch, encode_pairs
+from augenmerk.text.tokenizer import TokenizerPair
+from augenmerk.training.engine import Engine
 
 Step = Callable[[Batch], None]
 

@@ -2,6 +2,8 @@
 
 Every command is declared in the file that is named after it. Commands import torch and other heavy modules
 when they run, so that `augenmerk --help` answers at once.
+
+May import: everything. Read first: `options.py`, then `translate.py`.
 """
 
 import errno
@@ -16,11 +18,11 @@ import typer
 from typer import Option
 
 from augenmerk import __version__
+from augenmerk.base.errors import AugenmerkError, format_message
+from augenmerk.base.signals import exit_code
 from augenmerk.cli.help import Commands
 from augenmerk.cli.terminal import discard_output, mute, prepare_streams, unmute
-from augenmerk.distributed import ignore_signals, is_spokesman, own_rank, world_size
-from augenmerk.errors import AugenmerkError, format_message
-from augenmerk.signals import exit_code
+from augenmerk.training.distributed import ignore_signals, is_spokesman, own_rank, world_size
 
 NOT_IN_SLIM = ("torch", "matplotlib", "scipy")
 """What the distribution `augenmerk-slim` leaves out; see slim/pyproject.toml."""

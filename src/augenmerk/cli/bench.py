@@ -34,10 +34,10 @@ def train(
 
     Tutorials train a GRU in a loop over the target words, and take torch's own Transformer, here with
     sinusoidal positions."""
+    from augenmerk.base.config import load_config
+    from augenmerk.base.device import choose_device
     from augenmerk.bench.training import bench_training
-    from augenmerk.bitext import open_data
-    from augenmerk.config import load_config
-    from augenmerk.device import choose_device
+    from augenmerk.data import open_data
 
     overrides = [f"train.precision={precision}"] + ([f"data.bitext={data}"] if data else [])
     config = load_config(preset, overrides)
@@ -93,10 +93,10 @@ def decode(
     The plain loop has the same model. CTranslate2 (pip install 'augenmerk\[peers]') has a Transformer of the
     same width with random weights, in fp32 and int8. It reads the same sentences, and writes as many tokens
     for each as ours does on average."""
+    from augenmerk.base.device import choose_device
+    from augenmerk.base.errors import AugenmerkError
     from augenmerk.bench.decoding import bench_decoding, random_translator, trained_translator
     from augenmerk.bench.peers import is_installed
-    from augenmerk.device import choose_device
-    from augenmerk.errors import AugenmerkError
 
     chosen_device = choose_device(device)
     on_cpu = chosen_device.type == "cpu"

@@ -8,12 +8,12 @@ import typer
 from rich.markup import escape
 from typer import Argument
 
+from augenmerk.base.errors import AugenmerkError, format_message, shorten
 from augenmerk.cli.options import Json
 from augenmerk.cli.terminal import err, out, print_json
-from augenmerk.errors import AugenmerkError, format_message, shorten
 
 if TYPE_CHECKING:
-    from augenmerk.config import RunConfig
+    from augenmerk.base.config import RunConfig
 
 app = typer.Typer(
     help="Settings of runs: what each means, and what a preset or a run has.", no_args_is_help=True
@@ -31,8 +31,8 @@ def list_(
     json: Json = False,
 ) -> None:
     """List every setting with its type, its default, its alternatives and its meaning."""
-    from augenmerk.config import PRESETS
-    from augenmerk.settings import list_settings
+    from augenmerk.base.config import PRESETS
+    from augenmerk.base.settings import list_settings
 
     found = [setting for setting in list_settings() if (name or "") in setting.name]
     if not found:
@@ -64,7 +64,7 @@ def show(
     json: Json = False,
 ) -> None:
     """Show all settings of a preset or a run, explained, as a TOML file that can be edited and trained."""
-    from augenmerk.settings import describe_as_toml, get_value, list_settings
+    from augenmerk.base.settings import describe_as_toml, get_value, list_settings
 
     config = _load(preset)
     if json:
@@ -81,10 +81,10 @@ def show(
 
 def _load(preset: str) -> "RunConfig":
     """Returns the settings of a preset, a TOML file or a run."""
-    from augenmerk.config import PRESETS, load_config
+    from augenmerk.base.config import PRESETS, load_config
 
     if preset not in PRESETS and Path(preset).is_dir():
-        from augenmerk.checkpoint import RunDirectory
+        from augenmerk.run.directory import RunDirectory
 
         return RunDirectory.open(Path(preset)).config
     return load_config(preset)

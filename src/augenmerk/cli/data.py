@@ -15,6 +15,7 @@ from rich.markup import escape
 from rich.progress import DownloadColumn, MofNCompleteColumn
 from typer import Argument, Option
 
+from augenmerk.base.errors import AugenmerkError
 from augenmerk.cli.options import (
     MAX_SEED,
     RESUMABLE,
@@ -38,12 +39,11 @@ from augenmerk.cli.terminal import (
     show_progress,
     show_status,
 )
-from augenmerk.errors import AugenmerkError
 
 if TYPE_CHECKING:
-    from augenmerk.bitext import Bitext
-    from augenmerk.bitext.check import CheckResult
-    from augenmerk.config import RunConfig
+    from augenmerk.base.config import RunConfig
+    from augenmerk.data import Bitext
+    from augenmerk.data.check import CheckResult
 
 app = typer.Typer(help="Sentence pairs: list, show, check, fetch, export, prepare.", no_args_is_help=True)
 
@@ -58,7 +58,7 @@ Folder = Annotated[
 @app.command("list", epilog="Example:  augenmerk data list")
 def list_(json: Json = False) -> None:
     """List the datasets that are known by name, and whether they are on this machine."""
-    from augenmerk.bitext import NAMES, open_bitext
+    from augenmerk.data import NAMES, open_bitext
 
     rows: list[dict[str, Any]] = []
     for name in NAMES:
@@ -95,8 +95,8 @@ def show(
     json: Json = False,
 ) -> None:
     """Print sentence pairs, with their tags and, where they are known, the links between their words."""
-    from augenmerk.bitext import open_bitext
-    from augenmerk.bitext.bilderbuch import TAGS
+    from augenmerk.data import open_bitext
+    from augenmerk.data.bilderbuch import TAGS
 
     bitext = open_bitext(
         name, seed=seed, folder=folder, source_language=source_language, target_language=target_language
@@ -139,8 +139,8 @@ def check(
     What is worth a look: repeated pairs, odd lengths, other scripts, sides that look exchanged, lines that
     look shifted or are no translations, sentences of val and test that are in train too.
     """
-    from augenmerk.bitext import NAMES, check_own, open_bitext
-    from augenmerk.bitext.check import check_bitext, check_files
+    from augenmerk.data import NAMES, check_own, open_bitext
+    from augenmerk.data.check import check_bitext, check_files
 
     with show_status(f"checking {name}"):
         if name in NAMES:
@@ -158,7 +158,7 @@ def check(
 
 
 def _print_check(result: "CheckResult") -> None:
-    from augenmerk.bitext import NAMES
+    from augenmerk.data import NAMES
 
     rows = []
     for split in result.splits:
@@ -212,7 +212,7 @@ def fetch(
     json: Json = False,
 ) -> None:
     """Download a dataset, verify it, and keep it where every command finds it."""
-    from augenmerk.bitext import multi30k
+    from augenmerk.data import multi30k
 
     if name != "multi30k":
         raise AugenmerkError(f"Only multi30k can be fetched, not '{name}'; bilderbuch is built in.")
@@ -261,8 +261,8 @@ def export(
     json: Json = False,
 ) -> None:
     """Write sentence pairs to files that other tools read, with gold links where there are any."""
-    from augenmerk.bitext import NAMES, BadLineError, open_bitext
-    from augenmerk.bitext.export import export as write_splits
+    from augenmerk.data import NAMES, BadLineError, open_bitext
+    from augenmerk.data.export import export as write_splits
 
     if unsplit and name in NAMES:
         raise AugenmerkError(f"--unsplit is for one file of your own; {name} has splits.")
@@ -318,9 +318,9 @@ def _open_clean(
     name: str, source_language: str | None, target_language: str | None, keep: list[str], divide: bool
 ) -> "tuple[Bitext, dict[str, dict[str, set[int]]]]":
     """Opens a person's own pairs without the lines that `data check` lists; also returns these lines."""
-    from augenmerk.bitext import NAMES, check_own
-    from augenmerk.bitext.check import check_files
-    from augenmerk.bitext.files import load
+    from augenmerk.data import NAMES, check_own
+    from augenmerk.data.check import check_files
+    from augenmerk.data.files import load
 
     if name in NAMES:
         raise AugenmerkError(f"--clean is for sentence pairs of your own, not for {name}.")
@@ -393,10 +393,10 @@ def prepare(
     of them. `train --data` on the folder starts at once, however many pairs there are, and needs no more
     memory for more of them.
     """
-    from augenmerk.blocks import ProcessPool, RayTasks
-    from augenmerk.device import count_cores
-    from augenmerk.prepare import Request
-    from augenmerk.prepare import prepare as prepare_corpus
+    from augenmerk.base.device import count_cores
+    from augenmerk.cluster.blocks import ProcessPool, RayTasks
+    from augenmerk.data.prepare import Request
+    from augenmerk.data.prepare import prepare as prepare_corpus
 
     if not math.isfinite(max_ratio) or (max_ratio < 1 and max_ratio):
         raise AugenmerkError(f"--max-ratio {max_ratio:g} is impossible: it is 1 or more, or 0 for no limit.")
@@ -433,7 +433,7 @@ def _load_text_settings(
     source: str, preset: str | None, settings: list[str], max_length: int | None
 ) -> "RunConfig":
     """Returns the settings of a run, of which those of data and text count."""
-    from augenmerk.config import RunConfig, load_config
+    from augenmerk.base.config import RunConfig, load_config
 
     for setting in settings:
         if setting.partition(".")[0].strip() not in ("text", "data"):

@@ -24,10 +24,10 @@ def demo(
     json: Json = False,
 ) -> None:
     """Train three attention mechanisms on built-in data, compare them, and translate."""
-    from augenmerk.demo import SENTENCES, run_demo
-    from augenmerk.device import choose_device
-    from augenmerk.train import TrainingInterrupted
-    from augenmerk.translate import load
+    from augenmerk.base.device import choose_device
+    from augenmerk.study.demo import SENTENCES, run_demo
+    from augenmerk.training.loop import TrainingInterrupted
+    from augenmerk.translation import load
 
     err().print(
         "A picture book of 20,000 sentence pairs, three small translators that differ in one thing:\n"

@@ -11,18 +11,18 @@ import typer
 from rich.markup import escape
 from typer import Argument, Option
 
+from augenmerk.base.errors import AugenmerkError
 from augenmerk.cli import options
 from augenmerk.cli.terminal import err, out, print_json, print_written
 from augenmerk.cli.unfamiliar import warn_of_translations
-from augenmerk.errors import AugenmerkError
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from augenmerk.config import DataConfig
-    from augenmerk.diagrams import AttentionMap, Card
-    from augenmerk.figures import Style, Theme
-    from augenmerk.translate import Part, Translation, Translator
+    from augenmerk.base.config import DataConfig
+    from augenmerk.drawing import AttentionMap, Card
+    from augenmerk.drawing.figures import Style, Theme
+    from augenmerk.translation import Part, Translation, Translator
 
 HOW_TO_READ = {
     "heat": "Rows are {looking}, columns {looked_at}; the stronger the colour, the more a word is attended "
@@ -62,7 +62,7 @@ class Diagram:
     """The name of each model, if there is more than one."""
 
     def draw(self, view: str, style: "Style") -> "Figure":
-        from augenmerk.diagrams import draw_heat_map, draw_line_diagram
+        from augenmerk.drawing import draw_heat_map, draw_line_diagram
 
         draw = draw_heat_map if view == "heat" else draw_line_diagram
         maps = [one for maps in self.maps for one in maps]
@@ -114,13 +114,13 @@ def diagram(
     json: options.Json = False,
 ) -> None:
     """Draw the attention of models: in the terminal, as a picture, or as a page of pictures."""
-    from augenmerk.checkpoint import SHIPPED
-    from augenmerk.device import choose_translating_device
-    from augenmerk.diagrams import render_index_page
-    from augenmerk.figures import save_figure
-    from augenmerk.sentences import split_sentences
-    from augenmerk.storage import atomic_write, make_folder
-    from augenmerk.translate import load
+    from augenmerk.base.device import choose_translating_device
+    from augenmerk.base.files import atomic_write, make_folder
+    from augenmerk.drawing import render_index_page
+    from augenmerk.drawing.figures import save_figure
+    from augenmerk.run.directory import SHIPPED
+    from augenmerk.text.sentences import split_sentences
+    from augenmerk.translation import load
 
     options.load_mechanisms(attention)
     _check_choice(text, split, index, count)
@@ -208,7 +208,7 @@ def _choose_part(self_attention: str | None) -> "Part":
 
 def _check_drawing(view: str, format: str, out: Path | None, *, many: bool) -> None:  # noqa: A002
     """Raises AugenmerkError if the pictures cannot be drawn or written in this way."""
-    from augenmerk.figures import FORMATS, get_picture_format
+    from augenmerk.drawing.figures import FORMATS, get_picture_format
 
     if view not in HOW_TO_READ:
         raise AugenmerkError(f"There is no view '{view}'; the views are {' and '.join(HOW_TO_READ)}.")
@@ -298,8 +298,8 @@ def _make_maps(
     layer: int | None,
     heads: bool,
 ) -> "list[AttentionMap]":
-    from augenmerk.diagrams import AttentionMap
-    from augenmerk.translate import average_heads
+    from augenmerk.drawing import AttentionMap
+    from augenmerk.translation import average_heads
 
     make_map = partial(
         AttentionMap.from_translation, translation, subwords=subwords, title=title, reference=reference
@@ -313,8 +313,8 @@ def _make_maps(
 
 
 def _make_card(drawn: Diagram, *, heading: str, file: str, view: str) -> "Card":
-    from augenmerk.diagrams import Card, Chart
-    from augenmerk.figures import Style
+    from augenmerk.drawing import Card, Chart
+    from augenmerk.drawing.figures import Style
 
     # The page shows the sentences above the pictures, so the pictures need not repeat the reference.
     drawn = replace(drawn, maps=[[replace(one, reference=None) for one in maps] for maps in drawn.maps])
@@ -335,7 +335,7 @@ def _make_card(drawn: Diagram, *, heading: str, file: str, view: str) -> "Card":
 
 
 def _print_diagrams(diagrams: Sequence[Diagram], theme: "Theme") -> None:
-    from augenmerk.diagrams import explain_terminal_maps, render_terminal_map, render_terminal_maps
+    from augenmerk.drawing import explain_terminal_maps, render_terminal_map, render_terminal_maps
 
     for number, drawn in enumerate(diagrams):
         if number:

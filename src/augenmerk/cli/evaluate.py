@@ -11,6 +11,7 @@ from rich.markup import escape
 from rich.progress import MofNCompleteColumn
 from typer import Argument, Option
 
+from augenmerk.base.errors import AugenmerkError
 from augenmerk.cli.options import (
     MAX_BEAM,
     Device,
@@ -25,14 +26,13 @@ from augenmerk.cli.options import (
     load_mechanisms,
 )
 from augenmerk.cli.terminal import err, make_table, out, print_json, show_progress
-from augenmerk.errors import AugenmerkError
 
 if TYPE_CHECKING:
     import torch
 
-    from augenmerk.bitext import Bitext
-    from augenmerk.checkpoint import RunDirectory
-    from augenmerk.translate import Translator
+    from augenmerk.data import Bitext
+    from augenmerk.run.directory import RunDirectory
+    from augenmerk.translation import Translator
 
 Row = Mapping[str, Any]
 
@@ -108,12 +108,12 @@ def evaluate(
     json: Json = False,
 ) -> None:
     """Measure a trained run: BLEU, chrF, loss and perplexity."""
-    from augenmerk.agreement import Agreement
-    from augenmerk.bitext import open_data
-    from augenmerk.checkpoint import RunDirectory
-    from augenmerk.device import choose_translating_device
-    from augenmerk.evaluate import Evaluator, evaluate_run
-    from augenmerk.significance import compare_runs, compare_with_file
+    from augenmerk.base.device import choose_translating_device
+    from augenmerk.data import open_data
+    from augenmerk.evaluation.agreement import Agreement
+    from augenmerk.evaluation.evaluator import Evaluator, evaluate_run
+    from augenmerk.evaluation.significance import compare_runs, compare_with_file
+    from augenmerk.run.directory import RunDirectory
 
     load_mechanisms(attention)
     splits = split or []
@@ -167,8 +167,8 @@ def _open_run(path: Path, data: OtherData | None) -> "tuple[RunDirectory, Bitext
 
     Raises AugenmerkError if the data cannot be found.
     """
-    from augenmerk.bitext import SAY_PLACE, open_data
-    from augenmerk.checkpoint import RunDirectory
+    from augenmerk.data import SAY_PLACE, open_data
+    from augenmerk.run.directory import RunDirectory
 
     run = RunDirectory.open(path)
     if data is not None:
@@ -188,8 +188,8 @@ def _copy_shipped(splits: Sequence[str], data: OtherData | None) -> "tuple[RunDi
 
     Nothing is copied if its data or one of the splits is absent.
     """
-    from augenmerk.bitext import open_data
-    from augenmerk.checkpoint import SHIPPED, copy_shipped
+    from augenmerk.data import open_data
+    from augenmerk.run.directory import SHIPPED, copy_shipped
 
     run, other_data = _open_run(SHIPPED, data)
     bitext = other_data or open_data(run.config.data)
@@ -202,8 +202,8 @@ def _load_reverse(
     run: "RunDirectory", other_data: "Bitext | None", bitext: "Bitext", device: "torch.device | str"
 ) -> "Translator":
     """Loads a run; raises AugenmerkError if it does not translate in the other direction than `bitext`."""
-    from augenmerk.bitext import open_data
-    from augenmerk.translate import load
+    from augenmerk.data import open_data
+    from augenmerk.translation import load
 
     other = other_data or open_data(run.config.data)
     if (other.source_language, other.target_language) != (bitext.target_language, bitext.source_language):
@@ -215,7 +215,7 @@ def _load_reverse(
 
 
 def _print_rows(run: "RunDirectory", rows: Sequence[Row]) -> None:
-    from augenmerk.evaluate import describe_row
+    from augenmerk.evaluation.evaluator import describe_row
 
     first = rows[0]
     if "ensemble" in first or "mbr" in first or "data" in first:
@@ -243,7 +243,7 @@ def _print_rows(run: "RunDirectory", rows: Sequence[Row]) -> None:
 
 def _print_alignment(rows: Iterable[Row]) -> None:
     """Prints a line for each split: the references are aligned, so the beam makes no difference."""
-    from augenmerk.silver import FEW_PAIRS
+    from augenmerk.evaluation.silver import FEW_PAIRS
 
     lines = []
     by_split = {row["split"]: row for row in rows if "alignment" in row}
@@ -307,8 +307,8 @@ def _print_comparison(row: Row, name: str) -> None:
 
 def _print_sacrebleu_commands(run: "RunDirectory", rows: Sequence[Row]) -> None:
     """Prints, for each split, the command that computes the same scores with sacrebleu."""
-    from augenmerk.evaluate import path_of_row, reference_path
-    from augenmerk.scores import sacrebleu_command
+    from augenmerk.evaluation.evaluator import path_of_row, reference_path
+    from augenmerk.evaluation.scores import sacrebleu_command
 
     for split in dict.fromkeys(row["split"] for row in rows):
         files = [path_of_row(run, row) for row in rows if row["split"] == split]

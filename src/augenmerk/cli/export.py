@@ -54,7 +54,7 @@ def export(
     json: options.Json = False,
 ) -> None:
     """Write a run as a web page that translates and shows attention by itself."""
-    from augenmerk.errors import AugenmerkError
+    from augenmerk.base.errors import AugenmerkError
     from augenmerk.web.export import check_place, export_page, make_page
 
     if theory:

@@ -10,15 +10,15 @@ import typer
 from rich.markup import escape
 from typer import Option
 
+from augenmerk.base.errors import AugenmerkError
 from augenmerk.cli import options
 from augenmerk.cli.terminal import make_table, out, print_json, print_written, show_status
 from augenmerk.cli.wanted import show_wanted
-from augenmerk.errors import AugenmerkError
 
 if TYPE_CHECKING:
-    from augenmerk.diagrams import AttentionMap
-    from augenmerk.faithfulness import Faithfulness
-    from augenmerk.figures import Style
+    from augenmerk.analysis.faithfulness import Faithfulness
+    from augenmerk.drawing import AttentionMap
+    from augenmerk.drawing.figures import Style
 
 NOTE = "log p: log-probability of each word, in nats; uniform, permuted: how much it drops with such weights"
 WIDE = 9
@@ -84,8 +84,8 @@ def faithfulness(
 
     With --wanted, find the attention that makes a word of your choice likeliest.
     """
-    from augenmerk.checkpoint import RunDirectory
-    from augenmerk.storage import make_folder
+    from augenmerk.base.files import make_folder
+    from augenmerk.run.directory import RunDirectory
 
     options.load_mechanisms(attention)
     (path, sentences), indices = options.split_arguments(run), index or []
@@ -100,7 +100,7 @@ def faithfulness(
             "--at says at which word of a translation another is wanted: give --wanted, too."
         )
 
-    from augenmerk.faithfulness import measure_faithfulness, measure_heads, summarise
+    from augenmerk.analysis.faithfulness import measure_faithfulness, measure_heads, summarise
 
     style = options.make_style(theme, title, size, font_size, outline)
     transformer = RunDirectory.open(path).config.model.architecture == "transformer"
@@ -139,7 +139,7 @@ def faithfulness(
 
 def _make_map(one: "Faithfulness") -> "AttentionMap":
     """Returns the attention map of a sentence, with the log-probabilities and their drops beside it."""
-    from augenmerk.diagrams import AttentionMap
+    from augenmerk.drawing import AttentionMap
 
     columns = {"log p": one.word_log_probabilities, **one.drops}
     extra_columns = {name: [_round(value) for value in values] for name, values in columns.items()}
@@ -157,8 +157,8 @@ def _write_page(
     folder: Path, chosen: "Mapping[int, Faithfulness]", summary: Mapping[str, Any], style: "Style"
 ) -> None:
     """Writes a numbered picture of each sentence, and a page that shows all of them."""
-    from augenmerk.diagrams import AttentionMap, Card, draw_heat_map, render_index_page
-    from augenmerk.storage import atomic_write
+    from augenmerk.base.files import atomic_write
+    from augenmerk.drawing import AttentionMap, Card, draw_heat_map, render_index_page
 
     split, uniform, permuted = summary["split"], summary["uniform"], summary["permuted"]
     maps = [_make_map(one) for one in chosen.values()]
@@ -232,7 +232,7 @@ def _print_split(summary: Mapping[str, Any]) -> None:
 
 
 def _print_summary(summary: Mapping[str, Any]) -> None:
-    from augenmerk.faithfulness import REPLACEMENTS
+    from augenmerk.analysis.faithfulness import REPLACEMENTS
 
     _print_split(summary)
     rows = [["unchanged", f"{summary['loss']:.3f}", f"{summary['perplexity']:.2f}"]]

@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from typer.core import TyperGroup
 
-from augenmerk.errors import format_message
+from augenmerk.base.errors import format_message
 
 WIDTH = 78
 """The columns that a terminal of 80 has for examples."""

@@ -10,17 +10,17 @@ from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
 from rich.markup import escape
 from typer import Argument, Option
 
+from augenmerk.base.errors import AugenmerkError
 from augenmerk.cli.terminal import err, out, show_status
 from augenmerk.cli.unfamiliar import warn_of_translations
-from augenmerk.errors import AugenmerkError
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from augenmerk.bitext import BadLine, Bitext, SentencePair
-    from augenmerk.config import DataConfig
-    from augenmerk.figures import Style
-    from augenmerk.translate import Translation, Translator
+    from augenmerk.base.config import DataConfig
+    from augenmerk.data import BadLine, Bitext, SentencePair
+    from augenmerk.drawing.figures import Style
+    from augenmerk.translation import Translation, Translator
 
 MAX_SEED = 2**63 - 1
 MAX_THREADS = 1024
@@ -135,7 +135,7 @@ def make_style(
     theme: str, title: str | None, size: str | None, font_size: float | None, outline: bool
 ) -> "Style":
     """Returns how pictures are to look; raises AugenmerkError for what cannot be drawn."""
-    from augenmerk.figures import PictureSize, Style, get_theme
+    from augenmerk.drawing.figures import PictureSize, Style, get_theme
 
     if font_size is not None and not MIN_FONT_SIZE <= font_size <= MAX_FONT_SIZE:
         raise AugenmerkError(
@@ -153,7 +153,7 @@ def connect_if_asked(on: Place, ray_address: str | None) -> Iterator[None]:
             raise AugenmerkError("--ray-address is for a Ray cluster: add --on ray.")
         yield
         return
-    from augenmerk.cluster import connect
+    from augenmerk.cluster.ray import connect
 
     try:
         with connect(ray_address):
@@ -188,7 +188,7 @@ class OtherData:
         skip_bad: bool = False,
     ) -> None:
         """A file of one's own is one split with all of its pairs, unless `divided`."""
-        from augenmerk.bitext import resolve_data_name
+        from augenmerk.data import resolve_data_name
 
         self.place = resolve_data_name(name, Path.cwd())
         self._divided = divided
@@ -200,7 +200,7 @@ class OtherData:
 
         What was a file must have kept its name: another file is more likely to be another test set.
         """
-        from augenmerk.bitext import NAMES, place_exists
+        from augenmerk.data import NAMES, place_exists
 
         moved = own not in NAMES and not place_exists(Path(own)) and self.place not in NAMES
         return self.place == own or (
@@ -209,7 +209,7 @@ class OtherData:
 
     def open(self, own: "DataConfig") -> "Bitext":
         """Opens the pairs; they are in the languages of the run's own, unless others were given."""
-        from augenmerk.bitext import open_bitext
+        from augenmerk.data import open_bitext
 
         source, target = self._languages
         return open_bitext(
@@ -240,7 +240,7 @@ def check_sentences(sentences: "Sequence[str]") -> None:
 
 def print_attention(one: "Translation") -> None:
     """Draws the attention over words in the terminal, and that of each head if there is more than one."""
-    from augenmerk.diagrams import (
+    from augenmerk.drawing import (
         AttentionMap,
         explain_terminal_maps,
         render_terminal_map,
@@ -287,7 +287,7 @@ def split_arguments(arguments: list[str] | None) -> tuple[Path, list[str]]:
     The first argument is a run unless it has a space in it, as a sentence has. So a run whose name was
     mistyped is not translated.
     """
-    from augenmerk.checkpoint import SHIPPED
+    from augenmerk.run.directory import SHIPPED
 
     sentences = list(arguments or [])
     run = SHIPPED
@@ -312,11 +312,11 @@ def translate_split(
 
     Raises AugenmerkError if the split has no sentence pairs, or not those with the indices.
     """
-    from augenmerk.bitext import SentencePair
-    from augenmerk.checkpoint import RunDirectory
-    from augenmerk.device import choose_translating_device
-    from augenmerk.sentences import split_sentences
-    from augenmerk.translate import load
+    from augenmerk.base.device import choose_translating_device
+    from augenmerk.data import SentencePair
+    from augenmerk.run.directory import RunDirectory
+    from augenmerk.text.sentences import split_sentences
+    from augenmerk.translation import load
 
     if reference and beam is not None:
         raise AugenmerkError("References are read, not searched for; give --reference or --beam.")
@@ -355,7 +355,7 @@ def translate_split(
 
 def open_data_or_bilderbuch(data: "DataConfig", split: str | None) -> "tuple[Bitext, str]":
     """Opens the data of a run, or says that bilderbuch is opened because that is not there."""
-    from augenmerk import bitext
+    from augenmerk import data as bitext
 
     found, name = bitext.open_data_or_bilderbuch(data, split)
     if found.name == "bilderbuch" != data.bitext:
@@ -370,7 +370,7 @@ def write_pictures(
     folder: Path, names: Sequence[str], figures: "Iterable[Figure]", *, outline: bool
 ) -> list[str]:
     """Writes figures with numbered names, such as 01-test-7.svg, and returns the names."""
-    from augenmerk.figures import save_figure
+    from augenmerk.drawing.figures import save_figure
 
     digits = len(str(len(names)))
     files = [f"{number:0{digits}}-{name}" for number, name in enumerate(names, 1)]

@@ -10,15 +10,15 @@ import typer
 from rich.markup import escape
 from typer import Option
 
+from augenmerk.base.errors import AugenmerkError
 from augenmerk.cli import options
 from augenmerk.cli.terminal import err, make_table, out, print_json, print_written, show_status
-from augenmerk.errors import AugenmerkError
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from augenmerk.figures import Style
-    from augenmerk.patterns import PatternMatch
+    from augenmerk.analysis.patterns import PatternMatch
+    from augenmerk.drawing.figures import Style
 
 HEAD_MEASURES = {
     "monotonicity": "monotone",
@@ -64,8 +64,7 @@ def patterns(
     json: options.Json = False,
 ) -> None:
     """Search a split for patterns of attention: monotone, inversion, spread, stuck or shifted."""
-    from augenmerk.checkpoint import RunDirectory
-    from augenmerk.patterns import (
+    from augenmerk.analysis.patterns import (
         KINDS,
         check_head,
         describe_heads,
@@ -74,7 +73,8 @@ def patterns(
         summarise_heads,
         summarise_patterns,
     )
-    from augenmerk.storage import make_folder
+    from augenmerk.base.files import make_folder
+    from augenmerk.run.directory import RunDirectory
 
     options.load_mechanisms(attention)
     if kind is not None and kind not in KINDS:
@@ -120,9 +120,9 @@ def _write_page(
     kind: str | None,
 ) -> None:
     """Writes a numbered picture of each chosen sentence, a page that shows them, and JSON files."""
-    from augenmerk.diagrams import AttentionMap, draw_heat_map
-    from augenmerk.patterns.page import render_patterns_page
-    from augenmerk.storage import atomic_write
+    from augenmerk.analysis.patterns.page import render_patterns_page
+    from augenmerk.base.files import atomic_write
+    from augenmerk.drawing import AttentionMap, draw_heat_map
 
     def draw(match: "PatternMatch") -> "Figure":
         reference = match.pair.target if summary["of"] == "translations" else None

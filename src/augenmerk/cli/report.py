@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from typer import Argument, Option
 
+from augenmerk.base.errors import AugenmerkError
 from augenmerk.cli import options
 from augenmerk.cli.terminal import print_json, print_written
-from augenmerk.errors import AugenmerkError
 
 if TYPE_CHECKING:
-    from augenmerk.figures import Style
+    from augenmerk.drawing.figures import Style
     from augenmerk.study.result import StudyResult
 
 REPORT_FORMATS = ("html", "markdown", "latex", "csv")
@@ -57,9 +57,9 @@ def report(
     json: options.Json = False,
 ) -> None:
     """Write the result of a study: a self-contained page, or a table for a paper."""
-    from augenmerk.figures import FORMATS
-    from augenmerk.report import TableStyle, format_csv, format_latex, format_markdown, render_report
-    from augenmerk.storage import atomic_write
+    from augenmerk.base.files import atomic_write
+    from augenmerk.drawing.figures import FORMATS
+    from augenmerk.study.report import TableStyle, format_csv, format_latex, format_markdown, render_report
     from augenmerk.study.result import StudyResult
 
     if format not in REPORT_FORMATS:
@@ -99,9 +99,9 @@ def report(
 
 def _write_figures(result: "StudyResult", folder: Path, ending: str, style: "Style") -> list[Path]:
     """Writes each chart of the report as a file, and returns the files."""
-    from augenmerk.figures import save_figure
-    from augenmerk.report import list_charts
-    from augenmerk.storage import make_folder
+    from augenmerk.base.files import make_folder
+    from augenmerk.drawing.figures import save_figure
+    from augenmerk.study.report import list_charts
 
     make_folder(folder)
     files = []

@@ -8,14 +8,14 @@ import typer
 from rich.markup import escape
 from typer import Argument, Option
 
+from augenmerk.base.errors import AugenmerkError
 from augenmerk.cli import options
 from augenmerk.cli.stdin import read_stdin
 from augenmerk.cli.terminal import err, format_json, make_table, out
 from augenmerk.cli.unfamiliar import warn_of_several_sentences
-from augenmerk.errors import AugenmerkError
 
 if TYPE_CHECKING:
-    from augenmerk.translate import Translation, Translator
+    from augenmerk.translation import Translation, Translator
 
 app = typer.Typer()
 
@@ -63,9 +63,9 @@ def score(
     json: Annotated[bool, Option("--json", help="Print a line of JSON for each pair.")] = False,
 ) -> None:
     """Score given translations: log-probability, loss and perplexity, word for word, with attention."""
-    from augenmerk.checkpoint import SHIPPED
-    from augenmerk.device import choose_translating_device
-    from augenmerk.translate import load
+    from augenmerk.base.device import choose_translating_device
+    from augenmerk.run.directory import SHIPPED
+    from augenmerk.translation import load
 
     options.load_mechanisms(attention)
     sentences, models = list(text or []), list(model or [])
@@ -132,7 +132,7 @@ class Total:
     def __str__(self) -> str:
         if not self.pairs:
             return "No pairs."
-        from augenmerk.evaluate import Loss
+        from augenmerk.evaluation.evaluator import Loss
 
         loss = Loss(-self.log_probability, self.tokens)
         pairs = f"{self.pairs:,} pair{'s' if self.pairs > 1 else ''}"
@@ -144,8 +144,8 @@ class Total:
 
 
 def _read_data(translator: "Translator", place: options.OtherData, split: str | None) -> Iterator[Pair]:
-    from augenmerk.bitext import BadLineError, open_data
-    from augenmerk.evaluate import choose_split
+    from augenmerk.data import BadLineError, open_data
+    from augenmerk.evaluation.evaluator import choose_split
 
     own = translator.config.data
     bitext = open_data(own) if place.place == own.bitext else place.open(own)
@@ -163,8 +163,8 @@ def _read_pairs(skip_bad: bool) -> Iterator[Pair | None]:
 
     With `skip_bad`, such lines are left out instead, and counted at the end.
     """
-    from augenmerk.bitext import BadLine, BadLineError
-    from augenmerk.bitext.files import parse_line, parse_tsv
+    from augenmerk.data import BadLine, BadLineError
+    from augenmerk.data.files import parse_line, parse_tsv
 
     number, undecoded, skipped = 0, list[BadLine](), set[BadLine]()
     try:
@@ -193,7 +193,7 @@ def _count_tokens(one: "Translation") -> int:
 
 def _describe(one: "Translation") -> dict[str, Any]:
     """Returns a scored pair as plain data for JSON."""
-    from augenmerk.evaluate import Loss
+    from augenmerk.evaluation.evaluator import Loss
 
     loss = Loss(-one.log_probability, _count_tokens(one))
     tree = one.to_dict()
@@ -211,7 +211,7 @@ def _describe(one: "Translation") -> dict[str, Any]:
 
 def _print_words(one: "Translation", *, first: bool) -> None:
     """Prints a line for each target word, and the sums."""
-    from augenmerk.evaluate import Loss, exp
+    from augenmerk.evaluation.evaluator import Loss, exp
 
     rows = [
         [escape(word), f"{value:.2f}", f"{exp(value):{'.3f' if value > -7 else '.0e'}}"]
@@ -228,7 +228,7 @@ def _print_words(one: "Translation", *, first: bool) -> None:
 
 def _print_line(number: int, one: "Translation") -> None:
     """Prints a pair on a line of its own, at once."""
-    from augenmerk.evaluate import Loss
+    from augenmerk.evaluation.evaluator import Loss
 
     if number == 1:
         out().print(f"{'pair':>6} {'log p':>9} {'loss':>7} {'ppl':>10}  target")

@@ -79,7 +79,7 @@ def serve(
     """Translate over HTTP, and show the workbench at http://127.0.0.1:8765/."""
     import logging
 
-    from augenmerk.device import CPU, choose_translating_device
+    from augenmerk.base.device import CPU, choose_translating_device
     from augenmerk.serve.app import Service
     from augenmerk.serve.guard import Access
     from augenmerk.serve.library import Library

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from augenmerk.bitext.pairs import BadLine
+    from augenmerk.text.pairs import BadLine
 
 READ_BYTES = 1 << 16
 
@@ -61,8 +61,8 @@ def read_stdin(bad_lines: "list[BadLine] | None" = None) -> Iterator[str | None]
     A file is always there. So are all lines where the system cannot tell (pipes on Windows). A bad line
     raises BadLineError, or is added to `bad_lines` and yielded as empty.
     """
-    from augenmerk.bitext.files import decode_lines
-    from augenmerk.bitext.pairs import MAX_LINE_BYTES
+    from augenmerk.data.files import decode_lines
+    from augenmerk.text.pairs import MAX_LINE_BYTES
 
     try:
         descriptor = sys.stdin.fileno()

@@ -15,9 +15,9 @@ from rich.markup import escape
 from rich.progress_bar import ProgressBar
 from typer import Argument, Option
 
+from augenmerk.base.errors import AugenmerkError
 from augenmerk.cli.options import MAX_THREADS, Device, Json, Mechanisms, load_mechanisms
 from augenmerk.cli.terminal import FittingTable, LineClock, err, format_seconds, make_table, out, print_json
-from augenmerk.errors import AugenmerkError
 
 if TYPE_CHECKING:
     from augenmerk.study.executors.ray import RayCluster
@@ -100,7 +100,7 @@ def study(
     json: Json = False,
 ) -> None:
     """Train variants over several seeds and compare them; finished runs are not trained again."""
-    from augenmerk.device import choose_device
+    from augenmerk.base.device import choose_device
     from augenmerk.study.plan import find_study, read_study
     from augenmerk.study.running import StudyInterrupted, default_jobs, run_study, threads_each
 

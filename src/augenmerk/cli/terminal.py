@@ -32,10 +32,10 @@ from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
-from augenmerk.errors import remove_control_characters
+from augenmerk.base.errors import remove_control_characters
 
 if TYPE_CHECKING:
-    from augenmerk.bitext import SentencePair
+    from augenmerk.data import SentencePair
 
 MIN_BAR_WIDTH = 8
 LINK = "■"
@@ -139,7 +139,7 @@ def _discard(stream: Any) -> None:
 
 def format_json(document: Any, indent: int | None = None) -> str:
     """Returns a document as JSON, with escapes if stdout cannot encode every character."""
-    from augenmerk import storage
+    from augenmerk.base import files as storage
 
     return storage.format_json(document, escape=not is_utf8(), indent=indent)
 
@@ -358,7 +358,7 @@ def draw_links(pair: "SentencePair", width: int) -> Text:
 
     In the grid, the source words are the columns and the target words the rows.
     """
-    from augenmerk.words import split_words
+    from augenmerk.text.words import split_words
 
     source, target = split_words(pair.source), split_words(pair.target)
     links = frozenset(pair.alignment or ())

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperCommand
 
+from augenmerk.base.errors import AugenmerkError
 from augenmerk.cli import options, theory_answers
 from augenmerk.cli.options import Json
 from augenmerk.cli.theory_answers import Seed, Unscaled
-from augenmerk.errors import AugenmerkError
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from augenmerk.figures import Style, Theme
+    from augenmerk.drawing.figures import Style, Theme
     from augenmerk.theory.results import Setup
 
 app = typer.Typer(
@@ -303,9 +303,9 @@ def questions(
     json: Json = False,
 ) -> None:
     """All questions, without their answers and hints."""
+    from augenmerk.base.files import atomic_write
     from augenmerk.cli.terminal import print_written
     from augenmerk.cli.theory_output import format_questions, question_lines
-    from augenmerk.storage import atomic_write
     from augenmerk.theory.questions import QUESTIONS
 
     asked = [question.without_root() if unscaled else question for question in QUESTIONS.values()]
@@ -360,7 +360,7 @@ def _print(document: dict[str, Any], lines: Iterable[str], json: bool) -> None:
 
 def _save(path: Path, draw: "Callable[[Theme], Figure]", style: "Style") -> None:
     from augenmerk.cli.terminal import print_written
-    from augenmerk.figures import get_picture_format, save_figure
+    from augenmerk.drawing.figures import get_picture_format, save_figure
 
     get_picture_format(path)  # before it is drawn
     save_figure(style.apply_to_chart(draw(style.theme)), path, outline=style.outline)
@@ -399,14 +399,14 @@ def from_run(
     json: Json = False,
 ) -> None:
     """Real queries and keys: norms, angles, margins, what could be copied, and what noise would do."""
-    from augenmerk.checkpoint import SHIPPED
+    from augenmerk.analysis.probe import probe_attention
     from augenmerk.cli.terminal import err
     from augenmerk.cli.theory_output import step_lines
     from augenmerk.cli.unfamiliar import warn_of_several_sentences, warn_of_translations
-    from augenmerk.probe import probe_attention
+    from augenmerk.run.directory import SHIPPED
     from augenmerk.theory.from_run import examine_step
     from augenmerk.theory.results import Setup
-    from augenmerk.translate import load
+    from augenmerk.translation import load
 
     style = options.make_style(theme, title, size, font_size, outline)
     # Unlike Path.is_dir, os.path.isdir says no to a sentence that is too long for a path.

@@ -39,9 +39,9 @@ def check(
     The exit code is 0 if the answer is right, 1 if it is wrong or right only under a condition, and 2 if it
     cannot be read and needs review by a person.
     """
+    from augenmerk.base.errors import AugenmerkError
     from augenmerk.cli.terminal import err, out, print_json
     from augenmerk.cli.theory_output import grade_lines
-    from augenmerk.errors import AugenmerkError
     from augenmerk.theory.grading import TASKS
     from augenmerk.theory.grading import check as grade
     from augenmerk.theory.questions import QUESTIONS
@@ -94,6 +94,8 @@ def grade(
     """
     from rich.progress import MofNCompleteColumn
 
+    from augenmerk.base.errors import AugenmerkError
+    from augenmerk.base.files import atomic_write
     from augenmerk.cli import terminal
     from augenmerk.cli.theory_output import (
         class_lines,
@@ -102,9 +104,7 @@ def grade(
         name_own_columns,
         repeated_lines,
     )
-    from augenmerk.diagrams.html import render_template
-    from augenmerk.errors import AugenmerkError
-    from augenmerk.storage import atomic_write
+    from augenmerk.drawing.html import render_template
     from augenmerk.theory.classroom import (
         collect_for_review,
         find_repeated,

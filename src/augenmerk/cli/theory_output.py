@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from rich.markup import escape
 
-from augenmerk.errors import shorten
+from augenmerk.base.errors import shorten
 
 if TYPE_CHECKING:
     from augenmerk.theory.classroom import AnswerSheet, ForReview, GradedAnswer, Repeated, TaskSummary
@@ -214,7 +214,7 @@ def name_own_columns(sheet: "AnswerSheet") -> dict[str, str]:
 
 def format_grades(sheet: "AnswerSheet", graded: "Sequence[GradedAnswer]") -> bytes:
     """Formats the table of a class with what was found, as CSV of the kind that was read."""
-    from augenmerk.report.tables import escape_csv
+    from augenmerk.study.report.tables import escape_csv
 
     text = io.StringIO()
     writer = csv.writer(text, delimiter=sheet.delimiter, lineterminator="\n")

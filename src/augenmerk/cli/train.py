@@ -13,6 +13,7 @@ from rich.markup import escape
 from rich.progress import BarColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from typer import Argument, Option
 
+from augenmerk.base.errors import AugenmerkError
 from augenmerk.cli.options import (
     MAX_SEED,
     Data,
@@ -24,11 +25,10 @@ from augenmerk.cli.options import (
     Threads,
 )
 from augenmerk.cli.terminal import FittingProgress, err, out, print_json
-from augenmerk.errors import AugenmerkError
 
 if TYPE_CHECKING:
-    from augenmerk.checkpoint import RunDirectory
-    from augenmerk.config import RunConfig
+    from augenmerk.base.config import RunConfig
+    from augenmerk.run.directory import RunDirectory
 
 app = typer.Typer()
 
@@ -113,10 +113,11 @@ def train(
     json: Json = False,
 ) -> None:
     """Train a translator."""
-    from augenmerk.bitext import BadLineError
-    from augenmerk.config import CUSTOM_ATTENTION
-    from augenmerk.device import describe_device
-    from augenmerk.distributed import (
+    from augenmerk.base.config import CUSTOM_ATTENTION
+    from augenmerk.base.device import describe_device
+    from augenmerk.data import BadLineError
+    from augenmerk.model import load_mechanism
+    from augenmerk.training.distributed import (
         ProcessLostError,
         ignore_signals,
         join,
@@ -124,10 +125,9 @@ def train(
         was_restarted,
         will_restart,
     )
-    from augenmerk.loggers import Logger, LoggerStartError, TensorBoardLogger, load_logger
-    from augenmerk.model import load_mechanism
-    from augenmerk.train import TrainingInterrupted, choose_threads
-    from augenmerk.train import train as train_run
+    from augenmerk.training.loggers import Logger, LoggerStartError, TensorBoardLogger, load_logger
+    from augenmerk.training.loop import TrainingInterrupted, choose_threads
+    from augenmerk.training.loop import train as train_run
 
     world, chosen_device = join(device)  # first, so that what is wrong is said by one of several processes
     mechanism, own_file = attention, []
@@ -219,7 +219,7 @@ def train(
 
 def _start(preset: str | None, overrides: list[str], out: Path | None) -> tuple["RunDirectory", str]:
     """Starts a run; also returns a remark about its settings, or nothing."""
-    from augenmerk.config import load_config
+    from augenmerk.base.config import load_config
 
     if preset is None:
         raise AugenmerkError("Say what to train: a preset (such as quick) or a TOML file.")
@@ -230,10 +230,10 @@ def _start(preset: str | None, overrides: list[str], out: Path | None) -> tuple[
 
 def _start_or_go_on(config: "RunConfig", out: Path) -> "RunDirectory":
     """Starts a run; or opens it, if `torchrun` has started the command again after a process had failed."""
-    from augenmerk.checkpoint import RunDirectory
-    from augenmerk.distributed import was_restarted
-    from augenmerk.policy import fit_to_data
-    from augenmerk.train import start
+    from augenmerk.run.directory import RunDirectory
+    from augenmerk.training.distributed import was_restarted
+    from augenmerk.training.loop import start
+    from augenmerk.training.policy import fit_to_data
 
     if was_restarted():
         with suppress(AugenmerkError):
@@ -255,8 +255,8 @@ def _start_from(
     initial_run: Path, preset: str | None, overrides: list[str], out: Path | None
 ) -> tuple["RunDirectory", str]:
     """Starts a run with the vocabulary and the weights of another one; also returns a remark, or nothing."""
-    from augenmerk.checkpoint import RunDirectory
-    from augenmerk.policy import configure_fine_tuning, describe_direction
+    from augenmerk.run.directory import RunDirectory
+    from augenmerk.training.policy import configure_fine_tuning, describe_direction
 
     config = configure_fine_tuning(initial_run, preset, overrides)
     direction = describe_direction(RunDirectory.open(Path(config.train.initial_run or "")), config)
@@ -265,7 +265,7 @@ def _start_from(
 
 
 def _default_place(name: str, config: "RunConfig") -> Path:
-    from augenmerk.storage import limit_file_name
+    from augenmerk.base.files import limit_file_name
 
     data = Path(config.data.bitext).name
     attention = config.model.attention.replace(":", "-")  # a colon is not allowed in every file system
@@ -280,12 +280,12 @@ def _open_to_resume(
     `data` is the new place of its pairs, if they were moved. Nothing is written yet. Raises AugenmerkError
     if there is nothing left to do, or if it was started with other settings.
     """
-    from augenmerk.bitext import SAY_PLACE, open_data
-    from augenmerk.checkpoint import RunDirectory
-    from augenmerk.config import DATASETS, load_config
-    from augenmerk.distributed import was_restarted
-    from augenmerk.policy import fit_text
-    from augenmerk.train import change_epochs
+    from augenmerk.base.config import DATASETS, load_config
+    from augenmerk.data import SAY_PLACE, open_data
+    from augenmerk.run.directory import RunDirectory
+    from augenmerk.training.distributed import was_restarted
+    from augenmerk.training.loop import change_epochs
+    from augenmerk.training.policy import fit_text
 
     if out is None:
         raise AugenmerkError("Say which run to continue: augenmerk train --resume --out RUN.")
@@ -322,7 +322,7 @@ def _move_data(run: "RunDirectory", data: str, *, with_preset: bool) -> str:
 
     Returns what was done, or nothing. Whether they are the same pairs is known when they are read.
     """
-    from augenmerk.bitext import NAMES, place_exists, resolve_data_name
+    from augenmerk.data import NAMES, place_exists, resolve_data_name
 
     own, place = run.config.data.bitext, resolve_data_name(data, Path.cwd())
     if place == own:
@@ -406,7 +406,7 @@ class TrainingDisplay:
         self._bar.stop()
 
     def begin(self, data: Mapping[str, Any]) -> None:
-        from augenmerk.policy import count_steps
+        from augenmerk.training.policy import count_steps
 
         err().print(describe_training_data(data), markup=False)
         # Advice that was already taken would not help.

@@ -12,6 +12,7 @@ import typer
 from rich.progress import MofNCompleteColumn, SpinnerColumn, TextColumn, TimeElapsedColumn
 from typer import Argument, Option
 
+from augenmerk.base.errors import AugenmerkError, format_message, remove_control_characters
 from augenmerk.cli.options import (
     MAX_SEED,
     Beam,
@@ -30,11 +31,10 @@ from augenmerk.cli.options import (
 from augenmerk.cli.stdin import read_stdin
 from augenmerk.cli.terminal import FittingProgress, err, is_utf8, show_progress
 from augenmerk.cli.unfamiliar import Uncovered, Unfamiliar
-from augenmerk.errors import AugenmerkError, format_message, remove_control_characters
 
 if TYPE_CHECKING:
-    from augenmerk.translate import Translation, Translator
-    from augenmerk.translate.file_blocks import FileJob
+    from augenmerk.translation import Translation, Translator
+    from augenmerk.translation.file_blocks import FileJob
 
 app = typer.Typer()
 
@@ -111,10 +111,10 @@ def translate(
     ray_address: RayAddress = None,
 ) -> None:
     """Translate texts, lines on stdin, or a file."""
-    from augenmerk.checkpoint import SHIPPED
-    from augenmerk.device import CPU, choose_translating_device
-    from augenmerk.translate import load
-    from augenmerk.translate.lines import LineFormat
+    from augenmerk.base.device import CPU, choose_translating_device
+    from augenmerk.run.directory import SHIPPED
+    from augenmerk.translation import load
+    from augenmerk.translation.lines import LineFormat
 
     load_mechanisms(attention)
     sentences = text or []
@@ -161,7 +161,7 @@ def translate(
         typed = not sentences and input is None and sys.stdin.isatty()
         split = bool(sentences) or typed if split_sentences is None else split_sentences
         if on == "ray" and input is not None and output is not None:
-            from augenmerk.translate.file_blocks import FileJob
+            from augenmerk.translation.file_blocks import FileJob
 
             job = FileJob(
                 runs=tuple(path.absolute() for path in model or ()),
@@ -183,7 +183,7 @@ def translate(
 
 def _check_for_ray(source: Path | None, output: Path | None, device: str) -> None:
     """Raises AugenmerkError for what cannot be translated in blocks over a cluster."""
-    from augenmerk.storage import is_stream
+    from augenmerk.base.files import is_stream
 
     if source is None or output is None:
         raise AugenmerkError("Ray translates one file into another: give it an --input and an --output.")
@@ -198,9 +198,9 @@ def _check_for_ray(source: Path | None, output: Path | None, device: str) -> Non
 
 def _translate_on_ray(job: "FileJob", translator: "Translator", source: Path, output: Path) -> None:
     """Translates a file in blocks over the cluster that is connected, with the warnings of `_translate`."""
-    from augenmerk.bitext import BadLineError
-    from augenmerk.blocks import RayTasks
-    from augenmerk.translate.file_blocks import blocks_folder, translate_file
+    from augenmerk.cluster.blocks import RayTasks
+    from augenmerk.data import BadLineError
+    from augenmerk.translation.file_blocks import blocks_folder, translate_file
 
     output = Path(os.path.realpath(output))  # a symbolic link stays
     map_blocks = RayTasks(blocks_folder(output), gpus=1 if job.device == "cuda" else 0)
@@ -236,12 +236,12 @@ def _translate(
     Warns where one was too long and, at the end, of bad lines that were skipped, whose translation is empty,
     of those that are unlike what the model learnt from, and of translations that leave something out.
     """
-    from augenmerk.bitext import BadLine, BadLineError
+    from augenmerk.data import BadLine, BadLineError
 
     lines: Iterable[str | None] = sentences
     bad_lines: list[BadLine] | None = [] if skip_bad else None
     if file is not None:
-        from augenmerk.bitext.files import read_lines
+        from augenmerk.data.files import read_lines
 
         lines = read_lines(file, bad_lines)
     elif not sentences:
@@ -315,7 +315,7 @@ def _write(lines: Iterable[str], output: Path | None) -> None:
 
     If that is interrupted, the lines that there are already are kept beside the file, in FILE.partial.
     """
-    from augenmerk.storage import atomic_write, is_stream, replacing
+    from augenmerk.base.files import atomic_write, is_stream, replacing
 
     if output is None:
         for line in lines:

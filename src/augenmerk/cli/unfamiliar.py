@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from augenmerk.errors import format_message, shorten
+from augenmerk.base.errors import format_message, shorten
 
 if TYPE_CHECKING:
-    from augenmerk.familiarity import Reason
-    from augenmerk.translate import Translation
+    from augenmerk.text.familiarity import Reason
+    from augenmerk.translation import Translation
 
 
 class Unfamiliar:
@@ -27,7 +27,7 @@ class Unfamiliar:
         self.reasons[reason] += count
 
     def describe(self, total: int) -> str:
-        from augenmerk.familiarity import REASONS
+        from augenmerk.text.familiarity import REASONS
 
         count = self.reasons.total()
         if count == 1:
@@ -90,7 +90,7 @@ def warn_of_translations(translations: "Sequence[Translation]") -> None:
 
 def warn_of_several_sentences(text: str, name: str, language: str | None) -> None:
     """Prints a warning if a text that is taken as one sentence has several."""
-    from augenmerk.sentences import split_sentences
+    from augenmerk.text.sentences import split_sentences
 
     if (count := len(split_sentences(text, language))) > 1:
         typer.echo(

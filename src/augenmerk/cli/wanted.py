@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 from rich.markup import escape
 
+from augenmerk.base.errors import AugenmerkError
 from augenmerk.cli import options
 from augenmerk.cli.terminal import make_table, out, print_json, show_status
-from augenmerk.errors import AugenmerkError
 
 if TYPE_CHECKING:
-    from augenmerk.translate import Translation
-    from augenmerk.wanted import WantedPlace
+    from augenmerk.analysis.wanted import WantedPlace
+    from augenmerk.translation import Translation
 
 
 def show_wanted(
@@ -30,7 +30,7 @@ def show_wanted(
 
     Raises AugenmerkError if an option without meaning here was given: if one of their values is not None.
     """
-    from augenmerk.wanted import describe_wanted, find_wanted
+    from augenmerk.analysis.wanted import describe_wanted, find_wanted
 
     for option, value in without_meaning.items():
         if value is not None:
@@ -69,7 +69,7 @@ def show_wanted(
 
 def _print_places(wanted: str, translation: "Translation", places: "Sequence[WantedPlace]") -> None:
     """Prints a line for each word in whose place the wanted one could stand."""
-    from augenmerk.wanted import describe_attention, describe_wanted
+    from augenmerk.analysis.wanted import describe_attention, describe_wanted
 
     rows = []
     for one in places:

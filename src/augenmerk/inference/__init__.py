@@ -3,6 +3,8 @@
 They have the letters and the order of `augenmerk.model`, which trains them, and give the same numbers to
 rounding; tests compare the two. There is no dropout, no gradient, and nothing changes a model once it is
 built, so several threads may use one at once.
+
+May import: base, text and search. Read first: `gru.py`.
 """
 
 from collections.abc import Mapping
@@ -10,7 +12,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from augenmerk.config import ModelConfig
+from augenmerk.base.config import ModelConfig
 from augenmerk.inference.attention import MECHANISMS
 from augenmerk.inference.gru import GRUTranslator
 from augenmerk.inference.transformer import TransformerTranslator

@@ -9,9 +9,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from augenmerk.config import ModelConfig
+from augenmerk.base.config import ModelConfig
 from augenmerk.inference.weights import Floats, Layer, Linear, Mask, Weights, softmax
-from augenmerk.step_model import Memory
+from augenmerk.search.step_model import Memory
 
 
 class Attention:

@@ -1,4 +1,4 @@
-"""The GRU translator in numpy: equations 3 to 12, in the letters of `augenmerk.model.translator`.
+"""The GRU translator in numpy: equations 3 to 12, in the letters of `augenmerk.model.gru`.
 
 B sentences, K hypotheses of each, S source positions, T target positions, E embedding, H hidden, D = 2H,
 L layers.
@@ -11,8 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from augenmerk.batching import Batch
-from augenmerk.config import ModelConfig
+from augenmerk.base.config import ModelConfig
 from augenmerk.inference.attention import MECHANISMS
 from augenmerk.inference.weights import (
     Floats,
@@ -24,7 +23,8 @@ from augenmerk.inference.weights import (
     Weights,
     log_softmax,
 )
-from augenmerk.step_model import AttentionWeights, Memory, Source, State, padded
+from augenmerk.search.step_model import AttentionWeights, Memory, Source, State, padded
+from augenmerk.text.batching import Batch
 
 MAX_TABLE_BYTES = 256 << 20
 """With a vocabulary too large for this, the decoder's input gates are computed at each step instead."""

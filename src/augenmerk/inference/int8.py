@@ -22,7 +22,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from augenmerk.errors import AugenmerkError
+from augenmerk.base.errors import AugenmerkError
 from augenmerk.inference.weights import Floats, Linear, StackedLinear, log_softmax
 
 WEIGHT_STEPS, INPUT_STEPS = 63, 127

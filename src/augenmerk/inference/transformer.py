@@ -9,11 +9,11 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from augenmerk.batching import Batch
-from augenmerk.config import LEARNT_POSITIONS, ModelConfig
+from augenmerk.base.config import LEARNT_POSITIONS, ModelConfig
 from augenmerk.inference.attention import MECHANISMS, Attention, MultiHeadAttention
 from augenmerk.inference.weights import Floats, Integers, Mask, Weights, log_softmax
-from augenmerk.step_model import AttentionWeights, Memory, Source, State, padded
+from augenmerk.search.step_model import AttentionWeights, Memory, Source, State, padded
+from augenmerk.text.batching import Batch
 
 
 class TransformerTranslator:

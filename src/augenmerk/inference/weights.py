@@ -7,8 +7,8 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from augenmerk.errors import AugenmerkError
-from augenmerk.step_model import padded
+from augenmerk.base.errors import AugenmerkError
+from augenmerk.search.step_model import padded
 
 FEW_ROWS, MANY_COLUMNS = 5, 1024
 """Up to so many vectors are multiplied with a matrix of so many columns one by one, as in a beam for one

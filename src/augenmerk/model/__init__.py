@@ -1,16 +1,18 @@
 """The models and their exchangeable part, attention.
 
 To add an architecture, write a `TranslationModel` in a file of its own, import it here, add a line to
-`build_model`, and add its name to `augenmerk.config.ModelConfig.architecture`.
+`build_model`, and add its name to `augenmerk.base.config.ModelConfig.architecture`.
+
+May import: base, text, search and inference. Read first: `attention.py`, then `gru.py`.
 """
 
-from augenmerk.config import ModelConfig
+from augenmerk.base.config import ModelConfig
 from augenmerk.model.attention import Attention, Memory
 from augenmerk.model.custom import load_mechanism
+from augenmerk.model.gru import GRUTranslator
 from augenmerk.model.interface import TranslationModel
 from augenmerk.model.transformer import TransformerTranslator
-from augenmerk.model.translator import GRUTranslator
-from augenmerk.step_model import AttentionWeights, Source, State, StepModel
+from augenmerk.search.step_model import AttentionWeights, Source, State, StepModel
 
 __all__ = [
     "Attention",

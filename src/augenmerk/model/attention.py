@@ -19,7 +19,7 @@ With `need_weights=False` the weights are None, and torch's fused kernel may com
 without storing them.
 
 To add a mechanism, write its class here, add it to `MECHANISMS` at the end, and add its name to
-`augenmerk.config.AttentionName`. A mechanism can also be in your own file: see `augenmerk.model.custom`.
+`augenmerk.base.config.AttentionName`. A mechanism can also be in your own file: see `augenmerk.model.custom`.
 """
 
 import math
@@ -29,9 +29,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from augenmerk.config import ATTENTIONS, ModelConfig
-from augenmerk.errors import AugenmerkError
-from augenmerk.step_model import Memory as Memory
+from augenmerk.base.config import ATTENTIONS, ModelConfig
+from augenmerk.base.errors import AugenmerkError
+from augenmerk.search.step_model import Memory as Memory
 
 
 class Attention(nn.Module):

@@ -7,10 +7,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from augenmerk.config import CUSTOM_ATTENTION
-from augenmerk.errors import AugenmerkError
+from augenmerk.base.config import CUSTOM_ATTENTION
+from augenmerk.base.custom_code import execute_code, read_code, same_code
+from augenmerk.base.errors import AugenmerkError
 from augenmerk.model.attention import MECHANISMS, Attention, find_mechanism
-from augenmerk.user_code import execute_code, read_code, same_code
 
 
 @dataclass(frozen=True)

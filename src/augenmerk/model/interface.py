@@ -1,4 +1,4 @@
-"""What every architecture offers to training, search and scoring; see also `augenmerk.step_model`.
+"""What every architecture offers to training, search and scoring; see also `augenmerk.search.step_model`.
 
 B sentences, K hypotheses of each, S source positions, T target positions, V entries of the vocabulary.
 """
@@ -8,11 +8,11 @@ from abc import ABC, abstractmethod
 import torch
 from torch import Tensor, nn
 
-from augenmerk.arrays import all_to_numpy
-from augenmerk.batching import Batch
-from augenmerk.config import ModelConfig
+from augenmerk.base.arrays import all_to_numpy
+from augenmerk.base.config import ModelConfig
 from augenmerk.inference import InferenceModel, build_inference_model, can_build
-from augenmerk.step_model import AttentionWeights, Memory, Source, State
+from augenmerk.search.step_model import AttentionWeights, Memory, Source, State
+from augenmerk.text.batching import Batch
 
 
 class TranslationModel(nn.Module, ABC):

@@ -30,12 +30,12 @@ from functools import partial
 import torch
 from torch import Tensor, nn
 
-from augenmerk.config import LEARNT_POSITIONS, ModelConfig
-from augenmerk.kernels import apply_linear
-from augenmerk.kernels.dropout import Dropout
+from augenmerk.base.config import LEARNT_POSITIONS, ModelConfig
 from augenmerk.model.attention import Attention, Memory, MultiHeadAttention, make_attention
 from augenmerk.model.interface import TranslationModel
-from augenmerk.step_model import AttentionWeights, Source, State, padded
+from augenmerk.model.kernels import apply_linear
+from augenmerk.model.kernels.dropout import Dropout
+from augenmerk.search.step_model import AttentionWeights, Source, State, padded
 
 Look = Callable[[int, Attention, Tensor, Memory], Tensor]
 """A function that takes the place of `Attention.attend` where a decoder layer looks at the source. It gets

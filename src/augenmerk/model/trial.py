@@ -16,8 +16,8 @@ from pathlib import Path
 import torch
 from torch import Tensor, nn
 
-from augenmerk.config import ModelConfig
-from augenmerk.errors import AugenmerkError
+from augenmerk.base.config import ModelConfig
+from augenmerk.base.errors import AugenmerkError
 from augenmerk.model.attention import Attention, Memory, ScaledDotAttention, make_attention
 from augenmerk.model.custom import MECHANISM_FILES
 

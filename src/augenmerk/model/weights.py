@@ -6,8 +6,8 @@ from pathlib import Path
 import torch
 from torch import Tensor, nn
 
-from augenmerk.arrays import Array
-from augenmerk.errors import AugenmerkError
+from augenmerk.base.arrays import Array
+from augenmerk.base.errors import AugenmerkError
 
 
 def load_checked(module: nn.Module, arrays: Mapping[str, Array], path: Path) -> None:

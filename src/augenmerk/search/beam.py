@@ -4,9 +4,9 @@ import math
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from augenmerk.arrays import Array, largest, namespace
-from augenmerk.config import SearchConfig
-from augenmerk.errors import AugenmerkError
+from augenmerk.base.arrays import Array, largest, namespace
+from augenmerk.base.config import SearchConfig
+from augenmerk.base.errors import AugenmerkError
 from augenmerk.search.continuations import best_continuations, best_of_each, token_mask
 from augenmerk.search.decoder import (
     SHRINK_AT,
@@ -18,7 +18,7 @@ from augenmerk.search.decoder import (
     take_rows,
 )
 from augenmerk.search.greedy import choose_likeliest, generate
-from augenmerk.text import BOS, EOS
+from augenmerk.text.tokenizer import BOS, EOS
 
 
 class BeamStep(NamedTuple):

@@ -16,8 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from augenmerk.arrays import Array, largest, namespace
-from augenmerk.text import BOS, EOS, PAD, UNK
+from augenmerk.base.arrays import Array, largest, namespace
+from augenmerk.text.tokenizer import BOS, EOS, PAD, UNK
 
 BLOCK = 64
 """How many ids form a block, with torch."""

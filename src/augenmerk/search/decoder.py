@@ -7,9 +7,9 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from augenmerk.arrays import Array, namespace, to_numpy
-from augenmerk.errors import AugenmerkError
-from augenmerk.text import EOS
+from augenmerk.base.arrays import Array, namespace, to_numpy
+from augenmerk.base.errors import AugenmerkError
+from augenmerk.text.tokenizer import EOS
 
 State = tuple[Array, ...]
 """What a decoder remembers of the target words so far: at least one array, each (N, K, ...)."""

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from functools import reduce
 from itertools import islice
 
-from augenmerk.arrays import Array, namespace
+from augenmerk.base.arrays import Array, namespace
 from augenmerk.search.decoder import Decoder, State
 
 

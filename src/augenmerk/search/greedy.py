@@ -6,11 +6,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from augenmerk.arrays import Array, namespace
-from augenmerk.errors import AugenmerkError
+from augenmerk.base.arrays import Array, namespace
+from augenmerk.base.errors import AugenmerkError
 from augenmerk.search.continuations import best_of_each, likeliest, take_last, token_mask
 from augenmerk.search.decoder import SHRINK_AT, Decoder, Hypothesis, Step, check_limits, read_back, take_rows
-from augenmerk.text import BOS, EOS, PAD
+from augenmerk.text.tokenizer import BOS, EOS, PAD
 
 SAMPLE_STRIDE = 1 << 20
 """Random numbers set aside for each sample, so that one does not depend on the length of another."""

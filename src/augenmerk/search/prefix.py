@@ -3,7 +3,7 @@
 import math
 from collections.abc import Sequence
 
-from augenmerk.arrays import Array, namespace
+from augenmerk.base.arrays import Array, namespace
 from augenmerk.search.decoder import Decoder, State
 
 

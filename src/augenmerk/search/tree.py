@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from augenmerk.search.beam import BeamStep, search
 from augenmerk.search.decoder import Decoder, Hypothesis
-from augenmerk.text import BOS, EOS
+from augenmerk.text.tokenizer import BOS, EOS
 
 Status = Literal["kept", "finished", "pruned"]
 

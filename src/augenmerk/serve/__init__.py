@@ -12,4 +12,6 @@ schemas.py         requests and answers
 libretranslate.py  the API of LibreTranslate, for clients that know that one
 metrics.py         counts for Prometheus
 openapi.py         the description of the API, and a page that shows it
+
+May import: everything but bench and cli. Read first: `app.py`.
 """

@@ -6,8 +6,8 @@ from typing import Any
 
 from starlette.responses import Response
 
-from augenmerk.evaluate import Loss
-from augenmerk.translate import Translation
+from augenmerk.evaluation.evaluator import Loss
+from augenmerk.translation import Translation
 
 
 class JsonResponse(Response):

@@ -14,7 +14,7 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import BaseRoute, Route
 
-from augenmerk.errors import AugenmerkError
+from augenmerk.base.errors import AugenmerkError
 from augenmerk.serve import libretranslate, openapi
 from augenmerk.serve.answers import JsonResponse, describe_score
 from augenmerk.serve.batcher import Batcher

@@ -4,7 +4,7 @@ There is no timer: whoever asks alone is answered at once, and when many ask, th
 being computed and are then computed together. A batch is begun when the event loop has read all that has
 arrived, so that those who were answered together, and ask again, are together again. Each thread computes a
 batch of its own, for a search is a long row of small steps, which cores cannot share (see
-`augenmerk.translate.decoding`).
+`augenmerk.translation.decoding`).
 """
 
 import asyncio
@@ -14,16 +14,16 @@ from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar
 
-from augenmerk.config import SearchConfig
-from augenmerk.device import count_threads
-from augenmerk.errors import AugenmerkError
+from augenmerk.base.config import SearchConfig
+from augenmerk.base.device import count_threads
+from augenmerk.base.errors import AugenmerkError
 from augenmerk.serve.errors import Overloaded, TooLarge, TooLate
 from augenmerk.serve.library import Library
 from augenmerk.serve.limits import Limits
 from augenmerk.serve.metrics import Metrics
-from augenmerk.translate import Translation
-from augenmerk.translate.decoding import one_thread_per_product
-from augenmerk.translate.texts import split_into_texts
+from augenmerk.translation import Translation
+from augenmerk.translation.decoding import one_thread_per_product
+from augenmerk.translation.texts import split_into_texts
 
 T = TypeVar("T")
 

@@ -4,7 +4,7 @@ import math
 
 from starlette.responses import JSONResponse
 
-from augenmerk.errors import AugenmerkError, format_message
+from augenmerk.base.errors import AugenmerkError, format_message
 
 
 class ServiceError(AugenmerkError):

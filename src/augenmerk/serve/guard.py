@@ -24,7 +24,8 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from augenmerk.errors import AugenmerkError, shorten
+from augenmerk.base.errors import AugenmerkError, shorten
+from augenmerk.base.files import read_text
 from augenmerk.serve.body import Body
 from augenmerk.serve.connections import current_connection
 from augenmerk.serve.errors import (
@@ -38,7 +39,6 @@ from augenmerk.serve.errors import (
 )
 from augenmerk.serve.limits import Limits
 from augenmerk.serve.metrics import Metrics
-from augenmerk.storage import read_text
 
 KEYS_VARIABLE = "AUGENMERK_API_KEYS"
 """The environment variable that may hold API keys, with commas or spaces between them."""

@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from augenmerk.checkpoint import MODEL, SHIPPED, RunDirectory
-from augenmerk.config import SearchConfig
-from augenmerk.device import CPU
-from augenmerk.errors import AugenmerkError, shorten
+from augenmerk.base.config import SearchConfig
+from augenmerk.base.device import CPU
+from augenmerk.base.errors import AugenmerkError, shorten
+from augenmerk.run.directory import MODEL, SHIPPED, RunDirectory
 from augenmerk.serve.errors import UnknownModel
 from augenmerk.serve.folders import FolderSearch, is_run
-from augenmerk.translate import Translator
+from augenmerk.translation import Translator
 
 
 class Library:

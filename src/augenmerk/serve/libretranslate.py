@@ -13,7 +13,7 @@ from starlette.requests import Request as HttpRequest
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
-from augenmerk.errors import AugenmerkError, shorten
+from augenmerk.base.errors import AugenmerkError, shorten
 from augenmerk.serve.answers import JsonResponse
 from augenmerk.serve.guard import find_key, read_body
 from augenmerk.serve.hang_up import until_hang_up

@@ -5,7 +5,7 @@ from typing import Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from augenmerk.errors import AugenmerkError
+from augenmerk.base.errors import AugenmerkError
 
 
 class Limits(BaseModel):

@@ -4,8 +4,8 @@ from typing import Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from augenmerk.config import DEFAULT_SAMPLES
-from augenmerk.errors import AugenmerkError, shorten
+from augenmerk.base.config import DEFAULT_SAMPLES
+from augenmerk.base.errors import AugenmerkError, shorten
 from augenmerk.serve.errors import TooLarge
 from augenmerk.serve.limits import Limits
 

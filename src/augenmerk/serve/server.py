@@ -14,7 +14,7 @@ from pathlib import Path
 import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from augenmerk.errors import AugenmerkError
+from augenmerk.base.errors import AugenmerkError
 from augenmerk.serve.app import Service, make_app
 from augenmerk.serve.connections import Connections
 from augenmerk.serve.limits import Limits

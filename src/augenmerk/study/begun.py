@@ -14,11 +14,11 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
-from augenmerk.checkpoint import RunDirectory
-from augenmerk.config import RunConfig
-from augenmerk.errors import AugenmerkError
-from augenmerk.locks import is_marked
-from augenmerk.storage import atomic_write, explain_read_errors, parse_object, read_text
+from augenmerk.base.config import RunConfig
+from augenmerk.base.errors import AugenmerkError
+from augenmerk.base.files import atomic_write, explain_read_errors, parse_object, read_text
+from augenmerk.base.locks import is_marked
+from augenmerk.run.directory import RunDirectory
 from augenmerk.study.collect import collect, read_finished
 from augenmerk.study.contrasts import Contrast
 from augenmerk.study.finished import FinishedRun

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from augenmerk.checkpoint import RunDirectory
-from augenmerk.errors import AugenmerkError
-from augenmerk.scores import Counts, bleu_from_counts
-from augenmerk.significance import estimate_mean
+from augenmerk.base.errors import AugenmerkError
+from augenmerk.evaluation.scores import Counts, bleu_from_counts
+from augenmerk.evaluation.significance import estimate_mean
+from augenmerk.run.directory import RunDirectory
 from augenmerk.study.compare import (
     FEW_SEEDS,
     answer_questions,

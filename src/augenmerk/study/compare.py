@@ -1,6 +1,6 @@
 """Compares variants with each other, and wide beams with narrow ones, in numbers and in sentences.
 
-`augenmerk.significance` says how the numbers are computed.
+`augenmerk.evaluation.significance` says how the numbers are computed.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -9,8 +9,8 @@ from typing import Any, Literal, TypeVar
 
 import numpy as np
 
-from augenmerk.scores import Counts, Score, bleu_from_counts, ratio_from_counts
-from augenmerk.significance import (
+from augenmerk.evaluation.scores import Counts, Score, bleu_from_counts, ratio_from_counts
+from augenmerk.evaluation.significance import (
     ALPHA,
     RESAMPLES,
     TRIALS,

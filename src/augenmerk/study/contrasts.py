@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
-from augenmerk.errors import AugenmerkError
+from augenmerk.base.errors import AugenmerkError
 
 INTERACTION = " x "
 AT_EACH = " at each "

@@ -10,15 +10,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from augenmerk.checkpoint import RunDirectory
-from augenmerk.errors import AugenmerkError
-from augenmerk.evaluate import hypothesis_path, model_score_path, reference_path
-from augenmerk.scores import Counts, bleu_from_counts, count_bleu, ratio_from_counts
-from augenmerk.storage import read_text
+from augenmerk.base.errors import AugenmerkError
+from augenmerk.base.files import read_text
+from augenmerk.evaluation.evaluator import hypothesis_path, model_score_path, reference_path
+from augenmerk.evaluation.scores import Counts, bleu_from_counts, count_bleu, ratio_from_counts
+from augenmerk.run.directory import RunDirectory
 from augenmerk.study.compare import TranslatedSplit
 from augenmerk.study.measure import read_probes
 from augenmerk.study.plan import PlannedRun, Study
-from augenmerk.words import split_words
+from augenmerk.text.words import split_words
 
 
 class Vocabulary(NamedTuple):

@@ -15,19 +15,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from augenmerk import __version__
-from augenmerk.agreement import ChosenAttention, choose_attention, measure_alignment
-from augenmerk.bitext import Bitext, SentencePair
-from augenmerk.bitext.prepared import is_prepared
-from augenmerk.checkpoint import RunDirectory
-from augenmerk.config import DataConfig
-from augenmerk.corpus import PreparedCorpus
-from augenmerk.device import CPU, describe_device
-from augenmerk.evaluate import Evaluator, hypothesis_path, model_score_path, reference_path
-from augenmerk.storage import atomic_write, explain_read_errors, parse_object, read_text
+from augenmerk.base.config import DataConfig
+from augenmerk.base.device import CPU, describe_device
+from augenmerk.base.files import atomic_write, explain_read_errors, parse_object, read_text
+from augenmerk.data import Bitext, SentencePair
+from augenmerk.data.corpus import PreparedCorpus
+from augenmerk.data.prepared import is_prepared
+from augenmerk.evaluation.agreement import ChosenAttention, choose_attention, measure_alignment
+from augenmerk.evaluation.evaluator import Evaluator, hypothesis_path, model_score_path, reference_path
+from augenmerk.run.directory import RunDirectory
 from augenmerk.study.plan import Study
 from augenmerk.study.worker import Job
-from augenmerk.translate import Translator
-from augenmerk.words import split_words
+from augenmerk.text.words import split_words
+from augenmerk.translation import Translator
 
 if TYPE_CHECKING:
     import torch

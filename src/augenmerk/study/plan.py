@@ -13,8 +13,7 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from augenmerk.bitext import resolve_data, resolve_data_name
-from augenmerk.config import (
+from augenmerk.base.config import (
     PRESETS,
     RunConfig,
     Settings,
@@ -26,8 +25,9 @@ from augenmerk.config import (
     read_settings,
     set_key,
 )
-from augenmerk.errors import AugenmerkError, shorten
-from augenmerk.storage import limit_file_name
+from augenmerk.base.errors import AugenmerkError, shorten
+from augenmerk.base.files import limit_file_name
+from augenmerk.data import resolve_data, resolve_data_name
 from augenmerk.study.contrasts import Contrast, Design, plan_contrasts
 from augenmerk.study.result import MEASURES, Published, StudyHeader
 

@@ -13,15 +13,15 @@ from typing import Annotated, Any, Literal, NamedTuple, Self
 
 from pydantic import AfterValidator, BaseModel, Field, TypeAdapter, ValidationError
 
-from augenmerk.config import Settings
-from augenmerk.errors import AugenmerkError
-from augenmerk.storage import atomic_write, check_format, explain_read_errors, parse_object, read_text
+from augenmerk.base.config import Settings
+from augenmerk.base.errors import AugenmerkError
+from augenmerk.base.files import atomic_write, check_format, explain_read_errors, parse_object, read_text
 
 RESULT = "study.json"
 LOCK = ".lock"  # the lock file beside it, which is locked while the study runs and never removed
 MARK = ".running"  # the file that is marked meanwhile, for those who only want to know
 FORMAT = 2
-ALPHA = 0.05  # that of `augenmerk.significance`, which needs the runs' data and models
+ALPHA = 0.05  # that of `augenmerk.evaluation.significance`, which needs the runs' data and models
 LARGEST = 2**63  # of the numbers accepted: seeds are smaller, and charts cannot show much larger ones
 
 Interval = tuple[float, float]
@@ -170,7 +170,8 @@ class SeedComparison:
 class ComparisonResult:
     """A contrast of variants on the same sentences, by runs with the same seed.
 
-    `augenmerk.significance` says how `p` and `interval` are computed; both are about new seeds and sentences.
+    `augenmerk.evaluation.significance` says how `p` and `interval` are computed; both are about new seeds and
+    sentences.
     """
 
     question: str

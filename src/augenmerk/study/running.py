@@ -16,15 +16,14 @@ from pathlib import Path
 
 import torch
 
-from augenmerk import policy
-from augenmerk.checkpoint import RunDirectory
-from augenmerk.device import count_cores, count_threads, uses_bf16
-from augenmerk.errors import AugenmerkError
-from augenmerk.locks import hold_lock, mark
+from augenmerk.base.device import count_cores, count_threads, uses_bf16
+from augenmerk.base.errors import AugenmerkError
+from augenmerk.base.files import atomic_write, error_reason, make_folder
+from augenmerk.base.locks import hold_lock, mark
+from augenmerk.base.signals import exit_code, interrupt_on_sigterm
 from augenmerk.model.custom import MECHANISM_FILES, check_recorded
 from augenmerk.model.trial import try_mechanism
-from augenmerk.signals import exit_code, interrupt_on_sigterm
-from augenmerk.storage import atomic_write, error_reason, make_folder
+from augenmerk.run.directory import RunDirectory
 from augenmerk.study.begun import save_plan
 from augenmerk.study.collect import collect, read_finished
 from augenmerk.study.executors.executor import Executor
@@ -36,6 +35,7 @@ from augenmerk.study.plan import PlannedRun, Study
 from augenmerk.study.result import LOCK, MARK, StudyResult
 from augenmerk.study.same_data import check_data
 from augenmerk.study.worker import Event, Job
+from augenmerk.training import policy
 
 LOCK_TIMEOUT = 30.0  # seconds to wait for workers of a study that was killed: they are saving
 REFRESH_SECONDS = 0.2

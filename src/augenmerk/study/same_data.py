@@ -9,12 +9,12 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from augenmerk.bitext import Bitext, open_data
-from augenmerk.bitext.prepared import is_prepared
-from augenmerk.checkpoint import RunDirectory
-from augenmerk.config import DataConfig
-from augenmerk.errors import AugenmerkError
-from augenmerk.significance import describe_other_sentences
+from augenmerk.base.config import DataConfig
+from augenmerk.base.errors import AugenmerkError
+from augenmerk.data import Bitext, open_data
+from augenmerk.data.prepared import is_prepared
+from augenmerk.evaluation.significance import describe_other_sentences
+from augenmerk.run.directory import RunDirectory
 from augenmerk.study.measure import describe_split, read_probes
 from augenmerk.study.plan import PlannedRun, Study
 

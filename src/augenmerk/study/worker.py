@@ -21,9 +21,9 @@ from pathlib import Path
 from typing import Any
 
 from augenmerk import __version__
-from augenmerk.environment import prepare_environment
-from augenmerk.errors import AugenmerkError
-from augenmerk.signals import raise_terminated
+from augenmerk.base.environment import prepare_environment
+from augenmerk.base.errors import AugenmerkError
+from augenmerk.base.signals import raise_terminated
 
 INTERRUPTED = 130  # exit code of a worker that was stopped
 FAILED = 2  # exit code of a worker that has reported an error
@@ -101,12 +101,12 @@ def execute(job: Job, emit: Emit) -> None:
             f"{socket.gethostname()} has augenmerk {__version__}, but the study was started with "
             f"{job.version}; install the same version on all machines."
         )
-    from augenmerk.checkpoint import RunDirectory
-    from augenmerk.config import RunConfig
-    from augenmerk.device import choose_device
+    from augenmerk.base.config import RunConfig
+    from augenmerk.base.device import choose_device
     from augenmerk.model.custom import load_mechanisms
+    from augenmerk.run.directory import RunDirectory
     from augenmerk.study.measure import measure_run
-    from augenmerk.train import start, train
+    from augenmerk.training.loop import start, train
 
     path, device = Path(job.run), choose_device(job.device)
     load_mechanisms(job.mechanisms)
@@ -175,7 +175,7 @@ def _interrupt_when_stdin_closes() -> None:
 def _run(job: Job, emit: Emit) -> tuple[int, str | None]:
     """Executes the job; returns the exit code, and what the problem was if it failed."""
     try:
-        from augenmerk.train import TrainingInterrupted
+        from augenmerk.training.loop import TrainingInterrupted
 
         try:
             execute(job, emit)

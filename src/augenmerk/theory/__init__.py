@@ -10,6 +10,8 @@ examines a real query. Only `drawing*.py` import matplotlib.
 
 The names below are the public ones. Each is imported when it is first used, so that the questions can be
 read without scipy.
+
+May import: base and drawing. Read first: `attention.py`, then `questions.py`.
 """
 
 from importlib import import_module

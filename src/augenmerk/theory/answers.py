@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from augenmerk.errors import AugenmerkError, shorten
+from augenmerk.base.errors import AugenmerkError, shorten
 from augenmerk.theory.attention import Array
 from augenmerk.theory.conditions import FREE_NAME, Signs, find_limits, read_condition
 from augenmerk.theory.expressions import Expression

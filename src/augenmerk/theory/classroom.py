@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-from augenmerk.errors import AugenmerkError, shorten
+from augenmerk.base.errors import AugenmerkError, shorten
 from augenmerk.theory.grading import TASKS, check, check_samples
 from augenmerk.theory.mistakes import MISTAKES
 

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.optimize import linprog, nnls
 
-from augenmerk.errors import AugenmerkError
+from augenmerk.base.errors import AugenmerkError
 from augenmerk.theory.attention import Array, attend, attention_weights, diameter, orthonormal
 from augenmerk.theory.results import Measurement, Result, Setup, at_most, plane_values, radius
 

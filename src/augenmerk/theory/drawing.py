@@ -10,7 +10,7 @@ from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
-from augenmerk.figures import CELL_NUMBER, Theme, use_theme
+from augenmerk.drawing.figures import CELL_NUMBER, Theme, use_theme
 from augenmerk.theory.attention import Array
 from augenmerk.theory.drawing_keys import draw_averaging, draw_copying, draw_heads, draw_lean, draw_swing
 from augenmerk.theory.from_run import StepReport

@@ -15,7 +15,7 @@ from matplotlib.ticker import MaxNLocator
 from scipy.spatial import ConvexHull
 from scipy.special import expit
 
-from augenmerk.figures import Theme
+from augenmerk.drawing.figures import Theme
 from augenmerk.theory.attention import Array, attention_weights
 from augenmerk.theory.closed_form import share_density, weight_of_first
 from augenmerk.theory.copying import Reach, leak_bound, reach, strength_needed, tied_weight

@@ -16,7 +16,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from augenmerk.errors import AugenmerkError
+from augenmerk.base.errors import AugenmerkError
 from augenmerk.theory.attention import Array
 from augenmerk.theory.conditions import FREE_NAME
 from augenmerk.theory.notation import Token, tokens

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from augenmerk.errors import AugenmerkError, shorten
+from augenmerk.base.errors import AugenmerkError, shorten
 from augenmerk.theory import grading_self
 from augenmerk.theory.answers import Answers, read_answers, show_names, split_answers
 from augenmerk.theory.letters import (

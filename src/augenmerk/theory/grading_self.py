@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from augenmerk.errors import AugenmerkError
+from augenmerk.base.errors import AugenmerkError
 from augenmerk.theory.answers import show_names
 from augenmerk.theory.attention import Array, orthonormal, softmax
 from augenmerk.theory.expressions import NotFiniteError

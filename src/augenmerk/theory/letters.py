@@ -17,7 +17,7 @@ from typing import ClassVar
 import numpy as np
 from scipy.optimize import minimize
 
-from augenmerk.errors import AugenmerkError
+from augenmerk.base.errors import AugenmerkError
 from augenmerk.theory.answers import Answers
 from augenmerk.theory.attention import Array
 from augenmerk.theory.conditions import Signs

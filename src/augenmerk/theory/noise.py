@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
-from augenmerk.errors import AugenmerkError
+from augenmerk.base.errors import AugenmerkError
 from augenmerk.theory import closed_form
 from augenmerk.theory.attention import Array, choose_scale, orthonormal, softmax
 from augenmerk.theory.closed_form import Origin

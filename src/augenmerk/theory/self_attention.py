@@ -15,7 +15,7 @@ from itertools import combinations, groupby, product
 import numpy as np
 from scipy.optimize import linprog
 
-from augenmerk.errors import AugenmerkError
+from augenmerk.base.errors import AugenmerkError
 from augenmerk.theory.attention import Array, diameter, orthonormal, softmax
 from augenmerk.theory.copying import distance_from_hull
 from augenmerk.theory.results import Measurement, Result, Setup, at_most, radius

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from augenmerk.errors import AugenmerkError, shorten
+from augenmerk.base.errors import AugenmerkError, shorten
 from augenmerk.theory.answers import SCALES, show_names
 from augenmerk.theory.attention import Array, choose_scale, orthonormal, softmax, total_variation
 from augenmerk.theory.copying import reach

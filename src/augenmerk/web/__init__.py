@@ -1,4 +1,7 @@
-"""A trained run as a web page that translates by itself, with no server and no network."""
+"""A trained run as a web page that translates by itself, with no server and no network.
+
+May import: base, text, drawing, inference, run, translation and theory. Read first: `export.py`.
+"""
 
 MAX_BEAM = 20
 """The widest beam of a page: wider ones would take seconds in a browser."""

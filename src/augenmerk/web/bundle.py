@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from augenmerk.arrays import all_to_numpy
-from augenmerk.errors import AugenmerkError
+from augenmerk.base.arrays import all_to_numpy
+from augenmerk.base.errors import AugenmerkError
 from augenmerk.inference import InferenceModel, can_build
-from augenmerk.sentences import describe_rules
-from augenmerk.translate import Translator
+from augenmerk.text.sentences import describe_rules
+from augenmerk.translation import Translator
 from augenmerk.web.tokenizer_tables import describe_characters, describe_tokenizer
 
 FORMAT = 1

@@ -7,8 +7,8 @@ of the beam is stored in columns, from which `page/stored.js` makes it again: it
 from collections.abc import Sequence
 from typing import Any
 
-from augenmerk.translate import HeadAttention, Part, Translation, Translator
-from augenmerk.translate.texts import Text
+from augenmerk.translation import HeadAttention, Part, Translation, Translator
+from augenmerk.translation.texts import Text
 
 CAPTIONS = (
     "Ein Mann fährt mit dem Fahrrad durch den Park.",

@@ -16,12 +16,12 @@ from typing import Any
 
 import numpy as np
 
-from augenmerk.checkpoint import SHIPPED, RunDirectory
-from augenmerk.errors import AugenmerkError
-from augenmerk.familiarity import Familiarity
+from augenmerk.base.errors import AugenmerkError
+from augenmerk.base.files import atomic_write, is_stream, make_folder
 from augenmerk.inference import build_inference_model, can_build
-from augenmerk.storage import atomic_write, is_stream, make_folder
-from augenmerk.translate import Translator
+from augenmerk.run.directory import SHIPPED, RunDirectory
+from augenmerk.text.familiarity import Familiarity
+from augenmerk.translation import Translator
 from augenmerk.web import MAX_BEAM
 from augenmerk.web.bundle import Bundle, make_bundle
 from augenmerk.web.examples import CAPTIONS, PICTURE_BOOK, make_example

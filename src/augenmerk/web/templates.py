@@ -8,7 +8,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from augenmerk import __version__
-from augenmerk.figures import DARK, LIGHT, Theme, blend, choose_ink, get_heat_colours
+from augenmerk.drawing.figures import DARK, LIGHT, Theme, blend, choose_ink, get_heat_colours
 
 WEB = Path(__file__).resolve().parent
 LEVELS = 48

@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from augenmerk.figures import DARK, LIGHT
-from augenmerk.storage import atomic_write
+from augenmerk.base.files import atomic_write
+from augenmerk.drawing.figures import DARK, LIGHT
 from augenmerk.theory.questions import QUESTIONS
 from augenmerk.theory.questions_german import GERMAN
 from augenmerk.theory.results import plane_values

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from augenmerk.sentences import is_small
-from augenmerk.text import Tokenizer
-from augenmerk.words import COMBINING, INVISIBLE
+from augenmerk.text.sentences import is_small
+from augenmerk.text.tokenizer import Tokenizer
+from augenmerk.text.words import COMBINING, INVISIBLE
 
 
 def describe_tokenizer(tokenizer: Tokenizer) -> dict[str, Any]:

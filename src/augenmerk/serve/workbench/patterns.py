@@ -14,9 +14,7 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import BaseRoute, Route
 
-from augenmerk.bitext import SentencePair, open_data_or_bilderbuch
-from augenmerk.errors import AugenmerkError, shorten
-from augenmerk.patterns import (
+from augenmerk.analysis.patterns import (
     AttentionMeasures,
     PatternMatch,
     WordAttention,
@@ -25,6 +23,8 @@ from augenmerk.patterns import (
     find_patterns,
     summarise_patterns,
 )
+from augenmerk.base.errors import AugenmerkError, shorten
+from augenmerk.data import SentencePair, open_data_or_bilderbuch
 from augenmerk.serve import schemas
 from augenmerk.serve.answers import JsonResponse, to_json
 from augenmerk.serve.errors import Overloaded, UnknownModel
@@ -32,9 +32,9 @@ from augenmerk.serve.guard import read_body
 from augenmerk.serve.workbench import Workbench, render_page
 
 if TYPE_CHECKING:
-    from augenmerk.bitext import Bitext
+    from augenmerk.data import Bitext
     from augenmerk.serve.app import Service
-    from augenmerk.translate import Translator
+    from augenmerk.translation import Translator
 
 COUNTS = (200, 500, 1000, 2000, 5000)
 """How many sentences of a split can be asked for."""

@@ -12,9 +12,10 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
-from augenmerk.checkpoint import RunDirectory
-from augenmerk.config import DATASETS, PRESETS, RunConfig, load_config
-from augenmerk.errors import AugenmerkError, shorten
+from augenmerk.base.config import DATASETS, PRESETS, RunConfig, load_config
+from augenmerk.base.errors import AugenmerkError, shorten
+from augenmerk.base.settings import list_settings
+from augenmerk.run.directory import RunDirectory
 from augenmerk.serve.answers import JsonResponse
 from augenmerk.serve.errors import UnknownModel
 from augenmerk.serve.folders import FolderSearch, is_run
@@ -23,7 +24,6 @@ from augenmerk.serve.library import hide_paths
 from augenmerk.serve.schemas import Request as Question
 from augenmerk.serve.workbench import Workbench, render_page
 from augenmerk.serve.workbench.trainings import Resume, Start, Stop, Trainings, check_start
-from augenmerk.settings import list_settings
 
 MAX_WATCHED = 12
 """Runs whose curves one page may ask for."""

@@ -17,9 +17,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
-from augenmerk.checkpoint import RunDirectory
-from augenmerk.errors import AugenmerkError, shorten
-from augenmerk.report import build_columns, describe_alignment, describe_published, list_number_factors
+from augenmerk.base.errors import AugenmerkError, shorten
+from augenmerk.run.directory import RunDirectory
 from augenmerk.serve import schemas
 from augenmerk.serve.answers import JsonResponse
 from augenmerk.serve.errors import UnknownModel
@@ -31,6 +30,7 @@ from augenmerk.serve.schemas import check_texts
 from augenmerk.serve.workbench import Workbench, render_page
 from augenmerk.study.begun import PLAN, collect_begun, find_runs, is_running, read_plan
 from augenmerk.study.measure import read_probes
+from augenmerk.study.report import build_columns, describe_alignment, describe_published, list_number_factors
 from augenmerk.study.result import LOCK, MEASURES, RESULT, StudyResult, describe_doubt
 
 if TYPE_CHECKING:

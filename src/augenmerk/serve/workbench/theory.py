@@ -11,7 +11,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
-from augenmerk.errors import AugenmerkError
+from augenmerk.base.errors import AugenmerkError
 from augenmerk.serve.answers import JsonResponse
 from augenmerk.serve.errors import Overloaded, TooLate
 from augenmerk.serve.guard import read_body

@@ -18,9 +18,9 @@ from typing import IO, Any
 
 from pydantic import Field
 
-from augenmerk.checkpoint import RunDirectory
-from augenmerk.config import CUSTOM_ATTENTION, DATASETS, PRESETS, RunConfig, load_config
-from augenmerk.errors import AugenmerkError, shorten
+from augenmerk.base.config import CUSTOM_ATTENTION, DATASETS, PRESETS, RunConfig, load_config
+from augenmerk.base.errors import AugenmerkError, shorten
+from augenmerk.run.directory import RunDirectory
 from augenmerk.serve.schemas import Request as Question
 
 MAX_NAME = 100

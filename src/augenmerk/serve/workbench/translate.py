@@ -14,10 +14,10 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
-from augenmerk.checkpoint import SHIPPED, RunDirectory
-from augenmerk.errors import AugenmerkError
+from augenmerk.analysis.patterns import count_heads
+from augenmerk.base.errors import AugenmerkError
 from augenmerk.inference import can_build
-from augenmerk.patterns import count_heads
+from augenmerk.run.directory import SHIPPED, RunDirectory
 from augenmerk.serve.answers import JsonResponse, to_json
 from augenmerk.serve.guard import read_body
 from augenmerk.serve.hang_up import until_hang_up
@@ -25,7 +25,7 @@ from augenmerk.serve.library import Library, hide_paths
 from augenmerk.serve.schemas import Request as Question
 from augenmerk.serve.schemas import check_names, check_texts
 from augenmerk.serve.workbench import Workbench, answer_cached, render_page
-from augenmerk.translate import Part, Translation, Translator
+from augenmerk.translation import Part, Translation, Translator
 from augenmerk.web.bundle import LICENCES, OWN_DATA, Bundle, make_bundle
 from augenmerk.web.examples import CAPTIONS, PICTURE_BOOK, make_example
 from augenmerk.web.export import join_modules

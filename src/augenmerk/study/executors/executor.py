@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Protocol
 
-from augenmerk.storage import limit_file_name
+from augenmerk.base.files import limit_file_name
 from augenmerk.study.worker import Event, Job
 
 

@@ -13,8 +13,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Self
 
-from augenmerk.errors import AugenmerkError
-from augenmerk.storage import error_reason
+from augenmerk.base.errors import AugenmerkError
+from augenmerk.base.files import error_reason
 from augenmerk.study.executors.executor import log_name
 from augenmerk.study.worker import PHASES, Event, Job
 

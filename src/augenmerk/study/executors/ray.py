@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from augenmerk.cluster import connect, list_nodes
-from augenmerk.errors import AugenmerkError
+from augenmerk.base.errors import AugenmerkError
+from augenmerk.cluster.ray import connect, list_nodes
 from augenmerk.study.executors.local import LocalExecutor
 from augenmerk.study.worker import Event, Job
 
@@ -28,7 +28,7 @@ class RayCluster:
     """Where the cluster is, and what each job gets of it."""
 
     address: str | None = None
-    """As `augenmerk.cluster.connect` takes it."""
+    """As `augenmerk.cluster.ray.connect` takes it."""
     cpus: int = 1
     gpus: float = 0.0
     """A fraction lets several jobs share a GPU."""

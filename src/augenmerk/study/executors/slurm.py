@@ -17,8 +17,8 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from augenmerk.errors import AugenmerkError
-from augenmerk.storage import atomic_write, error_reason
+from augenmerk.base.errors import AugenmerkError
+from augenmerk.base.files import atomic_write, error_reason
 from augenmerk.study.executors.executor import log_name
 from augenmerk.study.worker import Event, Job
 

@@ -1,6 +1,6 @@
 /**
  * What would make the model say another word: the attention under which a wanted word is likeliest. The same
- * method as in `augenmerk/wanted.py`, which explains it, in the same order and letters.
+ * method as in `augenmerk/analysis/wanted.py`, which explains it, in the same order and letters.
  *
  * S source positions, V entries of the vocabulary. At a target position of a GRU translator the logits are
  *

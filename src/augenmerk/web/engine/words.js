@@ -1,5 +1,5 @@
 /**
- * Splits text into words, the unit in which attention is shown: a mirror of `augenmerk/words.py`, where it is
+ * Splits text into words, the unit in which attention is shown: a mirror of `augenmerk/text/words.py`, where it is
  * written what a word is.
  *
  * Python finds words with one regular expression. JavaScript cannot use it, as it has no possessive
@@ -94,7 +94,7 @@ export class Characters {
     return (this.bits[point] & UNASSIGNED) !== 0;
   }
 
-  /** Python's `is_small` of `augenmerk/sentences.py`. */
+  /** Python's `is_small` of `augenmerk/text/sentences.py`. */
   isSmall(point) {
     return this.small.has(point);
   }

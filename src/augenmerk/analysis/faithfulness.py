@@ -1,0 +1,331 @@
+"""Does the model use the attention that it shows?
+
+At each target word the attention weights are replaced by others, and the change of that word's probability is
+measured:
+
+    uniform    every source position gets the same weight
+    permuted   the same weights at other positions, at random; the mean over several permutations
+
+A word whose probability does not fall would have been predicted without the attention, even if its diagram
+looks convincing. Equation 10 does not depend on the attention, so everything else that the model knows stays
+the same: the words before, and the sentence representation that the decoder started from.
+
+In a Transformer, what a decoder layer takes from the source changes every layer above it and every later
+word, so no word can be told its attention alone. What can be said is how much a whole head matters:
+`measure_heads` gives one head uniform weights at all target words at once, each head in turn.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from math import fsum
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from augenmerk.base.errors import AugenmerkError
+from augenmerk.evaluation.evaluator import exp
+from augenmerk.model import TranslationModel
+from augenmerk.model.attention import Attention, Memory
+from augenmerk.model.gru import GRUTranslator
+from augenmerk.model.transformer import Look, TransformerTranslator
+from augenmerk.text.batching import Batch
+from augenmerk.translation import Translation, Translator
+
+BATCH_SIZE = 32
+PERMUTATIONS = 5
+"""The number of random permutations; a single one may leave the largest weight where it was."""
+REPLACEMENTS = ("uniform", "permuted")
+THRESHOLD = 0.1
+"""In nats: a word that loses less than this, a tenth of its probability, hardly needs the attention."""
+HEAD_THRESHOLD = 0.01
+"""In nats: a head hardly matters if words lose less than this without it on average, a hundredth of their
+probability."""
+
+
+@dataclass(frozen=True, eq=False)
+class Faithfulness:
+    """The log-probability of each token of a translation, with its own attention and with replaced ones."""
+
+    translation: Translation
+    original: Sequence[float]
+    replaced: Mapping[str, Sequence[float]]
+
+    @cached_property
+    def word_log_probabilities(self) -> tuple[float, ...]:
+        return self.translation.sum_over_words(self.original)
+
+    @cached_property
+    def drops(self) -> Mapping[str, tuple[float, ...]]:
+        """By how many nats the log-probability of each word falls; negative if it rises."""
+        return {
+            name: self.translation.sum_over_words(
+                [own - other for own, other in zip(self.original, replaced, strict=True)]
+            )
+            for name, replaced in self.replaced.items()
+        }
+
+    @property
+    def in_words(self) -> str:
+        """A sentence about the word that depends most on its attention; empty if there are no words."""
+        drops = self.drops["uniform"]
+        if not drops:
+            return ""
+        place = max(range(len(drops)), key=lambda j: drops[j])
+        word, looks_at = self.translation.target_words[place], self.translation.attention[place].argmax()
+        if drops[place] <= THRESHOLD:
+            return "No word of this sentence depends on its attention."
+        return (
+            f"'{word}' depends most on its attention: if it does not look at "
+            f"'{self.translation.source_words[int(looks_at)]}' in particular, it is "
+            f"{_describe_factor(exp(drops[place]))} less likely."
+        )
+
+    @property
+    def mean_drop(self) -> float:
+        """The mean drop per word under uniform weights, which sentences are ranked by."""
+        drops = self.drops["uniform"]
+        return fsum(drops) / len(drops) if drops else 0.0
+
+
+def measure_faithfulness(
+    translator: Translator, translations: Sequence[Translation], *, seed: int = 1
+) -> list[Faithfulness]:
+    """Measures translations that the translator made (`translate`) or read (`score_all`)."""
+    model = translator.torch_model
+    if not isinstance(model, GRUTranslator):
+        raise AugenmerkError(
+            f"Replacing attention at single words needs decoder states that do not depend on it (equation "
+            f"10), which is not true of the architecture '{model.config.architecture}'."
+        )
+    _check_attends(translator)
+    spoken, data = translator.encode_translations(translations)
+    data = data.to(model.device)
+    measured = [Faithfulness(one, (), dict.fromkeys(REPLACEMENTS, ())) for one in translations]
+    for batch in data.batches(data.plan(BATCH_SIZE, shuffle=False)) if spoken else ():
+        figures = _log_probabilities(model, batch, seed)
+        for row, index in enumerate(batch.indices.tolist()):
+            one = translations[spoken[index]]
+            assert one.hypothesis is not None
+            # A translation that was cut off has no end, so the probability of EOS is left out.
+            tokens = len(one.hypothesis.token_log_probabilities)
+            own, *replaced = (figure[row, :tokens].tolist() for figure in figures)
+            measured[spoken[index]] = Faithfulness(one, own, dict(zip(REPLACEMENTS, replaced, strict=True)))
+    return measured
+
+
+def _check_attends(translator: Translator) -> None:
+    if translator.config.model.attention == "none":
+        raise AugenmerkError(
+            "This model attends to nothing (model.attention = 'none'): there is no attention to replace."
+        )
+
+
+@torch.inference_mode()
+def _log_probabilities(model: GRUTranslator, batch: Batch, seed: int) -> list[Tensor]:
+    """Returns log-probabilities of the target (B, T), original and for each replacement.
+
+    The decoder runs once for all of them.
+    """
+    source = model.encode(batch.src, batch.src_mask)
+    g = model.states(batch.tgt_in, source)
+    weights = model.attention.weights(g, source.memory)  # (B, [N,] T, S)
+
+    def log_probabilities(weights: Tensor) -> Tensor:
+        features = torch.cat([model.attention.mix(weights, source.memory), g], dim=-1)
+        return _score_targets(model, features, batch)
+
+    uniform = _uniform_weights(weights, batch.src_mask)
+    lengths = batch.src_lengths.tolist()
+    permuted = [
+        log_probabilities(permute_weights(weights, lengths, seed + number)) for number in range(PERMUTATIONS)
+    ]
+    return [log_probabilities(weights), log_probabilities(uniform), torch.stack(permuted).mean(dim=0)]
+
+
+def _score_targets(model: TranslationModel, features: Tensor, batch: Batch) -> Tensor:
+    """Returns the log-probabilities of the target (B, T), given what the output layer reads."""
+    logits = model.output(features[batch.tgt_mask])  # (real tokens, vocabulary)
+    chosen = -nn.functional.cross_entropy(logits, batch.tgt_out[batch.tgt_mask], reduction="none")
+    return chosen.new_zeros(batch.tgt_mask.shape).masked_scatter(batch.tgt_mask, chosen)
+
+
+def _uniform_weights(weights: Tensor, src_mask: Tensor) -> Tensor:
+    """Returns uniform weights over real source positions, in the shape of `weights` (B, [N,] T, S)."""
+    uniform = (src_mask / src_mask.sum(dim=1, keepdim=True)).to(weights.dtype)  # (B, S)
+    return uniform.view(len(uniform), *[1] * (weights.dim() - 2), -1).expand_as(weights)
+
+
+def permute_weights(weights: Tensor, lengths: Sequence[int], seed: int) -> Tensor:
+    """Permutes the weights (B, [N,] T, S) of each target position over the real source positions.
+
+    All heads get the same permutation, and a sentence's does not depend on the other sentences.
+    """
+    *_, T, S = weights.shape
+    keys = torch.full((len(weights), T, S), 2.0)
+    for sentence, length in enumerate(lengths):
+        generator = torch.Generator().manual_seed(seed)
+        keys[sentence, :, :length] = torch.rand((T, length), generator=generator)
+    order = keys.argsort(dim=-1, stable=True).to(weights.device)  # padding stays last
+    if weights.dim() == 4:
+        order = order[:, None].expand_as(weights)
+    return weights.gather(-1, order)
+
+
+def _describe_factor(factor: float) -> str:
+    return f"{factor:.{0 if factor >= 10 else 1}f} times" if factor < 1000 else "more than a thousand times"
+
+
+def describe_findings(summary: Mapping[str, Any]) -> str:
+    """Returns in two sentences what `summarise` found: whether words need the attention, and its places."""
+    uniform, permuted = summary["uniform"], summary["permuted"]
+    share = uniform["share_that_falls"]
+    how_many = "Most words need" if share >= 0.5 else "Some words need" if share >= 0.2 else "Few words need"
+    found = (
+        f"{how_many} the attention: with the same weight on every source word, {share:.0%} of them lose a "
+        f"tenth of their probability or more, and the perplexity goes from {summary['perplexity']:.2f} to "
+        f"{uniform['perplexity']:.2f}."
+    )
+    if permuted["mean_drop"] > uniform["mean_drop"] + THRESHOLD:
+        return (
+            f"{found} Where it looks matters: at the wrong words (permuted weights) it does worse than with "
+            f"no preference, {permuted['perplexity']:.2f}."
+        )
+    if permuted["mean_drop"] < uniform["mean_drop"] - THRESHOLD:
+        less = f"does less harm, {permuted['perplexity']:.2f}"
+        return f"{found} Looking at the wrong words (permuted weights) {less}."
+    return f"{found} Looking at the wrong words (permuted weights) does about as much harm."
+
+
+def summarise(measured: Sequence[Faithfulness]) -> dict[str, Any]:
+    """Returns means over a split: drops per word, and perplexities over tokens."""
+    own = [value for one in measured for value in one.original]
+    words = sum(len(one.word_log_probabilities) for one in measured)
+    if not own:
+        raise AugenmerkError("All translations are empty: there are no words whose probability could fall.")
+    summary: dict[str, Any] = {
+        "sentences": len(measured),
+        "words": words,
+        "tokens": len(own),
+        "loss": -fsum(own) / len(own),
+        "perplexity": exp(-fsum(own) / len(own)),
+    }
+    for name in REPLACEMENTS:
+        replaced = [value for one in measured for value in one.replaced[name]]
+        drops = [drop for one in measured for drop in one.drops[name]]
+        summary[name] = {
+            "mean_drop": fsum(drops) / words,
+            "share_that_falls": sum(drop > THRESHOLD for drop in drops) / words,
+            "loss": -fsum(replaced) / len(own),
+            "perplexity": exp(-fsum(replaced) / len(own)),
+        }
+    return {**summary, "in_words": describe_findings(summary)}
+
+
+@dataclass(frozen=True)
+class HeadFaithfulness:
+    """What translations lose when one head of a Transformer looks at all source words alike."""
+
+    layer: int
+    head: int
+    """Both counted from 1."""
+    mean_drop: float
+    """By how many nats the log-probability of a word falls on average; negative if it rises."""
+    perplexity: float
+    """The perplexity of the tokens with this head replaced."""
+
+
+def measure_heads(translator: Translator, translations: Sequence[Translation]) -> dict[str, Any]:
+    """Replaces the attention to the source of each head of a Transformer in turn by uniform weights.
+
+    The weights are replaced at all target words at once. Returns a summary of translations that the
+    translator made (`translate`) or read (`score_all`), with "heads" as a list of `HeadFaithfulness`.
+    """
+    model = translator.torch_model
+    if not isinstance(model, TransformerTranslator):
+        raise AugenmerkError("Heads are replaced one by one in a Transformer only.")
+    _check_attends(translator)
+    heads = model.config.heads if model.config.attention == "multi-head" else 1
+    places = [(layer, head) for layer in range(model.config.layers) for head in range(heads)]
+    if not any(one.target_words for one in translations):
+        raise AugenmerkError("All translations are empty: there are no words whose probability could fall.")
+    spoken, data = translator.encode_translations(translations)
+    data = data.to(model.device)
+    original: list[float] = []
+    replaced: list[list[float]] = [[] for _ in places]
+    words, drops = 0, [0.0] * len(places)
+    for batch in data.batches(data.plan(BATCH_SIZE, shuffle=False)):
+        figures = _log_probabilities_without_heads(model, batch, places)
+        for row, index in enumerate(batch.indices.tolist()):
+            one = translations[spoken[index]]
+            assert one.hypothesis is not None
+            tokens = len(one.hypothesis.token_log_probabilities)  # without an end if it was cut off
+            own, *others = (figure[row, :tokens].tolist() for figure in figures)
+            original += own
+            words += len(one.target_words)
+            for number, other in enumerate(others):
+                replaced[number] += other
+                falls = [before - after for before, after in zip(own, other, strict=True)]
+                drops[number] += fsum(one.sum_over_words(falls))
+    measured = [
+        HeadFaithfulness(layer + 1, head + 1, drop / words, exp(-fsum(other) / len(original)))
+        for (layer, head), drop, other in zip(places, drops, replaced, strict=True)
+    ]
+    return {
+        "sentences": len(translations),
+        "words": words,
+        "tokens": len(original),
+        "loss": -fsum(original) / len(original),
+        "perplexity": exp(-fsum(original) / len(original)),
+        "heads": measured,
+        "in_words": _describe_heads(measured),
+    }
+
+
+@torch.inference_mode()
+def _log_probabilities_without_heads(
+    model: TransformerTranslator, batch: Batch, places: Sequence[tuple[int, int]]
+) -> list[Tensor]:
+    """Returns log-probabilities of the target (B, T), original and with each (layer, head) made uniform."""
+    source = model.encode(batch.src, batch.src_mask)
+    looks: list[Look | None] = [None, *(_look_alike_with(*place) for place in places)]
+    return [_score_targets(model, model.decode(batch.tgt_in, source, look=look)[0], batch) for look in looks]
+
+
+def _look_alike_with(layer: int, head: int) -> Look:
+    """Returns a function for `TransformerTranslator.decode` by which one head has uniform weights."""
+
+    def look(number: int, attention: Attention, queries: Tensor, memory: Memory) -> Tensor:
+        if number != layer:
+            return attention.attend(queries, memory, need_weights=False)[0]
+        assert memory.mask is not None
+        weights = attention.weights(queries, memory).clone()
+        uniform = _uniform_weights(weights, memory.mask)
+        if weights.dim() == 3:  # a mechanism without heads
+            return attention.mix(uniform, memory)
+        weights[:, head] = uniform[:, head]
+        return attention.mix(weights, memory)
+
+    return look
+
+
+def _describe_heads(heads: Sequence[HeadFaithfulness]) -> str:
+    """Returns in two sentences which head matters most, and how many hardly matter."""
+    most = max(heads, key=lambda one: one.mean_drop)
+    few = sum(one.mean_drop < HEAD_THRESHOLD for one in heads)
+    hardly = f"the log-probability of a word falls by less than {HEAD_THRESHOLD:g} without one"
+    if few == len(heads):
+        return f"The translations depend on no single head: {hardly}, whichever it is."
+    others = (
+        f"None of the {len(heads)} heads is idle: it falls by {HEAD_THRESHOLD:g} or more without any of them."
+    )
+    if few:
+        others = (
+            f"{few} of {len(heads)} heads hardly {'matters' if few == 1 else 'matter'}, taken one at a time: "
+            f"{hardly}."
+        )
+    return (
+        f"The translations depend most on head {most.head} of layer {most.layer}: if it looks at all source "
+        f"words alike, the log-probability of a word falls by {most.mean_drop:.2f} on average. {others}"
+    )

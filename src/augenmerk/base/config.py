@@ -1,0 +1,526 @@
+"""The settings of a run: frozen, documented field by field, with unknown keys refused."""
+
+import os
+import re
+import tomllib
+from collections.abc import Iterable, Iterator, Mapping
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, Literal, Self, get_args
+
+import tomli_w
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    PrivateAttr,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
+
+from augenmerk.base.errors import AugenmerkError, shorten
+
+Architecture = Literal["gru", "transformer"]
+AttentionName = Literal["none", "mean", "scaled-dot", "dot", "bilinear", "additive", "multi-head"]
+ATTENTIONS: tuple[AttentionName, ...] = get_args(AttentionName)
+CUSTOM_ATTENTION = re.compile(r"(?P<path>.+\.py):(?P<name>[A-Za-z_]\w*)")
+"""How a mechanism in a person's own file is named: FILE.py:Class."""
+
+PRESETS = ("classic", "quick", "strong", "transformer-quick", "transformer")
+DATASETS = ("bilderbuch", "multi30k")
+"""The datasets that are known by name; any other is a person's own."""
+
+MAX_SETTINGS_BYTES = 1_000_000
+"""The size of the largest file of settings, or of a study, that is read."""
+
+LEARNT_POSITIONS = 512
+"""The number of places that a Transformer learns, if they are learnt; words further on share the last one."""
+
+DEFAULT_SAMPLES = 50
+"""Candidates of MBR when they are sampled and no number is given."""
+
+
+class Settings(BaseModel):
+    """A group of settings, which is immutable and refuses unknown keys.
+
+    Types are strict: TOML distinguishes numbers from texts, so true is not 1 and "10" is not 10.
+    `augenmerk.base.settings` reads what a setting means from the text under it.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
+
+    @classmethod
+    def checked(cls, tree: dict[str, Any], place: str) -> Self:
+        """Validates settings; raises AugenmerkError, which names `place`, if something is wrong."""
+        for text in _texts(tree):
+            if "\0" in text or any("\ud800" <= character <= "\udfff" for character in text):
+                raise AugenmerkError(
+                    f"{place}: {shorten(ascii(text))} is not text: it must be UTF-8 without NUL."
+                )
+        try:
+            return cls.model_validate(tree)
+        except ValidationError as error:
+            raise AugenmerkError(f"{place}: {_complaint(cls, error)}.") from None
+
+
+class BilderbuchConfig(Settings):
+    """What the built-in dataset generates."""
+
+    pairs: int | None = Field(default=None, ge=1, lt=2**31)
+    """The number of training pairs; 20,000 if absent."""
+    seed: int = Field(default=1, ge=0, lt=2**63)
+    """The seed of the sentences. It is not the seed of the run: all runs of a study read the same data."""
+
+
+class DataConfig(Settings):
+    """Where the sentence pairs come from."""
+
+    bitext: str = Field(default="bilderbuch", min_length=1)
+    """bilderbuch, multi30k, or the folder or file of a person's own pairs."""
+    bilderbuch: BilderbuchConfig = BilderbuchConfig()
+    """What to generate, if the bitext is bilderbuch."""
+    source_language: str | None = None
+    """Translate from this language, where the bitext leaves it open or the other way is wanted."""
+    target_language: str | None = None
+    """Translate into this language."""
+    train: str = "train"
+    """The split that is trained on."""
+    validation: str = "val"
+    """The split that decides which epoch's weights are kept."""
+    skip_bad: bool = False
+    """Whether lines of a person's own files that hold no usable pair are skipped instead of refused."""
+    max_length: int = Field(default=200, ge=1, le=10_000)
+    """Training pairs with more tokens than this on a side are left out, and longer sources are cut."""
+
+    @property
+    def languages(self) -> tuple[str | None, str | None]:
+        """The languages that are translated from and into, where the settings tell."""
+        source, target = self.source_language, self.target_language
+        if self.bitext in DATASETS:
+            other = {"de": "en", "en": "de"}
+            source = source or other.get(target or "en")
+            target = target or other.get(source or "de")
+        return source, target
+
+
+class TextConfig(Settings):
+    """How sentences become ids."""
+
+    unit: Literal["word", "bpe"] = "bpe"
+    """Whole words, or subwords by byte-pair encoding."""
+    lowercase: bool = False
+    """Whether texts are lowercased first. Presets do that for bilderbuch and multi30k, but keep the case of a
+    person's own pairs."""
+    joint: bool = True
+    """Whether both languages share one vocabulary. Whole words are best kept separate."""
+    vocabulary_size: int = Field(default=8000, ge=300, le=1_000_000)
+    """How many entries a vocabulary may have, special ones included."""
+    minimum_frequency: int = Field(default=1, ge=1, lt=2**31)
+    """Words seen less often in training become unknown; with BPE, pairs seen less often are not merged."""
+    bpe_dropout: float = Field(default=0.0, ge=0.0, lt=1.0)
+    """Probability that a merge is skipped when a training sentence is split into subwords."""
+
+    @model_validator(mode="after")
+    def _dropout_needs_subwords(self) -> Self:
+        if self.bpe_dropout and self.unit == "word":
+            raise ValueError('bpe_dropout needs unit = "bpe"')
+        return self
+
+
+class TransformerConfig(Settings):
+    """What only a Transformer has."""
+
+    feed_forward: int = Field(default=1024, ge=1, le=32_768)
+    """Size of the hidden layer of the feed-forward part."""
+    positions: Literal["sinusoidal", "learnt", "rotary"] = "sinusoidal"
+    """How a word knows its place: sines are added to its embedding; vectors that are learnt are; or queries
+    and keys of self-attention are rotated, by an angle for each place."""
+    attention_dropout: float = Field(default=0.0, ge=0.0, lt=1.0)
+    """Dropout on the weights of multi-head attention."""
+    feed_forward_dropout: float = Field(default=0.0, ge=0.0, lt=1.0)
+    """Dropout on the hidden layer of the feed-forward part."""
+
+
+class ModelConfig(Settings):
+    """The sizes of the translator, equations 3 to 15."""
+
+    architecture: Architecture = "gru"
+    """The kind of encoder and decoder. A Transformer has self-attention in both; `attention` is what its
+    decoder looks at the source with."""
+    attention: str = Field(default="scaled-dot", examples=list(ATTENTIONS))
+    """The attention mechanism: none, mean, scaled-dot, dot, bilinear, additive, multi-head, or FILE.py:Class
+    for one in a file of your own."""
+    embedding: int = Field(default=256, ge=1, le=8192)
+    """Size of a word embedding, z_t and b_i; of a Transformer, the size of every layer."""
+    hidden: int = Field(default=512, ge=1, le=8192)
+    """Size of a GRU state: hf_t, hb_t and g_i. The word representation h_t is twice as large. Unused by a
+    Transformer."""
+    key: int = Field(default=512, ge=1, le=8192)
+    """Size of queries and keys, where the mechanism projects to them."""
+    heads: int = Field(default=4, ge=1, le=64)
+    """Number of heads of multi-head attention, which divide `key` among them."""
+    layers: int = Field(default=1, ge=1, le=8)
+    """Layers of the encoder, and as many of the decoder."""
+    embedding_dropout: float = Field(default=0.0, ge=0.0, lt=1.0)
+    """Dropout on the embeddings of both languages."""
+    output_dropout: float = Field(default=0.0, ge=0.0, lt=1.0)
+    """Dropout before the output layer, and between GRU layers; in a Transformer, on what each part of a layer
+    adds."""
+    tie: Literal["none", "target", "all"] = "none"
+    """Which embeddings share one matrix: none; target embedding and output layer; or all, with the source
+    embedding too, which needs a joint vocabulary."""
+    init: Literal["torch", "orthogonal"] = "torch"
+    """Initial weights: torch's defaults; or orthogonal matrices in the GRUs and larger tied embeddings, with
+    which a model learns faster (docs/experiments.md). A Transformer starts as its paper says."""
+    transformer: TransformerConfig = TransformerConfig()
+    """What only a Transformer has."""
+
+    @property
+    def query_size(self) -> int:
+        """The size of a decoder state that asks, g_i."""
+        return self.hidden if self.architecture == "gru" else self.embedding
+
+    @property
+    def value_size(self) -> int:
+        """The size of a word representation that is attended to, h_t."""
+        return 2 * self.hidden if self.architecture == "gru" else self.embedding
+
+    @field_validator("attention")
+    @classmethod
+    def _attention_is_known(cls, name: str) -> str:
+        if name not in ATTENTIONS and CUSTOM_ATTENTION.fullmatch(name) is None:
+            raise ValueError(f"expected {', '.join(ATTENTIONS)}, or FILE.py:Class")
+        return name
+
+    @model_validator(mode="after")
+    def _heads_divide_key(self) -> Self:
+        transformer = self.architecture == "transformer"
+        if (transformer or self.attention == "multi-head") and self.key % self.heads:
+            raise ValueError(f"key = {self.key} cannot be shared evenly among heads = {self.heads}")
+        if transformer and self.transformer.positions == "rotary" and self.key // self.heads % 2:
+            raise ValueError(
+                f"rotary positions turn pairs of numbers: key = {self.key} over heads = {self.heads} gives "
+                f"{self.key // self.heads} numbers a head, which must be even"
+            )
+        return self
+
+
+class TrainConfig(Settings):
+    """How the weights are trained."""
+
+    seed: int = Field(default=1, ge=0, lt=2**63)
+    """Seed of initial weights, order of the data and dropout."""
+    epochs: int = Field(default=10, ge=1, le=100_000)
+    """Number of passes over the training pairs."""
+    batch_size: int = Field(default=128, ge=1, le=65_536)
+    """Sentence pairs in a batch."""
+    accumulate: int = Field(default=1, ge=1, le=4096)
+    """Batches whose gradients are added up for one update of the weights."""
+    optimizer: Literal["adam", "adamw"] = "adam"
+    """The optimiser; adamw keeps weight decay apart from the moments of the gradient."""
+    lr: float = Field(default=1e-3, gt=0.0, le=10.0)
+    """Learning rate, at its highest."""
+    schedule: Literal["constant", "cosine"] = "constant"
+    """Whether the rate stays constant after the warm-up or falls to 0 along a cosine."""
+    warmup: int = Field(default=0, ge=0, lt=2**31)
+    """Steps over which the rate rises from 0."""
+    beta2: float = Field(default=0.999, gt=0.0, lt=1.0)
+    """Decay of the optimiser's average of squared gradients."""
+    weight_decay: float = Field(default=0.0, ge=0.0, le=1e6)
+    """How strongly weights are pulled towards 0."""
+    label_smoothing: float = Field(default=0.0, ge=0.0, lt=1.0)
+    """Share of the target's probability that is spread over the whole vocabulary in the training loss."""
+    clip: float = Field(default=0.0, ge=0.0, le=1e6)
+    """Maximum norm of the gradient; 0 for no clipping."""
+    ema: float = Field(default=0.0, ge=0.0, lt=1.0)
+    """Decay of the moving average of the weights, which is evaluated and kept; 0 for none."""
+    patience: int = Field(default=0, ge=0, lt=2**31)
+    """Stop after this many epochs without improvement; 0 for never."""
+    select_by: Literal["loss", "bleu"] = "loss"
+    """Which epoch's weights are kept: lowest validation loss, or highest validation BLEU."""
+    bleu: bool = True
+    """Whether validation BLEU is measured after each epoch (greedy, the whole split)."""
+    save_seconds: float = Field(default=120.0, gt=0.0, le=1e9)
+    """How often the state is saved within an epoch, besides at its end."""
+    precision: Literal["auto", "fp32", "bf16"] = "auto"
+    """Numbers to compute in; auto takes bf16 if the hardware has it."""
+    exact_parts: int = Field(default=0, ge=0, le=4096)
+    """Parts of a batch, computed one by one and added in their order; the result is the same for any number
+    of processes that divides it. 0: a part for each process, added in the fastest order."""
+    initial_run: str | None = None
+    """The run whose vocabulary and weights this one began with; random weights if absent."""
+
+    @model_validator(mode="after")
+    def _what_is_kept_is_measured(self) -> Self:
+        if self.select_by == "bleu" and not self.bleu:
+            raise ValueError('select_by = "bleu" needs bleu = true')
+        return self
+
+
+class SearchConfig(Settings):
+    """How translations are decoded. A run keeps these settings; commands and calls may change single ones."""
+
+    beam: int = Field(default=1, ge=1, le=1000)
+    """Hypotheses kept at each step; 1 is greedy search."""
+    length_penalty: float = Field(default=0.0, ge=0.0, le=5.0)
+    """Finished hypotheses are ranked by log-probability / length**length_penalty."""
+    max_length: int = Field(default=50, ge=1, le=10_000)
+    """Maximum length of a translation, in tokens."""
+    max_ratio: float = Field(default=0.0, ge=0.0, le=1000.0)
+    """A translation also has at most this many tokens per source token, plus ten; 0 for no such limit."""
+    n_best: int = Field(default=1, ge=1, le=1000)
+    """How many translations of each sentence to return."""
+    allow_unknown: bool = True
+    """Whether the unknown word may be produced."""
+    replace_unknown: bool = False
+    """Whether each unknown word is replaced by the source word attended to most."""
+    sample: bool = False
+    """Whether translations are sampled from the model instead of searched for."""
+    temperature: float = Field(default=1.0, ge=1e-4, le=1e4)
+    """Sampling temperature: lower values give less random translations."""
+    top_k: int = Field(default=0, ge=0, lt=2**31)
+    """Sampling considers only this many most likely tokens at each step; 0 for all."""
+    seed: int = Field(default=1, ge=0, lt=2**63)
+    """Seed of sampling. A sentence's samples depend on the seed and on the sentence's number alone."""
+    mbr: bool = False
+    """Whether the translation is chosen among candidates by minimum Bayes risk, with chrF as utility."""
+    candidates: int | None = Field(default=None, ge=2, le=1000)
+    """Candidates of each model for MBR; if absent, the whole beam, or 50 samples."""
+    precision: Literal["fp32", "int8"] = "fp32"
+    """Numbers to compute in; int8 is faster on a CPU and rounds, so that some translations differ."""
+
+    @model_validator(mode="after")
+    def _can_be_found(self) -> Self:
+        if self.candidates is not None and not self.mbr:
+            raise ValueError("candidates are what MBR chooses from: set mbr = true too, or use n_best")
+        if self.sample:
+            return self
+        if self.mbr and self.beam == 1:
+            raise ValueError("MBR cannot choose from one hypothesis: use a beam of 10, for example")
+        if (wanted := max(self.candidates or 1, 1 if self.mbr else self.n_best)) > self.beam:
+            raise ValueError(f"a beam of {self.beam} does not find {wanted} translations: use a wider beam")
+        return self
+
+    @property
+    def hypotheses(self) -> int:
+        """How many hypotheses of each sentence one model has to find."""
+        if not self.mbr:
+            return self.n_best
+        return self.candidates or (DEFAULT_SAMPLES if self.sample else self.beam)
+
+    def replaced(self, changes: Mapping[str, Any], place: str) -> Self:
+        """Returns these settings with some changed; a change to None changes nothing.
+
+        If the changes do not say how wide the beam is, it is made wide enough for what they ask for. `place`
+        is named in complaints.
+        """
+        given = {key: value for key, value in changes.items() if value is not None}
+        tree = self.model_dump() | given
+        wanted = [tree["beam"], tree["n_best"], tree["candidates"] or 1]
+        if "beam" not in given and not tree["sample"] and all(isinstance(each, int) for each in wanted):
+            tree["beam"] = max(wanted)
+        return type(self).checked(tree, place)
+
+
+class RunConfig(Settings):
+    """All settings of a run."""
+
+    data: DataConfig = DataConfig()
+    text: TextConfig = TextConfig()
+    model: ModelConfig = ModelConfig()
+    train: TrainConfig = TrainConfig()
+    search: SearchConfig = SearchConfig()
+    _left_open: dict[str, Any] = PrivateAttr(default_factory=dict)
+
+    @model_validator(mode="after")
+    def _parts_fit(self) -> Self:
+        if self.model.tie == "all" and not self.text.joint:
+            raise ValueError('model.tie = "all" needs text.joint = true: one matrix, one vocabulary')
+        return self
+
+    def flatten(self) -> dict[str, Any]:
+        """Returns all settings by their full names, such as data.bilderbuch.seed, as data for JSON."""
+        groups = self.model_dump(mode="json").items()
+        return dict(pair for group, settings in groups for pair in flatten_settings(group, settings))
+
+    def __eq__(self, other: object) -> bool:
+        """Compares the settings; whether they were left open makes no difference."""
+        return isinstance(other, RunConfig) and self.model_dump() == other.model_dump()
+
+    def __hash__(self) -> int:
+        return hash(self.to_toml())
+
+    @property
+    def left_open(self) -> set[str]:
+        """The settings that only a preset decided: `augenmerk.training.policy` fits them to the data."""
+        settings = self.flatten()
+        return {key for key, value in self._left_open.items() if settings[key] == value}
+
+    def leaving_open(self, keys: Iterable[str]) -> Self:
+        """Returns the settings with these, and no others, left open."""
+        settings = self.flatten()
+        copied = self.model_copy()
+        copied._left_open = {key: settings[key] for key in keys}
+        return copied
+
+    def decide(self, values: Mapping[str, Any]) -> Self:
+        """Returns the settings with those of the values that were left open; they stay open."""
+        left_open, tree = self.left_open, self.model_dump()
+        for key in left_open & values.keys():
+            set_key(tree, key, values[key])
+        return type(self).model_validate(tree).leaving_open(left_open)
+
+    def to_toml(self) -> str:
+        return tomli_w.dumps(self.model_dump(exclude_none=True))
+
+    @classmethod
+    def from_toml(cls, text: str, place: str, settings: Iterable[str] = ()) -> Self:
+        """Reads TOML, and replaces single settings such as "train.lr=0.002". Errors name `place`."""
+        tree = parse_toml(text, place)
+        for setting in settings:
+            _override(tree, setting)
+        return cls.checked(tree, place)
+
+
+def load_config(preset_or_file: str, settings: Iterable[str] = ()) -> RunConfig:
+    """Loads a preset or a TOML file, and replaces single settings.
+
+    A preset leaves open what depends on the data, unless a setting says it (`RunConfig.left_open`); the case
+    of pairs of your own is kept here already.
+    """
+    if preset_or_file in PRESETS:
+        settings = list(settings)
+        text = files("augenmerk").joinpath("presets", f"{preset_or_file}.toml").read_text(encoding="utf-8")
+        config = RunConfig.from_toml(text, preset_or_file, settings)
+        return keep_own_case(config.leaving_open(open_keys() - list_keys(settings)))
+    path = Path(preset_or_file)
+    if path.suffix != ".toml" and not os.path.exists(path):  # noqa: PTH110 (no error for a name that is too long)
+        raise AugenmerkError(
+            f"There is no preset called '{shorten(preset_or_file)}': there are {', '.join(PRESETS)}; "
+            f"or give a file that ends in .toml."
+        )
+    return RunConfig.from_toml(read_settings(path), preset_or_file, settings)
+
+
+def open_keys() -> set[str]:
+    """Returns the names of all settings that a preset leaves to the data."""
+    return {"data.max_length", "train.warmup", *(f"text.{key}" for key in TextConfig.model_fields)}
+
+
+def list_keys(settings: Iterable[str]) -> set[str]:
+    """Returns the names of settings such as "train.lr=0.002"."""
+    keys = (setting.partition("=")[0].split(".") for setting in settings)
+    return {".".join(part.strip() for part in parts) for parts in keys}
+
+
+def keep_own_case(config: RunConfig) -> RunConfig:
+    """Returns the settings without lowercasing, if that was left open and the pairs are your own."""
+    return config if config.data.bitext in DATASETS else config.decide({"text.lowercase": False})
+
+
+def read_settings(path: Path) -> str:
+    """Reads a settings file; raises AugenmerkError if it cannot be read."""
+    try:
+        with path.open(encoding="utf-8") as file:
+            text = file.read(MAX_SETTINGS_BYTES + 1)  # not all of it: it may be a device without end
+    except FileNotFoundError:
+        raise AugenmerkError(f"{path}: there is no such file.") from None
+    except UnicodeDecodeError:
+        raise AugenmerkError(f"{path}: not UTF-8; convert the file to UTF-8.") from None
+    except OSError as error:
+        raise AugenmerkError(f"{path}: cannot be read ({error.strerror or error}).") from None
+    if len(text) > MAX_SETTINGS_BYTES:
+        raise AugenmerkError(f"{path} is too large for settings: the most are {MAX_SETTINGS_BYTES:,} bytes.")
+    return text
+
+
+def parse_toml(text: str, place: str) -> dict[str, Any]:
+    try:
+        return tomllib.loads(text.removeprefix("\ufeff"))  # as some editors begin their files
+    except (ValueError, RecursionError) as error:  # a number of over 4,300 digits is a ValueError
+        raise AugenmerkError(f"{place}: not valid TOML ({error}).") from None
+
+
+def _override(tree: dict[str, Any], setting: str) -> None:
+    key, equals, value = setting.partition("=")
+    parts = [part.strip() for part in key.split(".")]
+    if not (equals and len(parts) > 1 and all(parts)):
+        raise AugenmerkError(
+            f"'{shorten(setting)}' is not a setting: expected something like train.lr=0.002."
+        )
+    value = value.strip()
+    try:
+        parsed = tomllib.loads(f"value = {value}")
+    except (ValueError, RecursionError):
+        parsed = {}
+    try:
+        # What is not one TOML value is a bare word, such as model.attention=mean.
+        set_key(tree, ".".join(parts), parsed["value"] if parsed.keys() == {"value"} else value)
+    except ValueError as error:
+        raise AugenmerkError(f"'{shorten(setting)}': {error}.") from None
+
+
+def set_key(tree: dict[str, Any], key: str, value: Any) -> None:
+    """Sets a dotted key, such as data.bilderbuch.seed, in nested tables.
+
+    Raises ValueError if the key names no group, or one that is there already and is not a table.
+    """
+    *groups, name = key.split(".")
+    if not groups:
+        raise ValueError(f"'{key}' is not in a group of settings")
+    for number, group in enumerate(groups, 1):
+        tree = tree.setdefault(group, {})
+        if not isinstance(tree, dict):
+            raise ValueError(f"'{'.'.join(groups[:number])}' is not a group of settings")
+    tree[name] = value
+
+
+def flatten_settings(name: str, value: Any) -> Iterator[tuple[str, Any]]:
+    """Yields the settings in nested tables, each with its full name, such as data.bilderbuch.seed."""
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            yield from flatten_settings(f"{name}.{key}", inner)
+    else:
+        yield name, value
+
+
+def format_setting(value: object) -> str:
+    """Returns a value as `--set` takes it."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _texts(tree: Any) -> Iterator[str]:
+    """Yields every text in nested tables and lists, the keys of tables included."""
+    if isinstance(tree, str):
+        yield tree
+    elif isinstance(tree, dict):
+        yield from tree
+        yield from _texts(list(tree.values()))
+    elif isinstance(tree, list):
+        for each in tree:
+            yield from _texts(each)
+
+
+def _complaint(model: type[BaseModel], error: ValidationError) -> str:
+    """Returns a sentence about the first error that names the key and says what would be right."""
+    first = error.errors(include_url=False)[0]
+    key = shorten(".".join(str(part) for part in first["loc"]))
+    if first["type"] == "extra_forbidden":
+        group = model
+        for part in first["loc"][:-1]:
+            if isinstance(part, str):  # and not the number of an entry in a list
+                group = _group_in(group.model_fields[part].annotation)
+        return f"unknown key '{key}'; known here are {', '.join(sorted(group.model_fields))}"
+    if first["type"] == "model_type":
+        return f"'{key}' is a group of settings; write [{key}] and its settings below"
+    message = first["msg"].removeprefix("Value error, ")
+    message = message[0].lower() + message[1:] if not first["type"].startswith("value_error") else message
+    given = "" if isinstance(first["input"], dict) else f" (it is {shorten(repr(first['input']))})"
+    return f"'{key}': {message}{given}" if key else message
+
+
+def _group_in(annotation: Any) -> type[BaseModel]:
+    """Returns the group of settings in an annotation such as Group, Group | None or list[Group]."""
+    kinds = (annotation, *get_args(annotation))
+    return next(kind for kind in kinds if isinstance(kind, type) and issubclass(kind, BaseModel))

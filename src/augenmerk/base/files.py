@@ -1,0 +1,299 @@
+"""Files that are written whole or not at all, and errors of files as one sentence.
+
+A file is written under a temporary name beside its place, flushed to the disk, and renamed. So whenever the
+process or the machine dies, there is the old file or the new one, never half of either.
+"""
+
+import hashlib
+import json
+import os
+import platform
+import re
+import stat
+import time
+import zlib
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from safetensors import SafetensorError
+
+from augenmerk import __version__
+from augenmerk.base.errors import AugenmerkError
+
+MAX_FILE_BYTES = 2**28
+"""The size of the largest file of text or JSON that is read into memory."""
+
+MAX_NAME_BYTES = 200
+"""The length of the longest name of a run; systems take 255, and names of temporary files are longer."""
+
+STALE_SECONDS = 24 * 60 * 60
+"""The age at which the temporary file of another computer is taken for that of a killed process."""
+
+_TEMP_SUFFIX = ".part"
+# Two computers, or two containers, may share a folder and have processes with the same number.
+_COMPUTER = f"{zlib.crc32(platform.node().encode(errors='replace')):08x}"
+
+
+def atomic_write(path: Path, pieces: Iterable[bytes | memoryview]) -> None:
+    """Writes a file in place of what was there; raises AugenmerkError if that is impossible.
+
+    A symbolic link stays, and the file that it leads to is replaced. A device, a pipe, or the file to which
+    stdout or stderr is redirected is written to as it is.
+    """
+    if is_stream(path):
+        _append(path, pieces)
+        return
+    if os.path.islink(path):  # noqa: PTH114 (no error for a name that is too long)
+        link, path = path, Path(os.path.realpath(path))  # Path.resolve fails if links lead in a circle
+        if path.is_symlink():
+            raise AugenmerkError(f"{link}: cannot be written, for it is a symbolic link that leads nowhere.")
+    with replacing(path) as temporary, temporary.open("wb") as file:
+        file.writelines(pieces)
+
+
+def _append(path: Path, pieces: Iterable[bytes | memoryview]) -> None:
+    try:
+        with path.open("ab") as stream:  # stdout may be a file to which others have written
+            for piece in pieces:
+                stream.write(piece)
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise AugenmerkError(f"{path}: cannot be written ({error_reason(error)}).") from None
+
+
+def is_stream(path: Path) -> bool:
+    """Returns whether the path is a device, a pipe, or the file to which stdout or stderr is redirected."""
+    try:
+        found = path.stat()
+    except OSError:
+        return False
+    if not stat.S_ISREG(found.st_mode):
+        return not stat.S_ISDIR(found.st_mode)
+    for number in (1, 2):
+        with suppress(OSError):  # it is closed
+            if os.path.samestat(found, os.fstat(number)):
+                return True
+    return False
+
+
+@contextmanager
+def replacing(path: Path, *, in_folder: bool = False) -> Iterator[Path]:
+    """Yields a temporary path to write a file to, which then replaces `path`.
+
+    With `in_folder` the temporary path is in a temporary folder, for a library that creates further files
+    beside what it writes. Raises AugenmerkError if the file cannot be written.
+    """
+    remove_abandoned(path.parent)
+    temporary = temp_path(path)
+    file = temporary / path.name if in_folder else temporary
+    try:
+        if in_folder:
+            _remove(temporary)
+            temporary.mkdir()
+        yield file
+        fsync_path(file)
+        file.replace(path)
+        fsync_path(path.parent)
+    except (OSError, SafetensorError) as error:
+        if not path.parent.is_dir():
+            raise AugenmerkError(
+                f"{path}: cannot be written, for there is no folder {path.parent}."
+            ) from None
+        kept = "; what was saved before is still there" if path.exists() else ""
+        raise AugenmerkError(f"{path}: cannot be written ({error_reason(error)}){kept}.") from None
+    finally:
+        _remove(temporary)
+
+
+def _remove(path: Path) -> None:
+    with suppress(OSError):
+        if path.is_dir() and not path.is_symlink():
+            remove_folder(path)
+        else:
+            path.unlink(missing_ok=True)
+
+
+def remove_folder(folder: Path) -> None:
+    """Removes a folder and what is in it; opens one file at a time, where shutil.rmtree needs three.
+
+    So a process that is short of open files still cleans up. Raises OSError if that is impossible.
+    """
+    for path in list(folder.iterdir()):
+        if path.is_dir() and not path.is_symlink():
+            remove_folder(path)
+        else:
+            path.unlink(missing_ok=True)
+    folder.rmdir()
+
+
+def make_folder(path: Path) -> None:
+    """Creates a folder for results if it is absent; raises AugenmerkError if that is impossible."""
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except FileExistsError:
+        raise AugenmerkError(f"{path} is a file; a folder is needed here.") from None
+    except OSError as error:
+        raise AugenmerkError(f"{path}: cannot be created ({error_reason(error)}).") from None
+
+
+def write_lines(path: Path, lines: Iterable[str]) -> None:
+    """Writes a text file, and creates its folder, and those above it, if they are absent."""
+    make_folder(path.parent)
+    atomic_write(path, [f"{line}\n".encode() for line in lines])
+
+
+def limit_file_name(name: str) -> str:
+    """Returns the name, or its beginning and a digest of it if it has over `MAX_NAME_BYTES`."""
+    if len(name.encode()) <= MAX_NAME_BYTES:
+        return name
+    digest = hashlib.sha256(name.encode()).hexdigest()[:16]
+    return f"{name.encode()[: MAX_NAME_BYTES - 20].decode(errors='ignore')}-{digest}"
+
+
+def temp_path(path: Path) -> Path:
+    """Returns a temporary path beside `path` that belongs to this process alone."""
+    return path.with_name(f".{path.name}.{_COMPUTER}-{os.getpid()}{_TEMP_SUFFIX}")
+
+
+@cache
+def remove_abandoned(folder: Path) -> None:
+    """Removes temporary files in a folder whose process has ended, once in the life of this process.
+
+    Whether a process of another computer lives cannot be seen; its files are left for a day. On Windows those
+    of this computer are too, for there is no harmless way to ask.
+    """
+    with suppress(OSError):
+        for entry in folder.iterdir():
+            found = re.fullmatch(rf"\..+\.([0-9a-f]{{8}})-(\d{{1,9}}){re.escape(_TEMP_SUFFIX)}", entry.name)
+            if found is None:
+                continue
+            here = os.name == "posix" and found[1] == _COMPUTER
+            if not _is_alive(int(found[2])) if here else entry.lstat().st_mtime < time.time() - STALE_SECONDS:
+                _remove(entry)
+
+
+def _is_alive(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:  # it belongs to somebody else
+        pass
+    return True
+
+
+def remove_stale_temp_files(folder: Path, *names: str) -> None:
+    """Removes temporary files and folders of killed processes, those of `names` only if any are given.
+
+    It would also remove what a living process is writing, so the caller has to hold the lock under which
+    these files are written.
+    """
+    prefixes = tuple(f".{name}." for name in names) or "."
+    with suppress(OSError):
+        for entry in folder.iterdir():
+            if entry.name.startswith(prefixes) and entry.name.endswith(_TEMP_SUFFIX):
+                _remove(entry)
+
+
+def fsync_path(path: Path) -> None:
+    """Waits until a file, or the list of names in a folder, would survive a power cut."""
+    if path.is_dir() and os.name == "nt":
+        return  # Windows does not open folders
+    handle = os.open(path, os.O_RDONLY if path.is_dir() else os.O_RDWR)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def read_text(path: Path, most: int = MAX_FILE_BYTES) -> str:
+    """Reads a file that Augenmerk wrote; raises AugenmerkError if it cannot be read or is too large."""
+    with explain_read_errors(path), path.open(encoding="utf-8") as file:
+        _check_size(path.stat().st_size, path, most)
+        text = file.read(most + 1)  # not all of it: it may be a device without end
+    _check_size(len(text), path, most)
+    return text
+
+
+def read_bytes(path: Path) -> bytes:
+    """Reads a file that Augenmerk wrote as bytes; raises AugenmerkError as `read_text` does."""
+    with explain_read_errors(path), path.open("rb") as file:
+        _check_size(path.stat().st_size, path, MAX_FILE_BYTES)
+        return file.read(MAX_FILE_BYTES)
+
+
+def digest_file(path: Path) -> str:
+    """Returns the SHA-256 of a file of any size; raises AugenmerkError if it cannot be read."""
+    with explain_read_errors(path), path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _check_size(size: int, path: Path, most: int) -> None:
+    if size > most:
+        raise AugenmerkError(f"{path} is too large: the most that is read are {most:,} bytes.")
+
+
+@contextmanager
+def explain_read_errors(path: Path, place: str = "") -> Iterator[None]:
+    """Turns errors of reading a file that Augenmerk wrote into an AugenmerkError that names the file."""
+    try:
+        yield
+    except FileNotFoundError:
+        raise AugenmerkError(f"{path}: there is no such file.") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise AugenmerkError(f"{path}: cannot be read ({error_reason(error)}).") from None
+    except (SafetensorError, ValueError, KeyError, TypeError, RecursionError) as error:
+        raise AugenmerkError(f"{path}{place}: damaged, or not written by Augenmerk ({error}).") from None
+
+
+def parse_object(text: str) -> dict[str, Any]:
+    """Parses a JSON object; raises ValueError if the text is something else."""
+    value = json.loads(text)
+    if not isinstance(value, dict):
+        raise ValueError(f"expected a JSON object, not {text[:20]!r}")
+    return value
+
+
+def format_json(document: object, *, escape: bool = False, indent: int | None = None) -> str:
+    """Returns a document as JSON, with escapes for what is not ASCII if it is told to."""
+    text = json.dumps(document, ensure_ascii=escape, indent=indent)
+    for separator in "\x85\u2028\u2029":  # many programs end a line at these, also within a JSON string
+        text = text.replace(separator, f"\\u{ord(separator):04x}")
+    return text
+
+
+def check_format(path: Path, found: object, known: int, version: str = "") -> None:
+    """Raises AugenmerkError if a file, or a run directory, has another format than this version reads.
+
+    `version` is the augenmerk that wrote it, if that is known.
+    """
+    if not isinstance(found, int):
+        raise AugenmerkError(f"{path}: damaged, or not written by Augenmerk (format {found!r}).")
+    if found != known:
+        writer = f"augenmerk {version}" if version else "another version of augenmerk"
+        remedy = "update it: pip install -U augenmerk" if found > known else "use that version"
+        raise AugenmerkError(
+            f"{path} was written by {writer} in format {found}, and this version, {__version__}, reads "
+            f"format {known}; {remedy}."
+        )
+
+
+def read_object(path: Path) -> dict[str, Any]:
+    """Reads a JSON object that Augenmerk wrote; raises AugenmerkError as `read_text` does."""
+    with explain_read_errors(path):
+        return parse_object(read_text(path))
+
+
+def write_object(path: Path, value: object, indent: int | None = None) -> None:
+    """Writes an object as JSON, as `atomic_write` does."""
+    text = json.dumps(value, ensure_ascii=False, indent=indent)
+    atomic_write(path, [text.encode("utf-8", "backslashreplace") + b"\n"])
+
+
+def error_reason(error: Exception) -> str:
+    """Returns the reason in an error of the operating system, without its number and its file."""
+    return getattr(error, "strerror", None) or str(error)

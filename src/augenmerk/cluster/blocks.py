@@ -1,0 +1,237 @@
+"""Maps a function over numbered blocks of work: in processes of this machine, or over a Ray cluster.
+
+A block is a function of its number and a few small arguments, and its result is small too: what is large is
+in files, which the processes read and write themselves. So it does not matter who computes it, or how often.
+"""
+
+import os
+import signal
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, as_completed, wait
+from concurrent.futures.process import BrokenProcessPool
+from itertools import islice
+from multiprocessing import get_context, parent_process
+from pathlib import Path
+from secrets import token_hex
+from socket import gethostname
+from typing import Any, Protocol, TypeVar
+
+from augenmerk import __version__
+from augenmerk.base.errors import AugenmerkError
+from augenmerk.cluster.ray import list_nodes
+
+ATTEMPTS = 4
+"""How often a block is begun before it is given up, if the process or the machine that computes it dies."""
+AHEAD = 2
+"""Blocks for each slot of the cluster that are submitted at a time, so that no slot waits for the next."""
+
+_Result = TypeVar("_Result")
+
+
+class MapBlocks(Protocol):
+    """Computes blocks, some at a time."""
+
+    def __call__(
+        self,
+        start: Callable[[], Callable[..., _Result]],
+        blocks: Mapping[int, tuple[Any, ...]],
+        finish: Callable[[int, _Result], None],
+    ) -> None:
+        """Calls `finish` with the number of each block and its result, as soon as that is there.
+
+        A process calls `start` once, and what that returns with the number and the arguments of each block
+        that it computes. Raises what one of them raises.
+        """
+
+
+def map_missing(
+    map_blocks: MapBlocks,
+    start: Callable[[], Callable[..., _Result]],
+    blocks: Sequence[tuple[int, tuple[Any, ...]]],
+    find_finished: Callable[[int], _Result | None],
+    on_done: Callable[[int], None],
+) -> list[_Result]:
+    """Computes the blocks that are not finished; returns the results of all, in the order of the blocks.
+
+    Of each block it takes the size and the arguments; `on_done` is called with the sizes of all that are
+    finished, summed up. `find_finished` returns the result of a block that is kept from before, or None.
+    """
+    results: dict[int, _Result] = {}
+    missing: dict[int, tuple[Any, ...]] = {}
+    done = 0
+    for number, (size, arguments) in enumerate(blocks):
+        if (found := find_finished(number)) is None:
+            missing[number] = arguments
+        else:
+            results[number] = found
+            done += size
+
+    def finish(number: int, result: _Result) -> None:
+        nonlocal done
+        results[number] = result
+        done += blocks[number][0]
+        on_done(done)
+
+    map_blocks(start, missing, finish)
+    return [results[number] for number in range(len(blocks))]
+
+
+class ProcessPool:
+    """Computes blocks in processes of this machine, or here if one is enough: a `MapBlocks`."""
+
+    def __init__(self, workers: int) -> None:
+        self._workers = workers
+
+    def __call__(
+        self,
+        start: Callable[[], Callable[..., _Result]],
+        blocks: Mapping[int, tuple[Any, ...]],
+        finish: Callable[[int, _Result], None],
+    ) -> None:
+        if not blocks:
+            return
+        workers = min(self._workers, len(blocks))
+        if workers == 1:
+            compute = start()
+            for number, arguments in blocks.items():
+                finish(number, compute(number, *arguments))
+            return
+        # Not forked, because threads of the libraries, or of a progress bar, may hold locks.
+        pool = ProcessPoolExecutor(workers, get_context("spawn"), _start_worker, (start,))
+        try:
+            numbers = {
+                pool.submit(_compute, number, *arguments): number for number, arguments in blocks.items()
+            }
+            for future in as_completed(numbers):
+                finish(numbers[future], future.result())
+        except BrokenProcessPool:
+            raise AugenmerkError(
+                "A worker was killed, perhaps because memory ran out; run the same command again, with fewer "
+                "--workers, and it goes on."
+            ) from None
+        finally:
+            pool.shutdown(cancel_futures=True)
+
+
+class RayTasks:
+    """Computes blocks on the machines of the Ray cluster that is connected: a `MapBlocks`.
+
+    What a machine was computing when it vanished is computed on another one.
+    """
+
+    def __init__(self, folder: Path, *, gpus: int = 0) -> None:
+        """All machines have to see the `folder`; a block needs a core, and so many GPUs."""
+        self._folder = folder
+        self._gpus = gpus
+
+    def __call__(
+        self,
+        start: Callable[[], Callable[..., _Result]],
+        blocks: Mapping[int, tuple[Any, ...]],
+        finish: Callable[[int, _Result], None],
+    ) -> None:
+        import ray
+
+        if not blocks:
+            return
+        if not self._count_slots():
+            missing = "GPU" if self._gpus else "core"
+            raise AugenmerkError(
+                f"No machine of the Ray cluster has a {missing} for this; `ray status` lists what there is."
+            )
+        compute = ray.remote(num_cpus=1, num_gpus=self._gpus, max_retries=ATTEMPTS - 1)(_compute_on_node)
+        submit: Callable[..., Any] = compute.remote
+        common = token_hex(8), __version__, self._folder, start
+        waiting, running = iter(blocks.items()), dict[Future[_Result], tuple[int, Any]]()
+        try:
+            while True:
+                free = AHEAD * max(1, self._count_slots()) - len(running)
+                for number, arguments in islice(waiting, max(0, free)):
+                    task = submit(*common, number, *arguments)
+                    running[task.future()] = number, task
+                if not running:
+                    return
+                # Not ray.wait, in which SIGTERM would look like Ctrl-C. Not longer, because machines may have
+                # joined the cluster.
+                for future in wait(running, timeout=1.0, return_when=FIRST_COMPLETED).done:
+                    number, _ = running.pop(future)
+                    finish(number, future.result())
+        except ray.exceptions.RayTaskError as error:
+            raise _explain(error) from None
+        except ray.exceptions.RayError as error:
+            reason = next(iter(str(error).splitlines()), type(error).__name__)
+            raise AugenmerkError(
+                f"A block was begun {ATTEMPTS} times, and each time the process or the machine that computed "
+                f"it was lost ({reason}); run the same command again, and it goes on."
+            ) from None
+        finally:
+            for _, task in running.values():
+                ray.cancel(task, force=True)
+
+    def _count_slots(self) -> int:
+        """Returns how many blocks the cluster computes at a time."""
+        nodes = list_nodes()
+        return sum(min(node.cpus, node.gpus // self._gpus) if self._gpus else node.cpus for node in nodes)
+
+
+def _explain(error: Any) -> Exception:
+    """Returns what a block raised: an error for people as it is, and others with where they were raised."""
+    if isinstance(error.cause, AugenmerkError):
+        return AugenmerkError(str(error.cause))
+    if "No module named 'augenmerk" in str(error):
+        return AugenmerkError(
+            "A machine of the Ray cluster does not have augenmerk: install it on all of them, in the Python "
+            "that runs Ray there."
+        )
+    return RuntimeError(str(error))
+
+
+# In a worker
+
+_started: Callable[..., Any]
+_started_for = ""
+
+
+def _start_worker(start: Callable[[], Callable[..., Any]]) -> None:
+    global _started
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches all processes, and the parent ends them
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+    _started = start()
+
+
+def _end_with_parent() -> None:
+    """Ends this process when its parent was killed, which would otherwise wait for ever."""
+    parent = parent_process()
+    assert parent is not None
+    parent.join()
+    os._exit(1)
+
+
+def _compute(number: int, *arguments: Any) -> Any:
+    return _started(number, *arguments)
+
+
+def _compute_on_node(
+    job: str,
+    version: str,
+    folder: Path,
+    start: Callable[[], Callable[..., Any]],
+    number: int,
+    *arguments: Any,
+) -> Any:
+    """Computes a block in a process of Ray, which may have computed others, of the same job or another."""
+    global _started, _started_for
+    if _started_for != job:
+        if version != __version__:
+            raise AugenmerkError(
+                f"{gethostname()} has augenmerk {__version__}, but the command was started with {version}; "
+                f"install the same version on all machines."
+            )
+        if not folder.is_dir():
+            raise AugenmerkError(
+                f"{folder}: {gethostname()}, a machine of the Ray cluster, has no such folder; choose one "
+                f"that all of them share."
+            )
+        _started, _started_for = start(), job
+    return _started(number, *arguments)

@@ -1,0 +1,149 @@
+"""The connection to a Ray cluster, which is joined, or started on this machine alone.
+
+    with connect("10.0.0.1:6379"):
+        nodes = list_nodes()
+
+Ray is optional and imported here only when it is needed.
+"""
+
+import logging
+import os
+import signal
+import socket
+import tempfile
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from augenmerk.base.errors import AugenmerkError
+from augenmerk.base.files import error_reason
+
+OBJECT_STORE_BYTES = 100 * 2**20
+"""Ray would reserve 30 percent of the memory, though only short messages pass through it here."""
+REACH_SECONDS = 10.0
+"""How long a cluster may take to answer; Ray itself would try for a quarter of an hour."""
+LOCAL, AUTO = "local", "auto"
+HTTP2_GREETING = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes([0, 0, 0, 4, 0, 0, 0, 0, 0])
+"""What a client of HTTP/2 sends first, with an empty frame of settings."""
+
+
+@dataclass(frozen=True)
+class Node:
+    """A machine of the cluster and what Ray may use of it."""
+
+    host: str
+    cpus: int
+    gpus: int
+
+
+@contextmanager
+def connect(address: str | None = None, *, cpus: int | None = None) -> Iterator[None]:
+    """Joins the cluster at `address` (HOST:PORT), or starts one on this machine and ends it afterwards.
+
+    Without an address, $RAY_ADDRESS says where the cluster is; if that is not set either, one is started,
+    with `cpus` cores (default: all). "local" always starts one, "auto" joins the one on this machine.
+    Ray may import Python code on other machines, but brings none there: augenmerk must be installed on each.
+
+    Raises AugenmerkError if ray is not installed or the cluster cannot be reached.
+    """
+    # Ray would otherwise send figures about its use to its makers. It reads this when it is imported.
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    try:
+        import ray
+    except ImportError:
+        raise AugenmerkError("Ray is not installed: pip install 'augenmerk[ray]'.") from None
+    address = address or os.environ.get("RAY_ADDRESS") or LOCAL
+    if address not in (LOCAL, AUTO):
+        _check_reachable(address)
+    in_main_thread = threading.current_thread() is threading.main_thread()
+    before = signal.getsignal(signal.SIGTERM)
+    with _ray_folder() if address == LOCAL else nullcontext() as folder:
+        started: dict[str, Any] = {
+            "num_cpus": cpus,
+            "object_store_memory": OBJECT_STORE_BYTES,
+            "include_dashboard": False,
+            "_temp_dir": folder,
+        }
+        try:
+            try:
+                ray.init(
+                    address=address,
+                    logging_level=logging.ERROR,
+                    log_to_driver=False,
+                    **(started if address == LOCAL else {}),
+                )
+            except Exception as error:  # Ray raises a bare Exception if its start takes too long
+                if address == AUTO and isinstance(error, ConnectionError):
+                    raise AugenmerkError(
+                        "There is no Ray cluster on this machine; `ray start` begins one."
+                    ) from None
+                raise AugenmerkError(
+                    f"The Ray cluster at {address} cannot be used: {_first_line(error)}"
+                ) from None
+            except SystemExit:
+                # Ray replaces the handler of SIGTERM by one that exits; our own handler is called instead.
+                signal.signal(signal.SIGTERM, before)
+                signal.raise_signal(signal.SIGTERM)
+                raise
+            finally:
+                if in_main_thread:
+                    signal.signal(signal.SIGTERM, before)
+            yield
+        finally:
+            ray.shutdown()
+
+
+def list_nodes() -> list[Node]:
+    """Returns the machines of the cluster that are alive, with their cores and GPUs."""
+    import ray
+
+    nodes: list[dict[str, Any]] = ray.nodes()  # type: ignore[no-untyped-call]
+    return [
+        Node(
+            host=node["NodeManagerHostname"],
+            cpus=int(node["Resources"].get("CPU", 0)),
+            gpus=int(node["Resources"].get("GPU", 0)),
+        )
+        for node in nodes
+        if node["Alive"]
+    ]
+
+
+@contextmanager
+def _ray_folder() -> Iterator[str]:
+    """Yields a folder for Ray's sockets and logs. The path of a socket must not exceed 107 bytes."""
+    short = "/tmp" if Path("/tmp").is_dir() else None
+    with tempfile.TemporaryDirectory(prefix="ray-", dir=short, ignore_cleanup_errors=True) as folder:
+        yield folder
+
+
+def _check_reachable(address: str) -> None:
+    """Raises AugenmerkError unless a server answers there as Ray's does, which speaks HTTP/2."""
+    host, _, port = address.rpartition(":")
+    if not host or not port.isdecimal() or not 0 < int(port) < 2**16 or "://" in address:
+        raise AugenmerkError(
+            f"'{address}' is not the address of a Ray cluster: expected HOST:PORT, as in 10.0.0.1:6379, "
+            f"or auto or local."
+        )
+    try:
+        with socket.create_connection((host.strip("[]"), int(port)), timeout=REACH_SECONDS) as connection:
+            if os.environ.get("RAY_USE_TLS") == "1":
+                return
+            connection.sendall(HTTP2_GREETING)
+            answer = connection.recv(9)
+    except OSError as error:
+        raise AugenmerkError(
+            f"No Ray cluster can be reached at {address} ({error_reason(error)}); is its head running there?"
+        ) from None
+    if len(answer) < 9 or answer[3] != 4:  # the server's first frame holds its settings
+        raise AugenmerkError(
+            f"What answers at {address} is not a Ray cluster; the port is that of `ray start --head`, "
+            f"6379 unless it was chosen."
+        )
+
+
+def _first_line(error: Exception) -> str:
+    return next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)

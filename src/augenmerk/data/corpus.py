@@ -1,0 +1,196 @@
+"""The training pairs of a prepared corpus, read a window at a time, so that memory does not grow with them.
+
+A shard is a safetensors file with the ids and the lengths of the sentences of both sides. An epoch is a
+sequence of windows: the blocks, which are fixed runs of pairs, are permuted, and each window is the next few
+of them. Inside a window, pairs are shuffled as in any other data (`ParallelTokens.plan`). All of it follows
+from (seed, epoch), so a run can go on from the middle of a window, and a corpus that fits into one window is
+trained on as if it were text.
+"""
+
+import hashlib
+import math
+from collections.abc import Iterator
+from itertools import accumulate, pairwise
+from pathlib import Path
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from safetensors.numpy import load
+
+from augenmerk.base.config import RunConfig, TextConfig, format_setting
+from augenmerk.base.errors import AugenmerkError
+from augenmerk.base.files import digest_file, explain_read_errors, read_bytes
+from augenmerk.data import PairsSum
+from augenmerk.data.prepared import SHARDS, VOCABULARY, check_digest, read_about
+from augenmerk.text.batching import Integers, ParallelTokens, TokenTable
+from augenmerk.text.tokenizer import PAD, TokenizerPair
+
+BLOCK = 8_192
+"""Pairs that stay together, except for shuffling inside of a window."""
+WINDOW = 131_072
+"""The most pairs that are in memory at a time; about 16 MB of ids."""
+
+
+class Side(NamedTuple):
+    """The sentences of one side: their ids, one sentence after another, and their lengths."""
+
+    ids: NDArray[Any]
+    lengths: NDArray[Any]
+
+    def part(self, start: int, stop: int) -> "Side":
+        """Returns the sentences from number `start` to before number `stop`."""
+        first = int(self.lengths[:start].sum(dtype=np.int64))
+        end = first + int(self.lengths[start:stop].sum(dtype=np.int64))
+        return Side(self.ids[first:end], self.lengths[start:stop])
+
+
+class Shard(NamedTuple):
+    """The entry of a shard in prepared.json."""
+
+    name: str
+    pairs: int
+    source_tokens: int
+    target_tokens: int
+    sha256: str
+
+
+def plan_windows(pairs: int, seed: int, epoch: int, *, block: int, window: int) -> list[Integers]:
+    """Returns the numbers of the blocks in each window of an epoch; every block is in exactly one.
+
+    Windows differ by one block at most. A window has its blocks in the order of the corpus, so the only
+    window of a small corpus is the whole corpus as it stands.
+    """
+    # A key that no plan of an epoch or of a window has, see `ParallelTokens.plan`.
+    rng = np.random.PCG64(np.random.SeedSequence(seed, spawn_key=(epoch, 0)))
+    order = np.argsort(rng.random_raw(math.ceil(pairs / block)), kind="stable")
+    return [np.sort(part) for part in np.array_split(order, math.ceil(len(order) / max(1, window // block)))]
+
+
+class PreparedCorpus:
+    """The training pairs in a folder that `augenmerk.data.prepare` wrote."""
+
+    def __init__(self, folder: Path, about: dict[str, Any]) -> None:
+        self.folder = folder
+        with explain_read_errors(folder):
+            self.pairs = int(about["pairs"])
+            self.text = TextConfig.model_validate(about["settings"]["text"])
+            """The settings of the vocabulary."""
+            self.max_length = int(about["settings"]["max_length"])
+            """The most tokens that a sentence was allowed to have."""
+            self.longest = int(about["longest"])
+            """The most tokens that a sentence has."""
+            self.left_out: dict[str, int] = dict(about["left_out"])
+            """How many pairs were left out for each reason."""
+            self.unknown = (
+                about["unknown_source"] / max(1, about["source_tokens"]),
+                about["unknown_target"] / max(1, about["target_tokens"]),
+            )
+            """The shares of unknown words, source and target."""
+            self._vocabulary: dict[str, str] = dict(about["vocabulary"])
+            self._shards = [Shard(*(entry[name] for name in Shard._fields)) for entry in about["shards"]]
+        self._starts = list(accumulate((shard.pairs for shard in self._shards), initial=0))
+        digests = "".join(shard.sha256 for shard in self._shards)
+        self.sha256 = hashlib.sha256(digests.encode()).hexdigest()
+        """A checksum of all pairs."""
+        self._verified: dict[str, tuple[int, int]] = {}  # the shards, with their size and time at that moment
+
+    @classmethod
+    def open(cls, folder: Path) -> Self:
+        """Opens a corpus; its shards are read, and their checksums compared, when they are needed."""
+        return cls(folder, read_about(folder))
+
+    @property
+    def sum(self) -> PairsSum:
+        """What pairs there are, without reading them."""
+        return PairsSum(self.pairs, self.sha256)
+
+    @property
+    def tokenizers(self) -> TokenizerPair:
+        for name, sha256 in self._vocabulary.items():
+            path = self.folder / VOCABULARY / name
+            check_digest(path, digest_file(path), sha256)
+        return TokenizerPair.load(self.folder / VOCABULARY)
+
+    def check_settings(self, config: RunConfig) -> None:
+        """Raises AugenmerkError if the settings of a run contradict how the corpus was prepared."""
+        if config.text.bpe_dropout:
+            raise AugenmerkError(
+                f"text.bpe_dropout splits sentences anew in every epoch, but {self.folder} keeps their ids; "
+                f"leave it out, or train on the text itself."
+            )
+        for key, value in self.text.model_dump().items():
+            if (asked := getattr(config.text, key)) != value:
+                here, there = format_setting(asked), format_setting(value)
+                raise AugenmerkError(
+                    f"{self.folder} was prepared with text.{key} = {there}, so a run on it cannot have "
+                    f"{here}; say --set text.{key}={there}, or prepare the pairs again."
+                )
+        if config.data.max_length < self.longest:
+            raise AugenmerkError(
+                f"{self.folder} has sentences of up to {self.longest} tokens, more than data.max_length = "
+                f"{config.data.max_length}; say --set data.max_length={self.longest}, or prepare the pairs "
+                f"again with --max-length {config.data.max_length}."
+            )
+
+    def check_tokenizers(self, tokenizers: TokenizerPair) -> None:
+        """Raises AugenmerkError if the vocabulary of a run is not the one of the corpus."""
+        own = self.tokenizers
+        for mine, other in ((own.source, tokenizers.source), (own.target, tokenizers.target)):
+            if mine.to_json() != other.to_json():
+                raise AugenmerkError(
+                    f"{self.folder} was prepared with another vocabulary than this run has; its ids would "
+                    f"be other words."
+                )
+
+    def count_windows(self) -> int:
+        """Returns the number of windows of an epoch."""
+        return len(self._plan_windows(0, 0))
+
+    def read_window(self, seed: int, epoch: int, window: int) -> ParallelTokens:
+        """Reads the pairs of a window."""
+        blocks = self._plan_windows(seed, epoch)[window].tolist()
+        parts = [part for block in blocks for part in self._read(block * BLOCK, (block + 1) * BLOCK)]
+        source, target = (_make_table(list(sides)) for sides in zip(*parts, strict=True))
+        return ParallelTokens(source, target)
+
+    def read_first_sources(self, sentences: int) -> list[list[int]]:
+        """Returns the ids of the first source sentences."""
+        found = []
+        for source, _ in self._read(0, sentences):
+            ids, bounds = source.ids.tolist(), accumulate(source.lengths.tolist(), initial=0)
+            found += [ids[start:stop] for start, stop in pairwise(bounds)]
+        return found
+
+    def _plan_windows(self, seed: int, epoch: int) -> list[Integers]:
+        return plan_windows(self.pairs, seed, epoch, block=BLOCK, window=WINDOW)
+
+    def _read(self, start: int, stop: int) -> Iterator[tuple[Side, Side]]:
+        """Yields the pairs from number `start` to before number `stop`, in parts."""
+        for shard, first in zip(self._shards, self._starts, strict=False):
+            if first < stop and start < first + shard.pairs:
+                inside = max(0, start - first), min(shard.pairs, stop - first)
+                source, target = self._load(shard)
+                yield source.part(*inside), target.part(*inside)
+
+    def _load(self, shard: Shard) -> tuple[Side, Side]:
+        path = self.folder / SHARDS / shard.name
+        content = read_bytes(path)
+        with explain_read_errors(path):
+            found = path.stat()
+            stamp = found.st_size, found.st_mtime_ns
+        if self._verified.get(shard.name) != stamp:
+            check_digest(path, hashlib.sha256(content).hexdigest(), shard.sha256)
+            self._verified[shard.name] = stamp
+        with explain_read_errors(path):
+            arrays = load(content)
+            return (
+                Side(arrays["source"], arrays["source_lengths"]),
+                Side(arrays["target"], arrays["target_lengths"]),
+            )
+
+
+def _make_table(sides: list[Side]) -> TokenTable:
+    flat = np.concatenate([*(side.ids for side in sides), [PAD]], dtype=np.int32, casting="same_kind")
+    lengths = np.concatenate([side.lengths for side in sides], dtype=np.int64)
+    return TokenTable(flat, np.concatenate([[0], np.cumsum(lengths)]), lengths)

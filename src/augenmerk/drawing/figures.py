@@ -1,0 +1,388 @@
+"""What all pictures share: two themes with their colours, size and text, and writing a PNG, SVG or PDF file.
+
+Figures are made without `pyplot`, so that no window and no global state is needed.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cache
+from io import BytesIO
+from pathlib import Path
+from statistics import fmean
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from augenmerk.base.errors import AugenmerkError
+from augenmerk.base.files import atomic_write
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.colors import Colormap
+    from matplotlib.figure import Figure
+
+FORMATS = ("png", "svg", "pdf")
+TEXT_SIZE = 10.0
+"""The size of ordinary text in points, unless a person asks for another; other text is larger or smaller."""
+MIN_NUMBER_SIZE = 6.0
+"""Numbers in cells vanish if they would be smaller than this, in points."""
+TICKS = {"length": 3.5, "width": 0.8, "pad": 3.5, "labelsize": TEXT_SIZE}
+"""What ticks are like unless a figure chooses otherwise, in points."""
+GENERIC_FONT = "sans-serif"
+FONTS = ["DejaVu Sans", GENERIC_FONT]
+"""The first comes with matplotlib, so that a picture looks the same everywhere. An SVG with real text falls
+back to the second where that is not installed."""
+CELL_NUMBER = "number-in-cell"
+"""The id of matplotlib texts that stand in the cells of a matrix."""
+MAX_INCHES = 100.0
+"""The most inches on a side of a picture: at 200 dots per inch, a PNG of 20,000 dots."""
+SPARE_MARGIN = 0.3
+"""How many inches of its margins, on both sides together, a drawing gives up for text of a given size."""
+_SIZE = re.compile(r"(?P<width>\d+(\.\d+)?)(?P<sign>[:x])(?P<height>\d+(\.\d+)?)(?P<unit>cm|in)?")
+
+
+@dataclass(frozen=True)
+class Theme:
+    """The colours of a picture, each as #rrggbb."""
+
+    name: str
+    paper: str
+    ink: str
+    faint: str
+    """The colour of grids and frames."""
+    accent: str
+    series: tuple[str, ...]
+    """Colours of lines and bars, which red-green colour-blind readers can tell apart."""
+    heat: tuple[str, ...]
+    """Colours of attention from 0, which is the paper, to 1, in equal steps of lightness."""
+
+    @property
+    def muted(self) -> str:
+        """The colour of less important text."""
+        return blend(self.ink, self.paper, 0.62)
+
+    @property
+    def grid(self) -> str:
+        """The colour of the lines between the cells of a map."""
+        return blend(self.faint, self.paper, 0.55)
+
+
+DARK = Theme(
+    name="dark",
+    paper="#14161b",
+    ink="#e8e6e1",
+    faint="#4a4f5a",
+    accent="#ffb454",
+    series=("#ffb454", "#59c2ff", "#7fd962", "#d2a6ff", "#f07178", "#95e6cb", "#b8b4ab"),
+    heat=(
+        *("#14161b", "#460b69", "#7b1d6d", "#ae305c", "#da4e3d", "#f37919", "#fca70c", "#f6d849"),
+        "#fcffa4",
+    ),
+)
+LIGHT = Theme(
+    name="light",
+    paper="#ffffff",
+    ink="#1b1d22",
+    faint="#c9ccd2",
+    accent="#b5480b",
+    series=("#b5480b", "#0b66b5", "#3d7a12", "#7a3fb0", "#b0263a", "#0e7c6b", "#5b5f68"),
+    heat=(
+        *("#ffffff", "#fee28f", "#febe4b", "#fd9728", "#ec7515", "#d55707", "#b44003", "#8d3104"),
+        "#662506",
+    ),
+)
+THEMES: Mapping[str, Theme] = {theme.name: theme for theme in (LIGHT, DARK)}
+
+
+def get_theme(name: str) -> Theme:
+    """Returns the theme of this name, or raises AugenmerkError if there is none."""
+    if name not in THEMES:
+        raise AugenmerkError(f"There is no theme '{name}'; the themes are {' and '.join(THEMES)}.")
+    return THEMES[name]
+
+
+def blend(colour: str, other: str, share: float) -> str:
+    """Mixes two colours: `share` of the first, the rest of the other."""
+    return "#" + "".join(
+        f"{round(a * share + b * (1 - share)):02x}"
+        for a, b in zip(bytes.fromhex(colour[1:]), bytes.fromhex(other[1:]), strict=True)
+    )
+
+
+@cache
+def make_heat_map_colours(theme: Theme) -> Colormap:
+    """Returns the theme's colours of attention as a matplotlib colour map."""
+    from matplotlib.colors import LinearSegmentedColormap
+
+    return LinearSegmentedColormap.from_list(f"heat-{theme.name}", theme.heat)
+
+
+@cache
+def get_heat_colours(theme: Theme, levels: int) -> tuple[str, ...]:
+    """Returns the theme's colours of attention from 0 to 1 in equal steps, each colour as #rrggbb."""
+    colours, last = [], len(theme.heat) - 1
+    for level in range(levels):
+        place = level / (levels - 1) * last
+        below = min(int(place), last - 1)
+        colours.append(blend(theme.heat[below + 1], theme.heat[below], place - below))
+    return tuple(colours)
+
+
+def quantise(weight: float, levels: int) -> int:
+    """Returns the place of a weight from 0 to 1 among so many equal steps."""
+    return min(levels - 1, max(0, round(weight * (levels - 1))))
+
+
+@cache
+def choose_ink(colour: str) -> str:
+    """Returns black or white, whichever has the higher contrast with the background colour."""
+    parts = (part / 255 for part in bytes.fromhex(colour[1:]))
+    red, green, blue = (p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts)
+    luminance = 0.2126 * red + 0.7152 * green + 0.0722 * blue
+    return "#000000" if luminance > 0.179 else "#ffffff"  # both contrasts are equal at 0.179
+
+
+@contextmanager
+def use_theme(theme: Theme, *, formulas: bool = False) -> Iterator[None]:
+    """Makes the theme's colours and fonts the defaults of figures that are made inside the context.
+
+    A dollar sign starts a formula only if `formulas` is true; in sentences it is a dollar sign.
+    """
+    import matplotlib
+    from cycler import cycler
+
+    inked = ("text.color", "axes.labelcolor", "axes.titlecolor", "xtick.color", "ytick.color")
+    settings: dict[Any, Any] = {
+        **dict.fromkeys(("figure.facecolor", "axes.facecolor"), theme.paper),
+        **dict.fromkeys(inked, theme.ink),
+        **dict.fromkeys(("axes.edgecolor", "grid.color"), theme.faint),
+        **dict.fromkeys(("axes.spines.top", "axes.spines.right", "legend.frameon"), False),
+        "axes.prop_cycle": cycler(color=theme.series),
+        "grid.linewidth": 0.5,
+        **dict.fromkeys(("figure.constrained_layout.h_pad", "figure.constrained_layout.w_pad"), 0.09),
+        "text.parse_math": formulas,
+        "font.family": FONTS,
+        "font.sans-serif": FONTS[:1],
+        "font.size": TEXT_SIZE,
+        "mathtext.fontset": "dejavusans",
+    }
+    with matplotlib.rc_context(settings):
+        yield
+
+
+def get_picture_format(path: Path) -> str:
+    """Returns the format that a path's ending names; raises AugenmerkError if it is not in `FORMATS`."""
+    ending = path.suffix.lower().removeprefix(".")
+    if ending not in FORMATS:
+        raise AugenmerkError(f"{path}: the name of a picture ends in .png, .svg or .pdf.")
+    return ending
+
+
+class PictureSize(NamedTuple):
+    """The size of a picture: a shape such as 16:9, or inches."""
+
+    width: float
+    height: float
+    is_shape: bool
+
+    @classmethod
+    def parse(cls, text: str) -> PictureSize:
+        """Reads 16:9, 8x4.5 (inches) or 20x10cm; raises AugenmerkError for anything else."""
+        match = _SIZE.fullmatch(text.strip().lower().replace("×", "x"))
+        is_shape = match is not None and match["sign"] == ":"
+        if match is None or (is_shape and match["unit"]):
+            raise AugenmerkError(
+                f"'{text}' is not a size of a picture: expected a shape such as 16:9, inches such as 8x4.5, "
+                f"or centimetres such as 20x10cm."
+            )
+        width, height = (
+            float(match[side]) / (2.54 if match["unit"] == "cm" else 1) for side in ("width", "height")
+        )
+        if min(width, height) <= 0 or (is_shape and not 0.1 <= width / height <= 10):
+            raise AugenmerkError(f"A picture cannot have the size {text}: up to 10:1 or 1:10 is possible.")
+        if not is_shape and not (min(width, height) >= 1 and max(width, height) <= MAX_INCHES):
+            raise AugenmerkError(
+                f"A picture cannot have the size {text}: each side is 1 to {MAX_INCHES:g} inches long."
+            )
+        return cls(width, height, is_shape)
+
+    def apply(self, width: float, height: float) -> tuple[float, float]:
+        """Returns the sides, in inches, that a picture with these natural sides gets."""
+        if not self.is_shape:
+            return self.width, self.height
+        shape = self.width / self.height
+        return max(width, height * shape), max(height, width / shape)
+
+
+@dataclass(frozen=True)
+class Style:
+    """How a picture looks, as a person may ask for it."""
+
+    theme: Theme = LIGHT
+    title: str | None = None
+    size: PictureSize | None = None
+    font_size: float | None = None
+    """Size of ordinary text in points; None for `TEXT_SIZE`, or what a given size has room for."""
+    outline: bool = False
+    """Whether letters in SVG files are drawn as paths, which look the same without the font."""
+
+    def choose_sides(self, width: float, height: float, spare: float = 0.0) -> tuple[float, float, float]:
+        """Returns the sides in inches of a picture with these natural sides, and by how much it is scaled.
+
+        With a size in inches and no size of text the picture grows or shrinks until it fits. If both are
+        given, both hold as far as there is room, for which `spare` inches of the natural sides may be cut
+        off; a warning says where the text has to be smaller.
+        """
+        scale = 1.0 if self.font_size is None else self.font_size / TEXT_SIZE
+        if self.size is None:
+            return width * scale, height * scale, scale
+        sides = self.size.apply(width * scale, height * scale)
+        if not self.size.is_shape:
+            if self.font_size is None:
+                return *sides, min(sides[0] / width, sides[1] / height)
+            fitting = min(sides[0] / (width - spare), sides[1] / (height - spare))
+            if fitting < scale:
+                scale = fitting
+                logging.getLogger(__name__).warning(
+                    "In %.4g by %.4g inches there is room for text of %.3g points, not of %g.",
+                    *(*sides, scale * TEXT_SIZE, self.font_size),
+                )
+        return *sides, scale
+
+    def apply_to_chart(self, figure: Figure) -> Figure:
+        """Gives title, size and size of text to a figure that arranges itself by a layout engine."""
+        if self.title:
+            # A figure that has a title already keeps it, in a second line.
+            text = "\n".join(filter(None, (self.title, figure.get_suptitle())))
+            title = figure.suptitle(text, x=0.012, ha="left", fontsize=12.0, fontweight="bold")
+            title.set(color=self.theme.ink, family=FONTS, parse_math=False)
+        width, height, scale = self.choose_sides(*figure.get_size_inches())
+        if (width, height, scale) == (*figure.get_size_inches(), 1.0):
+            return figure
+        if scale != 1.0:
+            _scale_artists(figure, scale)
+        figure.set_size_inches(width, height)
+        _hide_numbers_without_room(figure)
+        return figure
+
+    def apply_to_drawing(self, figure: Figure) -> Figure:
+        """Gives the size and the size of text to a figure with one set of axes, whose unit is the inch."""
+        [axes] = figure.axes
+        width, height = figure.get_size_inches()
+        new_width, new_height, scale = self.choose_sides(width, height, SPARE_MARGIN)
+        figure.set_size_inches(new_width, new_height)
+        right, down = new_width / scale - width, new_height / scale - height
+        axes.set_xlim(-right / 2, width + right / 2)
+        axes.set_ylim(height + down / 2, -down / 2)
+        if scale != 1.0:
+            _scale_artists(figure, scale)
+            for text in axes.texts:
+                if text.get_gid() == CELL_NUMBER and float(text.get_fontsize()) < MIN_NUMBER_SIZE:
+                    text.set_visible(False)
+        return figure
+
+
+def _scale_artists(figure: Figure, scale: float) -> None:
+    """Multiplies all that is measured in points: text, lines, markers, and distances between them."""
+    from matplotlib.collections import Collection, PathCollection
+    from matplotlib.lines import Line2D
+    from matplotlib.patches import Patch
+    from matplotlib.text import Annotation, Text
+
+    for text in figure.findobj(Text):
+        text.set_fontsize(float(text.get_fontsize()) * scale)
+        if isinstance(text, Annotation) and text.anncoords == "offset points":
+            x, y = text.xyann
+            text.xyann = x * scale, y * scale
+    for line in figure.findobj(Line2D):
+        line.set_linewidth(line.get_linewidth() * scale)
+        line.set_markersize(line.get_markersize() * scale)
+        line.set_markeredgewidth(line.get_markeredgewidth() * scale)
+    for patch in figure.findobj(Patch):
+        patch.set_linewidth(patch.get_linewidth() * scale)
+    for collection in figure.findobj(Collection):
+        collection.set_linewidth(np.multiply(collection.get_linewidth(), scale).tolist())
+        if isinstance(collection, PathCollection):
+            collection.set_sizes(collection.get_sizes() * scale**2)
+    for axes in figure.axes:
+        for axis in (axes.xaxis, axes.yaxis):
+            axis.labelpad *= scale
+            # Ticks are made when a figure is drawn, so what they are like has to be told to their axis.
+            chosen = axis.get_tick_params()
+            points = {name: chosen.get(name, usual) for name, usual in TICKS.items()}
+            axis.set_tick_params(**{name: value * scale for name, value in points.items()})
+
+
+def _hide_numbers_without_room(figure: Figure) -> None:
+    """Hides the numbers of a matrix if any of them is wider than its cell, or too small to be read."""
+    figure.draw_without_rendering()
+    for axes in figure.axes:
+        numbers = [text for text in axes.texts if text.get_gid() == CELL_NUMBER]
+        (left, bottom), (right, top) = axes.transData.transform([(0, 0), (1, 1)])
+        room = 0.92 * min(abs(right - left), abs(top - bottom))
+        boxes = [number.get_window_extent() for number in numbers]
+        too_small = any(float(number.get_fontsize()) < MIN_NUMBER_SIZE for number in numbers)
+        if too_small or any(max(box.width, box.height) > room for box in boxes):
+            for number in numbers:
+                number.set_visible(False)
+
+
+def label_ends(axes: Axes, ends: Sequence[tuple[float, float, str, str]]) -> None:
+    """Writes each name at the end (x, y) of its line in its colour, moved so that no two overlap."""
+    low, high = axes.get_ylim()
+    logarithmic = axes.get_yscale() == "log"
+    if logarithmic:
+        low, high = math.log(low), math.log(high)
+    ordered = sorted(ends, key=lambda end: end[1])
+    heights = [math.log(y) if logarithmic else y for _, y, _, _ in ordered]
+    for (x, _, name, colour), y in zip(ordered, move_apart(heights, (high - low) * 0.065), strict=True):
+        place = x, math.exp(y) if logarithmic else y
+        text = axes.annotate(name, place, (8, 0), textcoords="offset points", annotation_clip=False)
+        text.set(color=colour, va="center", fontweight="bold")
+
+
+def move_apart(places: Sequence[float], room: float) -> list[float]:
+    """Moves rising places at least `room` apart; places that were too close stay around their common mean."""
+    groups: list[list[float]] = []
+    for place in places:
+        group = [place]
+        while groups and fmean(groups[-1]) + (len(groups[-1]) + len(group)) / 2 * room > fmean(group):
+            group = groups.pop() + group
+        groups.append(group)
+    return [
+        fmean(group) + (number - (len(group) - 1) / 2) * room
+        for group in groups
+        for number in range(len(group))
+    ]
+
+
+def encode_figure(figure: Figure, ending: str, dots_per_inch: int = 200, *, outline: bool = False) -> bytes:
+    """Encodes the figure in one of `FORMATS`, without a date, so that equal figures give equal bytes.
+
+    A PDF has TrueType fonts in it, which publishers ask for. An SVG has text, or paths with `outline`.
+    """
+    import matplotlib
+
+    metadata = {"png": {"Software": "augenmerk"}, "svg": {"Date": None}, "pdf": {"CreationDate": None}}
+    settings: dict[Any, Any] = {
+        "svg.hashsalt": "augenmerk",
+        "svg.fonttype": "path" if outline else "none",
+        "pdf.fonttype": 42,
+        "savefig.facecolor": "auto",
+        "font.sans-serif": FONTS[:1],
+    }
+    picture = BytesIO()
+    with matplotlib.rc_context(settings):
+        figure.savefig(picture, format=ending, dpi=dots_per_inch, metadata=metadata[ending])
+    return picture.getvalue()
+
+
+def save_figure(figure: Figure, path: Path, dots_per_inch: int = 200, *, outline: bool = False) -> None:
+    """Writes the figure atomically, in the format that the path's ending names."""
+    atomic_write(path, [encode_figure(figure, get_picture_format(path), dots_per_inch, outline=outline)])

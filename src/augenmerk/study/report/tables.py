@@ -1,0 +1,283 @@
+"""The table of a study: its columns and cells, and the table as Markdown, LaTeX and CSV."""
+
+import csv
+import io
+import math
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from augenmerk.base.errors import AugenmerkError, remove_control_characters
+from augenmerk.study.result import MEASURES, StudyResult, Summary
+
+COLUMNS = ("bleu", "chrf", "validation_loss", "word_loss", "word_perplexity", "alignment_error", "seconds")
+"""The measures that a table shows of the study's first split and first beam, if they were measured."""
+ABOUT_RUNS = ("runs", "parameters")
+"""The columns that are no measures: how many runs are finished, and how many parameters they have."""
+SPREADS = {"deviation": "± standard deviation", "variance": "(variance)", "none": ""}
+"""What may stand beside a mean, each with how the note below a table calls it."""
+ABSENT = "–"
+BOLD = (
+    "Bold: the best mean of a column and those that a paired t test over the seeds does not tell from it "
+    "(p ≥ 0.05); the choice of sentences is left out."
+)
+
+
+@dataclass(frozen=True)
+class TableStyle:
+    """What a table shows, and how."""
+
+    columns: tuple[str, ...] = (*ABOUT_RUNS, *COLUMNS)
+    """Of `ABOUT_RUNS` and the keys of `MEASURES`, in this order."""
+    spread: str = "deviation"
+    """A key of `SPREADS`."""
+    published: bool = True
+    """Whether figures that others published stand beside ours."""
+    bold: bool = True
+    """Whether the best means of each column are bold: see `BOLD`."""
+    caption: str | None = None
+    """In LaTeX, the text above the table."""
+    label: str | None = None
+    """In LaTeX, what the table is referred to by."""
+
+    def __post_init__(self) -> None:
+        possible = (*ABOUT_RUNS, *MEASURES)
+        for column in self.columns:
+            if column not in possible:
+                raise AugenmerkError(f"There is no column '{column}'; the columns are {', '.join(possible)}.")
+        if self.spread not in SPREADS:
+            raise AugenmerkError(
+                f"'{self.spread}' cannot stand beside a mean: expected {', '.join(SPREADS)}."
+            )
+
+
+DEFAULT_STYLE = TableStyle()
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A figure as text; unknown parts are empty."""
+
+    mean: str = ABSENT
+    spread: str = ""
+    """Such as (0.5) or ± 0.7."""
+    low: str = ""
+    high: str = ""
+    best: bool = False
+    """Whether it is printed in bold."""
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of the table: a measure of each variant, measured by us or published by others, or runs."""
+
+    measure: str
+    heading: str
+    published: bool
+    cells: tuple[Cell, ...]
+
+
+def build_columns(result: StudyResult, style: TableStyle = DEFAULT_STYLE) -> list[Column]:
+    """Returns the columns of the table that have any figures in them."""
+    columns = []
+    for name in style.columns:
+        if name in ABOUT_RUNS:
+            columns.append(_describe_runs(result, name))
+            continue
+        about = MEASURES[name]
+        heading = about.heading
+        if about.per == "split" and name != "alignment_error":
+            heading += f" on {result.splits[0]}"  # there is also that on the validation split
+        measured = {
+            variant.name: _format_summary(each, style)
+            for variant in result.variants
+            for each in variant.summaries
+            if each.measure == name and result.asked_first(each)
+        }
+        published = {
+            each.variant: Cell(
+                f"{each.mean:.{about.digits}f}",
+                _format_spread(each.variance, f"{each.variance or 0:g}", about.digits, style),
+            )
+            for each in result.published
+            if style.published and each.measure == name
+        }
+        for title, is_published, known in (
+            (heading, False, measured),
+            (f"{heading}, published", True, published),
+        ):
+            if known:
+                cells = tuple(known.get(variant.name, Cell()) for variant in result.variants)
+                columns.append(Column(name, title, is_published, cells))
+    return columns
+
+
+def _describe_runs(result: StudyResult, name: str) -> Column:
+    cells = []
+    for variant in result.variants:
+        if name == "runs":
+            finished = sum(run.state == "finished" for run in variant.runs)
+            cells.append(Cell(f"{finished}/{len(variant.runs)}"))
+        else:
+            cells.append(Cell() if variant.parameters is None else Cell(f"{variant.parameters:,}"))
+    return Column(name, name, False, tuple(cells))
+
+
+def _format_summary(summary: Summary, style: TableStyle) -> Cell:
+    digits = MEASURES[summary.measure].digits
+    mean = f"{summary.mean:z.{digits}f}"
+    variance, best = summary.variance, summary.best and style.bold
+    if variance is None:
+        return Cell(mean, best=best)
+    shown = f"{variance:.2g}" if variance < 10 else f"{variance:.0f}"
+    spread = _format_spread(variance, shown, digits, style)
+    if summary.interval is None:
+        return Cell(mean, spread, best=best)
+    low, high = summary.interval
+    return Cell(mean, spread, f"{low:z.{digits}f}", f"{high:z.{digits}f}", best)
+
+
+def _format_spread(variance: float | None, shown: str, digits: int, style: TableStyle) -> str:
+    """Returns what stands beside a mean; `shown` is the variance as text."""
+    if variance is None or style.spread == "none":
+        return ""
+    return f"({shown})" if style.spread == "variance" else f"± {math.sqrt(max(0.0, variance)):.{digits}f}"
+
+
+def describe_table(result: StudyResult, style: TableStyle = DEFAULT_STYLE) -> str:
+    """Returns sentences that explain the table."""
+    search = "greedy search" if result.beams[0] == 1 else f"beam {result.beams[0]}"
+    shown = " ".join(filter(None, ("Mean", SPREADS[style.spread])))
+    measured = f"BLEU, chrF, loss and perplexity on {result.splits[0]} with {search}"
+    bold = f" {BOLD}" if style.bold else ""
+    return f"{shown} over the finished runs; {measured}.{bold}"
+
+
+def describe_published(result: StudyResult, style: TableStyle = DEFAULT_STYLE) -> str:
+    """Returns a sentence about the columns that others published, or nothing if the table has none."""
+    if not any(column.published for column in build_columns(result, style)):
+        return ""
+    return f"Columns called “published” were not measured here: {result.published_source}."
+
+
+def _build_texts(
+    result: StudyResult, style: TableStyle, escape: Callable[[str], str], bold: str
+) -> list[list[str]]:
+    """Returns the rows of the table, the headings first; `bold` is a format for the best means."""
+    columns = build_columns(result, style)
+    rows = [["variant", *(escape(column.heading) for column in columns)]]
+    for row, variant in enumerate(result.variants):
+        cells = []
+        for column in columns:
+            cell = column.cells[row]
+            mean = bold.format(escape(cell.mean)) if cell.best else escape(cell.mean)
+            cells.append(f"{mean} {escape(cell.spread)}".strip())
+        rows.append([escape(variant.name), *cells])
+    return rows
+
+
+def format_markdown(result: StudyResult, style: TableStyle = DEFAULT_STYLE) -> str:
+    """Formats the table as Markdown, with the question above it and the conclusions below."""
+    texts = _build_texts(result, style, _escape_markdown, "**{}**")
+    head, *rows = ("| " + " | ".join(row) + " |" for row in texts)
+    rule = "|---" + "|---:" * (len(texts[0]) - 1) + "|"
+    said = [detail for verdict in result.verdicts for detail in verdict.details]
+    statements = [each.in_words for each in result.comparisons]
+    statements += [each.in_words for each in result.beam_repairs]
+    statements = [each for each in statements if each not in said]
+    if source := describe_published(result, style):
+        statements.append(source)
+    lines = [f"**{_escape_markdown(result.question)}**", ""]
+    for verdict in result.verdicts:
+        answer = f" **{_escape_markdown(verdict.answer)}**" if verdict.answer else ""
+        question = "" if verdict.question == result.question else f"{_escape_markdown(verdict.question)}"
+        lines += [f"{question}{answer}".strip(), ""]
+        lines += [*(f"- {_escape_markdown(detail)}" for detail in verdict.details), ""]
+    lines += [head, rule, *rows, "", _escape_markdown(describe_table(result, style)), ""]
+    lines += [f"- {_escape_markdown(sentence)}" for sentence in (*statements, *result.remarks)]
+    return _join(lines)
+
+
+def _join(lines: list[str]) -> str:
+    """Joins lines; names of a study that someone else made must not command a terminal."""
+    return remove_control_characters("\n".join(lines) + "\n")
+
+
+def _escape_markdown(text: str) -> str:
+    for special in "\\`*_|<>[]":
+        text = text.replace(special, f"\\{special}")
+    return text.replace("\n", " ")
+
+
+def format_latex(result: StudyResult, style: TableStyle = DEFAULT_STYLE) -> str:
+    """Formats the table as a LaTeX tabular for the package booktabs; with a caption or label, as a table."""
+    texts = _build_texts(result, style, _escape_latex, r"\textbf{{{}}}")
+    head, *rows = (" & ".join(row) + r" \\" for row in texts)
+    tabular = [
+        f"\\begin{{tabular}}{{l{'r' * (len(texts[0]) - 1)}}}",
+        "\\toprule",
+        head,
+        "\\midrule",
+        *rows,
+        "\\bottomrule",
+        "\\end{tabular}",
+    ]
+    if source := describe_published(result, style):
+        tabular.append(f"\\par\\smallskip{{\\footnotesize {_escape_latex(' '.join(source.split()))}\\par}}")
+    lines = [
+        f"% {' '.join(result.question.split())}",
+        f"% {' '.join(describe_table(result, style).split())}",
+        "% \\usepackage{booktabs}",
+    ]
+    if style.caption is None and style.label is None:
+        return _join([*lines, *tabular])
+    lines += ["\\begin{table}", "\\centering"]
+    if style.caption is not None:
+        lines.append(f"\\caption{{{_escape_latex(' '.join(style.caption.split()))}}}")
+    if style.label is not None:
+        lines.append(f"\\label{{{_LABEL.sub('-', style.label)}}}")
+    lines += [*tabular, "\\end{table}"]
+    return _join(lines)
+
+
+_LATEX = {
+    "\\": r"\textbackslash{}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    **{special: f"\\{special}" for special in "&%$#_{}"},
+    ABSENT: "--",
+    "−": "$-$",
+    "±": r"$\pm$",
+    "“": "``",
+    "”": "''",
+}
+_LABEL = re.compile(r"[^\w:.-]")  # characters that LaTeX does not allow in a label
+
+
+def _escape_latex(text: str) -> str:
+    return "".join(_LATEX.get(character, character) for character in text)
+
+
+def format_csv(result: StudyResult) -> str:
+    """Formats every figure of every variant, on all splits and beams, as a line of CSV in full precision."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    head = "variant measure split beam runs mean variance low_95 high_95 published_mean published_variance"
+    writer.writerow([*head.split(), *(f"seed_{seed}" for seed in result.seeds)])
+    published = {(each.variant, each.measure): each for each in result.published}
+    for variant in result.variants:
+        for summary in variant.summaries:
+            other = published.get((variant.name, summary.measure)) if result.asked_first(summary) else None
+            texts = map(escape_csv, (variant.name, summary.measure, summary.split or ""))
+            row: list[object] = [*texts, summary.beam]
+            row += [len(summary.values), summary.mean, summary.variance, *(summary.interval or (None, None))]
+            row += [other.mean, other.variance] if other else [None, None]
+            row += [summary.values.get(seed) for seed in result.seeds]
+            writer.writerow(row)  # None is written as nothing
+    return remove_control_characters(text.getvalue())
+
+
+def escape_csv(text: str) -> str:
+    """Puts an apostrophe before what a spreadsheet would take for a formula."""
+    text = text.replace("\r", " ")  # the csv module would not quote it, and it would begin another row
+    return f"'{text}" if text.lstrip(" ").startswith(("=", "+", "-", "@", "\t")) else text

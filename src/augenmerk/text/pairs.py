@@ -1,0 +1,218 @@
+"""Sentence pairs, the named splits of a bitext, and how to hold out val and test where there are none."""
+
+import hashlib
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache, partial
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+from augenmerk.base.errors import AugenmerkError
+from augenmerk.text.words import split_words
+
+Links = tuple[tuple[int, int], ...]
+"""Word-to-word links (source word, target word), counted from 0 over `augenmerk.text.words.split_words`."""
+
+MAX_LINE_BYTES = 1_000_000
+"""The length of the longest line of a file that is read, and so exported, with its end."""
+
+_ONE_IN = 20
+"""One source sentence in so many is held out for val, and another for test."""
+_MAX_HELD_OUT = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class SentencePair:
+    """A source sentence and its translation, as raw text.
+
+    `alignment` holds the gold links where they are known (bilderbuch), otherwise None; `tags` name the
+    linguistic phenomena in the pair.
+    """
+
+    source: str
+    target: str
+    alignment: Links | None = None
+    tags: tuple[str, ...] = ()
+
+    def reversed(self) -> "SentencePair":
+        """Returns the pair with source and target exchanged."""
+        links = None if self.alignment is None else tuple(sorted((j, i) for i, j in self.alignment))
+        return SentencePair(self.target, self.source, links, self.tags)
+
+    def describe_bad_link(self) -> str | None:
+        """Returns a description of the first link that points past the end of a sentence, or None."""
+        if self.alignment:
+            source_length, target_length = len(split_words(self.source)), len(split_words(self.target))
+            for i, j in self.alignment:
+                if not (0 <= i < source_length and 0 <= j < target_length):
+                    return (
+                        f"the link {i}-{j} points outside the sentences, which have {source_length} and "
+                        f"{target_length} words (counted from 0, punctuation split off)"
+                    )
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class BadLine:
+    """A line of a file that holds no usable sentence pair, and why."""
+
+    file: str
+    line: int
+    kind: Literal["empty", "not UTF-8", "too long", "malformed"]
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.file}, line {self.line}: {self.reason}."
+
+
+class BadLineError(AugenmerkError):
+    """Raised when a bad line is read and bad lines are not to be skipped."""
+
+
+def is_blank(sentence: str) -> bool:
+    """Returns whether a sentence has no word: it is empty, white space or invisible characters only."""
+    # A printable sentence has a word unless it is all spaces; this check is quick.
+    return not sentence.strip() or not (sentence.isprintable() or split_words(sentence))
+
+
+@dataclass(frozen=True)
+class LazySplit:
+    """A split whose pairs are read again at every iteration instead of being kept in memory."""
+
+    read: Callable[[], Iterator[SentencePair]]
+
+    def __iter__(self) -> Iterator[SentencePair]:
+        return self.read()
+
+
+class PairsSum(NamedTuple):
+    """Tells pairs from others: how many there are, and their checksum."""
+
+    pairs: int
+    sha256: str
+
+
+class WatchedPairs:
+    """A split whose pairs are counted and hashed as they are read.
+
+    Raises AugenmerkError if they are not the same when they are read again.
+    """
+
+    def __init__(self, pairs: Iterable[SentencePair], name: str) -> None:
+        """The name is for the error: whose split it is, and which."""
+        self._pairs = pairs
+        self._name = name
+        self.sum: PairsSum | None = None
+        """Of the pairs that were read; None until all were."""
+
+    def __iter__(self) -> Iterator[SentencePair]:
+        digest, count = hashlib.sha256(), 0
+        for pair in self._pairs:
+            count += 1
+            digest.update(f"{pair.source}\n{pair.target}\n".encode("utf-8", "surrogatepass"))
+            yield pair
+        found = PairsSum(count, digest.hexdigest())
+        if self.sum not in (None, found):
+            raise AugenmerkError(
+                f"{self._name} changed while it was in use; put the files back as they were, and continue."
+            )
+        self.sum = found
+
+
+@dataclass(frozen=True)
+class Bitext:
+    """Named splits of sentence pairs in two languages. A split can be iterated any number of times."""
+
+    name: str
+    source_language: str
+    target_language: str
+    splits: Mapping[str, Iterable[SentencePair]]
+    skipped: set[BadLine] = field(default_factory=set, compare=False)
+    """The bad lines that were skipped while splits were read; always empty unless opened with skip_bad."""
+    files: Mapping[str, Sequence[Path]] = field(default_factory=dict, compare=False)
+    """The files that a split is read from, where there are some."""
+
+    def __getitem__(self, split: str) -> Iterable[SentencePair]:
+        if split not in self.splits:
+            names = ", ".join(self.splits) or "none"
+            raise AugenmerkError(f"{self.name} has no split called '{split}'; there are: {names}.")
+        return self.splits[split]
+
+    def reversed(self) -> "Bitext":
+        """Returns the bitext with source and target exchanged."""
+
+        def reverse(pairs: Iterable[SentencePair]) -> Iterator[SentencePair]:
+            return (pair.reversed() for pair in pairs)
+
+        splits = {name: LazySplit(partial(reverse, pairs)) for name, pairs in self.splits.items()}
+        return replace(
+            self, source_language=self.target_language, target_language=self.source_language, splits=splits
+        )
+
+    def watch(self, split: str) -> WatchedPairs:
+        """Returns a split that notices if its pairs change while it is in use."""
+        return WatchedPairs(self[split], self.describe(split))
+
+    def describe(self, split: str) -> str:
+        """Returns the name of a split, with its files where there are some."""
+        files = " and ".join(map(str, self.files.get(split, ())[:2]))
+        return f"Split '{split}' of {self.name}" + (f" ({files})" if files not in ("", self.name) else "")
+
+
+def sum_pairs(pairs: Iterable[SentencePair]) -> PairsSum:
+    """Counts and hashes pairs."""
+    watched = WatchedPairs(pairs, "")
+    deque(watched, maxlen=0)
+    assert watched.sum is not None
+    return watched.sum
+
+
+def hold_out(pairs: Iterable[SentencePair], place: Path) -> dict[str, Iterable[SentencePair]]:
+    """Divides pairs that come without splits into train, val and test, by a hash of the source sentence.
+
+    The twentieth of the sources with the lowest hashes (at most 1000 sentences) is val, the next as many
+    are test, the rest is train. So a sentence that occurs twice is never both trained and tested on, the
+    splits do not depend on the machine or the order of the lines, appending to the file moves few sentences
+    from one split to another, and two numbers describe the splits, however long the file is.
+
+    Finding these two numbers takes one pass over the pairs, made when a split is first used. It raises
+    AugenmerkError, which names `place`, if there are fewer than 3 different sources.
+    """
+    find_bounds = cache(partial(_find_bounds, pairs, place))
+
+    def read(split: str) -> Iterator[SentencePair]:
+        last_val, last_test = find_bounds()
+        for pair in pairs:
+            value = _hash(pair.source)
+            if split == ("train" if value > last_test else "test" if value > last_val else "val"):
+                yield pair
+
+    return {name: LazySplit(partial(read, name)) for name in ("train", "val", "test")}
+
+
+def _find_bounds(pairs: Iterable[SentencePair], place: Path) -> tuple[int, int]:
+    """Returns the highest hash in val, and the highest in test."""
+    # Once this many distinct sentences were seen, the number that is held out no longer grows.
+    enough = _ONE_IN * _MAX_HELD_OUT
+    lowest: set[int] = set()
+    bound = 2**64
+    for pair in pairs:
+        value = _hash(pair.source)
+        if value < bound:
+            lowest.add(value)
+            if len(lowest) == 2 * enough:
+                lowest = set(sorted(lowest)[:enough])
+                bound = max(lowest)
+    if len(lowest) < 3:
+        raise AugenmerkError(
+            f"{place}: too little to divide into train, val and test; "
+            f"expected at least 3 different source sentences, but found {len(lowest)}."
+        )
+    held_out = min(_MAX_HELD_OUT, max(1, len(lowest) // _ONE_IN))
+    ranked = sorted(lowest)
+    return ranked[held_out - 1], ranked[2 * held_out - 1]
+
+
+def _hash(sentence: str) -> int:
+    return int.from_bytes(hashlib.blake2b(sentence.encode(), digest_size=8).digest(), "big")

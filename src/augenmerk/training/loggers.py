@@ -1,0 +1,134 @@
+"""Loggers: where the figures of training go while it runs, such as TensorBoard, Weights & Biases or MLflow.
+
+A logger is any object with the three methods of `Logger`; docs/logging.md has examples. This package depends
+on none of these services.
+"""
+
+import importlib
+import logging
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Protocol
+
+from augenmerk.base.custom_code import load_user_module
+from augenmerk.base.errors import AugenmerkError
+
+
+class LoggerStartError(AugenmerkError):
+    """Raised if a logger cannot start, before anything is trained."""
+
+
+class Logger(Protocol):
+    """Receives the figures of a run while it is trained."""
+
+    def start(self, run: Path, settings: Mapping[str, Any], step: int) -> None:
+        """Is called once, with the run directory, all settings, and the step at which training goes on."""
+
+    def log(self, step: int, metrics: Mapping[str, float]) -> None:
+        """Is called several times a second with `batch_loss`, `learning_rate` and `target_tokens_per_second`,
+        and after each epoch with what metrics.jsonl has of it. No figure comes twice for a step."""
+
+    def close(self) -> None:
+        """Is called once, when training is done, was stopped or failed; not if `start` failed."""
+
+
+class TensorBoardLogger:
+    """Writes TensorBoard events, by step, to the folder `tensorboard` of the run."""
+
+    def __init__(self) -> None:
+        """Raises AugenmerkError if TensorBoard is not installed."""
+        try:
+            from torch.utils.tensorboard import SummaryWriter
+        except ImportError:
+            raise AugenmerkError(
+                "TensorBoard is not installed: pip install 'augenmerk[tensorboard]', or leave out "
+                "--tensorboard."
+            ) from None
+        self._make_writer: Any = SummaryWriter
+        self._writer: Any = None
+
+    def start(self, run: Path, settings: Mapping[str, Any], step: int) -> None:  # noqa: ARG002
+        # What a run that was killed had logged after its last saved state will be logged again.
+        purge_step = step + 1 if step else None
+        self._writer = self._make_writer(str(run / "tensorboard"), purge_step=purge_step)
+
+    def log(self, step: int, metrics: Mapping[str, float]) -> None:
+        for name, value in metrics.items():
+            self._writer.add_scalar(name, value, step)
+
+    def close(self) -> None:
+        if self._writer is not None:
+            self._writer.close()
+
+
+class LoggerGroup:
+    """Calls several loggers. One that raises is reported on stderr and called no more: training goes on."""
+
+    def __init__(self, loggers: Sequence[Logger]) -> None:
+        self._waiting = list(loggers)
+        self._loggers: list[Logger] = []
+
+    def start(self, run: Path, settings: Mapping[str, Any], step: int) -> None:
+        """Starts all of them; raises LoggerStartError if one cannot, because nothing is lost yet."""
+        for logger in self._waiting:
+            try:
+                logger.start(run, settings, step)
+            except Exception as error:
+                raise LoggerStartError(
+                    f"The logger {_describe(logger, error)}; nothing was trained."
+                ) from error
+            self._loggers.append(logger)
+
+    def log(self, step: int, metrics: Mapping[str, float]) -> None:
+        for logger in list(self._loggers):
+            try:
+                logger.log(step, metrics)
+            except Exception as error:
+                self._loggers.remove(logger)
+                _warn(logger, error)
+
+    def close(self) -> None:
+        for logger in self._loggers:
+            try:
+                logger.close()
+            except Exception as error:
+                _warn(logger, error)
+
+
+def _warn(logger: Logger, error: Exception) -> None:
+    logging.getLogger(__name__).warning(
+        "The logger %s; it is left out from here on.", _describe(logger, error)
+    )
+
+
+def _describe(logger: Logger, error: Exception) -> str:
+    text = " ".join(str(error).split())
+    return f"{type(logger).__name__} failed ({type(error).__name__}: {text})"
+
+
+def load_logger(place: str) -> Logger:
+    """Makes a logger of a class that the user named, FILE.py:Class or module:Class.
+
+    The code is executed, so this must only be called for what the user named.
+    """
+    source, _, class_name = place.rpartition(":")
+    if not source or not class_name.isidentifier():
+        raise AugenmerkError(f"'{place}' is not a logger: expected something like mine.py:Logger.")
+    try:
+        module = load_user_module(Path(source)) if source.endswith(".py") else importlib.import_module(source)
+    except AugenmerkError:
+        raise
+    except Exception as error:
+        raise AugenmerkError(f"{source} cannot be loaded: {type(error).__name__}: {error}.") from None
+    found = getattr(module, class_name, None)
+    if not isinstance(found, type):
+        raise AugenmerkError(f"{source} has no class '{class_name}'.")
+    try:
+        logger = found()
+    except Exception as error:
+        reason = f"{type(error).__name__}: {' '.join(str(error).split())}"
+        raise AugenmerkError(f"{place} cannot be made without arguments ({reason}).") from None
+    for method in ("start", "log", "close"):
+        if not callable(getattr(logger, method, None)):
+            raise AugenmerkError(f"{place} is not a logger, for it has no method '{method}'.")
+    return logger  # type: ignore[no-any-return]

@@ -1,0 +1,161 @@
+"""What a preset leaves to the data, decided in one place for the command line, Python and studies.
+
+A preset is made for the datasets that are known by name. What nobody else has decided (`RunConfig.left_open`)
+is fitted to other data: a prepared corpus decides about its text, your own pairs keep their case, and the
+warm-up suits the number of pairs. `train.start` does this, so the same settings give the same run, whichever
+way they were given. A TOML file decides all settings itself: nothing is changed.
+"""
+
+import math
+from collections.abc import Callable, Iterable
+from itertools import islice
+from pathlib import Path
+
+import tomli_w
+
+from augenmerk.base.config import (
+    DATASETS,
+    DataConfig,
+    RunConfig,
+    TrainConfig,
+    format_setting,
+    keep_own_case,
+    list_keys,
+    load_config,
+)
+from augenmerk.base.errors import AugenmerkError
+from augenmerk.data import open_data, resolve_data
+from augenmerk.data.corpus import PreparedCorpus
+from augenmerk.data.prepared import is_prepared, read_about
+from augenmerk.run.directory import SHIPPED, RunDirectory
+from augenmerk.text.familiarity import Familiarity
+
+SAMPLED_PAIRS = 500
+"""Training pairs that are looked at to tell the direction of translation."""
+
+FREE_SETTINGS = {
+    "text.bpe_dropout",
+    "model.embedding_dropout",
+    "model.output_dropout",
+    "model.transformer.attention_dropout",
+    "model.transformer.feed_forward_dropout",
+    "model.init",
+}
+"""Settings of [text] and [model] that may differ from those of the run whose weights are taken."""
+
+
+def fit_to_data(config: RunConfig, count: Callable[[DataConfig, int], int] | None = None) -> RunConfig:
+    """Returns the settings with what was left open fitted to the data, and with absolute paths.
+
+    `count` is `count_training_pairs`, or the same with a memory.
+    """
+    config = fit_text(config)
+    return shorten_warmup(config, count or count_training_pairs).leaving_open(())
+
+
+def fit_text(config: RunConfig) -> RunConfig:
+    """Does what `fit_to_data` does, but for the warm-up, so that no pairs are read."""
+    config = resolve_places(config)
+    if is_prepared(config.data.bitext):
+        prepared = read_about(Path(config.data.bitext))["settings"]
+        decided = {f"text.{key}": value for key, value in prepared["text"].items()}
+        return config.decide({**decided, "data.max_length": prepared["max_length"]})
+    if config.train.initial_run is not None:  # whose vocabulary stays
+        parent = RunDirectory.open(Path(config.train.initial_run))
+        return config.decide({"text.lowercase": parent.config.text.lowercase})
+    return keep_own_case(config)
+
+
+def resolve_places(config: RunConfig) -> RunConfig:
+    """Returns the settings with absolute paths of the data and of the run to begin with."""
+    config, initial_run = resolve_data(config), config.train.initial_run
+    if initial_run is None:
+        return config
+    train = config.train.model_copy(update={"initial_run": str(find_run(Path(initial_run)).resolve())})
+    return config.model_copy(update={"train": train})
+
+
+def find_run(place: Path) -> Path:
+    """Returns the path of a run; the bundled one is known by its name."""
+    return SHIPPED if str(place) == SHIPPED.name and not place.exists() else place
+
+
+def shorten_warmup(config: RunConfig, count: Callable[[DataConfig, int], int]) -> RunConfig:
+    """Returns the settings with a warm-up of at most a fifth of all steps, if it was left open.
+
+    A preset's warm-up is meant for tens of thousands of pairs. With some hundreds, the learning rate would
+    still be rising when training ends, and the model would learn nothing. The datasets that are known by name
+    keep it.
+    """
+    settings = config.train
+    if config.data.bitext in DATASETS or not settings.warmup or "train.warmup" not in config.left_open:
+        return config
+    # With so many pairs there are steps enough: the rest of a large file need not be read.
+    enough = settings.batch_size * settings.accumulate * math.ceil(5 * settings.warmup / settings.epochs)
+    steps = count_steps(settings, count(config.data, enough))
+    return config.decide({"train.warmup": min(settings.warmup, steps // 5)})
+
+
+def count_training_pairs(data: DataConfig, enough: int) -> int:
+    """Returns how many training pairs there are, or `enough` if there are as many or more."""
+    if is_prepared(data.bitext):
+        return PreparedCorpus.open(Path(data.bitext)).pairs
+    return sum(1 for _ in islice(open_data(data)[data.train], enough))
+
+
+def count_steps(settings: TrainConfig, pairs: int) -> int:
+    """Returns how often all epochs over so many pairs update the weights."""
+    return settings.epochs * math.ceil(pairs / (settings.batch_size * settings.accumulate))
+
+
+def configure_fine_tuning(initial_run: Path, preset: str | None, overrides: Iterable[str]) -> RunConfig:
+    """Returns the settings of a run that begins with the weights of another, by default those of that one."""
+    overrides = list(overrides)
+    parent = RunDirectory.open(find_run(initial_run))
+    if preset is None:
+        base = parent.config.model_dump(exclude_none=True)
+        base["data"]["skip_bad"] = False  # of other pairs, bad lines are refused unless that is said again
+        config = RunConfig.from_toml(tomli_w.dumps(base), str(initial_run), overrides)
+        left_open = {"train.warmup"}
+    else:
+        config = load_config(preset, overrides)
+        left_open = {*config.left_open, "text.lowercase"}
+    train = config.train.model_copy(update={"initial_run": str(parent.path.resolve())})
+    config = config.model_copy(update={"train": train})
+    return config.leaving_open(left_open - list_keys(overrides))
+
+
+def describe_direction(parent: RunDirectory, config: RunConfig) -> str | None:
+    """Returns a warning if the pairs look as if they had to be translated the other way than the parent does.
+
+    That is so if most source sentences are unlike those that the parent learnt from, and most target
+    sentences are like them.
+    """
+    learnt = parent.read_familiarity()
+    if learnt is None or is_prepared(resolve_data(config).data.bitext):  # which has the parent's vocabulary
+        return None
+    tokenizer = parent.tokenizers.source
+    judge = Familiarity.of_run(tokenizer, learnt, parent.path).judge
+    pairs = list(islice(open_data(resolve_data(config).data)[config.data.train], SAMPLED_PAIRS))
+    sources, targets = (
+        sum(reason is not None for reason in judge(tokenizer.encode_ids(side)))
+        for side in ([pair.source for pair in pairs], [pair.target for pair in pairs])
+    )
+    if not 2 * targets < len(pairs) < 2 * sources:
+        return None
+    return (
+        f"The direction looks wrong: of the first {len(pairs):,} training pairs, {sources:,} have a source "
+        f"sentence unlike those that {parent.path} learnt from, but {len(pairs) - targets:,} a target "
+        f"sentence like them. Exchange the two sides, or say --source-language and --target-language."
+    )
+
+
+def refuse_other_model(parent: RunDirectory, config: RunConfig) -> None:
+    """Raises AugenmerkError if a model with these settings could not have the parent's weights and words."""
+    old = parent.config.flatten()
+    for key, value in config.flatten().items():
+        if key.startswith(("text.", "model.")) and key not in FREE_SETTINGS and value != old[key]:
+            raise AugenmerkError(
+                f"{parent.path} has {key} = {format_setting(old[key])}, and a run that begins with its "
+                f"weights cannot have {format_setting(value)}; leave it out, or train without --from."
+            )

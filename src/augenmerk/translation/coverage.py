@@ -1,0 +1,53 @@
+"""Finds what a translation leaves out, by what the model never looked at while it wrote it.
+
+Every source token is looked at with some weight in all: the sum over the target tokens, about 1 where a
+word becomes a word. A part of the source is reported as not covered if
+
+- the weights of consecutive tokens lack more than `MOST_MISSING` in all of `LEAST_WEIGHT` each (seven
+tokens that
+  are hardly looked at); or
+- the source has several sentences, and the mean weight of the tokens of one of them is below `LEAST_WEIGHT`.
+
+Both numbers were chosen on the validation split of Multi30k with the bundled model; docs/architecture.md
+has how often they are right. Attention that does not depend on the words (`none`, `mean`) tells nothing.
+"""
+
+import numpy as np
+
+from augenmerk.text.sentences import sentence_spans
+from augenmerk.text.tokenizer import Tokenizer
+from augenmerk.translation.alignment import Weights
+
+LEAST_WEIGHT = 0.3
+MOST_MISSING = 2.0
+
+
+def find_uncovered(weights: Weights, source: str, tokenizer: Tokenizer, language: str | None) -> str | None:
+    """Returns the part of a source sentence that its translation probably leaves out; None if there is none.
+
+    `weights` are those over tokens, (target, source), with the end of the source in the last column.
+    """
+    looked_at = weights[:, :-1].sum(axis=0)
+    spans = sentence_spans(source, language)
+    gap = find_gap(looked_at)
+    if gap is None and len(spans) < 2:
+        return None
+    encoded = tokenizer.encode(source)
+    words = [encoded.spans[word] for word in encoded.word_of[: len(looked_at)]]
+    starts = np.array([start for start, _ in words])
+    for start, end in spans if len(spans) > 1 else ():
+        places = (start <= starts) & (starts < end)
+        if places.any() and looked_at[places].mean() < LEAST_WEIGHT:
+            return source[start:end]
+    return None if gap is None else source[words[gap[0]][0] : words[gap[1]][1]]
+
+
+def find_gap(looked_at: Weights) -> tuple[int, int] | None:
+    """Returns the first and last of the consecutive tokens that lack the most, if that is too much."""
+    # The largest sum of consecutive numbers is the largest difference of a cumulative sum and one before it.
+    missing = np.cumsum(np.concatenate([[0.0], LEAST_WEIGHT - looked_at]))
+    gains = missing - np.minimum.accumulate(missing)
+    end = int(gains.argmax())
+    if gains[end] <= MOST_MISSING:
+        return None
+    return int(missing[:end].argmin()), end - 1

@@ -1,0 +1,369 @@
+"""A translation, with its attention over the words that a person sees."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import accumulate, chain
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from augenmerk.base.errors import AugenmerkError
+from augenmerk.search import Hypothesis
+from augenmerk.text.familiarity import REASONS, Reason
+from augenmerk.text.tokenizer import EOS, SPECIAL_TOKENS, TokenizerPair
+from augenmerk.translation.alignment import Weights, over_words
+
+UNCOVERED = "Hardly any attention went to “{text}”, so its translation is probably missing."
+END = SPECIAL_TOKENS[EOS]
+"""The word that stands for the end of a sentence, on either side."""
+
+
+class Words(NamedTuple):
+    """The words of a sentence, and for each token the number of its word; None for a token without one."""
+
+    words: tuple[str, ...]
+    word_of: tuple[int | None, ...]
+
+    def with_end(self) -> "Words":
+        return Words((*self.words, END), (*self.word_of, len(self.words)))
+
+
+Part = Literal["cross", "encoder", "decoder"]
+"""Who looks at whom: the target at the source, source words at one another, target words at those before."""
+
+
+class HeadAttention(NamedTuple):
+    """The attention of one head, or the mean over several."""
+
+    attention: Weights
+    """Weights over words: of `Translation.attention` for the part "cross", otherwise as in `attentions`."""
+    subword_attention: Weights
+    """The same over subwords."""
+    head: int | None = None
+    """Its number within the layer, counted from 1; None for the mean over all heads."""
+    layer: int | None = None
+    """The number of its layer, counted from 1; None for the mean over all layers, and in a GRU, which has no
+    layers of attention."""
+    part: Part = "cross"
+
+    @property
+    def name(self) -> str:
+        layer = [] if self.layer is None else [f"layer {self.layer}"]
+        head = "mean of all heads" if self.head is None else f"head {self.head}"
+        return ", ".join([*([] if self.part == "cross" else [self.part]), *layer, head])
+
+
+def average_heads(heads: Sequence[HeadAttention]) -> HeadAttention:
+    """Returns the mean over some heads of one part."""
+    layers = {one.layer for one in heads}
+    return HeadAttention(
+        np.stack([one.attention for one in heads]).mean(axis=0),
+        np.stack([one.subword_attention for one in heads]).mean(axis=0),
+        layer=layers.pop() if len(layers) == 1 else None,
+        part=heads[0].part,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Translation:
+    """A sentence and its translation. Words and their attention are computed when they are first used.
+
+    A model also attends to the end of the source, and produces an end like any word. So on both sides the
+    last word is `</s>`, and every row of the attention sums to 1 (to 0 if the model attends to nothing). A
+    translation that was cut off at its maximum length has no end; an empty line has no words.
+
+    A text of several sentences has theirs in `sentences`. Its words are those of all of them, one sentence
+    after the other, each with its end; its attention is 0 between words of different sentences. Heads are
+    in `sentences` only.
+    """
+
+    source: str
+    text: str
+    score: float = 0.0
+    """log_probability / length**length_penalty, which a search ranks alternatives by."""
+    log_probability: float = 0.0
+    expected_chrf: float | None = None
+    """What alternatives are ranked by, if minimum Bayes risk chose among them."""
+    finished: bool = True
+    """Whether the translation ended by itself, rather than at its maximum length."""
+    truncated: bool = False
+    """Whether the source was too long, so that only its beginning was translated."""
+    unfamiliar: Reason | None = None
+    """Why the source is unlike anything the model learnt from, if it is: see `augenmerk.text.familiarity`."""
+    uncovered: str | None = None
+    """The part of the source that the translation probably leaves out, if there is one: see
+    `augenmerk.translation.coverage`."""
+    sentences: tuple["Translation", ...] = field(default=(), repr=False)
+    """The translations of the sentences of a text; empty if the source was translated as one sentence."""
+    alternatives: tuple["Translation", ...] = field(default=(), repr=False)
+    """The next best translations, or the other samples, if they were asked for."""
+    tokenizers: TokenizerPair | None = field(default=None, repr=False)
+    hypothesis: Hypothesis | None = field(default=None, repr=False)
+    """The tokens and the attention over tokens; None for an empty line."""
+    other_words: Words | None = field(default=None, repr=False)
+    """The target words if they are not those of the tokens, because a target was given or unknown words were
+    replaced."""
+    heads: tuple[HeadAttention, ...] = field(default=(), repr=False)
+    """The attention of each head to the source, layer by layer, if it was asked for (`heads=True`); the mean
+    over all is `attention`. A mechanism without heads counts as one. Empty for an empty line."""
+    self_attention: Mapping[str, Weights] = field(default_factory=dict, repr=False)
+    """Of a Transformer, if `heads=True`: weights over tokens, (layers, heads, tokens, tokens), of "encoder"
+    and "decoder"; `attentions` has them over words."""
+
+    @property
+    def source_words(self) -> tuple[str, ...]:
+        """The source words that were read, as they are written in the source."""
+        return self._source.words
+
+    @property
+    def target_words(self) -> tuple[str, ...]:
+        return self._target.words
+
+    @cached_property
+    def attention(self) -> Weights:
+        """Weights (target words, source words): summed over the subwords of a source word, averaged over
+        those of a target word."""
+        return self._over_words(self.subword_attention)
+
+    def with_heads(
+        self, cross: Weights, self_attention: Mapping[str, Weights] | None = None
+    ) -> "Translation":
+        """Returns the translation with the weights of all heads.
+
+        `cross` is (layers, heads, target subwords, source subwords).
+        """
+        heads = [
+            HeadAttention(self._over_words(one), one, number, layer if self_attention else None)
+            for layer, of_layer in enumerate(cross, 1)
+            for number, one in enumerate(of_layer, 1)
+        ]
+        return replace(self, heads=tuple(heads), self_attention=self_attention or {})
+
+    def select_heads(self, part: Part = "cross", layer: int | None = None) -> list[HeadAttention]:
+        """Returns the heads of a part, of all layers or of one, counted from 1; none for an empty line.
+
+        Raises AugenmerkError if there is no such layer, or no such part.
+        """
+        if not self.heads:
+            return []
+        layers = self.attentions["cross"].shape[0]
+        if layer is not None and not 1 <= layer <= layers:
+            have = "its layers are counted from 1 to" if layers > 1 else "the number of its layers is"
+            raise AugenmerkError(f"There is no layer {layer} of attention in this model: {have} {layers}.")
+        if part == "cross":
+            return [one for one in self.heads if layer is None or layer == (one.layer or 1)]
+        if part not in self.attentions:
+            raise AugenmerkError("This model has no self-attention: it is a GRU, and not a Transformer.")
+        return [
+            HeadAttention(over_words, over_tokens, head, number, part)
+            for number, (words, tokens) in enumerate(
+                zip(self.attentions[part], self.self_attention[part], strict=True), 1
+            )
+            if layer is None or layer == number
+            for head, (over_words, over_tokens) in enumerate(zip(words, tokens, strict=True), 1)
+        ]
+
+    @cached_property
+    def attentions(self) -> dict[str, Weights]:
+        """Weights over words of every head in every layer, if `heads=True`; L layers of N heads each.
+
+        "cross" (L, N, target words, source words): what each target word takes from the source.
+        "encoder" (L, N, source words, source words): what each source word takes from each.
+        "decoder" (L, N, target words, target words): what is known of the target when each of its words is
+        predicted; column 0 is the beginning `<s>`, column j is target word j - 1, and the last word, which
+        nothing comes after, has none.
+
+        A GRU has "cross" only, with one layer.
+        """
+        if not self.heads:
+            return {}
+        layers = self.heads[-1].layer or 1
+        heads = len(self.heads) // layers
+        cross = np.stack([one.attention for one in self.heads])
+        found = {"cross": cross.reshape(layers, heads, *cross.shape[1:])}
+        if self.self_attention:
+            source = self._source.word_of
+            before = [0]  # the word of each token that the decoder has read; the first is <s>
+            for word in self._target.word_of[:-1]:
+                before.append(before[-1] if word is None else word + 1)
+            sides = {"encoder": (source, source), "decoder": (self._target.word_of, before)}
+            for name, (rows, columns) in sides.items():
+                tokens = self.self_attention[name]  # (L, N, tokens, tokens); N may not be that of "cross"
+                maps = [_tokens_to_words(one, rows, columns) for layer in tokens for one in layer]
+                found[name] = np.stack(maps).reshape(*tokens.shape[:2], *maps[0].shape)
+        return found
+
+    def _over_words(self, weights: Weights) -> Weights:
+        return _tokens_to_words(weights, self._target.word_of, self._source.word_of)
+
+    @cached_property
+    def word_log_probabilities(self) -> tuple[float, ...]:
+        """The log-probability of each target word, given those before it."""
+        if self.sentences:
+            return tuple(chain.from_iterable(one.word_log_probabilities for one in self.sentences))
+        return self.sum_over_words(self.hypothesis.token_log_probabilities if self.hypothesis else ())
+
+    def sum_over_words(self, values: Sequence[float]) -> tuple[float, ...]:
+        """Sums values of target subwords over each target word."""
+        sums = [0.0] * len(self.target_words)
+        for word, value in zip(self._target.word_of, values, strict=True):
+            if word is not None:
+                sums[word] += value
+        return tuple(sums)
+
+    @property
+    def source_subwords(self) -> tuple[str, ...]:
+        """The source tokens; `▁` is the space before a word."""
+        if self.sentences:
+            return tuple(chain.from_iterable(one.source_subwords for one in self.sentences))
+        if self.tokenizers is None:
+            return ()
+        ids = self.tokenizers.source.encode(self.source).ids[: len(self._source.word_of) - 1]
+        return (*map(self.tokenizers.source.token, ids), END)
+
+    @property
+    def target_subwords(self) -> tuple[str, ...]:
+        if self.sentences:
+            return tuple(chain.from_iterable(one.target_subwords for one in self.sentences))
+        if self.tokenizers is None or self.hypothesis is None:
+            return ()
+        end = (END,) if self.hypothesis.finished else ()
+        return (*map(self.tokenizers.target.token, self.hypothesis.ids), *end)
+
+    @property
+    def subword_attention(self) -> Weights:
+        """Weights (target subwords, source subwords)."""
+        if self.sentences:
+            return _block_diagonal([one.subword_attention for one in self.sentences])
+        return np.zeros((0, 0), np.float32) if self.hypothesis is None else self.hypothesis.weights
+
+    def to_dict(self, *, attention: bool = True, subwords: bool = False) -> dict[str, Any]:
+        """Returns plain data for JSON; `heads` is there only if they were asked for.
+
+        Without `attention`, there are no words either, and this takes microseconds. The words and the
+        attention of a text are in its `sentences`.
+        """
+        tree: dict[str, Any] = {
+            "source": self.source,
+            "translation": self.text,
+            "score": self.score,
+            "log_probability": self.log_probability,
+            "finished": self.finished,
+            "truncated": self.truncated,
+            "unfamiliar": self.unfamiliar
+            and {"reason": self.unfamiliar, "in_words": f"The sentence has {REASONS[self.unfamiliar]}."},
+            "uncovered": self.uncovered
+            and {"text": self.uncovered, "in_words": UNCOVERED.format(text=self.uncovered)},
+        }
+        if self.expected_chrf is not None:
+            tree["expected_chrf"] = self.expected_chrf
+        if attention and not self.sentences:
+            tree |= self.describe_attention(subwords=subwords)
+        if self.alternatives:
+            tree["alternatives"] = [
+                other.to_dict(attention=attention, subwords=subwords) for other in self.alternatives
+            ]
+            for other in tree["alternatives"]:
+                del other["unfamiliar"]  # it is about the source, which they share
+                other.pop("sentences", None)  # each sentence has its own alternatives
+        if self.sentences:
+            tree["sentences"] = [
+                one.to_dict(attention=attention, subwords=subwords) for one in self.sentences
+            ]
+        return tree
+
+    def describe_attention(self, *, subwords: bool = False) -> dict[str, Any]:
+        """Returns the words, what each of them looks at and, if they were asked for, subwords and heads."""
+        tree: dict[str, Any] = {
+            "source_words": list(self.source_words),
+            "target_words": list(self.target_words),
+            "word_log_probabilities": list(self.word_log_probabilities),
+            "attention": _plain(self.attention),
+        }
+        if subwords:
+            tree["source_subwords"] = list(self.source_subwords)
+            tree["target_subwords"] = list(self.target_subwords)
+            tree["subword_attention"] = _plain(self.subword_attention)
+        if self.self_attention:
+            tree["attentions"] = {
+                name: [[_plain(head) for head in layer] for layer in weights]
+                for name, weights in self.attentions.items()
+            }
+        if self.heads:
+            tree["heads"] = [
+                {
+                    **({} if one.layer is None else {"layer": one.layer}),
+                    "head": one.head,
+                    "attention": _plain(one.attention),
+                    **({"subword_attention": _plain(one.subword_attention)} if subwords else {}),
+                }
+                for one in self.heads
+            ]
+        return tree
+
+    def _repr_html_(self) -> str:
+        """Shows the attention in notebooks."""
+        from augenmerk.drawing import AttentionMap, render_html_map
+
+        maps = [AttentionMap.from_translation(one, title=one.text) for one in self.sentences or (self,)]
+        return "".join(map(render_html_map, maps))
+
+    @cached_property
+    def _source(self) -> Words:
+        if self.sentences:
+            return _chain_words([one._source for one in self.sentences])
+        if self.tokenizers is None or self.hypothesis is None:
+            return Words((), ())
+        encoded = self.tokenizers.source.encode(self.source)
+        word_of = encoded.word_of[: self.hypothesis.weights.shape[1] - 1]
+        read = word_of[-1] + 1 if word_of else 0
+        return Words(encoded.words[:read], word_of).with_end()
+
+    @cached_property
+    def _target(self) -> Words:
+        if self.sentences:
+            return _chain_words([one._target for one in self.sentences])
+        if self.tokenizers is None or self.hypothesis is None:
+            return Words((), ())
+        words = self.other_words or Words(*self.tokenizers.target.words_of_ids(self.hypothesis.ids))
+        return words.with_end() if self.hypothesis.finished else words
+
+
+def _chain_words(parts: Sequence[Words]) -> Words:
+    """Returns the words of sentences one after the other."""
+    before = accumulate((len(part.words) for part in parts), initial=0)
+    word_of = [
+        None if word is None else first + word
+        for first, part in zip(before, parts, strict=False)
+        for word in part.word_of
+    ]
+    return Words(tuple(chain.from_iterable(part.words for part in parts)), tuple(word_of))
+
+
+def _block_diagonal(blocks: Sequence[Weights]) -> Weights:
+    """Returns an array with the blocks from its upper left to its lower right corner, and 0 elsewhere."""
+    rows, columns = np.array([block.shape for block in blocks]).sum(axis=0)
+    whole = np.zeros((rows, columns), np.float32)
+    row = column = 0
+    for block in blocks:
+        height, width = block.shape
+        whole[row : row + height, column : column + width] = block
+        row, column = row + height, column + width
+    return whole
+
+
+def _tokens_to_words(
+    weights: Weights, row_words: Sequence[int | None], column_words: Sequence[int | None]
+) -> Weights:
+    """Returns weights over words; a row whose token belongs to no word is left out."""
+    rows = [row for row, word in enumerate(row_words) if word is not None]
+    columns = [word for word in column_words if word is not None]
+    if not rows:
+        return np.zeros((0, max(columns, default=-1) + 1), weights.dtype)
+    return over_words(weights[rows], [word for word in row_words if word is not None], columns)
+
+
+def _plain(attention: Weights) -> list[list[float]]:
+    """Returns the weights as lists, rounded to six digits."""
+    return [[round(weight, 6) for weight in row] for row in attention.tolist()]
