@@ -16,9 +16,11 @@ from augenmerk.run.directory import RunDirectory
 from augenmerk.study.collect import collect
 from augenmerk.study.measure import _check_padding
 from augenmerk.study.plan import Study, read_study
-from augenmerk.study.running import RunStatus, run_study
+from augenmerk.study.running import RunStatus, fit_to_data, run_study
 from augenmerk.study.same_data import check_data
 from augenmerk.study.worker import Event, Job, execute
+from augenmerk.text.pairs import sum_pairs
+from augenmerk.training.loop import start as begin
 from augenmerk.translation import Translation, Translator, load
 from tests.command import run_command
 
@@ -141,6 +143,70 @@ def test_data_that_has_changed_between_two_starts_is_refused(split: str, tmp_pat
     with pytest.raises(AugenmerkError, match=changed):
         start(study, out)
     assert not (out / "runs" / "mean" / "seed-2").exists()
+
+
+@pytest.mark.parametrize("split", ["train", "val", "test"])
+@pytest.mark.parametrize("lost", ["probes.json", "scores.json"])
+def test_a_run_that_was_killed_before_it_was_probed_is_not_measured_on_other_data(
+    split: str, lost: str, tmp_path: Path
+) -> None:
+    data, out = write_pairs(tmp_path / "pairs"), tmp_path / "out"
+    study = declare(tmp_path, data, 'attention = ["mean"]')
+    run_here(study, out)
+    run = out / study.runs[0].place
+    for name in {lost, "probes.json"}:
+        (run / name).unlink()
+    file = data / f"{split}.tsv"
+    text = file.read_text(encoding="utf-8")
+    file.write_text(text.replace("\t", " Ja.\t", 1), encoding="utf-8")
+    if (split, lost) == ("test", "scores.json"):
+        start(study, out)  # nothing has been measured on these sentences
+    else:
+        with pytest.raises(AugenmerkError, match=f"'{split}' has other sentences, then and now"):
+            start(study, out)
+        file.write_text(text, encoding="utf-8")
+        start(study, out)
+    found = {each["split"]: each["sha256"] for each in json.loads((run / "probes.json").read_text())["data"]}
+    bitext = open_bitext(str(data))
+    assert found == {each: sum_pairs(bitext[each]).sha256 for each in ("train", "val", "test")}
+
+
+def test_other_data_is_named_before_a_setting_that_follows_from_it(tmp_path: Path) -> None:
+    """A preset's warm-up depends on the number of pairs."""
+    data, out = write_pairs(tmp_path / "pairs"), tmp_path / "out"
+    declare(tmp_path, data, 'attention = ["mean"]', epochs=40)
+    file = tmp_path / "small.toml"
+    file.write_text('base = "quick"\n' + file.read_text(encoding="utf-8"), encoding="utf-8")
+    study = read_study(file)
+    [planned] = fit_to_data(study).runs
+    run = begin(planned.config, out / planned.place)
+    run.write_data({"train": sum_pairs(open_bitext(str(data))["train"])})
+    train = data / "train.tsv"
+    train.write_text(train.read_text(encoding="utf-8") * 20, encoding="utf-8")
+    [now] = fit_to_data(study).runs
+    assert now.config.train.warmup != planned.config.train.warmup
+    with pytest.raises(AugenmerkError, match="'train' has 60 and 1,200 sentences, then and now"):
+        start(study, out)
+
+
+def test_damage_in_one_run_does_not_stop_the_others(tmp_path: Path) -> None:
+    data, out = write_pairs(tmp_path / "pairs"), tmp_path / "out"
+    study = declare(tmp_path, data)
+    run_here(study, out)
+    for planned, name in zip(study.runs, ("data.json", "probes.json"), strict=True):
+        (out / planned.place / name).write_text('{"data": [{"split": "train"}], "train": {}}')
+    check_data(study, out)
+
+
+def test_runs_of_the_same_data_are_kept_though_another_lies_between(tmp_path: Path) -> None:
+    data, out = write_pairs(tmp_path / "pairs"), tmp_path / "out"
+    study = declare(tmp_path, data, 'attention = ["mean"]', seeds=(1, 2, 3))
+    text = (data / "train.tsv").read_text(encoding="utf-8")
+    for seed in (1, 2, 3):
+        (data / "train.tsv").write_text(text + ("Ein Hund.\tA dog.\n" if seed == 2 else ""), encoding="utf-8")
+        run_here(declare(tmp_path, data, 'attention = ["mean"]', seeds=(seed,)), out)
+    [variant] = collect(study, out).variants
+    assert [run.state for run in variant.runs] == ["finished", "failed", "finished"]
 
 
 def test_a_run_that_read_other_data_than_the_rest_is_set_aside(tmp_path: Path) -> None:

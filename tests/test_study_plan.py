@@ -95,6 +95,7 @@ def test_a_study_declares_what_it_wants_to_know(tmp_path: Path) -> None:
     study = declared(
         tmp_path,
         LEAST + TWO + '[contrasts]\n"Wider?" = "hidden at each attention"\n"Any?" = "attention"\n'
+        '"Each?" = "attention at each hidden"\n'
         '"Both?" = "hidden x attention"\n'
         '"Dot?" = { "dot, hidden=8" = 1, "mean, hidden=8" = -0.5, "none, hidden=8" = -0.5 }\n'
         '"More?" = { "dot, hidden=16" = 2, "none, hidden=8" = -1, "mean, hidden=8" = -1 }\n',
@@ -103,7 +104,15 @@ def test_a_study_declares_what_it_wants_to_know(tmp_path: Path) -> None:
     assert found[:3] == [
         ("Wider?", f"{name}, hidden=16", f"{name}, hidden=8") for name in ("mean", "dot", "none")
     ]
-    assert [question for question, *_ in found[3:]] == ["Any?"] * 2 + ["Both?"] * 2 + ["Dot?", "More?"]
+    assert [question for question, *_ in found[3:]] == [
+        *(["Any?"] * 2 + ["Each?"] * 4 + ["Both?"] * 2),
+        *("Dot?", "More?"),
+    ]
+    assert found[5:9] == [
+        ("Each?", f"{name}, hidden={size}", f"mean, hidden={size}")
+        for size in (8, 16)
+        for name in ("dot", "none")
+    ]
     assert found[-2:] == [
         ("Dot?", "dot, hidden=8", "the mean of mean, hidden=8 and none, hidden=8"),
         ("More?", "2 dot, hidden=16", "none, hidden=8 + mean, hidden=8"),
@@ -125,7 +134,15 @@ def test_a_study_declares_what_it_wants_to_know(tmp_path: Path) -> None:
         ('[contrasts]\n"Q?" = { "dot, hidden=8" = 1, "dot, hidden=16" = -0.9 }\n', "must sum to 0"),
         ('[contrasts]\n"Q?" = { "dot, hidden=8" = "x" }\n', "write a factor, or the weights of variants"),
         ('[contrasts]\n"Q?" = 3\n', "write a factor, or the weights of variants, such as { a = 1"),
-        ('[contrasts]\n"Q?" = { "dot, hidden=8" = inf, "dot, hidden=16" = -inf }\n', "must sum to 0"),
+        ('[contrasts]\n"Q?" = { "dot, hidden=8" = inf, "dot, hidden=16" = -inf }\n', "write a factor"),
+        (
+            '[contrasts]\n"Q?" = { "dot, hidden=8" = 1, "dot, hidden=16" = -1, "none, hidden=8" = nan }\n',
+            "write a factor, or the weights of variants",
+        ),
+        (
+            f'[contrasts]\n"Q?" = {{ "dot, hidden=8" = 1{"0" * 400}, "none, hidden=8" = -1 }}\n',
+            "write a factor",
+        ),
     ],
 )
 def test_contrasts_that_mean_nothing_are_refused(tmp_path: Path, text: str, complaint: str) -> None:
@@ -134,6 +151,13 @@ def test_contrasts_that_mean_nothing_are_refused(tmp_path: Path, text: str, comp
         declared(tmp_path, LEAST + before + TWO + after)
     assert complaint in str(raised.value)
     assert "\n" not in str(raised.value)
+
+
+def test_a_table_may_be_a_value_of_a_factor(tmp_path: Path) -> None:
+    factors = '[factors]\n"model.transformer" = [{ feed_forward = 64 }, { feed_forward = 128 }]\n'
+    study = declared(tmp_path, LEAST.replace('"quick"', '"transformer-quick"') + factors)
+    assert len(study.variants) == 2
+    assert [sorted(each.weights.values()) for each in study.contrasts] == [[-1, 1]]
 
 
 def test_a_base_may_be_a_file_beside_the_study(tmp_path: Path) -> None:

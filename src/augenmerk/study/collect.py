@@ -131,11 +131,13 @@ def collect(
 
 
 def _set_aside_other_data(study: Study, finished: Mapping[str, list[FinishedRun]]) -> dict[str, str]:
-    """Removes runs that have read other data than the first, and returns what is wrong with each, by name."""
-    everything = [run for runs in finished.values() for run in runs]
-    problems = {}
-    for run in everything[1:]:
-        for first in everything[: everything.index(run)]:
+    """Removes runs that have read other data than a run before them that is kept.
+
+    Returns what is wrong with each, by name.
+    """
+    problems, kept = {}, list[FinishedRun]()
+    for run in [run for runs in finished.values() for run in runs]:
+        for first in kept:
             # Test data must be the same for all variants, the rest for those with the same settings.
             splits = None if run.run.config.data == first.run.config.data else study.splits
             if problem := describe_other_data(first.probes["data"], run.probes["data"], splits):
@@ -145,6 +147,8 @@ def _set_aside_other_data(study: Study, finished: Mapping[str, list[FinishedRun]
                 )
                 finished[run.planned.variant.name].remove(run)
                 break
+        else:
+            kept.append(run)
     return problems
 
 

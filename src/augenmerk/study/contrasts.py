@@ -16,6 +16,7 @@ from augenmerk.base.errors import AugenmerkError
 INTERACTION = " x "
 AT_EACH = " at each "
 """What stands between two factors in a declaration."""
+LARGEST_WEIGHT = 1e6
 EXAMPLE = "such as { a = 1, b = -0.5, c = -0.5 }"
 
 
@@ -46,11 +47,11 @@ class Design:
 
     def levels(self, factor: str) -> list[Any]:
         """Returns the values of a factor, that of the baseline first."""
-        first = self.variants[self.baseline][factor]
-        return [first, *(value for value in self._values(factor) if value != first)]
-
-    def _values(self, factor: str) -> list[Any]:
-        return list(dict.fromkeys(settings[factor] for settings in self.variants.values()))
+        found = [self.variants[self.baseline][factor]]
+        for settings in self.variants.values():
+            if settings[factor] not in found:  # a value may be a table, which cannot be hashed
+                found.append(settings[factor])
+        return found
 
     def average(self, wanted: Mapping[str, Any], sign: float = 1.0) -> dict[str, float]:
         """Returns the weights of the mean over all variants with these values."""
@@ -131,12 +132,12 @@ def _main(design: Design, question: str, factor: str) -> Iterator[Contrast]:
 def _simple(design: Design, question: str, factor: str, other: str) -> Iterator[Contrast]:
     """Yields the same for each value of another factor by itself."""
     first, *values = design.levels(factor)
-    for place in design.levels(other):
+    for level in design.levels(other):
         for value in values:
-            ours, theirs = {factor: value, other: place}, {factor: first, other: place}
+            ours, theirs = {factor: value, other: level}, {factor: first, other: level}
             weights = _add(design.average(ours), design.average(theirs, -1))
             against = f"{design.name_mean(theirs)}{design.averaged(theirs)}"
-        yield Contrast(question, design.name_mean(ours), against, weights)
+            yield Contrast(question, design.name_mean(ours), against, weights)
 
 
 def _interaction(design: Design, question: str, factor: str, other: str) -> Iterator[Contrast]:
@@ -160,7 +161,7 @@ def _interaction(design: Design, question: str, factor: str, other: str) -> Iter
 
 
 def _weigh(design: Design, question: str, weights: Any, where: str) -> Contrast:
-    if not isinstance(weights, dict) or not all(type(weight) in (int, float) for weight in weights.values()):
+    if not isinstance(weights, dict) or not all(_is_weight(weight) for weight in weights.values()):
         raise AugenmerkError(f"{where}: write a factor, or the weights of variants, {EXAMPLE}.")
     for name in weights:
         if name not in design.variants:
@@ -169,9 +170,14 @@ def _weigh(design: Design, question: str, weights: Any, where: str) -> Contrast:
             )
     sides = [{name: w * sign for name, w in weights.items() if w * sign > 0} for sign in (1, -1)]
     totals = [math.fsum(side.values()) for side in sides]
-    if not all(sides) or not math.isclose(*totals, rel_tol=1e-6) or not math.isfinite(totals[0]):
+    if not all(sides) or not math.isclose(*totals, rel_tol=1e-6):
         raise AugenmerkError(f"{where}: the weights must sum to 0, {EXAMPLE}.")
     return Contrast(question, _name_side(sides[0]), _name_side(sides[1]), dict(weights))
+
+
+def _is_weight(weight: Any) -> bool:
+    # TOML has nan and inf, and integers of any length.
+    return type(weight) in (int, float) and abs(weight) <= LARGEST_WEIGHT
 
 
 def _name_side(side: Mapping[str, float]) -> str:

@@ -4,11 +4,10 @@ The probes are what a report shows besides scores: the loss of each sentence, th
 attention for some sentences, whether padding changes translations, and the data, software and hardware.
 """
 
-import hashlib
 import json
 import platform
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib.metadata import version
 from itertools import islice, product
 from pathlib import Path
@@ -17,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from augenmerk import __version__
 from augenmerk.base.config import DataConfig
 from augenmerk.base.device import CPU, describe_device
+from augenmerk.base.errors import AugenmerkError
 from augenmerk.base.files import atomic_write, explain_read_errors, parse_object, read_text
 from augenmerk.data import Bitext, SentencePair
 from augenmerk.data.corpus import PreparedCorpus
@@ -26,6 +26,7 @@ from augenmerk.evaluation.evaluator import Evaluator, hypothesis_path, model_sco
 from augenmerk.run.directory import RunDirectory
 from augenmerk.study.plan import Study
 from augenmerk.study.worker import Job
+from augenmerk.text.pairs import PairsSum, sum_pairs
 from augenmerk.text.words import split_words
 from augenmerk.translation import Translator
 
@@ -46,10 +47,13 @@ def is_complete(run: RunDirectory, wanted: Study | Job) -> bool:
     return run.finished and all(_is_scored(run, *place) for place in places) and _is_probed(run, wanted)
 
 
-def _is_scored(run: RunDirectory, split: str, beam: int) -> bool:
+def _is_scored(run: RunDirectory, split: str, beam: int, data_sha256: str | None = None) -> bool:
+    """Returns whether a split is scored, and by its checksum, if one is given, is still the same."""
     rows = [row for row in run.read_scores() if (row.get("split"), row.get("beam")) == (split, beam)]
     files = reference_path(run, split), hypothesis_path(run, split, beam), model_score_path(run, split, beam)
-    return bool(rows) and "model_score" in rows[0] and all(path.exists() for path in files)
+    if not rows or (data_sha256 and rows[0].get("data_sha256") != data_sha256):
+        return False
+    return "model_score" in rows[0] and all(path.exists() for path in files)
 
 
 def _is_probed(run: RunDirectory, wanted: Study | Job) -> bool:
@@ -59,7 +63,7 @@ def _is_probed(run: RunDirectory, wanted: Study | Job) -> bool:
 
 def _asked(wanted: Study | Job) -> dict[str, Any]:
     """Returns what the probes depend on besides the run. The version says which probes there are."""
-    return {"version": 2, "splits": list(wanted.splits), "sentences": list(wanted.sentences)}
+    return {"version": 3, "splits": list(wanted.splits), "sentences": list(wanted.sentences)}
 
 
 def read_probes(run: RunDirectory) -> dict[str, Any] | None:
@@ -80,7 +84,8 @@ def measure_run(run: RunDirectory, job: Job, device: "torch.device | str", on_pr
     with evaluator.translator:
         pairs = evaluator.read_splits(job.splits)
         for split in job.splits:
-            if missing := [beam for beam in job.beams if not _is_scored(run, split, beam)]:
+            sha256 = sum_pairs(pairs[split]).sha256
+            if missing := [beam for beam in job.beams if not _is_scored(run, split, beam, sha256)]:
                 evaluator.evaluate({split: pairs[split]}, missing)
         if not _is_probed(run, job):
             on_progress("probing", 0.0)
@@ -89,7 +94,7 @@ def measure_run(run: RunDirectory, job: Job, device: "torch.device | str", on_pr
 
 def _probe(evaluator: Evaluator, pairs: Mapping[str, Sequence[SentencePair]], job: Job) -> None:
     """Writes probes.json."""
-    run, bitext, translator = evaluator.run, evaluator.bitext, evaluator.translator
+    run, translator = evaluator.run, evaluator.translator
     first = pairs[job.splits[0]]
     examples: list[tuple[str, str | None]] = [(text, None) for text in job.sentences]
     if not examples:  # the first few pairs of medium length, whose diagrams can be read
@@ -112,10 +117,7 @@ def _probe(evaluator: Evaluator, pairs: Mapping[str, Sequence[SentencePair]], jo
         "examples": [{**_attention(translator, text), "reference": target} for text, target in examples],
         "source_lengths": [len(split_words(pair.source)) for pair in first],
         "padding": _check_padding(translator, [pair.source for pair in first]),
-        "data": [
-            describe_split(run.config.data, bitext, split)
-            for split in dict.fromkeys((run.config.data.train, run.config.data.validation, *pairs))
-        ],
+        "data": _describe_data(evaluator, pairs),
         "software": {
             "python": platform.python_version(),
             "augenmerk": __version__,  # from the code itself, which may run without being installed
@@ -168,15 +170,33 @@ def describe_split(config: DataConfig, bitext: Bitext, split: str) -> dict[str, 
     if split == config.train and is_prepared(config.bitext):
         corpus = PreparedCorpus.open(Path(config.bitext))
         return {"split": split, "sentences": corpus.pairs, "sha256": corpus.sha256}
-    return {"split": split, **_checksum(bitext[split])}
+    return _describe_sum(split, sum_pairs(bitext[split]))
 
 
-def _checksum(pairs: Iterable[SentencePair]) -> dict[str, Any]:
-    digest, count = hashlib.sha256(), 0
-    for pair in pairs:
-        digest.update(f"{pair.source}\t{pair.target}\n".encode("utf-8", "surrogatepass"))
-        count += 1
-    return {"sentences": count, "sha256": digest.hexdigest()}
+def _describe_data(evaluator: Evaluator, pairs: Mapping[str, Sequence[SentencePair]]) -> list[dict[str, Any]]:
+    """Describes the splits that the run has learnt from, as it recorded them, and those it is tested on.
+
+    Raises AugenmerkError if one is both and was edited in between.
+    """
+    run, data = evaluator.run, evaluator.run.config.data
+    learnt, tested = run.read_data(), {split: sum_pairs(found) for split, found in pairs.items()}
+    for split in learnt.keys() & tested.keys():
+        if learnt[split] != tested[split]:
+            raise AugenmerkError(
+                f"{evaluator.bitext.describe(split)} has changed since {run.path} was trained; put the old "
+                f"data back, and start the study again."
+            )
+    known = learnt | tested
+    return [
+        _describe_sum(split, known[split])
+        if split in known
+        else describe_split(data, evaluator.bitext, split)
+        for split in dict.fromkeys((data.train, data.validation, *pairs))
+    ]
+
+
+def _describe_sum(split: str, found: PairsSum) -> dict[str, Any]:
+    return {"split": split, "sentences": found.pairs, "sha256": found.sha256}
 
 
 def _describe_hardware(device: str) -> str:

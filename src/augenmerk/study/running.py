@@ -118,9 +118,9 @@ def run_study(
     CPU `threads`, by default its share of the cores.
     """
     study = fit_to_data(study)
+    check_data(study, out)  # first, because other data may fit other settings
     refuse_changes(study, out)
     check_mechanisms(study, out)
-    check_data(study, out)
     # A machine of a cluster may have another current folder.
     place = out if cluster is None else out.resolve()
     statuses = {str(place / planned.place): RunStatus(planned) for planned in study.runs}

@@ -1,10 +1,12 @@
 """Checks that all runs of a study read the same data, before hours are spent on training.
 
 Paired comparisons need the same test sentences under all variants, and runs of an earlier start must have
-read what the data is now. Every split is told by its checksum, which a run keeps in its probes.
+read what the data is now. A split is identified by its checksum, which a run keeps with what it has learnt
+from (`data.json`) and with its scores.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache, partial
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -15,7 +17,7 @@ from augenmerk.data import Bitext, open_data
 from augenmerk.data.prepared import is_prepared
 from augenmerk.evaluation.significance import describe_other_sentences
 from augenmerk.run.directory import RunDirectory
-from augenmerk.study.measure import describe_split, read_probes
+from augenmerk.study.measure import describe_split
 from augenmerk.study.plan import PlannedRun, Study
 
 Sums = Sequence[Mapping[str, Any]]
@@ -37,9 +39,13 @@ def check_data(study: Study, out: Path) -> None:
     for other, its_bitext, its_tested in others:
         if describe_other_data(tested, its_tested):
             _refuse_other_sentences(study, (first, bitext), (other, its_bitext))
+    describe = {
+        key: cache(partial(describe_split, run.config.data, bitext))
+        for key, (run, bitext, _) in opened.items()
+    }
     for planned in study.runs:
-        _, bitext, _ = opened[planned.config.data.model_dump_json()]
-        _check_run(planned, bitext, out / planned.place)
+        key = planned.config.data.model_dump_json()
+        _check_run(planned, study.splits, describe[key], out / planned.place)
 
 
 def check_splits(config: DataConfig, splits: Sequence[str]) -> None:
@@ -77,19 +83,30 @@ def _refuse_other_sentences(
             )
 
 
-def _check_run(planned: PlannedRun, bitext: Bitext, place: Path) -> None:
-    """Raises AugenmerkError if a run that was measured has read other data than there is now."""
-    if not (place / "config.toml").exists():
+def _check_run(
+    planned: PlannedRun, splits: Sequence[str], describe: Callable[[str], dict[str, Any]], path: Path
+) -> None:
+    """Raises AugenmerkError if a run was trained or tested on other data than there is now."""
+    if not (path / "config.toml").exists():
         return
     try:
-        probes = read_probes(RunDirectory.open(place)) or {}
-        recorded = [(each["split"], each) for each in probes.get("data", ())]
+        run = RunDirectory.open(path)
+        if run.config.data != planned.config.data:
+            return  # a changed setting, which has an error of its own
+        known = [(split, found.pairs, found.sha256) for split, found in run.read_data().items()]
+        known += [
+            (row["split"], row["sentences"], row["data_sha256"])
+            for row in run.read_scores()
+            if row.get("data_sha256")
+        ]
     except (AugenmerkError, LookupError, TypeError):
         return  # damaged, which is reported as this run's failure and does not stop the others
-    for split, then in recorded:
-        now = describe_split(planned.config.data, bitext, split)
-        if problem := describe_other_data([then], [now]):
+    for split, pairs, sha256 in known:
+        if split not in (planned.config.data.train, planned.config.data.validation, *splits):
+            continue
+        then = {"split": split, "sentences": pairs, "sha256": sha256}
+        if problem := describe_other_data([then], [describe(split)]):
             raise AugenmerkError(
-                f"{planned.config.data.bitext} has changed since {place} was trained ({problem}, then and "
+                f"{planned.config.data.bitext} has changed since {path} was trained ({problem}, then and "
                 f"now); put the old data back, or choose another --out to train all runs on the new data."
             )
