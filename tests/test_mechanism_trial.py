@@ -142,3 +142,14 @@ def test_a_mechanism_that_is_made_for_one_size_is_only_tried_with_it(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     assert not warnings_about(settings("OtherSizes", hidden=256, key=256), caplog)
+
+
+def test_what_a_parameter_that_starts_at_0_hides_is_found() -> None:
+    with pytest.raises(
+        AugenmerkError, match="once its parameters are not 0 its result for a target position depends on"
+    ):
+        try_mechanism(settings("SleepingCoverage"))
+
+
+def test_a_mechanism_may_start_with_scores_of_0(caplog: pytest.LogCaptureFixture) -> None:
+    assert not warnings_about(settings("ScaledDotFromZero"), caplog)

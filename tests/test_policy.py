@@ -172,3 +172,17 @@ def test_two_ways_to_fine_tune(shared_runs: SharedRuns, tmp_path: Path, preset: 
     train(run, CPU, Silent())
     for name in ("config.toml", "data.json"):
         assert (run.path / name).read_bytes() == (tmp_path / "command" / name).read_bytes()
+
+
+def test_settings_that_a_prepared_corpus_does_not_allow_are_explained(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    corpus, _ = make_data("prepared corpus", tmp_path, monkeypatch)
+    answer = run_command("train", "quick", "--data", corpus, "--out", tmp_path / "run")
+    assert answer.code == 2
+    assert f'With the settings of {corpus}: model.tie = "all" needs text.joint = true' in answer.err
+    about = Path(corpus, "prepared.json")
+    about.write_text(about.read_text(encoding="utf-8").replace('"settings"', '"sittings"'), encoding="utf-8")
+    answer = run_command("train", "quick", "--data", corpus, "--out", tmp_path / "run")
+    assert answer.code == 2
+    assert 'damaged: prepared.json has no valid "settings"' in answer.err

@@ -85,3 +85,14 @@ def test_another_format_is_refused(tmp_path: Path) -> None:
     sentence = fails_with_a_sentence("translate", "--model", run, "Ein Hund.")
     assert f"{run} was written by augenmerk 9.0.0 in format {FORMAT + 1}, and this version" in sentence
     assert sentence.endswith(f"reads format {FORMAT}; update it: pip install -U augenmerk.")
+
+
+def test_a_version_of_thousands_of_digits_is_an_answer_like_any_other(tmp_path: Path) -> None:
+    run = start(tiny(), tmp_path / "run").path
+    pretend(run, "1" * 5000)
+    assert RunDirectory.open(run).version == "1" * 5000
+    text = (
+        (run / "config.toml").read_text(encoding="utf-8").replace("run format 1", f"run format {'1' * 5000}")
+    )
+    (run / "config.toml").write_text(text.partition("\n")[2], encoding="utf-8")
+    assert RunDirectory.open(run).version is None

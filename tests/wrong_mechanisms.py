@@ -254,3 +254,27 @@ class Product(Attention):
 
     def scores(self, queries, memory):
         return queries @ memory.keys[..., : queries.shape[-1]].mT
+
+
+class SleepingCoverage(Right):
+    """Coverage whose strength starts at 0, so that at first it is a scaled dot product."""
+
+    def __init__(self, *arguments, **settings):
+        super().__init__(*arguments, **settings)
+        self.strength = nn.Parameter(torch.zeros(()))
+
+    def scores(self, queries, memory):
+        scores = super().scores(queries, memory)
+        shares = masked_softmax(scores, memory.mask)
+        return scores - self.strength * (shares.cumsum(dim=1) - shares)
+
+    def fused_query(self, queries):
+        return None
+
+
+class ScaledDotFromZero(Right):
+    """All scores are 0 before training."""
+
+    def __init__(self, *arguments, **settings):
+        super().__init__(*arguments, **settings)
+        nn.init.zeros_(self.W_q.weight)

@@ -364,12 +364,15 @@ class RunConfig(Settings):
         copied._left_open = {key: settings[key] for key in keys}
         return copied
 
-    def decide(self, values: Mapping[str, Any]) -> Self:
-        """Returns the settings with those of the values that were left open; they stay open."""
+    def decide(self, values: Mapping[str, Any], source: str) -> Self:
+        """Returns the settings with those of the values that were left open; they stay open.
+
+        Raises AugenmerkError, which names the source of the values, if the other settings do not allow them.
+        """
         left_open, tree = self.left_open, self.model_dump()
         for key in left_open & values.keys():
             set_key(tree, key, values[key])
-        return type(self).model_validate(tree).leaving_open(left_open)
+        return self.checked(tree, f"With the settings of {source}").leaving_open(left_open)
 
     def to_toml(self) -> str:
         return tomli_w.dumps(self.model_dump(exclude_none=True))
@@ -416,7 +419,11 @@ def list_keys(settings: Iterable[str]) -> set[str]:
 
 def keep_own_case(config: RunConfig) -> RunConfig:
     """Returns the settings without lowercasing, if that was left open and the pairs are your own."""
-    return config if config.data.bitext in DATASETS else config.decide({"text.lowercase": False})
+    return (
+        config
+        if config.data.bitext in DATASETS
+        else config.decide({"text.lowercase": False}, config.data.bitext)
+    )
 
 
 def read_settings(path: Path) -> str:

@@ -23,7 +23,7 @@ from augenmerk.base.files import check_format, read_text
 FORMAT = 1
 """The format of run directories. It grows when earlier versions could no longer read them."""
 _DIGEST = "# sha256: "
-_WRITTEN_BY = re.compile(r"^# written by augenmerk (\S+), run format (\d+)$", re.MULTILINE)
+_WRITTEN_BY = re.compile(r"^# written by augenmerk (\S+), run format (\d{1,9})$", re.MULTILINE)
 _CODE_DIGEST = re.compile(r"^# (.+\.py): sha256 ([0-9a-f]{64})$", re.MULTILINE)
 _WARNED: set[str] = set()
 """The newer versions about which this process has warned."""
@@ -118,4 +118,4 @@ def _parse(text: str, path: Path, version: str | None) -> RunConfig:
 
 def _release(version: str) -> tuple[int, ...]:
     """Returns the numbers of a version, such as (0, 1, 0)."""
-    return tuple(map(int, re.findall(r"\d+", version)[:3]))
+    return tuple(int(number[:9]) for number in re.findall(r"\d+", version)[:3])

@@ -33,6 +33,10 @@ SIZES = 64, 1024
 """Values of model.key for which scores are compared."""
 
 
+NEARLY_ZERO = 1e-3
+"""Parameters all of whose values are smaller are tried with larger ones as well."""
+
+
 class Trial:
     """A mechanism and two made-up sentences, the second of which has two words fewer."""
 
@@ -272,16 +276,31 @@ def try_mechanism(config: ModelConfig, *, bf16: bool = True) -> None:
         attention = make_attention(config)
         if config.attention not in MECHANISM_FILES:
             return
-        for rule in RULES:
-            in_bf16 = rule is works_in_bf16
-            if (bf16 or not in_bf16) and (problem := check_rule(rule, attention, config)):
-                remedy = "; or train with --set train.precision=fp32" if in_bf16 else ""
-                raise AugenmerkError(
-                    f"The attention mechanism '{config.attention}' was tried on made-up sentences, and "
-                    f"{problem}{remedy}; docs/mechanisms.md says what it is given and what it returns."
-                )
+        for tried, when in ((attention, ""), (move_from_zero(attention), " once its parameters are not 0")):
+            for rule in RULES if tried else ():
+                in_bf16 = rule is works_in_bf16
+                if (bf16 or not in_bf16) and (problem := check_rule(rule, tried, config)):
+                    remedy = "; or train with --set train.precision=fp32" if in_bf16 else ""
+                    raise AugenmerkError(
+                        f"The attention mechanism '{config.attention}' was tried on made-up sentences, "
+                        f"and{when} {problem}{remedy}; docs/mechanisms.md says what it is given and what it "
+                        f"returns."
+                    )
         for remark in filter(None, (describe_saturation(config), describe_wrong_scale(config))):
             logging.getLogger(__name__).warning("The attention mechanism '%s' %s", config.attention, remark)
+
+
+@torch.no_grad()
+def move_from_zero(attention: Attention) -> Attention | None:
+    """Returns a copy whose parameters that are 0, or nearly, have other values; None if there are none.
+
+    A parameter that starts at 0 hides whatever it multiplies until training has changed it.
+    """
+    moved = copy.deepcopy(attention)
+    hidden = [each for each in moved.parameters() if each.numel() and each.abs().max() < NEARLY_ZERO]
+    for parameter in hidden:
+        parameter.add_(torch.randn_like(parameter).sign() * 0.5)
+    return moved if hidden else None
 
 
 def check_rule(rule: Callable[[Trial], str | None], attention: Attention, config: ModelConfig) -> str | None:
@@ -336,7 +355,7 @@ def describe_wrong_scale(config: ModelConfig) -> str | None:
         small, large = (_measure_scores(config, size) for size in SIZES)
     except Exception:  # it can only be made with the sizes of these settings
         return None
-    if 0.5 < large / small < 2:
+    if not small or not large or 0.5 < large / small < 2:
         return None
     mistake = "they are not divided, or by too little" if large > small else "they are divided by too much"
     return (

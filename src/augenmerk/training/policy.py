@@ -57,12 +57,17 @@ def fit_text(config: RunConfig) -> RunConfig:
     """Does what `fit_to_data` does, but for the warm-up, so that no pairs are read."""
     config = resolve_places(config)
     if is_prepared(config.data.bitext):
-        prepared = read_about(Path(config.data.bitext))["settings"]
-        decided = {f"text.{key}": value for key, value in prepared["text"].items()}
-        return config.decide({**decided, "data.max_length": prepared["max_length"]})
+        corpus = config.data.bitext
+        try:
+            prepared = read_about(Path(corpus))["settings"]
+            decided = {f"text.{key}": value for key, value in prepared["text"].items()}
+            decided["data.max_length"] = prepared["max_length"]
+        except (LookupError, TypeError, AttributeError):
+            raise AugenmerkError(f'{corpus}: damaged: prepared.json has no valid "settings".') from None
+        return config.decide(decided, corpus)
     if config.train.initial_run is not None:  # whose vocabulary stays
         parent = RunDirectory.open(Path(config.train.initial_run))
-        return config.decide({"text.lowercase": parent.config.text.lowercase})
+        return config.decide({"text.lowercase": parent.config.text.lowercase}, str(parent.path))
     return keep_own_case(config)
 
 
@@ -93,7 +98,7 @@ def shorten_warmup(config: RunConfig, count: Callable[[DataConfig, int], int]) -
     # With so many pairs there are steps enough: the rest of a large file need not be read.
     enough = settings.batch_size * settings.accumulate * math.ceil(5 * settings.warmup / settings.epochs)
     steps = count_steps(settings, count(config.data, enough))
-    return config.decide({"train.warmup": min(settings.warmup, steps // 5)})
+    return config.decide({"train.warmup": min(settings.warmup, steps // 5)}, config.data.bitext)
 
 
 def count_training_pairs(data: DataConfig, enough: int) -> int:
