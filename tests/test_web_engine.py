@@ -29,6 +29,7 @@ from augenmerk.text.tokenizer import BOS, EOS, PAD, UNK, TokenizerPair
 from augenmerk.translation import Translator, load
 from augenmerk.translation.decoding import ModelDecoder
 from augenmerk.web.bundle import Bundle, make_bundle, pack_weights
+from augenmerk.web.examples import make_example
 from tests.browser import open_engine
 from tests.runs import SharedRuns, tiny
 from tests.test_text import PAIRS
@@ -938,6 +939,11 @@ def test_a_text_is_translated_sentence_by_sentence_as_in_python(page: "Page") ->
         "Ein Hund schläft. Zwei Männer spielen Fußball.\n\n Eine Frau liest.\n",
         "Am 3. Mai schläft ein Hund. Er träumt.",
         "Ein Hund schläft.",
+        "---\nEin Hund schläft.",
+        "Ein Hund schläft.\n\n",
+        "• Ein Hund schläft.",
+        "😀\nEin Mann spielt Fußball.\n* * *",
+        "Ein Hund schläft.Zwei Männer spielen Fußball.",
         "",
     ]
     answers = page.evaluate(
@@ -951,7 +957,8 @@ def test_a_text_is_translated_sentence_by_sentence_as_in_python(page: "Page") ->
         whole = translator.translate(text, beam=2)
         if len(whole.sentences) < 2:
             assert "sentences" not in answer
-            assert answer["translation"] == whole.text
+            assert answer.get("whole", answer["translation"]) == whole.text
+            assert make_example(translator, text, 2).get("whole") == answer.get("whole")
             continue
         assert answer["whole"] == whole.text
         assert [one["source"] for one in answer["sentences"]] == [one.source for one in whole.sentences]

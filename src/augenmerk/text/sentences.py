@@ -7,11 +7,15 @@ the quotation marks and brackets that close there, before white space and what m
 anything but a small letter. Chinese, Japanese and some other scripts need no space. In a text without a
 capital letter, a small letter begins a sentence, too. No sentence ends
 
-- after an abbreviation, a single letter or several with full stops (`Dr.`, `z. B.`, `J. R. R. Tolkien`,
-  `U.S.`), unless a word follows that often begins sentences (`in the U.S. The weather`);
+- after a title (`Dr.`);
+- after an abbreviation, a single letter or several with full stops (`z. B.`, `J. R. R. Tolkien`, `U.S.`),
+  unless a word follows that often begins sentences (`in the U.S. The weather`);
 - after a number of one or two digits, or a Roman one, in languages that write ordinals so (`am 3. Mai`);
 - after the number of an item (`1. Der Hund bellt.`);
 - after dots that stand for something left out (`Er sah ... Hunde`).
+
+Where a space was forgotten, a sentence ends between two small letters and a capital (`schläft.Ein Hund`).
+The marks of a list are not part of its sentences.
 
 Abbreviations and first words are listed by language; without one, those of all languages count.
 `engine/sentences.js` is the same in JavaScript, with the tables of `describe_rules`.
@@ -39,31 +43,38 @@ BEFORE_SENTENCE = "\"'„‚“‘”’»«›‹([{（［｛「『【《〈〔
 LINE_BREAKS = "\n\r\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029"
 LONGEST_WORD = 40
 LONGEST_NUMBER = 12
+LIST_MARKS = "-–•·*▪‣"
+"""What stands before an item of a list, at the beginning of a line and before a space."""
 
 TITLES = """
-dr prof mr mrs ms mx messrs st sr sra srta sig sigg sigra dott ing mag dipl hr hrn fr frl mme mlle
-mm mgr mgrs bc mudr judr phdr rndr doc gen col capt lt sgt maj cpl rev hon gov sen rep pres fam dhr mevr mw
-drs avv arch mons lic dña inż hab doç av проф акад др инж доц δρ καθ κος κα
+dr prof mr mrs mx messrs sr sra srta sigg sigra dott dipl hrn frl mme mlle mgr mgrs mudr judr phdr rndr capt
+lt sgt cpl rev gov dhr mevr drs avv mons lic проф акад инж доц δρ καθ κος κα
 """
 """Stand before a name, so no sentence ends there, whatever follows."""
+CAPITAL_TITLES = """
+hr fr st ms mm mag ing gen col maj hon sen rep pres fam doc mw arch bc sig av др
+"""
+"""Stand before a name if they begin with a capital; otherwise they are words or other abbreviations."""
 BEFORE_NUMBERS = """
 nr no nos n art fig figs abb vol vols p pp pag pág s str bd kap ch chap sec tab tbl ed jan jän feb mar mär
-mrz apr jun jul aug sep sept okt oct nov dez dec núm num č čís br бр рис стр табл гл ст п αρ σελ kl max min
+mrz apr jun jul aug sep sept okt oct nov dez dec núm num č čís br бр рис стр табл гл ст п αρ σελ kl max min ok
 """
-"""Are abbreviations before a number only; `no` and `max` are also words and names."""
+"""Are abbreviations before a number only; `no`, `ok` and `max` are also words and names."""
+STREET = "str"
+"""Ends German words that are abbreviations before a number: `Hauptstr. 5`."""
 ABBREVIATIONS = {
     "de": """abs allg bspw bzw ca co dgl ebd einschl engl entspr etw ev evtl exkl franz geb gegr gest ggf
-        griech hl hrsg inkl insb jh jhd lat lfd max mind mio mrd mwst od sog std stk tel tsd ua überarb
+        griech hl hrsg inkl insb jh jhd lat lfd mind mio mrd mwst od sog std stk tel tsd ua überarb
         usf verh vgl vs zb zzgl""",
     "en": "approx dept est esp incl vs viz ltd co cf al corp assn bros mt ft ave blvd rd tel univ",
-    "cs": "např tzv tj mj popř resp ul sv odst kupř cca tzn příp vč obr zejm nám hod min tř",
-    "sk": "napr tzv tj resp ul sv príp cca nám tzn obr",
-    "pl": "np tzw tzn tj ul al pl św im nr ok wg tys mln mld godz",
+    "cs": "např tzv tj mj popř resp ul sv odst kupř cca tzn příp vč obr zejm nám tř doc ing arch bc gen",
+    "sk": "napr tzv tj resp ul sv príp cca nám tzn obr doc ing arch bc gen",
+    "pl": "np tzw tzn tj ul al pl św im nr wg tys mln mld hab inż gen",
     "fr": "cf env av bd éd tél mm art ste me vol boul",
     "es": "av avda ud uds vd vds pág ej aprox tel cap excmo dra dña fco",
-    "it": "es pag prof tel cap on egr gent ss sec ca",
+    "it": "es pag prof tel cap on egr gent ss sec ca sig avv ing arch",
     "pt": "av ex exmo exma pág tel cap dra aprox",
-    "nl": "bijv bv ca blz resp mr ir ing nl evt incl excl",
+    "nl": "bijv bv ca blz resp mr mw ir ing nl evt incl excl",
     "ro": "dl dna dra ex str tel",
     "da": "ca bl fx eks hhv inkl ekskl mht pga tlf vha",
     "no": "ca bl eks jf inkl pga tlf evt",
@@ -121,6 +132,7 @@ class Rules(NamedTuple):
     """What depends on the language."""
 
     titles: frozenset[str]
+    capital_titles: frozenset[str]
     before_numbers: frozenset[str]
     abbreviations: frozenset[str]
     starters: frozenset[str]
@@ -138,6 +150,7 @@ class Rules(NamedTuple):
 
         return cls(
             frozenset(TITLES.split()),
+            frozenset(CAPITAL_TITLES.split()),
             frozenset(BEFORE_NUMBERS.split()),
             words(ABBREVIATIONS),
             words(STARTERS),
@@ -146,6 +159,7 @@ class Rules(NamedTuple):
 
 
 _LINE = re.compile(f"[^{LINE_BREAKS}]+")
+_LIST_ITEM = re.compile(rf"\s*+[{re.escape(LIST_MARKS)}]++\s++(?=\S)")
 _INVISIBLE = INVISIBLE.pattern[1:-1]
 _CLOSING = rf"[{re.escape(TERMINATORS + ENDS_ALWAYS + CLOSERS)}{_INVISIBLE}]*+"
 _RUN = re.compile(
@@ -177,6 +191,12 @@ def sentence_spans(text: str, language: str | None = None) -> list[Span]:
     return spans
 
 
+def is_one_sentence(text: str, spans: Sequence[Span]) -> bool:
+    """Returns whether nothing but spaces surrounds the only span, if there is one."""
+    outside = text[: spans[0][0]] + text[spans[0][1] :] if spans else ""
+    return len(spans) < 2 and not outside.strip() and set(outside).isdisjoint(LINE_BREAKS)
+
+
 def replace_sentences(text: str, spans: Sequence[Span], sentences: Sequence[str]) -> str:
     """Returns the text with other sentences at the spans; all between them is kept.
 
@@ -196,6 +216,8 @@ def _all_spans(text: str, rules: Rules) -> Iterator[Span]:
     all_small = text.lower() == text
     for line in _LINE.finditer(text):
         start, end = line.span()
+        if item := _LIST_ITEM.match(text, start, end):
+            start = item.end()
         for run in _RUN.finditer(text, start, end):
             if _is_end(text, start, end, run, rules, all_small):
                 yield _strip(text, start, run.end())
@@ -219,17 +241,18 @@ def _is_end(text: str, start: int, end: int, run: re.Match[str], rules: Rules, a
         return False
     apart = run["apart"] is not None
     if not apart and not text[after].isspace() and text[after - 1] not in ENDS_ALWAYS:
-        return False
+        return _lacks_space(text, start, end, run)
     first = _NOT_FIRST.match(text, after, end).end()  # type: ignore[union-attr]  # it may match nothing
     if first == end or text[first] in TERMINATORS + ENDS_ALWAYS + CLOSERS:
         return False
-    if is_small(text[first]) and not all_small:
+    if is_small(text[first]) and not all_small and not _is_capital(text[first + 1 : first + 2]):  # iPhone
         return False
     *_, marks = _LAST_MARKS.finditer(text, run.start(), after)
     if set(marks[0]) - set(".…‥"):
         return True
-    if marks[0] != ".":  # something is left out
-        return marks.start() > start and not text[marks.start() - 1].isspace()
+    if marks[0] != ".":  # something is left out, unless the dots follow a word or a sentence begins
+        follows_word = marks.start() > start and not text[marks.start() - 1].isspace()
+        return follows_word or (not all_small and _starts(text, (first, end), rules))
     return _is_full_stop(text, start, marks.start(), (first, end), rules, all_small)
 
 
@@ -245,10 +268,25 @@ def _is_full_stop(text: str, start: int, stop: int, rest: Span, rules: Rules, al
         return False
     if not all_small and _starts(text, rest, rules):
         return True
-    if lowered in rules.before_numbers and text[rest[0]].isdecimal():
+    if lowered in rules.capital_titles and not is_small(last[0]):
+        return False
+    if text[rest[0]].isdecimal() and (lowered in rules.before_numbers or lowered.endswith(STREET)):
         return False
     return not (
         lowered in rules.abbreviations or _is_letter(last) or (rules.ordinals and _ORDINAL.fullmatch(last))
+    )
+
+
+def _lacks_space(text: str, start: int, end: int, run: re.Match[str]) -> bool:
+    """Returns whether a sentence begins without a space: after two small letters, with one capital."""
+    before, after = run.start(), run.end()
+    return (
+        before - 2 >= start
+        and is_small(text[before - 1])
+        and is_small(text[before - 2])
+        and _is_capital(text[after])
+        and after + 1 < end
+        and (is_small(text[after + 1]) or text[after + 1].isspace())
     )
 
 
@@ -258,6 +296,10 @@ def _starts(text: str, rest: Span, rules: Rules) -> bool:
     if word is None or text[word.end() : word.end() + 1] == ".":  # it may be an initial
         return False
     return "".join(map(str.lower, word[0])) in rules.starters
+
+
+def _is_capital(character: str) -> bool:
+    return character.lower() != character
 
 
 def _is_item(word: str) -> bool:
@@ -285,7 +327,9 @@ def describe_rules(language: str | None) -> dict[str, Any]:
         "closers_apart": CLOSERS_APART,
         "before_sentence": BEFORE_SENTENCE,
         "line_breaks": LINE_BREAKS,
+        "list_marks": LIST_MARKS,
         "titles": sorted(rules.titles),
+        "capital_titles": sorted(rules.capital_titles),
         "before_numbers": sorted(rules.before_numbers),
         "abbreviations": sorted(rules.abbreviations),
         "starters": sorted(rules.starters),

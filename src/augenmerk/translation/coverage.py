@@ -3,32 +3,36 @@
 Every source token is looked at with some weight in all: the sum over the target tokens, about 1 where a
 word becomes a word. A part of the source is reported as not covered if
 
-- the weights of consecutive tokens lack more than `MOST_MISSING` in all of `LEAST_WEIGHT` each (seven
-tokens that
-  are hardly looked at); or
-- the source has several sentences, and the mean weight of the tokens of one of them is below `LEAST_WEIGHT`.
+- the weights of consecutive tokens lack more than `MOST_MISSING` in all of `LEAST_WEIGHT` each (seven tokens
+  that are hardly looked at); or
+- marks such as full stops divide the source, and the mean weight of one part is below `LEAST_WEIGHT`. Parts
+  of a few tokens, such as abbreviations, do not count.
 
 Both numbers were chosen on the validation split of Multi30k with the bundled model; docs/architecture.md
 has how often they are right. Attention that does not depend on the words (`none`, `mean`) tells nothing.
 """
 
+import re
+
 import numpy as np
 
-from augenmerk.text.sentences import sentence_spans
 from augenmerk.text.tokenizer import Tokenizer
 from augenmerk.translation.alignment import Weights
 
 LEAST_WEIGHT = 0.3
 MOST_MISSING = 2.0
+FEWEST_TOKENS = 3
+"""Of a part of a sentence, with the mark at its end."""
+_PARTS = re.compile(r"[^.!?…]+[.!?…]*")
 
 
-def find_uncovered(weights: Weights, source: str, tokenizer: Tokenizer, language: str | None) -> str | None:
+def find_uncovered(weights: Weights, source: str, tokenizer: Tokenizer) -> str | None:
     """Returns the part of a source sentence that its translation probably leaves out; None if there is none.
 
     `weights` are those over tokens, (target, source), with the end of the source in the last column.
     """
     looked_at = weights[:, :-1].sum(axis=0)
-    spans = sentence_spans(source, language)
+    spans = [part.span() for part in _PARTS.finditer(source)]
     gap = find_gap(looked_at)
     if gap is None and len(spans) < 2:
         return None
@@ -36,9 +40,9 @@ def find_uncovered(weights: Weights, source: str, tokenizer: Tokenizer, language
     words = [encoded.spans[word] for word in encoded.word_of[: len(looked_at)]]
     starts = np.array([start for start, _ in words])
     for start, end in spans if len(spans) > 1 else ():
-        places = (start <= starts) & (starts < end)
-        if places.any() and looked_at[places].mean() < LEAST_WEIGHT:
-            return source[start:end]
+        inside = (start <= starts) & (starts < end)
+        if inside.sum() >= FEWEST_TOKENS and looked_at[inside].mean() < LEAST_WEIGHT:
+            return source[start:end].strip()
     return None if gap is None else source[words[gap[0]][0] : words[gap[1]][1]]
 
 

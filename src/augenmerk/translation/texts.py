@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from augenmerk.text.sentences import LINE_BREAKS, Span, replace_sentences, sentence_spans
+from augenmerk.text.sentences import Span, is_one_sentence, replace_sentences, sentence_spans
 from augenmerk.translation.translation import Translation
 
 NEXT_SENTENCE = 1 << 32
@@ -20,10 +20,9 @@ class Text:
 
     @classmethod
     def of(cls, source: str, language: str | None) -> "Text":
-        """Splits a text in a language; one sentence with line breaks around it is one, too."""
+        """Splits a text in a language; one sentence with line breaks or marks around it is one, too."""
         spans = sentence_spans(source, language)
-        is_text = len(spans) > 1 or (spans and not set(source).isdisjoint(LINE_BREAKS))
-        return cls(source, spans if is_text else ())
+        return cls(source, () if is_one_sentence(source, spans) else spans)
 
     @property
     def sentences(self) -> list[str]:

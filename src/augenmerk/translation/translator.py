@@ -695,9 +695,7 @@ class Translator:
             expected_chrf=hypothesis.expected_chrf,
             finished=hypothesis.finished,
             truncated=tokens > self.max_source_length,
-            uncovered=find_uncovered(weights, source, self.tokenizers.source, self.language)
-            if self._selective
-            else None,
+            uncovered=find_uncovered(weights, source, self.tokenizers.source) if self._selective else None,
             tokenizers=self.tokenizers,
             hypothesis=replace(hypothesis, weights=weights),
             other_words=words,

@@ -54,8 +54,8 @@ def make_example(
     with the beam search as a `tree` (`Translator.trace`, in columns: see `store_tree`). The translation
     begins with the ids of `prefix`. `heads` asks for the attention of all heads of a part (see
     `describe_heads`). Of a text with several sentences, it also has the number of this one (`sentence`),
-    the `whole` translation, and the source, translation and faults of each of the `sentences`. Nothing is
-    searched for if the `translation` of the text is given.
+    and the source, translation and faults of each of the `sentences`; of a text that is more than a sentence,
+    the `whole` translation. Nothing is searched for if the `translation` of the text is given.
     """
     split = Text.of(text, translator.language)
     if translation is None:
@@ -70,6 +70,7 @@ def make_example(
         described = [one.to_dict(attention=False) for one in parts]
         found["sentence"] = place
         found["sentences"] = [{key: one[key] for key in shown} for one in described]
+    if split.spans:
         found["whole"] = split.join(parts).text
     rounded: dict[str, Any] = _round(found)
     return rounded

@@ -2,15 +2,16 @@
 
 const LEAST_WEIGHT = 0.3;
 const MOST_MISSING = 2.0;
+const FEWEST_TOKENS = 3;
 
 /**
  * Returns the part of a source sentence that its translation probably leaves out, as Python's `to_dict` has it, or
- * null. `weights` are rows over the source tokens, the end last; `splitter` finds sentences.
+ * null. `weights` are rows over the source tokens, the end last.
  */
-export function findUncovered(weights, source, encoded, splitter) {
+export function findUncovered(weights, source, encoded) {
   const read = weights[0].length - 1;
   const lookedAt = Array.from({ length: read }, (_, place) => weights.reduce((sum, row) => sum + row[place], 0));
-  const text = findSentence(lookedAt, source, encoded, splitter) ?? findGap(lookedAt, source, encoded);
+  const text = findPart(lookedAt, source, encoded) ?? findGap(lookedAt, source, encoded);
   if (text === null) return null;
   const inWords = `Hardly any attention went to “${text}”, so its translation is probably missing.`;
   return { text, in_words: inWords };
@@ -36,14 +37,14 @@ function sliceTokens(source, { spans, word_of: wordOf }, first, last) {
   return source.slice(spans[wordOf[first]][0], spans[wordOf[last]][1]);
 }
 
-/** Returns a sentence among several that is hardly looked at. */
-function findSentence(lookedAt, source, { spans: words, word_of: wordOf }, splitter) {
-  const spans = splitter.spans(source);
+/** Returns a part between full stops and their kin that is hardly looked at. */
+function findPart(lookedAt, source, { spans: words, word_of: wordOf }) {
+  const spans = Array.from(source.matchAll(/[^.!?…]+[.!?…]*/gu), (part) => [part.index, part.index + part[0].length]);
   if (spans.length < 2) return null;
   const hardly = spans.find(([start, end]) => {
     const weights = lookedAt.filter((_, place) => start <= words[wordOf[place]][0] && words[wordOf[place]][0] < end);
     const sum = weights.reduce((total, weight) => total + weight, 0);
-    return weights.length && sum / weights.length < LEAST_WEIGHT;
+    return weights.length >= FEWEST_TOKENS && sum / weights.length < LEAST_WEIGHT;
   });
-  return hardly ? source.slice(...hardly) : null;
+  return hardly ? source.slice(...hardly).trim() : null;
 }

@@ -9,6 +9,7 @@ const LONGEST_WORD = 40;
 const LONGEST_NUMBER = 12;
 const FULL_STOP_MARK = ".".codePointAt(0);
 const SEMICOLON = ";".codePointAt(0);
+const STREET = "str";
 const DOTS = new Set(codePoints(".…‥"));
 const ROMAN_CAPITALS = new Set(codePoints("IVX"));
 const ROMAN = new Set(codePoints("IVXivx"));
@@ -28,7 +29,9 @@ export class SentenceSplitter {
     this.closersApart = points("closers_apart");
     this.beforeSentence = points("before_sentence");
     this.lineBreaks = points("line_breaks");
+    this.listMarks = points("list_marks");
     this.titles = new Set(rules.titles);
+    this.capitalTitles = new Set(rules.capital_titles);
     this.beforeNumbers = new Set(rules.before_numbers);
     this.abbreviations = new Set(rules.abbreviations);
     this.starters = new Set(rules.starters);
@@ -51,6 +54,14 @@ export class SentenceSplitter {
       spans = start < end ? [[start, end]] : [];
     }
     return spans.map(([start, end]) => [places[start], places[end]]);
+  }
+
+  /** Returns whether nothing but spaces surrounds the only span, if there is one. */
+  isOneSentence(text, spans) {
+    if (!spans.length) return true;
+    const [[start, end]] = spans;
+    const isSpace = (point) => this.characters.isSpace(point) && !this.lineBreaks.has(point);
+    return spans.length === 1 && codePoints(text.slice(0, start) + text.slice(end)).every(isSpace);
   }
 
   /**
@@ -78,8 +89,8 @@ export class SentenceSplitter {
     for (let begin = 0; begin < points.length; begin = lineEnd + 1) {
       lineEnd = begin;
       while (lineEnd < points.length && !this.lineBreaks.has(points[lineEnd])) lineEnd += 1;
-      let start = begin;
-      let place = begin;
+      let start = this.skipListMarks(points, begin, lineEnd);
+      let place = start;
       while (place < lineEnd) {
         const run = this.readRun(points, place, begin, lineEnd);
         if (run !== null && this.isEnd(points, start, lineEnd, run, allSmall)) {
@@ -92,6 +103,19 @@ export class SentenceSplitter {
       if (first < last) spans.push([first, last]);
     }
     return spans;
+  }
+
+  /** Returns where a line begins behind the marks of a list, if it has any before a space. */
+  skipListMarks(points, start, lineEnd) {
+    const skip = (from, isSkipped) => {
+      let place = from;
+      while (place < lineEnd && isSkipped(points[place])) place += 1;
+      return place;
+    };
+    const marks = skip(start, (point) => this.characters.isSpace(point));
+    const spaces = skip(marks, (point) => this.listMarks.has(point));
+    const first = skip(spaces, (point) => this.characters.isSpace(point));
+    return marks < spaces && spaces < first && first < lineEnd ? first : start;
   }
 
   strip(points, start, end) {
@@ -134,11 +158,14 @@ export class SentenceSplitter {
   isEnd(points, start, lineEnd, run, allSmall) {
     if (run.end === lineEnd) return false;
     const last = points[run.end - 1];
-    if (!run.apart && !this.characters.isSpace(points[run.end]) && !this.endsAlways.has(last)) return false;
+    if (!run.apart && !this.characters.isSpace(points[run.end]) && !this.endsAlways.has(last)) {
+      return this.lacksSpace(points, start, lineEnd, run);
+    }
     let first = run.end;
     while (first < lineEnd && this.isNotFirst(points[first])) first += 1;
     if (first === lineEnd || this.terminators.has(points[first]) || this.closers.has(points[first])) return false;
-    if (this.characters.isSmall(points[first]) && !allSmall) return false;
+    const isCamelCase = this.characters.lower.has(points[first + 1]); // as in iPhone
+    if (this.characters.isSmall(points[first]) && !allSmall && !isCamelCase) return false;
     const isMark = (point) => this.terminators.has(point) || point === SEMICOLON;
     let marksEnd = run.end;
     while (!isMark(points[marksEnd - 1])) marksEnd -= 1;
@@ -147,7 +174,9 @@ export class SentenceSplitter {
     const ending = points.slice(marks, marksEnd);
     if (ending.some((point) => !DOTS.has(point))) return true;
     if (ending.length > 1 || ending[0] !== FULL_STOP_MARK) {
-      return marks > start && !this.characters.isSpace(points[marks - 1]); // something is left out
+      // Something is left out, unless the dots follow a word or a sentence begins.
+      const followsWord = marks > start && !this.characters.isSpace(points[marks - 1]);
+      return followsWord || (!allSmall && this.starts(points, first, lineEnd));
     }
     return this.isFullStop(points, start, marks, first, lineEnd, allSmall);
   }
@@ -169,17 +198,37 @@ export class SentenceSplitter {
     const last = points.slice(lastStart, stop);
     const lowered = this.lower(last);
     if (this.titles.has(lowered)) return false;
-    let followingEnd = first;
-    const most = Math.min(lineEnd, first + LONGEST_WORD);
-    while (followingEnd < most && this.isInWord(points[followingEnd])) followingEnd += 1;
-    if (followingEnd > first && !allSmall && points[followingEnd] !== FULL_STOP_MARK) {
-      if (this.starters.has(this.lower(points.slice(first, followingEnd)))) return true;
+    if (!allSmall && this.starts(points, first, lineEnd)) return true;
+    if (this.capitalTitles.has(lowered) && !this.characters.isSmall(last[0])) return false;
+    if (this.characters.isDigit(points[first]) && (this.beforeNumbers.has(lowered) || lowered.endsWith(STREET))) {
+      return false;
     }
-    if (this.beforeNumbers.has(lowered) && this.characters.isDigit(points[first])) return false;
     const isOrdinal =
       (last.length <= 2 && last.every((point) => this.characters.isDigit(point))) ||
       last.every((point) => ROMAN_CAPITALS.has(point));
     return !(this.abbreviations.has(lowered) || this.isLetter(last) || (this.ordinals && isOrdinal));
+  }
+
+  /** Returns whether a sentence begins without a space: after two small letters, with one capital. */
+  lacksSpace(points, start, lineEnd, { start: before, end: after }) {
+    const { characters } = this;
+    return (
+      before - 2 >= start &&
+      characters.isSmall(points[before - 1]) &&
+      characters.isSmall(points[before - 2]) &&
+      characters.lower.has(points[after]) &&
+      after + 1 < lineEnd &&
+      (characters.isSmall(points[after + 1]) || characters.isSpace(points[after + 1]))
+    );
+  }
+
+  /** Returns whether the rest of a line begins with a word that often begins sentences. */
+  starts(points, first, lineEnd) {
+    const most = Math.min(lineEnd, first + LONGEST_WORD);
+    let end = first;
+    while (end < most && this.isInWord(points[end])) end += 1;
+    if (end === first || points[end] === FULL_STOP_MARK) return false; // it may be an initial
+    return this.starters.has(this.lower(points.slice(first, end)));
   }
 
   words(points, start, end) {

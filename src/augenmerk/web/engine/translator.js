@@ -80,11 +80,12 @@ export class Translator {
   /**
    * Translates a text of any number of sentences. A generator like `translate`, with the same options: what it
    * returns is the translation of one of them, which `sentence` counts from 0. If there are several, it also has
-   * the number of this one (`sentence`), the whole translation, and the source, translation and faults of each.
+   * the number of this one (`sentence`), and the source, translation and faults of each; the whole translation
+   * if the text is more than a sentence.
    */
   *translateText(text, { sentence = 0, ...options } = {}) {
     const spans = this.splitter.spans(text);
-    if (spans.length < 2) return yield* this.translate(text, options);
+    if (this.splitter.isOneSentence(text, spans)) return yield* this.translate(text, options);
     const sources = spans.map(([start, end]) => text.slice(start, end));
     const place = Math.min(sentence, sources.length - 1);
     const chosen = yield* this.translate(sources[place], options);
@@ -93,7 +94,8 @@ export class Translator {
       sentences.push(number === place ? describeSentence(chosen) : yield* this.translateOther(source, options));
     }
     const translations = sentences.map(({ translation }) => translation);
-    return { ...chosen, sentence: place, sentences, whole: this.splitter.replace(text, spans, translations) };
+    const whole = this.splitter.replace(text, spans, translations);
+    return { ...chosen, ...(sentences.length > 1 ? { sentence: place, sentences } : {}), whole };
   }
 
   /** Translates a sentence of a text that is not looked at, unless that was done. */
@@ -313,7 +315,7 @@ export class Translator {
       log_probability: hypothesis.logProbability,
       finished,
       truncated: encoded.ids.length > this.settings.max_source_length,
-      uncovered: this.model.selective ? findUncovered(weights, text, encoded, this.splitter) : null,
+      uncovered: this.model.selective ? findUncovered(weights, text, encoded) : null,
       source_words: [...sourceWords, end],
       target_words: targetWords,
       word_log_probabilities: wordLogProbabilities,
