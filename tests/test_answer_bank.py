@@ -54,7 +54,7 @@ PLAIN = [
 ]
 """Answers without words, LaTeX and other signs, which can be rewritten."""
 LETTERS = ("c", "t", "s", "T", "tau", "a", "b", "x", "y", "c_1", "c_2")
-NEW = ("g", "n", "p", "r", "w", "z", "gamma", "kappa", "omega", "p_1", "w2")
+NEW = ("g", "n", "p", "r", "w", "z", "gamma", "kappa", "omega", "p_9", "w2")
 
 
 def grade(task: str, answer: str, **settings: int) -> Grade:

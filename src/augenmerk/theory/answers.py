@@ -240,6 +240,9 @@ def _find_definitions(
     found, others, wanted = dict[str, Expression](), list[str](), set(letters)
     for condition in conditions:
         names, start = _split_off_names(condition)
+        if read_condition(condition) is not None:  # such as `c = ∞`, which says how large c is
+            others.append(condition)
+            continue
         if len(names) != 1 or not FREE_NAME.fullmatch(names[0]) or names[0] in (*found, *known - SCALES):
             others.append(condition)
             continue

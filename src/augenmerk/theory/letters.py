@@ -186,7 +186,7 @@ def settle(experiment: Experiment, number: int, choice: Choice) -> Letters:
     """Returns the smallest letters of a choice with which the answer holds, or its limit."""
     sizes = experiment.sizes(number)
     for size in (*SIZES, *(1 / size for size in SIZES[1:])):
-        if math.log10(size) <= choice.fits:
+        if abs(math.log10(size)) <= choice.fits:
             letters = choice.letters_at(size, sizes)
             in_the_limit = bool(choice.rates)
             if experiment.holds(number, letters, in_the_limit) and experiment.holds(
@@ -254,9 +254,9 @@ def _find_signs(experiment: Experiment, names: Sequence[str], *relations: Relati
 
 
 def _find_superfluous(experiment: Experiment, rates: Mapping[str, float], *relations: Relation) -> list[str]:
-    """Returns the letters that have to be small and might as well be 0."""
+    """Returns the letters that have to be small and might as well be 0, unless the answer says so."""
     found = []
-    for name in rates:
+    for name in (name for name in rates if experiment.allowed(name) != {-1}):
         rest = {other: rate for other, rate in rates.items() if other != name}
         vanished = Choice(rest, "", relations=(*relations, Relation(name, 0.0)))
         if rates[name] < 0 and _holds_in_limit(experiment, vanished):

@@ -20,7 +20,7 @@ from augenmerk.theory.noise import KeyNoise
 TOLERANCE = 0.02  # an answer holds if no more weight than this is in the wrong place
 LIMIT = 1e-5  # the same where letters are as large or as small as can be
 FEW = 8  # samples with which the choice of letters is looked for
-MAX_LOGIT = 1e10  # logits up to this are known to within LIMIT
+MAX_LOGIT = 1e9  # logits up to this are known to within LIMIT: a product may lose dozens of its last units
 MIN_LAMBDA = 0.05
 """The claims are about keys of positive length; samples with a lambda below this are counted separately."""
 ALPHA = 1e-36
