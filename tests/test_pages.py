@@ -20,7 +20,7 @@ from augenmerk.drawing.html import render_template
 from augenmerk.study.report import render_report
 from augenmerk.study.result import StudyResult
 from augenmerk.theory.classroom import GradedAnswer, MistakeCount, TaskSummary, collect_for_review
-from augenmerk.theory.questions import QUESTIONS
+from augenmerk.theory.exercises import EXERCISES
 from tests.browser import WatchedTab
 from tests.test_report import changed, make_result, places
 
@@ -116,7 +116,7 @@ def fill_grades(text: str) -> str:
     mistake = MistakeCount(text, text, 2, ((text, 2),), 1)
     tasks = [TaskSummary("1.2", 2, {"right": 1, "wrong": 1, "needs review": 0, "empty": 0}, (mistake,))]
     context = {"title": text, "graded": graded, "tasks": tasks, "unread": collect_for_review(graded)}
-    return render_template("grades.html", {**context, "questions": QUESTIONS})
+    return render_template("grades.html", {**context, "questions": EXERCISES})
 
 
 PAGES: dict[str, Callable[[str], str]] = {

@@ -266,7 +266,7 @@ def test_the_command_writes_a_table_and_a_page(tmp_path: Path) -> None:
     answer = run_command(*arguments, "--out", out, "--page", page)
     assert answer.code == 0, answer.err
     assert answer.out.startswith("8 answers of 8 students: 3 right, 2 wrong, 2 need review, 1 empty\n")
-    assert "1 x only one of two         =c*k_a" in answer.out
+    assert re.search(r"1 x +only one of two +=c\*k_a", answer.out)
     assert "line 8 (Gül), 1.4:" in answer.out
     # As the teacher's spreadsheet wrote it: with semicolons, and a mark that says UTF-8.
     assert out.read_bytes().startswith(b"\xef\xbb\xbfstudent;task;answers;verdict;mistake;why;remarks\n")
@@ -328,7 +328,7 @@ def test_a_student_who_answers_twice_is_named(tmp_path: Path) -> None:
     alone = run_command("theory", "grade", path, "--samples", "10")
     assert "more than one" not in alone.err
     assert alone.out.startswith("1 answer of 1 student: 1 wrong\n")
-    assert "1 x incomplete" in alone.out
+    assert re.search(r"1 x +incomplete", alone.out)
 
 
 def test_students_may_be_in_another_column(tmp_path: Path) -> None:

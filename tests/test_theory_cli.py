@@ -19,7 +19,7 @@ from typer.testing import CliRunner
 from augenmerk.base.errors import AugenmerkError
 from augenmerk.cli import app
 from augenmerk.drawing.figures import DARK, LIGHT, save_figure
-from augenmerk.theory import EXPERIMENTS, Setup
+from augenmerk.theory import EXERCISES, Setup
 from augenmerk.theory.drawing import draw
 from augenmerk.theory.results import Measurement, Result
 from tests.command import fails_with_a_sentence, run_command
@@ -36,7 +36,7 @@ def in_process(*arguments: str) -> Any:
     return CliRunner().invoke(app, ["theory", *arguments])
 
 
-@pytest.mark.parametrize("task", EXPERIMENTS)
+@pytest.mark.parametrize("task", EXERCISES)
 @pytest.mark.parametrize("seed", [2])  # docs/theory.md has seed 1
 def test_every_claim_holds(task: str, seed: int) -> None:
     result = in_process(task, "--json", "--seed", str(seed))
@@ -102,7 +102,7 @@ def test_a_claim_that_is_false_here_does_not_hold(arguments: tuple[str, ...], re
 
 def test_without_any_noise_there_is_no_error_to_speak_of() -> None:
     """Rounding divided by rounding gave an error of 500,000, with which nothing could have failed."""
-    result = EXPERIMENTS["1.3"](Setup(beta=0.0, samples=100))
+    result = EXERCISES["1.3"].run(Setup(beta=0.0, samples=100))
     [deviation] = [m for m in result.measures if m.name == "deviation of alpha_a, from means"]
     assert deviation.fits
     assert deviation.error == 0
@@ -120,7 +120,7 @@ def test_a_bound_that_is_passed_by_chance_says_so() -> None:
 
 def test_a_claim_that_is_false_would_be_seen() -> None:
     """Too small a query breaks no bound, but a wrong prediction is not passed over."""
-    result = EXPERIMENTS["1.2"](Setup(samples=200))
+    result = EXERCISES["1.2"].run(Setup(samples=200))
     wrong = result.measures[0]
     doctored = Result(**{**vars(result), "measures": (type(wrong)("alpha_a", 0.3, 0.5), *result.measures)})
     assert result.holds
@@ -247,9 +247,9 @@ def test_sizes_that_cannot_be_get_a_sentence(arguments: tuple[str, ...], reason:
     assert reason in str(result.exception)
 
 
-@pytest.mark.parametrize("task", EXPERIMENTS)
+@pytest.mark.parametrize("task", EXERCISES)
 def test_figures_are_drawn_in_both_themes(task: str, tmp_path: Path) -> None:
-    result = EXPERIMENTS[task](replace(SETUPS[task], samples=20))
+    result = EXERCISES[task].run(replace(SETUPS[task], samples=20))
     light, dark = (draw(result, theme) for theme in (LIGHT, DARK))
     for figure, theme in ((light, LIGHT), (dark, DARK)):
         assert to_hex(figure.get_facecolor()) == theme.paper
@@ -260,12 +260,12 @@ def test_figures_are_drawn_in_both_themes(task: str, tmp_path: Path) -> None:
 
 def test_a_figure_is_the_same_every_time(tmp_path: Path) -> None:
     for name in ("a.svg", "b.svg"):
-        save_figure(draw(EXPERIMENTS["1.6"](Setup(keys=3, samples=1)), LIGHT), tmp_path / name)
+        save_figure(draw(EXERCISES["1.6"].run(Setup(keys=3, samples=1)), LIGHT), tmp_path / name)
     assert (tmp_path / "a.svg").read_bytes() == (tmp_path / "b.svg").read_bytes()
 
 
 def test_keys_in_many_dimensions_are_drawn_without_a_hull(tmp_path: Path) -> None:
-    save_figure(draw(EXPERIMENTS["1.1"](Setup(dim=5, samples=1)), DARK), tmp_path / "margins.pdf")
+    save_figure(draw(EXERCISES["1.1"].run(Setup(dim=5, samples=1)), DARK), tmp_path / "margins.pdf")
     assert (tmp_path / "margins.pdf").stat().st_size > 1000
 
 
@@ -274,7 +274,7 @@ def titles(figure: Figure) -> list[str]:
 
 
 def test_many_keys_are_drawn_with_few_names_inside_the_panel() -> None:
-    figure = draw(EXPERIMENTS["1.1"](Setup(dim=5, keys=30, samples=1)), LIGHT)
+    figure = draw(EXERCISES["1.1"].run(Setup(dim=5, keys=30, samples=1)), LIGHT)
     assert titles(figure)[0].startswith("How far each key is from the hull")
     right = figure.axes[1]
     names = [text for text in right.texts if text.get_text().startswith("$k")]
@@ -285,7 +285,7 @@ def test_many_keys_are_drawn_with_few_names_inside_the_panel() -> None:
 @pytest.mark.parametrize(("task", "panel"), [("1.1", 0), ("1.2", 1)])
 @pytest.mark.parametrize("seed", [1, 5])
 def test_names_of_keys_cover_neither_one_another_nor_keys(task: str, panel: int, seed: int) -> None:
-    figure = draw(EXPERIMENTS[task](Setup(dim=2 if task == "1.1" else 64, samples=2, seed=seed)), LIGHT)
+    figure = draw(EXERCISES[task].run(Setup(dim=2 if task == "1.1" else 64, samples=2, seed=seed)), LIGHT)
     figure.draw_without_rendering()
     axes = figure.axes[panel]
     names = [text for text in axes.texts if text.get_text().startswith("$k")]
@@ -305,7 +305,7 @@ def test_names_of_keys_cover_neither_one_another_nor_keys(task: str, panel: int,
 
 
 def test_the_picture_of_1_3_does_not_answer_1_4() -> None:
-    figure = draw(EXPERIMENTS["1.3"](Setup(samples=20)), LIGHT)
+    figure = draw(EXERCISES["1.3"].run(Setup(samples=20)), LIGHT)
     right = figure.axes[-1]
     assert not any("head" in text.get_text() for text in figure.findobj(Text))
     curves, rings = [[line for line in right.lines if line.get_marker() == mark] for mark in ("None", "o")]
@@ -315,7 +315,7 @@ def test_the_picture_of_1_3_does_not_answer_1_4() -> None:
 
 @pytest.mark.parametrize("dim", [1, 2, 3])
 def test_hidden_keys_are_drawn_in_any_number_of_dimensions(dim: int) -> None:
-    result = EXPERIMENTS["1.1"](Setup(dim=dim, keys=12, samples=1))
+    result = EXERCISES["1.1"].run(Setup(dim=dim, keys=12, samples=1))
     hidden = [found for found in result.picture()[1] if not found.possible]
     assert hidden
     right = draw(result, LIGHT).axes[1]
@@ -324,13 +324,13 @@ def test_hidden_keys_are_drawn_in_any_number_of_dimensions(dim: int) -> None:
 
 
 def test_a_panel_says_what_it_leaves_out() -> None:
-    assert titles(draw(EXPERIMENTS["1.2"](Setup(keys=40, samples=1)), LIGHT))[1].startswith(
+    assert titles(draw(EXERCISES["1.2"].run(Setup(keys=40, samples=1)), LIGHT))[1].startswith(
         "10 keys in the plane (not 40)"
     )
-    assert titles(draw(EXPERIMENTS["1.2"](Setup(keys=8, samples=1)), LIGHT))[1].startswith(
+    assert titles(draw(EXERCISES["1.2"].run(Setup(keys=8, samples=1)), LIGHT))[1].startswith(
         "8 keys in the plane:"
     )
     for task in ("1.6", "1.7"):
         for keys, said in ((9, True), (3, False)):
-            figure = draw(EXPERIMENTS[task](Setup(keys=keys, dim=16, samples=1)), LIGHT)
+            figure = draw(EXERCISES[task].run(Setup(keys=keys, dim=16, samples=1)), LIGHT)
             assert ("the first 3 of 9 inputs" in figure.get_supxlabel()) is said

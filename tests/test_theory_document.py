@@ -6,7 +6,7 @@ from types import ModuleType
 
 import pytest
 
-from augenmerk.theory import EXPERIMENTS
+from augenmerk.theory import EXERCISES
 from augenmerk.theory.mistakes import MISTAKES
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -52,7 +52,7 @@ def test_the_page_for_teachers_explains_every_mistake(script: ModuleType) -> Non
 
 def test_the_questions_come_before_the_answers(script: ModuleType) -> None:
     page = script.PAGE.read_text(encoding="utf-8")
-    for task in EXPERIMENTS:
+    for task in EXERCISES:
         assert page.index(f"$ augenmerk theory {task} --question") < page.index("## 1.1 Copying")
 
 

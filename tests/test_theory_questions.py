@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from augenmerk.theory import EXPERIMENTS, grading_self
-from augenmerk.theory.questions import QUESTIONS
-from augenmerk.theory.trials import NAMES
+from augenmerk.theory.exercises import EXERCISES, GRADED, find_function
+from augenmerk.theory.grading import check
+from augenmerk.theory.mistakes import MISTAKES
 from tests.command import fails_with_a_sentence, run_command, run_json
 from tests.test_theory_cli import in_process
 
@@ -24,14 +24,28 @@ GIVEN_AWAY = {
 }
 
 
-def test_every_experiment_has_a_question() -> None:
-    assert set(QUESTIONS) == set(EXPERIMENTS) == set(GIVEN_AWAY)
+def test_every_exercise_is_complete() -> None:
+    assert set(EXERCISES) == set(GIVEN_AWAY)
+    for exercise in EXERCISES.values():
+        assert exercise.title
+        assert exercise.text
+        assert exercise.claim
+        for reference in (exercise.experiment, exercise.figure):
+            assert callable(find_function(reference))
 
 
-@pytest.mark.parametrize("task", EXPERIMENTS)
+@pytest.mark.parametrize("task", GRADED)
+def test_typical_mistakes_are_graded_as_such(task: str) -> None:
+    assert EXERCISES[task].german is not None
+    for mistake, answer in EXERCISES[task].key.mistakes.items():
+        assert mistake in MISTAKES
+        assert check(task, [answer], samples=20).mistake == mistake, answer
+
+
+@pytest.mark.parametrize("task", EXERCISES)
 def test_a_question_does_not_give_its_answer_away(task: str) -> None:
     shown = in_process(task, "--question").stdout
-    assert QUESTIONS[task].title in shown
+    assert EXERCISES[task].title in shown
     assert "hint 1" not in shown
     for secret in GIVEN_AWAY[task]:
         assert secret not in " ".join(shown.split())
@@ -39,9 +53,9 @@ def test_a_question_does_not_give_its_answer_away(task: str) -> None:
         assert claimed not in shown
 
 
-@pytest.mark.parametrize("task", EXPERIMENTS)
+@pytest.mark.parametrize("task", EXERCISES)
 def test_hints_come_one_by_one(task: str) -> None:
-    hints = QUESTIONS[task].hints
+    hints = EXERCISES[task].hints
     assert len(hints) >= 2
     for count in range(1, len(hints) + 2):
         result = in_process(task, *["--hint"] * count)
@@ -63,7 +77,7 @@ def test_hints_of_another_kind_are_refused() -> None:
     assert in_process("1.2", "--hint", "x").exit_code == 2
 
 
-@pytest.mark.parametrize("task", EXPERIMENTS)
+@pytest.mark.parametrize("task", EXERCISES)
 def test_the_list_of_commands_gives_no_answer_away(task: str) -> None:
     [line] = [line for line in in_process("--help").stdout.splitlines() if f" {task} " in line]
     for secret in (*GIVEN_AWAY[task], "head follows", "hull", "break"):
@@ -76,7 +90,7 @@ def test_a_question_without_the_root_does_not_show_it() -> None:
     assert "alpha_i = exp(q.k_i) / sum_j exp(q.k_j), a = sum_j alpha_j v_j." in asked
     assert "augenmerk theory check 1.3 --unscaled --query" in asked
     for task in ("1.6", "scaling"):  # which are about what is left out
-        assert QUESTIONS[task].without_root() == QUESTIONS[task]
+        assert EXERCISES[task].without_root() == EXERCISES[task]
 
 
 def test_a_question_draws_nothing(tmp_path: Path) -> None:
@@ -90,37 +104,37 @@ def test_a_question_draws_nothing(tmp_path: Path) -> None:
 def test_all_questions_at_once(tmp_path: Path) -> None:
     shown = run_command("theory", "questions")
     assert shown.code == 0
-    for task, question in QUESTIONS.items():
+    for task, question in EXERCISES.items():
         assert in_process(task, "--question").stdout in shown.out
         assert question.hints[0][:20] not in shown.out
     out = tmp_path / "questions.md"
     written = run_command("theory", "questions", "--out", out, "--unscaled")
     assert (written.code, written.out) == (0, "")
     page = out.read_text("utf-8")
-    assert page.count("\n## ") == len(QUESTIONS)
+    assert page.count("\n## ") == len(EXERCISES)
     assert "\n    alpha_i = exp(q.k_i) / sum_j exp(q.k_j), a = sum_j alpha_j v_j.\n" in page
     assert "\n| k_a, k_b | the two keys (mu_a and mu_b are the same here) |\n" in page
     assert "\nAnswer: q_1 = ...; q_2 = ...\n" in page
     for secret in (secret for secrets in GIVEN_AWAY.values() for secret in secrets):
         assert secret not in page
     found = run_json("theory", "questions")
-    assert [each["task"] for each in found["questions"]] == list(QUESTIONS)
+    assert [each["task"] for each in found["questions"]] == list(EXERCISES)
     assert "ends in .md" in fails_with_a_sentence("theory", "questions", "--out", tmp_path / "q.pdf")
 
 
 def test_a_question_as_json() -> None:
     found = json.loads(in_process("1.4", "--hint", "--json").stdout)
     assert found["question"].endswith("with positive lambda.")
-    assert found["hints"] == [QUESTIONS["1.4"].hints[0]]
+    assert found["hints"] == [EXERCISES["1.4"].hints[0]]
     assert found["hints_in_all"] == 3
     assert json.loads(in_process("1.4", "--question", "--json").stdout)["hints"] == []
 
 
-@pytest.mark.parametrize("task", [*NAMES, "1.6", "1.7"])
+@pytest.mark.parametrize("task", GRADED)
 def test_the_names_of_a_question_are_those_of_its_answers(task: str) -> None:
     """Apart from synonyms, Euler's number, and what is of no use in a task."""
-    told = {name for names in QUESTIONS[task].names for name in names.split(", ")}
-    understood = NAMES.get(task, grading_self.NAMES)
+    told = {name for names in EXERCISES[task].names for name in names.split(", ")}
+    understood = EXERCISES[task].known
     assert told <= understood
     unsaid = {
         "1.1": {"t", "e", "h_j"},

@@ -20,9 +20,8 @@ import augenmerk.web
 from augenmerk.theory import closed_form, self_attention
 from augenmerk.theory.attention import Array, attend, orthonormal
 from augenmerk.theory.copying import leak_bound, reach, strength_needed, tied_weight
+from augenmerk.theory.exercises import EXERCISES
 from augenmerk.theory.noise import KeyNoise, resample
-from augenmerk.theory.questions import QUESTIONS
-from augenmerk.theory.questions_german import GERMAN
 from augenmerk.theory.results import plane_values
 from augenmerk.web.theory_export import describe_theory, export_theory
 from tests.browser import TIMEOUT, WatchedTab
@@ -288,7 +287,7 @@ def test_formulas_are_set_and_words_are_left_alone(modules: "Page") -> None:
         ("k", "variable"),
         (".", "plain"),
     ]
-    for question in QUESTIONS.values():  # no letter of a text is lost
+    for question in EXERCISES.values():  # no letter of a text is lost
         for text in (question.text, *question.hints):
             kept = "".join(piece for piece, _ in read(text))
             words = re.findall(r"[A-Za-z]{4,}", text.replace("sqrt", ""))
@@ -309,7 +308,8 @@ def test_there_are_the_same_texts_in_both_languages(modules: "Page") -> None:
 @pytest.mark.parametrize("task", TASKS[1:])
 def test_german_questions_ask_the_same(task: str) -> None:
     """They have the same formulas, names and hints."""
-    english, german = QUESTIONS[task], GERMAN[task]
+    english, german = EXERCISES[task], EXERCISES[task].german
+    assert german is not None
     assert list(german.names) == list(english.names)
     assert len(german.hints) == len(english.hints)
     pattern = r"(?:alpha|beta|lambda|mu|[a-z])_\w|sqrt\(d\)|\b1/2\b|\bN\(|\b[BKQV]\b|\b1\.\d"
@@ -595,12 +595,12 @@ def test_the_matrices_of_1_7_are_found_by_clicking(context: "BrowserContext", pa
     assert view.complaints == []
 
 
-@pytest.mark.parametrize("task", list(QUESTIONS)[:7])
+@pytest.mark.parametrize("task", list(EXERCISES)[:7])
 def test_a_question_comes_with_its_hints_and_the_command_that_grades(
     context: "BrowserContext", page: Path, task: str
 ) -> None:
     view = TheoryTab(context, f"{page.as_uri()}#task={task}")
-    question = QUESTIONS[task]
+    question = EXERCISES[task]
     assert question.title in view.tab.inner_text(".question h2")
     assert view.tab.locator(".hints li").count() == 0
     for number in range(1, len(question.hints) + 1):
@@ -717,8 +717,8 @@ def test_the_page_is_one_file_that_runs_only_its_own_script(page: Path) -> None:
     assert policy.startswith("default-src &#39;none&#39;")
     data = json.loads(scripts[0][1])
     assert [each["task"] for each in data["questions"]] == list(TASKS[1:])
-    assert data["questions"][1]["question"] == QUESTIONS["1.2"].text
-    assert data["questions"][1]["hints"] == list(QUESTIONS["1.2"].hints)
+    assert data["questions"][1]["question"] == EXERCISES["1.2"].text
+    assert data["questions"][1]["hints"] == list(EXERCISES["1.2"].hints)
 
 
 def test_what_cannot_be_exported_is_refused(tmp_path: Path) -> None:

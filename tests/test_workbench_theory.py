@@ -9,8 +9,8 @@ import httpx
 import pytest
 
 from augenmerk.serve.workbench import theory
+from augenmerk.theory.exercises import EXERCISES
 from augenmerk.theory.grading import check
-from augenmerk.theory.questions import QUESTIONS
 from tests.processes import PATIENCE
 from tests.test_web_theory import HOSTILE, TheoryTab
 from tests.workbench import ask, serve_workbench
@@ -125,7 +125,7 @@ def test_only_questions_have_pages(address: str) -> None:
     assert httpx.get(f"{address}/workbench/theory/grade").status_code == 405
     page = httpx.get(f"{address}/theory/1.4")
     assert page.headers["content-security-policy"].startswith("default-src 'none'; script-src 'self'")
-    assert QUESTIONS["1.4"].hints[0].split(".")[0] in page.text
+    assert EXERCISES["1.4"].hints[0].split(".")[0] in page.text
 
 
 def test_an_answer_is_graded_in_the_page(context: "BrowserContext", address: str) -> None:

@@ -5,7 +5,9 @@ from typing import Annotated
 
 import typer
 
+from augenmerk.base.errors import AugenmerkError
 from augenmerk.cli.options import MAX_SEED, Json
+from augenmerk.theory.exercises import EXERCISES, GRADED
 
 app = typer.Typer()
 
@@ -34,31 +36,28 @@ def check(
     unscaled: Unscaled = False,
     json: Json = False,
 ) -> None:
-    """Grade an answer by experiment, and say why it fails where it fails.
+    """Grade an answer by experiment, and explain why it fails where it fails.
 
     The exit code is 0 if the answer is right, 1 if it is wrong or right only under a condition, and 2 if it
     cannot be read and needs review by a person.
     """
-    from augenmerk.base.errors import AugenmerkError
     from augenmerk.cli.terminal import err, out, print_json
-    from augenmerk.cli.theory_output import grade_lines
-    from augenmerk.theory.grading import TASKS
+    from augenmerk.cli.theory_output import show_grade
     from augenmerk.theory.grading import check as grade
-    from augenmerk.theory.questions import QUESTIONS
 
-    if not query and task in TASKS:
-        question = f"augenmerk theory {task} --question"
+    if not query and task in GRADED:
+        prompt = EXERCISES[task].as_dict(0)["answer"]
         raise AugenmerkError(
-            f"Give your answer, --query '{QUESTIONS[task].answer}'; for the question: {question}."
+            f"Give your answer, --query '{prompt}'; for the question: augenmerk theory {task} --question."
         )
     result = grade(task, query or [], samples=samples, seed=seed, scale=1.0 if unscaled else None)
     if json:
         print_json(result.as_dict())
     else:
-        for line in grade_lines(result):
-            out().print(line, soft_wrap=True)
+        for each in show_grade(result):
+            out().print(each)
         if not result.holds:
-            err().print(f"[dim]For a hint: augenmerk theory {task} --hint[/]", soft_wrap=True)
+            err().print(f"[dim]For a hint: augenmerk theory {task} --hint[/]")
     if not result.holds:
         raise typer.Exit(1)
 
@@ -94,26 +93,10 @@ def grade(
     """
     from rich.progress import MofNCompleteColumn
 
-    from augenmerk.base.errors import AugenmerkError
     from augenmerk.base.files import atomic_write
-    from augenmerk.cli import terminal
-    from augenmerk.cli.theory_output import (
-        class_lines,
-        column_lines,
-        format_grades,
-        name_own_columns,
-        repeated_lines,
-    )
+    from augenmerk.cli import terminal, theory_output
     from augenmerk.drawing.html import render_template
-    from augenmerk.theory.classroom import (
-        collect_for_review,
-        find_repeated,
-        grade_sheet,
-        keep_last_answers,
-        read_answer_sheet,
-        summarise,
-    )
-    from augenmerk.theory.questions import QUESTIONS
+    from augenmerk.theory import classroom
 
     if keep not in ("all", "last"):
         raise AugenmerkError(f"--keep {keep}: expected all or last.")
@@ -122,41 +105,31 @@ def grade(
             raise AugenmerkError(f"{path} has the answers; give the grades another name.")
         if path is not None and not path.parent.is_dir():  # before anything is graded
             raise AugenmerkError(f"{path}: there is no folder {path.parent}.")
-    sheet = read_answer_sheet(answers, student_column)
-    for line in column_lines(sheet):
-        terminal.err().print(line, soft_wrap=True)
+    sheet = every = classroom.read_answer_sheet(answers, student_column)
     if keep == "last":
-        kept = keep_last_answers(sheet)
-        terminal.err().print(
-            f"Replaced by a later answer, and left out: {len(sheet.rows) - len(kept.rows):,}."
-        )
-        sheet = kept
+        sheet = classroom.keep_last_answers(every)
     with terminal.show_progress(MofNCompleteColumn()) as show:
-        graded = grade_sheet(
+        graded = classroom.grade_sheet(
             sheet,
             samples=samples,
             seed=seed,
             scale=1.0 if unscaled else None,
             on_progress=lambda done, total: show("answers", done, total),
         )
-    summaries, unread = summarise(graded), collect_for_review(graded)
+    summaries, unread = classroom.summarise(graded), classroom.collect_for_review(graded)
     if out is not None:
-        atomic_write(out, [format_grades(sheet, graded)])
+        atomic_write(out, [theory_output.format_grades(sheet, graded)])
         terminal.print_written(out)
-        if "verdict" not in (own := name_own_columns(sheet)).values():
-            names = ", ".join(own.values())
-            terminal.err().print(
-                f"The table has columns of these names already: ours are {names}.", soft_wrap=True
-            )
     if page is not None:
-        context = {"graded": graded, "tasks": summaries, "unread": unread, "questions": QUESTIONS}
+        context = {"graded": graded, "tasks": summaries, "unread": unread, "questions": EXERCISES}
         context["title"] = "Which mistakes were made"
         atomic_write(page, [render_template("grades.html", context).encode()])
         terminal.print_written(page)
-    for line in repeated_lines(find_repeated(graded)):
-        terminal.err().print(line, soft_wrap=True)
+    left_out = len(every.rows) - len(sheet.rows) if keep == "last" else None
+    for line in theory_output.note_table(sheet, graded, left_out, written=out is not None):
+        terminal.err().print(line)
     if json:
         terminal.print_json([answer.as_dict() for answer in graded])
         return
-    for line in class_lines(graded, summaries, unread):
-        terminal.out().print(line, soft_wrap=True)
+    for each in theory_output.show_class(graded, summaries, unread):
+        terminal.out().print(each)

@@ -1,17 +1,17 @@
 """The theory lab: what attention can and cannot compute, constructed, measured and bounded.
 
-It needs numpy and scipy, and no trained model. `attention.py` is equations 1 and 2. Each experiment behind
-`augenmerk theory` (`experiments.py` lists them) is a function that takes a `Setup` and returns a `Result`
-(both in `results.py`): `copying.py` has 1.1 and 1.2 and decides which values can be copied or averaged;
-`noise.py` has 1.3 to 1.5 by simulation, which `closed_form.py` predicts; `self_attention.py` has 1.6 and 1.7
-with a solver; `scaling.py` compares logits with and without 1/sqrt(d). `questions.py` has the questions,
-`grading.py` is `augenmerk theory check`, `classroom.py` is `augenmerk theory grade`, and `from_run.py`
-examines a real query. Only `drawing*.py` import matplotlib.
+It needs numpy and scipy, and no trained model. `attention.py` is equations 1 and 2. `exercises/` is the table
+of exercises: the questions, the experiments that answer them, and what an answer must give. An experiment
+is a function that takes a `Setup` and returns a `Result` (both in `results.py`): `copying.py` has 1.1 and 1.2
+and decides which values can be copied or averaged; `noise.py` has 1.3 to 1.5 by simulation, which
+`closed_form.py` predicts; `self_attention.py` has 1.6 and 1.7 with a solver; `scaling.py` compares logits
+with and without 1/sqrt(d). `grading.py` is `augenmerk theory check`, `classroom.py` is
+`augenmerk theory grade`, and `from_run.py` examines a real query. Only `drawing*.py` import matplotlib.
 
 The names below are the public ones. Each is imported when it is first used, so that the questions can be
 read without scipy.
 
-May import: base and drawing. Read first: `attention.py`, then `questions.py`.
+May import: base and drawing. Read first: `attention.py`, then `exercises/`.
 """
 
 from importlib import import_module
@@ -20,27 +20,20 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from augenmerk.theory.attention import AttentionOutput, attend
     from augenmerk.theory.copying import Reach, reach, strength_needed
-    from augenmerk.theory.experiments import EXPERIMENTS
+    from augenmerk.theory.exercises import EXERCISES
     from augenmerk.theory.grading import check
     from augenmerk.theory.results import Grade, Result, Setup
     from augenmerk.theory.self_attention import Projections, solve
 
 _HOME = {
-    "EXPERIMENTS": "experiments",
-    "AttentionOutput": "attention",
-    "Grade": "results",
-    "Projections": "self_attention",
-    "Reach": "copying",
-    "Result": "results",
-    "Setup": "results",
-    "attend": "attention",
-    "check": "grading",
-    "reach": "copying",
-    "solve": "self_attention",
-    "strength_needed": "copying",
+    **dict.fromkeys(("AttentionOutput", "attend"), "attention"),
+    **dict.fromkeys(("Reach", "reach", "strength_needed"), "copying"),
+    **dict.fromkeys(("Grade", "Result", "Setup"), "results"),
+    **dict.fromkeys(("Projections", "solve"), "self_attention"),
+    **{"EXERCISES": "exercises", "check": "grading"},
 }
 
-__all__ = ["EXPERIMENTS", "AttentionOutput", "Grade", "Projections", "Reach", "Result", "Setup"]
+__all__ = ["EXERCISES", "AttentionOutput", "Grade", "Projections", "Reach", "Result", "Setup"]
 __all__ += ["attend", "check", "reach", "solve", "strength_needed"]
 
 
@@ -48,7 +41,3 @@ def __getattr__(name: str) -> object:
     if name not in _HOME:
         raise AttributeError(f"module 'augenmerk.theory' has no attribute {name!r}")
     return getattr(import_module(f"augenmerk.theory.{_HOME[name]}"), name)
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)

@@ -15,9 +15,9 @@ from typing import NamedTuple
 from augenmerk.base.errors import AugenmerkError, shorten
 from augenmerk.theory.attention import Array
 from augenmerk.theory.conditions import FREE_NAME, Signs, find_limits, read_condition
+from augenmerk.theory.exercises import Exercise
 from augenmerk.theory.expressions import Expression
 from augenmerk.theory.notation import GREEK, INFINITY, NAME, PRIME, plain_name, tokens
-from augenmerk.theory.questions import QUESTIONS
 
 MAX_TEXT = 2000  # the most characters in an answer, before anything is looked for in it
 MAX_LETTERS = 4  # the most letters whose sizes are tried independently
@@ -166,19 +166,16 @@ def _split_off_names(text: str) -> tuple[list[str], int]:
 
 
 def read_answers(
-    task: str,
-    formulas: Sequence[Formula],
-    conditions: Sequence[str],
-    expected: Sequence[str],
-    known: frozenset[str],
+    exercise: Exercise, formulas: Sequence[Formula], conditions: Sequence[str], expected: Sequence[str]
 ) -> Answers:
     """Reads one formula for each of the `expected` names; those with a name may come in any order.
 
     Raises AugenmerkError for what cannot be read.
     """
-    offered = [name for names in QUESTIONS[task].names for name in names.split(", ")]
+    task, known = exercise.task, exercise.known
+    offered = [name for names in exercise.names for name in names.split(", ")]
     if formulas and not any(text.strip() for _, text, _ in formulas):
-        raise AugenmerkError(f"The answer is empty; task {task} asks for one ({QUESTIONS[task].answer}).")
+        raise AugenmerkError(f"The answer is empty; task {task} asks for one ({exercise.key.prompt}).")
     for _, text, _ in formulas:
         if _is_prose(text, known):
             shown = shorten(" ".join(text.split()), 200)

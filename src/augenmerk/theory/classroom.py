@@ -1,7 +1,7 @@
 """Grades the answers of a whole class, a CSV file with a row, or a cell, for each student and task.
 
-A file that is no such table is refused with a sentence. An answer that cannot be read never stops the others:
-it needs review, by the teacher.
+A file that is no such table gets a sentence. An answer that cannot be read never stops the others: it needs
+review, by the teacher.
 """
 
 import codecs
@@ -9,13 +9,14 @@ import csv
 import io
 import re
 from collections import Counter
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from augenmerk.base.errors import AugenmerkError, shorten
-from augenmerk.theory.grading import TASKS, check, check_samples
+from augenmerk.theory.exercises import GRADED
+from augenmerk.theory.grading import check, check_samples
 from augenmerk.theory.mistakes import MISTAKES
 
 COLUMNS = ("student", "task", "answers")
@@ -35,6 +36,11 @@ _LIKELY = {
 }
 """Headings of forms that are likely to be meant, for a message only: a guess must not decide on grades."""
 _ESCAPED = re.compile(r"'(?=\s*[-=+@])")  # as this command escapes what a spreadsheet takes for a formula
+_OTHER_KINDS = {
+    **dict.fromkeys((b"PK\x03\x04", b"\xd0\xcf\x11\xe0"), "is a spreadsheet, not CSV"),
+    **dict.fromkeys((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE), "is UTF-16"),
+}
+"""What begins like this instead of being CSV in UTF-8."""
 
 
 @dataclass(frozen=True)
@@ -85,113 +91,75 @@ class GradedAnswer:
 def read_answer_sheet(path: Path, student_column: str | None = None) -> AnswerSheet:
     """Reads the table; raises AugenmerkError if the file is not UTF-8, or lacks a column or an answer.
 
-    The students are in the column of this heading; by default in `student`, or else in `name`.
+    The students are in the column of this heading; by default in `student`, or else in `name`. A table that
+    has a column for each task, as forms on the web write it, gets a row for each of these cells.
     """
-    if (size := path.stat().st_size) > MAX_BYTES:
-        raise AugenmerkError(f"{path} has {size:,} bytes; answers of a class have up to {MAX_BYTES:,}.")
-    data = path.read_bytes()
-    text = _decode(path, data)
-    delimiter, header_line = _find_delimiter(text)
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
-    table = []
-    while True:
-        line = reader.line_num + 1
-        try:
-            cells = next(reader)
-        except StopIteration:
-            break
-        except csv.Error as error:
-            raise AugenmerkError(
-                f"{path}, line {line}: this is not CSV ({error}); a quotation mark may be open or misplaced."
-            ) from None
-        if line >= header_line and any(cell.strip() for cell in cells):
-            table.append((line, cells))
-    if not table:
-        raise AugenmerkError(f"{path} is empty; its first line must name the columns {_names(COLUMNS)}.")
+    text, has_mark = _read_text(path)
+    delimiter, table = _parse(path, text)
     headings = table[0][1]
-    table[0] = (table[0][0], _name_students(path, headings, student_column))
-    table, task_columns = _unfold(path, table)
-    columns = _read_header(path, table[0][1], headings)
-    # Which cell of a row with a cell for each task was cut in two cannot be known.
-    joint = None if task_columns else delimiter
-    rows = [_make_row(line, columns, cells, joint) for line, cells in table[1:]]
+    names = _name_columns(path, headings, student_column)
+    tasks = {} if {"task", "answers"} & set(names) else _find_task_columns(path, headings)
+    kept = [i for i in range(len(names)) if i not in tasks]
+    columns = (*(names[i] for i in kept), *(("task", "answers") if tasks else ()))
+    _check_columns(path, columns, headings)
+    rows = []
+    for line, cells in table[1:]:
+        last = len(names) - 1
+        if not tasks and len(cells) > len(names) and names[last] == "answers":
+            # A delimiter in an answer that is not in quotation marks made more cells of it.
+            cells = [*cells[:last], delimiter.join(cells[last:])]
+        padded = [*cells, *[""] * len(names)][: len(names)]
+        misfit = any(cell.strip() for cell in cells[len(names) :]) or (len(cells) < len(names) and not tasks)
+        problem = f"The row has {len(cells)} cells, and the table {len(names)} columns." if misfit else ""
+        own = tuple(padded[i] for i in kept)
+        for each in [(*own, task, padded[i]) for i, task in tasks.items()] or [own]:
+            row = _make_row(line, columns, each)
+            given = row.answers or len(cells) > len(names)
+            rows.append(replace(row, problem=problem) if given else row)
     if not rows:
         raise AugenmerkError(f"{path} has no answers, only the line that names the columns.")
-    return AnswerSheet(columns, tuple(rows), delimiter, data.startswith(codecs.BOM_UTF8), task_columns)
+    return AnswerSheet(columns, tuple(rows), delimiter, has_mark, tuple(headings[i].strip() for i in tasks))
 
 
-def _unfold(
-    path: Path, table: list[tuple[int, list[str]]]
-) -> tuple[list[tuple[int, list[str]]], tuple[str, ...]]:
-    """Makes rows of the columns of a table that has one for each task, as forms on the web write it.
-
-    Returns the rows, and the headings of these columns.
-    """
-    headings = table[0][1]
-    if set(map(_plain, headings)) & {"task", "answers"}:
-        return table, ()
-    tasks = {place: task for place, heading in enumerate(headings) if (task := _find_task(heading))}
-    for task in sorted(set(tasks.values())):
-        places = [place for place in tasks if tasks[place] == task]
-        exact = [place for place in places if _TASK.fullmatch(headings[place].strip())]
-        if len(exact or places) > 1:
-            named = " and ".join(f"'{shorten(headings[place].strip())}'" for place in exact or places)
-            raise AugenmerkError(f"{path}: two columns are for task {task}, {named}; rename one of them.")
-        if exact:  # a column "1.2" beside "points for 1.2"
-            tasks = {place: each for place, each in tasks.items() if each != task or place in exact}
-    if not tasks:
-        return table, ()
-    unfolded = [(table[0][0], [*_without(headings, tasks), "task", "answers"])]
-    for line, cells in table[1:]:
-        padded = [*cells, *[""] * (len(headings) - len(cells))]
-        # Cells behind the last column come last, where they are seen to be too many.
-        kept, extra = _without(padded[: len(headings)], tasks), padded[len(headings) :]
-        unfolded += [(line, [*kept, task, padded[place], *extra]) for place, task in tasks.items()]
-    return unfolded, tuple(headings[place].strip() for place in tasks)
-
-
-def _name_students(path: Path, headings: Sequence[str], student_column: str | None) -> list[str]:
-    """Returns the headings with `student` for the one that has the students."""
-    plain = list(map(_plain, headings))
-    wanted = _plain(student_column or ("student" if "student" in plain else "name"))
-    if student_column is not None and wanted not in plain:
-        found = shorten(_names([f"'{cell.strip()}'" for cell in headings]), 300)
-        raise AugenmerkError(f"{path}: no column is called '{student_column}'; the columns are {found}.")
-    return ["student" if name == wanted else heading for name, heading in zip(plain, headings, strict=True)]
-
-
-def _find_task(heading: str) -> str:
-    """Returns the task of a heading with one number of a task, such as `Aufgabe 1.4 - two heads`, or ""."""
-    found = _TASK_IN_HEADING.findall(heading)
-    return f"1.{found[0]}" if len(found) == 1 else ""
-
-
-def _without(cells: Sequence[str], places: Container[int]) -> list[str]:
-    return [cell for place, cell in enumerate(cells) if place not in places]
-
-
-def _decode(path: Path, data: bytes) -> str:
-    remedy = "save the table as CSV in UTF-8 (in Excel: Save As, CSV UTF-8)"
-    if data.startswith((b"PK\x03\x04", b"\xd0\xcf\x11\xe0")):
-        raise AugenmerkError(f"{path} is a spreadsheet, not CSV; {remedy}.")
-    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        raise AugenmerkError(f"{path} is UTF-16; {remedy}.")
+def _read_text(path: Path) -> tuple[str, bool]:
+    """Returns the text of a file, and whether it begins with a byte order mark."""
+    if (size := path.stat().st_size) > MAX_BYTES:
+        raise AugenmerkError(f"{path} has {size:,} bytes; answers of a class have up to {MAX_BYTES:,}.")
+    remedy, data = "save the table as CSV in UTF-8 (in Excel: Save As, CSV UTF-8)", path.read_bytes()
+    for start, kind in _OTHER_KINDS.items():
+        if data.startswith(start):
+            raise AugenmerkError(f"{path} {kind}; {remedy}.")
     try:
-        return data.decode("utf-8-sig")
+        return data.decode("utf-8-sig"), data.startswith(codecs.BOM_UTF8)
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         raise AugenmerkError(f"{path}, line {line}: this is not UTF-8; {remedy}.") from None
 
 
-def _find_delimiter(text: str) -> tuple[str, int]:
-    """Returns the delimiter with which the first line names most columns, and the number of that line."""
+def _parse(path: Path, text: str) -> tuple[str, list[tuple[int, list[str]]]]:
+    """Returns the delimiter with which the first line names most columns, and all lines with text."""
     lines = text.splitlines()
-    number = next((n for n, line in enumerate(lines) if line.strip()), 0)
-    if lines and (given := re.fullmatch(r"sep=([,;\t])", lines[number].strip(" "))):  # a line for Excel
-        return given[1], number + 2
-    first = lines[number] if lines else ""
-    cells = {sign: first.split(sign) for sign in (",", ";", "\t")}
-    return max(cells, key=lambda sign: (sum(map(_is_ours, cells[sign])), len(cells[sign]))), number + 1
+    first = next((n for n, line in enumerate(lines) if line.strip()), 0)
+    heading = lines[first] if lines else ""
+    if given := re.fullmatch(r"sep=([,;\t])", heading.strip(" ")):  # a line for Excel
+        delimiter, first = given[1], first + 1
+    else:
+        cells = {sign: heading.split(sign) for sign in (",", ";", "\t")}
+        delimiter = max(cells, key=lambda sign: (sum(map(_is_ours, cells[sign])), len(cells[sign])))
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
+    table, line = [], 1
+    try:
+        for row in reader:
+            if line > first and any(cell.strip() for cell in row):
+                table.append((line, row))
+            line = reader.line_num + 1
+    except csv.Error as error:
+        raise AugenmerkError(
+            f"{path}, line {line}: this is not CSV ({error}); a quotation mark may be open or misplaced."
+        ) from None
+    if not table:
+        raise AugenmerkError(f"{path} is empty; its first line must name the columns {', '.join(COLUMNS)}.")
+    return delimiter, table
 
 
 def _plain(heading: str) -> str:
@@ -203,45 +171,63 @@ def _is_ours(heading: str) -> bool:
     return _plain(heading) in (*COLUMNS, "name") or bool(_find_task(heading))
 
 
-def _names(columns: Sequence[str]) -> str:
-    return ", ".join(columns)
+def _find_task(heading: str) -> str:
+    """Returns the task of a heading with one number of a task, such as `Aufgabe 1.4 - two heads`, or ""."""
+    found = _TASK_IN_HEADING.findall(heading)
+    return f"1.{found[0]}" if len(found) == 1 else ""
 
 
-def _read_header(path: Path, cells: Sequence[str], written: Sequence[str]) -> tuple[str, ...]:
-    """Returns the names of the columns; `written` are those of the file, before tasks became rows."""
-    columns = tuple(_plain(cell) if _plain(cell) in COLUMNS else cell.strip() for cell in cells)
-    found = shorten(_names([f"'{cell.strip()}'" for cell in written]), 300)
-    if missing := [name for name in COLUMNS if name not in columns]:
-        renamed = [
-            f"'{cell.strip()}' to '{_LIKELY[_plain(cell)]}'"
-            for cell in written
-            if _LIKELY.get(_plain(cell)) in missing
-        ]
+def _name_columns(path: Path, headings: Sequence[str], student_column: str | None) -> list[str]:
+    """Returns the headings, with our names for our columns."""
+    plain = list(map(_plain, headings))
+    students = _plain(student_column or ("student" if "student" in plain else "name"))
+    if student_column is not None and students not in plain:
         raise AugenmerkError(
-            f"{path}: no column is called {' or '.join(missing)}; the columns are {found}. Needed are "
-            f"{_names(COLUMNS)}, or student and a column for each task, called 1.2 and so on: rename "
+            f"{path}: no column is called '{student_column}'; the columns are {_quote(headings)}."
+        )
+    plain = ["student" if name == students else name for name in plain]
+    return [n if n in COLUMNS else heading.strip() for n, heading in zip(plain, headings, strict=True)]
+
+
+def _quote(headings: Sequence[str]) -> str:
+    return shorten(", ".join(f"'{heading.strip()}'" for heading in headings), 300)
+
+
+def _find_task_columns(path: Path, headings: Sequence[str]) -> dict[int, str]:
+    """Returns the tasks of the columns that have one."""
+    found: dict[str, list[int]] = {}
+    for index, heading in enumerate(headings):
+        if task := _find_task(heading):
+            found.setdefault(task, []).append(index)
+    for task, columns in found.items():  # a column "1.2" beside "points for 1.2"
+        found[task] = [i for i in columns if _TASK.fullmatch(headings[i].strip())] or columns
+    for task, columns in sorted(found.items()):
+        if len(columns) > 1:
+            named = " and ".join(f"'{shorten(headings[i].strip())}'" for i in columns)
+            raise AugenmerkError(f"{path}: two columns are for task {task}, {named}; rename one of them.")
+    return dict(sorted((columns[0], task) for task, columns in found.items()))
+
+
+def _check_columns(path: Path, columns: Sequence[str], headings: Sequence[str]) -> None:
+    """Raises AugenmerkError if a column is missing, or there twice."""
+    if missing := [name for name in COLUMNS if name not in columns]:
+        likely = [(heading.strip(), _LIKELY.get(_plain(heading))) for heading in headings]
+        renamed = [f"'{heading}' to '{name}'" for heading, name in likely if name in missing]
+        raise AugenmerkError(
+            f"{path}: no column is called {' or '.join(missing)}; the columns are {_quote(headings)}. Needed "
+            f"are {', '.join(COLUMNS)}, or student and a column for each task, called 1.2 and so on: rename "
             f"{' and '.join(renamed) if renamed else 'the columns'} in the first line of the file."
         )
     for name in COLUMNS:
         if columns.count(name) > 1:
-            raise AugenmerkError(f"{path}: there are two columns '{name}': {found}.")
-    return columns
+            raise AugenmerkError(f"{path}: there are two columns '{name}': {_quote(headings)}.")
 
 
-def _make_row(line: int, columns: Sequence[str], cells: list[str], delimiter: str | None) -> Row:
-    # A delimiter in an answer that is not in quotation marks makes more cells of the answer.
-    if delimiter is not None and len(cells) > len(columns) and columns[-1] == "answers":
-        last = len(columns) - 1
-        cells = [*cells[:last], delimiter.join(cells[last:])]
-    problem = ""
-    if any(cell.strip() for cell in cells[len(columns) :]) or len(cells) < len(columns):
-        problem = f"The row has {len(cells)} cells, and the table {len(columns)} columns."
-    padded = (*cells, *[""] * len(columns))[: len(columns)]
-    by_name = dict(zip(columns, padded, strict=True))
+def _make_row(line: int, columns: Sequence[str], cells: tuple[str, ...]) -> Row:
+    by_name = dict(zip(columns, cells, strict=True))
     student, task, answers = (_ESCAPED.sub("", by_name[name]).strip() for name in COLUMNS)
-    if named := _TASK.fullmatch(task):
-        task = f"1.{named[1]}"
-    return Row(line, student, task, answers, padded, problem if answers or len(cells) > len(columns) else "")
+    named = _TASK.fullmatch(task)
+    return Row(line, student, f"1.{named[1]}" if named else task, answers, cells)
 
 
 def grade_sheet(
@@ -254,43 +240,101 @@ def grade_sheet(
 ) -> list[GradedAnswer]:
     """Grades every row, and the same answer to a task only once; settings are those of `check`."""
     check_samples(samples)  # otherwise each answer would need review
-    found = {(row.task, row.answers): _Verdict("needs review") for row in sheet.rows}
+    found: dict[tuple[str, str], tuple[Verdict, str, str, str]] = {}
     # Task by task, since instances of a task are drawn once for all answers to it.
-    for number, (task, answers) in enumerate(sorted(found), 1):
+    different = sorted({(row.task, row.answers) for row in sheet.rows})
+    for number, (task, answers) in enumerate(different, 1):
         found[task, answers] = _grade(task, answers, samples, seed, scale)
         if on_progress is not None:
-            on_progress(number, len(found))
-    graded = []
-    for row in sheet.rows:
-        verdict = _Verdict("needs review", "", row.problem) if row.problem else found[row.task, row.answers]
-        graded.append(GradedAnswer(row.line, row.student, row.task, row.answers, *verdict))
-    return graded
-
-
-class _Verdict(NamedTuple):
-    verdict: Verdict
-    mistake: str = ""
-    why: str = ""
-    remarks: str = ""
-
-
-def _grade(task: str, answers: str, samples: int, seed: int, scale: float | None) -> _Verdict:
-    if task not in TASKS:
-        date = "; a spreadsheet may have made a date of it" if _DATE.search(task) else ""
-        why = f"There is no task '{shorten(task)}' to check; there are {', '.join(TASKS)}{date}."
-        return _Verdict("needs review", why=why)
-    if not answers:
-        return _Verdict("empty", why="There is no answer.")
-    if answers.startswith("#"):  # for example #NAME?
-        return _Verdict(
-            "needs review", why="A spreadsheet took the answer for a formula and put an error there."
+            on_progress(number, len(different))
+    return [
+        GradedAnswer(
+            *(row.line, row.student, row.task, row.answers),
+            *(("needs review", "", row.problem, "") if row.problem else found[row.task, row.answers]),
         )
+        for row in sheet.rows
+    ]
+
+
+def _grade(
+    task: str, answers: str, samples: int, seed: int, scale: float | None
+) -> tuple[Verdict, str, str, str]:
+    """Returns the verdict, the mistake, the reason and remarks."""
+    if task not in GRADED:
+        date = "; a spreadsheet may have made a date of it" if _DATE.search(task) else ""
+        why = f"There is no task '{shorten(task)}' to check; there are {', '.join(GRADED)}{date}."
+        return "needs review", "", why, ""
+    if not answers:
+        return "empty", "", "There is no answer.", ""
+    if answers.startswith("#"):  # for example #NAME?
+        why = "A spreadsheet took the answer for a formula and put an error there."
+        return "needs review", "", why, ""
     try:
         grade = check(task, [answers], samples=samples, seed=seed, scale=scale)
     except AugenmerkError as error:
-        return _Verdict("needs review", why=str(error))
+        return "needs review", "", str(error), ""
     why = grade.why[0].upper() + grade.why[1:] if not grade.why.startswith("c_") else grade.why
-    return _Verdict(grade.verdict, grade.mistake, why, " ".join(grade.remarks))
+    return grade.verdict, grade.mistake, why, " ".join(grade.remarks)
+
+
+def keep_last_answers(sheet: AnswerSheet) -> AnswerSheet:
+    """Returns the table without the answers that the same student replaced by another one further below."""
+    last = {(row.student, row.task): row.line for row in sheet.rows if row.answers}
+    rows = (
+        row
+        for row in sheet.rows
+        if not row.student or last.get((row.student, row.task), row.line) == row.line
+    )
+    return replace(sheet, rows=tuple(rows))
+
+
+class Repeated(NamedTuple):
+    """Several answers of one student to one task."""
+
+    student: str
+    task: str
+    lines: tuple[int, ...]
+
+
+def find_repeated(graded: Sequence[GradedAnswer]) -> list[Repeated]:
+    """Returns which students have several answers to a task that are not empty, in the order of the table."""
+    lines: dict[tuple[str, str], list[int]] = {}
+    for answer in graded:
+        if answer.student and answer.verdict != "empty":
+            lines.setdefault((answer.student, answer.task), []).append(answer.line)
+    return [Repeated(*who, tuple(where)) for who, where in lines.items() if len(where) > 1]
+
+
+@dataclass(frozen=True)
+class ForReview:
+    """An answer that the teacher has to read, and the lines where it stands."""
+
+    task: str
+    answers: str
+    why: str
+    lines: tuple[int, ...]
+    students: tuple[str, ...]  # one for each line
+
+    @property
+    def where(self) -> str:
+        """The first of the lines, with the students, in words."""
+        found = list(zip(self.lines, self.students, strict=True))
+        shown = ", ".join(f"{n} ({shorten(name)})" if name else str(n) for n, name in found[:MAX_EXAMPLES])
+        more = f" and {len(found) - MAX_EXAMPLES} more" if len(found) > MAX_EXAMPLES else ""
+        return f"{'line' if len(found) == 1 else 'lines'} {shown}{more}"
+
+
+def collect_for_review(graded: Sequence[GradedAnswer]) -> list[ForReview]:
+    """Returns each answer that a person has to read once, task by task, the most frequent first."""
+    alike: dict[tuple[str, str, str], list[GradedAnswer]] = {}
+    for answer in graded:
+        if answer.verdict == "needs review":
+            alike.setdefault((answer.task, answer.answers, answer.why), []).append(answer)
+    found = [
+        ForReview(*what, tuple(one.line for one in same), tuple(one.student for one in same))
+        for what, same in alike.items()
+    ]
+    return sorted(found, key=lambda one: (one.task, -len(one.lines), one.lines))
 
 
 @dataclass(frozen=True)
@@ -311,87 +355,22 @@ class TaskSummary:
     mistakes: tuple[MistakeCount, ...]  # the most frequent first
 
 
-@dataclass(frozen=True)
-class ForReview:
-    """An answer that the teacher has to read, and the lines where it stands."""
-
-    task: str
-    answers: str
-    why: str
-    lines: tuple[int, ...]
-    students: tuple[str, ...]  # one for each line
-
-    @property
-    def where(self) -> str:
-        """The first of the lines, with the students, in words."""
-        places = zip(self.lines[:MAX_EXAMPLES], self.students, strict=False)
-        shown = ", ".join(f"{line} ({shorten(name)})" if name else str(line) for line, name in places)
-        more = f" and {len(self.lines) - MAX_EXAMPLES} more" if len(self.lines) > MAX_EXAMPLES else ""
-        return f"{'line' if len(self.lines) == 1 else 'lines'} {shown}{more}"
-
-
-class Repeated(NamedTuple):
-    """Several answers of one student to one task."""
-
-    student: str
-    task: str
-    lines: tuple[int, ...]
-
-
-def find_repeated(graded: Sequence[GradedAnswer]) -> list[Repeated]:
-    """Returns which students have several answers to a task that are not empty, in the order of the table."""
-    lines: dict[tuple[str, str], list[int]] = {}
-    for answer in graded:
-        if answer.student and answer.verdict != "empty":
-            lines.setdefault((answer.student, answer.task), []).append(answer.line)
-    return [Repeated(*who, tuple(where)) for who, where in lines.items() if len(where) > 1]
-
-
-def keep_last_answers(sheet: AnswerSheet) -> AnswerSheet:
-    """Returns the table without the answers that the same student replaced by another one further below."""
-    last = {(row.student, row.task): row.line for row in sheet.rows if row.answers}
-    kept = [
-        row
-        for row in sheet.rows
-        if not row.student or last.get((row.student, row.task), row.line) == row.line
-    ]
-    return replace(sheet, rows=tuple(kept))
-
-
-def collect_for_review(graded: Sequence[GradedAnswer]) -> list[ForReview]:
-    """Returns each answer that a person has to read once, task by task, the most frequent first."""
-    alike: dict[tuple[str, str, str], list[GradedAnswer]] = {}
-    for answer in graded:
-        if answer.verdict == "needs review":
-            alike.setdefault((answer.task, answer.answers, answer.why), []).append(answer)
-    found = [
-        ForReview(*what, tuple(one.line for one in same), tuple(one.student for one in same))
-        for what, same in alike.items()
-    ]
-    return sorted(found, key=lambda one: (one.task, -len(one.lines), one.lines))
-
-
 def summarise(graded: Sequence[GradedAnswer]) -> list[TaskSummary]:
-    """Counts verdicts and mistakes for each task that exists."""
-    summaries = []
-    for task in TASKS:
-        own = [answer for answer in graded if answer.task == task]
-        if not own:
-            continue
-        verdicts = Counter(answer.verdict for answer in own)
-        mistakes = Counter(answer.mistake for answer in own if answer.mistake)
-        summaries.append(
-            TaskSummary(
-                task,
-                len(own),
-                {verdict: verdicts[verdict] for verdict in VERDICTS},
-                tuple(_count_mistake(name, count, own) for name, count in mistakes.most_common()),
-            )
+    """Counts verdicts and mistakes for each task that was answered."""
+    return [
+        TaskSummary(
+            task,
+            len(own),
+            {verdict: sum(answer.verdict == verdict for answer in own) for verdict in VERDICTS},
+            tuple(_count_mistakes(own)),
         )
-    return summaries
+        for task in GRADED
+        if (own := [answer for answer in graded if answer.task == task])
+    ]
 
 
-def _count_mistake(name: str, count: int, graded: Sequence[GradedAnswer]) -> MistakeCount:
-    examples = Counter(answer.answers for answer in graded if answer.mistake == name).most_common()
-    shown = tuple(examples[:MAX_EXAMPLES])
-    return MistakeCount(name, MISTAKES[name], count, shown, len(examples) - len(shown))
+def _count_mistakes(graded: Sequence[GradedAnswer]) -> Iterator[MistakeCount]:
+    for name, count in Counter(answer.mistake for answer in graded if answer.mistake).most_common():
+        examples = Counter(answer.answers for answer in graded if answer.mistake == name).most_common()
+        shown = tuple(examples[:MAX_EXAMPLES])
+        yield MistakeCount(name, MISTAKES[name], count, shown, len(examples) - len(shown))

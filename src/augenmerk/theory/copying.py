@@ -211,11 +211,6 @@ def run_copying(setup: Setup) -> Result:
     j, size, weights, output, floor = shown
     worst = int(np.argmax(errors))
     return Result(
-        task="1.1",
-        title="Copying one value",
-        claim="a = v_j in the limit exactly if k_j lies outside the convex hull of the other keys; then "
-        "alpha_j >= 1 - eps once c margin scale >= ln((m-1)(1-eps)/eps). A key inside, k_j = sum w_i "
-        "k_i, never gets more than max(w)/(1 + max(w)), whatever the query.",
         construction="q = c q_j, q_j the unit vector from the nearest point of that hull to k_j; for "
         f"k_{j + 1}: margin {reaches[j].margin:.3f}, c = {size:.1f}",
         measures=(
@@ -272,10 +267,6 @@ def run_averaging(setup: Setup) -> Result:
     best = reach(points, (0, 1))
     ties, leaks, gaps = _average_random_pairs(setup, rng)
     return Result(
-        task="1.2",
-        title="Averaging two values",
-        claim="For orthonormal keys q = c (k_a + k_b) gives alpha_a = alpha_b = e^s/(2 e^s + m - 2), s = "
-        "c scale. For any keys, two can be averaged exactly if they span an edge of the hull.",
         construction=f"q = c (k_a + k_b), c = {c:.1f} (s = {s:.2f}), {keys} orthonormal keys in {dim} "
         "dimensions",
         measures=(

@@ -2,17 +2,14 @@ r"""Reads and computes a reader's formula, such as `c (k_a + k_b)/norm(k_a)`, wi
 
 Names stand for what the task gives: numbers, vectors, matrices. Products are those of linear algebra:
 `u_b u_c^T` is a matrix, `u_b^T u_c` and `u_b.u_c` are numbers; the `*` of a product may be left out.
-`notation.py` reads LaTeX and other ways to write the same. The formula is rewritten as a Python expression,
-which `ast` parses; a whitelist of its nodes is computed with numpy, for many instances of a task at once.
-Anything else is refused with a sentence that points at the character.
+`notation.py` splits LaTeX and other ways to write the same into tokens, `_Parser` makes a tree of them, and
+`_evaluate` computes the tree with numpy, for many instances of a task at once. Anything else is refused with
+a sentence that points at the character.
 """
 
-import ast
 import re
-from collections.abc import Callable, Mapping, Sequence, Set
-from dataclasses import dataclass
-from itertools import pairwise
-from typing import Any, NoReturn
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
@@ -24,12 +21,29 @@ from augenmerk.theory.notation import Token, tokens
 MAX_LENGTH = 500
 MAX_DEPTH = 40  # the most brackets inside one another, and the most signs in a row
 
-_SIGN = re.compile(r"[-+*/@]")
 _TWO_WAYS = "a product behind a division can be read in two ways: put brackets or *"
+_CLOSERS = {"(": ")", "{": "}"}
 
 
 class NotFiniteError(AugenmerkError):
     """A formula has no value for any of the instances, for example because it divides by zero."""
+
+
+class Node(NamedTuple):
+    """A part of a formula."""
+
+    kind: str  # number, name, sign, transpose, call, or the operator
+    at: int  # the index in the text to which messages point
+    parts: tuple["Node", ...] = ()
+    value: Any = None  # of a number; of a name, sign or call what is written
+    in_brackets: bool = False  # these end a product
+    is_function: bool = False  # whether a name stands before a bracket as a function's does
+    in_doubt: bool = False  # whether this is a product without a sign behind a division
+
+    def walk(self) -> "Iterator[Node]":
+        yield self
+        for part in self.parts:
+            yield from part.walk()
 
 
 class Expression:
@@ -43,66 +57,45 @@ class Expression:
         self.text = text
         if len(text) > MAX_LENGTH:
             reason = f"an expression has at most {MAX_LENGTH} characters, this one {len(text)}"
-            _refuse(text, MAX_LENGTH, reason)
-        found = list(tokens(text, start, known))
-        self._python, self._places, self._in_doubt = _to_python(text, start, found)
-        self._calls = {
-            token.place
-            for token, following in pairwise(found)
-            # c(k_a) is a product, and so is alpha_1(k_a), but a longer name before a bracket is a function's.
-            if following.text == "(" and not FREE_NAME.fullmatch(token.text)
-        }
-        self._tree = ast.parse(self._python, mode="eval").body
-        self._names = self._find_names()
+            _fail(text, MAX_LENGTH, reason)
+        parser = _Parser(text, start, known)
+        self._tree = parser.parse()
+        # Brackets around a single name or number, as of a fraction, are left out.
+        self.reading = re.sub(r"(?<![\w ])\((\w+)\)", r"\1", parser.reading)
+        """The formula as it was understood, in plain notation."""
+        self._names = sorted((n for n in self._tree.walk() if n.kind == "name"), key=lambda node: node.at)
 
     @property
     def names(self) -> tuple[str, ...]:
         """The names of values, from left to right, each as often as it is written."""
-        return tuple(name for name, _ in self._names)
+        return tuple(node.value for node in self._names)
 
     @property
     def constants(self) -> frozenset[float]:
         """The numbers that are written in the formula."""
-        return frozenset(
-            node.value
-            for node in ast.walk(self._tree)
-            if isinstance(node, ast.Constant) and isinstance(node.value, float)
-        )
+        return frozenset(node.value for node in self._tree.walk() if node.kind == "number")
 
     @property
     def called_names(self) -> frozenset[str]:
         """The names that stand before a bracket as functions do."""
-        return frozenset(name for name, place in self._names if place in self._calls)
+        return frozenset(node.value for node in self._names if node.is_function)
 
-    @property
-    def reading(self) -> str:
-        """The formula as it was understood, in plain notation."""
-        text = re.sub(r"([A-Za-z_]\w*)_ ", r"\1 ", self._python).replace("** ", "^ ")
-        text = text.replace(" .T", "^T").replace("@ ", "· ")
-        text = re.sub(r"\.0 ", " ", text)
-        text = re.sub(r"\( ", "(", re.sub(r" ([),])", r"\1", text))
-        text = re.sub(r"(?<=[\w)]) ([*/^·]) ", r"\1", text)
-        text = re.sub(r"(?<![\w ])\((\w+)\)", r"\1", text)
-        return re.sub(rf"\b({'|'.join(_FUNCTIONS)}) \(", r"\1(", text).strip()
-
-    def check_names(
-        self, known: Mapping[str, object] | frozenset[str], offered: Sequence[str] | None = None
-    ) -> None:
+    def check_names(self, known: Set[str], offered: Sequence[str] | None = None) -> None:
         """Raises AugenmerkError if the formula uses a name that the task does not have.
 
         The message has the names that are `offered`: those of the question, which has no synonyms.
         """
-        for name, place in self._names:
-            if name not in known:
-                call = place in self._calls
-                what = f"function '{name}'" if call else f"'{name}' in this task"
-                there = ", ".join(sorted(_FUNCTIONS) if call else offered or sorted(known))
-                reason = f"there is no {what}; there are {there}"
-                if name.lower().startswith("v_") and any(each.startswith("k_") for each in known):
-                    reason = f"'{name}' is a value, and weights depend on keys alone; there are {there}"
-                elif (other := name.swapcase()) in known or (other := name.lower()) in known:
-                    reason = f"there is no {what}, but '{other}'; there are {there}"
-                _refuse(self.text, place, reason)
+        for node in self._names:
+            if (name := node.value) in known:
+                continue
+            what = f"function '{name}'" if node.is_function else f"'{name}' in this task"
+            there = ", ".join(sorted(_FUNCTIONS) if node.is_function else offered or sorted(known))
+            reason = f"there is no {what}; there are {there}"
+            if name.lower().startswith("v_") and any(each.startswith("k_") for each in known):
+                reason = f"'{name}' is a value, and weights depend on keys alone; there are {there}"
+            elif (other := name.swapcase()) in known or (other := name.lower()) in known:
+                reason = f"there is no {what}, but '{other}'; there are {there}"
+            _fail(self.text, node.at, reason)
 
     def value(self, names: Mapping[str, Array | float]) -> Array:
         """Returns the values (N, ...) of the formula where its names stand for these, one for each instance.
@@ -110,9 +103,9 @@ class Expression:
         The first axis of an array is that of the instances: numbers are (N) or a float, vectors (N, d) and
         matrices (N, d, d). Raises NotFiniteError if no value is finite.
         """
-        self.check_names(names)
+        self.check_names(names.keys())
         with np.errstate(all="ignore"):  # _apply looks for results that are not finite
-            return self._compute(self._tree, names)[0]
+            return _evaluate(self._tree, names, self.text)[0]
 
     def value_of_shape(self, names: Mapping[str, Array | float], shape: tuple[int, ...], rule: str) -> Array:
         """Returns the values (N, *shape) of the formula; raises AugenmerkError with the rule for others.
@@ -128,186 +121,194 @@ class Expression:
             raise AugenmerkError(f"'{self.text}' is {kind}{size}; {rule}.")
         return value
 
-    def _find_names(self) -> list[tuple[str, int]]:
-        """Returns each name that stands for a value, with its place in the text, from left to right."""
-        functions = {node.func for node in ast.walk(self._tree) if isinstance(node, ast.Call)}
-        found = [n for n in ast.walk(self._tree) if isinstance(n, ast.Name) and n not in functions]
-        in_order = sorted(found, key=lambda node: node.col_offset)
-        return [(node.id[:-1], self._places[node.col_offset]) for node in in_order]
 
-    def _compute(  # noqa: RET503
-        self, node: ast.expr, names: Mapping[str, Array | float]
-    ) -> tuple[Array, str]:
-        """Returns a value, and which kind of product it is if what follows may belong to it.
+class _Parser:
+    """Makes a tree of tokens by recursive descent; fails at what cannot be read, or can be in two ways."""
 
-        That is `dot` for x.y, and `quotient` for the k_a of 1/2 k_a.
-        """
-        place = self._places[node.col_offset]
-        match node:
-            case ast.Constant(value=float(number)):
-                return np.array([number]), ""
-            case ast.Name(id=name):
-                return np.atleast_1d(np.asarray(names[name[:-1]], np.float64)), ""
-            case ast.UnaryOp(op=ast.UAdd(), operand=operand):
-                return self._compute(operand, names)[0], ""
-            case ast.UnaryOp(op=ast.USub(), operand=operand):
-                return -self._compute(operand, names)[0], ""
-            case ast.Attribute(value=operand, attr="T"):
-                value = self._compute(operand, names)[0]
-                if value.ndim == 2:
-                    return value[:, None, :], ""
-                return value.swapaxes(1, 2) if value.ndim == 3 else value, ""
-            case ast.BinOp(left=left, op=operator, right=right) if type(operator) in _OPERATORS:
-                return self._compute_operation(left, operator, right, names)
-            case ast.Call(func=ast.Name(id=name), args=arguments, keywords=[]) if name[:-1] in _FUNCTIONS:
-                name = name[:-1]
-                expected = 2 if name in ("dot", "outer") else 1
-                if len(arguments) != expected:
-                    _refuse(self.text, place, f"{name} takes {expected}, not {len(arguments)}")
-                parts = [self._compute(part, names)[0] for part in arguments]
-                return self._apply(name, parts, place), ""
-        _refuse(self.text, place, "this has no place in an expression")
+    def __init__(self, text: str, start: int, known: Set[str]) -> None:
+        self.text, self.start = text, start
+        self.tokens = [*tokens(text, start, known), Token("end", "", len(text.rstrip()))]
+        self.index = 0
+        self.closers: list[str] = []  # what closes the brackets that are open: `)`, `}`, or `|` for bars
+        self.reading = ""
 
-    def _compute_operation(
-        self, left: ast.expr, operator: ast.operator, right: ast.expr, names: Mapping[str, Array | float]
-    ) -> tuple[Array, str]:
-        # Between the two operands are brackets and the sign, to which an error message points.
-        sign = _SIGN.search(self._python, left.end_col_offset or 0)
-        assert sign is not None
-        place = self._places[sign.start()]
-        (one, kind), (other, _) = self._compute(left, names), self._compute(right, names)
-        if ")" in self._python[left.end_col_offset : sign.start()]:
-            kind = ""  # brackets end a product
-        if isinstance(operator, ast.MatMult) and kind == "dot" and other.ndim > 1:
-            _refuse(self.text, place, "x.y.z can be read in two ways: put brackets around a product of two")
-        value = self._apply(_OPERATORS[type(operator)], [one, other], place)
-        if isinstance(operator, ast.Mult | ast.MatMult):
-            if sign.start() in self._in_doubt or kind == "quotient":
-                # Nothing is divided by a vector: 1/2 k_a is half of k_a. But 1/2 c might be 1/(2 c).
-                if other.ndim == 1 or value.ndim == 1:
-                    _refuse(self.text, place, _TWO_WAYS)
-                return value, "quotient"
-            if one.ndim == other.ndim == 2:
-                return value, "dot"
-        return value, ""
-
-    def _apply(self, name: str, parts: Sequence[Array], place: int) -> Array:
-        try:
-            result = np.asarray((_call if name in _FUNCTIONS else _operate)(name, *parts), np.float64)
-        except _OperandError as reason:
-            _refuse(self.text, place, str(reason))
-        if not np.isfinite(result).reshape(len(result), -1).all(axis=1).any():
-            _refuse(self.text, place, _why_not_finite(name, parts, result), NotFiniteError)
-        return result
-
-
-@dataclass
-class _Level:
-    """What is known about the text inside one pair of brackets, up to the current token."""
-
-    opened: int
-    closer: str = ")"
-    """What closes it: a bracket, or `|` for the bars of a norm."""
-    is_call: bool = False
-    in_exponent: bool = False
-    in_divisor: bool = False
-
-
-_CLOSERS = {"(": ")", "{": "}"}
-
-
-def _to_python(text: str, start: int, found: Sequence[Token]) -> tuple[str, list[int], set[int]]:
-    """Rewrites a formula in Python's syntax, and returns for each of its characters the place in the text.
-
-    Returns also where a product without a sign stands behind a division. Inserts the `*` of products, and
-    refuses what cannot be read, or can be read in two ways. An underscore is appended to every name, so that
-    none is a keyword of Python.
-    """
-    python, places, in_doubt = "", list[int](), set[int]()
-    levels = [_Level(start)]
-    operand_expected, function, signs = True, False, 0
-    for number, (kind, token, place) in enumerate(found):
-        level, piece = levels[-1], token
-        following = found[number + 1].text if number + 1 < len(found) else ""
-        if kind == "other":
-            instead = ": use ( and )" if token in "[]" else ""
-            if token in ("\\infty", "∞"):
+    @property
+    def token(self) -> Token:
+        """The token that comes next."""
+        token = self.tokens[self.index]
+        if token.kind == "other":
+            instead = ": use ( and )" if token.text in "[]" else ""
+            if token.text in ("\\infty", "∞"):
                 instead = ": write c, which is as large as you like"
-            _refuse(text, place, f"'{token}' has no place in an expression{instead}")
-        if kind == "fraction":
-            _refuse(text, place, "a fraction is written \\frac{...}{...}")
-        is_opening_bar = kind == "bar" and (operand_expected or level.closer != "|")
-        if kind in ("number", "name") or token in _CLOSERS or is_opening_bar:
-            is_bracket = kind not in ("number", "name")
-            if not operand_expected and not function:
-                if kind == "number":
-                    _refuse(text, place, f"a sign is missing before '{token}'")
-                if level.in_divisor:
-                    in_doubt.add(len(python))
-                level.in_exponent = False
-                python, places = f"{python}* ", [*places, place, place]
-            if is_bracket:
-                closer = "|" if kind == "bar" else _CLOSERS[token]
-                levels.append(_Level(place, closer, is_call=function))
-                if len(levels) > MAX_DEPTH + 1:
-                    _refuse(text, place, f"more than {MAX_DEPTH} brackets are inside one another")
-                piece = "norm_ (" if kind == "bar" else "("
+            self.fail(token.place, f"'{token.text}' has no place in an expression{instead}")
+        if token.kind == "fraction":
+            self.fail(token.place, "a fraction is written \\frac{...}{...}")
+        return token
+
+    def take(self, reading: str = "") -> Token:
+        """Goes on to the next token, and returns the one before, which is shown as itself or as `reading`."""
+        token = self.token
+        self.index += 1
+        self.reading += reading or token.text
+        return token
+
+    def fail(self, at: int, reason: str) -> NoReturn:
+        _fail(self.text, at, reason)
+
+    def parse(self) -> Node:
+        tree = self.sum()
+        if self.token.kind != "end":
+            self.fail(self.token.place, f"'{self.token.text}' was not expected here")
+        return tree
+
+    def sum(self) -> Node:
+        node = self.product()
+        while self.token.text in ("+", "-"):
+            sign = self.take(f" {self.token.text} ")
+            node = Node(sign.text, sign.place, (node, self.product()))
+        return node
+
+    def product(self) -> Node:
+        node, in_divisor = self.signed(self.power), False
+        while True:
+            kind, text, at = self.token
+            opens = text in _CLOSERS or (kind == "bar" and self.closers[-1:] != ["|"])
+            if text in ("*", "·", "/"):
+                self.take()
+                in_divisor = text == "/"
+                node = Node(text, at, (node, self.signed(self.power)))
             elif kind == "number":
-                if not np.isfinite(float(token)):
-                    _refuse(text, place, f"'{token}' is too large")
-                piece = repr(float(token))
+                self.fail(at, f"a sign is missing before '{text}'")
+            elif kind == "name" or opens:  # a product without a sign
+                self.reading += "*"
+                node = Node("*", at, (node, self.power()), in_doubt=in_divisor)
             else:
-                piece = f"{token}_"
-            operand_expected = is_bracket
-            signs = signs if operand_expected else 0
-        elif operand_expected and token not in ("+", "-"):
-            _refuse(text, place, f"a name or a number was expected, not '{token}'")
-        elif token in (")", "}") or kind == "bar":
-            closer = "|" if kind == "bar" else token
-            if len(levels) == 1:
-                _refuse(text, place, f"'{token}' was not expected here")
-            if kind == "bar" and token.count("|") != text[level.opened :][:2].count("|"):
-                _refuse(text, place, "these bars can be read in two ways: write norm(...)")
-            if level.closer != closer:
-                _refuse(text, place, f"the bracket of character {level.opened + 1} is not closed")
-            levels.pop()
-            piece = ")"
-        elif kind == "transpose":
-            piece = ".T"
+                return node
+
+    def signed(self, operand: Callable[[], Node]) -> Node:
+        signs = list[Token]()
+        while self.token.text in ("+", "-"):
+            signs.append(self.take())
+            if len(signs) > MAX_DEPTH:
+                self.fail(signs[-1].place, f"more than {MAX_DEPTH} signs are in a row")
+        node = operand()
+        for sign in reversed(signs):
+            node = Node("sign", sign.place, (node,), sign.text)
+        return node
+
+    def power(self) -> Node:
+        node = self.operand()
+        if self.token.text == "^":
+            node = Node("^", self.take().place, (node, self.signed(self.operand)))
+            if self.token.text == "^":
+                self.fail(self.token.place, "a power of a power can be read in two ways: put brackets")
+        return node
+
+    def operand(self) -> Node:
+        kind, text, at = self.token
+        following = self.tokens[self.index + 1].text if kind == "name" else ""
+        if kind == "end":
+            is_empty = not self.text[self.start :].strip()
+            self.fail(at, "it is empty" if is_empty else "the expression ends too early")
+        if kind == "number":
+            if not np.isfinite(float(text)):
+                self.fail(at, f"'{text}' is too large")
+            node = Node(kind, at, value=float(text))
+            self.take(repr(node.value).removesuffix(".0"))
+        elif text in _FUNCTIONS and following in _CLOSERS:
+            self.take()
+            node = self.brackets(text, at)
+        elif kind == "name":
+            # c(k_a) is a product, and so is alpha_1(k_a), but a longer name before a bracket is a function's.
+            is_function = following == "(" and not FREE_NAME.fullmatch(text)
+            node = Node(kind, at, value=text, is_function=is_function)
+            self.take()
+        elif text in _CLOSERS or kind == "bar":
+            node = self.brackets("norm" if kind == "bar" else "", at)
         else:
-            if token == "," and not level.is_call:
-                _refuse(text, place, "',' was not expected here")
-            if token == "^" and level.in_exponent:
-                _refuse(text, place, "a power of a power can be read in two ways: put brackets")
-            signs = signs + 1 if operand_expected else 0
-            if signs > MAX_DEPTH:
-                _refuse(text, place, f"more than {MAX_DEPTH} signs are in a row")
-            if not operand_expected:  # a sign between two operands, rather than before one
-                level.in_exponent = token == "^"
-                level.in_divisor = token == "/" or (token == "^" and level.in_divisor)
-            piece = {"^": "**", "·": "@"}.get(token, token)
-            operand_expected = True
-        function = kind == "name" and token in _FUNCTIONS and following in _CLOSERS
-        python, places = f"{python}{piece} ", places + [place] * (len(piece) + 1)
-    end = len(text.rstrip())
-    if operand_expected:
-        _refuse(text, end, "the expression ends too early" if text[start:].strip() else "it is empty")
-    if len(levels) > 1:
-        _refuse(text, end, f"the bracket of character {levels[-1].opened + 1} is not closed")
-    return python, places, in_doubt
+            self.fail(at, f"a name or a number was expected, not '{text}'")
+        while self.token.kind == "transpose":
+            node = Node("transpose", self.take("^T").place, (node,))
+        return node
+
+    def brackets(self, function: str, at: int) -> Node:
+        """Reads what is in brackets or bars, with the arguments of a function if they are those of one."""
+        is_norm, opened = self.token.kind == "bar", self.token.place
+        closer = "|" if is_norm else _CLOSERS[self.token.text]
+        self.take("norm(" if is_norm else "(")
+        self.closers.append(closer)
+        if len(self.closers) > MAX_DEPTH:
+            self.fail(opened, f"more than {MAX_DEPTH} brackets are inside one another")
+        parts = [self.sum()]
+        while self.token.text == ",":
+            if is_norm or not function:
+                self.fail(self.token.place, "',' was not expected here")
+            self.take(", ")
+            parts.append(self.sum())
+        kind, text, end = self.token
+        if kind == "bar" and text.count("|") != self.text[opened : opened + 2].count("|"):
+            self.fail(end, "these bars can be read in two ways: write norm(...)")
+        if closer != ("|" if kind == "bar" else text):
+            self.fail(end, f"the bracket of character {opened + 1} is not closed")
+        self.take(")")
+        self.closers.pop()
+        node = Node("call", at, tuple(parts), function) if function else parts[0]
+        return node._replace(in_brackets=True)
 
 
-def _refuse(text: str, place: int, reason: str, error: type[AugenmerkError] = AugenmerkError) -> NoReturn:
+def _fail(text: str, at: int, reason: str, error: type[AugenmerkError] = AugenmerkError) -> NoReturn:
     """Raises an error with the number of the character, and with a mark in front of it."""
-    shown = f"{text[:place]}▸{text[place:]}" if len(text) <= MAX_LENGTH else f"{text[:20]}..."
-    sentence = f"'{shown}', character {place + 1}: {reason}."
+    shown = f"{text[:at]}▸{text[at:]}" if len(text) <= MAX_LENGTH else f"{text[:20]}..."
+    sentence = f"'{shown}', character {at + 1}: {reason}."
     raise error("".join(character if character.isprintable() else " " for character in sentence))
+
+
+def _evaluate(node: Node, names: Mapping[str, Array | float], text: str) -> tuple[Array, str]:
+    """Returns a value, and which kind of product it is if what follows may belong to it.
+
+    That is `dot` for x.y, and `quotient` for the k_a of 1/2 k_a.
+    """
+    if node.kind == "number":
+        return np.array([node.value]), ""
+    if node.kind == "name":
+        return np.atleast_1d(np.asarray(names[node.value], np.float64)), ""
+    if node.kind == "call":
+        expected = 2 if node.value in ("dot", "outer") else 1
+        if len(node.parts) != expected:
+            _fail(text, node.at, f"{node.value} takes {expected}, not {len(node.parts)}")
+    values = [_evaluate(part, names, text) for part in node.parts]
+    one, other = values[0][0], values[-1][0]
+    if node.kind == "sign":
+        return -one if node.value == "-" else one, ""
+    if node.kind == "transpose":
+        return one[:, None, :] if one.ndim == 2 else one.swapaxes(1, 2) if one.ndim == 3 else one, ""
+    kind = "" if node.parts[0].in_brackets else values[0][1]
+    if node.kind == "·" and kind == "dot" and other.ndim > 1:
+        _fail(text, node.at, "x.y.z can be read in two ways: put brackets around a product of two")
+    try:
+        value = (
+            _call(node.value, *(v for v, _ in values))
+            if node.kind == "call"
+            else _operate(node.kind, one, other)
+        )
+    except _OperandError as reason:
+        _fail(text, node.at, str(reason))
+    if not np.isfinite(value).reshape(len(value), -1).all(axis=1).any():
+        _fail(text, node.at, _explain_not_finite(node, one, other, value), NotFiniteError)
+    if node.kind in "*·":
+        if node.in_doubt or kind == "quotient":
+            # Nothing is divided by a vector: 1/2 k_a is half of k_a. But 1/2 c might be 1/(2 c).
+            if other.ndim == 1 or value.ndim == 1:
+                _fail(text, node.at, _TWO_WAYS)
+            return value, "quotient"
+        if one.ndim == other.ndim == 2:
+            return value, "dot"
+    return value, ""
 
 
 # The operations of linear algebra, on many instances at once. Behind their axis a number has no other, a
 # vector one, a matrix two; a transposed vector is a matrix of one row.
 
-_OPERATORS = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.Pow: "^", ast.MatMult: "·"}
 _FUNCTIONS: Mapping[str, Callable[..., Any]] = {
     "norm": lambda x: np.abs(x) if x.ndim == 1 else np.linalg.norm(x, axis=1),
     "dot": lambda x, y: (x * y).sum(axis=1),
@@ -372,16 +373,16 @@ def _call(name: str, *parts: Array) -> Array:
         raise _OperandError(f"norm takes a vector, not {shown}")
     elif name != "norm" and parts[0].ndim > 1:
         raise _OperandError(f"this takes a number, not {shown}")
-    return np.asarray(_FUNCTIONS[name](*parts))
+    return np.asarray(_FUNCTIONS[name](*parts), np.float64)
 
 
-def _why_not_finite(name: str, parts: Sequence[Array], result: Array) -> str:
-    if name == "/" and not np.any(parts[1]):
+def _explain_not_finite(node: Node, one: Array, other: Array, result: Array) -> str:
+    if node.kind == "/" and not np.any(other):
         return "this is a division by zero"
-    if name == "^" and not np.any(parts[0]):
+    if node.kind == "^" and not np.any(one):
         return "this is a negative power of zero, a division by zero"
-    if name == "^" and np.any(np.isnan(result)):
+    if node.kind == "^" and np.any(np.isnan(result)):
         return "there is no such power of a negative number"
-    if name in _FUNCTIONS and (np.any(np.isnan(result)) or np.all(np.isneginf(result))):
-        return f"there is no {name} of {float(parts[0].flat[0]):g}"
+    if node.kind == "call" and (np.any(np.isnan(result)) or np.all(np.isneginf(result))):
+        return f"there is no {node.value} of {float(one.flat[0]):g}"
     return "this is too large for a number"

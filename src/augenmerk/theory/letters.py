@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import partial
 from itertools import pairwise, permutations, product
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.optimize import minimize
@@ -21,6 +21,7 @@ from augenmerk.base.errors import AugenmerkError
 from augenmerk.theory.answers import Answers
 from augenmerk.theory.attention import Array
 from augenmerk.theory.conditions import Signs
+from augenmerk.theory.exercises import Exercise
 
 Letters = Mapping[str, float]
 
@@ -37,12 +38,13 @@ _EXACT = 1e-5  # the error of a logarithm up to which numbers are taken as equal
 
 @dataclass(frozen=True)
 class Experiment(ABC):
-    """An answer that can be tried with values of its letters, on a few instances of each condition."""
+    """An answer that can be tried with values of its letters, under each condition of its exercise."""
 
-    task: str
+    exercise: Exercise
     answers: Answers
     samples: int
     seed: int
+    scale: float | None
     any_size_will_do: ClassVar[bool] = False
     """Whether something else than the letters is large, so that it is enough if they do no harm."""
 
@@ -54,6 +56,25 @@ class Experiment(ABC):
     @abstractmethod
     def conditions(self) -> Sequence[object]:
         """What the answer is tried under."""
+
+    @abstractmethod
+    def check_shapes(self) -> None:
+        """Raises AugenmerkError if the formulas have a wrong shape, or cannot be computed."""
+
+    @abstractmethod
+    def try_out(self, texts: Sequence[str]) -> "tuple[Choice | None, Sequence[Any]]":
+        """Returns with which letters the answer holds, if it does, and a trial for each condition.
+
+        A trial has `holds`, an `error`, and a row for the table of a grade (`as_row`).
+        """
+
+    @abstractmethod
+    def explain_success(self, trials: Sequence[Any]) -> str:
+        """Returns the reason why the answer holds."""
+
+    @abstractmethod
+    def explain_failure(self, trials: Sequence[Any]) -> tuple[str, str, bool]:
+        """Returns the mistake, the reason, and whether a factor is all that is missing."""
 
     @abstractmethod
     def sizes(self, number: int) -> Mapping[str, float]:
@@ -157,7 +178,7 @@ def find_choice(experiment: Experiment) -> Choice | None:
     return None
 
 
-def refuse_undecided(experiment: Experiment) -> None:
+def check_decided(experiment: Experiment) -> None:
     """Raises AugenmerkError if an answer without a choice may hold for values that are hard to find."""
     if experiment.letters and (_are_related(experiment) or _holds_somewhere(experiment)):
         raise AugenmerkError(
@@ -327,17 +348,17 @@ def _holds_somewhere(experiment: Experiment) -> bool:
     low = [-LARGEST if -1 in signs else 0.0 for signs in allowed]
     high = [LARGEST if 1 in signs else 0.0 for signs in allowed]
 
-    def place(exponents: Array) -> Letters:
+    def to_letters(exponents: Array) -> Letters:
         return dict(zip(names, 10.0 ** np.clip(exponents, low, high), strict=True))
 
     def error(exponents: Array, number: int) -> float:
-        found = experiment.error(number, place(exponents))
+        found = experiment.error(number, to_letters(exponents))
         return found if math.isfinite(found) else 1e3
 
     for number in range(len(experiment.conditions)):
         starts = sorted(rng.uniform(-5, 5, (_STARTS, len(names))), key=partial(error, number=number))[:2]
         ends = [minimize(error, start, (number,), method="Nelder-Mead") for start in starts]
-        best = place(min(ends, key=lambda end: end.fun).x)
+        best = to_letters(min(ends, key=lambda end: end.fun).x)
         if not experiment.holds(number, best, in_the_limit=False):
             return False
     return True

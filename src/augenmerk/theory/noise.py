@@ -185,11 +185,6 @@ def run_noisy_average(setup: Setup) -> Result:
         f"average of two either (up to {MAX_LEAK:.0%} may)"
     )
     return Result(
-        task="1.3",
-        title="The same average, of keys of random length",
-        claim="With k_i = lambda_i mu_i, lambda_i ~ N(1, beta), the share of a is the logistic of s "
-        "(lambda_a - lambda_b): every sample leans to one side, only the mean over resamplings is the "
-        "average.",
         construction=f"q = c (mu_a + mu_b), or c (k_a + k_b); c = {run.c:.1f} (s = {s:.2f}), beta = {beta:g}",
         measures=(
             mean_of("mean of alpha_a, from means", drawn.weights[:, 0], *expected[:2]),
@@ -235,10 +230,6 @@ def run_several_heads(setup: Setup) -> Result:
     bound = lost * float(np.mean([radius(values, v) for v in values[:heads]]))
     alone = (deviation_of("deviation of alpha_a, one head", one.weights[:, 0], of_two),) if heads == 2 else ()
     return Result(
-        task="1.4",
-        title=f"A head for each: {heads} queries on the same noisy keys",
-        claim="q_1 = c mu_a and q_2 = c mu_b copy one value each, whatever lambda is, as long as it "
-        "stays positive and s lambda >> ln(m-1); their mean is the average in every sample.",
         construction=f"q_i = c mu_i, c = {run.c:.1f} (s = {s:.2f}), {heads} heads, beta = {beta:g}",
         measures=(
             *alone,
@@ -289,11 +280,6 @@ def run_noisy_direction(setup: Setup) -> Result:
     )
     long = two.lambdas[:, 0] > LONG
     return Result(
-        task="1.5",
-        title="Noise along one key's own direction",
-        claim="k_a ~ N(mu_a, alpha I + beta mu_a mu_a^T), the others N(mu_i, alpha I): one head swings "
-        "between v_a and v_b with the length of k_a, two heads stay at the average as long as mu_a.k_a "
-        "stays positive.",
         construction=f"one head q = c (mu_a + mu_b); two heads c mu_a, c mu_b; c = {run.c:.1f} (s = "
         f"{s:.2f}), beta = {beta:g}, alpha = {alpha:g}",
         measures=(

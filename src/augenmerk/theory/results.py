@@ -93,11 +93,8 @@ def rate_of(name: str, hits: NDArray[np.bool_], predicted: float) -> Measurement
 
 @dataclass(frozen=True)
 class Result:
-    """The outcome of an experiment."""
+    """The outcome of an experiment; `Exercise.run` adds the task, its title and the claim."""
 
-    task: str
-    title: str
-    claim: str
     construction: str
     measures: tuple[Measurement, ...]
     weights: Array
@@ -109,7 +106,10 @@ class Result:
     refuted: str = ""
     """Why the claim is not true under these conditions, even if this was predicted correctly."""
     picture: Callable[[], tuple[Any, ...]] = field(default=tuple, repr=False, compare=False)
-    """Computes the arguments of the function in `drawing.py` that draws this task."""
+    """Computes the arguments of the function that draws the exercise's figure, after the theme."""
+    task: str = ""
+    title: str = ""
+    claim: str = ""
 
     @property
     def as_predicted(self) -> bool:

@@ -98,11 +98,6 @@ def run_scaling(setup: Setup) -> Result:
         f"{last.gradient:.2f} (less than half should be left)"
     )
     return Result(
-        task="scaling",
-        title="Why 1/sqrt(d)",
-        claim="For entries of variance 1, Var(q.k) = d: without the 1/sqrt(d) logits grow with the "
-        "dimension, the weights go to one key and the gradient of the softmax vanishes; with it nothing "
-        "depends on d.",
         construction=f"{samples} random queries with {keys} random keys each, in {dimensions[0]} to {dim} "
         "dimensions",
         measures=(

@@ -216,11 +216,6 @@ def run_without_projections(setup: Setup) -> Result:
     parts, x = all_parts[0], inputs @ all_parts[0]
     weights, outputs = self_attend(x, eye, eye, eye)
     return Result(
-        task="1.6",
-        title="Self-attention without projections",
-        claim="x_1 = u_d + u_b, x_2 = u_a, x_3 = u_c + u_b, q = k = v = x, no 1/sqrt(d): c_2 = u_a in "
-        "the limit of long parts. Adding u_d or u_c to x_2 cannot give u_b: x_2 then attends to itself, "
-        "c_2 = x_2.",
         construction=_construction(B, setup),
         measures=(
             Measurement("weight of x_2 on itself", min(self_weights), 1 - leak),
@@ -279,11 +274,6 @@ def run_with_projections(setup: Setup) -> Result:
     weights, outputs, _ = attend_with(PUBLISHED, all_parts[0])
     c_1, c_2 = (as_sum(all_parts[0][:4] @ output / B**2) for output in outputs[:2])
     return Result(
-        task="1.7",
-        title="Self-attention with K, Q and V",
-        claim="V = (u_b u_b^T - u_c u_c^T)/B^2, K = I, Q = (u_d u_a^T + u_c u_d^T)/B^2 make c_1 = u_b - "
-        "u_c and c_2 = u_b in the limit of long parts: x_2 asks for u_d, which x_1 has, x_1 for u_c, "
-        "which x_3 has.",
         construction=_construction(B, setup),
         measures=(
             Measurement("weight of x_1 on x_3", float(weights[0, 2]), 1 - leak),

@@ -1,7 +1,7 @@
-"""Random instances of tasks 1.1 to 1.5, and an answer tried on them."""
+"""Random instances of the exercises that ask for queries, and what an answer does on them."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import Any
@@ -9,15 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from augenmerk.base.errors import AugenmerkError, shorten
-from augenmerk.theory.answers import SCALES, show_names
-from augenmerk.theory.attention import Array, choose_scale, orthonormal, softmax, total_variation
+from augenmerk.theory.attention import Array, orthonormal, softmax, total_variation
 from augenmerk.theory.copying import reach
-from augenmerk.theory.expressions import NotFiniteError
-from augenmerk.theory.letters import Choice, Experiment, Letters, distinct_values, find_limit
+from augenmerk.theory.exercises import EXERCISES
+from augenmerk.theory.letters import Letters
 from augenmerk.theory.noise import KeyNoise
 
-TOLERANCE = 0.02  # an answer holds if no more weight than this is in the wrong place
+TOLERANCE = 0.02  # an answer holds if no more weight than this is in the wrong position
 LIMIT = 1e-5  # the same where letters are as large or as small as can be
 FEW = 8  # samples with which the choice of letters is looked for
 MAX_LOGIT = 1e9  # logits up to this are known to within LIMIT: a product may lose dozens of its last units
@@ -27,7 +25,6 @@ ALPHA = 1e-36
 """The variance in all directions in 1.5: tiny, as the task says, so that no size of c makes it matter."""
 FAR = 1e5
 """How far keys are from the origin where it must not matter, so that nothing but k_j - h_j is right."""
-RULE = "a query is a vector like the keys"
 
 
 @dataclass(frozen=True)
@@ -53,31 +50,6 @@ class Condition:
         return f"{self.keys} {kind} in {self.dim} dimensions{noise}"
 
 
-_NOISY = (Condition(8, 64, 0.1), Condition(3, 4, 0.01), Condition(64, 256, 0.1), Condition(8, 64, 0.5))
-CONDITIONS: Mapping[str, tuple[Condition, ...]] = {
-    "1.1": (
-        Condition(8, 64),
-        Condition(64, 256),
-        Condition(8, 64, sort="random"),
-        Condition(8, 2, sort="flat"),
-        Condition(8, 8, sort="far"),
-    ),
-    "1.2": (Condition(8, 64), Condition(3, 4), Condition(64, 256), Condition(200, 200)),
-    "1.3": _NOISY,
-    "1.4": _NOISY,
-    "1.5": tuple(Condition(*sizes, 0.5, first_only=True) for sizes in ((8, 64), (3, 4), (64, 256))),
-}
-_SIZES = SCALES | {"d", "m", "e"}
-_OF_PAIR = _SIZES | {"k_a", "k_b", "mu_a", "mu_b"}
-NAMES: Mapping[str, frozenset[str]] = {
-    "1.1": _SIZES | {"k_j", "k_mean", "h_j"},
-    "1.2": _OF_PAIR,
-    "1.3": _OF_PAIR | {"lambda_a", "lambda_b", "beta"},
-    "1.4": _OF_PAIR | {"lambda_a", "lambda_b", "beta"},
-    "1.5": _OF_PAIR | {"alpha"},
-}
-
-
 @dataclass(frozen=True)
 class Instances:
     """Many instances of a task under one condition.
@@ -98,12 +70,13 @@ class Instances:
 
 
 @lru_cache(maxsize=5)  # the conditions of one task, since a class answers it many times
-def draw_instances(task: str, number: int, count: int, seed: int) -> Instances:
-    """Draws instances of a task under the condition with this number, the same for the same seed."""
-    condition, rng = CONDITIONS[task][number], np.random.default_rng([seed, number])
-    drawn = [_draw(task, condition, rng) for _ in range(count)]
+def draw_instances(task: str, condition: Condition, count: int, seeds: tuple[int, int]) -> Instances:
+    """Draws instances of a task under a condition, the same for the same seeds."""
+    rng, known = np.random.default_rng(seeds), EXERCISES[task].known
+    draw = _draw_copying if "k_j" in known else _draw_pair
     keys, all_names = [], []
-    for own, names in drawn:
+    for _ in range(count):
+        own, names = draw(condition, rng)
         vectors = [value for value in names.values() if isinstance(value, np.ndarray)]
         basis, _ = np.linalg.qr(np.stack(vectors, axis=1))
         keys.append(own @ basis)
@@ -112,18 +85,14 @@ def draw_instances(task: str, number: int, count: int, seed: int) -> Instances:
     covered = np.ones(count, np.bool_)
     for name in {"lambda_a", "lambda_b"} & joined.keys():
         covered &= joined[name] > MIN_LAMBDA
-    offered = {name: values for name, values in joined.items() if name in NAMES[task]}
+    offered = {name: values for name, values in joined.items() if name in known}
     return Instances(offered, np.stack(keys), covered)
 
 
-def _draw(
-    task: str, condition: Condition, rng: np.random.Generator
-) -> tuple[Array, dict[str, Array | float]]:
-    """Returns keys (m, d), and the names of an instance."""
-    if task == "1.1":
-        return _draw_copying(condition, rng)
+def _draw_pair(condition: Condition, rng: np.random.Generator) -> tuple[Array, dict[str, Array | float]]:
+    """Draws noisy keys (m, d), the values of the first two of which are to be averaged, and names."""
     noise = KeyNoise.of_norms(condition.keys, condition.beta)
-    if task == "1.5":
+    if condition.first_only:
         noise = KeyNoise.of_first(condition.keys, condition.beta, ALPHA)
     means = orthonormal(condition.keys, condition.dim, rng)
     [lambdas], [keys] = noise.sample(means, 1, rng)
@@ -135,7 +104,7 @@ def _draw(
 
 
 def _draw_copying(condition: Condition, rng: np.random.Generator) -> tuple[Array, dict[str, Array | float]]:
-    """Draws keys such that the value of the first can be copied."""
+    """Draws keys such that the value of the first can be copied, and names."""
     if condition.sort == "orthonormal":
         keys = orthonormal(condition.keys, condition.dim, rng)
         nearest = keys[1:].mean(axis=0)  # by symmetry
@@ -173,13 +142,9 @@ class Trial:
         """The weights (samples, heads, m)."""
         return softmax(self.logits)
 
-    @property
-    def largest_logit(self) -> float:
-        return float(np.abs(self.logits).max())
-
     @cached_property
     def errors(self) -> Array:
-        """The weight (samples) in the wrong place."""
+        """The weight (samples) in the wrong position."""
         return total_variation(self.head_weights.mean(axis=1), self.wanted)
 
     @property
@@ -224,96 +189,6 @@ class Trial:
         }
 
 
-@dataclass(frozen=True)
-class QueryExperiment(Experiment):
-    """An answer to one of 1.1 to 1.5, which can be tried with values of its letters."""
-
-    scale: float | None
-
-    @property
-    def conditions(self) -> Sequence[Condition]:
-        return CONDITIONS[self.task]
-
-    def sizes(self, number: int) -> Mapping[str, float]:
-        return {"d": float(self.conditions[number].dim), "m": float(self.conditions[number].keys)}
-
-    def check_shapes(self) -> None:
-        """Refuses what is no query, or cannot be computed, before anything is judged."""
-        own = ", ".join(map(show_names, self.letters))
-        rule = f"{RULE}{f' (read as numbers: {own})' if own else ''}"
-        for number in range(len(self.conditions)):
-            trial = self.attempt(number, distinct_values(self.letters), rule=rule)
-            if not np.isfinite(trial.logits[trial.covered]).all():
-                text = shorten("; ".join(each.text.strip() for each in self.answers.expressions), 200)
-                raise AugenmerkError(
-                    f"'{text}' cannot be computed for some of the keys: it has a root or a logarithm of a "
-                    "negative number, a division by zero, or a number that is too large."
-                )
-
-    def holds(self, number: int, letters: Letters, in_the_limit: bool, in_all: bool = False) -> bool | None:
-        try:
-            trial = self.attempt(number, letters, few=not in_all)
-        except NotFiniteError:
-            return None
-        if not trial.is_known:
-            return None
-        if in_the_limit:
-            return trial.error <= LIMIT
-        return trial.holds and to_limit(trial).holds
-
-    def error(self, number: int, letters: Letters) -> float:
-        try:
-            return self.attempt(number, letters, few=True).error
-        except NotFiniteError:
-            return math.nan
-
-    def lean(self, number: int, letters: Letters) -> Array | None:
-        try:
-            logits = self.attempt(number, letters, few=True).logits
-        except NotFiniteError:
-            return None
-        if self.task == "1.1" or logits.shape[1] > 1:
-            return None
-        a, b = logits[:, 0, 0], logits[:, 0, 1]
-        with np.errstate(all="ignore"):
-            return np.asarray((a - b) / (np.abs(a) + np.abs(b)))
-
-    def query(self, letters: Letters) -> Array | None:
-        try:
-            instances = draw_instances(self.task, 0, self.samples, self.seed).few()
-            return np.asarray(self._queries(0, letters, instances)[0])
-        except NotFiniteError:
-            return None
-
-    def _queries(self, number: int, letters: Letters, instances: Instances, rule: str = RULE) -> Array:
-        """Returns the queries (N, heads, r)."""
-        names: dict[str, Array | float] = {**instances.names, **self.conditions[number].numbers, **letters}
-        found = self.answers.values(names, instances.keys.shape[2:], rule)
-        shape = (len(instances.keys), *instances.keys.shape[2:])
-        return np.stack([np.broadcast_to(query, shape) for query in found], axis=1)
-
-    def attempt(self, number: int, letters: Letters, few: bool = False, rule: str = RULE) -> Trial:
-        """Tries the answer; raises AugenmerkError with the rule if it is no query.
-
-        Raises NotFiniteError if it cannot be computed at all with these letters.
-        """
-        instances = draw_instances(self.task, number, self.samples, self.seed)
-        instances, condition = instances.few() if few else instances, self.conditions[number]
-        queries, wanted = self._queries(number, letters, instances, rule), np.zeros(condition.keys)
-        wanted[: 1 if self.task == "1.1" else 2] = 1.0 if self.task == "1.1" else 0.5
-        with np.errstate(all="ignore"):  # what is not finite is looked for when all is known
-            logits = queries @ instances.keys.swapaxes(1, 2) * choose_scale(self.scale, condition.dim)
-            along = _are_parallel(queries[:, 0], instances.keys[:, 0])
-        in_order = {name: letters[name] for name in self.letters}
-        return Trial(condition, in_order, 1.0, logits, instances.covered, wanted, along)
-
-    def try_plainly(self, number: int) -> Trial:
-        """Tries the answer with all letters equally large, or small where a condition forbids that."""
-        rates = {n: 1.0 if 1 in self.allowed(n) else -1.0 for n in self.letters}
-        letters = find_limit(self, number, Choice(rates, ""))
-        return replace(self.attempt(number, letters), is_limit=True)
-
-
 def to_limit(trial: Trial) -> Trial:
     """Multiplies each head by a number that is as large as rounding allows."""
     sizes = np.abs(trial.logits[trial.covered]).max(axis=(0, 2))
@@ -341,9 +216,3 @@ def _factors_to_try(size: float) -> list[float]:
     # From text, because 2 times 10^23 is not quite 2e23.
     factors = [float(f"{digit}e{decade}") for decade in decades for digit in (1, 2, 5)]
     return [factor for factor in factors if 1 < factor < math.inf and factor * size <= 1e6]
-
-
-def _are_parallel(some: Array, others: Array) -> bool:
-    """Returns whether each vector (N, r) is a positive multiple of its counterpart."""
-    sizes, lengths = np.linalg.norm(some, axis=1), np.linalg.norm(others, axis=1)
-    return bool((sizes > 0).all() and ((some * others).sum(axis=1) > (1 - 1e-9) * lengths * sizes).all())

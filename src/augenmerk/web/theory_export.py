@@ -7,8 +7,7 @@ import numpy as np
 
 from augenmerk.base.files import atomic_write
 from augenmerk.drawing.figures import DARK, LIGHT
-from augenmerk.theory.questions import QUESTIONS
-from augenmerk.theory.questions_german import GERMAN
+from augenmerk.theory.exercises import EXERCISES, Wording
 from augenmerk.theory.results import plane_values
 from augenmerk.web.export import (
     check_place,
@@ -36,20 +35,19 @@ def describe_theory() -> dict[str, Any]:
     keys = np.random.default_rng(COPYING_SEED).standard_normal((8, 2))
     return {
         "questions": [
-            {**question.as_dict(len(question.hints)), "de": _describe_german(task)}
-            for task, question in QUESTIONS.items()
-            if task in GERMAN
+            {**exercise.as_dict(len(exercise.hints)), "de": _describe_wording(exercise.german)}
+            for exercise in EXERCISES.values()
+            if exercise.german
         ],
         "colours": {theme.name: [*theme.series, EIGHTH[theme.name]] for theme in (LIGHT, DARK)},
         "copying": {"keys": keys.round(3).tolist(), "values": plane_values(8).round(3).tolist()},
     }
 
 
-def _describe_german(task: str) -> dict[str, Any]:
-    german = GERMAN[task]
+def _describe_wording(wording: Wording) -> dict[str, Any]:
     return {
-        **{"title": german.title, "question": german.text},
-        **{"names": dict(german.names), "hints": list(german.hints)},
+        **{"title": wording.title, "question": wording.text},
+        **{"names": dict(wording.names), "hints": list(wording.hints)},
     }
 
 

@@ -2,8 +2,9 @@
 
 import asyncio
 from concurrent.futures import ThreadPoolExecutor
+from enum import Enum
 from functools import lru_cache
-from typing import Any, Literal, get_args
+from typing import Any
 
 from pydantic import Field
 from starlette.exceptions import HTTPException
@@ -18,6 +19,7 @@ from augenmerk.serve.guard import read_body
 from augenmerk.serve.hang_up import until_hang_up
 from augenmerk.serve.schemas import Request as Question
 from augenmerk.serve.workbench import Workbench, render_page
+from augenmerk.theory.exercises import GRADED
 from augenmerk.web.theory_export import describe_theory
 
 MAX_ANSWER = 2000
@@ -25,7 +27,7 @@ MAX_ANSWER = 2000
 MAX_WAITING = 100
 """How many answers wait for their grades, at most."""
 PLAY = "play"
-Task = Literal["1.1", "1.2", "1.3", "1.4", "1.5", "1.6", "1.7"]
+Task = Enum("Task", {task: task for task in GRADED}, type=str)  # type: ignore[misc]
 
 
 class GradeRequest(Question):
@@ -51,7 +53,7 @@ def make_routes(workbench: Workbench) -> list[BaseRoute]:
 
     async def show(request: Request) -> Response:
         task = request.path_params.get("task", PLAY)
-        if task != PLAY and task not in get_args(Task):
+        if task != PLAY and task not in GRADED:
             raise HTTPException(404)
         script = "workbench/theory.js"
         return render_page(request, "theory", "theory.html", script=script, data=describe_theory(), task=task)
@@ -76,7 +78,7 @@ def make_routes(workbench: Workbench) -> list[BaseRoute]:
 
     async def grade(request: Request) -> Response:
         wanted = GradeRequest.parse(await read_body(request, workbench.service.limits))
-        return JsonResponse(await until_hang_up(request, wait_for_grade(wanted.task, wanted.answer)))
+        return JsonResponse(await until_hang_up(request, wait_for_grade(wanted.task.value, wanted.answer)))
 
     return [
         Route("/theory", show),

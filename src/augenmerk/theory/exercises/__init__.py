@@ -1,0 +1,147 @@
+"""The table of exercises, one TOML file each: all that lists exercises reads it.
+
+To add an exercise, add a file. Its name is the name of the command; its keys are those of `Exercise`:
+
+    title, question, hints, [names]    what the reader is asked; `[de]` has the same four in German
+    formula                            a line above the question in every language
+    experiment, figure                 `module:function` in this package: see `Result` for what they exchange
+    claim, result_title                what the experiment shows; the title may name settings, as in {heads}
+    summary, example, options          the command: its line of help, an example, and its flags with defaults
+    [answer]                           what `augenmerk theory check` asks for: see `AnswerKey`
+
+Line breaks in a text mean no more than spaces.
+"""
+
+import tomllib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from importlib import import_module
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:  # they need numpy and scipy, and a question needs neither
+    from augenmerk.theory.results import Result, Setup
+
+_ROOT = "/sqrt(d)"
+
+
+@dataclass(frozen=True)
+class AnswerKey:
+    """What an answer must give, and what it is tried under."""
+
+    prompt: str
+    """What to give to `augenmerk theory check`, with the answer itself left out."""
+    formulas: tuple[tuple[str, ...], ...]
+    """The names of the formulas that are asked for; several if there may be one query or two."""
+    tried_by: str
+    """`module:class` of the `Experiment` that tries an answer."""
+    conditions: tuple[Mapping[str, Any], ...]
+    """What it is tried under: the fields of each of the experiment's conditions."""
+    mistakes: Mapping[str, str]
+    """Typical mistakes, by their names in `mistakes.py`, each with an answer that makes it."""
+    targets: tuple[str, ...] = ()
+    """The keys whose values the output has to average, if the answer is queries."""
+    also_known: tuple[str, ...] = ()
+    """Names that an answer may use beside those of the question."""
+
+
+@dataclass(frozen=True)
+class Wording:
+    """The question in another language; names and formulas stay as they are."""
+
+    title: str
+    text: str
+    names: Mapping[str, str]
+    hints: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Exercise:
+    task: str
+    title: str
+    text: str
+    """The question, below the formula if there is one."""
+    hints: tuple[str, ...]
+    """Hints that give away more and more."""
+    summary: str
+    experiment: str
+    figure: str
+    example: str
+    claim: str
+    options: Mapping[str, Any]
+    names: Mapping[str, str] = field(default_factory=dict)
+    """The names in the question, each with what it stands for."""
+    result_title: str = ""
+    answer: AnswerKey | None = None
+    german: Wording | None = None
+
+    @property
+    def key(self) -> AnswerKey:
+        """What an answer must give, of an exercise whose answers can be graded."""
+        assert self.answer is not None
+        return self.answer
+
+    @property
+    def known(self) -> frozenset[str]:
+        """The names that an answer may use."""
+        also = self.answer.also_known if self.answer else ()
+        return frozenset({name for names in self.names for name in names.split(", ")}.union(also))
+
+    def without_root(self) -> "Exercise":
+        """Returns the exercise about attention without 1/sqrt(d), if there is such a form of it."""
+        if "unscaled" not in self.options:
+            return self
+        hints = tuple(hint.replace(_ROOT, "") for hint in self.hints)
+        return replace(self, text=self.text.replace(_ROOT, ""), hints=hints)
+
+    def as_dict(self, hints: int) -> dict[str, Any]:
+        """Returns the question with the first of its hints."""
+        return {
+            **{"task": self.task, "title": self.title, "question": self.text, "names": dict(self.names)},
+            **{"answer": self.answer.prompt if self.answer else "", "hints": list(self.hints[:hints])},
+            "hints_in_all": len(self.hints),
+        }
+
+    def run(self, setup: "Setup") -> "Result":
+        """Runs the experiment."""
+        result: Result = find_function(self.experiment)(setup)
+        title = (self.result_title or self.title).format(**result.settings)
+        return replace(result, task=self.task, title=title, claim=self.claim)
+
+
+def find_function(reference: str) -> Callable[..., Any]:
+    """Imports `module:function` of this package."""
+    module, _, name = reference.partition(":")
+    return getattr(import_module(f"augenmerk.theory.{module}"), name)  # type: ignore[no-any-return]
+
+
+def _tidy(value: Any) -> Any:
+    """Returns a value of a TOML file without line breaks in texts, and with tuples for lists."""
+    if isinstance(value, str):
+        return " ".join(value.split())
+    if isinstance(value, list):
+        return tuple(map(_tidy, value))
+    return {key: _tidy(each) for key, each in value.items()} if isinstance(value, dict) else value
+
+
+def _read(path: Path) -> Exercise:
+    fields = _tidy(tomllib.loads(path.read_text("utf-8")))
+    formula = fields.pop("formula", "")
+
+    def add_formula(question: str) -> str:
+        return f"{formula}\n{question}" if formula else question
+
+    fields["text"] = add_formula(fields.pop("question"))
+    if "answer" in fields:
+        fields["answer"] = AnswerKey(**fields["answer"])
+    if german := fields.pop("de", None):
+        fields["german"] = Wording(text=add_formula(german.pop("question")), **german)
+    return Exercise(task=path.name.removesuffix(".toml"), **fields)
+
+
+EXERCISES: Mapping[str, Exercise] = MappingProxyType(
+    {each.task: each for each in map(_read, sorted(Path(__file__).parent.glob("*.toml")))}
+)
+GRADED = tuple(task for task, exercise in EXERCISES.items() if exercise.answer)
+"""The tasks whose answers can be graded."""
