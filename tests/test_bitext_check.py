@@ -301,8 +301,8 @@ class TestClean:
         export = ("data", "export", "--out", tmp_path / "clean")
         assert "add --clean" in fails_with_a_sentence(*export, faulty, "--keep", "markup")
         assert "found here are" in fails_with_a_sentence(*export, faulty, "--clean", "--keep", "html")
-        assert "pairs of your own" in fails_with_a_sentence(*export, "bilderbuch", "--clean")
-        assert "one file of your own" in fails_with_a_sentence(*export, "bilderbuch", "--unsplit")
+        assert "your own pairs, not for" in fails_with_a_sentence(*export, "bilderbuch", "--clean")
+        assert "--unsplit is for your own pairs" in fails_with_a_sentence(*export, "bilderbuch", "--unsplit")
         assert "--skip-bad leaves such lines out" in fails_with_a_sentence(*export, faulty)
         assert not (tmp_path / "clean").exists()
 

@@ -148,7 +148,7 @@ def run_and_kill(action: Callable[[], None], lines: int) -> int:
 
     def count(frame: FrameType, event: str, _argument: object) -> Any:
         nonlocal left
-        if frame.f_code.co_name not in ("_write_split", "_publish", "_move_ready_files", "_lock"):
+        if frame.f_code.co_name not in ("_write_split", "_publish"):
             return None
         if event == "line":
             left -= 1
@@ -165,11 +165,6 @@ def run_and_kill(action: Callable[[], None], lines: int) -> int:
 
 def write_pairs(pairs: list[SentencePair], folder: Path, overwrite: bool) -> None:
     export({"test": pairs}, folder, "de", "en", format="text", overwrite=overwrite)
-
-
-def snapshot(folder: Path) -> dict[str, tuple[int, int]]:
-    """What is in a folder, with the number and the time of each file."""
-    return {str(path): (path.stat().st_ino, path.stat().st_mtime_ns) for path in sorted(folder.rglob("*"))}
 
 
 class TestWholeOrNotAtAll:
@@ -201,53 +196,32 @@ class TestWholeOrNotAtAll:
         assert list(load(tmp_path)["test"]) == pairs
 
     @pytest.mark.parametrize("before", ["no folder", "another split", "the same split"])
-    def test_a_kill_at_any_line_leaves_the_old_files_or_the_new(self, tmp_path: Path, before: str) -> None:
-        pairs = [SentencePair("new", "neu")]
-        for lines in range(1, 100):
+    def test_a_kill_at_any_line_leaves_whole_files_and_can_be_repeated(
+        self, tmp_path: Path, before: str
+    ) -> None:
+        pairs, interrupted = [SentencePair("new", "neu")], 0
+        for lines in range(1, 200):
             folder = tmp_path / str(lines)
             if before != "no folder":
                 other = "val" if before == "another split" else "test"
                 export({other: [SentencePair("old", "alt")]}, folder, "de", "en", format="text")
-            overwrite = before == "the same split"
-
-            def write(folder: Path = folder, overwrite: bool = overwrite) -> None:
-                export({"test": pairs}, folder, "de", "en", format="text", overwrite=overwrite)
-
+            write = partial(write_pairs, pairs, folder, before == "the same split")
             code = run_and_kill(write, lines)
-            if folder.exists() and (folder / ".export.ready").exists():
-                before_reading = snapshot(folder)
-                assert list(load(folder)["test"]) == pairs, "what was ready is read where it is"
-                assert snapshot(folder) == before_reading, "reading writes nothing"
-                export({"last": pairs}, folder, "de", "en", format="text")
-                assert not (folder / ".export.ready").exists(), "the next export finishes it"
-            names = {path.name for path in folder.glob("test.*")}
-            assert names in (set(), {"test.de", "test.en"})
-            if names:
-                source = (folder / "test.de").read_text()
-                assert (source, (folder / "test.en").read_text()) in (("old\n", "alt\n"), ("new\n", "neu\n"))
+            found = {path.name: path.read_text() for path in folder.glob("test.*")}
+            for name, old, new in (("test.de", "old\n", "new\n"), ("test.en", "alt\n", "neu\n")):
+                assert found.get(name) in ((old, new) if before == "the same split" else (None, new))
             if code == 0:
                 break
             assert code == -signal.SIGKILL
+            whole = {"test.de": "new\n", "test.en": "neu\n"}
+            if found != whole:
+                interrupted += "new\n" in found.values()
+                write()
+            assert {path.name: path.read_text() for path in folder.glob("test.*")} == whole
+            assert not list(folder.glob(".*.part")), "nothing is left of the process that was killed"
         else:
             pytest.fail("the export never ended")
-
-    def test_the_command_that_was_killed_needs_no_overwriting(self, tmp_path: Path) -> None:
-        interrupted = 0
-        for lines in range(1, 200):
-            folder = tmp_path / str(lines)
-            folder.mkdir()
-
-            def write(folder: Path = folder) -> None:
-                export({"test": [SentencePair("a", "b")]}, folder, "de", "en", format="text")
-
-            if run_and_kill(write, lines) == 0:
-                break
-            if (folder / "test.de").exists() != (folder / "test.en").exists():
-                interrupted += 1
-                write()
-                assert {path.name for path in folder.glob("*.*")} >= {"test.de", "test.en"}
-                assert not (folder / ".export.ready").exists()
-        assert interrupted
+        assert interrupted, "a process was killed between two files"
 
     @pytest.mark.parametrize("overwrite", [True, False])
     def test_exports_into_one_folder_at_once(self, tmp_path: Path, overwrite: bool) -> None:
@@ -265,7 +239,7 @@ class TestWholeOrNotAtAll:
             assert codes[int(writer)] == 0
             assert {path.name for path in folder.iterdir()} == {"test.de", "test.en"}
 
-    def test_the_temporary_folder_of_a_killed_process_is_removed(self, tmp_path: Path) -> None:
+    def test_temporary_files_of_a_killed_process_are_removed(self, tmp_path: Path) -> None:
         process = fork(lambda: None)
         os.waitpid(process, 0)
         mine = temp_path(tmp_path / "export-0").name
@@ -277,18 +251,6 @@ class TestWholeOrNotAtAll:
         os.utime(old, (0, 0))
         export({"test": [SentencePair("a", "b")]}, tmp_path, "de", "en", format="tsv")
         assert [folder.exists() for folder in (dead, living, old, young)] == [False, True, False, True]
-
-    def test_a_prepared_list_of_names_reaches_no_other_folder(self, tmp_path: Path) -> None:
-        (tmp_path / "mine").write_text("mine")
-        ready = tmp_path / "pairs" / ".export.ready"
-        ready.mkdir(parents=True)
-        (ready / ".names.json").write_text('["../../mine"]')
-        export({"test": [SentencePair("a", "b")]}, tmp_path / "pairs", "de", "en", format="tsv")
-        assert (tmp_path / "mine").read_text() == "mine"
-        ready.mkdir()
-        (ready / ".names.json").write_text("1")
-        with pytest.raises(AugenmerkError, match=r"\.export\.ready: damaged"):
-            load(tmp_path / "pairs")
 
     def test_other_people_may_read_the_files(self, tmp_path: Path) -> None:
         (tmp_path / "plain").touch()

@@ -156,10 +156,12 @@ def test_bad_input_gets_one_sentence(tmp_path: Path) -> None:
     assert "no split called 'dev'; there are: train, val, test" in fails_with_a_sentence(
         "data", "show", "bilderbuch", "--split", "dev"
     )
-    assert "no way from fr" in fails_with_a_sentence("data", "show", "--source-language", "fr")
+    assert "cannot be translated from fr" in fails_with_a_sentence("data", "show", "--source-language", "fr")
     assert "tagged nonsense" in fails_with_a_sentence("data", "show", "--split", "val", "--tag", "nonsense")
     assert "no such file" in fails_with_a_sentence("data", "show", str(tmp_path / "nowhere"))
-    assert "bilderbuch is built in" in fails_with_a_sentence("data", "fetch", "bilderbuch")
+    assert "'bilderbuch' is not a dataset to download; those that are: multi30k." in fails_with_a_sentence(
+        "data", "fetch", "bilderbuch"
+    )
     (tmp_path / "train.de").write_text("Ein Hund\nEine Katze\n", encoding="utf-8")
     (tmp_path / "train.en").write_text("A dog\n", encoding="utf-8")
     unequal = fails_with_a_sentence("data", "export", str(tmp_path), "--out", str(tmp_path / "out"))

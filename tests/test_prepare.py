@@ -19,9 +19,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import augenmerk.base.files
+import augenmerk.cluster.block_job
 import augenmerk.data.corpus
 import augenmerk.data.prepare.chunks
-import augenmerk.data.prepare.shards
 from augenmerk import AugenmerkError
 from augenmerk.base.config import DataConfig, RunConfig, TextConfig
 from augenmerk.base.files import atomic_write
@@ -313,7 +313,7 @@ class TestInterruption:
         (tmp_path / "corpus").mkdir()
         with (
             FileLock(tmp_path / "corpus" / ".lock"),
-            pytest.raises(AugenmerkError, match="is being prepared by another process"),
+            pytest.raises(AugenmerkError, match="is being written by another process"),
         ):
             prepare_folder(text, tmp_path / "corpus")
 
@@ -342,7 +342,7 @@ def _prepare_and_kill(text: Path, out: Path, moment: int) -> bool:
                 atomic_write(path, pieces)
 
             with pytest.MonkeyPatch.context() as patch:
-                patch.setattr(augenmerk.data.prepare.shards, "atomic_write", kill_or_write)
+                patch.setattr(augenmerk.cluster.block_job, "atomic_write", kill_or_write)
                 patch.setattr(augenmerk.base.files, "atomic_write", kill_or_write)
                 prepare_folder(text, out)
             os._exit(0)
@@ -409,10 +409,10 @@ class TestRefusals:
         out = tmp_path / "corpus"
         about = prepare_folder(text, out)
         assert prepare_folder(text, out) == about  # nothing is left to do
-        with pytest.raises(AugenmerkError, match="from other settings; remove it, or choose another --out"):
+        with pytest.raises(AugenmerkError, match="was made with different settings; remove it, or write"):
             prepare_folder(text, out, max_ratio=4.0)
         write_text(text, pairs_of(7))
-        with pytest.raises(AugenmerkError, match="from other text"):
+        with pytest.raises(AugenmerkError, match="was made with different sources"):
             prepare_folder(text, out)
         with pytest.raises(AugenmerkError, match="is a prepared corpus already"):
             prepare_folder(out, tmp_path / "again")
@@ -428,7 +428,9 @@ class TestRefusals:
         assert "there is no such file" in complain(tmp_path / "none.tsv")
         assert "only settings of [text] and [data]" in complain(text, "--set", "train.lr=1")
         assert "--max-ratio 0.5 is impossible" in complain(text, "--max-ratio", "0.5")
-        assert "text.bpe_dropout splits sentences anew" in complain(text, "--set", "text.bpe_dropout=0.1")
+        assert "text.bpe_dropout splits sentences differently" in complain(
+            text, "--set", "text.bpe_dropout=0.1"
+        )
         assert not (tmp_path / "corpus").exists()
         (text / "val.de").rename(text / "dev.de")
         (text / "val.en").rename(text / "dev.en")
@@ -613,7 +615,7 @@ class TestTraining:
         # What contradicts the corpus is refused.
         for setting, complaint in {
             "text.vocabulary_size=500": "was prepared with text.vocabulary_size = 400, so a run on it cannot",
-            "text.bpe_dropout=0.1": "text.bpe_dropout splits sentences anew in every epoch",
+            "text.bpe_dropout=0.1": "text.bpe_dropout splits sentences differently in every epoch",
             "data.max_length=5": "more than data.max_length = 5; say --set data.max_length=",
         }.items():
             arguments = (*train_small, "--set", setting, "--out", tmp_path / "other")

@@ -19,6 +19,7 @@ from pydantic import (
     model_validator,
 )
 
+from augenmerk.base.datasets import DATASETS as DATASETS
 from augenmerk.base.errors import AugenmerkError, shorten
 
 Architecture = Literal["gru", "transformer"]
@@ -28,8 +29,6 @@ CUSTOM_ATTENTION = re.compile(r"(?P<path>.+\.py):(?P<name>[A-Za-z_]\w*)")
 """How a mechanism in a person's own file is named: FILE.py:Class."""
 
 PRESETS = ("classic", "quick", "strong", "transformer-quick", "transformer")
-DATASETS = ("bilderbuch", "multi30k")
-"""The datasets that are known by name; any other is a person's own."""
 
 MAX_SETTINGS_BYTES = 1_000_000
 """The size of the largest file of settings, or of a study, that is read."""
@@ -76,8 +75,8 @@ class BilderbuchConfig(Settings):
 class DataConfig(Settings):
     """Where the sentence pairs come from."""
 
-    bitext: str = Field(default="bilderbuch", min_length=1)
-    """bilderbuch, multi30k, or the folder or file of a person's own pairs."""
+    bitext: str = Field(default="bilderbuch", min_length=1, examples=list(DATASETS))
+    """The name of a dataset, or the folder or file of your own pairs."""
     bilderbuch: BilderbuchConfig = BilderbuchConfig()
     """What to generate, if the bitext is bilderbuch."""
     source_language: str | None = None
@@ -89,7 +88,7 @@ class DataConfig(Settings):
     validation: str = "val"
     """The split that decides which epoch's weights are kept."""
     skip_bad: bool = False
-    """Whether lines of a person's own files that hold no usable pair are skipped instead of refused."""
+    """Whether lines of your own files that hold no usable pair are skipped; otherwise they are an error."""
     max_length: int = Field(default=200, ge=1, le=10_000)
     """Training pairs with more tokens than this on a side are left out, and longer sources are cut."""
 
@@ -98,9 +97,10 @@ class DataConfig(Settings):
         """The languages that are translated from and into, where the settings tell."""
         source, target = self.source_language, self.target_language
         if self.bitext in DATASETS:
-            other = {"de": "en", "en": "de"}
-            source = source or other.get(target or "en")
-            target = target or other.get(source or "de")
+            first, second = DATASETS[self.bitext].languages
+            other = {first: second, second: first}
+            source = source or other.get(target or second)
+            target = target or other.get(source or first)
         return source, target
 
 
@@ -110,8 +110,8 @@ class TextConfig(Settings):
     unit: Literal["word", "bpe"] = "bpe"
     """Whole words, or subwords by byte-pair encoding."""
     lowercase: bool = False
-    """Whether texts are lowercased first. Presets do that for bilderbuch and multi30k, but keep the case of a
-    person's own pairs."""
+    """Whether texts are lowercased first. Presets do that for datasets that have a name, but keep the case
+    of your own pairs."""
     joint: bool = True
     """Whether both languages share one vocabulary. Whole words are best kept separate."""
     vocabulary_size: int = Field(default=8000, ge=300, le=1_000_000)

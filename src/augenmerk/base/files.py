@@ -1,7 +1,7 @@
 """Files that are written whole or not at all, and errors of files as one sentence.
 
-A file is written under a temporary name beside its place, flushed to the disk, and renamed. So whenever the
-process or the machine dies, there is the old file or the new one, never half of either.
+A file is written under a temporary name beside its final one, flushed to the disk, and renamed. So whenever
+the process or the machine dies, there is the old file or the new one, never half of either.
 """
 
 import hashlib
@@ -9,6 +9,7 @@ import json
 import os
 import platform
 import re
+import shutil
 import stat
 import time
 import zlib
@@ -30,7 +31,7 @@ MAX_NAME_BYTES = 200
 """The length of the longest name of a run; systems take 255, and names of temporary files are longer."""
 
 STALE_SECONDS = 24 * 60 * 60
-"""The age at which the temporary file of another computer is taken for that of a killed process."""
+"""The age at which the temporary file of another computer counts as left by a killed process."""
 
 _TEMP_SUFFIX = ".part"
 # Two computers, or two containers, may share a folder and have processes with the same number.
@@ -49,7 +50,7 @@ def atomic_write(path: Path, pieces: Iterable[bytes | memoryview]) -> None:
     if os.path.islink(path):  # noqa: PTH114 (no error for a name that is too long)
         link, path = path, Path(os.path.realpath(path))  # Path.resolve fails if links lead in a circle
         if path.is_symlink():
-            raise AugenmerkError(f"{link}: cannot be written, for it is a symbolic link that leads nowhere.")
+            raise AugenmerkError(f"{link}: cannot be written: it is a symbolic link that leads nowhere.")
     with replacing(path) as temporary, temporary.open("wb") as file:
         file.writelines(pieces)
 
@@ -84,15 +85,15 @@ def is_stream(path: Path) -> bool:
 def replacing(path: Path, *, in_folder: bool = False) -> Iterator[Path]:
     """Yields a temporary path to write a file to, which then replaces `path`.
 
-    With `in_folder` the temporary path is in a temporary folder, for a library that creates further files
-    beside what it writes. Raises AugenmerkError if the file cannot be written.
+    With `in_folder` the temporary path is in a temporary folder: some libraries create further files beside
+    what they write. Raises AugenmerkError if the file cannot be written.
     """
-    remove_abandoned(path.parent)
+    _clean_once(path.parent)
     temporary = temp_path(path)
     file = temporary / path.name if in_folder else temporary
     try:
         if in_folder:
-            _remove(temporary)
+            remove(temporary)
             temporary.mkdir()
         yield file
         fsync_path(file)
@@ -100,34 +101,20 @@ def replacing(path: Path, *, in_folder: bool = False) -> Iterator[Path]:
         fsync_path(path.parent)
     except (OSError, SafetensorError) as error:
         if not path.parent.is_dir():
-            raise AugenmerkError(
-                f"{path}: cannot be written, for there is no folder {path.parent}."
-            ) from None
+            raise AugenmerkError(f"{path}: cannot be written: there is no folder {path.parent}.") from None
         kept = "; what was saved before is still there" if path.exists() else ""
         raise AugenmerkError(f"{path}: cannot be written ({error_reason(error)}){kept}.") from None
     finally:
-        _remove(temporary)
+        remove(temporary)
 
 
-def _remove(path: Path) -> None:
-    with suppress(OSError):
-        if path.is_dir() and not path.is_symlink():
-            remove_folder(path)
-        else:
+def remove(path: Path) -> None:
+    """Removes a file, or a folder with all that is in it, as far as possible; it may be absent."""
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        with suppress(OSError):
             path.unlink(missing_ok=True)
-
-
-def remove_folder(folder: Path) -> None:
-    """Removes a folder and what is in it; opens one file at a time, where shutil.rmtree needs three.
-
-    So a process that is short of open files still cleans up. Raises OSError if that is impossible.
-    """
-    for path in list(folder.iterdir()):
-        if path.is_dir() and not path.is_symlink():
-            remove_folder(path)
-        else:
-            path.unlink(missing_ok=True)
-    folder.rmdir()
 
 
 def make_folder(path: Path) -> None:
@@ -160,20 +147,26 @@ def temp_path(path: Path) -> Path:
 
 
 @cache
-def remove_abandoned(folder: Path) -> None:
-    """Removes temporary files in a folder whose process has ended, once in the life of this process.
+def _clean_once(folder: Path) -> None:
+    """Removes stale temporary files, once in the life of this process."""
+    remove_stale_temp_files(folder)
 
-    Whether a process of another computer lives cannot be seen; its files are left for a day. On Windows those
-    of this computer are too, for there is no harmless way to ask.
+
+def remove_stale_temp_files(folder: Path, *names: str) -> None:
+    """Removes the temporary files and folders of processes that have ended, only those of `names` if given.
+
+    Those of another computer are left for a day, because nobody can tell whether their process is alive. On
+    Windows those of this computer are too, because there is no harmless way to ask.
     """
+    prefixes = tuple(f".{name}." for name in names) or "."
     with suppress(OSError):
         for entry in folder.iterdir():
             found = re.fullmatch(rf"\..+\.([0-9a-f]{{8}})-(\d{{1,9}}){re.escape(_TEMP_SUFFIX)}", entry.name)
-            if found is None:
+            if found is None or not entry.name.startswith(prefixes):
                 continue
             here = os.name == "posix" and found[1] == _COMPUTER
             if not _is_alive(int(found[2])) if here else entry.lstat().st_mtime < time.time() - STALE_SECONDS:
-                _remove(entry)
+                remove(entry)
 
 
 def _is_alive(process: int) -> bool:
@@ -184,19 +177,6 @@ def _is_alive(process: int) -> bool:
     except OSError:  # it belongs to somebody else
         pass
     return True
-
-
-def remove_stale_temp_files(folder: Path, *names: str) -> None:
-    """Removes temporary files and folders of killed processes, those of `names` only if any are given.
-
-    It would also remove what a living process is writing, so the caller has to hold the lock under which
-    these files are written.
-    """
-    prefixes = tuple(f".{name}." for name in names) or "."
-    with suppress(OSError):
-        for entry in folder.iterdir():
-            if entry.name.startswith(prefixes) and entry.name.endswith(_TEMP_SUFFIX):
-                _remove(entry)
 
 
 def fsync_path(path: Path) -> None:
@@ -238,7 +218,7 @@ def _check_size(size: int, path: Path, most: int) -> None:
 
 
 @contextmanager
-def explain_read_errors(path: Path, place: str = "") -> Iterator[None]:
+def explain_read_errors(path: Path, where: str = "") -> Iterator[None]:
     """Turns errors of reading a file that Augenmerk wrote into an AugenmerkError that names the file."""
     try:
         yield
@@ -247,7 +227,7 @@ def explain_read_errors(path: Path, place: str = "") -> Iterator[None]:
     except (OSError, UnicodeDecodeError) as error:
         raise AugenmerkError(f"{path}: cannot be read ({error_reason(error)}).") from None
     except (SafetensorError, ValueError, KeyError, TypeError, RecursionError) as error:
-        raise AugenmerkError(f"{path}{place}: damaged, or not written by Augenmerk ({error}).") from None
+        raise AugenmerkError(f"{path}{where}: damaged, or not written by Augenmerk ({error}).") from None
 
 
 def parse_object(text: str) -> dict[str, Any]:
@@ -259,7 +239,7 @@ def parse_object(text: str) -> dict[str, Any]:
 
 
 def format_json(document: object, *, escape: bool = False, indent: int | None = None) -> str:
-    """Returns a document as JSON, with escapes for what is not ASCII if it is told to."""
+    """Returns a document as JSON; with `escape`, in ASCII only."""
     text = json.dumps(document, ensure_ascii=escape, indent=indent)
     for separator in "\x85\u2028\u2029":  # many programs end a line at these, also within a JSON string
         text = text.replace(separator, f"\\u{ord(separator):04x}")

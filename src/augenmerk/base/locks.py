@@ -6,7 +6,6 @@ keeps nobody out and only answers `is_marked`, so asking whether something runs 
 
 import errno
 import os
-import shutil
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
@@ -14,6 +13,8 @@ from pathlib import Path
 from typing import IO
 
 from filelock import BaseFileLock, FileLock, Timeout
+
+from augenmerk.base.files import remove
 
 try:
     import fcntl
@@ -23,7 +24,8 @@ except ImportError:  # Windows
     HAS_FLOCK = False
 
 _RETRY_SECONDS = 0.02
-_MARKING_TIMEOUT = 5.0  # seconds; `is_marked` looks for microseconds
+_MARKING_TIMEOUT = 5.0
+"""Seconds that a mark waits for a lock, which `is_marked` holds for microseconds."""
 _NO_LOCKS = {errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOLCK}
 """Errors of a file system without locks, as on some networks: there, nothing is locked."""
 
@@ -32,8 +34,8 @@ _NO_LOCKS = {errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOLCK}
 def hold_lock(path: Path, timeout: float) -> Iterator[int | None]:
     """Holds the lock in a file, whose folder is created; raises TimeoutError if others hold it for so long.
 
-    Yields the file descriptor, None on Windows. This is flock where there is one, because a process that
-    inherits the descriptor holds the lock, too. The file may be removed while the lock is held: a process
+    Yields the file descriptor, None on Windows. This is flock where there is one: a process that inherits the
+    descriptor then also holds the lock. The file may be removed while the lock is held: a process
     that waits for it then locks the file that is there next, so it never holds a lock that nobody sees.
     """
     deadline = time.monotonic() + timeout
@@ -86,26 +88,19 @@ def remove_locked_folder(folder: Path, lock: str) -> None:
 
     A process that waits for the lock may create both again: it never loses a file to this one.
     """
-    remove_files(folder, keep=lock)
+    for path in folder.iterdir():
+        if path.name != lock:
+            remove(path)
     with suppress(OSError):  # Windows keeps a file that is open; or another process was faster
         (folder / lock).unlink()
         folder.rmdir()
-
-
-def remove_files(folder: Path, *, keep: str) -> None:
-    """Removes everything in a folder but one file."""
-    for path in folder.iterdir():
-        if path.is_dir() and not path.is_symlink():
-            shutil.rmtree(path)
-        elif path.name != keep:
-            path.unlink(missing_ok=True)
 
 
 @contextmanager
 def mark(path: Path) -> Iterator[int | None]:
     """Marks a file until the context or the process ends, for `is_marked` to see; yields as `hold_lock` does.
 
-    If that is impossible, it is left: nothing depends on a mark.
+    Failing to mark is no error, because nothing depends on a mark.
     """
     with ExitStack() as stack:
         descriptor = None

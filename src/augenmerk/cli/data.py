@@ -15,6 +15,7 @@ from rich.markup import escape
 from rich.progress import DownloadColumn, MofNCompleteColumn
 from typer import Argument, Option
 
+from augenmerk.base.datasets import DATASETS, datasets_with
 from augenmerk.base.errors import AugenmerkError
 from augenmerk.cli.options import (
     MAX_SEED,
@@ -42,41 +43,48 @@ from augenmerk.cli.terminal import (
 
 if TYPE_CHECKING:
     from augenmerk.base.config import RunConfig
-    from augenmerk.data import Bitext
     from augenmerk.data.check import CheckResult
 
 app = typer.Typer(help="Sentence pairs: list, show, check, fetch, export, prepare.", no_args_is_help=True)
 
-Name = Annotated[str, Argument(help="bilderbuch, multi30k, or the folder or file of your own pairs.")]
-Seed = Annotated[int, Option(help="bilderbuch: the seed of its sentences.", min=0, max=MAX_SEED)]
+Name = Annotated[str, Argument(help=f"{', '.join(DATASETS)}, or the folder or file of your own pairs.")]
+Pairs = Annotated[
+    int | None, Option(help=f"{datasets_with('pairs')}: how many training pairs.", min=1, max=2**31 - 1)
+]
+Seed = Annotated[
+    int, Option(help=f"{datasets_with('seed')}: the seed of its sentences.", min=0, max=MAX_SEED)
+]
 Format = Literal["text", "tsv", "jsonl"]
 Folder = Annotated[
-    Path | None, Option(help="multi30k: folder with its files. Default: where `data fetch` puts them.")
+    Path | None,
+    Option(help=f"{datasets_with('folder')}: folder with its files. Default: where `data fetch` puts them."),
 ]
 
 
 @app.command("list", epilog="Example:  augenmerk data list")
 def list_(json: Json = False) -> None:
     """List the datasets that are known by name, and whether they are on this machine."""
-    from augenmerk.data import NAMES, open_bitext
+    from augenmerk.data import open_bitext
 
     rows: list[dict[str, Any]] = []
-    for name in NAMES:
+    for name, dataset in DATASETS.items():
+        row: dict[str, Any] = {"name": name, "summary": dataset.summary}
         try:
             bitext = open_bitext(name)
         except AugenmerkError as error:
-            rows.append({"name": name, "available": False, "why": str(error)})
+            rows.append({**row, "available": False, "why": str(error)})
         else:
-            languages, splits = [bitext.source_language, bitext.target_language], list(bitext.splits)
-            rows.append({"name": name, "available": True, "languages": languages, "splits": splits})
+            languages = [bitext.source_language, bitext.target_language]
+            rows.append({**row, "available": True, "languages": languages, "splits": list(bitext.splits)})
     if json:
         print_json(rows)
         return
     for row in rows:
         if row["available"]:
-            out().print(f"[bold]{row['name']}[/]  {'-'.join(row['languages'])}  {', '.join(row['splits'])}")
+            status = f"{'-'.join(row['languages'])}  {', '.join(row['splits'])}"
         else:
-            out().print(f"[bold]{row['name']}[/]  not on this machine: [dim]{row['why']}[/]")
+            status = f"not on this machine: [dim]{row['why']}[/]"
+        out().print(f"[bold]{row['name']}[/]  {row['summary']}\n    {status}")
     out().print(
         "[dim]Your own pairs: a folder with train.de and train.en, or a .tsv, .jsonl or .parquet file.[/]"
     )
@@ -96,7 +104,6 @@ def show(
 ) -> None:
     """Print sentence pairs, with their tags and, where they are known, the links between their words."""
     from augenmerk.data import open_bitext
-    from augenmerk.data.bilderbuch import TAGS
 
     bitext = open_bitext(
         name, seed=seed, folder=folder, source_language=source_language, target_language=target_language
@@ -106,7 +113,7 @@ def show(
     chosen = list(islice(matching, pairs))
     if not chosen:
         tagged = f" tagged {', '.join(sorted(tags))}" if tags else ""
-        known = f"; its tags are {', '.join(sorted(TAGS))}" if tags and name == "bilderbuch" else ""
+        known = f"; its tags are {', '.join(sorted(bitext.tags))}" if tags and bitext.tags else ""
         raise AugenmerkError(f"{name} has no pair in '{split}'{tagged}{known}.")
     if json:
         print_json([asdict(pair) for pair in chosen])
@@ -122,8 +129,8 @@ def show(
         out().print()
 
 
-SHOWN = 8
-"""Lines of a kind that are shown; --json has all."""
+MAX_SHOWN = 8
+"""The most lines of a kind that are printed; --json has all."""
 
 
 @app.command(epilog="Example:  augenmerk data check bilderbuch")
@@ -139,16 +146,10 @@ def check(
     What is worth a look: repeated pairs, odd lengths, other scripts, sides that look exchanged, lines that
     look shifted or are no translations, sentences of val and test that are in train too.
     """
-    from augenmerk.data import NAMES, check_own, open_bitext
-    from augenmerk.data.check import check_bitext, check_files
+    from augenmerk.data.check import check_data
 
     with show_status(f"checking {name}"):
-        if name in NAMES:
-            bitext = open_bitext(name, source_language=source_language, target_language=target_language)
-            result = check_bitext(bitext)
-        else:
-            check_own(name)
-            result = check_files(Path(name), source_language, target_language)
+        result = check_data(name, source_language, target_language)
     if json:
         print_json({**asdict(result), "trainable": not result.problems})
     else:
@@ -158,8 +159,6 @@ def check(
 
 
 def _print_check(result: "CheckResult") -> None:
-    from augenmerk.data import NAMES
-
     rows = []
     for split in result.splits:
         sides = split.source, split.target
@@ -182,14 +181,14 @@ def _print_check(result: "CheckResult") -> None:
         seen: Counter[tuple[str, str]] = Counter()
         for problem in result.problems:  # they are in the order of the splits and of their lines
             seen[problem.split, problem.kind] += 1
-            if seen[problem.split, problem.kind] <= SHOWN:
-                place = f"{problem.file}, line {problem.line:,}: " if problem.line is not None else ""
-                out().print(f"  {escape(place + problem.reason)}")
+            if seen[problem.split, problem.kind] <= MAX_SHOWN:
+                where = f"{problem.file}, line {problem.line:,}: " if problem.line is not None else ""
+                out().print(f"  {escape(where + problem.reason)}")
         for (split_name, kind), count in seen.items():
-            if count > SHOWN:
-                out().print(f"  [dim]and {count - SHOWN:,} more in '{escape(split_name)}' ({kind})[/]")
+            if count > MAX_SHOWN:
+                out().print(f"  [dim]and {count - MAX_SHOWN:,} more in '{escape(split_name)}' ({kind})[/]")
         if all(problem.line is not None for problem in result.problems):
-            out().print("  [dim]Put it right, or train without these lines: augenmerk train --skip-bad[/]")
+            out().print("  [dim]Correct these lines, or train without them: augenmerk train --skip-bad[/]")
     else:
         out().print("[bold green]Nothing stops training.[/]")
     if result.findings:
@@ -197,31 +196,35 @@ def _print_check(result: "CheckResult") -> None:
     for finding in result.findings:
         out().print(f"  [cyan]{escape(finding.split)}[/]  {escape(finding.message)}")
         if finding.lines and finding.kind != "shifted":
-            more = f", and {len(finding.lines) - SHOWN:,} more" if len(finding.lines) > SHOWN else ""
-            numbers = ", ".join(f"{line:,}" for line in finding.lines[:SHOWN])
+            more = f", and {len(finding.lines) - MAX_SHOWN:,} more" if len(finding.lines) > MAX_SHOWN else ""
+            numbers = ", ".join(f"{line:,}" for line in finding.lines[:MAX_SHOWN])
             out().print(f"  {' ' * len(finding.split)}  [dim]line {numbers}{more}[/]")
-    if result.place not in NAMES and any(finding.lines for finding in result.findings):
+    if result.place not in DATASETS and any(finding.lines for finding in result.findings):
         out().print("  [dim]To write the pairs without these lines: augenmerk data export --clean[/]")
 
 
 @app.command(epilog="Example:  augenmerk data fetch multi30k")
 def fetch(
-    name: Annotated[str, Argument(help="multi30k, the only dataset that has to be fetched.")],
+    name: Annotated[
+        str, Argument(help=f"Which one: {', '.join(n for n, each in DATASETS.items() if each.downloaded)}.")
+    ],
     out: Annotated[Path | None, Option(help="Where to put the files, if not in the user's cache.")] = None,
     url: Annotated[str | None, Option(help="Another address to fetch from, a mirror of yours.")] = None,
     json: Json = False,
 ) -> None:
     """Download a dataset, verify it, and keep it where every command finds it."""
-    from augenmerk.data import multi30k
+    from augenmerk.data import import_dataset
 
-    if name != "multi30k":
-        raise AugenmerkError(f"Only multi30k can be fetched, not '{name}'; bilderbuch is built in.")
+    if name not in DATASETS or not DATASETS[name].downloaded:
+        names = ", ".join(name for name, dataset in DATASETS.items() if dataset.downloaded)
+        raise AugenmerkError(f"'{name}' is not a dataset to download; those that are: {names}.")
+    dataset = import_dataset(name)
     with show_progress(DownloadColumn()) as on_progress:
-        place = multi30k.fetch(out, url or multi30k.BASE_URL, on_progress)
+        folder = dataset.fetch(out, url or dataset.BASE_URL, on_progress)
     if json:
-        print_json({"name": name, "folder": str(place), "files": sorted(multi30k.SHA256)})
+        print_json({"name": name, "folder": str(folder), "files": sorted(dataset.SHA256)})
     else:
-        err().print(f"Multi30k is complete and verified in {place}")
+        err().print(f"{name} is complete and verified in {folder}")
 
 
 @app.command(
@@ -232,9 +235,7 @@ def export(
     name: Name,
     out: Annotated[Path, Option(help="The folder to write to.")],
     split: Annotated[list[str] | None, Option(help="Only this split; repeatable.")] = None,
-    pairs: Annotated[
-        int | None, Option(help="bilderbuch: how many training pairs.", min=1, max=10_000_000)
-    ] = None,
+    pairs: Pairs = None,
     seed: Seed = 1,
     format: Annotated[Format, Option(help="Parallel text, TSV or JSON lines.")] = "text",  # noqa: A002
     align: Annotated[bool, Option("--align", help="Also write gold links as SPLIT.align (0-0 1-2).")] = False,
@@ -253,7 +254,7 @@ def export(
     ] = None,
     unsplit: Annotated[
         bool,
-        Option("--unsplit", help="Write one file of your own whole, not divided into train, val and test."),
+        Option("--unsplit", help="Write your own file whole, not divided into train, val and test."),
     ] = False,
     folder: Folder = None,
     source_language: SourceLanguage = None,
@@ -261,16 +262,21 @@ def export(
     json: Json = False,
 ) -> None:
     """Write sentence pairs to files that other tools read, with gold links where there are any."""
-    from augenmerk.data import NAMES, BadLineError, open_bitext
+    from augenmerk.data import BadLineError, check_own, open_bitext
+    from augenmerk.data.check import open_clean
     from augenmerk.data.export import export as write_splits
 
-    if unsplit and name in NAMES:
-        raise AugenmerkError(f"--unsplit is for one file of your own; {name} has splits.")
+    if name in DATASETS and (unsplit or clean):
+        raise AugenmerkError(f"--{'clean' if clean else 'unsplit'} is for your own pairs, not for {name}.")
     if keep and not clean:
         raise AugenmerkError("--keep says which lines --clean keeps: add --clean.")
     left_out: dict[str, dict[str, set[int]]] = {}
     if clean:
-        bitext, left_out = _open_clean(name, source_language, target_language, keep or [], not unsplit)
+        check_own(name)
+        with show_status(f"checking {name}"):
+            bitext, left_out = open_clean(
+                Path(name), source_language, target_language, keep or [], divide=not unsplit
+            )
     else:
         bitext = open_bitext(
             name,
@@ -314,35 +320,11 @@ def export(
             print_written(path)
 
 
-def _open_clean(
-    name: str, source_language: str | None, target_language: str | None, keep: list[str], divide: bool
-) -> "tuple[Bitext, dict[str, dict[str, set[int]]]]":
-    """Opens a person's own pairs without the lines that `data check` lists; also returns these lines."""
-    from augenmerk.data import NAMES, check_own
-    from augenmerk.data.check import check_files
-    from augenmerk.data.files import load
-
-    if name in NAMES:
-        raise AugenmerkError(f"--clean is for sentence pairs of your own, not for {name}.")
-    check_own(name)
-    with show_status(f"checking {name}"):
-        result = check_files(Path(name), source_language, target_language)
-    if unknown := set(keep) - {finding.kind for finding in result.findings if finding.lines}:
-        kinds = dict.fromkeys(finding.kind for finding in result.findings if finding.lines)
-        there = f"those found here are {', '.join(kinds)}" if kinds else "nothing was found here"
-        raise AugenmerkError(f"--keep: there are no lines of the kind '{min(unknown)}'; {there}.")
-    left_out = result.lines_by_kind(keep)
-    lines = {split: set[int]().union(*kinds.values()) for split, kinds in left_out.items()}
-    place = Path(name)
-    bitext = load(place, source_language, target_language, skip_bad=True, divide=divide, left_out=lines)
-    return bitext, left_out
-
-
 @app.command(
     epilog="Examples:  augenmerk data prepare bilderbuch --pairs 2000 --out corpus    "
     "augenmerk data prepare bilderbuch --out small --preset quick --set text.vocabulary_size=2000    "
     "augenmerk train quick --data corpus --epochs 1    "
-    "If it is killed, the same command goes on with what is finished. The files do not depend on the number "
+    "If it is killed, run the same command again to resume. The files do not depend on the number "
     "of workers, nor on the cluster: --on ray --ray-address head:6379, with an --out that all its machines "
     "see."
 )
@@ -351,15 +333,13 @@ def prepare(
         list[str],
         Argument(
             metavar="SOURCE",
-            help="bilderbuch, multi30k, or folders and files of your own pairs; all become one corpus.",
+            help=f"{', '.join(DATASETS)}, or folders and files of your own pairs; all become one corpus.",
         ),
     ],
     out: Annotated[Path, Option(help="The folder of the prepared corpus.")],
     source_language: SourceLanguage = None,
     target_language: TargetLanguage = None,
-    pairs: Annotated[
-        int | None, Option(help="bilderbuch: how many training pairs.", min=1, max=2**31 - 1)
-    ] = None,
+    pairs: Pairs = None,
     seed: Seed = 1,
     preset: Annotated[
         str | None,
@@ -417,9 +397,9 @@ def prepare(
     began = time.monotonic()
     try:
         with connect_if_asked(on, ray_address), show_progress(MofNCompleteColumn()) as on_progress:
-            place = out.absolute() if on == "ray" else out  # the processes of Ray are in other folders
-            map_blocks = RayTasks(place) if on == "ray" else ProcessPool(workers or count_cores())
-            about = prepare_corpus(request, place, map_blocks=map_blocks, on_progress=on_progress)
+            folder = out.absolute() if on == "ray" else out  # the processes of Ray are in other folders
+            map_blocks = RayTasks(folder) if on == "ray" else ProcessPool(workers or count_cores())
+            about = prepare_corpus(request, folder, map_blocks=map_blocks, on_progress=on_progress)
     except KeyboardInterrupt as interrupt:
         interrupt.args = (RESUMABLE,)
         raise

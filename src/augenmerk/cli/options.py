@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
 from rich.markup import escape
 from typer import Argument, Option
 
+from augenmerk.base.datasets import DATASETS
 from augenmerk.base.errors import AugenmerkError
 from augenmerk.cli.terminal import err, out, show_status
 from augenmerk.cli.unfamiliar import warn_of_translations
@@ -53,7 +54,7 @@ Beam = Annotated[
 ]
 Data = Annotated[
     str | None,
-    Option(help="bilderbuch, multi30k, or a folder or file of your own pairs. Default: the preset's data."),
+    Option(help=f"{', '.join(DATASETS)}, or a folder or file of your own pairs. Default: the preset's data."),
 ]
 SourceLanguage = Annotated[str | None, Option(help="Language to translate from, e.g. de.")]
 TargetLanguage = Annotated[str | None, Option(help="Language to translate into, e.g. en.")]

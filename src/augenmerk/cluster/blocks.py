@@ -1,13 +1,13 @@
 """Maps a function over numbered blocks of work: in processes of this machine, or over a Ray cluster.
 
-A block is a function of its number and a few small arguments, and its result is small too: what is large is
-in files, which the processes read and write themselves. So it does not matter who computes it, or how often.
+A block is a function of its number and a few small arguments, and its result is also small: large data is in
+files, which the processes read and write themselves. So any process may compute it, and more than once.
 """
 
 import os
 import signal
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, as_completed, wait
 from concurrent.futures.process import BrokenProcessPool
 from itertools import islice
@@ -45,38 +45,6 @@ class MapBlocks(Protocol):
         """
 
 
-def map_missing(
-    map_blocks: MapBlocks,
-    start: Callable[[], Callable[..., _Result]],
-    blocks: Sequence[tuple[int, tuple[Any, ...]]],
-    find_finished: Callable[[int], _Result | None],
-    on_done: Callable[[int], None],
-) -> list[_Result]:
-    """Computes the blocks that are not finished; returns the results of all, in the order of the blocks.
-
-    Of each block it takes the size and the arguments; `on_done` is called with the sizes of all that are
-    finished, summed up. `find_finished` returns the result of a block that is kept from before, or None.
-    """
-    results: dict[int, _Result] = {}
-    missing: dict[int, tuple[Any, ...]] = {}
-    done = 0
-    for number, (size, arguments) in enumerate(blocks):
-        if (found := find_finished(number)) is None:
-            missing[number] = arguments
-        else:
-            results[number] = found
-            done += size
-
-    def finish(number: int, result: _Result) -> None:
-        nonlocal done
-        results[number] = result
-        done += blocks[number][0]
-        on_done(done)
-
-    map_blocks(start, missing, finish)
-    return [results[number] for number in range(len(blocks))]
-
-
 class ProcessPool:
     """Computes blocks in processes of this machine, or here if one is enough: a `MapBlocks`."""
 
@@ -108,7 +76,7 @@ class ProcessPool:
         except BrokenProcessPool:
             raise AugenmerkError(
                 "A worker was killed, perhaps because memory ran out; run the same command again, with fewer "
-                "--workers, and it goes on."
+                "--workers, to resume."
             ) from None
         finally:
             pool.shutdown(cancel_futures=True)
@@ -163,7 +131,7 @@ class RayTasks:
             reason = next(iter(str(error).splitlines()), type(error).__name__)
             raise AugenmerkError(
                 f"A block was begun {ATTEMPTS} times, and each time the process or the machine that computed "
-                f"it was lost ({reason}); run the same command again, and it goes on."
+                f"it was lost ({reason}); run the same command again to resume."
             ) from None
         finally:
             for _, task in running.values():

@@ -23,11 +23,9 @@ from augenmerk.base.files import error_reason
 
 OBJECT_STORE_BYTES = 100 * 2**20
 """Ray would reserve 30 percent of the memory, though only short messages pass through it here."""
-REACH_SECONDS = 10.0
-"""How long a cluster may take to answer; Ray itself would try for a quarter of an hour."""
+CONNECT_TIMEOUT = 10
+"""Seconds that a cluster may take to answer; `ray.init` would try for minutes."""
 LOCAL, AUTO = "local", "auto"
-HTTP2_GREETING = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes([0, 0, 0, 4, 0, 0, 0, 0, 0])
-"""What a client of HTTP/2 sends first, with an empty frame of settings."""
 
 
 @dataclass(frozen=True)
@@ -49,8 +47,9 @@ def connect(address: str | None = None, *, cpus: int | None = None) -> Iterator[
 
     Raises AugenmerkError if ray is not installed or the cluster cannot be reached.
     """
-    # Ray would otherwise send figures about its use to its makers. It reads this when it is imported.
+    # Ray reads these when it is imported. It would send statistics about its use to its makers.
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    os.environ.setdefault("RAY_py_gcs_connect_timeout_s", str(CONNECT_TIMEOUT))
     try:
         import ray
     except ImportError:
@@ -121,7 +120,10 @@ def _ray_folder() -> Iterator[str]:
 
 
 def _check_reachable(address: str) -> None:
-    """Raises AugenmerkError unless a server answers there as Ray's does, which speaks HTTP/2."""
+    """Raises AugenmerkError unless a Ray cluster answers there."""
+    from ray._raylet import GcsClient  # which `ray health-check` asks
+    from ray.exceptions import RayError
+
     host, _, port = address.rpartition(":")
     if not host or not port.isdecimal() or not 0 < int(port) < 2**16 or "://" in address:
         raise AugenmerkError(
@@ -129,20 +131,17 @@ def _check_reachable(address: str) -> None:
             f"or auto or local."
         )
     try:
-        with socket.create_connection((host.strip("[]"), int(port)), timeout=REACH_SECONDS) as connection:
-            if os.environ.get("RAY_USE_TLS") == "1":
-                return
-            connection.sendall(HTTP2_GREETING)
-            answer = connection.recv(9)
+        socket.create_connection((host.strip("[]"), int(port)), timeout=CONNECT_TIMEOUT).close()
+        GcsClient(address=address)
     except OSError as error:
         raise AugenmerkError(
             f"No Ray cluster can be reached at {address} ({error_reason(error)}); is its head running there?"
         ) from None
-    if len(answer) < 9 or answer[3] != 4:  # the server's first frame holds its settings
+    except RayError:
         raise AugenmerkError(
             f"What answers at {address} is not a Ray cluster; the port is that of `ray start --head`, "
             f"6379 unless it was chosen."
-        )
+        ) from None
 
 
 def _first_line(error: Exception) -> str:

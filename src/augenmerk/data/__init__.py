@@ -1,12 +1,16 @@
-"""Where sentence pairs come from: built-in datasets by name, or a person's own files by their path.
+"""Where sentence pairs come from: datasets that are known by name, or your own files by their path.
 
 May import: base, text and cluster. Read first: `__init__.py`, which opens any dataset, then `files.py`.
 """
 
 from glob import escape
+from importlib import import_module
 from pathlib import Path
+from types import ModuleType
+from typing import Any
 
-from augenmerk.base.config import DATASETS, DataConfig, RunConfig
+from augenmerk.base.config import DataConfig, RunConfig, Settings
+from augenmerk.base.datasets import DATASETS
 from augenmerk.base.errors import AugenmerkError
 from augenmerk.text.pairs import (
     BadLine,
@@ -20,6 +24,7 @@ from augenmerk.text.pairs import (
 )
 
 __all__ = [
+    "DATASETS",
     "NAMES",
     "SAY_PLACE",
     "BadLine",
@@ -30,6 +35,8 @@ __all__ = [
     "SentencePair",
     "WatchedPairs",
     "check_own",
+    "dataset_options",
+    "import_dataset",
     "open_bitext",
     "open_data",
     "open_data_or_bilderbuch",
@@ -39,12 +46,12 @@ __all__ = [
     "sum_pairs",
 ]
 
-NAMES = DATASETS
-"""The datasets that are known by name; anything else is the path of a folder or file."""
+NAMES = tuple(DATASETS)
+"""The names of datasets; anything else is the path of a folder or file."""
 
 
 def open_bitext(
-    place: str,
+    name: str,
     *,
     pairs: int | None = None,
     seed: int = 1,
@@ -54,57 +61,64 @@ def open_bitext(
     skip_bad: bool = False,
     divide: bool = True,
 ) -> Bitext:
-    """Opens a dataset by its name, or a person's own sentence pairs by their path.
+    """Opens a dataset by its name, or your own sentence pairs by their path.
 
-    A file of a person's own is divided into train, val and test, unless `divide` is False. `pairs` (the
-    number of training pairs) and `seed` are used by bilderbuch, which is generated; `folder` is where the
-    files of multi30k are. A folder that has the name of a dataset is opened as `./multi30k`. With
-    `skip_bad`, lines of a person's own files that hold no usable pair are left out, see `Bitext.skipped`;
-    otherwise reading ends at the first of them with an error. Of a prepared corpus, only the splits that are
+    Your own file is divided into train, val and test, unless `divide` is False. `pairs` (the number of
+    training pairs) and `seed` are for datasets that are generated, as bilderbuch is; `folder` is where the
+    files of a downloaded dataset are. A folder that has the name of a dataset is opened as `./multi30k`. With
+    `skip_bad`, lines of your own files that hold no usable pair are left out, see `Bitext.skipped`;
+    otherwise the first of them is an error when it is read. Of a prepared corpus, only the splits that are
     text are opened, see `augenmerk.data.corpus` for the others.
     """
-    if place == "bilderbuch":
-        from augenmerk.data import bilderbuch
-
-        return _in_direction(bilderbuch.load(pairs, seed), source_language, target_language)
-    if place == "multi30k":
-        from augenmerk.data import multi30k
-
-        return _in_direction(multi30k.load(folder), source_language, target_language)
-    check_own(place)
+    if name in DATASETS:
+        given = {"pairs": pairs, "seed": seed, "folder": folder}
+        options = {option: given[option] for option in DATASETS[name].options}
+        bitext: Bitext = import_dataset(name).load(**options)
+        return bitext.in_direction(source_language, target_language)
+    check_own(name)
     from augenmerk.data import files, prepared
 
-    if prepared.is_prepared(place):
-        return prepared.load(Path(place), source_language, target_language)
-    return files.load(Path(place), source_language, target_language, skip_bad=skip_bad, divide=divide)
+    if prepared.is_prepared(name):
+        return prepared.load(Path(name), source_language, target_language)
+    return files.load(Path(name), source_language, target_language, skip_bad=skip_bad, divide=divide)
 
 
-def check_own(place: str) -> None:
-    """Raises AugenmerkError if there is nothing that could be a person's own pairs at this place."""
-    if Path(place).name == place and Path(place).suffix and not place_exists(Path(place)):
-        raise AugenmerkError(f"{place}: there is no such file.")
-    if not place.strip() or (Path(place).name == place and not place_exists(Path(place))):
+def import_dataset(name: str) -> ModuleType:
+    """Returns the module of a dataset in the registry."""
+    return import_module(f"augenmerk.data.{name}")
+
+
+def dataset_options(config: DataConfig, name: str) -> dict[str, Any]:
+    """Returns what the settings say about a dataset: the group [data.NAME], if there is one."""
+    group = getattr(config, name, None) if name in DATASETS else None
+    return group.model_dump() if isinstance(group, Settings) else {}
+
+
+def check_own(path: str) -> None:
+    """Raises AugenmerkError if nothing at this path could be your own pairs."""
+    if Path(path).name == path and Path(path).suffix and not place_exists(Path(path)):
+        raise AugenmerkError(f"{path}: there is no such file.")
+    if not path.strip() or (Path(path).name == path and not place_exists(Path(path))):
         raise AugenmerkError(
-            f"There is no bitext called '{place}': known by name are {' and '.join(NAMES)}; "
-            f"for sentence pairs of your own, give their folder or file."
+            f"There is no bitext called '{path}': known by name are {' and '.join(DATASETS)}; "
+            f"for your own sentence pairs, give their folder or file."
         )
 
 
 SET_PLACE = "set data.bitext in the run's config.toml to its new path and remove the first line there"
 SAY_PLACE = "say where it is now: --data PLACE"
-"""What to do if the data of a run was moved: for every command, and for those that have --data."""
+"""The remedy if the data of a run was moved: for all commands, and for those that have --data."""
 
 
 def open_data(config: DataConfig, *, if_moved: str = SET_PLACE) -> Bitext:
-    """Opens the bitext that the settings of a run name; `if_moved` says what to do if nothing is there."""
+    """Opens the bitext that the settings of a run name; `if_moved` is the remedy if nothing is there."""
     if Path(config.bitext).is_absolute() and not place_exists(Path(config.bitext)):
         raise AugenmerkError(
             f"{config.bitext}: there is no such file or folder; if the data of a run was moved, {if_moved}."
         )
     return open_bitext(
         config.bitext,
-        pairs=config.bilderbuch.pairs,
-        seed=config.bilderbuch.seed,
+        **dataset_options(config, config.bitext),
         source_language=config.source_language,
         target_language=config.target_language,
         skip_bad=config.skip_bad,
@@ -119,11 +133,10 @@ def open_data_or_bilderbuch(config: DataConfig, split: str | None) -> tuple[Bite
     try:
         return open_data(config), split or config.validation
     except AugenmerkError:
-        source, target = config.source_language, config.target_language
-        german = config.bitext in NAMES or {source, target} == {"de", "en"}
         name = split or "val"
-        if not german or name not in ("train", "val", "test"):
+        if set(config.languages) != {"de", "en"} or name not in ("train", "val", "test"):
             raise
+        source, target = config.source_language, config.target_language
         return open_bitext("bilderbuch", source_language=source, target_language=target), name
 
 
@@ -136,10 +149,10 @@ def resolve_data(config: RunConfig) -> RunConfig:
 def resolve_data_name(name: str, folder: Path) -> str:
     """Returns the absolute path of data that `name` is the path of, relative to `folder`.
 
-    The name of a dataset is returned as it is. So is a path where nothing is, for `open_bitext` to refuse.
+    The name of a dataset is returned unchanged, and so is a path where nothing is: `open_bitext` reports it.
     """
     path = folder / Path(name).expanduser()
-    if name in NAMES or not name.strip() or not place_exists(path):
+    if name in DATASETS or not name.strip() or not place_exists(path):
         return name
     # Only folders are resolved: a linked file may have another ending, and the ending tells the format.
     return str(path.resolve() if path.is_dir() else path.parent.resolve() / path.name)
@@ -148,17 +161,3 @@ def resolve_data_name(name: str, folder: Path) -> str:
 def place_exists(path: Path) -> bool:
     """Returns whether the path is a folder or file, or the common stem of two files of parallel text."""
     return path.exists() or any(path.parent.glob(f"{escape(path.name)}.*"))
-
-
-def _in_direction(bitext: Bitext, source_language: str | None, target_language: str | None) -> Bitext:
-    """Returns the bitext, reversed if the languages ask for the other direction."""
-    languages = (bitext.source_language, bitext.target_language)
-    wanted = (source_language, target_language)
-    if all(want in (None, language) for want, language in zip(wanted, languages, strict=True)):
-        return bitext
-    if all(want in (None, language) for want, language in zip(wanted, reversed(languages), strict=True)):
-        return bitext.reversed()
-    raise AugenmerkError(
-        f"{bitext.name} is in {languages[0]} and {languages[1]}; "
-        f"it has no way from {source_language or 'there'} to {target_language or 'there'}."
-    )

@@ -1,29 +1,32 @@
 """Writes sentence pairs to files that other tools, and `augenmerk.data.files`, can read.
 
-An export is written into a folder under a temporary name. If the folder that it is for is new, one renaming
-puts it there. If there is such a folder, the temporary one is first renamed to `.export.ready` inside it, and
-then the files are moved one by one. If the process is killed meanwhile, the next export into the folder
-finishes the moving; reading the folder moves nothing and finds the files where they are (`list_files`).
+All files are first written completely under temporary names beside their final ones. Then they are renamed,
+one after another, under a lock. So a file is never half written, exports into one folder do not mix, and a
+killed export can be repeated: files that already have the right content are no obstacle. A process that is
+killed between two renames leaves new files beside old or missing ones, until the export is repeated.
 """
 
+import filecmp
 import json
 import os
-import uuid
-from collections.abc import Collection, Iterable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager, suppress
+import threading
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import ExitStack, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
 from augenmerk.base.errors import AugenmerkError
-from augenmerk.base.files import remove_abandoned, remove_folder, temp_path
+from augenmerk.base.files import error_reason, fsync_path, remove, remove_stale_temp_files, temp_path
 from augenmerk.base.locks import hold_lock
 from augenmerk.text.pairs import MAX_LINE_BYTES, SentencePair, is_blank
 from augenmerk.text.words import split_words
 
 Format = Literal["text", "tsv", "jsonl"]
 
-_READY, _NAMES, _LOCK = ".export.ready", ".names.json", ".export.lock"
+_LOCK = ".export.lock"
+_LOCK_TIMEOUT = 60.0
+"""Seconds to wait while other processes rename their files."""
 
 
 def export(
@@ -43,8 +46,8 @@ def export(
     so that tools which split at white space count words as the links do. `align` adds `split.align` in
     Pharaoh format (`0-0 1-2`, a line for each pair). JSON lines always hold links and tags.
 
-    The files appear when the last pair is written, all of them or none, also if several processes export
-    into one folder. Raises AugenmerkError if a pair could not be read back as it was (a tab in TSV, a line
+    The files appear when the last pair is written. Raises AugenmerkError if one of them exists with other
+    content and `overwrite` is not set, or if a pair could not be read back unchanged (a tab in TSV, a line
     break in text).
     """
     if format == "text" and source_language == target_language:
@@ -53,68 +56,38 @@ def export(
         )
     suffixes = {"text": [source_language, target_language], "tsv": ["tsv"], "jsonl": ["jsonl"]}[format]
     suffixes += ["align"] if align else []
-    names = [f"{split}.{suffix}" for split in splits for suffix in suffixes]
+    paths = [folder / f"{split}.{suffix}" for split in splits for suffix in suffixes]
+    if not overwrite and paths and all(path.exists() for path in paths):
+        raise _exists(paths[0])
+    # The number of the process is not enough: two of its threads may export into the folder.
+    temporary = {path: temp_path(path.with_name(f"{path.name}-{threading.get_ident()}")) for path in paths}
+    is_new = not folder.exists()
     try:
-        replaceable = {*names} if overwrite else finish_interrupted_export(folder)
-        _refuse_existing(folder, names, replaceable)
-        with _temporary_folder(folder) as temporary:
+        folder.mkdir(parents=True, exist_ok=True)
+        remove_stale_temp_files(folder)
+        try:
             for split, pairs in splits.items():
-                paths = [temporary / f"{split}.{suffix}" for suffix in suffixes]
-                _write_split(map(_tokenize, pairs) if tokenized else pairs, paths, split, format, align)
-            _publish(temporary, folder, names, replaceable)
+                files = [temporary[folder / f"{split}.{suffix}"] for suffix in suffixes]
+                _write_split(map(_tokenize, pairs) if tokenized else pairs, files, split, format, align)
+            _publish(folder, temporary, overwrite)
+        finally:
+            for path in temporary.values():
+                remove(path)
+            if is_new:
+                with suppress(OSError):  # it is no longer empty, unless the export failed
+                    folder.rmdir()
     except OSError as error:
-        raise AugenmerkError(f"{folder}: cannot be written to ({error.strerror or error}).") from None
-    return [folder / name for name in names]
+        raise AugenmerkError(f"{folder}: cannot be written to ({error_reason(error)}).") from None
+    return paths
 
 
-def finish_interrupted_export(folder: Path) -> set[str]:
-    """Moves the files of an export that was killed to their places; returns all names of that export."""
-    if not (folder / _READY).is_dir():
-        return set()
-    with _lock(folder):
-        return _move_ready_files(folder)
-
-
-def list_files(folder: Path) -> list[Path]:
-    """Returns what is in a folder, ordered by name, with the files of an interrupted export in their places.
-
-    So a reader finds all files of the export or none, and writes nothing.
-    """
-    found = {path.name: path for path in folder.iterdir()}
-    for name in _read_names(folder):
-        # It is moved in this direction only: if it is no longer ready, it is in its place.
-        ready = folder / _READY / name
-        found[name] = ready if ready.is_file() else folder / name
-    return [found[name] for name in sorted(found)]
-
-
-def _refuse_existing(folder: Path, names: Iterable[str], replaceable: Collection[str]) -> None:
-    for name in names:
-        if name not in replaceable and (folder / name).exists():
-            raise AugenmerkError(
-                f"{folder / name} is already there; pass --overwrite, or choose another folder."
-            )
-
-
-@contextmanager
-def _temporary_folder(folder: Path) -> Iterator[Path]:
-    """Yields a folder of this process alone, on the same file system as `folder`, and then removes it."""
-    parent = folder if folder.is_dir() else folder.parent
-    parent.mkdir(parents=True, exist_ok=True)
-    remove_abandoned(parent)
-    # The number of the process is not enough: two threads of it may export into the folder.
-    temporary = temp_path(parent / f"export-{uuid.uuid4().hex[:8]}")
-    temporary.mkdir()
-    try:
-        yield temporary
-    finally:
-        with suppress(OSError):
-            remove_folder(temporary)
+def _exists(path: Path) -> AugenmerkError:
+    return AugenmerkError(f"{path} is already there; pass --overwrite, or choose another folder.")
 
 
 def _write_split(
     pairs: Iterable[SentencePair],
-    paths: list[Path],
+    paths: Sequence[Path],
     split: str,
     format: Format,  # noqa: A002
     align: bool,
@@ -136,55 +109,18 @@ def _write_split(
             os.fsync(stream.fileno())
 
 
-def _publish(temporary: Path, folder: Path, names: list[str], replaceable: Collection[str]) -> None:
-    """Gives the finished files their names in `folder`."""
-    if temporary.parent != folder:
+def _publish(folder: Path, temporary: Mapping[Path, Path], overwrite: bool) -> None:
+    """Gives the complete files their names."""
+    with hold_lock(folder / _LOCK, _LOCK_TIMEOUT):
         try:
-            temporary.rename(folder)
-            return
-        except OSError:
-            if not folder.is_dir():  # otherwise another export has just created it
-                raise
-    with _lock(folder):
-        finished = _move_ready_files(folder)
-        _refuse_existing(folder, names, {*replaceable, *finished})
-        (temporary / _NAMES).write_text(json.dumps(names), encoding="utf-8")
-        temporary.rename(folder / _READY)
-        _move_ready_files(folder)
-
-
-@contextmanager
-def _lock(folder: Path) -> Iterator[None]:
-    with hold_lock(folder / _LOCK, timeout=60):
-        try:
-            yield
+            for path, written in temporary.items():
+                if not overwrite and path.exists() and not filecmp.cmp(path, written, shallow=False):
+                    raise _exists(path)
+            for path, written in temporary.items():
+                written.replace(path)
+            fsync_path(folder)
         finally:
-            with suppress(OSError):  # Windows removes it itself
-                (folder / _LOCK).unlink()
-
-
-def _move_ready_files(folder: Path) -> set[str]:
-    """Moves the files in `.export.ready` to their places and returns their names; needs the lock."""
-    ready, names = folder / _READY, _read_names(folder)
-    for name in names:
-        with suppress(FileNotFoundError):  # it was moved before
-            (ready / name).replace(folder / name)
-    if ready.is_dir():
-        remove_folder(ready)
-    return names
-
-
-def _read_names(folder: Path) -> set[str]:
-    """Returns the names of the files of an export that is being moved to its place, or was when killed."""
-    path = folder / _READY / _NAMES
-    try:
-        listed = [str(name) for name in json.loads(path.read_text(encoding="utf-8"))]
-    except (FileNotFoundError, NotADirectoryError):
-        return set()
-    except (ValueError, TypeError, RecursionError):
-        raise AugenmerkError(f"{path.parent}: damaged; move what you need out of it and remove it.") from None
-    # Only the last part of each name, so that a prepared list cannot reach another folder.
-    return {Path(name).name for name in listed}
+            remove(folder / _LOCK)
 
 
 def _tokenize(pair: SentencePair) -> SentencePair:

@@ -31,7 +31,6 @@ from typing import Any, BinaryIO
 
 from augenmerk.base.errors import AugenmerkError
 from augenmerk.data import parquet
-from augenmerk.data.export import list_files
 from augenmerk.text.pairs import (
     MAX_LINE_BYTES,
     BadLine,
@@ -270,7 +269,7 @@ def _find_files(place: Path) -> dict[str, _FilesBySuffix]:
 
 def _scan_folder(folder: Path) -> dict[str, _FilesBySuffix]:
     files: dict[str, _FilesBySuffix] = {}
-    for path in list_files(folder):
+    for path in sorted(folder.iterdir()):
         split, suffix = _split_name(path)
         if split and not path.name.startswith(".") and path.is_file():
             files.setdefault(split, {}).setdefault(suffix, []).append(path)

@@ -30,7 +30,7 @@ import json
 import math
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
@@ -281,19 +281,17 @@ class RunDirectory:
 
     @contextmanager
     def _locked(self, name: str, timeout: float, busy: str) -> Iterator[None]:
-        from filelock import FileLock, Timeout  # here, because reading a run needs no lock
+        from augenmerk.base.locks import hold_lock  # here, because reading a run needs no lock
 
-        lock = FileLock(self.path / name, timeout=timeout)
-        try:
-            lock.acquire()
-        except Timeout:
-            raise AugenmerkError(busy) from None
-        except OSError as error:
-            raise AugenmerkError(f"{self.path}: cannot be written to ({error_reason(error)}).") from None
-        try:
+        with ExitStack() as stack:
+            try:
+                stack.enter_context(hold_lock(self.path / name, timeout))
+            except TimeoutError:
+                raise AugenmerkError(busy) from None
+            except OSError as error:
+                reason = error_reason(error)
+                raise AugenmerkError(f"{self.path}: cannot be written to ({reason}).") from None
             yield
-        finally:
-            lock.release()
 
     def save_model(self, tensors: Mapping[str, Array], about: Mapping[str, Any]) -> None:
         """Saves the best weights and their description. Scores of other weights are removed."""

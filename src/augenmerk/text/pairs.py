@@ -132,6 +132,8 @@ class Bitext:
     """The bad lines that were skipped while splits were read; always empty unless opened with skip_bad."""
     files: Mapping[str, Sequence[Path]] = field(default_factory=dict, compare=False)
     """The files that a split is read from, where there are some."""
+    tags: Mapping[str, str] = field(default_factory=dict, compare=False)
+    """The tags that its pairs may have, with their meanings."""
 
     def __getitem__(self, split: str) -> Iterable[SentencePair]:
         if split not in self.splits:
@@ -148,6 +150,18 @@ class Bitext:
         splits = {name: LazySplit(partial(reverse, pairs)) for name, pairs in self.splits.items()}
         return replace(
             self, source_language=self.target_language, target_language=self.source_language, splits=splits
+        )
+
+    def in_direction(self, source_language: str | None, target_language: str | None) -> "Bitext":
+        """Returns the bitext, reversed if the languages ask for the other direction."""
+        for bitext in (self, self.reversed()):
+            if source_language in (None, bitext.source_language) and (
+                target_language in (None, bitext.target_language)
+            ):
+                return bitext
+        raise AugenmerkError(
+            f"{self.name} is in {self.source_language} and {self.target_language}, so it cannot be "
+            f"translated from {source_language or 'either'} to {target_language or 'the other'}."
         )
 
     def watch(self, split: str) -> WatchedPairs:

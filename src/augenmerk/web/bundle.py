@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from augenmerk.base.arrays import all_to_numpy
+from augenmerk.base.datasets import DATASETS
 from augenmerk.base.errors import AugenmerkError
 from augenmerk.inference import InferenceModel, can_build
 from augenmerk.text.sentences import describe_rules
@@ -20,12 +21,7 @@ FORMAT = 1
 
 LARGEST_HALF = 65504.0
 
-LICENCES = {
-    "multi30k": (
-        "The model was trained on Multi30k, which is for research and teaching, not for commercial use."
-    ),
-    "bilderbuch": "The model was trained on bilderbuch, sentences that Augenmerk generates (MIT licence).",
-}
+LICENCES = {name: dataset.licence for name, dataset in DATASETS.items()}
 OWN_DATA = "Who may use this model depends on the data that it was trained on."
 
 

@@ -58,7 +58,7 @@ def load(pairs: int | None = None, seed: int = 1) -> Bitext:
         raise AugenmerkError(f"A bilderbuch has at least 1 pair, not {pairs}.")
     sizes = {**SIZES, "train": pairs}
     splits = {split: GeneratedSplit(split, size, seed) for split, size in sizes.items()}
-    return Bitext("bilderbuch", "de", "en", splits)
+    return Bitext("bilderbuch", "de", "en", splits, tags=TAGS)
 
 
 _CONTRACTED = frozenset(CONTRACTIONS.values())

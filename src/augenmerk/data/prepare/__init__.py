@@ -3,7 +3,7 @@
 Four steps, each of which a killed process need not repeat:
 
 1. The pairs are read in order. They are copied, some thousands at a time, into chunks, and hashed. Lines that
-   hold no pair are left out.
+   hold no pair are left out. The splits that are not trained on are written as text.
 2. The vocabulary is learnt from a sample: the pairs with the smallest hashes. So it depends neither on the
    order of the pairs nor on chance.
 3. Each chunk becomes a shard, on all cores. Left out are pairs that occurred before, and those with too many
@@ -13,40 +13,30 @@ Four steps, each of which a killed process need not repeat:
 A shard is a function of the chunk and the vocabulary, so its bytes do not depend on the number of workers.
 """
 
-import json
-import shutil
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from filelock import FileLock, Timeout
-
 from augenmerk.base.config import DataConfig, TextConfig
 from augenmerk.base.errors import AugenmerkError
-from augenmerk.base.files import (
-    digest_file,
-    error_reason,
-    fsync_path,
-    make_folder,
-    read_object,
-    remove_stale_temp_files,
-    write_object,
-)
+from augenmerk.base.files import digest_file, fsync_path, make_folder, remove, write_object
+from augenmerk.cluster.block_job import LOCK, BlockJob, OnProgress, check_request
 from augenmerk.cluster.blocks import MapBlocks
 from augenmerk.data import Bitext, SentencePair
-from augenmerk.data.export import export, finish_interrupted_export
+from augenmerk.data.export import export
 from augenmerk.data.prepare.chunks import (
     Mask,
-    OnProgress,
     choose_sample,
+    divide_by_chunk,
     find_repeated,
     read_hashes,
     read_sample,
     write_chunks,
 )
 from augenmerk.data.prepare.request import Request, describe_sources, open_sources
-from augenmerk.data.prepare.shards import UNEQUAL, write_shards
+from augenmerk.data.prepare.shards import UNEQUAL, ShardWriter
 from augenmerk.data.prepared import (
     FORMAT,
     PREPARED,
@@ -62,19 +52,18 @@ from augenmerk.text.tokenizer import TokenizerPair
 
 __all__ = ["Request", "prepare"]
 
-_REQUEST, _LOCK = "request.json", ".lock"
 _ENTRY = ("name", "pairs", "source_tokens", "target_tokens", "sha256")
 
 
 def prepare(request: Request, out: Path, *, map_blocks: MapBlocks, on_progress: OnProgress) -> dict[str, Any]:
-    """Prepares a corpus in the folder `out`, or goes on where it was left; returns its prepared.json.
+    """Prepares a corpus in the folder `out`, or resumes that; returns its prepared.json.
 
     Raises AugenmerkError if the folder holds something else, or a corpus that was prepared differently.
     """
     if request.text.bpe_dropout:
         raise AugenmerkError(
-            "text.bpe_dropout splits sentences anew in every epoch, but a prepared corpus keeps their ids; "
-            "leave it out, or train on the text itself."
+            "text.bpe_dropout splits sentences differently in every epoch, but a prepared corpus keeps their "
+            "ids; leave it out, or train on the text itself."
         )
     for source in request.sources:
         if is_prepared(source):
@@ -82,87 +71,73 @@ def prepare(request: Request, out: Path, *, map_blocks: MapBlocks, on_progress: 
     bitext, skipped = open_sources(request)
     bitext[request.data.train], bitext[request.data.validation]  # a missing split is reported first
     make_folder(out)
-    try:
-        with FileLock(out / _LOCK, timeout=0.5):
-            asked = {"settings": request.settings(), "sources": describe_sources(request)}
-            if not _begin(out, asked):
-                return read_about(out)
-            _export_text(bitext, request.data, out)
-            scan = write_chunks(bitext, skipped, request.data.train, out, on_progress)
-            if describe_sources(request) != asked["sources"]:
-                raise AugenmerkError(
-                    f"{bitext.name} changed while it was read; remove {out} and run the same command again."
-                )
-            hashes = read_hashes(out)
-            repeated = find_repeated(hashes)
-            sample = choose_sample(hashes, repeated, request.vocabulary_sample)
-            _learn_vocabulary(request.text, out, scan, sample, on_progress)
-            limits = request.data.max_length, request.max_ratio
-            shards = write_shards(out, scan, repeated, *limits, map_blocks, on_progress)
-            remove_stale_temp_files(out / SHARDS)  # of workers that were lost
-            about = _summarise(asked, bitext, scan, shards, out)
-            write_object(out / PREPARED, about, indent=1)
-            shutil.rmtree(out / UNFINISHED, ignore_errors=True)
+    job = BlockJob(root=out, folder=out / UNFINISHED, results=out / SHARDS, suffix=".safetensors")
+    with job.lock(out):
+        asked = {"settings": request.settings(), "sources": describe_sources(request)}
+        if (out / PREPARED).exists():
+            about = read_about(out)
+            check_request(out, about, asked)
             return about
-    except Timeout:
-        raise AugenmerkError(f"{out} is being prepared by another process; wait for it or stop it.") from None
-    except OSError as error:
-        raise AugenmerkError(
-            f"{out}: cannot be prepared there ({error_reason(error)}); what is finished is kept."
-        ) from None
-
-
-def _begin(out: Path, asked: dict[str, Any]) -> bool:
-    """Returns whether there is anything to do; raises AugenmerkError if the folder holds something else."""
-    unfinished, asked = out / UNFINISHED, json.loads(json.dumps(asked))
-    finished = (out / PREPARED).exists()
-    if finished or (unfinished / _REQUEST).exists():
-        before = read_about(out) if finished else read_object(unfinished / _REQUEST)
-        for what, name in (("settings", "settings"), ("sources", "text")):
-            if before.get(what) != asked[what]:
-                raise AugenmerkError(
-                    f"{out} was prepared {'' if finished else 'in part '}from other {name}; remove it, or "
-                    f"choose another --out."
-                )
-        return not finished
-    if others := sorted({each.name for each in out.iterdir()} - {_LOCK, UNFINISHED}):
-        raise AugenmerkError(f"{out} holds something else already ({others[0]}); choose another --out.")
-    make_folder(unfinished)
-    write_object(unfinished / _REQUEST, asked)
-    return True
+        others = sorted({path.name for path in out.iterdir()} - {LOCK})
+        if others and UNFINISHED not in others:
+            raise AugenmerkError(f"{out} holds something else already ({others[0]}); choose another --out.")
+        job.begin(asked)
+        scan = write_chunks(job, bitext, skipped, request.data.train, on_progress)
+        _export_text(bitext, request.data, out)
+        if describe_sources(request) != asked["sources"]:
+            raise AugenmerkError(
+                f"{bitext.name} changed while it was read; remove {out} and run the same command again."
+            )
+        hashes = read_hashes(job)
+        repeated = find_repeated(hashes)
+        sample = choose_sample(hashes, repeated, request.vocabulary_sample)
+        _learn_vocabulary(request.text, job, scan, sample, on_progress)
+        shards = job.compute(
+            scan,
+            [
+                (block["sha256"], part)
+                for block, part in zip(scan["blocks"], divide_by_chunk(scan, repeated), strict=True)
+            ],
+            partial(ShardWriter, job, out / VOCABULARY, request.data.max_length, request.max_ratio),
+            map_blocks,
+            lambda done: on_progress("tokenising", done, scan["size"]),
+        )
+        about = _summarise(asked, bitext, scan, shards, out)
+        write_object(out / PREPARED, about, indent=1)
+        job.remove()
+        return about
 
 
 def _export_text(bitext: Bitext, data: DataConfig, out: Path) -> None:
     """Writes the splits that are not trained on, with their links and tags, if they have any."""
     others = {name: pairs for name, pairs in bitext.splits.items() if name != data.train}
-    finish_interrupted_export(out)
     if not all((out / f"{name}.jsonl").exists() for name in others):
         languages = bitext.source_language, bitext.target_language
         export(others, out, *languages, format="jsonl", overwrite=True)
 
 
 def _learn_vocabulary(
-    config: TextConfig, out: Path, scan: Mapping[str, Any], sample: Mask, on_progress: OnProgress
+    config: TextConfig, job: BlockJob, scan: Mapping[str, Any], sample: Mask, on_progress: OnProgress
 ) -> None:
-    if (out / VOCABULARY).is_dir():
+    if (job.root / VOCABULARY).is_dir():
         return
     size = int(sample.sum())
 
     def read() -> Iterator[SentencePair]:
         done = 0
-        for pairs in read_sample(out, scan, sample):
+        for pairs in read_sample(job, scan, sample):
             yield from pairs
             done += len(pairs)
             on_progress("learning the vocabulary", done, size)
 
     tokenizers = TokenizerPair.train(LazySplit(read), config)
-    temporary = out / UNFINISHED / VOCABULARY
-    shutil.rmtree(temporary, ignore_errors=True)
+    temporary = job.folder / VOCABULARY
+    remove(temporary)
     temporary.mkdir()
     tokenizers.save(temporary)
     for path in temporary.iterdir():
         fsync_path(path)
-    temporary.rename(out / VOCABULARY)
+    temporary.rename(job.root / VOCABULARY)
 
 
 def _summarise(
@@ -179,7 +154,7 @@ def _summarise(
         "target_language": bitext.target_language,
         **{name: sum(shard[name] for shard in shards) for name in totals},
         "longest": max(shard["longest"] for shard in shards),
-        "pairs_read": scan["pairs"],
+        "pairs_read": scan["size"],
         "left_out": {kind: count for kind, count in sorted(left_out.items()) if count},
         **asked,
         "vocabulary": {path.name: digest_file(path) for path in sorted((out / VOCABULARY).iterdir())},
@@ -188,7 +163,7 @@ def _summarise(
     }
     if not about["pairs"]:
         raise AugenmerkError(
-            f"{bitext.name}: nothing is left to train on, for of {scan['pairs']:,} pairs, "
+            f"{bitext.name}: nothing is left to train on: of {scan['size']:,} pairs, "
             f"{left_out[TOO_MANY_TOKENS]:,} have more than {asked['settings']['max_length']} tokens on a "
             f"side, and {left_out[UNEQUAL]:,} have very unequal lengths; remove {out} and allow more."
         )

@@ -10,7 +10,7 @@ from typing import Any
 from augenmerk.base.config import DataConfig, TextConfig
 from augenmerk.base.errors import AugenmerkError
 from augenmerk.base.files import digest_file
-from augenmerk.data import NAMES, BadLine, Bitext, SentencePair, open_bitext
+from augenmerk.data import DATASETS, BadLine, Bitext, SentencePair, dataset_options, open_bitext
 from augenmerk.data.files import find, is_divided
 from augenmerk.data.prepare import chunks
 from augenmerk.text.pairs import LazySplit, hold_out
@@ -54,8 +54,7 @@ def open_sources(request: Request) -> tuple[Bitext, list[set[BadLine]]]:
     bitexts = [
         open_bitext(
             source,
-            pairs=data.bilderbuch.pairs,
-            seed=data.bilderbuch.seed,
+            **dataset_options(data, source),
             source_language=data.source_language,
             target_language=data.target_language,
             skip_bad=True,
@@ -96,10 +95,9 @@ def describe_sources(request: Request) -> list[dict[str, Any]]:
     described: list[dict[str, Any]] = []
     data = request.data
     for source in request.sources:
-        entry: dict[str, Any] = {"name": source if source in NAMES else Path(source).name}
-        if source == "bilderbuch":
-            entry |= data.bilderbuch.model_dump()
-        elif source not in NAMES:
+        named = source in DATASETS
+        entry = {"name": source if named else Path(source).name, **dataset_options(data, source)}
+        if not named:
             found = find(Path(source), data.source_language, data.target_language)
             entry["files"] = {}
             for path in chain.from_iterable(found.files.values()):

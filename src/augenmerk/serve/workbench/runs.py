@@ -58,7 +58,7 @@ def make_routes(workbench: Workbench) -> list[BaseRoute]:
     async def show(request: Request) -> Response:
         data = {
             "presets": PRESETS,
-            "datasets": DATASETS,
+            "datasets": list(DATASETS),
             "settings": describe_settings(),
             "local": is_on_loopback(request),
             "trainings": trainings.limit,
