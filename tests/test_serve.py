@@ -15,6 +15,7 @@ import httpx
 import pytest
 from libretranslatepy import LibreTranslateAPI
 
+from augenmerk.base.config import SearchConfig
 from augenmerk.base.errors import AugenmerkError
 from augenmerk.run.directory import SHIPPED
 from augenmerk.serve.api import ENDPOINTS
@@ -251,8 +252,10 @@ def test_a_client_of_libretranslate_is_served(shipped: Serving) -> None:
         {"code": "de", "name": "German", "targets": ["en"]},
         {"code": "en", "name": "English", "targets": []},
     ]
+    computed = shipped.service.metrics.batch_sizes.sum
     assert client.detect("Ein Hund schläft auf der Wiese.") == [{"confidence": 100.0, "language": "de"}]
     assert client.detect("Собака спит на траве у дома.") == [{"confidence": 0.0, "language": "de"}]
+    assert shipped.service.metrics.batch_sizes.sum == computed  # nothing was translated
 
 
 def test_answers_have_the_shapes_of_libretranslate(shipped: Serving) -> None:
@@ -318,6 +321,16 @@ def shipped_routes(server: Serving) -> list[Any]:
     from augenmerk.serve.app import make_app
 
     return list(make_app(server.service, pages=False).routes)
+
+
+def test_a_request_may_have_every_setting_of_the_search(shipped: Serving) -> None:
+    described = shipped.client.get("/openapi.json").json()
+    [body] = described["paths"]["/v1/translate"]["post"]["requestBody"]["content"].values()
+    fields = described["components"]["schemas"][body["schema"]["$ref"].rpartition("/")[2]]["properties"]
+    for name, value in SearchConfig().model_dump().items():
+        assert fields[name]["description"]
+        answer = shipped.post("/v1/translate", {"text": TEXTS[0], name: value})
+        assert answer.status_code == 200, (name, answer.text)
 
 
 def test_the_page_of_the_api_needs_nothing_from_elsewhere(shipped: Serving) -> None:

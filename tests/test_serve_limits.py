@@ -55,6 +55,7 @@ def strict(registry: ModelRegistry) -> Iterator[Serving]:
         (400, {"text": "x", "beam": 6}, "beam = 6"),
         (400, {"text": "x", "n_best": 4}, "n_best = 4"),
         (400, {"text": "x", "mbr": True, "candidates": 1000}, "candidates = 1000"),
+        (400, {"text": "x", "max_length": 1001}, "max_length = 1001"),
         (400, {"text": "x", "mbr": True, "sample": True}, "50 would be drawn"),
         (400, {"text": "x", "model": [NAME] * 3}, "1 to 2 models"),
         (400, {"text": "x", "model": []}, "1 to 2 models"),
