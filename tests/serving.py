@@ -9,12 +9,12 @@ from typing import Any, TypeVar
 
 import httpx
 
-from augenmerk.serve.app import Service
-from augenmerk.serve.errors import TooLate
-from augenmerk.serve.guard import Access, Keys
-from augenmerk.serve.library import Library
+from augenmerk.serve.access import Access, Keys
+from augenmerk.serve.errors import DeadlineExceeded
 from augenmerk.serve.limits import Limits
+from augenmerk.serve.registry import ModelRegistry
 from augenmerk.serve.server import make_server, open_socket
+from augenmerk.serve.service import Service
 
 T = TypeVar("T")
 SECONDS = 60
@@ -67,7 +67,7 @@ class Serving:
             yield
         finally:
             end.set()
-            with suppress(TooLate):
+            with suppress(DeadlineExceeded):
                 waiting.result(SECONDS)  # type: ignore[call-arg]
 
     def wait_for_queue(self, texts: int) -> None:
@@ -93,7 +93,7 @@ def read_refusal(status: int, answer: httpx.Response) -> str:
 
 @contextmanager
 def serving(
-    library: Library,
+    registry: ModelRegistry,
     *,
     threads: int | None = None,
     pages: bool = False,
@@ -102,9 +102,9 @@ def serving(
     keys: tuple[str, ...] = (),
     **limits: Any,
 ) -> Iterator[Serving]:
-    """Serves a library with some limits changed."""
+    """Serves models with some limits changed."""
     access = Access(hosts=hosts, origins=origins, keys=Keys(keys))
-    service = Service.of(library, Limits(**limits), access, threads=threads)
+    service = Service.of(registry, Limits(**limits), access, threads=threads)
     server = make_server(service, pages=pages)
     listening = open_socket("127.0.0.1", 0)
     loops: list[asyncio.AbstractEventLoop] = []

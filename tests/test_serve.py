@@ -15,10 +15,12 @@ import httpx
 import pytest
 from libretranslatepy import LibreTranslateAPI
 
+from augenmerk.base.config import SearchConfig
 from augenmerk.base.errors import AugenmerkError
 from augenmerk.run.directory import SHIPPED
-from augenmerk.serve.library import Library
-from augenmerk.serve.openapi import OPERATIONS, describe
+from augenmerk.serve.api import ENDPOINTS
+from augenmerk.serve.openapi import describe
+from augenmerk.serve.registry import ModelRegistry
 from augenmerk.translation import load
 from tests.command import COMMAND, fails_with_a_sentence, run_command
 from tests.runs import SharedRuns, tiny
@@ -38,8 +40,8 @@ TEXTS = [
 
 @pytest.fixture(scope="module")
 def shipped() -> Iterator[Serving]:
-    """The model that ships, with two threads."""
-    with serving(Library(), threads=2) as server:
+    """The bundled model, with two threads."""
+    with serving(ModelRegistry(), threads=2) as server:
         yield server
 
 
@@ -51,8 +53,8 @@ def several(shared_runs: SharedRuns, tmp_path_factory: pytest.TempPathFactory) -
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         shared_runs.copy(tiny(train__seed=seed), folder / name)
     (folder / "runs" / "unfinished").mkdir()
-    library = Library([folder / "a", folder / "b"], folder=folder / "runs", loaded=1)
-    with serving(library, threads=1) as server:
+    registry = ModelRegistry([folder / "a", folder / "b"], folder=folder / "runs", loaded=1)
+    with serving(registry, threads=1) as server:
         yield server
 
 
@@ -123,7 +125,7 @@ def test_answers_are_those_of_the_command_under_load(shipped: Serving, tmp_path:
 
 def test_a_list_longer_than_a_batch_is_put_together_again() -> None:
     texts = [f"{TEXTS[number % len(TEXTS)].rstrip('.')}{', sehr' * (number % 5)}." for number in range(40)]
-    with serving(Library(), threads=2, batch_tokens=50) as server:
+    with serving(ModelRegistry(), threads=2, batch_tokens=50) as server:
         sources = server.post("/v1/translate", {"text": texts, "beam": 1}).json()["translations"]
         assert [one["source"] for one in sources] == texts
         expected = [one.text for one in load().translate(texts, beam=1)]
@@ -133,7 +135,7 @@ def test_a_list_longer_than_a_batch_is_put_together_again() -> None:
 
 
 def test_a_short_request_does_not_wait_for_a_long_list() -> None:
-    with serving(Library(), threads=1, batch_tokens=50) as server, ThreadPoolExecutor(1) as pool:
+    with serving(ModelRegistry(), threads=1, batch_tokens=50) as server, ThreadPoolExecutor(1) as pool:
         with server.busy():
             long = pool.submit(server.translate, TEXTS[:3] * 20)
             server.wait_for_queue(1 + 60)
@@ -170,16 +172,16 @@ def test_models_are_listed_and_found_by_their_names_only(several: Serving) -> No
     of_b = several.translate(text, model="b")
     assert several.translate(text, model="below/c") == of_b
     assert several.translate(text) == several.translate(text, model="a")
-    folder = str(several.service.library.folder)
+    folder = str(several.service.registry.folder)
     paths = (f"{folder}/below/c", "../a", "a/.", "below/../below/c", "\0")
     for name in ("nobody", "", "below", "unfinished", *paths):
         assert "There is no model" in several.refuses(404, "/v1/translate", {"text": text, "model": name})
 
 
 def test_several_models_translate_together(several: Serving) -> None:
-    library = several.service.library
+    registry = several.service.registry
     text = "Der kleine Hund schläft."
-    together = load([library.folder.parent / "a", library.folder.parent / "b"])  # type: ignore[union-attr]
+    together = load([registry.folder.parent / "a", registry.folder.parent / "b"])  # type: ignore[union-attr]
     given = several.post("/v1/translate", {"text": text, "model": ["a", "b"]}).json()
     assert given["model"] == ["a", "b"]
     assert_same(given["translations"][0]["score"], together.translate(text).score)
@@ -189,15 +191,15 @@ def test_several_models_translate_together(several: Serving) -> None:
 
 
 def test_an_ensemble_shares_the_models_of_its_runs(several: Serving) -> None:
-    library = several.service.library
-    assert list(library.get(["b", "a"]).models) == [library.get("b").model, library.get("a").model]
+    registry = several.service.registry
+    assert list(registry.get(["b", "a"]).models) == [registry.get("b").model, registry.get("a").model]
 
 
 def test_only_so_many_models_stay_loaded(several: Serving) -> None:
     for name in ("below/c", ["a", "b"], "below/c"):
         several.translate("Der Hund.", model=name)
-        assert len(several.service.library._others) == 1
-    assert several.service.library.get("a") is several.service.library.get("a")
+        assert len(several.service.registry._others) == 1
+    assert several.service.registry.get("a") is several.service.registry.get("a")
 
 
 def test_what_is_wrong_with_a_run_is_said_without_its_path(shared_runs: SharedRuns, tmp_path: Path) -> None:
@@ -206,7 +208,7 @@ def test_what_is_wrong_with_a_run_is_said_without_its_path(shared_runs: SharedRu
     shared_runs.copy(tiny(), tmp_path / "broken")
     for weights in (tmp_path / "broken").glob("*.safetensors"):
         weights.write_bytes(b"no weights")
-    with serving(Library([tmp_path / "whole"], folder=tmp_path), threads=1) as server:
+    with serving(ModelRegistry([tmp_path / "whole"], folder=tmp_path), threads=1) as server:
         listed = server.client.get("/v1/models").text
         refused = server.post("/v1/translate", {"text": TEXTS[0], "model": ["whole", "broken"]})
     assert "broken" in listed
@@ -219,7 +221,7 @@ def test_a_run_that_was_trained_further_is_read_anew(shared_runs: SharedRuns, tm
     old, new = (shared_runs.copy(tiny(train__seed=seed), tmp_path / f"seed{seed}") for seed in (1, 2))
     text = "Der kleine Hund schläft."
     scores = {}
-    with serving(Library([old.path]), threads=1) as server:
+    with serving(ModelRegistry([old.path]), threads=1) as server:
 
         def score() -> float:
             answer = server.post("/v1/score", {"source": text, "target": "The dog."}).json()
@@ -250,8 +252,10 @@ def test_a_client_of_libretranslate_is_served(shipped: Serving) -> None:
         {"code": "de", "name": "German", "targets": ["en"]},
         {"code": "en", "name": "English", "targets": []},
     ]
+    computed = shipped.service.metrics.batch_sizes.sum
     assert client.detect("Ein Hund schläft auf der Wiese.") == [{"confidence": 100.0, "language": "de"}]
     assert client.detect("Собака спит на траве у дома.") == [{"confidence": 0.0, "language": "de"}]
+    assert shipped.service.metrics.batch_sizes.sum == computed  # nothing was translated
 
 
 def test_answers_have_the_shapes_of_libretranslate(shipped: Serving) -> None:
@@ -298,20 +302,19 @@ def test_health_and_metrics(shipped: Serving) -> None:
 
 def test_the_description_is_of_what_there_is(shipped: Serving) -> None:
     described = shipped.client.get("/openapi.json").json()
-    assert described == json.loads(json.dumps(describe()))
+    assert described == json.loads(json.dumps(describe(ENDPOINTS)))
     assert described["openapi"].startswith("3.1")
     routes = {route.path for route in shipped_routes(shipped)}
     assert set(described["paths"]) == routes - {"/docs", "/frontend/settings"}
     names = set(re.findall(r'"#/components/schemas/(\w+)"', json.dumps(described)))
     assert names <= described["components"]["schemas"].keys()
-    for one in OPERATIONS:
-        answer = shipped.client.request(one.method, one.path, json=one.example)
-        assert answer.status_code == 200, one.path
-        if one.answer is not None:
-            answers = answer.json() if one.answers_list else [answer.json()]
-            for each in answers:
-                one.answer.model_validate(each)
-                assert each.keys() <= one.answer.model_fields.keys()
+    for endpoint in ENDPOINTS:
+        answer = shipped.client.request(endpoint.method, endpoint.path, json=endpoint.example)
+        assert answer.status_code == 200, endpoint.path
+        if endpoint.response is not None:
+            for each in answer.json() if endpoint.is_list else [answer.json()]:
+                endpoint.response.model_validate(each)  # no key is missing, and none is not described
+                assert each.keys() <= endpoint.response.model_fields.keys()
 
 
 def shipped_routes(server: Serving) -> list[Any]:
@@ -320,13 +323,23 @@ def shipped_routes(server: Serving) -> list[Any]:
     return list(make_app(server.service, pages=False).routes)
 
 
+def test_a_request_may_have_every_setting_of_the_search(shipped: Serving) -> None:
+    described = shipped.client.get("/openapi.json").json()
+    [body] = described["paths"]["/v1/translate"]["post"]["requestBody"]["content"].values()
+    fields = described["components"]["schemas"][body["schema"]["$ref"].rpartition("/")[2]]["properties"]
+    for name, value in SearchConfig().model_dump().items():
+        assert fields[name]["description"]
+        answer = shipped.post("/v1/translate", {"text": TEXTS[0], name: value})
+        assert answer.status_code == 200, (name, answer.text)
+
+
 def test_the_page_of_the_api_needs_nothing_from_elsewhere(shipped: Serving) -> None:
     answer = shipped.client.get("/docs")
     assert "<script" not in answer.text
     assert not re.search(r'(?:src|href)="(?!/openapi)', answer.text)
     assert answer.headers["content-security-policy"].startswith("default-src 'none'")
-    for one in OPERATIONS:
-        assert one.path in answer.text
+    for endpoint in ENDPOINTS:
+        assert endpoint.path in answer.text or not endpoint.summary
 
 
 def test_what_the_page_asks_for_is_answered(shipped: Serving) -> None:
@@ -356,10 +369,10 @@ def test_a_library_names_runs_that_have_the_same_name_by_their_paths(
     for place in ("one/run", "two/run"):
         Path(place).parent.mkdir()
         shared_runs.copy(tiny(), Path(place))
-    assert Library([Path("one/run"), Path("two/run")]).names == ["one/run", "two/run"]
-    assert Library([Path("one/run"), SHIPPED]).names == ["run", "multi30k-de-en"]
+    assert ModelRegistry([Path("one/run"), Path("two/run")]).names == ["one/run", "two/run"]
+    assert ModelRegistry([Path("one/run"), SHIPPED]).names == ["run", "multi30k-de-en"]
     with pytest.raises(AugenmerkError, match="no model to translate with"):
-        Library([Path("one/run")]).get([])
+        ModelRegistry([Path("one/run")]).get([])
 
 
 def test_the_command_says_what_is_wrong(tmp_path: Path) -> None:
@@ -420,7 +433,7 @@ def test_the_process_rereads_on_sighup_and_drains_on_sigterm(tmp_path: Path) -> 
         assert process.stderr is not None
         log = process.stderr.read()
     assert secret not in log
-    assert "read anew: multi30k-de-en" in log
+    assert "reloaded: multi30k-de-en" in log
 
 
 def read_metrics(client: httpx.Client) -> str:

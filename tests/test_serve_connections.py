@@ -14,8 +14,8 @@ from pathlib import Path
 import httpx
 import pytest
 
-from augenmerk.serve.library import Library
 from augenmerk.serve.limits import Limits
+from augenmerk.serve.registry import ModelRegistry
 from augenmerk.serve.server import fit_connections
 from tests.command import COMMAND, Answer, run_command
 from tests.processes import wait_for
@@ -29,13 +29,13 @@ MEGABYTES_10 = b" " * 10_000_000
 
 
 @pytest.fixture(scope="module")
-def library() -> Library:
-    return Library()
+def registry() -> ModelRegistry:
+    return ModelRegistry()
 
 
 @pytest.fixture(scope="module")
-def guarded(library: Library) -> Iterator[Serving]:
-    with serving(library, threads=1, pages=True, keys=(KEY,), connections=40) as server:
+def guarded(registry: ModelRegistry) -> Iterator[Serving]:
+    with serving(registry, threads=1, pages=True, keys=(KEY,), connections=40) as server:
         yield server
 
 
@@ -282,12 +282,12 @@ def measure_memory() -> int:
 
 
 @pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="the system does not tell")
-def test_memory_stays_bounded(library: Library) -> None:
+def test_memory_stays_bounded(registry: ModelRegistry) -> None:
     """Requests without end on one connection, trailers without end, and headers on many."""
     get = b"GET /health/live HTTP/1.1\r\nHost: localhost\r\n\r\n"
     head = b"POST /v1/translate HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n"
     chunks = head + b"2\r\n{}\r\n0\r\n"
-    with serving(library, threads=1, connections=200) as server, ExitStack() as stack:
+    with serving(registry, threads=1, connections=200) as server, ExitStack() as stack:
         for begin, piece in (
             (b"", get * 1000),
             (chunks, b"X: " + b"a" * 50_000 + b"\r\n"),
@@ -309,9 +309,9 @@ def test_memory_stays_bounded(library: Library) -> None:
         assert measure_memory() - before < 50_000_000
 
 
-def test_bodies_without_an_end_are_cut_off(library: Library) -> None:
+def test_bodies_without_an_end_are_cut_off(registry: ModelRegistry) -> None:
     """Each is read for so long and no longer, whether it is refused at once or by its size."""
-    with serving(library, threads=1, body_seconds=0.3) as server:
+    with serving(registry, threads=1, body_seconds=0.3) as server:
         for path in ("/v1/translate", "/nowhere"):
             with server.connect() as connection:
                 head = f"POST {path} HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n"
@@ -325,7 +325,7 @@ def test_bodies_without_an_end_are_cut_off(library: Library) -> None:
 # Who makes room
 
 
-def test_clients_that_are_slow_make_room_for_others(library: Library) -> None:
+def test_clients_that_are_slow_make_room_for_others(registry: ModelRegistry) -> None:
     """Slow requests, half headers, half bodies and unread answers are all closed before work is refused."""
     get = b"GET /openapi.json HTTP/1.1\r\nHost: localhost\r\n\r\n"
     slow = (
@@ -335,7 +335,7 @@ def test_clients_that_are_slow_make_room_for_others(library: Library) -> None:
         b"POST /nowhere HTTP/1.1\r\nHost: localhost\r\nContent-Length: 99\r\n\r\n{",
         get * 300,
     )
-    with serving(library, threads=1, connections=10) as server, ExitStack() as stack:
+    with serving(registry, threads=1, connections=10) as server, ExitStack() as stack:
         for number in range(50):
             connection = stack.enter_context(server.connect())
             connection.settimeout(0.05)
@@ -347,8 +347,8 @@ def test_clients_that_are_slow_make_room_for_others(library: Library) -> None:
         assert server.translate(TEXT)
 
 
-def test_health_is_answered_while_all_others_are_at_work(library: Library) -> None:
-    with serving(library, threads=1, connections=10) as server, ThreadPoolExecutor(9) as pool:
+def test_health_is_answered_while_all_others_are_at_work(registry: ModelRegistry) -> None:
+    with serving(registry, threads=1, connections=10) as server, ThreadPoolExecutor(9) as pool:
         with server.busy():
             waiting = [pool.submit(post_alone, server, TEXT) for _ in range(9)]
             server.wait_for_queue(1 + 9)
@@ -367,8 +367,8 @@ def post_alone(server: Serving, text: str) -> int:
         return client.post("/v1/translate", json={"text": text}).status_code
 
 
-def test_requests_that_are_answered_are_not_interrupted_by_a_flood(library: Library) -> None:
-    with serving(library, threads=1, connections=10) as server, ThreadPoolExecutor(1) as pool:
+def test_requests_that_are_answered_are_not_interrupted_by_a_flood(registry: ModelRegistry) -> None:
+    with serving(registry, threads=1, connections=10) as server, ThreadPoolExecutor(1) as pool:
         with server.busy():
             waiting = pool.submit(post_alone, server, TEXT)
             server.wait_for_queue(2)

@@ -18,12 +18,12 @@ import pytest
 from starlette.requests import Request
 
 from augenmerk.base.errors import AugenmerkError
+from augenmerk.serve.access import Access, Keys, check_local
 from augenmerk.serve.batcher import Batcher, Work
 from augenmerk.serve.errors import Forbidden
-from augenmerk.serve.guard import Access, Keys, require_loopback
-from augenmerk.serve.library import Library
 from augenmerk.serve.limits import Limits
 from augenmerk.serve.metrics import Metrics
+from augenmerk.serve.registry import ModelRegistry
 from augenmerk.translation import Translator
 from tests.processes import wait_for
 from tests.serving import SECONDS, Serving, read_refusal, serving
@@ -34,15 +34,15 @@ NAME = "multi30k-de-en"
 
 
 @pytest.fixture(scope="module")
-def library() -> Library:
-    return Library()
+def registry() -> ModelRegistry:
+    return ModelRegistry()
 
 
 @pytest.fixture(scope="module")
-def strict(library: Library) -> Iterator[Serving]:
+def strict(registry: ModelRegistry) -> Iterator[Serving]:
     """A server with small limits."""
     limits: dict[str, Any] = {"characters": 30, "texts": 4, "beam": 5, "n_best": 3, "body": 2000, "models": 2}
-    with serving(library, threads=1, **limits) as server:
+    with serving(registry, threads=1, **limits) as server:
         yield server
 
 
@@ -55,6 +55,7 @@ def strict(library: Library) -> Iterator[Serving]:
         (400, {"text": "x", "beam": 6}, "beam = 6"),
         (400, {"text": "x", "n_best": 4}, "n_best = 4"),
         (400, {"text": "x", "mbr": True, "candidates": 1000}, "candidates = 1000"),
+        (400, {"text": "x", "max_length": 1001}, "max_length = 1001"),
         (400, {"text": "x", "mbr": True, "sample": True}, "50 would be drawn"),
         (400, {"text": "x", "model": [NAME] * 3}, "1 to 2 models"),
         (400, {"text": "x", "model": []}, "1 to 2 models"),
@@ -101,8 +102,8 @@ def test_a_body_of_unknown_length_is_counted(strict: Serving) -> None:
     assert strict.translate(TEXT)
 
 
-def test_too_many_who_wait_are_told_when_to_come_back(library: Library) -> None:
-    with serving(library, threads=1, queue=5) as server, ThreadPoolExecutor(1) as pool:
+def test_too_many_who_wait_are_told_when_to_come_back(registry: ModelRegistry) -> None:
+    with serving(registry, threads=1, queue=5) as server, ThreadPoolExecutor(1) as pool:
         with server.busy():
             waiting = pool.submit(server.translate, [TEXT] * 4)
             server.wait_for_queue(5)
@@ -114,8 +115,8 @@ def test_too_many_who_wait_are_told_when_to_come_back(library: Library) -> None:
         assert server.translate(TEXT)
 
 
-def test_who_waits_too_long_is_told_so_and_forgotten(library: Library) -> None:
-    with serving(library, threads=1, deadline=0.3) as server:
+def test_who_waits_too_long_is_told_so_and_forgotten(registry: ModelRegistry) -> None:
+    with serving(registry, threads=1, deadline=0.3) as server:
         with server.busy():
             assert "0.3 seconds" in server.refuses(504, "/v1/translate", {"text": TEXT})
             server.refuses(504, "/translate", {"q": TEXT, "target": "en"})
@@ -124,8 +125,8 @@ def test_who_waits_too_long_is_told_so_and_forgotten(library: Library) -> None:
         assert sum(computed.counts) == 0
 
 
-def test_waiting_work_of_a_client_that_hangs_up_is_dropped(library: Library) -> None:
-    with serving(library, threads=1) as server:
+def test_waiting_work_of_a_client_that_hangs_up_is_dropped(registry: ModelRegistry) -> None:
+    with serving(registry, threads=1) as server:
         with server.busy():
             for _ in range(3):
                 connection = server.connect()
@@ -150,7 +151,7 @@ def count_hung_up(server: Serving) -> int:
 
 
 def test_one_who_hangs_up_in_a_batch_does_not_harm_the_others(
-    library: Library, monkeypatch: pytest.MonkeyPatch
+    registry: ModelRegistry, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The client goes while its text is being computed together with those of others."""
     computing, go_on = threading.Event(), threading.Event()
@@ -163,7 +164,7 @@ def test_one_who_hangs_up_in_a_batch_does_not_harm_the_others(
         return translate(self, texts, **settings)  # type: ignore[call-overload]
 
     texts = [f"{TEXT.rstrip('.')}{' und ein Mann' * number}." for number in range(8)]
-    with serving(library, threads=1) as server, ThreadPoolExecutor(8) as pool:
+    with serving(registry, threads=1) as server, ThreadPoolExecutor(8) as pool:
         expected = [server.translate(text, beam=1) for text in texts]
         monkeypatch.setattr(Translator, "translate", slow)
         with server.busy():
@@ -180,12 +181,12 @@ def test_one_who_hangs_up_in_a_batch_does_not_harm_the_others(
 
 
 def test_an_error_in_the_server_is_answered_and_tells_no_text(
-    library: Library, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    registry: ModelRegistry, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     def fail(_self: Translator, texts: list[str], **_settings: object) -> None:
         raise ValueError(f"cannot do {texts}")
 
-    with serving(library, threads=1) as server, caplog.at_level(logging.DEBUG):
+    with serving(registry, threads=1) as server, caplog.at_level(logging.DEBUG):
         with monkeypatch.context() as patch:
             patch.setattr(Translator, "translate", fail)
             assert "went wrong" in server.refuses(500, "/v1/translate", {"text": "Geheimnis"})
@@ -226,8 +227,8 @@ def read_all(connection: socket.socket) -> bytes:
 
 
 @pytest.fixture(scope="module")
-def impatient(library: Library) -> Iterator[Serving]:
-    with serving(library, threads=1, body_seconds=0.3, idle_seconds=0.3, connections=60) as server:
+def impatient(registry: ModelRegistry) -> Iterator[Serving]:
+    with serving(registry, threads=1, body_seconds=0.3, idle_seconds=0.3, connections=60) as server:
         yield server
 
 
@@ -284,9 +285,9 @@ def test_garbage_is_refused(impatient: Serving, garbage: bytes) -> None:
     assert impatient.translate(TEXT)
 
 
-def test_idle_connections_make_room(library: Library) -> None:
+def test_idle_connections_make_room(registry: ModelRegistry) -> None:
     """Many connections that say nothing: the oldest are closed, and whoever asks is answered."""
-    with serving(library, threads=1, connections=50) as server:
+    with serving(registry, threads=1, connections=50) as server:
         idle = []
         for _ in range(300):
             idle.append(server.connect())
@@ -328,11 +329,11 @@ def test_pipelined_requests_are_answered_in_their_order(impatient: Serving) -> N
     assert re.findall(r'"source":"Ein Hund (\d)\."', received) == list("01234")
 
 
-def test_a_translation_does_not_wait_for_a_function(library: Library) -> None:
+def test_a_translation_does_not_wait_for_a_function(registry: ModelRegistry) -> None:
     """They arrive together; the thread that takes the function has to wake another one."""
 
     async def ask() -> bool:
-        batcher = Batcher(library, Limits(), Metrics(), threads=2)
+        batcher = Batcher(registry, Limits(), Metrics(), threads=2)
         batcher.start()
         await asyncio.sleep(0.05)  # both threads wait
         over = threading.Event()
@@ -349,17 +350,17 @@ def test_a_translation_does_not_wait_for_a_function(library: Library) -> None:
 
 
 def test_who_translates_is_not_disturbed_when_runs_are_read_anew() -> None:
-    library = Library()
-    translator = library.get(NAME)
-    library.reload()
-    assert library.get(NAME) is not translator
+    registry = ModelRegistry()
+    translator = registry.get(NAME)
+    registry.reload()
+    assert registry.get(NAME) is not translator
     texts = [f"{TEXT} {number}" for number in range(300)]
     assert len(translator.translate(texts, beam=1)) == 300
 
 
-def test_batches_are_small_where_texts_have_many_hypotheses(library: Library) -> None:
-    batcher = Batcher(library, Limits(), Metrics())
-    own = library.get(NAME).config.search
+def test_batches_are_small_where_texts_have_many_hypotheses(registry: ModelRegistry) -> None:
+    batcher = Batcher(registry, Limits(), Metrics())
+    own = registry.get(NAME).config.search
 
     def estimate(**settings: Any) -> tuple[int, int]:
         return batcher._estimate_size(Work("translate", (NAME,), tuple(settings.items())))
@@ -391,9 +392,9 @@ def test_unknown_hosts(host: str) -> None:
         Access(keys=Keys()).check_origin([(b"host", host.encode())])
 
 
-def test_host_and_origin_are_checked(library: Library) -> None:
+def test_host_and_origin_are_checked(registry: ModelRegistry) -> None:
     friend = "https://friend.example"
-    with serving(library, threads=1, origins=(friend,)) as server:
+    with serving(registry, threads=1, origins=(friend,)) as server:
         own = server.address
         assert "evil.example" in server.refuses(403, "/v1/translate", {"text": "x"}, host="evil.example")
         for origin in ("http://evil.example", "null", "http://127.0.0.1:1", "https://friend.example.evil"):
@@ -416,8 +417,8 @@ def test_host_and_origin_are_checked(library: Library) -> None:
         assert "access-control-allow-origin" not in refused.headers
 
 
-def test_keys_are_asked_for(library: Library) -> None:
-    with serving(library, threads=1, keys=("another-key-of-somebody", KEY)) as server:
+def test_keys_are_asked_for(registry: ModelRegistry) -> None:
+    with serving(registry, threads=1, keys=("another-key-of-somebody", KEY)) as server:
         body = {"text": TEXT}
         answer = server.post("/v1/translate", body)
         assert "API key" in read_refusal(401, answer)
@@ -440,10 +441,10 @@ def test_keys_are_asked_for(library: Library) -> None:
             server.refuses(401, path, wanted, authorization="Unknown scheme")
 
 
-def test_pages_from_elsewhere_may_send_keys(library: Library) -> None:
+def test_pages_from_elsewhere_may_send_keys(registry: ModelRegistry) -> None:
     """A browser asks first, without the key, whether it may send one."""
     friend = "https://friend.example"
-    with serving(library, threads=1, origins=(friend,), keys=(KEY,)) as server:
+    with serving(registry, threads=1, origins=(friend,), keys=(KEY,)) as server:
         preflight = server.client.options("/v1/translate", headers={"origin": friend})
         assert (preflight.status_code, preflight.headers["access-control-allow-origin"]) == (204, friend)
         assert "authorization" in preflight.headers["access-control-allow-headers"]
@@ -465,28 +466,28 @@ def test_keys_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
         Keys(["short"])
 
 
-def test_only_this_machine_may_change_something(library: Library) -> None:
+def test_only_this_machine_may_change_something(registry: ModelRegistry) -> None:
     def request(client: str, **headers: str) -> Request:
         pairs = [(name.replace("_", "-").encode(), value.encode()) for name, value in headers.items()]
         return Request({"type": "http", "client": (client, 1), "headers": pairs})
 
     for client in ("127.0.0.1", "127.3.2.1", "::1", "::ffff:127.0.0.1"):
-        require_loopback(request(client, host="localhost:8765"))
+        check_local(request(client, host="localhost:8765"))
     for host in ("127.0.0.1:8765", "[::1]:8765", "LOCALHOST"):
-        require_loopback(request("127.0.0.1", host=host, origin=f"http://{host}"))
+        check_local(request("127.0.0.1", host=host, origin=f"http://{host}"))
     for client in ("192.168.1.5", "8.8.8.8", "fe80::1", "", "testclient", "::ffff:8.8.8.8"):
         with pytest.raises(Forbidden, match="machine"):
-            require_loopback(request(client, host="localhost"))
+            check_local(request(client, host="localhost"))
     for header in ("x_forwarded_for", "forwarded", "x_real_ip"):
         with pytest.raises(Forbidden, match="proxy"):
-            require_loopback(request("127.0.0.1", host="localhost", **{header: "for=127.0.0.1"}))
+            check_local(request("127.0.0.1", host="localhost", **{header: "for=127.0.0.1"}))
     for host in ("translate.example.org", "192.168.1.5:8765", "", "["):
         with pytest.raises(Forbidden, match="proxy"):
-            require_loopback(request("127.0.0.1", host=host))
+            check_local(request("127.0.0.1", host=host))
     for origin in ("https://friend.example", "null", "http://localhost:1"):
         with pytest.raises(Forbidden, match="pages of this server"):
-            require_loopback(request("127.0.0.1", host="localhost:8765", origin=origin))
-    with serving(library, threads=1) as server:
+            check_local(request("127.0.0.1", host="localhost:8765", origin=origin))
+    with serving(registry, threads=1) as server:
         headers = {"x-forwarded-for": "127.0.0.1"}
         assert "proxy" in read_refusal(403, server.client.post("/v1/reload", headers=headers))
 

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 import augenmerk
 from augenmerk import Translation
 from augenmerk.base.config import ATTENTIONS
-from augenmerk.serve.library import Library
+from augenmerk.serve.registry import ModelRegistry
 from augenmerk.translation import Translator
 from augenmerk.translation.coverage import LEAST_WEIGHT, MOST_MISSING, find_gap
 from tests.command import COMMAND, run_command, run_json
@@ -38,7 +38,7 @@ def translator() -> Translator:
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[Serving]:
-    with serving(Library()) as one:
+    with serving(ModelRegistry()) as one:
         yield one
 
 
@@ -304,12 +304,12 @@ def test_libretranslate_has_the_same_sentences(server: Serving, translator: Tran
 def test_the_description_of_the_api_has_the_new_fields(server: Serving) -> None:
     schemas = server.client.get("/openapi.json").json()["components"]["schemas"]
     assert "split_sentences" in schemas["TranslateRequest"]["properties"]
-    assert {"sentences", "uncovered"} <= schemas["TranslationAnswer"]["properties"].keys()
+    assert {"sentences", "uncovered"} <= schemas["TranslationResponse"]["properties"].keys()
     assert "uncovered" in schemas["ScoredPair"]["properties"]
 
 
 def test_too_many_sentences_are_refused() -> None:
-    with serving(Library(), texts=3) as server:
+    with serving(ModelRegistry(), texts=3) as server:
         assert "4 sentences" in server.refuses(413, "/v1/translate", {"text": f"{SHORT} {SHORT}"})
         assert server.translate(TEXT)
 

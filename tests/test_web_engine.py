@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 import torch
 
-from augenmerk.base.arrays import Array
+from augenmerk.base.arrays import Array, all_to_numpy
 from augenmerk.base.config import ATTENTIONS, DataConfig, ModelConfig, RunConfig, TextConfig
 from augenmerk.base.errors import AugenmerkError
 from augenmerk.data import open_bitext
@@ -186,7 +186,9 @@ def make(
         bias[UNK] += 1.5
         for parameter in model.parameters():
             parameter.copy_(parameter.half().float())  # the browser has half precision
-    bundle = make_bundle(Translator([model], tokenizers, config), "a <b>random</b> one")
+    bundle = make_bundle(
+        Translator([model], tokenizers, config), "a <b>random</b> one", all_to_numpy(model.state_dict())
+    )
     # In double precision, so that the differences are those of the browser alone.
     return Variant(Translator([model.double().for_inference()], tokenizers, config, threads=1), bundle)
 

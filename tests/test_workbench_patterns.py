@@ -16,7 +16,7 @@ import pytest
 
 from augenmerk.analysis.patterns import KINDS, find_patterns, summarise_patterns
 from augenmerk.data import open_bitext, open_data
-from augenmerk.serve.library import Library
+from augenmerk.serve.registry import ModelRegistry
 from augenmerk.serve.workbench import patterns
 from augenmerk.translation import load
 from tests.browser import TIMEOUT, WatchedTab
@@ -52,13 +52,13 @@ class Served:
             (folder / "pairs" / f"{split}.tsv").write_text("".join(lines), encoding="utf-8")
         own = tiny(data__bitext=str(folder / "pairs"), data__source_language="de", data__target_language="en")
         shared_runs.copy(own, folder / "runs" / "own")
-        self.library = Library([self.run.path], folder=folder / "runs")
+        self.registry = ModelRegistry([self.run.path], folder=folder / "runs")
 
 
 @pytest.fixture(scope="module")
 def served(shared_runs: SharedRuns, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     served = Served(tmp_path_factory.mktemp("patterns"), shared_runs)
-    with serving(served.library, pages=True) as served.server:
+    with serving(served.registry, pages=True) as served.server:
         yield served
 
 
@@ -148,8 +148,8 @@ def test_a_run_that_was_trained_further_is_measured_anew(
     shared_runs: SharedRuns, tmp_path: Path, served: Served, client: httpx.Client
 ) -> None:
     run = shared_runs.copy(tiny(), tmp_path / "runs" / "one")
-    library = Library([served.run.path], folder=tmp_path)  # there, a run of that name has another path
-    with serving(library, pages=True) as server:
+    registry = ModelRegistry([served.run.path], folder=tmp_path)  # there, a run of that name has another path
+    with serving(registry, pages=True) as server:
         question = make_question("runs/one")
         before = measure(server.client, question)
         assert get_points(before) == get_points(measure(client, make_question()))
@@ -172,7 +172,7 @@ def test_of_references_it_is_compared_with_gold_links(served: Served, client: ht
 def test_one_head_of_a_transformer_is_measured(served: Served, client: httpx.Client) -> None:
     question = {**make_question("transformer"), "layer": 2, "head": 1}
     points = get_points(measure(client, question))
-    run = served.library.found()["transformer"]
+    run = served.registry.found()["transformer"]
     pairs = list(open_data(served.run.config.data)["test"])[:COUNT]
     translations = load(run).translate([pair.source for pair in pairs], heads=True)
     matches = find_patterns(pairs, translations, "de", 2, 1)
@@ -227,32 +227,37 @@ def test_others_are_answered_while_a_split_is_measured(client: httpx.Client) -> 
     assert "summary" in lines[-1]
 
 
-def test_measuring_ends_when_nobody_waits_for_it(
+def test_measuring_ends_when_nobody_waits_and_continues_where_it_ended(
     served: Served, client: httpx.Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(patterns, "GRACE", 0.2)
     monkeypatch.setattr(patterns, "CHUNK", 10)
     batcher, hung_up, chunks = served.server.service.batcher, threading.Event(), []
     score = batcher.score
 
     async def score_later(*arguments: Any, **settings: Any) -> Any:
         chunks.append(arguments)
-        if len(chunks) > 1:
+        if len(chunks) == 2:
             await asyncio.to_thread(hung_up.wait)
         return await score(*arguments, **settings)
 
     monkeypatch.setattr(batcher, "score", score_later)
     question = make_question("own", "train", "references", count=500)
+    requests = served.server.service.metrics.requests
+    before = requests["other", 200]
     with client.stream("POST", "/workbench/patterns/measure", json=question) as answer:
         next(answer.iter_lines())
+        wait_for("the second chunk", lambda: len(chunks) == 2)
+    wait_for("the client to be gone", lambda: requests["other", 200] > before)
     hung_up.set()
-
-    def is_gone() -> bool:
-        asked = client.post("/workbench/patterns/sentence", json={**question, "index": 0})
-        return asked.status_code == 404
-
-    wait_for("the split to be let go", is_gone)
-    assert len(chunks) < 8  # of eight
+    for _ in range(5):  # whatever is still computed would be done by then
+        assert client.post("/v1/translate", json={"text": "Ein Hund."}).status_code == 200
+    assert len(chunks) <= 2  # of eight
+    asked = {**question, "index": 0}
+    assert client.post("/workbench/patterns/sentence", json=asked).status_code == 200
+    lines = measure(client, question)
+    assert "summary" in lines[-1]
+    assert len(get_points(lines)) == len({point["index"] for point in get_points(lines)})
+    assert len(chunks) <= 9  # the one that was interrupted is measured again, and none of the others
 
 
 # -- what a person sees --------------------------------------------------------------------------------------

@@ -21,9 +21,9 @@ from augenmerk.run.directory import RunDirectory
 from augenmerk.serve import folders
 from augenmerk.serve.errors import UnknownModel
 from augenmerk.serve.folders import FolderSearch, is_run
-from augenmerk.serve.library import Library
+from augenmerk.serve.registry import ModelRegistry
 from augenmerk.serve.workbench.runs import nearest_preset
-from augenmerk.serve.workbench.trainings import Start, Trainings, check_start
+from augenmerk.serve.workbench.trainings import StartRequest, Trainings, check_start
 from augenmerk.web.templates import WEB
 from tests.browser import TIMEOUT, open_engine
 from tests.processes import PATIENCE, wait_for
@@ -232,7 +232,7 @@ def test_a_run_that_was_removed_is_not_found(place: Place, monkeypatch: pytest.M
     ):
         assert ask(f"{server}/{address}", question)[0] == 404, address
     # It may also be removed while it is read.
-    library = Library([place.folder / "one"], folder=place.folder)
+    registry = ModelRegistry([place.folder / "one"], folder=place.folder)
     read = RunDirectory.open
 
     def remove_and_read(path: Path) -> RunDirectory:
@@ -241,14 +241,14 @@ def test_a_run_that_was_removed_is_not_found(place: Place, monkeypatch: pytest.M
 
     monkeypatch.setattr(RunDirectory, "open", remove_and_read)
     with pytest.raises(UnknownModel):
-        library.get(HOSTILE)
+        registry.get(HOSTILE)
 
 
 def test_what_is_checked_is_what_is_trained(tmp_path: Path) -> None:
-    start = Start(run="new", preset="quick", settings=["data.bitext=bilderbuch", "train.lr=0.25"])
+    start = StartRequest(run="new", preset="quick", settings=["data.bitext=bilderbuch", "train.lr=0.25"])
     assert check_start(tmp_path, start).train.lr == 0.25
     with pytest.raises(AugenmerkError, match="characters"):
-        check_start(tmp_path, Start(run="new", preset="quick", settings=[f"train.lr={'1' * 2000}"]))
+        check_start(tmp_path, StartRequest(run="new", preset="quick", settings=[f"train.lr={'1' * 2000}"]))
 
 
 # -- the page -----------------------------------------------------------------------------------------------
@@ -473,8 +473,8 @@ def test_a_training_is_started_stopped_and_resumed_and_ends_with_the_server(
 def test_a_training_goes_on_without_the_server_if_that_was_chosen(tmp_path: Path) -> None:
     trainings = Trainings(tmp_path, 2)
     settings = ["train.epochs=100000", "data.bitext=bilderbuch", *TINY]
-    trainings.start(Start(run="kept", preset="quick", settings=settings, keep=True))
-    trainings.start(Start(run="ended", preset="quick", settings=settings))
+    trainings.start(StartRequest(run="kept", preset="quick", settings=settings, keep=True))
+    trainings.start(StartRequest(run="ended", preset="quick", settings=settings))
     kept, ended = (trainings._trainings[name].process for name in ("kept", "ended"))
     try:
         running = functools.partial(RunDirectory.is_in_training, tmp_path / "ended")

@@ -17,7 +17,7 @@ import pytest
 from augenmerk.base.config import RunConfig
 from augenmerk.base.errors import AugenmerkError
 from augenmerk.drawing.figures import DARK, LIGHT
-from augenmerk.serve.library import Library
+from augenmerk.serve.registry import ModelRegistry
 from augenmerk.serve.workbench.studies import Studies
 from augenmerk.study.begun import collect_begun, is_running, read_plan, save_plan
 from augenmerk.study.collect import collect
@@ -125,7 +125,9 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def server(study: Path) -> Iterator[Serving]:
-    with serving(Library([study / "runs" / "mean" / "seed-1"], folder=study.parent), pages=True) as running:
+    with serving(
+        ModelRegistry([study / "runs" / "mean" / "seed-1"], folder=study.parent), pages=True
+    ) as running:
         yield running
 
 

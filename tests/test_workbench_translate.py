@@ -15,7 +15,7 @@ import pytest
 from augenmerk.base.errors import AugenmerkError
 from augenmerk.run.directory import RunDirectory
 from augenmerk.serve import folders
-from augenmerk.serve.library import Library
+from augenmerk.serve.registry import ModelRegistry
 from augenmerk.serve.workbench import POLICY, VIEWS, page_address
 from augenmerk.text.tokenizer import PAD
 from augenmerk.translation import Translator, load
@@ -252,7 +252,7 @@ def test_a_browser_gets_the_weights_that_the_server_has(shared_runs: SharedRuns,
     """A run that was given stays as it was read until it is read anew, whatever is written meanwhile."""
     one = shared_runs.copy(tiny(), tmp_path / "one")
     weights = {name: 0.9 * array for name, array in one.load_model().items()}
-    with serving(Library([one.path]), pages=True) as server:
+    with serving(ModelRegistry([one.path]), pages=True) as server:
         address = "/workbench/translate/model/one.bin"
         before = server.client.get(address).content
         one.save_model(weights, one.about_model)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
-from augenmerk.serve.library import Library
+from augenmerk.serve.registry import ModelRegistry
 from tests.browser import TIMEOUT, WatchedTab
 from tests.serving import serving
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 @contextmanager
 def serve_workbench(runs: Sequence[Path], folder: Path) -> Iterator[str]:
     """Serves the pages at a free port, and yields their address."""
-    with serving(Library(runs, folder=folder), pages=True) as server:
+    with serving(ModelRegistry(runs, folder=folder), pages=True) as server:
         yield server.address
 
 

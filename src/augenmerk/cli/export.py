@@ -1,4 +1,4 @@
-"""`augenmerk export`: writes runs as a web page that translates by itself, or the theory lab as a page."""
+"""`augenmerk export`: writes runs as a web page that translates without a server, or the theory lab."""
 
 from pathlib import Path
 from typing import Annotated
@@ -28,7 +28,7 @@ def export(
         list[Path] | None,
         Argument(
             metavar="RUN",
-            help="Run directory, or two to compare. Default: the model that ships.",
+            help="Run directory, or two to compare. Default: the bundled model.",
             show_default=False,
         ),
     ] = None,
@@ -42,9 +42,7 @@ def export(
     ] = None,
     example: Annotated[
         list[str] | None,
-        Option(
-            help="A sentence to begin with; repeatable. Default: some German ones if the run reads German."
-        ),
+        Option(help="A sentence to begin with; repeatable. Default: German ones if the run reads German."),
     ] = None,
     theory: Annotated[
         bool,
@@ -53,7 +51,7 @@ def export(
     overwrite: Annotated[bool, Option("--overwrite", help="Replace existing files.")] = False,
     json: options.Json = False,
 ) -> None:
-    """Write a run as a web page that translates and shows attention by itself."""
+    """Write a run as a web page that translates and shows attention without a server."""
     from augenmerk.base.errors import AugenmerkError
     from augenmerk.web.export import check_place, export_page, make_page
 

@@ -21,26 +21,27 @@ PORT = 8765
     "augenmerk serve --no-pages --limit queue=500 --limit deadline=5    "
     "augenmerk serve --host 0.0.0.0 --allow-host laptop.local    "
     'Ask it:  curl localhost:8765/v1/translate -d \'{"text": "Ein Hund schläft."}\'    '
-    "Ctrl-C or SIGTERM end it when all requests are answered; SIGHUP has it read its runs anew."
+    "Ctrl-C or SIGTERM end it when all requests are answered; SIGHUP reloads its runs."
 )
 def serve(
     runs: Annotated[
         list[Path] | None,
         Argument(
             metavar="RUN",
-            help="Run directories to load at once; the first is the default. Default: the model that ships.",
+            help="Run directories to load at once; the first is the default. Default: the bundled model.",
             show_default=False,
         ),
     ] = None,
     folder: Annotated[
-        Path, Option(help="Folder whose runs can be asked for by their names, and are shown on the pages.")
+        Path, Option(help="Folder whose runs can be requested by name, and are shown on the pages.")
     ] = Path("runs"),
     host: Annotated[
-        str, Option(metavar="ADDRESS", help="Address to listen at; 0.0.0.0 for all of this machine.")
+        str,
+        Option(metavar="ADDRESS", help="Address to listen at; 0.0.0.0 for all of this machine's."),
     ] = "127.0.0.1",
     port: Annotated[int, Option(help="Port to listen at; 0 for any that is free.", min=0, max=65535)] = PORT,
     open_browser: Annotated[bool, Option("--open", help="Open the pages in a browser.")] = False,
-    no_pages: Annotated[bool, Option("--no-pages", help="Answer the API only, and show no pages.")] = False,
+    no_pages: Annotated[bool, Option("--no-pages", help="Serve the API only, without pages.")] = False,
     limit: Annotated[
         list[str] | None,
         Option(
@@ -57,13 +58,13 @@ def serve(
     ] = None,
     allow_host: Annotated[
         list[str] | None,
-        Option(metavar="NAME", help="A name by which the server is called, besides localhost; repeatable."),
+        Option(metavar="NAME", help="A name of the server besides localhost; repeatable."),
     ] = None,
     origin: Annotated[
         list[str] | None,
         Option(
             metavar="ORIGIN",
-            help="Pages from there may ask the server, e.g. https://example.org (CORS); repeatable.",
+            help="Origin of pages that may ask the server, e.g. https://example.org (CORS); repeatable.",
         ),
     ] = None,
     attention: Mechanisms = None,
@@ -80,35 +81,36 @@ def serve(
     import logging
 
     from augenmerk.base.device import CPU, choose_translating_device
-    from augenmerk.serve.app import Service
-    from augenmerk.serve.guard import Access
-    from augenmerk.serve.library import Library
+    from augenmerk.serve.access import Access
     from augenmerk.serve.limits import Limits
+    from augenmerk.serve.registry import ModelRegistry
     from augenmerk.serve.server import fit_connections, make_server, open_socket, run
+    from augenmerk.serve.service import Service
 
     load_mechanisms(attention)
     wanted = Limits.parse(limit or [])
     access = Access(hosts=allow_host or [], origins=origin or [], keys_file=keys)
     chosen_device = str(choose_translating_device(device))
-    library = Library(runs or [], folder=folder, device=chosen_device)
+    registry = ModelRegistry(runs or [], folder=folder, device=chosen_device)
     limits = fit_connections(wanted)
     # A GPU computes one batch after another; cores compute as many as there are of them.
-    service = Service.of(library, limits, access, threads=None if chosen_device == CPU else 1)
+    service = Service.of(registry, limits, access, threads=None if chosen_device == CPU else 1)
     listening = open_socket(host, port)
     address = _format_address(host, listening.getsockname()[1])
 
-    def tell() -> None:
+    def report() -> None:
         if json:
-            about = {"address": address, "models": library.names, "pages": not no_pages}
+            about = {"address": address, "models": registry.names, "pages": not no_pages}
             print_json({**about, "connections": limits.connections})
-            sys.stdout.flush()  # whoever reads it from a pipe waits for it
+            sys.stdout.flush()  # a program that reads it from a pipe waits for it
         else:
-            typer.echo(f"augenmerk: {', '.join(library.names)} at {address}", err=True)
+            is_wanted = limits.connections == wanted.connections
             reason = (
                 "--limit connections"
-                if limits.connections == wanted.connections
+                if is_wanted
                 else "the open files that the system allows, see `ulimit -n`"
             )
+            typer.echo(f"augenmerk: {', '.join(registry.names)} at {address}", err=True)
             typer.echo(f"augenmerk: at most {limits.connections:,} connections ({reason})", err=True)
         if open_browser and not check:
             import webbrowser
@@ -120,14 +122,12 @@ def serve(
     if check:
         listening.close()
         make_server(service, pages=not no_pages)
-        tell()
+        report()
         return
-    run(service, listening, pages=not no_pages, on_ready=tell)
+    run(service, listening, pages=not no_pages, on_ready=report)
 
 
 def _format_address(host: str, port: int) -> str:
     """Returns the address for a browser on this machine."""
-    name = {"0.0.0.0": "127.0.0.1", "::": "[::1]", "": "127.0.0.1"}.get(host, host)
-    return (
-        f"http://[{name}]:{port}/" if ":" in name and not name.startswith("[") else f"http://{name}:{port}/"
-    )
+    name = {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}.get(host, host)
+    return f"http://[{name}]:{port}/" if ":" in name else f"http://{name}:{port}/"

@@ -502,12 +502,13 @@ def _format_sums(sums: Mapping[str, PairsSum]) -> str:
 
 
 def _strict_json(value: object, indent: int | None = None) -> str:
-    return json.dumps(_without_nan(value), indent=indent, ensure_ascii=False, allow_nan=False)
+    return json.dumps(without_nan(value), indent=indent, ensure_ascii=False, allow_nan=False)
 
 
-def _without_nan(value: object) -> object:
+def without_nan(value: object) -> object:
+    """Returns data for JSON with null for the numbers that JSON does not have."""
     if isinstance(value, Mapping):
-        return {key: _without_nan(inner) for key, inner in value.items()}
+        return {key: without_nan(inner) for key, inner in value.items()}
     if isinstance(value, list | tuple):
-        return [_without_nan(inner) for inner in value]
+        return [without_nan(inner) for inner in value]
     return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -1,10 +1,9 @@
-"""Few threads compute; requests that arrive while they do are the next batch.
+"""A few threads compute; requests that arrive while they do are the next batch.
 
-There is no timer: whoever asks alone is answered at once, and when many ask, they wait for a batch that is
-being computed and are then computed together. A batch is begun when the event loop has read all that has
-arrived, so that those who were answered together, and ask again, are together again. Each thread computes a
-batch of its own, for a search is a long row of small steps, which cores cannot share (see
-`augenmerk.translation.decoding`).
+There is no timer: a lone request is computed at once, and requests that wait for a batch are computed
+together afterwards. A batch begins when the event loop has read all that has arrived, so that clients that
+were answered together, and ask again, are together again. Each thread computes its own batch, because a
+search is a long row of small steps, which cores cannot share (see `augenmerk.translation.decoding`).
 """
 
 import asyncio
@@ -17,10 +16,10 @@ from typing import Any, NamedTuple, TypeVar
 from augenmerk.base.config import SearchConfig
 from augenmerk.base.device import count_threads
 from augenmerk.base.errors import AugenmerkError
-from augenmerk.serve.errors import Overloaded, TooLarge, TooLate
-from augenmerk.serve.library import Library
+from augenmerk.serve.errors import DeadlineExceeded, Overloaded, TooLarge
 from augenmerk.serve.limits import Limits
 from augenmerk.serve.metrics import Metrics
+from augenmerk.serve.registry import ModelRegistry
 from augenmerk.translation import Translation
 from augenmerk.translation.decoding import one_thread_per_product
 from augenmerk.translation.texts import split_into_texts
@@ -28,20 +27,17 @@ from augenmerk.translation.texts import split_into_texts
 T = TypeVar("T")
 
 CHARACTERS_PER_TOKEN = 4
-"""About as many characters has a subword of European languages; the size of a batch need not be exact."""
-
-MIN_SHARED = 16
-"""So few texts are not divided among threads: the steps of a batch follow one another however few it has."""
-
+"""Approximate length of a subword in European languages; the size of a batch need not be exact."""
+MIN_SHARED_TEXTS = 16
+"""Fewest texts that are divided among threads: the steps of a batch follow one another in any case."""
 CLOSE_SECONDS = 10.0
-"""So long is waited for a thread at the end."""
-
+"""Shutdown timeout of each thread."""
 RATE_MEMORY = 0.9
-"""How much of the estimate of the speed is kept when a batch was computed."""
+"""Weight of the previous estimate of the speed when a batch was computed."""
 
 
 class Work(NamedTuple):
-    """What is to be done with texts. Those with equal work are computed together."""
+    """What to do with texts. Texts with equal work are computed together."""
 
     kind: str  # "translate" or "score"
     names: tuple[str, ...]
@@ -53,40 +49,31 @@ class Work(NamedTuple):
 class _Job:
     """The texts or pairs of a request, which may be computed in several batches; or one function."""
 
-    def __init__(
-        self,
-        work: Work | None,
-        items: Sequence[Any],
-        future: asyncio.Future[Any],
-        numbers: Sequence[int] = (),
-    ) -> None:
+    def __init__(self, work: Work | None, items: Sequence[Any], numbers: Sequence[int] = ()) -> None:
         self.work = work  # None for a function
         self.items = items
         self.numbers = numbers  # by which sentences are sampled
-        self.future = future
+        self.future: asyncio.Future[list[Any]] = asyncio.get_running_loop().create_future()
         self.results: list[Any] = [None] * len(items)
         self.missing = len(items)
         # Those of similar length share a batch, because they are done at about the same time.
-        self.waiting = deque(
-            sorted(range(len(items)), key=lambda place: _count_characters(items[place]))
-            if work is not None and len(items) > 1
-            else range(len(items))
-        )
-        """The places of the items that no batch has taken yet."""
+        self.waiting = deque(range(len(items)))  # indices of the items that no batch has taken yet
+        if len(items) > 1:
+            self.waiting = deque(sorted(self.waiting, key=lambda index: _count_characters(items[index])))
 
 
 _Batch = list[tuple[_Job, list[int]]]
-"""Jobs, each with the places of its items that are computed."""
+"""Jobs, each with the indices of the items to compute."""
 
 
 class Batcher:
     """Computes for many requests at once. Its methods are called in the event loop that it was started in."""
 
     def __init__(
-        self, library: Library, limits: Limits, metrics: Metrics, threads: int | None = None
+        self, registry: ModelRegistry, limits: Limits, metrics: Metrics, threads: int | None = None
     ) -> None:
-        """Computes with as many threads as there are cores, unless it is told how many."""
-        self.library = library
+        """Computes with as many threads as there are cores, unless `threads` is given."""
+        self.registry = registry
         self.limits = limits
         self.metrics = metrics
         self.queued = 0
@@ -100,10 +87,10 @@ class Batcher:
         self._arrived = 0
         self._closing = False
         self._seconds_per_item = 0.0
-        self._loop: asyncio.AbstractEventLoop | None = None
+        self._loop: asyncio.AbstractEventLoop
 
     def start(self) -> None:
-        """Starts the threads; the answers are given in the running event loop."""
+        """Starts the threads; results arrive in the running event loop."""
         self._loop = asyncio.get_running_loop()
         for number in range(self._count):
             thread = threading.Thread(target=self._compute_all, name=f"compute-{number}", daemon=True)
@@ -128,12 +115,12 @@ class Batcher:
         attention: bool = False,
         split_sentences: bool = True,
     ) -> list[Translation]:
-        """Translates texts together with whatever else waits.
+        """Translates texts together with other texts that wait.
 
         Each text is split into sentences, as `Translator.translate` does; with `split_sentences` false it
         is one. `settings` are changes of `SearchConfig`. With `attention`, the weights over words are
-        computed already in the thread. Raises Overloaded, TooLate, TooLarge, and AugenmerkError for what
-        cannot be done.
+        computed already in the thread. Raises Overloaded, DeadlineExceeded, TooLarge, and AugenmerkError for
+        what cannot be done.
         """
         changes = tuple(sorted((key, value) for key, value in (settings or {}).items() if value is not None))
         work = Work("translate", _to_names(names), changes, heads, attention)
@@ -142,17 +129,17 @@ class Batcher:
         sentences = [sentence for text in split for sentence in text.sentences]
         if len(sentences) > max(self.limits.texts, len(texts)):
             raise TooLarge(
-                f"The texts have {len(sentences):,} sentences, and {self.limits.texts:,} are the limit."
+                f"The texts have {len(sentences):,} sentences; the limit is {self.limits.texts:,}."
             )
-        numbers = [number for place, text in enumerate(split) for number in text.numbers(place)]
-        found = iter(await self._submit(_Job(work, sentences, self._make_future(), numbers)))
+        numbers = [number for index, text in enumerate(split) for number in text.numbers(index)]
+        found = iter(await self._submit(_Job(work, sentences, numbers)))
         return [text.join([next(found) for _ in text.sentences]) for text in split]
 
     async def _find_language(self, names: tuple[str, ...]) -> str | None:
         """Returns the language that models translate from; those that are not loaded yet are loaded."""
-        translator = self.library.find_loaded(names)
+        translator = self.registry.find_loaded(names)
         if translator is None:
-            translator = await asyncio.to_thread(self.library.get, names)
+            translator = await asyncio.to_thread(self.registry.get, names)
         return translator.language
 
     async def score(
@@ -164,20 +151,15 @@ class Batcher:
         attention: bool = False,
     ) -> list[Translation]:
         """Scores given translations, as `translate` translates."""
-        work = Work("score", _to_names(names), (), heads, attention)
-        return await self._submit(_Job(work, pairs, self._make_future()))
+        return await self._submit(_Job(Work("score", _to_names(names), (), heads, attention), pairs))
 
     async def compute(self, function: Callable[[], T]) -> T:
-        """Calls a function in a thread that computes, when it is its turn; never two at the same time."""
-        [result] = await self._submit(_Job(None, (function,), self._make_future()))
+        """Calls a function in a computing thread, when it is its turn; never two at the same time."""
+        [result] = await self._submit(_Job(None, (function,)))
         return result  # type: ignore[no-any-return]
 
-    def _make_future(self) -> asyncio.Future[Any]:
-        assert self._loop is not None, "the batcher was not started"
-        return self._loop.create_future()
-
     async def _submit(self, job: _Job) -> list[Any]:
-        """Waits for the results of a job. If the waiting is cancelled, what was not begun is never done."""
+        """Waits for the results of a job. If the waiting is cancelled, what has not begun is never done."""
         if not job.items:
             return []
         with self._condition:
@@ -185,7 +167,7 @@ class Batcher:
                 self._drop_abandoned()
             if self.queued and self.queued + len(job.items) > self.limits.queue:
                 raise Overloaded(
-                    f"{self.queued:,} texts are waiting already, and {self.limits.queue:,} may: "
+                    f"{self.queued:,} texts are waiting already; the limit is {self.limits.queue:,}: "
                     f"try again later.",
                     self.queued * self._seconds_per_item / self._count,
                 )
@@ -194,13 +176,12 @@ class Batcher:
             self._arrived += 1
             if not self._gathering:
                 self._gathering = True
-                assert self._loop is not None
                 self._loop.call_soon(self._gather_more, self._arrived)
         try:
             async with asyncio.timeout(self.limits.deadline):
-                return await job.future  # type: ignore[no-any-return]
+                return await job.future
         except TimeoutError:
-            raise TooLate(
+            raise DeadlineExceeded(
                 f"There was no answer within {self.limits.deadline:g} seconds: ask for less at once, "
                 f"or try again later."
             ) from None
@@ -210,7 +191,6 @@ class Batcher:
         with self._condition:
             waiting = sum(len(job.waiting) for job in self._waiting)
             if self._arrived != arrived and waiting < self._share():
-                assert self._loop is not None
                 self._loop.call_soon(self._gather_more, self._arrived)
             else:
                 self._gathering = False
@@ -218,37 +198,30 @@ class Batcher:
 
     def _share(self) -> int:
         """Returns how many texts one thread takes at most, so that the others have as many."""
-        return max(MIN_SHARED, -(-self.queued // self._count))
+        return max(MIN_SHARED_TEXTS, -(-self.queued // self._count))
 
     def _drop_abandoned(self) -> None:
         """Removes jobs that nobody waits for any more; the lock is held."""
-        if any(job.future.done() for job in self._waiting):
-            for job in self._waiting:
-                if job.future.done():
-                    self.queued -= len(job.waiting)
-            self._waiting = deque(job for job in self._waiting if not job.future.done())
+        self.queued -= sum(len(job.waiting) for job in self._waiting if job.future.done())
+        self._waiting = deque(job for job in self._waiting if not job.future.done())
 
-    # What follows runs in the threads that compute.
+    # What follows runs in the computing threads.
 
     def _compute_all(self) -> None:
         # All the while, because the threads of the BLAS would wake up between batches.
         with one_thread_per_product():
-            self._compute_batches()
-
-    def _compute_batches(self) -> None:
-        while (batch := self._take()) is not None:
-            begin = time.perf_counter()
-            results: list[Any] = []
-            error: Exception | None = None
-            try:
-                results = self._compute(batch)
-            except Exception as caught:
-                error = caught
-            except BaseException as caught:  # such as a panic of a library in Rust
-                error = RuntimeError(type(caught).__name__)
-            self._count_batch(batch, time.perf_counter() - begin)
-            assert self._loop is not None
-            self._loop.call_soon_threadsafe(self._answer, batch, results, error)
+            while (batch := self._take()) is not None:
+                start = time.perf_counter()
+                results: list[Any] = []
+                error: Exception | None = None
+                try:
+                    results = self._compute(batch)
+                except Exception as caught:
+                    error = caught
+                except BaseException as caught:  # such as a panic of a library in Rust
+                    error = RuntimeError(type(caught).__name__)
+                self._count_batch(batch, time.perf_counter() - start)
+                self._loop.call_soon_threadsafe(self._answer, batch, results, error)
 
     def _count_batch(self, batch: _Batch, seconds: float) -> None:
         if batch[0][0].work is None:
@@ -256,11 +229,10 @@ class Batcher:
                 self._in_function = False
                 self._condition.notify()
             return
-        items = sum(len(places) for _, places in batch)
-        characters = sum(_count_characters(job.items[place]) for job, places in batch for place in places)
-        self.metrics.count_batch(items, characters, seconds)
+        items = [job.items[index] for job, indices in batch for index in indices]
+        self.metrics.count_batch(len(items), sum(map(_count_characters, items)), seconds)
         memory = RATE_MEMORY if self._seconds_per_item else 0.0
-        self._seconds_per_item = memory * self._seconds_per_item + (1 - memory) * seconds / items
+        self._seconds_per_item = memory * self._seconds_per_item + (1 - memory) * seconds / len(items)
 
     def _take(self) -> _Batch | None:
         """Waits for work and returns what is computed next; None at the end."""
@@ -276,12 +248,14 @@ class Batcher:
                     return None
                 self._condition.wait()
             if first.work is not None:
-                return self._gather(first.work)
-            self._in_function = True
-            self._waiting.remove(first)
+                batch = self._gather(first.work)
+            else:
+                self._in_function = True
+                self._waiting.remove(first)
+                batch = [(first, [0])]
             if self._waiting:
                 self._condition.notify()
-            return [(first, [0])]
+            return batch
 
     def _gather(self, work: Work) -> _Batch:
         """Takes jobs with this work, the oldest first, as far as the budget of tokens goes; the lock is held.
@@ -289,43 +263,39 @@ class Batcher:
         If much waits, a part is left for the other threads. A job that has more items goes to the end of the
         queue, so that nobody waits for a long list.
         """
-        budget = self.limits.batch_tokens
-        most = self._share()
+        budget, left = self.limits.batch_tokens, self._share()
         width, longest = self._estimate_size(work)
         batch: _Batch = []
-        left: list[_Job] = []
+        others: list[_Job] = []
         unfinished: list[_Job] = []
-        while self._waiting and budget > 0 and most > 0:
+        while self._waiting and budget > 0 and left > 0:
             job = self._waiting.popleft()
             if job.work != work:
-                left.append(job)
+                others.append(job)
                 continue
-            places = []
-            while job.waiting and budget > 0 and most > 0:
-                place = job.waiting.popleft()
-                tokens = max(longest, _count_characters(job.items[place]) // CHARACTERS_PER_TOKEN)
+            indices = []
+            while job.waiting and budget > 0 and left > 0:
+                index = job.waiting.popleft()
+                tokens = max(longest, _count_characters(job.items[index]) // CHARACTERS_PER_TOKEN)
                 budget -= width * (tokens + 2)
-                most -= 1
-                places.append(place)
-            batch.append((job, places))
+                left -= 1
+                indices.append(index)
+            batch.append((job, indices))
             if job.waiting:
                 unfinished.append(job)
-        self._waiting.extendleft(reversed(left))
+        self._waiting.extendleft(reversed(others))
         self._waiting.extend(unfinished)
-        if self._waiting:
-            self._condition.notify()
         return batch
 
     def _estimate_size(self, work: Work) -> tuple[int, int]:
         """Returns how many hypotheses a text has, and how many tokens they may have however short it is."""
         if work.kind == "score":
             return len(work.names), 0
-        own = self.library.own_settings(work.names)
+        own = self.registry.own_settings(work.names)
+        settings = own or SearchConfig(beam=self.limits.beam)
         try:
-            settings = (own or SearchConfig(beam=self.limits.beam)).replaced(
-                dict(work.settings), "The request"
-            )
-        except AugenmerkError:  # said when it is computed
+            settings = settings.replaced(dict(work.settings), "The request")
+        except AugenmerkError:  # reported when it is computed
             return len(work.names) * self.limits.beam, 0
         width = max(1 if settings.sample else settings.beam, settings.hypotheses)
         return len(work.names) * width, 0 if settings.max_ratio or own is None else settings.max_length
@@ -335,20 +305,20 @@ class Batcher:
         first = batch[0][0]
         if (work := first.work) is None:
             return [first.items[0]()]
-        items = [job.items[place] for job, places in batch for place in places]
-        translator = self.library.get(work.names)
+        items = [job.items[index] for job, indices in batch for index in indices]
+        translator = self.registry.get(work.names)
         if work.kind == "score":
             translations = translator.score_all(items, heads=work.heads)
         else:
             # Samples depend on the number of a text in its own request.
-            numbers = [job.numbers[place] for job, places in batch for place in places]
+            numbers = [job.numbers[index] for job, indices in batch for index in indices]
             translations = translator.translate(
                 items, heads=work.heads, numbers=numbers, split_sentences=False, **dict(work.settings)
             )
         if work.attention:
             for translation in translations:
-                for one in (translation, *translation.alternatives):
-                    _ = one.attention, one.word_log_probabilities, one.attentions  # they are kept
+                for each in (translation, *translation.alternatives):
+                    _ = each.attention, each.word_log_probabilities, each.attentions  # they are kept
         return translations
 
     # This runs in the event loop.
@@ -356,14 +326,14 @@ class Batcher:
     def _answer(self, batch: _Batch, results: list[Any], error: Exception | None) -> None:
         """Gives the results to those who still wait for them."""
         with self._condition:
-            self.queued -= sum(len(places) for _, places in batch)
+            self.queued -= sum(len(indices) for _, indices in batch)
         following = iter(results)
-        for job, places in batch:
+        for job, indices in batch:
             if error is None:
-                for place in places:
-                    job.results[place] = next(following)
-                job.missing -= len(places)
-            if job.future.done():  # the client has hung up, or its time is over
+                for index in indices:
+                    job.results[index] = next(following)
+                job.missing -= len(indices)
+            if job.future.done():  # the client has disconnected, or its time is over
                 continue
             if error is not None:
                 job.future.set_exception(error)

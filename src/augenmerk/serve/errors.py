@@ -1,6 +1,8 @@
-"""What the service answers when it does not do what it was asked for."""
+"""Errors that a request is answered with, each with its HTTP status."""
 
 import math
+from collections.abc import Mapping
+from typing import ClassVar
 
 from starlette.responses import JSONResponse
 
@@ -8,46 +10,37 @@ from augenmerk.base.errors import AugenmerkError, format_message
 
 
 class ServiceError(AugenmerkError):
-    """A request that is refused, with the status of HTTP that says why."""
+    """A request that is refused. Other AugenmerkErrors are answered with 400."""
 
-    status = 400
-
-    @property
-    def headers(self) -> dict[str, str]:
-        return {}
+    status: ClassVar[int] = 400
+    headers: Mapping[str, str] = {}
 
 
 class Unauthorised(ServiceError):  # noqa: N818
     """The API key is missing or wrong."""
 
     status = 401
-
-    @property
-    def headers(self) -> dict[str, str]:
-        # Browsers ask for a password; a key is accepted as one.
-        return {"www-authenticate": 'Basic realm="augenmerk", charset="UTF-8"'}
+    # Browsers ask for a password; a key is accepted as one.
+    headers: Mapping[str, str] = {"www-authenticate": 'Basic realm="augenmerk", charset="UTF-8"'}
 
 
 class Forbidden(ServiceError):  # noqa: N818
-    """The page or the machine that asks may not."""
+    """This page or machine is not allowed to ask."""
 
     status = 403
 
 
 class UnknownModel(ServiceError):  # noqa: N818
-    """There is no model of that name."""
+    """There is no model, run or study of that name."""
 
     status = 404
 
 
-class TooSlow(ServiceError):  # noqa: N818
+class BodyTimeout(ServiceError):  # noqa: N818
     """The body of the request did not arrive in time."""
 
     status = 408
-
-    @property
-    def headers(self) -> dict[str, str]:
-        return {"connection": "close"}
+    headers: Mapping[str, str] = {"connection": "close"}
 
 
 class TooLarge(ServiceError):  # noqa: N818
@@ -57,7 +50,7 @@ class TooLarge(ServiceError):  # noqa: N818
 
 
 class WrongMediaType(ServiceError):  # noqa: N818
-    """The body is not said to be JSON."""
+    """The body is not declared as JSON."""
 
     status = 415
 
@@ -68,27 +61,23 @@ class Overloaded(ServiceError):  # noqa: N818
     status = 429
 
     def __init__(self, message: str, seconds: float) -> None:
+        """`seconds` is when it is worth asking again."""
         super().__init__(message)
-        self.seconds = seconds
-        """When it is worth asking again."""
-
-    @property
-    def headers(self) -> dict[str, str]:
-        return {"retry-after": str(max(1, math.ceil(self.seconds)))}
+        self.headers = {"retry-after": str(max(1, math.ceil(seconds)))}
 
 
-class TooLate(ServiceError):  # noqa: N818
-    """The answer was not there in time."""
+class DeadlineExceeded(ServiceError):  # noqa: N818
+    """The answer was not ready in time."""
 
     status = 504
 
 
-def answer_error(error: AugenmerkError) -> JSONResponse:
+def error_response(error: AugenmerkError) -> JSONResponse:
     """Returns the JSON of an error: {"error": "One sentence."}."""
     if isinstance(error, ServiceError):
-        return answer_sentence(error.status, str(error), error.headers)
-    return answer_sentence(400, str(error))
+        return sentence_response(error.status, str(error), error.headers)
+    return sentence_response(400, str(error))
 
 
-def answer_sentence(status: int, sentence: str, headers: dict[str, str] | None = None) -> JSONResponse:
+def sentence_response(status: int, sentence: str, headers: Mapping[str, str] | None = None) -> JSONResponse:
     return JSONResponse({"error": format_message(sentence)}, status, headers)

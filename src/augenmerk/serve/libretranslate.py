@@ -1,60 +1,82 @@
-"""The API of LibreTranslate, for clients that know that one: /translate, /languages, /detect.
+"""The API of LibreTranslate, for its clients: /translate, /languages, /detect.
 
-As there, a text may have several lines and sentences, and its body may be JSON or a form. What a text has in
-markup is not known here, so `format` may only be "text".
+As there, a text may have several lines and sentences, and a body may be JSON or a form. Markup is not
+recognised, so `format` may only be "text".
 """
 
-from typing import TYPE_CHECKING, Any
+import asyncio
+from functools import lru_cache
+from typing import Any, Self
 from urllib.parse import parse_qsl
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
-from pydantic_core import from_json
-from starlette.requests import Request as HttpRequest
-from starlette.responses import Response
-from starlette.routing import BaseRoute, Route
+from starlette.requests import Request
 
 from augenmerk.base.errors import AugenmerkError, shorten
-from augenmerk.serve.answers import JsonResponse
-from augenmerk.serve.guard import find_key, read_body
-from augenmerk.serve.hang_up import until_hang_up
-from augenmerk.serve.schemas import check_texts, describe_problem
-
-if TYPE_CHECKING:
-    from augenmerk.serve.app import Service
+from augenmerk.serve.access import find_key
+from augenmerk.serve.endpoint import ERRORS_OF_WORK, Endpoint
+from augenmerk.serve.schemas import RequestBody, check_texts, describe_problem, to_list
+from augenmerk.serve.service import Service
+from augenmerk.text.familiarity import Familiarity
+from augenmerk.translation import Translator
 
 AUTO = "auto"
-LANGUAGES = {
-    **{"ar": "Arabic", "bg": "Bulgarian", "cs": "Czech", "da": "Danish", "de": "German", "el": "Greek"},
-    **{"en": "English", "es": "Spanish", "et": "Estonian", "fa": "Persian", "fi": "Finnish", "fr": "French"},
-    **{"he": "Hebrew", "hi": "Hindi", "hr": "Croatian", "hu": "Hungarian", "id": "Indonesian"},
-    **{"it": "Italian", "ja": "Japanese", "ko": "Korean", "lt": "Lithuanian", "lv": "Latvian"},
-    **{"nb": "Norwegian", "nl": "Dutch", "pl": "Polish", "pt": "Portuguese", "ro": "Romanian"},
-    **{"ru": "Russian", "sk": "Slovak", "sl": "Slovenian", "sv": "Swedish", "th": "Thai", "tr": "Turkish"},
-    **{"uk": "Ukrainian", "ur": "Urdu", "vi": "Vietnamese", "zh": "Chinese"},
-}
-"""Names of languages; one that is not here is called by its code."""
+LANGUAGES = dict(
+    pair.split(":")
+    for pair in (
+        "ar:Arabic bg:Bulgarian cs:Czech da:Danish de:German el:Greek en:English es:Spanish et:Estonian "
+        "fa:Persian fi:Finnish fr:French he:Hebrew hi:Hindi hr:Croatian hu:Hungarian id:Indonesian "
+        "it:Italian ja:Japanese ko:Korean lt:Lithuanian lv:Latvian nb:Norwegian nl:Dutch pl:Polish "
+        "pt:Portuguese ro:Romanian ru:Russian sk:Slovak sl:Slovenian sv:Swedish th:Thai tr:Turkish "
+        "uk:Ukrainian ur:Urdu vi:Vietnamese zh:Chinese"
+    ).split()
+)
+"""Names of languages; others are called by their codes."""
 
 
-class TranslateBody(BaseModel):
+class LibreTranslateBody(RequestBody):
+    """A body in JSON or as a form, which may hold the key."""
+
+    model_config = ConfigDict(extra="ignore", strict=False)  # clients send keys of later versions
+
+    api_key: str | None = Field(default=None, description="A key, if the server asks for one.")
+
+    @classmethod
+    def parse(cls, body: bytes, media_type: str) -> Self:
+        kind = media_type.partition(";")[0].strip().lower()
+        if kind == "multipart/form-data":
+            raise AugenmerkError("The body is multipart/form-data: send JSON or a plain form.")
+        if kind != "application/x-www-form-urlencoded" or body.lstrip().startswith(b"{"):
+            return super().parse(body, media_type)
+        try:
+            return cls.model_validate(
+                dict(parse_qsl(body.decode(), keep_blank_values=True, max_num_fields=100))
+            )
+        except ValidationError as error:
+            raise AugenmerkError(describe_problem(error)) from None
+        except ValueError:
+            raise AugenmerkError("The body is not a form.") from None
+
+    def check_key(self, request: Request) -> None:
+        """Raises Unauthorised if a key is needed and neither the headers nor the body have it."""
+        if find_key(request.scope["headers"]) is None:
+            request.app.state.service.access.check_key(self.api_key or None)
+
+
+class TranslateBody(LibreTranslateBody):
     """The body of POST /translate."""
-
-    model_config = ConfigDict(extra="ignore")  # clients send what later versions of LibreTranslate know
 
     q: str | list[str] = Field(description="A text, or a list of texts.")
     source: str = Field(default=AUTO, description='The language of the text, or "auto".')
     target: str = Field(description="The language to translate into.")
     format: str = Field(default="text", description='Only "text" is possible.')
     alternatives: int = Field(default=0, ge=0, description="How many other translations to add.")
-    api_key: str | None = Field(default=None, description="A key, if the server asks for one.")
 
 
-class DetectBody(BaseModel):
+class DetectBody(LibreTranslateBody):
     """The body of POST /detect."""
 
-    model_config = ConfigDict(extra="ignore")
-
     q: str = Field(description="A text.")
-    api_key: str | None = None
 
 
 class DetectedLanguage(BaseModel):
@@ -65,7 +87,7 @@ class DetectedLanguage(BaseModel):
 
 
 class TranslatedText(BaseModel):
-    """The answer of POST /translate; lists if `q` is a list."""
+    """The response of POST /translate; lists if `q` is a list."""
 
     translatedText: str | list[str]  # noqa: N815 (the key of LibreTranslate)
     alternatives: list[Any] | None = None
@@ -80,141 +102,122 @@ class Language(BaseModel):
     targets: list[str]
 
 
-def make_routes() -> list[BaseRoute]:
+async def translate(request: Request, body: TranslateBody) -> dict[str, Any]:
+    """Translates as LibreTranslate does; the body may be JSON or a form."""
+    service: Service = request.app.state.service
+    body.check_key(request)
+    if body.format != "text":
+        raise AugenmerkError(f"format = '{shorten(body.format)}' is not possible here: only 'text' is.")
+    if body.alternatives >= service.limits.n_best:
+        raise AugenmerkError(
+            f"alternatives = {body.alternatives} is more than {service.limits.n_best - 1}, the limit here."
+        )
+    texts = to_list(body.q)
+    check_texts(texts, service.limits)
+    name = _choose_model(service, body.source, body.target)
+    settings = {"n_best": body.alternatives + 1} if body.alternatives else {}
+    translations = await service.batcher.translate(name, texts, settings=settings)
+    response: dict[str, Any] = {"translatedText": [each.text for each in translations]}
+    if body.alternatives:
+        response["alternatives"] = [[other.text for other in each.alternatives] for each in translations]
+    if body.source == AUTO:
+        language = service.registry.languages(name)[0]
+        response["detectedLanguage"] = [
+            _describe_detected(language, is_familiar=not each.unfamiliar) for each in translations
+        ]
+    return response if isinstance(body.q, list) else {key: value[0] for key, value in response.items()}
+
+
+async def list_languages(request: Request) -> list[dict[str, Any]]:
+    """Lists the languages as LibreTranslate does."""
+    pairs = _language_pairs(request.app.state.service)
+    codes = dict.fromkeys(code for pair in pairs for code in pair)
     return [
-        Route("/translate", translate, methods=["POST"]),
-        Route("/languages", list_languages),
-        Route("/detect", detect, methods=["POST"]),
-        Route("/frontend/settings", show_settings),
+        {**_name_language(code), "targets": [target for source, target in pairs if source == code]}
+        for code in codes
     ]
 
 
-async def _read(request: HttpRequest, service: "Service") -> dict[str, Any]:
-    """Returns what the body holds, in JSON or as a form; checks the key, which may be in it."""
-    body = await read_body(request, service.limits)
-    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    try:
-        if kind == "application/x-www-form-urlencoded" and not body.lstrip().startswith(b"{"):
-            fields = dict(parse_qsl(body.decode(), keep_blank_values=True, max_num_fields=100))
-        elif kind == "multipart/form-data":
-            raise AugenmerkError("The body is multipart/form-data: send JSON or a plain form.")
-        else:
-            fields = from_json(body)
-    except ValueError:
-        raise AugenmerkError("The body is neither JSON nor a form.") from None
-    if not isinstance(fields, dict):
-        raise AugenmerkError("The body is not a JSON object.")
-    if find_key(request.scope["headers"]) is None:
-        key = fields.get("api_key")
-        service.access.check_key(key if isinstance(key, str) and key else None)
-    return fields
-
-
-async def translate(request: HttpRequest) -> Response:
+async def detect(request: Request, body: DetectBody) -> list[dict[str, Any]]:
+    """Reports which source languages a text looks like, as LibreTranslate does."""
     service: Service = request.app.state.service
-    try:
-        wanted = TranslateBody.model_validate(await _read(request, service))
-    except ValidationError as error:
-        raise AugenmerkError(describe_problem(error)) from None
-    if wanted.format != "text":
-        raise AugenmerkError(f"format = '{shorten(wanted.format)}' is not possible here: only 'text' is.")
-    if wanted.alternatives >= service.limits.n_best:
-        raise AugenmerkError(
-            f"alternatives = {wanted.alternatives} is more than {service.limits.n_best - 1}, the limit here."
-        )
-    texts = [wanted.q] if isinstance(wanted.q, str) else wanted.q
-    check_texts(texts, service.limits)
-    name = _choose_model(service, wanted.source, wanted.target)
-    settings = {"n_best": wanted.alternatives + 1} if wanted.alternatives else {}
-    translations = await until_hang_up(request, service.batcher.translate(name, texts, settings=settings))
-    listed = not isinstance(wanted.q, str)
-    answer: dict[str, Any] = {"translatedText": [one.text for one in translations]}
-    if wanted.alternatives:
-        answer["alternatives"] = [[other.text for other in one.alternatives] for one in translations]
-    if wanted.source == AUTO:
-        language = _source(service, name)
-        answer["detectedLanguage"] = [
-            {"confidence": 0.0 if one.unfamiliar else 100.0, "language": language} for one in translations
-        ]
-    return JsonResponse(answer if listed else {key: value[0] for key, value in answer.items()})
+    body.check_key(request)
+    check_texts([body.q], service.limits)
+    found: dict[str, bool] = {}
+    for (language, _), name in _language_pairs(service).items():
+        is_familiar = await asyncio.to_thread(_is_familiar, service.registry.get(name), body.q)
+        found[language] = is_familiar or found.get(language, False)
+    ranked = sorted(found.items(), key=lambda item: not item[1])
+    return [_describe_detected(language, is_familiar=is_familiar) for language, is_familiar in ranked]
 
 
-async def list_languages(request: HttpRequest) -> Response:
-    pairs = _language_pairs(request.app.state.service)
-    codes = dict.fromkeys(code for pair in pairs for code in pair)
-    return JsonResponse(
-        [
-            {
-                "code": code,
-                "name": LANGUAGES.get(code, code),
-                "targets": list(dict.fromkeys(target for source, target in pairs if source == code)),
-            }
-            for code in codes
-        ]
-    )
-
-
-async def detect(request: HttpRequest) -> Response:
-    """Says of each source language whether a text looks like what its model learnt from."""
+async def show_settings(request: Request) -> dict[str, Any]:
     service: Service = request.app.state.service
-    try:
-        wanted = DetectBody.model_validate(await _read(request, service))
-    except ValidationError as error:
-        raise AugenmerkError(describe_problem(error)) from None
-    check_texts([wanted.q], service.limits)
-    found: dict[str, float] = {}
-    for name in _language_pairs(service).values():
-        [one] = await until_hang_up(
-            request, service.batcher.translate(name, [wanted.q], settings={"beam": 1}, split_sentences=False)
-        )
-        confidence = 0.0 if one.unfamiliar else 100.0
-        code = _source(service, name)
-        found[code] = max(confidence, found.get(code, 0.0))
-    ranked = sorted(found.items(), key=lambda item: -item[1])
-    return JsonResponse([{"confidence": confidence, "language": code} for code, confidence in ranked])
+    source, target = next(iter(_language_pairs(service)), (AUTO, "en"))
+    return {
+        "apiKeys": bool(service.access.keys),
+        "keyRequired": bool(service.access.keys),
+        "charLimit": service.limits.characters,
+        "filesTranslation": False,
+        "frontendTimeout": 500,
+        "language": {"source": _name_language(source), "target": _name_language(target)},
+        "suggestions": False,
+        "supportedFilesFormat": [],
+    }
 
 
-async def show_settings(request: HttpRequest) -> Response:
-    """Answers what clients with a page of their own ask for first."""
-    service: Service = request.app.state.service
-    pairs = _language_pairs(service)
-    source, target = next(iter(pairs), (AUTO, "en"))
-    named = {code: {"code": code, "name": LANGUAGES.get(code, code)} for code in (source, target)}
-    return JsonResponse(
-        {
-            "apiKeys": bool(service.access.keys),
-            "keyRequired": bool(service.access.keys),
-            "charLimit": service.limits.characters,
-            "filesTranslation": False,
-            "frontendTimeout": 500,
-            "language": {"source": named[source], "target": named[target]},
-            "suggestions": False,
-            "supportedFilesFormat": [],
-        }
-    )
+def _name_language(code: str) -> dict[str, str]:
+    return {"code": code, "name": LANGUAGES.get(code, code)}
 
 
-def _language_pairs(service: "Service") -> dict[tuple[str, str], str]:
+def _describe_detected(language: str | None, *, is_familiar: bool) -> dict[str, Any]:
+    return {"confidence": 100.0 if is_familiar else 0.0, "language": language or AUTO}
+
+
+def _is_familiar(translator: Translator, text: str) -> bool:
+    """Returns whether a text looks like what a model learnt from, without translating it."""
+    [ids] = translator.tokenizers.source.encode_ids([text])
+    return _read_familiarity(translator).judge([ids]) == [None]
+
+
+@lru_cache(maxsize=8)
+def _read_familiarity(translator: Translator) -> Familiarity:
+    [run] = translator.runs
+    return Familiarity.of_run(translator.tokenizers.source, run.read_familiarity(), run.path)
+
+
+def _language_pairs(service: Service) -> dict[tuple[str, str], str]:
     """Returns the model of each pair of languages, the first of those that were given."""
     pairs: dict[tuple[str, str], str] = {}
-    for name in service.library.names:
-        source, target = service.library.languages(name)
+    for name in service.registry.names:
+        source, target = service.registry.languages(name)
         if source and target:
             pairs.setdefault((source, target), name)
     return pairs
 
 
-def _source(service: "Service", name: str) -> str:
-    return service.library.languages(name)[0] or AUTO
-
-
-def _choose_model(service: "Service", source: str, target: str) -> str:
+def _choose_model(service: Service, source: str, target: str) -> str:
     """Returns the model for two languages; raises AugenmerkError if there is none."""
     pairs = _language_pairs(service)
-    for (one, other), name in pairs.items():
-        if source in (one, AUTO) and other == target:
+    for (known_source, known_target), name in pairs.items():
+        if source in (known_source, AUTO) and target == known_target:
             return name
-    known = ", ".join(f"{one} to {other}" for one, other in pairs) or "no languages, for no run names any"
+    known = ", ".join(f"{one} to {other}" for one, other in pairs) or "no languages, because no run names any"
     raise AugenmerkError(
         f"There is no model from {shorten(source)} to {shorten(target)}: this server knows {known}."
     )
+
+
+ENDPOINTS = (
+    Endpoint(
+        *("POST", "/translate", translate, TranslateBody, TranslatedText, ERRORS_OF_WORK),
+        {"q": "Ein Hund schläft. Eine Frau lacht.", "source": "de", "target": "en"},
+    ),
+    Endpoint("GET", "/languages", list_languages, response=Language, errors=(403,), is_list=True),
+    Endpoint(
+        *("POST", "/detect", detect, DetectBody, DetectedLanguage, ERRORS_OF_WORK),
+        {"q": "Ein Hund schläft."},
+        is_list=True,
+    ),
+    Endpoint("GET", "/frontend/settings", show_settings),
+)

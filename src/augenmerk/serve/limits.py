@@ -19,6 +19,7 @@ class Limits(BaseModel):
     n_best: int = Field(
         default=50, ge=1, le=1000, description="Translations of each text, and candidates of MBR."
     )
+    max_length: int = Field(default=1_000, ge=1, description="Tokens of one translation at most.")
     models: int = Field(default=8, ge=1, description="Models in one ensemble.")
     body: int = Field(default=2**20, ge=1, description="Bytes in the body of a request; answered with 413.")
     body_seconds: float = Field(

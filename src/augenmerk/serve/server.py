@@ -12,53 +12,49 @@ from collections.abc import Callable, Generator
 from pathlib import Path
 
 import uvicorn
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from augenmerk.base.errors import AugenmerkError
-from augenmerk.serve.app import Service, make_app
+from augenmerk.serve.app import make_app
 from augenmerk.serve.connections import Connections
 from augenmerk.serve.limits import Limits
+from augenmerk.serve.service import Service
 
 log = logging.getLogger("augenmerk.serve")
-
 
 SPARE_FILES = 100
 """Most files kept free for models, pages and trainings, besides those that are open at the start."""
 FEWEST_CONNECTIONS = 8
 """With fewer the server does not start."""
 SWITCH_SECONDS = 0.0005
-"""A thread that computes needs Python's lock for moments, between products. While requests are read or
-answered, it would wait for it 5 ms each time, as is usual; so 7 % more are answered (measured)."""
+"""Interval at which Python's lock changes hands. A computing thread needs the lock for moments, between
+products; with the usual 5 ms, it would wait that long for it whenever requests are read or answered. 7 % more
+requests are answered (measured)."""
 
 
 class Server(uvicorn.Server):
-    """uvicorn's server, with the signals of `serve`, and with connections that `Connections` accepts."""
+    """uvicorn's server, which leaves signals to `serve` and ends idle connections."""
 
-    def __init__(self, config: uvicorn.Config, limits: Limits) -> None:
+    def __init__(
+        self, config: uvicorn.Config, connections: Connections, on_ready: Callable[[], None]
+    ) -> None:
         super().__init__(config)
-        self._limits = limits
-        self._accepting: list[asyncio.Task[None]] = []
+        self._connections = connections
+        self._on_ready = on_ready
 
     @contextlib.contextmanager
     def capture_signals(self) -> Generator[None, None, None]:
         yield
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        await super().startup(sockets=[])
-        connections = Connections(self._limits.connections, self._limits.idle_seconds)
-        self._accepting = [
-            asyncio.create_task(connections.accept(listening, self._make_protocol))
-            for listening in sockets or ()
-        ]
+        await super().startup(sockets)
+        for each in sockets or ():
+            each.listen(socket.SOMAXCONN)  # `backlog` is only how many are accepted in a row
+        self._ending_idle = asyncio.create_task(self._connections.end_idle())
+        self._on_ready()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        for accepting in self._accepting:
-            accepting.cancel()
-        await asyncio.wait(self._accepting)
         await super().shutdown(sockets)
-
-    def _make_protocol(self) -> asyncio.Protocol:
-        return HttpToolsProtocol(self.config, self.server_state, self.lifespan.state)
+        self._ending_idle.cancel()
 
 
 def open_socket(host: str, port: int) -> socket.socket:
@@ -83,22 +79,27 @@ def open_socket(host: str, port: int) -> socket.socket:
     return listening
 
 
-def make_server(service: Service, *, pages: bool = True) -> Server:
+def make_server(
+    service: Service, *, pages: bool = True, on_ready: Callable[[], None] = lambda: None
+) -> Server:
     """Returns the server of a service, which is started by `serve(sockets=[...])`."""
+    limits = service.limits
+    connections = Connections(limits.connections, limits.idle_seconds)
     config = uvicorn.Config(
         make_app(service, pages=pages),
         loop="asyncio",
-        http=HttpToolsProtocol,
+        http=connections.make_protocol,  # type: ignore[arg-type]  # uvicorn only calls it
         ws="none",
         lifespan="on",
         log_config=None,  # nothing of a request is logged
         access_log=False,
+        backlog=1,  # the next is accepted when there is room, so that files do not run out
         proxy_headers=False,  # who is on this machine is decided by the connection alone
         server_header=False,
-        timeout_keep_alive=math.ceil(service.limits.idle_seconds) + 1,  # `Connection` is faster
-        timeout_graceful_shutdown=math.ceil(service.limits.drain_seconds),
+        timeout_keep_alive=2 * math.ceil(limits.idle_seconds),  # `Connections` are faster
+        timeout_graceful_shutdown=math.ceil(limits.drain_seconds),
     )
-    return Server(config, service.limits)
+    return Server(config, connections, on_ready)
 
 
 def fit_connections(limits: Limits) -> Limits:
@@ -154,14 +155,14 @@ def run(
 
 
 async def _run(service: Service, listening: socket.socket, pages: bool, on_ready: Callable[[], None]) -> None:
-    server = make_server(service, pages=pages)
+    server = make_server(service, pages=pages, on_ready=on_ready)
     loop = asyncio.get_running_loop()
 
     def stop() -> None:
         if server.should_exit:  # asked twice
             server.force_exit = True
             logging.getLogger("uvicorn").setLevel(logging.CRITICAL)  # it would trace each task that ends
-        service.state.draining = True
+        service.draining = True
         server.should_exit = True
 
     def reload() -> None:
@@ -172,18 +173,13 @@ async def _run(service: Service, listening: socket.socket, pages: bool, on_ready
     for name, handler in (("SIGINT", stop), ("SIGTERM", stop), ("SIGHUP", reload)):
         with contextlib.suppress(AttributeError, NotImplementedError):  # on Windows
             loop.add_signal_handler(getattr(signal, name), handler)
-    serving = asyncio.create_task(server.serve(sockets=[listening]))
-    while not server.started and not serving.done():
-        await asyncio.sleep(0.01)
-    if server.started:
-        on_ready()
-    await serving
+    await server.serve(sockets=[listening])
 
 
 async def _reload(service: Service) -> None:
     try:
         service.access.reload()
-        names = await service.batcher.compute(service.library.reload)
-        log.info("read anew: %s", ", ".join(names))
+        names = await service.batcher.compute(service.registry.reload)
+        log.info("reloaded: %s", ", ".join(names))
     except AugenmerkError as error:
         log.error("%s", error)

@@ -1,4 +1,4 @@
-"""A trained run as a web page that translates by itself, with no server and no network.
+"""A trained run as a web page that translates without a server and a network.
 
 May import: base, text, drawing, inference, run, translation and theory. Read first: `export.py`.
 """

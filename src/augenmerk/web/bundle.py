@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from augenmerk.base.arrays import all_to_numpy
 from augenmerk.base.datasets import DATASETS
 from augenmerk.base.errors import AugenmerkError
-from augenmerk.inference import InferenceModel, can_build
+from augenmerk.base.tensors import Arrays
+from augenmerk.inference import can_build
 from augenmerk.text.sentences import describe_rules
 from augenmerk.translation import Translator
 from augenmerk.web.tokenizer_tables import describe_characters, describe_tokenizer
@@ -32,27 +32,22 @@ class Bundle:
     settings: dict[str, Any]
     """Everything but the numbers, ready for JSON."""
     weights: bytes
-    """The numbers, one tensor after another, little-endian fp16; `settings["tensors"]` has their places."""
+    """The numbers, one tensor after another, little-endian fp16; `settings["tensors"]` has their offsets."""
 
 
-def make_bundle(translator: Translator, name: str) -> Bundle:
+def make_bundle(translator: Translator, name: str, arrays: Arrays | None = None) -> Bundle:
     """Returns the model of a translator as data; `name` is what the page calls it.
 
-    Weights in single precision are rounded to half. Raises AugenmerkError if the translator is an ensemble,
-    if its attention mechanism is a person's own, or if a weight is too large for half precision.
+    `arrays` are its weights, by default those of its run; single precision is rounded to half. Raises
+    AugenmerkError for an ensemble, a custom attention mechanism, or weights too large for half precision.
     """
-    model, config, tokenizers = translator.model, translator.config, translator.tokenizers
+    _ = translator.model  # raises AugenmerkError for an ensemble
+    config, tokenizers = translator.config, translator.tokenizers
     if not can_build(config.model):
         raise AugenmerkError(
             f"A web page knows only Augenmerk's own attention mechanisms, and not '{config.model.attention}'."
         )
-    if not isinstance(model, InferenceModel):
-        arrays = all_to_numpy(model.state_dict())
-    elif translator.runs:
-        arrays = translator.runs[0].load_model()
-    else:
-        raise ValueError("this translator was given a model of numpy: give it one of torch, or load a run")
-    tensors, weights = pack_weights(arrays)
+    tensors, weights = pack_weights(translator.runs[0].load_model() if arrays is None else arrays)
     source, target = config.data.languages
     settings = {
         "format": FORMAT,
@@ -80,19 +75,19 @@ def make_bundle(translator: Translator, name: str) -> Bundle:
 
 
 def _familiarity(translator: Translator) -> dict[str, Any] | None:
-    """Returns what tells text that is unlike the training data, if the run has it."""
+    """Returns the statistics that recognise unfamiliar text, if the run has them."""
     learnt = translator.runs[0].read_familiarity() if translator.runs else None
     return learnt and {name: learnt[name] for name in ("per_token", "per_word", "counts")}
 
 
 @cache
 def _describe_characters_once() -> dict[str, Any]:
-    """Every model has the same; it takes a second, because there are a million characters."""
+    """Returns the same for every model; it takes a second, because there are a million characters."""
     return describe_characters()
 
 
 def pack_weights(arrays: Mapping[str, NDArray[Any]]) -> tuple[list[dict[str, Any]], bytes]:
-    """Returns the name, shape and place of each array, and all of them as bytes of little-endian fp16.
+    """Returns the name, shape and offset of each array, and all of them as bytes of little-endian fp16.
 
     Each begins at a multiple of 4 bytes. Tied weights, one array with several names, are stored once.
     """

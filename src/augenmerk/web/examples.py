@@ -18,7 +18,7 @@ CAPTIONS = (
     "Der Junge hat gerade einen Ball über den Zaun geworfen.",
     "Der Koch schneidet mit einem großen Messer Zwiebeln.",
 )
-"""Sentences for the model that ships, made up for it, each with something to see."""
+"""Sentences for the bundled model, each with something to see."""
 
 PICTURE_BOOK = (
     "Das Mädchen lacht, weil der Hund den roten Ball gefangen hat.",
@@ -32,7 +32,7 @@ PICTURE_BOOK = (
 
 NEXT_WORDS = 5
 DIGITS = 5
-"""Numbers are rounded to so many digits: more cannot be seen, and would make the page larger."""
+"""Digits of numbers: more cannot be seen, and would make the page larger."""
 
 
 def make_example(
@@ -48,7 +48,7 @@ def make_example(
 ) -> dict[str, Any]:
     """Translates a text and returns all that a page shows of one of its sentences, which is counted from 0.
 
-    That is `Translation.to_dict(subwords=True)` with, for each target token (the end included), its
+    It has the keys of `Translation.to_dict(subwords=True)`. Each target token (the end included) also has its
     log-probability (`token_log_probabilities`) and the likeliest tokens in its place (`next`), with the
     tokens' `ids` and the words they belong to (`source_word_of`, `target_word_of`; null for the end), and
     with the beam search as a `tree` (`Translator.trace`, in columns: see `store_tree`). The translation

@@ -2,7 +2,7 @@
 
 A browser imports no modules from a disk, so the modules are joined into one script. That is done by a simple
 rule: a module begins with imports of the form `import { a, b } from "./x.js";`, or from `"../folder/x.js"`,
-exports only declarations, and no two modules declare the same name. Whatever is otherwise is refused.
+exports only declarations, and no two modules declare the same name. Other forms are refused.
 """
 
 import hashlib
@@ -19,6 +19,7 @@ import numpy as np
 from augenmerk.base.errors import AugenmerkError
 from augenmerk.base.files import atomic_write, is_stream, make_folder
 from augenmerk.inference import build_inference_model, can_build
+from augenmerk.run.description import describe_run
 from augenmerk.run.directory import SHIPPED, RunDirectory
 from augenmerk.text.familiarity import Familiarity
 from augenmerk.translation import Translator
@@ -43,12 +44,12 @@ class Page:
 
     bundles: Sequence[Bundle]
     models: Sequence[Mapping[str, Any]]
-    """What the page shows of each model before it has been read."""
+    """What the page shows of each model before reading it."""
     beam: int
     examples: Sequence[Mapping[str, Any]]
     """Sentences with one stored translation by each model: `source` and `translations`."""
     notes: Sequence[str] = ()
-    """Sentences about what is otherwise in the page than in the runs."""
+    """Sentences about what differs between the page and the runs."""
 
     @property
     def title(self) -> str:
@@ -56,10 +57,10 @@ class Page:
 
 
 def make_page(paths: Sequence[Path], *, beam: int | None = None, examples: Sequence[str] = ()) -> Page:
-    """Makes a page of one run, or of two that are compared; by default of the model that ships.
+    """Makes a page of one run, or of two that are compared; by default of the bundled model.
 
-    Without examples, those of German are taken if the runs read German. Raises AugenmerkError if a run cannot
-    be exported, or if two do not translate between the same languages.
+    Without examples, German ones are taken if the runs read German. Raises AugenmerkError if a run cannot be
+    exported, or if two do not translate between the same languages.
     """
     if len(paths) > MAX_RUNS:
         raise AugenmerkError(
@@ -68,49 +69,49 @@ def make_page(paths: Sequence[Path], *, beam: int | None = None, examples: Seque
     if len(examples) > MAX_EXAMPLES:
         raise AugenmerkError(f"A page has room for {MAX_EXAMPLES} examples, not for {len(examples)}.")
     runs = [RunDirectory.open(path) for path in paths or [SHIPPED]]
-    for run in runs:
-        if not can_build(run.config.model):
-            raise AugenmerkError(
-                f"{run.path}: its attention mechanism, '{run.config.model.attention}', is written in Python, "
-                f"which a browser cannot run; only runs with Augenmerk's own mechanisms can be exported."
-            )
-    names = _name(runs)
-    bundles = [make_bundle(Translator.from_runs([run]), name) for run, name in zip(runs, names, strict=True)]
-    languages = [
-        (bundle.settings["source_language"], bundle.settings["target_language"]) for bundle in bundles
-    ]
-    if len(set(languages)) > 1:
-        one, other = (f"from {source or '?'} to {target or '?'}" for source, target in languages)
-        raise AugenmerkError(
-            f"{runs[0].path} translates {one} and {runs[1].path} {other}: two runs in one page need the same "
-            f"languages."
-        )
-    translators = [_round_weights(run) for run in runs]
+    _check_runs(runs)
+    exported = [_export_run(run, name) for run, name in zip(runs, _name(runs), strict=True)]
     asked = beam or runs[0].config.search.beam
     width = min(asked, MAX_BEAM)
     notes = []
     if asked > width:
-        notes.append(
-            f"The run searches with a beam of {asked}; a page has one of {width} at most, and begins with it."
-        )
-    if not examples and languages[0][0] == "de":
-        examples = CAPTIONS if any(run.path.resolve() == SHIPPED.resolve() for run in runs) else PICTURE_BOOK
+        notes.append(f"The run has a beam of {asked}; a page has at most {width}, and begins with it.")
+    if not examples and runs[0].config.data.languages[0] == "de":
+        has_bundled = any(run.path.resolve() == SHIPPED.resolve() for run in runs)
+        examples = CAPTIONS if has_bundled else PICTURE_BOOK
     return Page(
-        bundles=bundles,
-        models=[_describe(run, bundle) for run, bundle in zip(runs, bundles, strict=True)],
+        bundles=[bundle for bundle, _, _ in exported],
+        models=[described for _, described, _ in exported],
         beam=width,
         examples=[
-            {"source": text, "translations": [make_example(each, text, width) for each in translators]}
+            {"source": text, "translations": [make_example(each, text, width) for _, _, each in exported]}
             for text in dict.fromkeys(examples)
         ],
         notes=notes,
     )
 
 
-def _name(runs: Sequence[RunDirectory]) -> list[str]:
-    """Returns the names of the folders; never whole paths, for a page is given to others, and never bytes.
+def _check_runs(runs: Sequence[RunDirectory]) -> None:
+    """Raises AugenmerkError if a browser cannot run them, or if their languages differ."""
+    for run in runs:
+        if not can_build(run.config.model):
+            raise AugenmerkError(
+                f"{run.path}: its attention mechanism, '{run.config.model.attention}', is written in Python, "
+                f"which a browser cannot run; only runs with Augenmerk's own mechanisms can be exported."
+            )
+    languages = [run.config.data.languages for run in runs]
+    if len(set(languages)) > 1:
+        one, other = (f"from {source or '?'} to {target or '?'}" for source, target in languages)
+        raise AugenmerkError(
+            f"{runs[0].path} translates {one} and {runs[1].path} {other}: two runs in one page need the same "
+            f"languages."
+        )
 
-    If two have the same name, the folders that they are in are named too; if those are the same, numbers.
+
+def _name(runs: Sequence[RunDirectory]) -> list[str]:
+    """Returns the names of the folders, as text; never whole paths, because a page is given to others.
+
+    If two have the same name, their parent folders are named as well; if those are the same, numbers.
     """
     for parts in (1, 2):
         names = ["/".join(run.path.resolve().parts[-parts:]) for run in runs]
@@ -121,76 +122,72 @@ def _name(runs: Sequence[RunDirectory]) -> list[str]:
     return [os.fsencode(name).decode("utf-8", "replace") for name in names]
 
 
-def _round_weights(run: RunDirectory) -> Translator:
-    """Loads a run with the weights that the page has, so that stored examples are what the page computes."""
-    arrays = {name: array.astype(np.float16) for name, array in run.load_model().items()}
-    tokenizers = run.tokenizers
-    sizes = tokenizers.source.size, tokenizers.target.size
-    model = build_inference_model(run.config.model, arrays, *sizes, str(run.model_path))
-    familiarity = Familiarity.of_run(tokenizers.source, run.read_familiarity(), run.path)
-    return Translator([model], tokenizers, run.config, runs=[run], familiarity=familiarity)
+def _export_run(run: RunDirectory, name: str) -> tuple[Bundle, dict[str, Any], Translator]:
+    """Returns the model for the browser, what the page shows of it before, and a translator for examples.
 
-
-def _describe(run: RunDirectory, bundle: Bundle) -> dict[str, Any]:
-    settings = bundle.settings
-    return {
-        "name": settings["name"],
-        "source_language": settings["source_language"],
-        "target_language": settings["target_language"],
-        "architecture": settings["config"]["model"]["architecture"],
-        "attention": settings["config"]["model"]["attention"],
-        "unit": settings["tokenizers"]["source"]["unit"],
-        "licence": settings["licence"],
-        "rounded": any(array.dtype != np.float16 for array in run.load_model().values()),
-    }
-
-
-def is_one_file(place: Path) -> bool:
-    """Returns whether a place is the name of a page rather than of a folder.
-
-    Raises AugenmerkError if its ending is that of something else.
+    The translator has the weights of the page, so that stored examples are what the page computes.
     """
-    if is_stream(place):
+    arrays, tokenizers = run.load_model(), run.tokenizers
+    with np.errstate(over="ignore"):  # `make_bundle` reports it
+        rounded = {key: array.astype(np.float16) for key, array in arrays.items()}
+    sizes = tokenizers.source.size, tokenizers.target.size
+    model = build_inference_model(run.config.model, rounded, *sizes, str(run.model_path))
+    familiarity = Familiarity.of_run(tokenizers.source, run.read_familiarity(), run.path)
+    translator = Translator([model], tokenizers, run.config, runs=[run], familiarity=familiarity)
+    bundle = make_bundle(translator, name, arrays)
+    described = {
+        "name": name,
+        **describe_run(run.config),
+        "unit": bundle.settings["tokenizers"]["source"]["unit"],
+        "licence": bundle.settings["licence"],
+        "rounded": any(array.dtype != np.float16 for array in arrays.values()),
+    }
+    return bundle, described, translator
+
+
+def is_one_file(path: Path) -> bool:
+    """Returns whether a path names a page and not a folder; raises AugenmerkError if it names neither."""
+    if is_stream(path):
         return True
-    if place.suffix.lower() in (".html", ".htm"):
-        if place.is_dir():
-            raise AugenmerkError(f"{place} is a folder; give the page another name.")
+    if path.suffix.lower() in (".html", ".htm"):
+        if path.is_dir():
+            raise AugenmerkError(f"{path} is a folder; give the page another name.")
         return True
-    if place.suffix and not place.is_dir():
+    if path.suffix and not path.is_dir():
         raise AugenmerkError(
-            f"{place}: the name of a page ends in .html; for a folder, give a name without an ending."
+            f"{path}: the name of a page ends in .html; for a folder, give a name without an ending."
         )
     return False
 
 
-def check_place(place: Path, *, overwrite: bool) -> None:
-    """Raises AugenmerkError if a page cannot be written to a place, as far as that can be seen beforehand."""
-    one_file = is_one_file(place)
-    if str(place) == "-":
+def check_place(path: Path, *, overwrite: bool) -> None:
+    """Raises AugenmerkError if a page cannot be written to a path, as far as can be checked beforehand."""
+    one_file = is_one_file(path)
+    if str(path) == "-":
         raise AugenmerkError("A page is written to a file or a folder, e.g. page.html, not to stdout (-).")
-    if one_file and not place.parent.is_dir():
-        raise AugenmerkError(f"{place}: cannot be written, for there is no folder {place.parent}.")
-    first = place if one_file else place / "index.html"
-    if not is_stream(place) and first.exists() and not overwrite:
+    if one_file and not path.parent.is_dir():
+        raise AugenmerkError(f"{path}: cannot be written: there is no folder {path.parent}.")
+    first = path if one_file else path / "index.html"
+    if not is_stream(path) and first.exists() and not overwrite:
         raise AugenmerkError(f"{first} is already there; pass --overwrite, or choose another name.")
 
 
-def export_page(page: Page, place: Path, *, overwrite: bool = False) -> Path:
+def export_page(page: Page, path: Path, *, overwrite: bool = False) -> Path:
     """Writes the page as one file or as a folder, and returns the file to open.
 
     Models and weights of an earlier page in the folder that are not part of this one are removed.
     Raises AugenmerkError if that would replace something and `overwrite` is false.
     """
-    check_place(place, overwrite=overwrite)
-    if is_one_file(place):
-        atomic_write(place, [render_file(page).encode()])
-        return place
+    check_place(path, overwrite=overwrite)
+    if is_one_file(path):
+        atomic_write(path, [render_file(page).encode()])
+        return path
     files = render_folder(page)
-    left_over = [name for name in _find_exported(place) if name not in files]
-    write_folder(place, files, overwrite=overwrite)
+    left_over = [name for name in _find_exported(path) if name not in files]
+    write_folder(path, files, overwrite=overwrite)
     for name in left_over:
-        (place / name).unlink()
-    return place / "index.html"
+        (path / name).unlink()
+    return path / "index.html"
 
 
 def write_folder(folder: Path, files: Mapping[str, bytes], *, overwrite: bool) -> None:
@@ -226,7 +223,7 @@ def render_file(page: Page) -> str:
         "page/page.html",
         title=page.title,
         policy=make_policy(hash_for_policy(script), hash_for_policy(style), "worker-src blob:; "),
-        data={**_describe_page(page), "engine": None, "models": page.models},
+        data=_describe_page(page, None, page.models),
         one_file=True,
         style=style,
         script=script,
@@ -239,10 +236,9 @@ def render_file(page: Page) -> str:
 
 
 def render_folder(page: Page) -> dict[str, bytes]:
-    """Renders the page as files for a web server: their names, and what is in them; the page comes last.
+    """Renders the page as files for a web server: their names and contents; the page comes last.
 
-    Addresses end in a digest of what is behind them, so that a browser may keep files and still notices new
-    ones.
+    Addresses end in a digest of the file, so that a browser may keep files and still notices new ones.
     """
     files = {
         "page.css": render_style().encode(),
@@ -252,24 +248,32 @@ def render_folder(page: Page) -> dict[str, bytes]:
     models = []
     for number, (bundle, described) in enumerate(zip(page.bundles, page.models, strict=True), 1):
         last = "" if number == 1 else f"-{number}"
-        files[f"model{last}.json"] = dump_json(bundle.settings).encode()
-        files[f"weights{last}.bin"] = bundle.weights
-        addresses = {
-            key: make_address(name, files[name])
-            for key, name in (("settings", f"model{last}.json"), ("weights", f"weights{last}.bin"))
-        }
-        models.append({**described, **addresses})
-    engine = make_address("engine.js", files["engine.js"])
+        settings, weights = f"model{last}.json", f"weights{last}.bin"
+        files |= {settings: dump_json(bundle.settings).encode(), weights: bundle.weights}
+        addresses = {"settings": settings, "weights": weights}
+        models.append(
+            {**described, **{key: make_address(name, files[name]) for key, name in addresses.items()}}
+        )
     files["index.html"] = render_template(
         "page/page.html",
         title=page.title,
         policy=make_policy("self", "self", "connect-src 'self'; worker-src 'self'; "),
-        data={**_describe_page(page), "engine": engine, "models": models},
+        data=_describe_page(page, make_address("engine.js", files["engine.js"]), models),
         one_file=False,
         style_address=make_address("page.css", files["page.css"]),
         script_address=make_address("page.js", files["page.js"]),
     ).encode()
     return files
+
+
+def _describe_page(page: Page, engine: str | None, models: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    return {
+        "beam": page.beam,
+        "max_beam": MAX_BEAM,
+        "examples": page.examples,
+        "engine": engine,
+        "models": models,
+    }
 
 
 def join_modules(folder: Path, entry: str) -> str:
@@ -311,10 +315,6 @@ def join_modules(folder: Path, entry: str) -> str:
     if re.search("</script|<!--", script, re.I):
         raise ValueError(f"{entry}: a script in a page must not contain </script or <!--")
     return f'"use strict";\n(() => {{\n{script}\n}})();\n'
-
-
-def _describe_page(page: Page) -> dict[str, Any]:
-    return {"beam": page.beam, "max_beam": MAX_BEAM, "examples": page.examples}
 
 
 def make_policy(scripts: str, styles: str, more: str = "") -> str:

@@ -47,7 +47,7 @@ def dump_json(value: Any) -> str:
 
 
 def embed_json(value: Any) -> str:
-    """Returns JSON in which nothing can end the element it stands in."""
+    """Returns JSON in which nothing can end the element around it."""
     return dump_json(value).replace("<", "\\u003c").encode("utf-8", "backslashreplace").decode()
 
 

@@ -1,7 +1,7 @@
 """The pages of the workbench: a frame, one view in it for each module here, and the static files of `web/`.
 
-A view is a module with `make_routes(workbench)`. Its page is a template of `web/workbench` that extends
-`frame.html`; its JSON lives under `/workbench/VIEW/`.
+A view is a module with `make_endpoints(workbench)`. Its page is `web/workbench/VIEW.html`, which extends
+`frame.html`, with the script `VIEW.js`; its JSON is below `/workbench/VIEW/`.
 """
 
 import hashlib
@@ -11,16 +11,14 @@ from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
-from starlette.routing import BaseRoute, Route
+from starlette.routing import Route
 
+from augenmerk.serve.service import Service
 from augenmerk.web.templates import WEB, render_style, render_template
-
-if TYPE_CHECKING:
-    from augenmerk.serve.app import Service
 
 VIEWS: Mapping[str, str] = {
     "translate": "Translate",
@@ -40,9 +38,6 @@ HEADERS = {
     "Referrer-Policy": "no-referrer",
     "X-Content-Type-Options": "nosniff",
 }
-REVALIDATE = "no-cache"
-"""A browser keeps what it has, and asks each time whether it is still the same (see `answer_cached`)."""
-
 MEDIA_TYPES = {".js": "text/javascript", ".css": "text/css"}
 _IMPORT = re.compile(r'^import \{[\w\s,]+\} from "([\w./-]+\.js)";', re.M)
 
@@ -51,16 +46,17 @@ _IMPORT = re.compile(r'^import \{[\w\s,]+\} from "([\w./-]+\.js)";', re.M)
 class Workbench:
     """What the views need: the service behind the API, and the folder whose runs they show."""
 
-    service: "Service"
+    service: Service
     folder: Path
 
 
-def make_pages(workbench: Workbench) -> list[BaseRoute]:
+def make_pages(workbench: Workbench) -> list[Route]:
     """Returns the routes of all views and of the static files."""
     render_style()  # once, before somebody waits for it
-    routes: list[BaseRoute] = [Route("/web/{name:path}", serve_static)]
+    routes = [Route("/web/{name:path}", serve_static)]
     for view in VIEWS:
-        routes += import_module(f"{__name__}.{view}").make_routes(workbench)
+        endpoints = import_module(f"{__name__}.{view}").make_endpoints(workbench)
+        routes += [each.make_route() for each in endpoints]
     return routes
 
 
@@ -69,41 +65,39 @@ def page_address(view: str) -> str:
     return "/" if view == "translate" else f"/{view}"
 
 
-def render_page(request: Request, view: str, template: str, *, script: str, **context: Any) -> Response:
-    """Renders the page of a view from a template of `web/workbench`, in which every value is escaped.
-
-    `script` is the view's module, relative to `web`; the browser is told at once of all that it imports.
-    """
+def render_page(request: Request, view: str, **context: Any) -> Response:
+    """Renders the page of a view, with links to all modules that its script imports."""
     text = render_template(
-        f"workbench/{template}",
+        f"workbench/{view}.html",
         view=view,
         name=VIEWS[view],
         views=[{"view": each, "name": VIEWS[each], "address": page_address(each)} for each in VIEWS],
-        modules=_list_modules(script),
+        modules=_list_modules(f"workbench/{view}.js"),
         **context,
     )
-    response = answer_cached(request, text.encode(), "text/html; charset=utf-8")
+    response = cached_response(request, text.encode(), "text/html; charset=utf-8")
     response.headers.update(HEADERS)
     return response
 
 
-def answer_cached(request: Request, content: bytes, media_type: str) -> Response:
-    """Answers with content that a browser may keep, or says that what it has is still the same."""
-    headers = {"ETag": f'"{hashlib.sha256(content).hexdigest()[:24]}"', "Cache-Control": REVALIDATE}
-    known = [tag.strip().removeprefix("W/") for tag in request.headers.get("if-none-match", "").split(",")]
-    if headers["ETag"] in known:
+def cached_response(request: Request, content: bytes, media_type: str) -> Response:
+    """Returns content that a browser may keep, or 304 if what the browser has is still the same."""
+    tag = f'"{hashlib.sha256(content).hexdigest()[:24]}"'
+    headers = {"ETag": tag, "Cache-Control": "no-cache"}  # the browser asks each time
+    known = [each.strip().removeprefix("W/") for each in request.headers.get("if-none-match", "").split(",")]
+    if tag in known:
         return Response(status_code=304, headers=headers)
     return Response(content, media_type=media_type, headers=headers)
 
 
 async def serve_static(request: Request) -> Response:
     """Serves scripts and style sheets of `web`, and nothing else."""
-    found = list_static_files().get(request.path_params["name"])
-    if found is None:
+    path = list_static_files().get(request.path_params["name"])
+    if path is None:
         return PlainTextResponse("There is no such file.", status_code=404)
-    is_template = found == WEB / "page" / "page.css"
-    content = render_style().encode() if is_template else found.read_bytes()
-    response = answer_cached(request, content, f"{MEDIA_TYPES[found.suffix]}; charset=utf-8")
+    is_template = path == WEB / "page" / "page.css"
+    content = render_style().encode() if is_template else path.read_bytes()
+    response = cached_response(request, content, f"{MEDIA_TYPES[path.suffix]}; charset=utf-8")
     response.headers["X-Content-Type-Options"] = "nosniff"
     return response
 

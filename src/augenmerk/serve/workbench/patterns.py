@@ -1,18 +1,17 @@
-"""Patterns of attention in a split: each sentence a point, measured once and kept for whoever asks next."""
+"""Patterns of attention in a split: each sentence a point, measured once and kept for the next who asks."""
 
 import asyncio
 import contextlib
 from collections import OrderedDict
 from collections.abc import AsyncIterator
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import fields, replace
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
+from pydantic import ConfigDict
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
-from starlette.routing import BaseRoute, Route
 
 from augenmerk.analysis.patterns import (
     AttentionMeasures,
@@ -24,42 +23,37 @@ from augenmerk.analysis.patterns import (
     summarise_patterns,
 )
 from augenmerk.base.errors import AugenmerkError, shorten
-from augenmerk.data import SentencePair, open_data_or_bilderbuch
-from augenmerk.serve import schemas
-from augenmerk.serve.answers import JsonResponse, to_json
+from augenmerk.data import Bitext, SentencePair, open_data_or_bilderbuch
+from augenmerk.serve.endpoint import Endpoint, to_json
 from augenmerk.serve.errors import Overloaded, UnknownModel
-from augenmerk.serve.guard import read_body
+from augenmerk.serve.schemas import RequestBody
+from augenmerk.serve.service import Service
 from augenmerk.serve.workbench import Workbench, render_page
-
-if TYPE_CHECKING:
-    from augenmerk.data import Bitext
-    from augenmerk.serve.app import Service
-    from augenmerk.translation import Translator
+from augenmerk.translation import Translation, Translator
 
 COUNTS = (200, 500, 1000, 2000, 5000)
-"""How many sentences of a split can be asked for."""
+"""Numbers of sentences of a split that can be asked for."""
 CHUNK = 50
-"""So many sentences are computed together: others wait no longer, and the picture grows."""
+"""Sentences that are computed together: others wait no longer, and the picture grows."""
 MAX_SETS = 6
-"""How many measured splits are kept in memory."""
-MAX_WAITING = 8
-"""How many splits wait to be measured, at most."""
-PATIENCE = 60
-"""How often a chunk is asked for again if too much is waiting, each time after a second."""
-GRACE = 10.0
-"""Seconds for which a split that is being measured waits for somebody who wants it, as after a reload."""
+"""Most measured splits that are kept in memory."""
+MAX_ACTIVE = 8
+"""Most splits that are measured at the same time."""
+MAX_ATTEMPTS = 60
+"""How often a chunk is submitted if too much is waiting, each time after a second."""
 MEASURES = tuple(field.name for field in fields(AttentionMeasures))
 DIGITS = 4
 
 
-@dataclass(frozen=True)
-class Asked:
-    """What patterns are asked for."""
+class PatternsRequest(RequestBody):
+    """A split of the data of a run to be measured."""
+
+    model_config = ConfigDict(frozen=True)
 
     run: str
     split: str
-    of_references: bool
-    count: int
+    of: Literal["translations", "references"] = "translations"
+    count: int = 1000
     layer: int | None = None
     """The layer of a Transformer whose attention is measured; None for the mean over all."""
     head: int | None = None
@@ -69,92 +63,190 @@ class Asked:
         return self.layer is not None or self.head is not None
 
 
-@dataclass(frozen=True)
-class Sentence:
-    """A measured sentence, in little room."""
+class SentenceRequest(PatternsRequest):
+    """One of the measured sentences."""
 
-    point: dict[str, Any]
-    """What the picture and the lists show."""
-    about: dict[str, Any]
-    """What is shown besides when it is chosen."""
-    source_words: tuple[str, ...]
-    target_words: tuple[str, ...]
-    attention: NDArray[np.float16]
-
-    def to_dict(self) -> dict[str, Any]:
-        return {
-            **self.point,
-            **self.about,
-            "source_words": list(self.source_words),
-            "target_words": list(self.target_words),
-            "attention": [
-                [round(weight, DIGITS) for weight in row] for row in self.attention.astype(float).tolist()
-            ],
-        }
+    index: int
 
 
-@dataclass(eq=False)
 class PatternSet:
-    """The sentences of a split as far as they are measured."""
+    """The sentences of a split as far as they are measured. Who reads them has the next ones measured."""
 
-    asked: Asked
-    translator: "Translator"
-    """What it is measured with: one that was read anew measures anew."""
-    about: dict[str, Any] = field(default_factory=dict)
-    sentences: dict[int, Sentence] = field(default_factory=dict)
-    """By their index in the split."""
-    done: int = 0
-    summary: dict[str, Any] | None = None
-    error: str = ""
-    changed: asyncio.Condition = field(default_factory=asyncio.Condition)
-    readers: int = 0
-    """How many clients are being sent what is measured."""
-    task: asyncio.Task[None] | None = None
+    def __init__(self, asked: PatternsRequest, translator: Translator, service: Service) -> None:
+        self.translator = translator
+        self.active = 0
+        """The number of clients that are being sent what is measured."""
+        self.error = ""
+        self._asked = asked
+        self._service = service
+        self._lock = asyncio.Lock()
+        self._bitext: Bitext | None = None
+        self._pairs: list[SentencePair] = []
+        self._matches: list[PatternMatch] = []
+        self._points: dict[int, dict[str, Any]] = {}
+        """What the picture and the lists show of a sentence, by its index in the split."""
+        self._details: dict[int, dict[str, Any]] = {}
+        """The rest, for a sentence that is chosen."""
+        self._done = 0
+        self._summary: dict[str, Any] | None = None
 
-    @property
-    def finished(self) -> bool:
-        return self.summary is not None or bool(self.error)
+    def describe_sentence(self, index: int) -> dict[str, Any]:
+        """Returns all about a measured sentence; raises UnknownModel."""
+        if index not in self._points:
+            raise UnknownModel(NOT_IN_MEMORY)
+        details = self._details[index]
+        rows = details["attention"].astype(float).tolist()
+        attention = [[round(weight, DIGITS) for weight in row] for row in rows]
+        return {**self._points[index], **details, "attention": attention}
+
+    async def follow(self) -> AsyncIterator[bytes]:
+        """Yields lines of JSON: what is measured, as it is, and at last the summary or what went wrong."""
+        sent = 0
+        self.active += 1
+        try:
+            while True:
+                async with self._lock:
+                    if sent == self._done and not self.error and self._summary is None:
+                        await self._measure_more()
+                start, sent = sent, self._done
+                if start == 0 and self._bitext is not None:
+                    yield _line({"data": self._bitext.name, "total": len(self._pairs), "measures": MEASURES})
+                if sent > start:
+                    points = [self._points[index] for index in range(start, sent) if index in self._points]
+                    yield _line({"sentences": points, "done": sent})
+                if self.error:
+                    yield _line({"error": self.error})
+                    return
+                if self._summary is not None:
+                    yield _line({"summary": self._summary})
+                    return
+        finally:
+            self.active -= 1
+
+    async def _measure_more(self) -> None:
+        """Measures the next sentences, or the summary after the last ones; keeps what goes wrong."""
+        try:
+            if self._bitext is None:
+                await asyncio.to_thread(self._read_pairs)
+            if self._done < len(self._pairs):
+                await self._measure_chunk()
+            else:
+                of_references = self._asked.of == "references"
+                self._summary = await self._service.batcher.compute(
+                    lambda: summarise_patterns(self._pairs, self._matches, of_references=of_references)
+                )
+        except AugenmerkError as error:
+            self.error = str(error)
+        except Exception as error:  # the response has begun, so that nobody else would report it
+            self.error = f"This could not be computed ({type(error).__name__})."
+
+    def _read_pairs(self) -> None:
+        bitext, split = open_data_or_bilderbuch(self.translator.runs[0].config.data, self._asked.split)
+        self._pairs = list(islice(bitext[split], self._asked.count))
+        if not self._pairs:
+            raise AugenmerkError(f"{bitext.name} has no sentence pairs in '{self._asked.split}'.")
+        self._bitext = bitext
+
+    async def _measure_chunk(self) -> None:
+        asked, bitext, start = self._asked, self._bitext, self._done
+        assert bitext is not None
+        pairs = self._pairs[start : start + CHUNK]
+        translations = await self._translate(pairs)
+        found = await self._service.batcher.compute(
+            lambda: find_patterns(pairs, translations, bitext.source_language, asked.layer, asked.head)
+        )
+        for match in found:
+            index = start + match.index
+            self._points[index], self._details[index] = _describe(index, match)
+            # Heads and self-attention would fill the memory, and the summary does not need them.
+            rest = replace(match.translation, heads=(), self_attention={})
+            self._matches.append(replace(match, translation=rest))
+        self._done = start + len(pairs)
+
+    async def _translate(self, pairs: list[SentencePair]) -> list[Translation]:
+        """Translates a chunk, or reads its references; waits if too much is waiting already."""
+        asked, batcher = self._asked, self._service.batcher
+        for _ in range(MAX_ATTEMPTS):
+            with contextlib.suppress(Overloaded):
+                if asked.of == "references":
+                    both = [(pair.source, pair.target) for pair in pairs]
+                    return await batcher.score(asked.run, both, heads=asked.with_heads, attention=True)
+                texts = [pair.source for pair in pairs]
+                return await batcher.translate(
+                    asked.run, texts, heads=asked.with_heads, attention=True, split_sentences=False
+                )
+            await asyncio.sleep(1.0)
+        raise Overloaded("Others have kept this machine busy for a minute: try again later.", 10.0)
+
+
+NOT_IN_MEMORY = "This sentence is not in memory any more: measure its split again."
+
+
+def _describe(index: int, match: PatternMatch) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Returns the point of a sentence, and its details with the weights in little memory."""
+    translation, pattern = match.translation, match.pattern
+    described = match.to_dict()
+    point = {
+        "index": index,
+        "kind": pattern.kind,
+        "strength": round(pattern.strength, DIGITS),
+        "source": translation.source,
+        "translation": translation.text,
+        "words": len(WordAttention.from_translation(translation, match.head).source),
+        "measures": [round(getattr(pattern.measures, name), DIGITS) for name in MEASURES],
+    }
+    details = {
+        **{key: described[key] for key in ("verdict", "moved", "reference", "tags")},
+        "source_words": translation.source_words,
+        "target_words": translation.target_words,
+        "attention": (match.head or translation).attention.astype(np.float16),
+    }
+    return point, details
+
+
+def _line(value: Any) -> bytes:
+    return to_json(value) + b"\n"
 
 
 class PatternSets:
-    """Measures splits, one after another, and keeps the latest."""
+    """The splits that were asked for last."""
 
-    def __init__(self, service: "Service") -> None:
+    def __init__(self, service: Service) -> None:
         self._service = service
-        self._sets: OrderedDict[Asked, PatternSet] = OrderedDict()
-        self._turn = asyncio.Semaphore(1)
+        self._sets: OrderedDict[PatternsRequest, PatternSet] = OrderedDict()
 
-    def find(self, asked: Asked) -> PatternSet | None:
-        return self._sets.get(asked)
-
-    async def get(self, asked: Asked) -> PatternSet:
-        """Returns the measured split, or one that is being measured from now on."""
-        translator = await self._load(asked.run)
-        check_head(translator.config.model, asked.layer, asked.head)
-        known = self._sets.get(asked)
-        if known is not None and known.translator is translator and not known.error:
-            self._sets.move_to_end(asked)
-            return known
-        waiting = sum(not each.finished for each in self._sets.values())
-        if waiting >= MAX_WAITING:
-            raise Overloaded(f"{waiting} splits are being measured already: try again later.", 5.0)
-        self._sets[asked] = found = PatternSet(asked, translator)
-        self._sets.move_to_end(asked)
-        for old in [each for each in self._sets.values() if each.finished][
-            : max(0, len(self._sets) - MAX_SETS)
-        ]:
-            del self._sets[old.asked]
-        found.task = asyncio.create_task(self._measure(found))
+    def find(self, asked: SentenceRequest) -> PatternSet:
+        """Returns the split of a sentence; raises UnknownModel."""
+        found = self._sets.get(PatternsRequest(**asked.model_dump(exclude={"index"})))
+        if found is None:
+            raise UnknownModel(NOT_IN_MEMORY)
         return found
 
-    async def _load(self, run: str) -> "Translator":
-        library = self._service.library
-        if run not in library.names and run not in library.found():
+    async def get(self, asked: PatternsRequest) -> PatternSet:
+        """Returns a split, which is measured as far as it was read before."""
+        if asked.count not in COUNTS:
+            raise AugenmerkError(f"The number of sentences is one of {', '.join(map(str, COUNTS))}.")
+        translator = await self._load(asked.run)
+        check_head(translator.config.model, asked.layer, asked.head)
+        found = self._sets.get(asked)
+        if found is None or found.translator is not translator or found.error:
+            active = sum(each.active > 0 for each in self._sets.values())
+            if active >= MAX_ACTIVE:
+                raise Overloaded(f"{active} splits are being measured already: try again later.", 5.0)
+            found = self._sets[asked] = PatternSet(asked, translator, self._service)
+        self._sets.move_to_end(asked)
+        while len(self._sets) > MAX_SETS:
+            self._sets.popitem(last=False)
+        return found
+
+    async def _load(self, run: str) -> Translator:
+        registry = self._service.registry
+        if run not in registry.paths():
             raise UnknownModel(f"There is no run '{shorten(run)}' here.")
 
-        def load() -> "Translator":
-            library.forget_if_trained_further([run])
-            return library.get(run)
+        def load() -> Translator:
+            registry.drop_outdated([run])
+            return registry.get(run)
 
         return await self._service.batcher.compute(load)
 
@@ -172,205 +264,31 @@ class PatternSets:
             "heads": heads,
         }
 
-    async def _measure(self, found: PatternSet) -> None:
-        """Measures the sentences chunk by chunk, between which others may compute."""
-        try:
-            async with self._turn:
-                await self._measure_all(found)
-        except _NobodyWaits:
-            if self._sets.get(found.asked) is found:
-                del self._sets[found.asked]
-            return
-        except AugenmerkError as error:
-            found.error = str(error)
-        except Exception as error:  # nobody else would hear of it
-            found.error = f"This could not be computed ({type(error).__name__})."
-        async with found.changed:
-            found.changed.notify_all()
 
-    async def _measure_all(self, found: PatternSet) -> None:
-        asked, batcher = found.asked, self._service.batcher
-        data = found.translator.runs[0].config.data
+def make_endpoints(workbench: Workbench) -> list[Endpoint]:
+    """Returns the endpoints of the view."""
+    registry, sets = workbench.service.registry, PatternSets(workbench.service)
 
-        def read() -> tuple["Bitext", list[SentencePair]]:
-            bitext, split = open_data_or_bilderbuch(data, asked.split)
-            return bitext, list(islice(bitext[split], asked.count))
+    async def show(request: Request) -> Response:
+        return render_page(request, "patterns")
 
-        bitext, pairs = await asyncio.to_thread(read)
-        if not pairs:
-            raise AugenmerkError(f"{bitext.name} has no sentence pairs in '{asked.split}'.")
-        found.about = {"data": bitext.name, "total": len(pairs)}
-        matches: list[PatternMatch] = []
-        for start in range(0, len(pairs), CHUNK):
-            await _wait_for_reader(found)
-            some = pairs[start : start + CHUNK]
-            translations = await self._translate(asked, some)
+    async def list_runs(_request: Request) -> dict[str, Any]:
+        return {"runs": list(await asyncio.to_thread(registry.paths)), "counts": COUNTS}
 
-            def measure(
-                some: list[SentencePair] = some, translations: Any = translations
-            ) -> list[PatternMatch]:
-                return find_patterns(some, translations, bitext.source_language, asked.layer, asked.head)
+    async def describe_splits(request: Request) -> dict[str, Any]:
+        return await sets.describe(request.query_params.get("run", ""))
 
-            for match in await batcher.compute(measure):
-                found.sentences[start + match.index] = _pack(start + match.index, match)
-                # Heads and self-attention would fill the memory, and the summary does not need them.
-                rest = replace(match.translation, heads=(), self_attention={})
-                matches.append(replace(match, translation=rest))
-            found.done = start + len(some)
-            async with found.changed:
-                found.changed.notify_all()
-        found.summary = await batcher.compute(
-            lambda: summarise_patterns(pairs, matches, of_references=asked.of_references)
-        )
+    async def measure(_request: Request, body: PatternsRequest) -> Response:
+        return StreamingResponse((await sets.get(body)).follow(), media_type="application/x-ndjson")
 
-    async def _translate(self, asked: Asked, pairs: list[SentencePair]) -> Any:
-        """Translates a chunk, or reads its references; waits if too much is waiting already."""
-        batcher = self._service.batcher
-        for _ in range(PATIENCE):
-            with contextlib.suppress(Overloaded):
-                if asked.of_references:
-                    both = [(pair.source, pair.target) for pair in pairs]
-                    return await batcher.score(asked.run, both, heads=asked.with_heads, attention=True)
-                texts = [pair.source for pair in pairs]
-                return await batcher.translate(
-                    asked.run, texts, heads=asked.with_heads, attention=True, split_sentences=False
-                )
-            await asyncio.sleep(1.0)
-        raise Overloaded("Others have kept this machine busy for a minute: try again later.", 10.0)
+    async def describe_sentence(_request: Request, body: SentenceRequest) -> dict[str, Any]:
+        return sets.find(body).describe_sentence(body.index)
 
-
-def _pack(index: int, match: PatternMatch) -> Sentence:
-    translation, pattern = match.translation, match.pattern
-    described = match.to_dict()
-    attention = WordAttention.from_translation(translation, match.head)
-    return Sentence(
-        point={
-            "index": index,
-            "kind": pattern.kind,
-            "strength": round(pattern.strength, DIGITS),
-            "source": translation.source,
-            "translation": translation.text,
-            "words": len(attention.source),
-            "measures": [round(getattr(pattern.measures, name), DIGITS) for name in MEASURES],
-        },
-        about={key: described[key] for key in ("verdict", "moved", "reference", "tags")},
-        source_words=translation.source_words,
-        target_words=translation.target_words,
-        attention=(match.head or translation).attention.astype(np.float16),
-    )
-
-
-class _NobodyWaits(Exception):  # noqa: N818 (nothing went wrong)
-    """Raised when all who wanted a split have hung up."""
-
-
-async def _wait_for_reader(found: PatternSet) -> None:
-    """Raises _NobodyWaits if there is no client who reads, and none comes soon."""
-    try:
-        async with asyncio.timeout(GRACE), found.changed:
-            await found.changed.wait_for(lambda: found.readers > 0)
-    except TimeoutError:
-        raise _NobodyWaits from None
-
-
-async def _follow(found: PatternSet) -> AsyncIterator[bytes]:
-    """Yields what `_follow_to_end` does, and counts who reads it."""
-    found.readers += 1
-    try:
-        async with found.changed:
-            found.changed.notify_all()
-        async for line in _follow_to_end(found):
-            yield line
-    finally:
-        found.readers -= 1
-
-
-async def _follow_to_end(found: PatternSet) -> AsyncIterator[bytes]:
-    """Yields lines of JSON: what is measured already, what is added, and at last the summary or why not."""
-    sent = 0
-    while True:
-        async with found.changed:
-            while not found.finished and found.done == sent:
-                await found.changed.wait()
-        begin, sent = sent, found.done
-        if begin == 0 and found.about:
-            yield _line({**found.about, "measures": MEASURES})
-        if sent > begin:
-            points = [
-                found.sentences[index].point for index in range(begin, sent) if index in found.sentences
-            ]
-            yield _line({"sentences": points, "done": sent})
-        if found.error:
-            yield _line({"error": found.error})
-            return
-        if found.summary is not None and sent == found.done:
-            yield _line({"summary": found.summary})
-            return
-
-
-def _line(value: Any) -> bytes:
-    return to_json(value) + b"\n"
-
-
-class PatternsRequest(schemas.Request):
-    """A split of the data of a run to be measured."""
-
-    run: str
-    split: str
-    of: Literal["translations", "references"] = "translations"
-    count: int = 1000
-    layer: int | None = None
-    head: int | None = None
-
-    def to_asked(self) -> Asked:
-        if self.count not in COUNTS:
-            raise AugenmerkError(f"The number of sentences is one of {', '.join(map(str, COUNTS))}.")
-        return Asked(self.run, self.split, self.of == "references", self.count, self.layer, self.head)
-
-
-class SentenceRequest(PatternsRequest):
-    """One of the measured sentences."""
-
-    index: int
-
-
-def make_routes(workbench: Workbench) -> list[BaseRoute]:
-    """Returns the page of the patterns and what it asks for."""
-    service = workbench.service
-    sets: list[PatternSets] = []
-
-    def get_sets() -> PatternSets:
-        if not sets:  # made when there is an event loop
-            sets.append(PatternSets(service))
-        return sets[0]
-
-    async def show_page(request: Request) -> Response:
-        return render_page(request, "patterns", "patterns.html", script="workbench/patterns.js")
-
-    async def show_runs(_request: Request) -> Response:
-        found = await asyncio.to_thread(service.library.found)
-        return JsonResponse({"runs": list(dict.fromkeys([*service.library.names, *found])), "counts": COUNTS})
-
-    async def show_splits(request: Request) -> Response:
-        return JsonResponse(await get_sets().describe(request.query_params.get("run", "")))
-
-    async def measure(request: Request) -> Response:
-        found = await get_sets().get(
-            PatternsRequest.parse(await read_body(request, service.limits)).to_asked()
-        )
-        return StreamingResponse(_follow(found), media_type="application/x-ndjson")
-
-    async def show_sentence(request: Request) -> Response:
-        asked = SentenceRequest.parse(await read_body(request, service.limits))
-        found, number = get_sets().find(asked.to_asked()), asked.index
-        if found is None or number not in found.sentences:
-            raise UnknownModel("This sentence is not in memory any more: measure its split again.")
-        return JsonResponse(found.sentences[number].to_dict())
-
+    prefix = "/workbench/patterns"
     return [
-        Route("/patterns", show_page),
-        Route("/workbench/patterns/runs", show_runs),
-        Route("/workbench/patterns/splits", show_splits),
-        Route("/workbench/patterns/measure", measure, methods=["POST"]),
-        Route("/workbench/patterns/sentence", show_sentence, methods=["POST"]),
+        Endpoint("GET", "/patterns", show),
+        Endpoint("GET", f"{prefix}/runs", list_runs),
+        Endpoint("GET", f"{prefix}/splits", describe_splits),
+        Endpoint("POST", f"{prefix}/measure", measure, PatternsRequest),
+        Endpoint("POST", f"{prefix}/sentence", describe_sentence, SentenceRequest),
     ]

@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -10,48 +10,55 @@ from typing import Any
 from pydantic import Field
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import BaseRoute, Route
 
 from augenmerk.base.config import DATASETS, PRESETS, RunConfig, load_config
 from augenmerk.base.errors import AugenmerkError, shorten
 from augenmerk.base.settings import list_settings
+from augenmerk.run.description import describe_run
 from augenmerk.run.directory import RunDirectory
-from augenmerk.serve.answers import JsonResponse
+from augenmerk.serve.access import is_local
+from augenmerk.serve.endpoint import Endpoint
 from augenmerk.serve.errors import UnknownModel
-from augenmerk.serve.folders import FolderSearch, is_run
-from augenmerk.serve.guard import is_on_loopback, read_body, require_loopback
-from augenmerk.serve.library import hide_paths
-from augenmerk.serve.schemas import Request as Question
+from augenmerk.serve.folders import FolderSearch, VersionCache, is_run
+from augenmerk.serve.registry import hide_paths
+from augenmerk.serve.schemas import RequestBody
 from augenmerk.serve.workbench import Workbench, render_page
-from augenmerk.serve.workbench.trainings import Resume, Start, Stop, Trainings, check_start
+from augenmerk.serve.workbench.trainings import (
+    ResumeRequest,
+    StartRequest,
+    StopRequest,
+    Trainings,
+    check_start,
+)
 
 MAX_WATCHED = 12
 """Runs whose curves one page may ask for."""
 MAX_EPOCHS = 2_000
-"""Epochs in one answer; a page asks again for the rest."""
+"""Epochs in one response; a page asks again for the rest."""
+MAX_KEPT = 10_000
+"""Runs whose summaries are kept in memory."""
 CURVES = ("epoch", "step", "seconds", "train_loss", "validation_loss", "validation_bleu", "learning_rate")
 SCORES = ("split", "beam", "bleu", "chrf", "ter", "loss", "perplexity", "sentences")
-OWN = {"data.bitext", "train.seed", "train.epochs", "train.initial_run"}
-"""Settings that say nothing about which preset a run has."""
+FREE_SETTINGS = {"data.bitext", "train.seed", "train.epochs", "train.initial_run"}
+"""Settings that do not tell which preset a run has."""
 
 
-class Watch(Question):
+class WatchRequest(RequestBody):
     """The runs whose curves a page shows, each with the number of epochs that it has already."""
 
     epochs: dict[str, int] = Field(default={}, max_length=MAX_WATCHED)
 
 
-class Details(Question):
+class DetailsRequest(RequestBody):
     """The runs whose settings a page compares."""
 
     runs: list[str] = Field(max_length=MAX_WATCHED)
 
 
-def make_routes(workbench: Workbench) -> list[BaseRoute]:
-    """Returns the routes of the view."""
-    limits = workbench.service.limits
-    trainings = Trainings(workbench.folder, limits.trainings)
-    shelf = Shelf(workbench.folder)
+def make_endpoints(workbench: Workbench) -> list[Endpoint]:
+    """Returns the endpoints of the view."""
+    trainings = Trainings(workbench.folder, workbench.service.limits.trainings)
+    runs = RunList(workbench.folder)
     workbench.service.closing.append(trainings.close)
     describe_settings()  # once, before somebody waits for it
 
@@ -60,68 +67,63 @@ def make_routes(workbench: Workbench) -> list[BaseRoute]:
             "presets": PRESETS,
             "datasets": list(DATASETS),
             "settings": describe_settings(),
-            "local": is_on_loopback(request),
+            "local": is_local(request),
             "trainings": trainings.limit,
         }
-        page = {"view": "runs", "template": "runs.html", "script": "workbench/runs.js"}
-        return render_page(request, **page, data=data)
+        return render_page(request, "runs", data=data)
 
-    def look(watch: Watch, local: bool) -> dict[str, Any]:
-        # What a training says may name folders of this machine, which others need not know.
-        return {"now": time.time(), **shelf.look(watch), "trainings": trainings.describe(with_lines=local)}
+    def in_thread(work: Callable[[Request, Any], dict[str, Any]]) -> Callable[..., Any]:
+        async def handle(request: Request, body: RequestBody) -> dict[str, Any]:
+            return await asyncio.to_thread(work, request, body)
 
-    async def watch(request: Request) -> Response:
-        question = Watch.parse(await read_body(request, limits))
-        return JsonResponse(await asyncio.to_thread(look, question, is_on_loopback(request)))
+        return handle
 
-    async def details(request: Request) -> Response:
-        question = Details.parse(await read_body(request, limits))
-        return JsonResponse(
-            await asyncio.to_thread(lambda: {"runs": list(map(shelf.describe, question.runs))})
-        )
+    def watch(request: Request, body: WatchRequest) -> dict[str, Any]:
+        # What a training prints may name folders of this machine, which others need not know.
+        lines = is_local(request)
+        return {
+            "now": time.time(),
+            **runs.watch(body.epochs),
+            "trainings": trainings.describe(with_lines=lines),
+        }
 
-    async def check(request: Request) -> Response:
-        start = Start.parse(await read_body(request, limits))
+    def details(_request: Request, body: DetailsRequest) -> dict[str, Any]:
+        return {"runs": [runs.describe(name) for name in body.runs]}
+
+    def check(_request: Request, body: StartRequest) -> dict[str, Any]:
         try:
-            config = await asyncio.to_thread(check_start, workbench.folder, start)
+            config = check_start(workbench.folder, body)
         except AugenmerkError as error:
-            return JsonResponse({"problem": str(error)})  # what is being written is often wrong: no failure
-        return JsonResponse({"changed": dict(list_changes(config, start.preset))})
+            return {"problem": str(error)}  # a form is often wrong while it is filled in: no failure
+        return {"changed": dict(list_changes(config, body.preset))}
 
-    async def start(request: Request) -> Response:
-        require_loopback(request)
-        question = Start.parse(await read_body(request, limits))
-        return JsonResponse({"run": await asyncio.to_thread(trainings.start, question)})
+    def start(_request: Request, body: StartRequest) -> dict[str, Any]:
+        return {"run": trainings.start(body)}
 
-    async def resume(request: Request) -> Response:
-        require_loopback(request)
-        question = Resume.parse(await read_body(request, limits))
-        path = await asyncio.to_thread(shelf.find, question.run)
-        return JsonResponse({"run": await asyncio.to_thread(trainings.resume, question, path)})
+    def resume(_request: Request, body: ResumeRequest) -> dict[str, Any]:
+        return {"run": trainings.resume(body, runs.find(body.run))}
 
-    async def stop(request: Request) -> Response:
-        require_loopback(request)
-        question = Stop.parse(await read_body(request, limits))
-        return JsonResponse({"run": await asyncio.to_thread(trainings.stop, question)})
+    def stop(_request: Request, body: StopRequest) -> dict[str, Any]:
+        return {"run": trainings.stop(body)}
 
-    place = "/workbench/runs"
+    prefix = "/workbench/runs"
     return [
-        Route("/runs", show),
-        Route(f"{place}/watch", watch, methods=["POST"]),
-        Route(f"{place}/details", details, methods=["POST"]),
-        Route(f"{place}/check", check, methods=["POST"]),
-        Route(f"{place}/start", start, methods=["POST"]),
-        Route(f"{place}/resume", resume, methods=["POST"]),
-        Route(f"{place}/stop", stop, methods=["POST"]),
+        Endpoint("GET", "/runs", show),
+        Endpoint("POST", f"{prefix}/watch", in_thread(watch), WatchRequest),
+        Endpoint("POST", f"{prefix}/details", in_thread(details), DetailsRequest),
+        Endpoint("POST", f"{prefix}/check", in_thread(check), StartRequest),
+        Endpoint("POST", f"{prefix}/start", in_thread(start), StartRequest, local=True),
+        Endpoint("POST", f"{prefix}/resume", in_thread(resume), ResumeRequest, local=True),
+        Endpoint("POST", f"{prefix}/stop", in_thread(stop), StopRequest, local=True),
     ]
 
 
-class Shelf:
-    """The runs below a folder. What was read of a run is kept until its files change."""
+class RunList:
+    """The runs below a folder, each of which is read again when its files change."""
 
     def __init__(self, folder: Path) -> None:
         self._search = FolderSearch(folder, is_run)
-        self._read: dict[str, tuple[tuple[int, ...], dict[str, Any]]] = {}
+        self._summaries: VersionCache[dict[str, Any]] = VersionCache(MAX_KEPT)
 
     def find(self, name: str) -> Path:
         """Returns the folder of a run; raises UnknownModel if there is none. No name is used as a path."""
@@ -130,22 +132,21 @@ class Shelf:
             raise UnknownModel(f"There is no run '{shorten(name)}' in the folder of this server.")
         return path
 
-    def look(self, watch: Watch) -> dict[str, Any]:
-        """Returns a summary of each run, the newest first, and the epochs that a page does not have yet."""
+    def watch(self, known: dict[str, int]) -> dict[str, Any]:
+        """Returns a summary of each run, the newest first, and the epochs after those known of some runs."""
         paths = {name: path for name, path in self._search.find().items() if path.is_dir()}
-        self._read = {name: known for name, known in dict(self._read).items() if name in paths}
         runs = [self._summarise(name, path) for name, path in paths.items()]
         runs.sort(key=lambda run: (-run["modified"], run["name"]))
         epochs = {}
-        for name, have in watch.epochs.items():
+        for name, count in known.items():
             if name in paths:
                 metrics = _read_metrics(paths[name])
-                # A run that was begun anew has fewer epochs than the page: then all are sent.
-                have = have if 0 <= have <= len(metrics) else 0
-                rest = metrics[have : have + MAX_EPOCHS]
+                # A run that was started again has fewer epochs than the page: then all are sent.
+                start = count if 0 <= count <= len(metrics) else 0
+                rest = metrics[start : start + MAX_EPOCHS]
                 epochs[name] = {
-                    "from": have,
-                    "epochs": [{key: one.get(key) for key in CURVES} for one in rest],
+                    "from": start,
+                    "epochs": [{key: row.get(key) for key in CURVES} for row in rest],
                 }
         return {"runs": runs, "epochs": epochs}
 
@@ -162,20 +163,18 @@ class Shelf:
 
     def _summarise(self, name: str, path: Path) -> dict[str, Any]:
         files = ("config.toml", "metrics.jsonl", "result.json", "scores.json", "state.safetensors")
-        stamps = tuple(_stamp(path / each) for each in files)
-        known = self._read.get(name)
-        if known is None or known[0] != stamps:
-            known = stamps, {**_summarise_files(name, path), "modified": max(stamps) / 1e9}
-            self._read[name] = known
-        summary = dict(known[1])
+        times = [_modification_time(path / each) for each in files]
+        summary = dict(self._summaries.get(name, times, lambda: _summarise_files(name, path)))
+        summary["modified"] = max(times) / 1e9
         if "error" not in summary:
+            is_finished = times[files.index("result.json")] > 0
             in_training = RunDirectory.is_in_training(path)
-            finished = stamps[2] > 0
-            summary["state"] = "training" if in_training else "finished" if finished else "stopped"
+            summary["state"] = "training" if in_training else "finished" if is_finished else "stopped"
         return summary
 
 
-def _stamp(path: Path) -> int:
+def _modification_time(path: Path) -> int:
+    """Returns when a file was written, in nanoseconds, or 0 if there is none."""
     try:
         return path.stat().st_mtime_ns
     except OSError:
@@ -190,7 +189,7 @@ def _read_metrics(path: Path) -> list[dict[str, Any]]:
 
 
 def _summarise_files(name: str, path: Path) -> dict[str, Any]:
-    """Returns what is told of a run in the list; of one that cannot be read, why."""
+    """Returns what the list shows of a run; of one that cannot be read, why."""
     try:
         run = RunDirectory.open(path)
         metrics, result, scores = run.read_metrics(), run.result, run.read_scores()
@@ -200,17 +199,16 @@ def _summarise_files(name: str, path: Path) -> dict[str, Any]:
     preset, changes = nearest_preset(config)
     by_bleu = config.train.select_by == "bleu"
     best = min(
-        (one for one in metrics if one.get("validation_loss") is not None),
-        key=lambda one: -(one.get("validation_bleu") or 0.0) if by_bleu else one["validation_loss"],
+        (row for row in metrics if row.get("validation_loss") is not None),
+        key=lambda row: -(row.get("validation_bleu") or 0.0) if by_bleu else row["validation_loss"],
         default={},
     )
     return {
         "name": name,
+        **describe_run(config),
         "preset": preset,
         "changes": changes,
         "data": Path(config.data.bitext).name,
-        "architecture": config.model.architecture,
-        "attention": config.model.attention,
         "seed": config.train.seed,
         "epochs": config.train.epochs,
         "done": len(metrics),
@@ -235,24 +233,29 @@ def list_changes(config: RunConfig, preset: str) -> Iterator[tuple[str, Any]]:
 
 
 def nearest_preset(config: RunConfig) -> tuple[str, int]:
-    """Returns the preset that a run is most like, for it does not say which one it was started with.
+    """Returns the preset that a run is most like, because it does not name the one it was started with.
 
-    Also returns in how many settings it differs, its data, its seed and its number of epochs apart.
+    Also returns in how many settings it differs, apart from its data, its seed and its number of epochs.
     """
     counts = {
         preset: sum(
-            name not in OWN and not name.startswith("data.bilderbuch.")
+            name not in FREE_SETTINGS and not name.startswith("data.bilderbuch.")
             for name, _ in list_changes(config, preset)
         )
         for preset in PRESETS
     }
-    return min(counts.items(), key=lambda each: each[1])
+    return min(counts.items(), key=lambda item: item[1])
 
 
 @cache
 def describe_settings() -> list[dict[str, Any]]:
     """Returns the settings that a training may be started with."""
     return [
-        {"name": one.name, "meaning": one.meaning, "type": one.description, "choices": list(one.choices)}
-        for one in list_settings()
+        {
+            "name": each.name,
+            "meaning": each.meaning,
+            "type": each.description,
+            "choices": list(each.choices),
+        }
+        for each in list_settings()
     ]

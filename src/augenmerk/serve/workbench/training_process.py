@@ -1,4 +1,4 @@
-"""Runs `augenmerk` so that it ends, and saves what it has, when whoever started it is gone.
+"""Runs `augenmerk` so that it saves its state and ends when its parent process ends.
 
     python -m augenmerk.serve.workbench.training_process train quick --out runs/mine
 

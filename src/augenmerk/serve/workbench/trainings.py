@@ -1,8 +1,7 @@
-"""Trainings that are started from the page, each a process of its own.
+"""Trainings that are started from the page, each in its own process.
 
 A training ends with the server, however that ends: it holds the reading end of a pipe, and when the server is
-gone, it saves what it has, as after SIGTERM (`training_process.py`). Whoever wants it to go on by itself says
-so when it is started (`keep`).
+gone, it saves what it has, as after SIGTERM (`training_process.py`). With `keep`, it continues.
 """
 
 import os
@@ -21,37 +20,37 @@ from pydantic import Field
 from augenmerk.base.config import CUSTOM_ATTENTION, DATASETS, PRESETS, RunConfig, load_config
 from augenmerk.base.errors import AugenmerkError, shorten
 from augenmerk.run.directory import RunDirectory
-from augenmerk.serve.schemas import Request as Question
+from augenmerk.serve.schemas import RequestBody
 
 MAX_NAME = 100
 MAX_SETTINGS = 100
 MAX_SETTING = 1_000
 LAST_BYTES = 4_000
-"""So much is read of what a training has said last."""
+"""Length of the end of a training's output that is read."""
 CLOSING_SECONDS = 20
-"""So long does a server that ends wait for its trainings to save themselves; they go on with that anyway."""
-KEPT_ENDED = 20
-"""How many trainings that have ended are remembered."""
+"""Shutdown timeout of all trainings together; after it, they still save themselves."""
+MAX_ENDED = 20
+"""Most trainings that have ended and are still listed."""
 
 
-class Start(Question):
-    """A training to begin."""
+class StartRequest(RequestBody):
+    """A training to start."""
 
     run: str = Field(min_length=1, max_length=MAX_NAME, description="The name of the new run.")
     preset: str
     settings: list[str] = Field(default=[], max_length=MAX_SETTINGS)
-    keep: bool = Field(default=False, description="Whether it goes on when the server ends.")
+    keep: bool = Field(default=False, description="Whether it continues when the server ends.")
 
 
-class Resume(Question):
-    """A training to go on with."""
+class ResumeRequest(RequestBody):
+    """A training to resume."""
 
     run: str
     epochs: int | None = Field(default=None, ge=1, le=100_000)
     keep: bool = False
 
 
-class Stop(Question):
+class StopRequest(RequestBody):
     """A training to stop."""
 
     run: str
@@ -65,12 +64,12 @@ class Training:
     process: subprocess.Popen[bytes]
     output: IO[bytes]
     keep: bool
-    begun: float = field(default_factory=time.time)
+    started: float = field(default_factory=time.time)
     stopping: bool = False
 
     def read_last_lines(self) -> list[str]:
-        """Returns what the process has said last."""
-        # Without moving in the file, whose place the process shares.
+        """Returns what the process printed last."""
+        # Without moving in the file, whose position the process shares.
         file = self.output.fileno()
         size = os.fstat(file).st_size
         text = os.pread(file, LAST_BYTES, max(0, size - LAST_BYTES)).decode("utf-8", "replace")
@@ -84,15 +83,15 @@ class Training:
             "stopping": self.stopping and code is None,
             "keep": self.keep,
             "code": code,
-            "begun": self.begun,
+            "begun": self.started,
             "said": self.read_last_lines() if with_lines else [],
         }
 
 
-def check_start(folder: Path, start: Start) -> RunConfig:
+def check_start(folder: Path, start: StartRequest) -> RunConfig:
     """Returns the settings of a training; raises AugenmerkError with a sentence if `train` would refuse them.
 
-    What names a file is refused here too: nothing in a request may reach into the disk, or be executed.
+    Settings that name a file are refused, too: nothing in a request may reach the disk, or be executed.
     """
     if start.preset not in PRESETS:
         raise AugenmerkError(
@@ -103,24 +102,21 @@ def check_start(folder: Path, start: Start) -> RunConfig:
     config = load_config(start.preset, start.settings)
     if config.data.bitext not in DATASETS:
         raise AugenmerkError(
-            f"From this page, a training learns from {' or '.join(DATASETS)}; for pairs of your own: "
-            f"augenmerk train {start.preset} --data PLACE."
+            f"From this page, a training learns from {' or '.join(DATASETS)}; for your own pairs: "
+            f"augenmerk train {start.preset} --data PATH."
         )
     if config.train.initial_run is not None:
-        raise AugenmerkError(
-            "A run that begins with the weights of another one is started by: augenmerk train --from RUN."
-        )
+        raise AugenmerkError("To start with the weights of another run: augenmerk train --from RUN.")
     if CUSTOM_ATTENTION.fullmatch(config.model.attention):
         raise AugenmerkError(
-            "A mechanism of your own is code, and is executed only by: augenmerk train --attention "
-            "FILE.py:CLASS."
+            "Your own mechanism is code, which only this executes: augenmerk train --attention FILE.py:CLASS."
         )
-    RunDirectory.check_unused(find_place(folder, start.run))
+    RunDirectory.check_unused(new_run_path(folder, start.run))
     return config
 
 
-def find_place(folder: Path, name: str) -> Path:
-    """Returns the folder for a new run; raises AugenmerkError unless its name is a plain one."""
+def new_run_path(folder: Path, name: str) -> Path:
+    """Returns the path of a new run; raises AugenmerkError unless its name is a plain one."""
     if not name.replace("-", "").replace("_", "").replace(".", "").isalnum() or name[0] in ".-":
         raise AugenmerkError(
             f"'{shorten(name)}' cannot be the name of a run: use letters, digits, dots, hyphens and "
@@ -139,32 +135,32 @@ class Trainings:
         self._lock = threading.Lock()
         self._trainings: dict[str, Training] = {}
 
-    def start(self, start: Start) -> str:
+    def start(self, start: StartRequest) -> str:
         """Starts a new run; returns its name. Raises AugenmerkError if that is not possible."""
         check_start(self._folder, start)
         settings = [part for setting in start.settings for part in ("--set", setting)]
-        self._begin(
-            start.run, find_place(self._folder, start.run), [start.preset, *settings], keep=start.keep
+        self._launch(
+            start.run, new_run_path(self._folder, start.run), [start.preset, *settings], keep=start.keep
         )
         return start.run
 
-    def resume(self, resume: Resume, path: Path) -> str:
-        """Goes on with a run, whose folder is given; raises AugenmerkError if that is not possible."""
+    def resume(self, resume: ResumeRequest, path: Path) -> str:
+        """Resumes the run in a folder; raises AugenmerkError if that is not possible."""
         run = RunDirectory.open(path)
         if CUSTOM_ATTENTION.fullmatch(run.config.model.attention):
             raise AugenmerkError(
-                "Its attention is a mechanism of your own, which is code: go on by "
+                "Its attention is your own mechanism, which is code: resume by "
                 "augenmerk train --resume --attention FILE.py:CLASS."
             )
         if run.finished and (resume.epochs or 0) <= run.config.train.epochs:
             raise AugenmerkError(
-                f"The run is finished; to go on, ask for more than its {run.config.train.epochs} epochs."
+                f"The run is finished; to continue, ask for more than its {run.config.train.epochs} epochs."
             )
         epochs = [] if resume.epochs is None else ["--epochs", str(resume.epochs)]
-        self._begin(resume.run, path, ["--resume", *epochs], keep=resume.keep)
+        self._launch(resume.run, path, ["--resume", *epochs], keep=resume.keep)
         return resume.run
 
-    def _begin(self, name: str, path: Path, arguments: list[str], *, keep: bool) -> None:
+    def _launch(self, name: str, path: Path, arguments: list[str], *, keep: bool) -> None:
         with self._lock:
             running = [each for each in self._trainings.values() if each.process.poll() is None]
             if any(each.run == name for each in running) or RunDirectory.is_in_training(path):
@@ -175,7 +171,7 @@ class Trainings:
                     f"--limit trainings={self.limit + 1}."
                 )
             module = "augenmerk" if keep else "augenmerk.serve.workbench.training_process"
-            # A file without a name: unlike a pipe, it takes what is written when the server is gone.
+            # A file without a name: unlike a pipe, it can be written to when the server is gone.
             output = tempfile.TemporaryFile()  # noqa: SIM115
             process = subprocess.Popen(
                 [sys.executable, "-m", module, "train", *arguments, "--out", str(path)],
@@ -191,11 +187,11 @@ class Trainings:
 
     def _forget_oldest(self) -> None:
         ended = [name for name, each in self._trainings.items() if each.process.poll() is not None]
-        for name in ended[: max(0, len(ended) - KEPT_ENDED)]:
+        for name in ended[: max(0, len(ended) - MAX_ENDED)]:
             self._trainings.pop(name).output.close()
 
-    def stop(self, stop: Stop) -> str:
-        """Asks a training to save itself and end; raises AugenmerkError if this server has none such."""
+    def stop(self, stop: StopRequest) -> str:
+        """Asks a training to save itself and end; raises AugenmerkError if this server does not train it."""
         with self._lock:
             training = self._trainings.get(stop.run)
             if training is None or training.process.poll() is not None:
@@ -205,12 +201,12 @@ class Trainings:
         return stop.run
 
     def describe(self, *, with_lines: bool) -> list[dict[str, Any]]:
-        """Returns what is known of all trainings that this server has started, the last first."""
+        """Returns all trainings that this server has started, the last first."""
         with self._lock:
             return [each.describe(with_lines=with_lines) for each in reversed(self._trainings.values())]
 
     def close(self) -> None:
-        """Has the trainings that nobody wanted to go on save themselves, and waits for them for a while."""
+        """Has the trainings without `keep` save themselves, and waits for them for a while."""
         with self._lock:
             ending = [each for each in self._trainings.values() if not each.keep]
             for training in ending:
