@@ -4,7 +4,7 @@ There is no timer: whoever asks alone is answered at once, and when many ask, th
 being computed and are then computed together. A batch is begun when the event loop has read all that has
 arrived, so that those who were answered together, and ask again, are together again. Each thread computes a
 batch of its own, for a search is a long row of small steps, which cores cannot share (see
-`augenmerk.translation.decoding`).
+`augenmerk.translation.threads`).
 """
 
 import asyncio
@@ -22,8 +22,8 @@ from augenmerk.serve.library import Library
 from augenmerk.serve.limits import Limits
 from augenmerk.serve.metrics import Metrics
 from augenmerk.translation import Translation
-from augenmerk.translation.decoding import one_thread_per_product
 from augenmerk.translation.texts import split_into_texts
+from augenmerk.translation.threads import one_thread_per_product
 
 T = TypeVar("T")
 

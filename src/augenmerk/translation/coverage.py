@@ -4,8 +4,7 @@ Every source token is looked at with some weight in all: the sum over the target
 word becomes a word. A part of the source is reported as not covered if
 
 - the weights of consecutive tokens lack more than `MOST_MISSING` in all of `LEAST_WEIGHT` each (seven
-tokens that
-  are hardly looked at); or
+  tokens that are hardly looked at); or
 - the source has several sentences, and the mean weight of the tokens of one of them is below `LEAST_WEIGHT`.
 
 Both numbers were chosen on the validation split of Multi30k with the bundled model; docs/architecture.md
@@ -36,8 +35,8 @@ def find_uncovered(weights: Weights, source: str, tokenizer: Tokenizer, language
     words = [encoded.spans[word] for word in encoded.word_of[: len(looked_at)]]
     starts = np.array([start for start, _ in words])
     for start, end in spans if len(spans) > 1 else ():
-        places = (start <= starts) & (starts < end)
-        if places.any() and looked_at[places].mean() < LEAST_WEIGHT:
+        inside = (start <= starts) & (starts < end)
+        if inside.any() and looked_at[inside].mean() < LEAST_WEIGHT:
             return source[start:end]
     return None if gap is None else source[words[gap[0]][0] : words[gap[1]][1]]
 
