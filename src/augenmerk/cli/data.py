@@ -16,6 +16,7 @@ from rich.progress import DownloadColumn, MofNCompleteColumn
 from typer import Argument, Option
 
 from augenmerk.base.errors import AugenmerkError
+from augenmerk.cli.inputs import describe_skipped
 from augenmerk.cli.options import (
     MAX_SEED,
     RESUMABLE,
@@ -26,7 +27,6 @@ from augenmerk.cli.options import (
     SourceLanguage,
     TargetLanguage,
     connect_if_asked,
-    describe_skipped,
 )
 from augenmerk.cli.terminal import (
     FittingProgress,

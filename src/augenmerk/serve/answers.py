@@ -1,13 +1,10 @@
-"""JSON of translations, as the API answers with it."""
+"""JSON, as the API answers with it."""
 
 import json
 import math
 from typing import Any
 
 from starlette.responses import Response
-
-from augenmerk.evaluation.evaluator import Loss
-from augenmerk.translation import Translation
 
 
 class JsonResponse(Response):
@@ -34,22 +31,3 @@ def _without_nan(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [_without_nan(inner) for inner in value]
     return None if isinstance(value, float) and not math.isfinite(value) else value
-
-
-def describe_score(one: Translation, *, attention: bool) -> dict[str, Any]:
-    """Returns a scored pair as data for JSON, with the keys of `augenmerk score --json`."""
-    tokens = len(one.hypothesis.token_log_probabilities) if one.hypothesis else 0
-    loss = Loss(-one.log_probability, tokens)
-    tree = {
-        "source": one.source,
-        "target": one.text,
-        "log_probability": one.log_probability,
-        "loss": loss.mean,
-        "perplexity": loss.perplexity,
-        "word_perplexity": loss.word_perplexity(len(one.target_words)),
-        "tokens": tokens,
-    }
-    rest = one.to_dict(attention=attention)
-    for name in ("translation", "score", "finished", "unfamiliar"):
-        del rest[name]
-    return rest | tree

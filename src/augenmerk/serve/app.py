@@ -15,8 +15,9 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import BaseRoute, Route
 
 from augenmerk.base.errors import AugenmerkError
+from augenmerk.evaluation.scored import describe_score
 from augenmerk.serve import libretranslate, openapi
-from augenmerk.serve.answers import JsonResponse, describe_score
+from augenmerk.serve.answers import JsonResponse
 from augenmerk.serve.batcher import Batcher
 from augenmerk.serve.errors import answer_error, answer_sentence
 from augenmerk.serve.guard import STOPPING, Access, Guard, read_body, require_loopback

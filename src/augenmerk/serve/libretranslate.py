@@ -18,21 +18,12 @@ from augenmerk.serve.answers import JsonResponse
 from augenmerk.serve.guard import find_key, read_body
 from augenmerk.serve.hang_up import until_hang_up
 from augenmerk.serve.schemas import check_texts, describe_problem
+from augenmerk.text.languages import LANGUAGES
 
 if TYPE_CHECKING:
     from augenmerk.serve.app import Service
 
 AUTO = "auto"
-LANGUAGES = {
-    **{"ar": "Arabic", "bg": "Bulgarian", "cs": "Czech", "da": "Danish", "de": "German", "el": "Greek"},
-    **{"en": "English", "es": "Spanish", "et": "Estonian", "fa": "Persian", "fi": "Finnish", "fr": "French"},
-    **{"he": "Hebrew", "hi": "Hindi", "hr": "Croatian", "hu": "Hungarian", "id": "Indonesian"},
-    **{"it": "Italian", "ja": "Japanese", "ko": "Korean", "lt": "Lithuanian", "lv": "Latvian"},
-    **{"nb": "Norwegian", "nl": "Dutch", "pl": "Polish", "pt": "Portuguese", "ro": "Romanian"},
-    **{"ru": "Russian", "sk": "Slovak", "sl": "Slovenian", "sv": "Swedish", "th": "Thai", "tr": "Turkish"},
-    **{"uk": "Ukrainian", "ur": "Urdu", "vi": "Vietnamese", "zh": "Chinese"},
-}
-"""Names of languages; one that is not here is called by its code."""
 
 
 class TranslateBody(BaseModel):
