@@ -19,8 +19,8 @@ import augenmerk
 from augenmerk import AugenmerkError, Translation
 from augenmerk.base.config import ATTENTIONS, ModelConfig, SearchConfig
 from augenmerk.data import open_bitext
+from augenmerk.evaluation.comparison import compare_runs
 from augenmerk.evaluation.evaluator import Evaluator, evaluate_run, hypothesis_path, measure_loss
-from augenmerk.evaluation.significance import compare_runs
 from augenmerk.model.gru import GRUTranslator
 from augenmerk.run.directory import RunDirectory
 from augenmerk.search import EnsembleDecoder, Hypothesis, force, sample, search, trace

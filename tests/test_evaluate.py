@@ -21,6 +21,7 @@ from augenmerk.base.config import BilderbuchConfig, ModelConfig
 from augenmerk.base.files import write_lines
 from augenmerk.data import SentencePair, open_bitext, open_data
 from augenmerk.data.export import export
+from augenmerk.evaluation.comparison import compare_runs
 from augenmerk.evaluation.evaluator import (
     Evaluator,
     Loss,
@@ -32,7 +33,6 @@ from augenmerk.evaluation.evaluator import (
     reference_path,
 )
 from augenmerk.evaluation.scores import score_texts
-from augenmerk.evaluation.significance import compare_runs
 from augenmerk.model.gru import GRUTranslator
 from augenmerk.run.directory import RunDirectory
 from augenmerk.text.batching import ParallelTokens, encode_pairs
@@ -80,7 +80,7 @@ def subwords(shared_runs: SharedRuns, folder: Path) -> RunDirectory:
 
 @pytest.fixture(scope="module")
 def rows(words: RunDirectory) -> list[dict[str, Any]]:
-    return evaluate_run(Evaluator(words, CPU, ter=True), ["train", "val"], [1, 3])
+    return evaluate_run(Evaluator(words, CPU, metrics=["ter"]), ["train", "val"], [1, 3])
 
 
 def pairs_of(split: str) -> list[SentencePair]:
@@ -181,7 +181,7 @@ def test_a_model_that_says_nothing(words: RunDirectory, tmp_path: Path) -> None:
     weights = run.load_model()
     weights["W_o.bias"][EOS] += 1000.0
     run.save_model(weights, {})
-    [row] = evaluate_run(Evaluator(run, CPU, ter=True), ["val"])
+    [row] = evaluate_run(Evaluator(run, CPU, metrics=["ter"]), ["val"])
     assert lines_of(hypothesis_path(run, "val", 2)) == [""] * 1000
     assert (row["bleu"], row["chrf"], row["length_ratio"], row["ter"]) == (0.0, 0.0, 0.0, 100.0)
     printed = sacrebleu_prints(
@@ -291,7 +291,7 @@ def test_scores_are_replaced_by_split_and_beam_and_others_are_kept(
         assert done == sorted(done)
         assert (done[0], done[-1]) == (0, 1000)
     others = evaluate_run(Evaluator(run, CPU), ["train"], [2])
-    again = evaluate_run(Evaluator(run, CPU, ter=True), ["val"], [2])
+    again = evaluate_run(Evaluator(run, CPU, metrics=["ter"]), ["val"], [2])
     assert run.read_scores() == [first[0], *others, *again]
     assert "ter" in again[0]
     assert all(again[0][key] == first[1][key] for key in KEYS if key != "sentences_per_second")
@@ -466,7 +466,7 @@ def test_evaluate_prints_a_table_and_a_command_that_can_be_run(words: RunDirecto
     answer = run_command("evaluate", words.path, *flags)
     assert answer.code == 0
     head, *table = answer.out.splitlines()
-    assert head.split() == "split beam BLEU cased chrF TER length loss ppl ppl/word sent/s".split()
+    assert head.split() == "split beam BLEU cased chrF TER loss ppl ppl/word length sent/s".split()
     kept = {(row["split"], str(row["beam"])): row for row in words.read_scores()}
     assert [line.split()[:2] for line in table[:4]] == [[s, b] for s in ("train", "val") for b in "12"]
     for line in table[:4]:

@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING
 import pytest
 
 from augenmerk import SentencePair
-from augenmerk.analysis.faithfulness import describe_findings, measure_faithfulness, summarise
+from augenmerk.analysis.faithfulness import measure_faithfulness, summarise
 from augenmerk.analysis.patterns import (
     WordAttention,
     compute_measures,
-    describe_heads,
     find_patterns,
     summarise_heads,
     summarise_patterns,
 )
 from augenmerk.analysis.patterns.page import render_patterns_page
+from augenmerk.analysis.wording import describe_findings, describe_heads
 from augenmerk.base.config import RunConfig
 from augenmerk.data import open_bitext, open_data
 from augenmerk.data.export import export

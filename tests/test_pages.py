@@ -106,7 +106,7 @@ def fill_patterns(text: str) -> str:
     translation.__dict__["attention"] = np.eye(2, dtype=np.float32)
     pattern = classify_attention(WordAttention([text], [text], np.array([[1.0, 0.0]])), text)
     pair = SentencePair(text, text + text, None, (text,))
-    matches = [PatternMatch(0, pair, translation, replace(pattern, verdict=text))]
+    matches = [PatternMatch(0, pair, translation, replace(pattern, kind="stuck"))]
     summary = summarise_patterns([pair], matches, of_references=False)
     return render_patterns_page(text, text, matches, matches, summary, [text])
 

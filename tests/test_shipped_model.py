@@ -115,7 +115,7 @@ def test_evaluating_it_says_where_the_scores_are_kept(tmp_path: Path) -> None:
     answer = run_command("evaluate", "--data", pairs, "--beam", 1, cwd=tmp_path)
     assert answer.code == 0, answer.err
     place = Path("runs") / SHIPPED.name
-    assert f"Scores and translations are kept in {place}, a copy of the model that ships." in answer.err
+    assert f"Scores and translations are kept in {place}, a copy of the bundled model." in answer.err
     assert (tmp_path / place / "other_scores.json").exists()
 
 

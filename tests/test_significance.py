@@ -21,6 +21,7 @@ from sacrebleu.metrics.chrf import CHRF
 from sacrebleu.significance import PairedTest, Result
 
 from augenmerk.data import open_bitext
+from augenmerk.evaluation.comparison import compare_texts
 from augenmerk.evaluation.scores import (
     Counts,
     bleu_from_counts,
@@ -33,15 +34,14 @@ from augenmerk.evaluation.significance import (
     Effect,
     bootstrap,
     bootstrap_p_value,
-    compare_texts,
     estimate_mean,
-    few_sentences_in_words,
     holm,
     holm_factors,
     measure_effects,
     p_value,
     randomise,
 )
+from augenmerk.evaluation.wording import describe_comparison, few_sentences_in_words
 
 WORDS = "the a dog cat ball boy is red small big throws under on and".split()
 finite = st.integers(-(10**9), 10**9).map(lambda number: number / 1000)
@@ -323,7 +323,7 @@ def test_scores_and_intervals_are_those_of_the_sacrebleu_command(tmp_path: Path)
 def test_a_difference_in_words() -> None:
     good, bad = shortened(0.05, 1), shortened(0.3, 2)
     better = compare_texts(good, bad, REFERENCES, trials=500, resamples=200)["bleu"]
-    assert better.in_words("runs/a", "runs/b") == (
+    assert describe_comparison(better, "runs/a", "runs/b") == (
         f"runs/a is {better.difference:.1f} BLEU above runs/b "
         f"(p = 0.002 by approximate randomisation, 0.005 by paired bootstrap)."
         f"{few_sentences_in_words(len(REFERENCES))}"
@@ -331,10 +331,10 @@ def test_a_difference_in_words() -> None:
     assert compare_texts(good, bad, REFERENCES, trials=500, resamples=200)["bleu"] == better
     worse = compare_texts(bad, good, REFERENCES, trials=500, resamples=200)["bleu"]
     assert worse.difference == -better.difference
-    assert " BLEU below runs/a (p" in worse.in_words("runs/b", "runs/a")
+    assert " BLEU below runs/a (p" in describe_comparison(worse, "runs/b", "runs/a")
     alike = compare_texts(good, shortened(0.05, 3), REFERENCES, trials=500, resamples=200)["chrf"]
-    assert " chrF " in alike.in_words("a", "b")
-    assert "b, which may be chance (p = 0." in alike.in_words("a", "b")
+    assert " chrF " in describe_comparison(alike, "a", "b")
+    assert "b, which may be chance (p = 0." in describe_comparison(alike, "a", "b")
 
 
 def test_few_sentences_and_tests_that_disagree_are_said() -> None:
@@ -345,16 +345,16 @@ def test_few_sentences_and_tests_that_disagree_are_said() -> None:
     assert compared.sentences == 2
     assert compared.p_randomisation > 0.4
     assert compared.p_bootstrap < 0.05
-    assert compared.in_words("a", "b") == (
+    assert describe_comparison(compared, "a", "b") == (
         f"a is {compared.difference:.1f} BLEU above b, which may be chance: the two tests disagree "
         f"(p = {compared.p_randomisation:.2g} by approximate randomisation, {compared.p_bootstrap:.2g} by "
         f"paired bootstrap). Only 2 sentences: a small sample."
     )
     tiny = replace(compared, difference=0.01, p_bootstrap=0.9, sentences=1000)
-    assert tiny.in_words("a", "b").startswith(
+    assert describe_comparison(tiny, "a", "b").startswith(
         "a and b differ by less than 0.1 BLEU, which may be chance (p = "
     )
-    assert tiny.in_words("a", "b").endswith("paired bootstrap).")
+    assert describe_comparison(tiny, "a", "b").endswith("paired bootstrap).")
 
 
 def test_equal_texts_are_not_significantly_different() -> None:
@@ -363,7 +363,7 @@ def test_equal_texts_are_not_significantly_different() -> None:
         for comparison in compare_texts(texts, texts, REFERENCES, trials=50, resamples=50).values():
             assert comparison.difference == 0.0
             assert (comparison.p_randomisation, comparison.p_bootstrap) == (1.0, 1.0)
-            assert comparison.in_words("a", "b") == f"a and b have the same {comparison.metric}."
+            assert describe_comparison(comparison, "a", "b") == f"a and b have the same {comparison.metric}."
 
 
 def test_empty_against_perfect() -> None:

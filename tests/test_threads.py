@@ -19,7 +19,7 @@ from augenmerk.cli.options import _use_threads
 from augenmerk.model import build_model
 from augenmerk.study.running import threads_each
 from augenmerk.translation import load
-from augenmerk.translation.decoding import compute_on_one_core
+from augenmerk.translation.threads import compute_on_one_core
 from tests.command import COMMAND, fails_with_a_sentence, run_command
 from tests.decoding import translator_of
 from tests.runs import tiny
@@ -267,4 +267,4 @@ def test_translating_takes_as_many_threads_as_were_asked_for() -> None:
         patch.setenv("MKL_NUM_THREADS", "1")
         _use_threads(3)
         with load() as translator:
-            assert translator._pool.threads == 3
+            assert translator.pool.threads == 3

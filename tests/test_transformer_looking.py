@@ -13,8 +13,9 @@ import torch
 from torch import Tensor
 
 from augenmerk import AugenmerkError, Translator
-from augenmerk.analysis.faithfulness import HEAD_THRESHOLD, measure_faithfulness, measure_heads
+from augenmerk.analysis.faithfulness import measure_faithfulness, measure_heads
 from augenmerk.analysis.probe import probe_attention
+from augenmerk.analysis.wording import HEAD_THRESHOLD
 from augenmerk.data import Bitext, SentencePair, open_data
 from augenmerk.evaluation import agreement
 from augenmerk.evaluation.agreement import (

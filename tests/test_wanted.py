@@ -24,12 +24,11 @@ from augenmerk.analysis.wanted import (
     LEAD_TOLERANCE,
     Numbers,
     Wanted,
-    WantedPlace,
-    describe_attention,
-    describe_wanted,
+    WantedPosition,
     find_wanted,
     maximise,
 )
+from augenmerk.analysis.wording import describe_attention, describe_wanted
 from augenmerk.base.config import RunConfig
 from augenmerk.data import open_bitext
 from augenmerk.model import build_model
@@ -447,8 +446,8 @@ def test_models_of_which_it_cannot_be_told_are_refused() -> None:
 # In words
 
 
-def make_place(position: int, **changes: Any) -> WantedPlace:
-    place = WantedPlace(
+def make_place(position: int, **changes: Any) -> WantedPosition:
+    place = WantedPosition(
         position=position,
         word="man",
         is_said=False,
@@ -544,7 +543,7 @@ def test_a_word_that_no_attention_makes_likely() -> None:
     assert (
         "No attention makes '▁snowboard', with which 'snowboarding' begins, the likeliest at any of" in shown
     )
-    assert "'snowboarding' is several subwords, ▁snowboard ing: all figures are of the first" in shown
+    assert "'snowboarding' is several subwords, ▁snowboard ing: all numbers are those of the first" in shown
 
 
 def test_the_command_with_a_run_of_ones_own(shared_runs: SharedRuns, tmp_path: Path) -> None:
@@ -584,7 +583,7 @@ def test_options_without_meaning_are_refused(option: tuple[str, ...]) -> None:
 
 def test_a_wanted_word_needs_a_sentence_and_a_place_needs_a_wanted_word() -> None:
     assert "give one, in quotation marks" in fails_with_a_sentence("faithfulness", "--wanted", "dog")
-    assert "give --wanted, too" in fails_with_a_sentence("faithfulness", "--at", "2", SENTENCE)
+    assert "add --wanted" in fails_with_a_sentence("faithfulness", "--at", "2", SENTENCE)
 
 
 @pytest.mark.parametrize(

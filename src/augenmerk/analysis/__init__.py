@@ -1,4 +1,6 @@
 """What attention does in a trained model: patterns, faithfulness, wanted words, queries and keys.
 
-May import: evaluation and what that may import. Returns data. Read first: `patterns/kinds.py`.
+The analyses return data; `wording.py` puts what they find into sentences.
+
+May import: evaluation and what that may import. Read first: `patterns/kinds.py`.
 """

@@ -11,11 +11,11 @@ looks convincing. Equation 10 does not depend on the attention, so everything el
 the same: the words before, and the sentence representation that the decoder started from.
 
 In a Transformer, what a decoder layer takes from the source changes every layer above it and every later
-word, so no word can be told its attention alone. What can be said is how much a whole head matters:
+word, so words cannot be measured one by one. But whole heads can:
 `measure_heads` gives one head uniform weights at all target words at once, each head in turn.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import fsum
@@ -24,6 +24,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from augenmerk.analysis.wording import DROP_THRESHOLD
 from augenmerk.base.errors import AugenmerkError
 from augenmerk.evaluation.evaluator import exp
 from augenmerk.model import TranslationModel
@@ -37,11 +38,6 @@ BATCH_SIZE = 32
 PERMUTATIONS = 5
 """The number of random permutations; a single one may leave the largest weight where it was."""
 REPLACEMENTS = ("uniform", "permuted")
-THRESHOLD = 0.1
-"""In nats: a word that loses less than this, a tenth of its probability, hardly needs the attention."""
-HEAD_THRESHOLD = 0.01
-"""In nats: a head hardly matters if words lose less than this without it on average, a hundredth of their
-probability."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,22 +63,6 @@ class Faithfulness:
         }
 
     @property
-    def in_words(self) -> str:
-        """A sentence about the word that depends most on its attention; empty if there are no words."""
-        drops = self.drops["uniform"]
-        if not drops:
-            return ""
-        place = max(range(len(drops)), key=lambda j: drops[j])
-        word, looks_at = self.translation.target_words[place], self.translation.attention[place].argmax()
-        if drops[place] <= THRESHOLD:
-            return "No word of this sentence depends on its attention."
-        return (
-            f"'{word}' depends most on its attention: if it does not look at "
-            f"'{self.translation.source_words[int(looks_at)]}' in particular, it is "
-            f"{_describe_factor(exp(drops[place]))} less likely."
-        )
-
-    @property
     def mean_drop(self) -> float:
         """The mean drop per word under uniform weights, which sentences are ranked by."""
         drops = self.drops["uniform"]
@@ -100,19 +80,34 @@ def measure_faithfulness(
             f"10), which is not true of the architecture '{model.config.architecture}'."
         )
     _check_attends(translator)
-    spoken, data = translator.encode_translations(translations)
-    data = data.to(model.device)
     measured = [Faithfulness(one, (), dict.fromkeys(REPLACEMENTS, ())) for one in translations]
-    for batch in data.batches(data.plan(BATCH_SIZE, shuffle=False)) if spoken else ():
-        figures = _log_probabilities(model, batch, seed)
-        for row, index in enumerate(batch.indices.tolist()):
-            one = translations[spoken[index]]
-            assert one.hypothesis is not None
-            # A translation that was cut off has no end, so the probability of EOS is left out.
-            tokens = len(one.hypothesis.token_log_probabilities)
-            own, *replaced = (figure[row, :tokens].tolist() for figure in figures)
-            measured[spoken[index]] = Faithfulness(one, own, dict(zip(REPLACEMENTS, replaced, strict=True)))
+
+    def score(batch: Batch) -> list[Tensor]:
+        return _score_with_replacements(model, batch, seed)
+
+    for index, (own, *replaced) in _score_tokens(translator, translations, score):
+        found = dict(zip(REPLACEMENTS, replaced, strict=True))
+        measured[index] = Faithfulness(translations[index], own, found)
     return measured
+
+
+def _score_tokens(
+    translator: Translator, translations: Sequence[Translation], score: Callable[[Batch], list[Tensor]]
+) -> Iterator[tuple[int, list[list[float]]]]:
+    """Yields the index of each translation that has words, with the log-probabilities of its tokens.
+
+    `score` returns those of a batch (B, T), several times: with the model's own attention, and with others.
+    """
+    indices, data = translator.encode_translations(translations)
+    data = data.to(translator.torch_model.device)
+    for batch in data.batches(data.plan(BATCH_SIZE, shuffle=False)) if indices else ():
+        scores = score(batch)
+        for row, number in enumerate(batch.indices.tolist()):
+            hypothesis = translations[indices[number]].hypothesis
+            assert hypothesis is not None
+            # A translation that was cut off has no end, so the probability of EOS is left out.
+            tokens = len(hypothesis.token_log_probabilities)
+            yield indices[number], [each[row, :tokens].tolist() for each in scores]
 
 
 def _check_attends(translator: Translator) -> None:
@@ -123,7 +118,7 @@ def _check_attends(translator: Translator) -> None:
 
 
 @torch.inference_mode()
-def _log_probabilities(model: GRUTranslator, batch: Batch, seed: int) -> list[Tensor]:
+def _score_with_replacements(model: GRUTranslator, batch: Batch, seed: int) -> list[Tensor]:
     """Returns log-probabilities of the target (B, T), original and for each replacement.
 
     The decoder runs once for all of them.
@@ -173,31 +168,6 @@ def permute_weights(weights: Tensor, lengths: Sequence[int], seed: int) -> Tenso
     return weights.gather(-1, order)
 
 
-def _describe_factor(factor: float) -> str:
-    return f"{factor:.{0 if factor >= 10 else 1}f} times" if factor < 1000 else "more than a thousand times"
-
-
-def describe_findings(summary: Mapping[str, Any]) -> str:
-    """Returns in two sentences what `summarise` found: whether words need the attention, and its places."""
-    uniform, permuted = summary["uniform"], summary["permuted"]
-    share = uniform["share_that_falls"]
-    how_many = "Most words need" if share >= 0.5 else "Some words need" if share >= 0.2 else "Few words need"
-    found = (
-        f"{how_many} the attention: with the same weight on every source word, {share:.0%} of them lose a "
-        f"tenth of their probability or more, and the perplexity goes from {summary['perplexity']:.2f} to "
-        f"{uniform['perplexity']:.2f}."
-    )
-    if permuted["mean_drop"] > uniform["mean_drop"] + THRESHOLD:
-        return (
-            f"{found} Where it looks matters: at the wrong words (permuted weights) it does worse than with "
-            f"no preference, {permuted['perplexity']:.2f}."
-        )
-    if permuted["mean_drop"] < uniform["mean_drop"] - THRESHOLD:
-        less = f"does less harm, {permuted['perplexity']:.2f}"
-        return f"{found} Looking at the wrong words (permuted weights) {less}."
-    return f"{found} Looking at the wrong words (permuted weights) does about as much harm."
-
-
 def summarise(measured: Sequence[Faithfulness]) -> dict[str, Any]:
     """Returns means over a split: drops per word, and perplexities over tokens."""
     own = [value for one in measured for value in one.original]
@@ -216,11 +186,11 @@ def summarise(measured: Sequence[Faithfulness]) -> dict[str, Any]:
         drops = [drop for one in measured for drop in one.drops[name]]
         summary[name] = {
             "mean_drop": fsum(drops) / words,
-            "share_that_falls": sum(drop > THRESHOLD for drop in drops) / words,
+            "share_that_falls": sum(drop > DROP_THRESHOLD for drop in drops) / words,
             "loss": -fsum(replaced) / len(own),
             "perplexity": exp(-fsum(replaced) / len(own)),
         }
-    return {**summary, "in_words": describe_findings(summary)}
+    return summary
 
 
 @dataclass(frozen=True)
@@ -246,50 +216,44 @@ def measure_heads(translator: Translator, translations: Sequence[Translation]) -
     if not isinstance(model, TransformerTranslator):
         raise AugenmerkError("Heads are replaced one by one in a Transformer only.")
     _check_attends(translator)
-    heads = model.config.heads if model.config.attention == "multi-head" else 1
-    places = [(layer, head) for layer in range(model.config.layers) for head in range(heads)]
     if not any(one.target_words for one in translations):
         raise AugenmerkError("All translations are empty: there are no words whose probability could fall.")
-    spoken, data = translator.encode_translations(translations)
-    data = data.to(model.device)
+    count = model.config.heads if model.config.attention == "multi-head" else 1
+    heads = [(layer, head) for layer in range(model.config.layers) for head in range(count)]
     original: list[float] = []
-    replaced: list[list[float]] = [[] for _ in places]
-    words, drops = 0, [0.0] * len(places)
-    for batch in data.batches(data.plan(BATCH_SIZE, shuffle=False)):
-        figures = _log_probabilities_without_heads(model, batch, places)
-        for row, index in enumerate(batch.indices.tolist()):
-            one = translations[spoken[index]]
-            assert one.hypothesis is not None
-            tokens = len(one.hypothesis.token_log_probabilities)  # without an end if it was cut off
-            own, *others = (figure[row, :tokens].tolist() for figure in figures)
-            original += own
-            words += len(one.target_words)
-            for number, other in enumerate(others):
-                replaced[number] += other
-                falls = [before - after for before, after in zip(own, other, strict=True)]
-                drops[number] += fsum(one.sum_over_words(falls))
-    measured = [
-        HeadFaithfulness(layer + 1, head + 1, drop / words, exp(-fsum(other) / len(original)))
-        for (layer, head), drop, other in zip(places, drops, replaced, strict=True)
-    ]
+    replaced: list[list[float]] = [[] for _ in heads]
+    words, drops = 0, [0.0] * len(heads)
+
+    def score(batch: Batch) -> list[Tensor]:
+        return _score_without_heads(model, batch, heads)
+
+    for index, (own, *others) in _score_tokens(translator, translations, score):
+        original += own
+        words += len(translations[index].target_words)
+        for number, other in enumerate(others):
+            replaced[number] += other
+            falls = [before - after for before, after in zip(own, other, strict=True)]
+            drops[number] += fsum(translations[index].sum_over_words(falls))
     return {
         "sentences": len(translations),
         "words": words,
         "tokens": len(original),
         "loss": -fsum(original) / len(original),
         "perplexity": exp(-fsum(original) / len(original)),
-        "heads": measured,
-        "in_words": _describe_heads(measured),
+        "heads": [
+            HeadFaithfulness(layer + 1, head + 1, drop / words, exp(-fsum(other) / len(original)))
+            for (layer, head), drop, other in zip(heads, drops, replaced, strict=True)
+        ],
     }
 
 
 @torch.inference_mode()
-def _log_probabilities_without_heads(
-    model: TransformerTranslator, batch: Batch, places: Sequence[tuple[int, int]]
+def _score_without_heads(
+    model: TransformerTranslator, batch: Batch, heads: Sequence[tuple[int, int]]
 ) -> list[Tensor]:
     """Returns log-probabilities of the target (B, T), original and with each (layer, head) made uniform."""
     source = model.encode(batch.src, batch.src_mask)
-    looks: list[Look | None] = [None, *(_look_alike_with(*place) for place in places)]
+    looks: list[Look | None] = [None, *(_look_alike_with(*each) for each in heads)]
     return [_score_targets(model, model.decode(batch.tgt_in, source, look=look)[0], batch) for look in looks]
 
 
@@ -308,24 +272,3 @@ def _look_alike_with(layer: int, head: int) -> Look:
         return attention.mix(weights, memory)
 
     return look
-
-
-def _describe_heads(heads: Sequence[HeadFaithfulness]) -> str:
-    """Returns in two sentences which head matters most, and how many hardly matter."""
-    most = max(heads, key=lambda one: one.mean_drop)
-    few = sum(one.mean_drop < HEAD_THRESHOLD for one in heads)
-    hardly = f"the log-probability of a word falls by less than {HEAD_THRESHOLD:g} without one"
-    if few == len(heads):
-        return f"The translations depend on no single head: {hardly}, whichever it is."
-    others = (
-        f"None of the {len(heads)} heads is idle: it falls by {HEAD_THRESHOLD:g} or more without any of them."
-    )
-    if few:
-        others = (
-            f"{few} of {len(heads)} heads hardly {'matters' if few == 1 else 'matter'}, taken one at a time: "
-            f"{hardly}."
-        )
-    return (
-        f"The translations depend most on head {most.head} of layer {most.layer}: if it looks at all source "
-        f"words alike, the log-probability of a word falls by {most.mean_drop:.2f} on average. {others}"
-    )

@@ -34,13 +34,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from augenmerk.base.errors import AugenmerkError, shorten
+from augenmerk.base.errors import AugenmerkError
 from augenmerk.inference import GRUTranslator
 from augenmerk.inference.weights import Floats, softmax
 from augenmerk.text.tokenizer import BOS, EOS, PAD, UNK, Tokenizer
 from augenmerk.text.words import detokenise, split_words
 from augenmerk.translation import Translation, Translator
-from augenmerk.translation.decoding import one_thread_per_product
+from augenmerk.translation.threads import one_thread_per_product
 from augenmerk.translation.translation import END
 
 Numbers = NDArray[np.float64]
@@ -59,9 +59,6 @@ STAY_INSIDE = 0.99
 SHORTEST_STEP = 1e-12
 RIDGE = 1e-13
 """Added to the diagonal of a curvature, relative to its largest entry, so that it can always be inverted."""
-
-SHOWN = 0.05
-"""Source words with less attention are not named in sentences."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,7 +122,7 @@ def maximise(
 def _climb(M: Numbers) -> tuple[Numbers, float]:
     """Returns the weights (S) that maximise f(alpha) = -log sum_y exp(-sum_t alpha_t M_ty), and the gap.
 
-    With the wanted word itself among the y, for which M_ty = 0, f is its log-probability. At its maximum
+    With the wanted word itself among the y, where M_ty = 0, f is its log-probability. At its maximum
     there are a number lambda and slacks s >= 0 so that f'_t + s_t = lambda and alpha_t s_t = 0. Each step
     goes towards alpha_t s_t = mu instead. On f + mu sum_t log alpha_t, of which that is the maximum, it is a
     step upwards, and it is halved until it arrives higher.
@@ -170,7 +167,7 @@ def _find_lead(M: Numbers) -> tuple[Numbers, float, float]:
     S, V = M.shape
     alpha, q = np.full(S, 1 / S), np.full(V, 1 / V)
     lambda_ = (M @ q).max() + 1
-    w, s = alpha @ M - (alpha @ M).min() + 1, lambda_ - M @ q  # v is nowhere needed by itself
+    w, s = alpha @ M - (alpha @ M).min() + 1, lambda_ - M @ q  # v is never needed alone
     best, low, high = alpha, -np.inf, np.inf
     for _ in range(MAX_NEWTON_STEPS):
         leads, costs = alpha @ M, M @ q
@@ -197,10 +194,10 @@ def _find_lead(M: Numbers) -> tuple[Numbers, float, float]:
 
 
 def _drop_dominated(M: Numbers) -> Numbers:
-    """Returns M without the words that one other word beats wherever the attention rests.
+    """Returns M without the words that one other word beats under attention to any position.
 
-    Such a word is beaten by the other under every attention, so whoever leads the other leads it. Only the
-    likeliest word for each position is tried as the other, which leaves a few dozen of thousands of words.
+    The other beats such a word under every attention, so it needs no comparison. Only the likeliest word for
+    each position is tried as the other, which leaves a few dozen of thousands of words.
     """
     kept = np.ones(M.shape[1], bool)
     for best in np.unique(M.argmin(axis=1)):
@@ -242,8 +239,8 @@ def _largest_step(*pairs: tuple[Numbers, Numbers]) -> float:
     return min(1.0, STAY_INSIDE / falls) if falls > 0 else 1.0
 
 
-class WantedPlace(NamedTuple):
-    """What would make the model say the wanted word in place of one word of its translation."""
+class WantedPosition(NamedTuple):
+    """What would make the model produce the wanted word instead of one word of its translation."""
 
     position: int
     """Which of the translation's words it is, counted from 1."""
@@ -283,14 +280,14 @@ class WantedPlace(NamedTuple):
 
 def find_wanted(
     translator: Translator, translation: Translation, wanted: str, at: int | None = None
-) -> list[WantedPlace]:
+) -> list[WantedPosition]:
     """Asks at each word of a translation, or at word number `at`, what would make the model say another.
 
     The words before it stay as they are in the translation. All heads of multi-head attention get the same
     weights; so the model's own, which differ from head to head, may even give a higher probability. `wanted`
     is one word, or `</s>` for the end.
 
-    Raises AugenmerkError if the model is not a GRU translator with attention of its own, or `wanted` not a
+    Raises AugenmerkError if the model is not a GRU translator that attends to something, or `wanted` not a
     word that it knows, or if there is no word number `at`.
     """
     model = _check_model(translator)
@@ -309,7 +306,7 @@ def find_wanted(
     source_word_of = [*source.word_of[:length], len(translation.source_words) - 1]
     target_word_of = [*target.words_of_ids(ids)[1], len(words) - 1]
     never = (PAD, BOS) if translator.config.search.allow_unknown else (PAD, BOS, UNK)
-    places = []
+    positions = []
     with one_thread_per_product():
         base, contributions, own = _split_logits(model, [*source.ids[:length], EOS], [BOS, *ids])
         for number, word in enumerate(words):
@@ -318,8 +315,8 @@ def find_wanted(
             encoded = _encode_wanted(target, words[:number], wanted)
             j = target_word_of.index(number)  # the first subword of the word
             found = maximise(base[j], contributions, encoded[0], never)
-            places.append(
-                WantedPlace(
+            positions.append(
+                WantedPosition(
                     position=number + 1,
                     word=word,
                     is_said=encoded[0] == (*ids, EOS)[j],
@@ -336,7 +333,7 @@ def find_wanted(
                     else _sum_over_words(found.winning_weights, source_word_of),
                 )
             )
-    return places
+    return positions
 
 
 def _sum_over_words(weights: Numbers, word_of: Sequence[int]) -> Numbers:
@@ -358,8 +355,8 @@ def _check_model(translator: Translator) -> GRUTranslator:
         )
     if not isinstance(model, GRUTranslator):
         raise AugenmerkError(
-            f"What would make it say a word is computed on the CPU, for the attention mechanisms that come "
-            f"with Augenmerk: this model has '{config.attention}' on {translator.device}."
+            f"Wanted words are computed on the CPU, with attention mechanisms that come with Augenmerk: this "
+            f"model has '{config.attention}' on {translator.device}."
         )
     return model
 
@@ -396,45 +393,3 @@ def _split_logits(
     no_g = np.zeros((1, S, g.shape[2]), g.dtype)
     contributions = output(v, no_g) - output(np.zeros_like(v), no_g)
     return output(np.zeros_like(a), g), contributions, softmax(output(a, g))
-
-
-def describe_wanted(wanted: str, translation: Translation, places: Sequence[WantedPlace]) -> str:
-    """Returns in a sentence or two where the wanted word could win over the word that is there."""
-    if not places:
-        return ""
-    others = [one for one in places if not one.is_said]
-    winners = [one for one in others if one.wins]
-    best = max(winners or others or places, key=lambda one: one.greatest_probability)
-    name = f"'{shorten(wanted)}'"
-    if len(best.subwords) > 1:
-        name = f"'{best.subwords[0]}', with which {name} begins,"
-    if not others:
-        return f"Here the translation has {name.rstrip(',')}."
-    decided = [one for one in others if one.wins is not None]
-    found = [
-        f"{'Some' if winners else 'No'} attention makes {name} the likeliest at "
-        f"{_count_places(len(winners), len(decided))}."
-    ]
-    looking_at = f" looking at {describe_attention(translation.source_words, best.attention)}"
-    found.append(
-        f"It gets most probable at {best.position} ('{best.word}'){looking_at if winners else ''}: "
-        f"{best.greatest_probability:.2g} instead of {best.own_probability:.2g}."
-    )
-    if undecided := [str(one.position) for one in others if one.wins is None]:
-        found.append(f"Undecided at {', '.join(undecided)}: there it is as likely as another, to rounding.")
-    return " ".join(found if decided else found[1:])
-
-
-def _count_places(count: int, of: int) -> str:
-    if of == 1:
-        return "this place"
-    number = "all" if count == of else f"{count} of the"
-    return f"any of these {of} places" if count == 0 else f"{number} {of} places where it is not said"
-
-
-def describe_attention(words: Sequence[str], attention: Numbers) -> str:
-    """Returns up to three words with at least 5% of the attention, such as `'Frau' 62%, 'rot' 38%`."""
-    order = np.argsort(-attention, kind="stable")[:3]
-    return ", ".join(
-        f"'{words[place]}' {attention[place]:.0%}" for place in order if attention[place] >= SHOWN
-    )

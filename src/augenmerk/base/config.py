@@ -259,36 +259,39 @@ class TrainConfig(Settings):
 
 
 class SearchConfig(Settings):
-    """How translations are decoded. A run keeps these settings; commands and calls may change single ones."""
+    """How translations are decoded. A run keeps these settings; commands and calls may change single ones.
+
+    The texts below the fields are also the help of the options for them (`augenmerk.cli.options`).
+    """
 
     beam: int = Field(default=1, ge=1, le=1000)
-    """Hypotheses kept at each step; 1 is greedy search."""
+    """Beam width: hypotheses kept at each step; 1 is greedy search."""
     length_penalty: float = Field(default=0.0, ge=0.0, le=5.0)
-    """Finished hypotheses are ranked by log-probability / length**length_penalty."""
+    """Rank finished hypotheses by log-probability / length**length_penalty."""
     max_length: int = Field(default=50, ge=1, le=10_000)
     """Maximum length of a translation, in tokens."""
     max_ratio: float = Field(default=0.0, ge=0.0, le=1000.0)
     """A translation also has at most this many tokens per source token, plus ten; 0 for no such limit."""
     n_best: int = Field(default=1, ge=1, le=1000)
-    """How many translations of each sentence to return."""
+    """Translations of each sentence to return."""
     allow_unknown: bool = True
-    """Whether the unknown word may be produced."""
+    """Allow the unknown word in translations."""
     replace_unknown: bool = False
-    """Whether each unknown word is replaced by the source word attended to most."""
+    """Replace each unknown word by the source word attended to most."""
     sample: bool = False
-    """Whether translations are sampled from the model instead of searched for."""
+    """Sample translations from the model at random instead of searching for the best."""
     temperature: float = Field(default=1.0, ge=1e-4, le=1e4)
     """Sampling temperature: lower values give less random translations."""
     top_k: int = Field(default=0, ge=0, lt=2**31)
-    """Sampling considers only this many most likely tokens at each step; 0 for all."""
+    """Sample from only this many most likely tokens at each step; 0 for all."""
     seed: int = Field(default=1, ge=0, lt=2**63)
     """Seed of sampling. A sentence's samples depend on the seed and on the sentence's number alone."""
     mbr: bool = False
-    """Whether the translation is chosen among candidates by minimum Bayes risk, with chrF as utility."""
+    """Minimum Bayes risk: choose the candidate most like the others, by chrF."""
     candidates: int | None = Field(default=None, ge=2, le=1000)
     """Candidates of each model for MBR; if absent, the whole beam, or 50 samples."""
     precision: Literal["fp32", "int8"] = "fp32"
-    """Numbers to compute in; int8 is faster on a CPU and rounds, so that some translations differ."""
+    """Numbers to compute in; int8 is faster on a CPU, needs ONNX Runtime, and changes some translations."""
 
     @model_validator(mode="after")
     def _can_be_found(self) -> Self:
@@ -309,18 +312,18 @@ class SearchConfig(Settings):
             return self.n_best
         return self.candidates or (DEFAULT_SAMPLES if self.sample else self.beam)
 
-    def replaced(self, changes: Mapping[str, Any], place: str) -> Self:
+    def replaced(self, changes: Mapping[str, Any], source: str) -> Self:
         """Returns these settings with some changed; a change to None changes nothing.
 
-        If the changes do not say how wide the beam is, it is made wide enough for what they ask for. `place`
-        is named in complaints.
+        If the changes do not set the beam, it is made wide enough for what they ask for. Errors name
+        `source`.
         """
         given = {key: value for key, value in changes.items() if value is not None}
         tree = self.model_dump() | given
         wanted = [tree["beam"], tree["n_best"], tree["candidates"] or 1]
         if "beam" not in given and not tree["sample"] and all(isinstance(each, int) for each in wanted):
             tree["beam"] = max(wanted)
-        return type(self).checked(tree, place)
+        return type(self).checked(tree, source)
 
 
 class RunConfig(Settings):

@@ -1,6 +1,8 @@
 """Signals that ask the process to stop: Ctrl-C, and SIGTERM, which containers and Slurm send."""
 
+import os
 import signal
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -37,3 +39,17 @@ def interrupt_on_sigterm() -> Iterator[None]:
 def exit_code(interrupt: KeyboardInterrupt) -> int:
     """Returns the exit code that shells report after the signal: 130 for Ctrl-C, 143 for SIGTERM."""
     return 128 + (signal.SIGTERM if isinstance(interrupt, Terminated) else signal.SIGINT)
+
+
+def signal_when_stdin_closes(number: signal.Signals) -> None:
+    """Sends this process a signal when its standard input ends, as it does when its parent is gone."""
+
+    def wait() -> None:
+        while os.read(0, 1024):  # not sys.stdin, whose lock would still be held when the process ends
+            pass
+        if sys.platform == "win32":
+            signal.raise_signal(number)
+        else:
+            os.kill(os.getpid(), number)
+
+    threading.Thread(target=wait, daemon=True).start()

@@ -15,7 +15,8 @@ from augenmerk.bench.machine import single_core_rate
 from augenmerk.inference import GRUTranslator, InferenceModel
 from augenmerk.model import TranslationModel
 from augenmerk.translation import Translator
-from augenmerk.translation.decoding import choose_batch_size, one_thread_per_product
+from augenmerk.translation.decoding import choose_batch_size
+from augenmerk.translation.threads import one_thread_per_product
 
 Sources = Sequence[Sequence[int]]
 

@@ -17,6 +17,7 @@ from typer import Argument, Option
 
 from augenmerk.base.datasets import DATASETS, datasets_with
 from augenmerk.base.errors import AugenmerkError
+from augenmerk.cli.inputs import describe_skipped
 from augenmerk.cli.options import (
     MAX_SEED,
     RESUMABLE,
@@ -27,7 +28,6 @@ from augenmerk.cli.options import (
     SourceLanguage,
     TargetLanguage,
     connect_if_asked,
-    describe_skipped,
 )
 from augenmerk.cli.terminal import (
     FittingProgress,

@@ -13,6 +13,9 @@ from typer import Argument, Option
 
 from augenmerk.base.errors import AugenmerkError
 from augenmerk.cli import options
+from augenmerk.cli.inputs import check_index, check_sentences, open_data_or_bilderbuch
+from augenmerk.cli.options import GROUP, Pictures, grouped
+from augenmerk.cli.pictures import write_pictures
 from augenmerk.cli.terminal import err, out, print_json, print_written
 from augenmerk.cli.unfamiliar import warn_of_translations
 
@@ -51,8 +54,23 @@ class Sentence:
 
 
 @dataclass(frozen=True)
+class Shown:
+    """Which attention of a model is drawn."""
+
+    part: "Part"
+    layer: int | None
+    heads: bool
+    """Whether each head is drawn, after the mean over all of them."""
+    subwords: bool
+
+    def explain(self, view: str) -> str:
+        """Returns how to read a picture of it."""
+        return HOW_TO_READ[view].format(**WHO_LOOKS[self.part])
+
+
+@dataclass(frozen=True)
 class Diagram:
-    """A sentence with, for each model, the translation and the attention maps to draw."""
+    """A sentence with each model's translation and the attention maps to draw."""
 
     sentence: Sentence
     translations: "Sequence[Translation]"
@@ -74,6 +92,7 @@ class Diagram:
     "augenmerk diagram --model runs/multi-head --heads 'Der kleine Hund schläft.' --out heads.png    "
     "augenmerk diagram --model runs/a --model runs/b --split test --count 12 --out pictures"
 )
+@grouped
 def diagram(
     text: Annotated[
         str | None,
@@ -93,13 +112,7 @@ def diagram(
     out: Annotated[Path | None, Option(help="Picture or, with --count, folder. Default: terminal.")] = None,
     format: Annotated[str, Option(help="With --count: png, svg or pdf.")] = "png",  # noqa: A002
     view: Annotated[str, Option(help="heat for a heat map, lines for lines between the words.")] = "heat",
-    theme: Annotated[
-        str | None, Option(help="Colours: light or dark. Default: light; in the terminal, dark.")
-    ] = None,
-    title: options.Title = None,
-    size: options.Size = None,
-    font_size: options.FontSize = None,
-    outline: options.Outline = False,
+    pictures: Pictures = GROUP,
     subwords: Annotated[bool, Option("--subwords", help="Draw subwords instead of words.")] = False,
     layer: options.Layer = None,
     heads: Annotated[
@@ -107,7 +120,7 @@ def diagram(
     ] = False,
     self_attention: Annotated[
         str | None,
-        Option("--self", help="Of a Transformer, draw the self-attention of its encoder or its decoder."),
+        Option("--self", help="Draw a Transformer's self-attention: encoder or decoder."),
     ] = None,
     attention: options.Mechanisms = None,
     device: options.Device = "auto",
@@ -115,8 +128,6 @@ def diagram(
 ) -> None:
     """Draw the attention of models: in the terminal, as a picture, or as a page of pictures."""
     from augenmerk.base.device import choose_translating_device
-    from augenmerk.base.files import atomic_write, make_folder
-    from augenmerk.drawing import render_index_page
     from augenmerk.drawing.figures import save_figure
     from augenmerk.run.directory import SHIPPED
     from augenmerk.text.sentences import split_sentences
@@ -125,10 +136,10 @@ def diagram(
     options.load_mechanisms(attention)
     _check_choice(text, split, index, count)
     _check_drawing(view, format, out, many=count is not None)
-    part = _choose_part(self_attention)
+    shown = Shown(_choose_part(self_attention), layer, heads, subwords)
     # In most terminals light letters stand on a dark ground.
-    theme = theme or ("dark" if out is None else "light")
-    style = options.make_style(theme, title, size, font_size, outline)
+    theme = pictures.theme or ("dark" if out is None else "light")
+    style = pictures.make_style(theme)
     models = model or [SHIPPED]
     chosen_device = choose_translating_device(device)
     translators = [load(path, chosen_device) for path in models]
@@ -136,38 +147,16 @@ def diagram(
         sentences = [Sentence(one) for one in split_sentences(text or "", translators[0].language)]
     else:
         sentences = _choose_sentences(translators[0].config.data, split, index, count, seed)
-    diagrams = _translate(
-        sentences,
-        translators,
-        _make_titles(models),
-        beam=beam,
-        subwords=subwords,
-        part=part,
-        layer=layer,
-        heads=heads,
-    )
+    diagrams = _translate(sentences, translators, _make_titles(models), beam, shown)
     files: list[Path] = []
-    page = None
     if out is not None and count is not None:
-        make_folder(out)
-        names = [f"{split}-{drawn.sentence.index}.{format}" for drawn in diagrams]
-        figures = (drawn.draw(view, replace(style, title=None)) for drawn in diagrams)
-        pictures = options.write_pictures(out, names, figures, outline=outline)
-        files = [out / picture for picture in pictures]
-        cards = [
-            _make_card(drawn, heading=f"{number} · {split} {drawn.sentence.index}", file=picture, view=view)
-            for number, (drawn, picture) in enumerate(zip(diagrams, pictures, strict=True), 1)
-        ]
         runs = ", ".join(path.resolve().name for path in models)
-        origin = f"{count} sentences of {split}, chosen at random (seed {seed})"
-        intro = f"{origin}, as translated by {runs}. {HOW_TO_READ[view].format(**WHO_LOOKS[part])}"
-        page = out / "index.html"
-        # The page shows the diagrams itself: it links to the files, but does not need them.
-        atomic_write(page, [render_index_page(title or f"Attention of {runs}", intro, cards).encode()])
-        print_written(page)
+        intro = f"{count} sentences of {split}, chosen at random (seed {seed}), as translated by {runs}."
+        style = pictures.make_style(theme, f"Attention of {runs}")
+        files = _write_page(out, diagrams, style, view, f"{intro} {shown.explain(view)}", f"{split}", format)
     elif out is not None:
         files = [out] * len(diagrams)
-        save_figure(_merge(diagrams).draw(view, style), out, outline=outline)
+        save_figure(_merge(diagrams).draw(view, style), out, outline=style.outline)
         print_written(out)
     elif not json:
         _print_diagrams(diagrams, style.theme)
@@ -176,7 +165,7 @@ def diagram(
             "view": view,
             "theme": theme,
             "split": split,
-            "page": None if page is None else str(page),
+            "page": None if out is None or count is None else str(out / "index.html"),
         }
         print_json({**described, "diagrams": _describe(diagrams, models, files, subwords=subwords)})
 
@@ -184,17 +173,14 @@ def diagram(
 def _check_choice(text: str | None, split: str | None, index: int | None, count: int | None) -> None:
     """Raises AugenmerkError unless the options choose one sentence, or sentences of a split."""
     if (text is None) == (split is None):
-        raise AugenmerkError("Say what to draw: either a sentence, or --split with --index or --count.")
-    if split is not None and (index is None) == (count is None):
         raise AugenmerkError(
-            f"Say which sentences of '{split}' to draw: --index I for one, or --count N for many."
+            "There is nothing to draw: give either a sentence, or --split with --index or --count."
         )
+    if split is not None and (index is None) == (count is None):
+        raise AugenmerkError(f"Which sentences of '{split}'? Give --index I for one, or --count N for many.")
     if split is None and (index is not None or count is not None):
-        raise AugenmerkError("--index and --count choose sentences of a split; say which: --split S.")
-    if text is not None and any("\ud800" <= character <= "\udfff" for character in text):
-        raise AugenmerkError("The sentence is not UTF-8; convert it to UTF-8.")
-    if text is not None and not text.strip():
-        raise AugenmerkError("The sentence is empty: there is nothing to draw.")
+        raise AugenmerkError("--index and --count choose sentences of a split: add --split S.")
+    check_sentences([] if text is None else [text])
 
 
 def _choose_part(self_attention: str | None) -> "Part":
@@ -227,10 +213,10 @@ def _choose_sentences(
     data: "DataConfig", split: str, index: int | None, count: int | None, seed: int
 ) -> list[Sentence]:
     """Returns the sentence with this index, or `count` sentences chosen at random, in the split's order."""
-    bitext, split = options.open_data_or_bilderbuch(data, split)
+    bitext, split = open_data_or_bilderbuch(data, split)
     pairs = list(bitext[split])
     if index is not None:
-        options.check_index(split, index, pairs)
+        check_index(split, index, pairs)
         indices = [index]
     else:
         assert count is not None
@@ -252,22 +238,18 @@ def _translate(
     sentences: Sequence[Sentence],
     translators: "Sequence[Translator]",
     titles: Sequence[str | None],
-    *,
     beam: int | None,
-    subwords: bool,
-    part: "Part",
-    layer: int | None,
-    heads: bool,
+    shown: Shown,
 ) -> list[Diagram]:
     sources = [sentence.source for sentence in sentences]
-    need_heads = heads or layer is not None or part != "cross"
+    heads = shown.heads or shown.layer is not None or shown.part != "cross"
     by_model = [
-        translator.translate(sources, heads=need_heads, beam=beam, split_sentences=False)
+        translator.translate(sources, heads=heads, beam=beam, split_sentences=False)
         for translator in translators
     ]
     if sentences[0].index is None:
         warn_of_translations(by_model[0])
-    if heads and all(len(one.heads) < 2 for translations in by_model for one in translations):
+    if shown.heads and all(len(one.heads) < 2 for translations in by_model for one in translations):
         err().print(
             "There is one head only; several come with training with [bold]--attention multi-head[/], or a "
             "Transformer.",
@@ -276,7 +258,7 @@ def _translate(
     diagrams = []
     for sentence, *translations in zip(sentences, *by_model, strict=True):
         maps = [
-            _make_maps(one, title, sentence.reference, subwords=subwords, part=part, layer=layer, heads=heads)
+            _make_maps(one, title, sentence.reference, shown)
             for one, title in zip(translations, titles, strict=True)
         ]
         diagrams.append(Diagram(sentence, translations, maps, titles))
@@ -289,27 +271,51 @@ def _merge(diagrams: Sequence[Diagram]) -> Diagram:
 
 
 def _make_maps(
-    translation: "Translation",
-    title: str | None,
-    reference: str | None,
-    *,
-    subwords: bool,
-    part: "Part",
-    layer: int | None,
-    heads: bool,
+    translation: "Translation", title: str | None, reference: str | None, shown: Shown
 ) -> "list[AttentionMap]":
     from augenmerk.drawing import AttentionMap
     from augenmerk.translation import average_heads
 
     make_map = partial(
-        AttentionMap.from_translation, translation, subwords=subwords, title=title, reference=reference
+        AttentionMap.from_translation,
+        translation,
+        subwords=shown.subwords,
+        title=title,
+        reference=reference,
     )
-    chosen = translation.select_heads(part, layer)
-    if not chosen or (part == "cross" and len(translation.heads) == 1):
+    chosen = translation.select_heads(shown.part, shown.layer)
+    if not chosen or (shown.part == "cross" and len(translation.heads) == 1):
         return [make_map()]
     if len(chosen) == 1:
         return [make_map(head=chosen[0])]
-    return [make_map(head=one) for one in (average_heads(chosen), *(chosen if heads else ()))]
+    return [make_map(head=one) for one in (average_heads(chosen), *(chosen if shown.heads else ()))]
+
+
+def _write_page(
+    folder: Path,
+    diagrams: Sequence[Diagram],
+    style: "Style",
+    view: str,
+    intro: str,
+    split: str,
+    format: str,  # noqa: A002
+) -> list[Path]:
+    """Writes a numbered picture of each diagram, and a page that shows all; returns the pictures."""
+    from augenmerk.base.files import atomic_write, make_folder
+    from augenmerk.drawing import render_index_page
+
+    make_folder(folder)
+    names = [f"{split}-{drawn.sentence.index}.{format}" for drawn in diagrams]
+    figures = (drawn.draw(view, replace(style, title=None)) for drawn in diagrams)
+    written = write_pictures(folder, names, figures, outline=style.outline)
+    cards = [
+        _make_card(drawn, heading=f"{number} · {split} {drawn.sentence.index}", file=name, view=view)
+        for number, (drawn, name) in enumerate(zip(diagrams, written, strict=True), 1)
+    ]
+    # The page shows the diagrams itself: it links to the files, but does not need them.
+    atomic_write(folder / "index.html", [render_index_page(style.title or "", intro, cards).encode()])
+    print_written(folder / "index.html")
+    return [folder / name for name in written]
 
 
 def _make_card(drawn: Diagram, *, heading: str, file: str, view: str) -> "Card":

@@ -12,58 +12,90 @@ from rich.progress import MofNCompleteColumn
 from typer import Argument, Option
 
 from augenmerk.base.errors import AugenmerkError
+from augenmerk.cli.inputs import DataOptions, OtherData
 from augenmerk.cli.options import (
+    GROUP,
     MAX_BEAM,
     Device,
+    Group,
     Json,
     Mbr,
     Mechanisms,
-    OtherData,
     Precision,
-    SourceLanguage,
-    TargetLanguage,
     Threads,
+    grouped,
     load_mechanisms,
 )
 from augenmerk.cli.terminal import err, make_table, out, print_json, show_progress
+from augenmerk.evaluation.metrics import METRICS, describe_metrics
 
 if TYPE_CHECKING:
     import torch
 
     from augenmerk.data import Bitext
+    from augenmerk.evaluation.agreement import Agreement
     from augenmerk.run.directory import RunDirectory
     from augenmerk.translation import Translator
 
 Row = Mapping[str, Any]
 
-FIGURES = {
-    "bleu": ("BLEU", ".2f"),  # lower-cased, since all models can be compared by it
-    "bleu_cased": ("cased", ".2f"),
-    "chrf": ("chrF", ".2f"),
-    "ter": ("TER", ".2f"),
-    "length_ratio": ("length", ".3f"),
-    "loss": ("loss", ".3f"),
-    "perplexity": ("ppl", ".2f"),
-    "word_perplexity": ("ppl/word", ".2f"),
-    "sentences_per_second": ("sent/s", ",.0f"),
-}
-"""The scores that the table shows, with their headings and formats."""
-
 app = typer.Typer()
 
 
+class Alignment(Group):
+    """Options of `--alignment`."""
+
+    alignment: Annotated[
+        bool, Option("--alignment", help="Also measure how well the attention agrees with word links.")
+    ] = False
+    gold: Annotated[
+        Path | None, Option(help="With --alignment: file of gold links, in lines such as '0-0 1?2'.")
+    ] = None
+    reverse_run: Annotated[
+        Path | None, Option(help="With --alignment: run in the other direction; links of both runs count.")
+    ] = None
+    threshold: Annotated[
+        float | None, Option(help="With --alignment: link words from this weight on, not only the largest.")
+    ] = None
+
+    def check(self, splits: Sequence[str]) -> None:
+        """Raises AugenmerkError if the options do not belong together."""
+        threshold = self.threshold
+        if not self.alignment and (self.gold or self.reverse_run or threshold is not None):
+            raise AugenmerkError(
+                "--gold, --reverse-run and --threshold say how --alignment compares: add --alignment."
+            )
+        if threshold is not None and not 0 < threshold <= 1:
+            raise AugenmerkError(f"--threshold {threshold} is impossible: a weight is between 0 and 1.")
+        if self.gold is not None and len(splits) > 1:
+            raise AugenmerkError("--gold has the links of one split; give one --split.")
+
+    def make_agreement(
+        self, bitext: "Bitext", data: OtherData | None, device: "torch.device | str"
+    ) -> "Agreement":
+        """Returns what measures alignment, with the reverse run if there is one."""
+        from augenmerk.evaluation.agreement import Agreement
+
+        reverse = None
+        if self.reverse_run is not None:
+            reverse = _load_reverse(*_open_run(self.reverse_run, data), bitext, device)
+        return Agreement(bitext, self.gold, reverse, self.threshold)
+
+
 @app.command(
+    help=f"Measure a trained run: BLEU, chrF, loss and perplexity.\n\nThe table has {describe_metrics()}.",
     epilog="Examples:  augenmerk evaluate --data bilderbuch --split test    "
     "augenmerk evaluate runs/mine --split test --beam 1 --beam 5    "
     "augenmerk evaluate runs/a --baseline runs/b    augenmerk evaluate runs/a --alignment    "
     "augenmerk evaluate runs/a --ensemble runs/b --ensemble runs/c --beam 10 --mbr    "
     "augenmerk evaluate runs/mine --data pairs.tsv    "
-    "augenmerk evaluate runs/mine --split test --hypotheses system.txt"
+    "augenmerk evaluate runs/mine --split test --hypotheses system.txt",
 )
+@grouped
 def evaluate(
     run: Annotated[
         Path | None,
-        Argument(help="Run directory. Default: the model that ships, copied to runs.", show_default=False),
+        Argument(help="Run directory. Default: the bundled model, copied to runs.", show_default=False),
     ] = None,
     split: Annotated[
         list[str] | None,
@@ -72,80 +104,52 @@ def evaluate(
     beam: Annotated[
         list[int] | None, Option(help="Beam width; repeatable. Default: the run's own.", min=1, max=MAX_BEAM)
     ] = None,
-    data: Annotated[
-        str | None,
-        Option(
-            help="Sentence pairs to measure on, as train takes them: a name, a folder or a file; or where "
-            "the data of the runs is now, if it was moved. Default: the run's own."
-        ),
-    ] = None,
-    source_language: SourceLanguage = None,
-    target_language: TargetLanguage = None,
+    data: DataOptions = GROUP,
     ensemble: Annotated[list[Path] | None, Option(help="Another run to translate with; repeatable.")] = None,
-    mbr: Mbr = False,
+    mbr: Mbr = None,
     baseline: Annotated[Path | None, Option(help="Run to compare with, with tests of significance.")] = None,
     hypotheses: Annotated[
         Path | None,
         Option(help="Output of another system, a line for each sentence: scored and tested beside the run."),
     ] = None,
     ter: Annotated[bool, Option("--ter", help="Also compute the translation edit rate.")] = False,
-    alignment: Annotated[
-        bool, Option("--alignment", help="Also measure how well the attention agrees with word links.")
-    ] = False,
-    gold: Annotated[
-        Path | None, Option(help="With --alignment: file of gold links, in lines such as '0-0 1?2'.")
-    ] = None,
-    reverse_run: Annotated[
-        Path | None, Option(help="With --alignment: run in the other direction; links of both runs count.")
-    ] = None,
-    threshold: Annotated[
-        float | None, Option(help="With --alignment: link words from this weight on, not only the largest.")
-    ] = None,
+    alignment: Alignment = GROUP,
     attention: Mechanisms = None,
     device: Device = "auto",
     precision: Precision = None,
     threads: Threads = None,  # noqa: ARG001 (its callback uses it)
     json: Json = False,
 ) -> None:
-    """Measure a trained run: BLEU, chrF, loss and perplexity."""
+    """Measures a trained run, and prints rows of scores."""
     from augenmerk.base.device import choose_translating_device
     from augenmerk.data import open_data
-    from augenmerk.evaluation.agreement import Agreement
+    from augenmerk.evaluation.comparison import compare_runs, compare_with_file
     from augenmerk.evaluation.evaluator import Evaluator, evaluate_run
-    from augenmerk.evaluation.significance import compare_runs, compare_with_file
     from augenmerk.run.directory import RunDirectory
 
     load_mechanisms(attention)
     splits = split or []
-    if not alignment and (gold or reverse_run or threshold is not None):
-        raise AugenmerkError(
-            "--gold, --reverse-run and --threshold say how --alignment compares: add --alignment."
-        )
-    if threshold is not None and not 0 < threshold <= 1:
-        raise AugenmerkError(f"--threshold {threshold} is impossible: a weight is between 0 and 1.")
-    if gold is not None and len(splits) > 1:
-        raise AugenmerkError("--gold has the links of one split; give one --split.")
+    alignment.check(splits)
     if hypotheses is not None and baseline is not None:
         raise AugenmerkError("A run is compared with another run or with a file: --baseline or --hypotheses.")
-    if data is None and (source_language or target_language):
-        raise AugenmerkError("--source-language and --target-language are those of --data: add --data.")
-    place = None if data is None else OtherData(data, bool(splits), source_language, target_language)
+    moved = data.find(divided=bool(splits))
     chosen_device = choose_translating_device(device)
-    directory, other_data = _copy_shipped(splits, place) if run is None else _open_run(run, place)
+    directory, other_data = _copy_shipped(splits, moved) if run is None else _open_run(run, moved)
     others = [RunDirectory.open(path) for path in ensemble or []]
-    other = None if baseline is None else _open_run(baseline, place)
+    other = None if baseline is None else _open_run(baseline, moved)
     agreement = None
-    if alignment:
+    if alignment.alignment:
         bitext = other_data or open_data(directory.config.data)
-        reverse = None
-        if reverse_run is not None:
-            reverse = _load_reverse(*_open_run(reverse_run, place), bitext, chosen_device)
-        agreement = Agreement(bitext, gold, reverse, threshold)
+        agreement = alignment.make_agreement(bitext, moved, chosen_device)
     with show_progress(MofNCompleteColumn()) as on_progress:
         evaluator = partial(
-            Evaluator, device=chosen_device, ter=ter, alignment=agreement, on_progress=on_progress
+            Evaluator,
+            device=chosen_device,
+            metrics=["ter"] if ter else [],
+            alignment=agreement,
+            on_progress=on_progress,
         )
-        ours = evaluator(directory, ensemble=others, mbr=mbr, precision=precision, data=other_data)
+        ours = evaluator(directory, ensemble=others, mbr=bool(mbr), precision=precision, data=other_data)
         if hypotheses is not None:
             rows = compare_with_file(ours, hypotheses, splits, beam or [])
         elif other is not None:
@@ -158,7 +162,7 @@ def evaluate(
         _print_rows(directory, rows)
     if run is None:
         copy = escape(str(directory.path))
-        err().print(f"[dim]Scores and translations are kept in {copy}, a copy of the model that ships.[/]")
+        err().print(f"[dim]Scores and translations are kept in {copy}, a copy of the bundled model.[/]")
     _print_sacrebleu_commands(directory, rows)
 
 
@@ -173,18 +177,18 @@ def _open_run(path: Path, data: OtherData | None) -> "tuple[RunDirectory, Bitext
     run = RunDirectory.open(path)
     if data is not None:
         own = run.config.data
-        if not data.is_place_of(own.bitext):
+        if not data.replaces(own.bitext):
             return run, data.open(own)
-        if data.place != own.bitext:
-            err().print(f"[dim]{escape(own.bitext)} is not there; {escape(data.place)} is taken for it.[/]")
-        moved = own.model_copy(update={"bitext": data.place})
-        run.config = run.config.model_copy(update={"data": moved})
+        if data.path != own.bitext:
+            err().print(f"[dim]{escape(own.bitext)} is not there; {escape(data.path)} is taken for it.[/]")
+        found = own.model_copy(update={"bitext": data.path})
+        run.config = run.config.model_copy(update={"data": found})
     open_data(run.config.data, if_moved=SAY_PLACE)
     return run, None
 
 
 def _copy_shipped(splits: Sequence[str], data: OtherData | None) -> "tuple[RunDirectory, Bitext | None]":
-    """Copies the model that ships to the folder runs, where its scores can be kept.
+    """Copies the bundled model to the folder runs, where its scores can be kept.
 
     Nothing is copied if its data or one of the splits is absent.
     """
@@ -221,19 +225,19 @@ def _print_rows(run: "RunDirectory", rows: Sequence[Row]) -> None:
     if "ensemble" in first or "mbr" in first or "data" in first:
         where = f", on {first['data']}" if "data" in first else ""
         out().print(f"{escape(describe_row(run, first) + where)}\n")
-    figures = {key: figure for key, figure in FIGURES.items() if key in first}
+    shown = {key: metric for key, metric in METRICS.items() if metric.column and key in first}
     if run.tokenizers.target.lowercase:
-        del figures["bleu_cased"]
+        del shown["bleu_cased"]
     lines = []
     for row in rows:
-        values = [format(row[key], spec) if key in row else "-" for key, (_, spec) in figures.items()]
+        values = [f"{row[key]:,.{metric.digits}f}" if key in row else "-" for key, metric in shown.items()]
         name = Path(row["hypotheses"]).name if "hypotheses" in row else row["split"]
         lines.append([escape(name), str(row.get("beam", "-")), *values])
-    headings = ("split", "beam", *(heading for heading, _ in figures.values()))
+    headings = ("split", "beam", *(metric.column for metric in shown.values()))
     out().print(make_table(headings, lines, gap=1))  # one space, to fit into 80 columns
-    for name, heading in (("bleu", "BLEU"), ("chrf", "chrF"), ("ter", "TER")):
-        if name in first:
-            out().print(f"[dim]{heading:5}{first[f'{name}_signature']}[/]")
+    for key, metric in shown.items():
+        if f"{key}_signature" in first and key != "bleu_cased":  # the same but for the case
+            out().print(f"[dim]{metric.column:4} {first[f'{key}_signature']}[/]")
     if "alignment" in first:
         _print_alignment(rows)
     for row in rows:
@@ -281,32 +285,33 @@ def _print_alignment(rows: Iterable[Row]) -> None:
     if (fewest := min(learnt_from)) < FEW_PAIRS:
         err().print(
             f"[yellow]The word aligner learnt from {fewest:,} pairs only: many of its links are wrong, and "
-            f"the AER says little.[/] From {FEW_PAIRS:,} on it is better; --gold takes links of your own."
+            f"the AER says little.[/] From {FEW_PAIRS:,} on it is better; --gold takes your own links."
         )
 
 
 def _print_comparison(row: Row, name: str) -> None:
     baseline = row["baseline"]
-    tests = baseline["bleu"], baseline["chrf"]
+    tests = {key: test for key, test in baseline.items() if key in METRICS}
     lines = []
     other = baseline["run"] if "run" in baseline else baseline["hypotheses"]
     for system, prefix in ((name, ""), (other, "baseline_")):
         cells = [escape(system)]
-        for test in tests:
+        for test in tests.values():
             low, high = test[f"{prefix}interval"]
             cells += [f"{test[f'{prefix}score']:.2f}", f"{low:.2f} to {high:.2f}"]
         lines.append(cells)
     out().print()
     heading = f"{escape(row['split'])}, beam {row['beam']}"
-    out().print(make_table((heading, "BLEU", "95%", "chrF", "95%"), lines))
-    for test in tests:
+    columns = [heading for test in tests.values() for heading in (test["metric"], "95%")]
+    out().print(make_table((heading, *columns), lines))
+    for test in tests.values():
         out().print(escape(test["in_words"]))
-    how = "{trials:,} trials, {resamples:,} resamples, seed {seed}".format(**tests[0])
+    how = "{trials:,} trials, {resamples:,} resamples, seed {seed}".format(**test)
     out().print(f"[dim]{how}. These tests are about sentences: trained with other seeds, runs may differ.[/]")
 
 
 def _print_sacrebleu_commands(run: "RunDirectory", rows: Sequence[Row]) -> None:
-    """Prints, for each split, the command that computes the same scores with sacrebleu."""
+    """Prints the command for each split that computes the same scores with sacrebleu."""
     from augenmerk.evaluation.evaluator import path_of_row, reference_path
     from augenmerk.evaluation.scores import sacrebleu_command
 

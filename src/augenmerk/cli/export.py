@@ -7,6 +7,7 @@ import typer
 from typer import Argument, Option
 
 from augenmerk.cli import options
+from augenmerk.cli.inputs import check_sentences
 from augenmerk.cli.terminal import print_json, print_written, show_status
 from augenmerk.web import MAX_BEAM
 
@@ -67,7 +68,7 @@ def export(
         if json:
             print_json({"file": str(written)})
         return
-    options.check_sentences(example or [])
+    check_sentences(example or [])
     check_place(out, overwrite=overwrite)
     with show_status("exporting"):
         page = make_page(runs or [], beam=beam, examples=example or [])

@@ -1,6 +1,6 @@
 """`augenmerk faithfulness`: measures whether predictions depend on the attention that the model shows."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from itertools import groupby
 from pathlib import Path
@@ -12,6 +12,9 @@ from typer import Option
 
 from augenmerk.base.errors import AugenmerkError
 from augenmerk.cli import options
+from augenmerk.cli.inputs import RunOptions
+from augenmerk.cli.options import GROUP, Pictures, grouped
+from augenmerk.cli.pictures import write_pictures
 from augenmerk.cli.terminal import make_table, out, print_json, print_written, show_status
 from augenmerk.cli.wanted import show_wanted
 
@@ -34,9 +37,9 @@ app = typer.Typer()
     "augenmerk faithfulness runs/mine --split test --index 3 --out faithful    "
     "augenmerk faithfulness runs/transformer --split test --reference"
 )
+@grouped
 def faithfulness(
-    run: options.RunAndSentences = None,
-    split: options.Split = None,
+    run: RunOptions = GROUP,
     index: Annotated[
         list[int] | None,
         Option(help="Show this sentence, counted from 0; repeatable.", min=0, max=options.MAX_INDEX),
@@ -50,17 +53,13 @@ def faithfulness(
         ),
     ] = None,
     out: Annotated[Path | None, Option(help="Folder for pictures and a page.")] = None,
-    theme: options.ThemeName = "light",
-    title: options.Title = None,
-    size: options.Size = None,
-    font_size: options.FontSize = None,
-    outline: options.Outline = False,
+    pictures: Pictures = GROUP,
     wanted: Annotated[
         str | None,
         Option(
             metavar="WORD",
-            help="What would make the model say this word in the translation of a sentence of your own: find "
-            "the attention under which it is likeliest at each place, and whether it wins under any.",
+            help="What would make the model produce this word in the translation of your sentence: find the "
+            "attention under which it is likeliest at each position, and whether it wins under any.",
             show_default=False,
         ),
     ] = None,
@@ -72,62 +71,37 @@ def faithfulness(
             max=options.MAX_INDEX,
         ),
     ] = None,
-    beam: options.Beam = None,
-    reference: options.Reference = False,
-    attention: options.Mechanisms = None,
-    device: options.Device = "auto",
     json: options.Json = False,
 ) -> None:
     """Replace the attention at each word and measure how much its log-probability drops.
 
-    Of a Transformer, replace the attention of each head in turn, at all words at once.
+    In a Transformer, replace the attention of each head in turn, at all words at once.
 
     With --wanted, find the attention that makes a word of your choice likeliest.
     """
     from augenmerk.base.files import make_folder
     from augenmerk.run.directory import RunDirectory
 
-    options.load_mechanisms(attention)
-    (path, sentences), indices = options.split_arguments(run), index or []
-    pictures = {"--out": out, "--title": title, "--size": size, "--font-size": font_size}
-    single = {"--index": index, "--top": top, **pictures, "--outline": outline or None}
+    single = {"--index": index, "--top": top, "--out": out, **_name_given(pictures)}
     if wanted is not None:
-        without_meaning = {"--split": split, "--reference": reference or None, **single}
-        show_wanted(path, sentences, wanted, at, beam, device, without_meaning, json=json)
+        unused = {"--split": run.split, "--reference": run.reference or None, **single}
+        show_wanted(run, wanted, at, unused, json=json)
         return
     if at is not None:
-        raise AugenmerkError(
-            "--at says at which word of a translation another is wanted: give --wanted, too."
-        )
-
-    from augenmerk.analysis.faithfulness import measure_faithfulness, measure_heads, summarise
-
-    style = options.make_style(theme, title, size, font_size, outline)
-    transformer = RunDirectory.open(path).config.model.architecture == "transformer"
-    if transformer:
+        raise AugenmerkError("--at says at which word of a translation another is wanted: add --wanted.")
+    style = pictures.make_style(title=f"Does {run.path.resolve().name} use what it shows?")
+    if RunDirectory.open(run.path).config.model.architecture == "transformer":
         _check_for_heads(single)
+        _show_heads(run, json=json)
+        return
     if out is not None:
         make_folder(out)
-    read = options.translate_split(path, split, beam, reference, device, indices, sentences=sentences)
-    if transformer:
-        with show_status("measuring"):
-            found = {**read.described, **measure_heads(read.translator, read.translations)}
-        if json:
-            print_json({**found, "heads": [asdict(one) for one in found["heads"]]})
-        else:
-            _print_heads(found)
-        return
-    with show_status("measuring"):
-        measured = measure_faithfulness(read.translator, read.translations)
+    summary, measured = _measure(run, index or [])
     by_drop = sorted(range(len(measured)), key=lambda i: -measured[i].mean_drop)
-    chosen = {
-        i: measured[i]
-        for i in indices or (range(len(measured)) if sentences else by_drop[: 3 if top is None else top])
-    }
-    summary = {**read.described, **summarise(measured)}
+    shown = index or (range(len(measured)) if run.sentences else by_drop[: 3 if top is None else top])
+    chosen = {i: measured[i] for i in shown}
     if out is not None:
-        heading = title or f"Does {path.resolve().name} use what it shows?"
-        _write_page(out, chosen, summary, replace(style, title=heading))
+        _write_page(out, chosen, summary, style)
         print_written(out / "index.html")
     if json:
         print_json({**summary, "chosen": [_describe(i, one) for i, one in chosen.items()]})
@@ -135,6 +109,39 @@ def faithfulness(
     _print_summary(summary)
     for i, one in chosen.items():
         _print_words(i, one)
+
+
+def _measure(run: RunOptions, indices: Sequence[int]) -> "tuple[dict[str, Any], list[Faithfulness]]":
+    """Measures all sentences; returns a summary, with a sentence about it, and what was measured."""
+    from augenmerk.analysis.faithfulness import measure_faithfulness, summarise
+    from augenmerk.analysis.wording import describe_findings
+
+    read = run.translate(indices)
+    with show_status("measuring"):
+        measured = measure_faithfulness(read.translator, read.translations)
+    found = summarise(measured)
+    return {**read.described, **found, "in_words": describe_findings(found)}, measured
+
+
+def _show_heads(run: RunOptions, *, json: bool) -> None:
+    """Prints what a Transformer loses without each of its heads."""
+    from augenmerk.analysis.faithfulness import measure_heads
+    from augenmerk.analysis.wording import describe_idle_heads
+
+    read = run.translate()
+    with show_status("measuring"):
+        found = measure_heads(read.translator, read.translations)
+    summary = {**read.described, **found, "in_words": describe_idle_heads(found)}
+    if json:
+        print_json({**summary, "heads": [asdict(one) for one in found["heads"]]})
+    else:
+        _print_heads(summary)
+
+
+def _name_given(pictures: Pictures) -> dict[str, object]:
+    """Returns the options for pictures by their flags, without those that have a default."""
+    names = ("title", "size", "font_size", "outline")
+    return {f"--{name.replace('_', '-')}": getattr(pictures, name) or None for name in names}
 
 
 def _make_map(one: "Faithfulness") -> "AttentionMap":
@@ -164,7 +171,7 @@ def _write_page(
     maps = [_make_map(one) for one in chosen.values()]
     figures = (style.apply_to_drawing(draw_heat_map([attention], style.theme)) for attention in maps)
     names = [f"{split}-{index}.svg" for index in chosen]
-    files = options.write_pictures(folder, names, figures, outline=style.outline)
+    files = write_pictures(folder, names, figures, outline=style.outline)
     cards = [
         Card(
             heading=f"{number} · {split} {index}",
@@ -189,10 +196,12 @@ def _write_page(
 
 
 def _describe(index: int, one: "Faithfulness") -> dict[str, Any]:
+    from augenmerk.analysis.wording import describe_dependence
+
     words = {
         "word_log_probabilities": one.word_log_probabilities,
         "drops": one.drops,
-        "in_words": one.in_words,
+        "in_words": describe_dependence(one),
     }
     return {"index": index, **one.translation.to_dict(), **words}
 
@@ -215,9 +224,7 @@ def _print_heads(summary: Mapping[str, Any]) -> None:
         for layer, heads in groupby(summary["heads"], key=lambda one: one.layer)
     ]
     out().print(
-        "By how much the log-probability of a word falls on average if one head, at all target words,"
-    )
-    out().print(
+        f"By how much the log-probability of a word falls on average if one head, at all target words,\n"
         f"looks at all source words alike; the perplexity is {summary['perplexity']:.2f} without that."
     )
     out().print(make_table(("layer", *(f"head {number}" for number in range(1, len(rows[0])))), rows))
@@ -247,17 +254,19 @@ def _print_summary(summary: Mapping[str, Any]) -> None:
 
 def _print_words(index: int, one: "Faithfulness") -> None:
     """Prints a line for each word: the source word with the most attention, and the drops."""
+    from augenmerk.analysis.wording import describe_dependence
+
     translation = one.translation
     columns = (one.word_log_probabilities, *one.drops.values())
     rows = []
-    for word, weights, figures in zip(
+    for word, weights, numbers in zip(
         translation.target_words, translation.attention, zip(*columns, strict=True), strict=True
     ):
         looks_at = translation.source_words[int(weights.argmax())]
-        shown = (f"{_round(figure):.2f}" for figure in (float(weights.max()), *figures))
+        shown = (f"{_round(number):.2f}" for number in (float(weights.max()), *numbers))
         rows.append([escape(word), escape(looks_at), *shown])
     headings = ("word", "looks at", "weight", "log p", *(f"drop, {name}" for name in one.drops))
     out().print(f"\n[dim]{index}[/]  [bold]{escape(translation.source)}[/]")
     out().print(make_table(headings, rows, left=2))
-    if one.in_words:
-        out().print(escape(one.in_words))
+    if words := describe_dependence(one):
+        out().print(escape(words))

@@ -2,7 +2,7 @@
 
 import json as json_module
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,6 +12,9 @@ from typer import Option
 
 from augenmerk.base.errors import AugenmerkError
 from augenmerk.cli import options
+from augenmerk.cli.inputs import RunOptions
+from augenmerk.cli.options import GROUP, Pictures, grouped
+from augenmerk.cli.pictures import write_pictures
 from augenmerk.cli.terminal import err, make_table, out, print_json, print_written, show_status
 
 if TYPE_CHECKING:
@@ -38,68 +41,55 @@ app = typer.Typer()
     "augenmerk patterns --top 3    augenmerk patterns runs/multi-head --split val --reference --heads    "
     "augenmerk patterns runs/mine --split test --kind inversion --top 12 --out patterns"
 )
+@grouped
 def patterns(
-    run: options.RunAndSentences = None,
-    split: options.Split = None,
+    run: RunOptions = GROUP,
     kind: Annotated[str | None, Option(help="Show only this kind. Default: all kinds.")] = None,
     top: Annotated[
         int, Option(help="How many sentences to show, the clearest examples first.", min=1, max=10_000)
     ] = 12,
     out: Annotated[Path | None, Option(help="Folder for pictures, a page and JSON files.")] = None,
-    theme: options.ThemeName = "light",
-    title: options.Title = None,
-    size: options.Size = None,
-    font_size: options.FontSize = None,
-    outline: options.Outline = False,
-    beam: options.Beam = None,
-    reference: options.Reference = False,
+    pictures: Pictures = GROUP,
     layer: options.Layer = None,
     head: Annotated[
         int | None,
         Option(help="Take the attention of this head, counted from 1, instead of the mean.", min=1, max=64),
     ] = None,
     heads: Annotated[bool, Option("--heads", help="Also compare the heads with each other.")] = False,
-    attention: options.Mechanisms = None,
-    device: options.Device = "auto",
     json: options.Json = False,
 ) -> None:
     """Search a split for patterns of attention: monotone, inversion, spread, stuck or shifted."""
     from augenmerk.analysis.patterns import (
         KINDS,
         check_head,
-        describe_heads,
         find_patterns,
         select_strongest,
         summarise_heads,
         summarise_patterns,
     )
+    from augenmerk.analysis.wording import describe_heads
     from augenmerk.base.files import make_folder
     from augenmerk.run.directory import RunDirectory
 
-    options.load_mechanisms(attention)
     if kind is not None and kind not in KINDS:
         raise AugenmerkError(f"There is no kind '{kind}'; the kinds are {', '.join(KINDS)}.")
-    style = options.make_style(theme, title, size, font_size, outline)
+    style = pictures.make_style(title=f"Patterns in the attention of {run.path.resolve().name}")
     if out is not None:
         make_folder(out)
-    path, sentences = options.split_arguments(run)
     one_head = layer is not None or head is not None
     if one_head:
-        check_head(RunDirectory.open(path).config.model, layer, head)
-    read = options.translate_split(
-        path, split, beam, reference, device, sentences=sentences, heads=heads or one_head
-    )
+        check_head(RunDirectory.open(run.path).config.model, layer, head)
+    read = run.translate(heads=heads or one_head)
     matches = find_patterns(read.pairs, read.translations, read.source_language, layer, head)
-    summary = {**read.described, **summarise_patterns(read.pairs, matches, of_references=reference)}
+    summary = {**read.described, **summarise_patterns(read.pairs, matches, of_references=run.reference)}
     if heads:
-        compared = summarise_heads(read.pairs, read.translations, of_references=reference)
+        compared = summarise_heads(read.pairs, read.translations, of_references=run.reference)
         summary["heads"] = [asdict(one) for one in compared]
         summary["heads_in_words"] = describe_heads(compared)
     chosen = select_strongest(matches, kind, top)
     if out is not None:
         with show_status("drawing"):
-            heading = title or f"Patterns in the attention of {path.resolve().name}"
-            _write_page(out, replace(style, title=heading), matches, chosen, summary, kind=kind)
+            _write_page(out, style, matches, chosen, summary, kind=kind)
         print_written(out / "index.html")
     if not chosen and kind is not None:
         err().print(f"No sentence in {escape(summary['split'])} is of the kind '{kind}'.")
@@ -130,7 +120,7 @@ def _write_page(
         return style.apply_to_drawing(draw_heat_map([one], style.theme))
 
     names = [f"{match.pattern.kind}-{match.index}.svg" for match in chosen]
-    files = options.write_pictures(folder, names, map(draw, chosen), outline=style.outline)
+    files = write_pictures(folder, names, map(draw, chosen), outline=style.outline)
     intro = _make_intro(summary, kind=kind, count=len(chosen))
     page = render_patterns_page(style.title or "", intro, chosen, matches, summary, files)
     atomic_write(folder / "index.html", [page.encode()])

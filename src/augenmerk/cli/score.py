@@ -1,15 +1,17 @@
 """`augenmerk score`: how likely a run finds given translations, word for word, and what it attends to."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.markup import escape
 from typer import Argument, Option
 
 from augenmerk.base.errors import AugenmerkError
-from augenmerk.cli import options
+from augenmerk.cli import inputs, options
+from augenmerk.cli.inputs import DataOptions
+from augenmerk.cli.options import GROUP, grouped
 from augenmerk.cli.stdin import read_stdin
 from augenmerk.cli.terminal import err, format_json, make_table, out
 from augenmerk.cli.unfamiliar import warn_of_several_sentences
@@ -29,26 +31,22 @@ Pair = tuple[str, str]
     "augenmerk score runs/mine --data bilderbuch --split test    "
     "augenmerk score < pairs.tsv"
 )
+@grouped
 def score(
     text: Annotated[
         list[str] | None,
         Argument(
             metavar="[RUN] SOURCE TARGET",
             help="Sentences and their translations, in turn, perhaps after a run directory. Default: the "
-            "model that ships, and pairs on stdin: source, tab, target.",
+            "bundled model, and pairs on stdin: source, tab, target.",
             show_default=False,
         ),
     ] = None,
     model: options.Models = None,
-    data: Annotated[
-        str | None,
-        Option(help="Sentence pairs to score, as train takes them: a name, a folder or a file."),
-    ] = None,
+    data: DataOptions = GROUP,
     split: Annotated[
         str | None, Option(help="Split of --data. Default: validation; all pairs of a file.")
     ] = None,
-    source_language: options.SourceLanguage = None,
-    target_language: options.TargetLanguage = None,
     skip_bad: Annotated[
         bool, Option("--skip-bad", help="Leave out bad lines of --data or stdin (empty, not UTF-8, ...).")
     ] = False,
@@ -56,7 +54,7 @@ def score(
         bool, Option("--show-attention", help="Also draw the attention over words of each pair.")
     ] = False,
     heads: Annotated[
-        bool, Option("--heads", help="With --json or --show-attention: the attention of each head, too.")
+        bool, Option("--heads", help="With --json or --show-attention: also the attention of each head.")
     ] = False,
     attention: options.Mechanisms = None,
     device: options.Device = "auto",
@@ -64,40 +62,27 @@ def score(
 ) -> None:
     """Score given translations: log-probability, loss and perplexity, word for word, with attention."""
     from augenmerk.base.device import choose_translating_device
+    from augenmerk.evaluation.scored import describe_score
     from augenmerk.run.directory import SHIPPED
     from augenmerk.translation import load
 
     options.load_mechanisms(attention)
-    sentences, models = list(text or []), list(model or [])
-    in_turn = "every sentence needs its translation: give source, target, source, target."
-    if len(sentences) % 2:  # pairs are even, so the first of an odd number is a run
-        first = sentences.pop(0)
-        if not options.is_folder(first):
-            raise AugenmerkError(f"'{first}' is not a run directory, and {in_turn}")
-        models.insert(0, Path(first))
-    elif sentences and options.is_folder(sentences[0]) and Path(sentences[0], "config.toml").exists():
-        raise AugenmerkError(f"After the run directory '{sentences[0]}', {in_turn}")
-    if sentences and data is not None:
+    models, sentences = _split_arguments(text or [], model or [])
+    other = data.find(divided=split is not None, skip_bad=skip_bad)
+    if sentences and other is not None:
         raise AugenmerkError("There are sentences and --data; give one or the other.")
-    if data is None and (split or source_language or target_language):
-        raise AugenmerkError("--split and the languages are those of --data: add --data.")
+    if other is None and split:
+        raise AugenmerkError("--split is that of --data: add --data.")
     if sentences and skip_bad:
         raise AugenmerkError("--skip-bad leaves out lines of --data or of stdin; leave it out.")
     if heads and not (json or show_attention):
         raise AugenmerkError("--heads adds to what --json or --show-attention print: add one of them.")
-    options.check_sentences(sentences)
     translator = load(models or SHIPPED, choose_translating_device(device))
     pairs: Iterator[Pair | None]
-    for number, sentence in enumerate(sentences):
-        side = "Target" if number % 2 else "Source"
-        language = translator.config.data.languages[number % 2]
-        warn_of_several_sentences(sentence, f"{side} {number // 2 + 1}", language)
     if sentences:
-        pairs = zip(sentences[::2], sentences[1::2], strict=True)
-    elif data is not None:
-        languages = source_language, target_language
-        place = options.OtherData(data, split is not None, *languages, skip_bad=skip_bad)
-        pairs = _read_data(translator, place, split)
+        pairs = _pair_sentences(translator, sentences)
+    elif other is not None:
+        pairs = _read_data(translator, other, split)
     else:
         pairs = _read_pairs(skip_bad)
     scored = translator.score_stream(pairs, heads=heads)
@@ -105,15 +90,38 @@ def score(
     for number, one in enumerate(scored, 1):
         total.add(one)
         if json:
-            typer.echo(format_json(_describe(one)))
+            typer.echo(format_json(describe_score(one)))
         elif sentences:
             _print_words(one, first=number == 1)
         else:
             _print_line(number, one)
         if show_attention and not json:
-            options.print_attention(one)
+            _print_attention(one)
     if total.pairs != 1 or not sentences:
         (err() if json else out()).print(f"\n{total}" if total.pairs and not json else str(total))
+
+
+def _split_arguments(arguments: Sequence[str], models: Sequence[Path]) -> tuple[list[Path], list[str]]:
+    """Returns the runs, and the sentences with their translations in turn."""
+    sentences, runs = list(arguments), list(models)
+    in_turn = "every sentence needs its translation: give source, target, source, target."
+    if len(sentences) % 2:  # pairs are even, so the first of an odd number is a run
+        first = sentences.pop(0)
+        if not inputs.is_folder(first):
+            raise AugenmerkError(f"'{first}' is not a run directory, and {in_turn}")
+        runs.insert(0, Path(first))
+    elif sentences and inputs.is_folder(sentences[0]) and Path(sentences[0], "config.toml").exists():
+        raise AugenmerkError(f"After the run directory '{sentences[0]}', {in_turn}")
+    inputs.check_sentences(sentences)
+    return runs, sentences
+
+
+def _pair_sentences(translator: "Translator", sentences: Sequence[str]) -> Iterator[Pair]:
+    for number, sentence in enumerate(sentences):
+        side = "Target" if number % 2 else "Source"
+        language = translator.config.data.languages[number % 2]
+        warn_of_several_sentences(sentence, f"{side} {number // 2 + 1}", language)
+    return zip(sentences[::2], sentences[1::2], strict=True)
 
 
 class Total:
@@ -124,8 +132,10 @@ class Total:
         self.log_probability = 0.0
 
     def add(self, one: "Translation") -> None:
+        from augenmerk.evaluation.scored import count_tokens
+
         self.pairs += 1
-        self.tokens += _count_tokens(one)
+        self.tokens += count_tokens(one)
         self.words += len(one.target_words)
         self.log_probability += one.log_probability
 
@@ -143,19 +153,19 @@ class Total:
         )
 
 
-def _read_data(translator: "Translator", place: options.OtherData, split: str | None) -> Iterator[Pair]:
+def _read_data(translator: "Translator", other: inputs.OtherData, split: str | None) -> Iterator[Pair]:
     from augenmerk.data import BadLineError, open_data
     from augenmerk.evaluation.evaluator import choose_split
 
     own = translator.config.data
-    bitext = open_data(own) if place.place == own.bitext else place.open(own)
+    bitext = open_data(own) if other.path == own.bitext else other.open(own)
     try:
         for pair in bitext[split or choose_split(bitext, own.validation)]:
             yield pair.source, pair.target
     except BadLineError as error:
         raise AugenmerkError(f"{error} --skip-bad leaves such lines out.") from None
     if bitext.skipped:
-        err().print(options.describe_skipped(bitext.skipped))
+        err().print(inputs.describe_skipped(bitext.skipped))
 
 
 def _read_pairs(skip_bad: bool) -> Iterator[Pair | None]:
@@ -183,41 +193,19 @@ def _read_pairs(skip_bad: bool) -> Iterator[Pair | None]:
     except BadLineError as error:
         raise AugenmerkError(f"{error} --skip-bad leaves such lines out.") from None
     if skipped:
-        err().print(options.describe_skipped(skipped))
-
-
-def _count_tokens(one: "Translation") -> int:
-    assert one.hypothesis is not None
-    return len(one.hypothesis.token_log_probabilities)
-
-
-def _describe(one: "Translation") -> dict[str, Any]:
-    """Returns a scored pair as plain data for JSON."""
-    from augenmerk.evaluation.evaluator import Loss
-
-    loss = Loss(-one.log_probability, _count_tokens(one))
-    tree = one.to_dict()
-    figures = {
-        "log_probability": one.log_probability,
-        "loss": loss.mean,
-        "perplexity": loss.perplexity,
-        "word_perplexity": loss.word_perplexity(len(one.target_words)),
-        "tokens": loss.tokens,
-    }
-    left_out = {"source", "translation", "score", "finished", "unfamiliar"}
-    rest = {key: value for key, value in tree.items() if key not in left_out}
-    return {"source": one.source, "target": one.text, **figures, **rest}
+        err().print(inputs.describe_skipped(skipped))
 
 
 def _print_words(one: "Translation", *, first: bool) -> None:
     """Prints a line for each target word, and the sums."""
-    from augenmerk.evaluation.evaluator import Loss, exp
+    from augenmerk.evaluation.evaluator import exp
+    from augenmerk.evaluation.scored import compute_loss
 
     rows = [
         [escape(word), f"{value:.2f}", f"{exp(value):{'.3f' if value > -7 else '.0e'}}"]
         for word, value in zip(one.target_words, one.word_log_probabilities, strict=True)
     ]
-    loss = Loss(-one.log_probability, _count_tokens(one))
+    loss = compute_loss(one)
     out().print(f"{'' if first else chr(10)}[bold]{escape(one.source)}[/]\n{escape(one.text)}\n")
     out().print(make_table(("word", "log p", "p"), rows))
     out().print(
@@ -227,11 +215,30 @@ def _print_words(one: "Translation", *, first: bool) -> None:
 
 
 def _print_line(number: int, one: "Translation") -> None:
-    """Prints a pair on a line of its own, at once."""
-    from augenmerk.evaluation.evaluator import Loss
+    """Prints a pair on one line, at once."""
+    from augenmerk.evaluation.scored import compute_loss
 
     if number == 1:
         out().print(f"{'pair':>6} {'log p':>9} {'loss':>7} {'ppl':>10}  target")
-    loss = Loss(-one.log_probability, _count_tokens(one))
+    loss = compute_loss(one)
     figures = f"{number:>6} {one.log_probability:>9.2f} {loss.mean:>7.3f} {loss.perplexity:>10.2f}"
     out().print(f"{figures}  {escape(one.text)}")
+
+
+def _print_attention(one: "Translation") -> None:
+    """Draws the attention over words in the terminal, and that of each head if there is more than one."""
+    from augenmerk.drawing import (
+        AttentionMap,
+        explain_terminal_maps,
+        render_terminal_map,
+        render_terminal_maps,
+    )
+
+    width, groups = out().width, [[AttentionMap.from_translation(one)]]
+    if len(one.heads) > 1:
+        groups.append([AttentionMap.from_translation(one, head=head) for head in one.heads])
+    for maps in groups:
+        out().print()
+        several = len(maps) > 1
+        out().print(render_terminal_maps(maps, width) if several else render_terminal_map(maps[0], width))
+    out().print(f"[dim]{explain_terminal_maps(groups, width)}[/]")

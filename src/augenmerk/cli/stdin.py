@@ -1,4 +1,4 @@
-"""Lines of stdin, as they come: what is there is translated together, and nobody waits for what is not."""
+"""Reads lines of stdin without waiting: those that have arrived are translated together."""
 
 import io
 import os
@@ -15,7 +15,7 @@ READ_BYTES = 1 << 16
 
 
 class ArrivingLines(io.BufferedIOBase):
-    """Reads lines from a pipe or terminal, and can tell whether the next line has already arrived.
+    """Reads lines from a pipe or terminal, and knows whether the next line has already arrived.
 
     `sys.stdin.buffer` cannot: it would wait for it.
     """

@@ -4,7 +4,7 @@ import os
 import re
 import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -13,24 +13,12 @@ from rich.progress import MofNCompleteColumn, SpinnerColumn, TextColumn, TimeEla
 from typer import Argument, Option
 
 from augenmerk.base.errors import AugenmerkError, format_message, remove_control_characters
-from augenmerk.cli.options import (
-    MAX_SEED,
-    Beam,
-    Device,
-    Mbr,
-    Mechanisms,
-    Models,
-    On,
-    Precision,
-    RayAddress,
-    Threads,
-    check_sentences,
-    connect_if_asked,
-    load_mechanisms,
-)
+from augenmerk.cli import options
+from augenmerk.cli.inputs import check_sentences
+from augenmerk.cli.options import GROUP, Search, grouped
 from augenmerk.cli.stdin import read_stdin
 from augenmerk.cli.terminal import FittingProgress, err, is_utf8, show_progress
-from augenmerk.cli.unfamiliar import Uncovered, Unfamiliar
+from augenmerk.cli.unfamiliar import DoubtfulTranslations, warn
 
 if TYPE_CHECKING:
     from augenmerk.translation import Translation, Translator
@@ -44,48 +32,24 @@ app = typer.Typer()
     "augenmerk translate --model runs/mine --beam 5 'Der kleine Hund schläft.'    "
     "augenmerk translate --model runs/mine --input de.txt --output en.txt    "
     "augenmerk translate --model runs/a --model runs/b --beam 10 --mbr < de.txt    "
+    "Settings of the search that are not given are those of the run.    "
     "With more than one translation of each sentence (--n-best), a line has three columns with tabs between "
     "them: the number of the text, from 1, or 1.1, 1.2, ... if it has several sentences; the score (the "
-    "log-probability, divided by the length to the power of search.length_penalty; with --mbr the expected "
+    "log-probability, divided by the length to the power of the length penalty; with --mbr the expected "
     "chrF), higher is better, none for an empty line or a bad one; the translation.    "
     "A large file over a cluster: --on ray --ray-address head:6379, with files that all its machines see; if "
-    "it is killed, the same command goes on with what is finished."
+    "it is killed, run the same command again to resume."
 )
+@grouped
 def translate(
     text: Annotated[
         list[str] | None,
         Argument(help="Texts, or one file with a sentence on each line. Default: stdin.", show_default=False),
     ] = None,
-    model: Models = None,
-    beam: Beam = None,
-    n_best: Annotated[
-        int | None,
-        Option(
-            help="Translations of each sentence, as lines of number, score and text. Default: 1.",
-            min=1,
-            max=1000,
-        ),
-    ] = None,
+    model: options.Models = None,
+    search: Search = GROUP,
     input: Annotated[Path | None, Option(help="File with a sentence on each line.")] = None,  # noqa: A002
     output: Annotated[Path | None, Option(help="File to write to instead of stdout.")] = None,
-    replace_unknown: Annotated[
-        bool, Option("--replace-unknown", help="Replace unknown words by the source words they attend to.")
-    ] = False,
-    sample: Annotated[bool, Option("--sample", help="Sample at random instead of searching.")] = False,
-    temperature: Annotated[
-        float | None, Option(help="Temperature of --sample; lower is less random.")
-    ] = None,
-    top_k: Annotated[
-        int | None, Option(help="Sample from the k most probable tokens; 0 for all.", min=0, max=1_000_000)
-    ] = None,
-    seed: Annotated[
-        int | None, Option(help="Random seed for --sample. Default: 1.", min=0, max=MAX_SEED)
-    ] = None,
-    mbr: Mbr = False,
-    candidates: Annotated[
-        int | None,
-        Option(help="Candidates of each model for --mbr. Default: the beam, or 50 samples.", min=2, max=1000),
-    ] = None,
     split_sentences: Annotated[
         bool | None,
         Option(
@@ -96,19 +60,19 @@ def translate(
         ),
     ] = None,
     skip_bad: Annotated[
-        bool, Option("--skip-bad", help="Leave lines empty that are not UTF-8 or far too long, and go on.")
+        bool,
+        Option("--skip-bad", help="Leave lines empty that are not UTF-8 or far too long, and continue."),
     ] = False,
-    attention: Mechanisms = None,
-    device: Device = "auto",
-    precision: Precision = None,
-    threads: Threads = None,  # noqa: ARG001 (its callback uses it)
+    attention: options.Mechanisms = None,
+    device: options.Device = "auto",
+    threads: options.Threads = None,  # noqa: ARG001 (its callback uses it)
     subwords: Annotated[bool, Option("--subwords", help="With --json: include subwords.")] = False,
     heads: Annotated[
         bool, Option("--heads", help="With --json: include the attention of each head.")
     ] = False,
     json: Annotated[bool, Option("--json", help="Print a line of JSON for each text.")] = False,
-    on: On = "local",
-    ray_address: RayAddress = None,
+    on: options.On = "local",
+    ray_address: options.RayAddress = None,
 ) -> None:
     """Translate texts, lines on stdin, or a file."""
     from augenmerk.base.device import CPU, choose_translating_device
@@ -116,47 +80,19 @@ def translate(
     from augenmerk.translation import load
     from augenmerk.translation.lines import LineFormat
 
-    load_mechanisms(attention)
-    sentences = text or []
-    if len(sentences) == 1 and input is None and os.path.isfile(sentences[0]):  # noqa: PTH113 (any length)
-        typer.echo(
-            f"augenmerk: {format_message(sentences[0])} is a file, whose lines are translated.", err=True
-        )
-        input, sentences = Path(sentences[0]), []  # noqa: A001
-    if sentences and input is not None:
-        raise AugenmerkError("There are sentences and an --input file; give one or the other.")
-    if subwords and not json:
-        raise AugenmerkError("--subwords adds to what --json prints: add --json.")
-    if heads and not json:
-        raise AugenmerkError("--heads adds to what --json prints: add --json.")
-    for name, given in (("--temperature", temperature), ("--top-k", top_k)):
-        if given is not None and not sample:
-            raise AugenmerkError(f"{name} says how to sample: add --sample.")
-    if sample and beam is not None:
-        raise AugenmerkError("A sample is drawn without a beam; give --sample or --beam.")
-    if candidates is not None and not mbr:
-        raise AugenmerkError("--candidates are what --mbr chooses from: add --mbr, or say --n-best.")
+    options.load_mechanisms(attention)
+    input, sentences = _choose_input(text or [], input)  # noqa: A001
+    for name, given in (("--subwords", subwords), ("--heads", heads)):
+        if given and not json:
+            raise AugenmerkError(f"{name} adds to what --json prints: add --json.")
+    _check_search(search)
     if output is not None and output.is_dir():
         raise AugenmerkError(f"{output} is a folder; give --output the name of a file.")
-    check_sentences(sentences)
-    _warn_of_no_sentences(sentences)
-    options = {  # None leaves a setting as it is in the run
-        "beam": beam,
-        "n_best": n_best,
-        "replace_unknown": replace_unknown or None,
-        "sample": sample or None,
-        "temperature": temperature,
-        "top_k": top_k,
-        "seed": seed,
-        "mbr": mbr or None,
-        "candidates": candidates,
-        "precision": precision,
-    }
     if on == "ray":
         _check_for_ray(input, output, device)
-    with connect_if_asked(on, ray_address):
+    with options.connect_if_asked(on, ray_address):
         translator = load(model or SHIPPED, CPU if on == "ray" else choose_translating_device(device))
-        several = translator.search_settings(**options).n_best > 1
+        several = translator.search_settings(**vars(search)).n_best > 1
         line_format = LineFormat(several, json, subwords, escape=not is_utf8(), one_line=not sentences)
         typed = not sentences and input is None and sys.stdin.isatty()
         split = bool(sentences) or typed if split_sentences is None else split_sentences
@@ -166,19 +102,46 @@ def translate(
             job = FileJob(
                 runs=tuple(path.absolute() for path in model or ()),
                 device=CPU if device == "auto" else device,
-                options=options,
+                options=vars(search),
                 format=line_format,
                 heads=heads,
                 split_sentences=split,
                 skip_bad=skip_bad,
-                mechanisms=tuple(str(Path(place).absolute()) for place in attention or ()),
+                mechanisms=tuple(str(Path(named).absolute()) for named in attention or ()),
             )
             _translate_on_ray(job, translator, input, output)
         else:
-            how = {**options, "heads": heads, "split_sentences": split}
+            how = {**vars(search), "heads": heads, "split_sentences": split}
             translations = _translate(translator, sentences, input, how, skip_bad=skip_bad)
             numbered = enumerate(translations, 1)
             _write((line for number, one in numbered for line in line_format.format(number, one)), output)
+
+
+def _choose_input(sentences: list[str], file: Path | None) -> tuple[Path | None, list[str]]:
+    """Returns the file or the sentences to translate; neither if they come from stdin."""
+    if len(sentences) == 1 and file is None and os.path.isfile(sentences[0]):  # noqa: PTH113 (any length)
+        warn(f"{format_message(sentences[0])} is a file, whose lines are translated.")
+        return Path(sentences[0]), []
+    if sentences and file is not None:
+        raise AugenmerkError("There are sentences and an --input file; give one or the other.")
+    check_sentences(sentences)
+    first = sentences[0] if sentences else ""
+    if re.fullmatch(r"\S+\.[A-Za-z]\w{0,4}", first):
+        warn(f"There is no file {format_message(first)}; it is translated as a sentence.")
+    elif len(sentences) > 1 and not any(" " in sentence.strip() for sentence in sentences):
+        warn("Each argument is translated as one sentence; put a whole sentence in quotation marks.")
+    return file, sentences
+
+
+def _check_search(search: Search) -> None:
+    """Raises AugenmerkError if an option says how to do what was not asked for."""
+    for name, given in (("--temperature", search.temperature), ("--top-k", search.top_k)):
+        if given is not None and not search.sample:
+            raise AugenmerkError(f"{name} says how to sample: add --sample.")
+    if search.sample and search.beam is not None:
+        raise AugenmerkError("A sample is drawn without a beam; give --sample or --beam.")
+    if search.candidates is not None and not search.mbr:
+        raise AugenmerkError("--candidates are what --mbr chooses from: add --mbr, or say --n-best.")
 
 
 def _check_for_ray(source: Path | None, output: Path | None, device: str) -> None:
@@ -210,16 +173,16 @@ def _translate_on_ray(job: "FileJob", translator: "Translator", source: Path, ou
                 job, translator, source, output, map_blocks=map_blocks, on_progress=on_progress
             )
     except BadLineError as error:
-        raise AugenmerkError(f"{error} --skip-bad leaves such lines empty and goes on.") from None
+        raise _explain_bad_line(error) from None
     for number in found.truncated:
         _warn_of_truncation("line", number, translator)
-    unfamiliar, uncovered = Unfamiliar("line"), Uncovered("line")
+    doubtful = DoubtfulTranslations("line")
     for reason, count, first in found.unfamiliar:
-        unfamiliar.add(first, reason, count)
+        doubtful.add_unfamiliar(first, reason, count)
     for count, first, text in found.uncovered:
-        uncovered.add(first, text, count)
-    split = job.split_sentences
-    _warn_at_the_end(found.bad_lines, found.first_bad, unfamiliar, uncovered, found.lines, split=split)
+        doubtful.add_uncovered(first, text, count)
+    _warn_of_bad_lines(found.bad_lines, found.first_bad)
+    doubtful.warn(found.lines, "" if job.split_sentences else SPLITTING)
 
 
 def _translate(
@@ -249,65 +212,38 @@ def _translate(
         if sys.stdin.isatty():
             err().print("[dim]Type one sentence on each line; Ctrl-D ends.[/]")
     number, unit = 0, "sentence" if sentences else "line"
-    unfamiliar, uncovered = Unfamiliar(unit), Uncovered(unit)
+    doubtful = DoubtfulTranslations(unit)
     try:
         for number, translation in enumerate(translator.stream(lines, **how), 1):
-            if translation.unfamiliar is not None:
-                unfamiliar.add(number, translation.unfamiliar)
-            if translation.uncovered is not None:
-                uncovered.add(number, translation.uncovered)
+            doubtful.add(number, translation)
             if translation.truncated:
                 _warn_of_truncation(unit, number, translator)
             yield translation
     except BadLineError as error:
-        raise AugenmerkError(f"{error} --skip-bad leaves such lines empty and goes on.") from None
-    kinds = Counter[str](bad.kind for bad in bad_lines or ())
-    first_bad = bad_lines[0].line if bad_lines else 0
-    _warn_at_the_end(kinds, first_bad, unfamiliar, uncovered, number, split=how["split_sentences"])
+        raise _explain_bad_line(error) from None
+    if bad_lines:
+        _warn_of_bad_lines(Counter[str](bad.kind for bad in bad_lines), bad_lines[0].line)
+    doubtful.warn(number, "" if how["split_sentences"] else SPLITTING)
+
+
+SPLITTING = " If there are several sentences, --split-sentences translates them all."
+
+
+def _explain_bad_line(error: Exception) -> AugenmerkError:
+    return AugenmerkError(f"{error} --skip-bad leaves such lines empty and continues.")
 
 
 def _warn_of_truncation(unit: str, number: int, translator: "Translator") -> None:
-    typer.echo(
-        f"augenmerk: {unit} {number} has more than {translator.max_source_length} tokens, the most this "
-        f"model reads: only its beginning was translated.",
-        err=True,
+    warn(
+        f"{unit} {number} has more than {translator.max_source_length} tokens, the most this model reads: "
+        f"only its beginning was translated."
     )
 
 
-def _warn_at_the_end(
-    bad_lines: Counter[str],
-    first_bad: int,
-    unfamiliar: Unfamiliar,
-    uncovered: Uncovered,
-    total: int,
-    *,
-    split: bool,
-) -> None:
-    if bad_lines:
-        reasons = ", ".join(f"{count:,} {kind}" for kind, count in sorted(bad_lines.items()))
-        typer.echo(
-            f"augenmerk: Bad lines, whose translation is empty: {reasons}; the first is line {first_bad:,}.",
-            err=True,
-        )
-    if unfamiliar.reasons:
-        typer.echo(f"augenmerk: {unfamiliar.describe(total)}", err=True)
-    if uncovered.count:
-        hint = "" if split else " If there are several sentences, --split-sentences translates them all."
-        typer.echo(f"augenmerk: {uncovered.describe(total)}{hint}", err=True)
-
-
-def _warn_of_no_sentences(sentences: Sequence[str]) -> None:
-    """Says on stderr that an argument looks like a file that is not there, or like a part of a sentence."""
-    first = sentences[0] if sentences else ""
-    if re.fullmatch(r"\S+\.[A-Za-z]\w{0,4}", first):
-        typer.echo(
-            f"augenmerk: There is no file {format_message(first)}; it is translated as a sentence.", err=True
-        )
-    elif len(sentences) > 1 and not any(" " in sentence.strip() for sentence in sentences):
-        typer.echo(
-            "augenmerk: Every argument is a sentence of its own; put a whole sentence in quotation marks.",
-            err=True,
-        )
+def _warn_of_bad_lines(kinds: Counter[str], first: int) -> None:
+    if kinds:
+        reasons = ", ".join(f"{count:,} {kind}" for kind, count in sorted(kinds.items()))
+        warn(f"Bad lines, whose translation is empty: {reasons}; the first is line {first:,}.")
 
 
 def _write(lines: Iterable[str], output: Path | None) -> None:

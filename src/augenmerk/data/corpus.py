@@ -116,8 +116,8 @@ class PreparedCorpus:
         """Raises AugenmerkError if the settings of a run contradict how the corpus was prepared."""
         if config.text.bpe_dropout:
             raise AugenmerkError(
-                f"text.bpe_dropout splits sentences differently in every epoch, but {self.folder} keeps their "
-                f"ids; leave it out, or train on the text itself."
+                f"text.bpe_dropout splits sentences differently in every epoch, but {self.folder} keeps "
+                f"their ids; leave it out, or train on the text itself."
             )
         for key, value in self.text.model_dump().items():
             if (asked := getattr(config.text, key)) != value:

@@ -1,4 +1,4 @@
-"""Measures how well the attention of a run agrees with word links: gold, a person's own, or silver.
+"""Measures how well the attention of a run agrees with word links: gold, from a file, or silver.
 
 The model is forced to produce the reference, because that is what the links are about. Each word of the
 reference is linked to the source word that was attended to most when it was predicted.
@@ -76,8 +76,7 @@ def choose_attention(
     compared as in `Agreement`, with gold links if they have them, otherwise with silver ones. If there are no
     such pairs or links, the mean over all is taken.
 
-    Returns None where there is no choice: for a GRU, for a mechanism that does not select words, and for an
-    ensemble.
+    Returns None where there is no choice: a GRU, a mechanism that does not select words, or an ensemble.
     """
     if len(translator.models) > 1 or not translator.model.selective:
         return None
@@ -172,7 +171,7 @@ class Agreement:
         folder: Path,
         progress: Progress,
     ) -> dict[str, Any]:
-        """Returns figures for a row of scores, and writes both sets of links into the folder."""
+        """Returns numbers for a row of scores, and writes both sets of links into the folder."""
         learnt_from: int | None = None
         known: Sequence[GoldLinks | None]
         if self.gold is not None:

@@ -14,7 +14,7 @@ import hashlib
 import math
 import os
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
@@ -130,27 +130,30 @@ class Evaluator:
         mbr: bool = False,
         precision: str | None = None,
         data: Bitext | None = None,
-        ter: bool = False,
+        metrics: Collection[str] = (),
         alignment: Agreement | None = None,
         on_progress: ProgressCallback = ignore_progress,
     ) -> None:
-        """`precision` and `data` may be others than the run's settings name; rows then say which."""
+        """`precision` and `data` may be others than the run's settings name; rows then say which.
+
+        `metrics` are those to compute that are not always computed, such as "ter".
+        """
         self.run = run
-        # Before it is loaded: if it is replaced meanwhile, `save_row` refuses.
+        # Before it is loaded: `save_row` raises an error if it is replaced meanwhile.
         self._model_sha256 = run.model_digest if run.model_path.exists() else None
         self._data = data
         self.translator = Translator.from_runs([run, *ensemble], device)
         self._mbr = mbr
         self._precision = precision
         other_precision = precision not in (None, run.config.search.precision)
-        # What marks the rows of anything but the run alone, as it is, on its own data.
+        # The labels of rows that are not about the run alone, as it is, on its own data.
         self.row_labels: dict[str, Any] = {
             **({"ensemble": [str(other.path) for other in ensemble]} if ensemble else {}),
             **({"mbr": True} if mbr else {}),
             **({"precision": precision} if other_precision else {}),
             **({"data": data.name} if data is not None else {}),
         }
-        self.ter = ter
+        self.metrics = metrics
         self._alignment = alignment
         self.on_progress = on_progress
         self._losses: dict[str, tuple[NDArray[np.float64], NDArray[np.int64]]] = {}
@@ -233,7 +236,7 @@ class Evaluator:
                     "split": split,
                     "beam": search["beam"],
                     **self.row_labels,
-                    **score_texts(hypotheses, references, ter=self.ter),
+                    **score_texts(hypotheses, references, self.metrics),
                     **({"model_score": sum(model_scores) / len(model_scores)} if model_scores else {}),
                     "loss": loss.mean,
                     "perplexity": loss.perplexity,
@@ -290,8 +293,8 @@ def hypothesis_path(
     name = f"{split}.beam{beam}"
     if ensemble:
         # A digest of their paths, because their names may be equal or too long for a file name.
-        places = sorted(os.fsencode(Path(other).resolve()) for other in ensemble)
-        digest = _digest(b"\0".join(places))
+        paths = sorted(os.fsencode(Path(other).resolve()) for other in ensemble)
+        digest = _digest(b"\0".join(paths))
         name += f".ensemble-of-{len(ensemble) + 1}-{digest}"
     name = ".".join(filter(None, (name, _data_suffix(data), "mbr" if mbr else "", precision)))
     return run.path / HYPOTHESES / f"{name}.txt"

@@ -1,53 +1,131 @@
-"""Scores of translated text by sacrebleu, each with the signature that says exactly what was computed.
+"""Scores of translated text: what a metric over texts is, and those of sacrebleu.
 
 `bleu` and `chrf` ignore case, so that models with and without upper case can be compared; `bleu_cased` and
-`chrf_cased` do not.
+`chrf_cased` do not. Each score comes with the signature that says exactly what was computed.
 
 BLEU, chrF and the loss of a test set are functions of counts summed over its sentences. The counts of each
-sentence are taken once (`count_bleu`, `count_chrf`); the score of any resampled test set then follows from
-sums of them (`bleu_from_counts`, `chrf_from_counts`, `ratio_from_counts`).
+sentence are taken once (`TextMetric.count`); the score of any resampled test set then follows from sums of
+them (`TextMetric.from_counts`). `augenmerk.evaluation.metrics` lists all metrics.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from sacrebleu.metrics.base import Metric
-from sacrebleu.metrics.bleu import BLEU
+from sacrebleu.metrics.base import Metric as SacrebleuMetric
+from sacrebleu.metrics.bleu import BLEU, BLEUScore
 from sacrebleu.metrics.chrf import CHRF
 from sacrebleu.metrics.ter import TER
+
+from augenmerk.evaluation.metrics import list_text_metrics
+from augenmerk.translation.mbr import CHRF_BETA, CHRF_ORDERS
 
 Counts = NDArray[np.float64]
 Score = Callable[[Counts], NDArray[np.float64]]
 """Maps sums of counts (..., C) to scores (...)."""
 
+Count = Callable[[Sequence[str], Sequence[str]], Counts]
+"""Maps hypotheses and references to the counts of each sentence (N, C)."""
+
 BLEU_ORDERS = 4
-CHRF_ORDERS = 6
-CHRF_BETA = 2
+
+
+class TextScore(NamedTuple):
+    """The score of a test set."""
+
+    value: float
+    signature: str
+    """All that decides about the value, so that it can be computed again elsewhere."""
+    length_ratio: float | None = None
+    """Only of BLEU: the length of the hypotheses in words divided by that of the references."""
+
+
+class TextMetric:
+    """A metric over texts that follows from counts of single sentences.
+
+    A subclass has a signature, `count` and `from_counts`.
+    """
+
+    signature: str
+    has_counts = True
+    """Whether `count` and `from_counts` are there, which paired tests need."""
+
+    def count(self, hypotheses: Sequence[str], references: Sequence[str]) -> Counts:
+        """Returns the counts of each sentence (N, C)."""
+        raise NotImplementedError
+
+    def from_counts(self, sums: Counts) -> NDArray[np.float64]:
+        """Returns the scores (...) for sums of counts (..., C)."""
+        raise NotImplementedError
+
+    def score(self, hypotheses: Sequence[str], references: Sequence[str]) -> TextScore:
+        """Returns the score of all sentences together."""
+        sums = self.count(hypotheses, references).sum(0)
+        return TextScore(float(self.from_counts(sums)), self.signature)
+
+
+class _Sacrebleu(TextMetric):
+    """A metric of sacrebleu, with its counts and their formula if paired tests are to compare it."""
+
+    def __init__(
+        self, metric: SacrebleuMetric, count: Count | None = None, from_counts: Score | None = None
+    ) -> None:
+        self._metric = metric
+        self._count = count
+        self._from_counts = from_counts
+        self.has_counts = count is not None
+
+    def count(self, hypotheses: Sequence[str], references: Sequence[str]) -> Counts:
+        assert self._count is not None
+        return self._count(hypotheses, references)
+
+    def from_counts(self, sums: Counts) -> NDArray[np.float64]:
+        assert self._from_counts is not None
+        return self._from_counts(sums)
+
+    def score(self, hypotheses: Sequence[str], references: Sequence[str]) -> TextScore:
+        found = self._metric.corpus_score(list(hypotheses), [list(references)])
+        ratio = float(found.ratio) if isinstance(found, BLEUScore) else None
+        return TextScore(float(found.score), str(self._metric.get_signature()), ratio)
+
+
+def bleu() -> TextMetric:
+    return _Sacrebleu(BLEU(lowercase=True), count_bleu, bleu_from_counts)
+
+
+def bleu_cased() -> TextMetric:
+    return _Sacrebleu(BLEU())
+
+
+def chrf() -> TextMetric:
+    return _Sacrebleu(CHRF(lowercase=True), count_chrf, chrf_from_counts)
+
+
+def chrf_cased() -> TextMetric:
+    return _Sacrebleu(CHRF())
+
+
+def ter() -> TextMetric:
+    return _Sacrebleu(TER())  # ignores case by default
 
 
 def score_texts(
-    hypotheses: Sequence[str], references: Sequence[str], *, ter: bool = False
+    hypotheses: Sequence[str], references: Sequence[str], asked: Collection[str] = ()
 ) -> dict[str, float | str]:
-    """Returns each score and its signature; `length_ratio` is the length of the hypotheses in words divided
-    by that of the references."""
-    metrics: dict[str, Metric] = {
-        "bleu": BLEU(lowercase=True),
-        "bleu_cased": BLEU(),
-        "chrf": CHRF(lowercase=True),
-        "chrf_cased": CHRF(),
-    }
-    if ter:
-        metrics["ter"] = TER()  # ignores case by default
+    """Returns the score and signature of each metric over texts, and the length ratio.
+
+    Metrics that have an option of `evaluate` are computed only if they are `asked` for.
+    """
     row: dict[str, float | str] = {}
-    for name, metric in metrics.items():
-        score: Any = metric.corpus_score(list(hypotheses), [list(references)])
-        row[name] = float(score.score)
-        row[f"{name}_signature"] = str(metric.get_signature())
-        if name == "bleu":
-            row["length_ratio"] = float(score.ratio)
+    for key, metric in list_text_metrics().items():
+        if metric.option and key not in asked:
+            continue
+        score = metric.load().score(hypotheses, references)
+        row |= {key: score.value, f"{key}_signature": score.signature}
+        if key == "bleu" and score.length_ratio is not None:
+            row["length_ratio"] = score.length_ratio
     return row
 
 
@@ -68,10 +146,9 @@ class BleuScorer:
 
 def sacrebleu_command(references: Path, hypotheses: Sequence[Path], *, ter: bool = False) -> list[str]:
     """Returns the command that prints `bleu`, `chrf` and `ter` of files with one sentence per line."""
-    return [
-        *("sacrebleu", str(references), "-i", *map(str, hypotheses)),
-        *("-m", "bleu", "chrf", *(["ter"] if ter else []), "-lc", "--chrf-lowercase"),
-    ]
+    metrics = ("bleu", "chrf", "ter") if ter else ("bleu", "chrf")
+    files = (str(references), "-i", *map(str, hypotheses))
+    return ["sacrebleu", *files, "-m", *metrics, "-lc", "--chrf-lowercase"]
 
 
 def count_bleu(hypotheses: Sequence[str], references: Sequence[str]) -> Counts:
@@ -86,7 +163,7 @@ def count_chrf(hypotheses: Sequence[str], references: Sequence[str]) -> Counts:
     return _count(CHRF(lowercase=True), hypotheses, references)
 
 
-def _count(metric: Metric, hypotheses: Sequence[str], references: Sequence[str]) -> Counts:
+def _count(metric: SacrebleuMetric, hypotheses: Sequence[str], references: Sequence[str]) -> Counts:
     if len(hypotheses) != len(references):
         raise ValueError(f"{len(hypotheses)} hypotheses for {len(references)} references")
     # Not public, but what sacrebleu's own paired tests start from, and the only way to the counts of chrF.

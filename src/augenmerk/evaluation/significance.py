@@ -47,34 +47,26 @@ which it excludes 0 exactly if the corrected p is below 0.05. It is never narrow
 
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from pathlib import Path
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from augenmerk.base.errors import AugenmerkError
-from augenmerk.data import SentencePair
-from augenmerk.data.files import read_lines
-from augenmerk.evaluation.evaluator import Evaluation, Evaluator, save_row
-from augenmerk.evaluation.scores import (
-    Counts,
-    Score,
-    bleu_from_counts,
-    chrf_from_counts,
-    count_bleu,
-    count_chrf,
-    score_texts,
-)
+from augenmerk.evaluation.scores import Counts, Score
 
-TRIALS = 10_000  # of approximate randomisation
-RESAMPLES = 2_000  # of the bootstrap
-SEED = 12345  # also the default of sacrebleu
-ALPHA = 0.05  # from this p on, a difference may be chance
-FEW_SENTENCES = 200  # fewer than these are called a small sample
-SMALLEST_P = 1e-15  # smaller ones are not told apart
-_BATCH = 1_000  # samples that are drawn and scored at once
+TRIALS = 10_000
+"""Number of random swaps of approximate randomisation."""
+RESAMPLES = 2_000
+"""Number of resampled test sets of the bootstrap."""
+SEED = 12345
+"""Seed of both, which is also sacrebleu's default."""
+ALPHA = 0.05
+"""From this p on, a difference may be chance."""
+SMALLEST_P = 1e-15
+"""Smaller values of p are not told apart."""
+_BATCH = 1_000
+"""Number of samples drawn and scored at once."""
 
 
 # A few numbers over seeds
@@ -227,190 +219,3 @@ def measure_effects(
         Effect(tuple(map(float, of_seeds)), sentences, float(v_seed), float(v_sentence))
         for of_seeds, v_seed, v_sentence in zip(values, v_seeds, v_sentences, strict=True)
     ]
-
-
-def difference_in_words(name: str, other: str, difference: float, unit: str, digits: int = 1) -> str:
-    """Returns a difference such as "a is 0.3 BLEU above b", or "a and b differ by less than 0.1 BLEU".
-
-    The unit begins with a space, or is empty.
-    """
-    if rounds_to_zero(difference, digits):
-        return f"{name} and {other} differ by less than {10**-digits:.{digits}f}{unit}"
-    return f"{name} is {abs(difference):.{digits}f}{unit} {'above' if difference > 0 else 'below'} {other}"
-
-
-def rounds_to_zero(difference: float, digits: int) -> bool:
-    return float(f"{difference:.{digits}f}") == 0
-
-
-def few_sentences_in_words(sentences: int) -> str:
-    """Returns a warning that begins with a space, or nothing if there are enough sentences."""
-    if sentences >= FEW_SENTENCES:
-        return ""
-    return f" Only {sentences} sentence{'' if sentences == 1 else 's'}: a small sample."
-
-
-# One run against another: `augenmerk evaluate --baseline`
-
-
-@dataclass(frozen=True)
-class Comparison:
-    """Two scores of the same sentences, ignoring case, and how certain their difference is."""
-
-    metric: str
-    score: float
-    baseline_score: float
-    difference: float
-    sentences: int
-    interval: tuple[float, float]
-    """95% of the resampled scores, as sacrebleu computes it: their mean plus and minus half the width."""
-    baseline_interval: tuple[float, float]
-    p_randomisation: float
-    p_bootstrap: float
-    """Two-sided: how often resampled differences are as far from their mean as the real one is from 0."""
-    trials: int
-    resamples: int
-    seed: int
-
-    def in_words(self, name: str, baseline: str) -> str:
-        if not self.difference:
-            return f"{name} and {baseline} have the same {self.metric}."
-        small = [p < ALPHA for p in (self.p_randomisation, self.p_bootstrap)]
-        doubt = "" if all(small) else ", which may be chance"
-        if any(small) and not all(small):
-            doubt += ": the two tests disagree"  # on few sentences, the bootstrap finds too much
-        return (
-            f"{difference_in_words(name, baseline, self.difference, f' {self.metric}')}{doubt} "
-            f"(p = {self.p_randomisation:.2g} by approximate randomisation, {self.p_bootstrap:.2g} by paired "
-            f"bootstrap).{few_sentences_in_words(self.sentences)}"
-        )
-
-
-def compare_texts(
-    hypotheses: Sequence[str],
-    baseline: Sequence[str],
-    references: Sequence[str],
-    *,
-    trials: int = TRIALS,
-    resamples: int = RESAMPLES,
-) -> dict[str, Comparison]:
-    """Compares two translations of the same sentences by BLEU and by chrF."""
-    compared = {}
-    for key, name, count, score in (
-        ("bleu", "BLEU", count_bleu, bleu_from_counts),
-        ("chrf", "chrF", count_chrf, chrf_from_counts),
-    ):
-        ours, theirs = (count(texts, references)[None] for texts in (hypotheses, baseline))
-        our_score, their_score = (float(score(counts.sum(1))[0]) for counts in (ours, theirs))
-        difference = our_score - their_score
-        our_scores, their_scores = bootstrap(np.stack([ours, theirs]), score, resamples)[..., 0].T
-        compared[key] = Comparison(
-            metric=name,
-            score=our_score,
-            baseline_score=their_score,
-            difference=difference,
-            sentences=ours.shape[1],
-            interval=_resampled_interval(our_scores),
-            baseline_interval=_resampled_interval(their_scores),
-            p_randomisation=p_value(np.abs(randomise(ours, theirs, score, trials)), abs(difference)),
-            p_bootstrap=bootstrap_p_value(our_scores - their_scores, difference),
-            trials=trials,
-            resamples=resamples,
-            seed=SEED,
-        )
-    return compared
-
-
-def _resampled_interval(scores: NDArray[np.float64]) -> tuple[float, float]:
-    """Returns the 95% interval around the mean of resampled BLEU or chrF, which are from 0 to 100."""
-    ordered, outside = np.sort(scores), len(scores) // 40  # 2.5% on each side
-    half = (ordered[-1 - outside] - ordered[outside]) / 2
-    return max(0.0, float(scores.mean() - half)), min(100.0, float(scores.mean() + half))
-
-
-def compare_runs(
-    ours: Evaluator, theirs: Evaluator, splits: Sequence[str], beams: Sequence[int] = ()
-) -> list[dict[str, Any]]:
-    """Returns the rows of `ours`, each with the paired tests under "baseline"; both runs keep their rows.
-
-    A run can be compared with itself to see what an ensemble or MBR is worth. Both runs are tested on the
-    same sentences; settings and training data may differ.
-    """
-    run, baseline = ours.run, theirs.run
-    if run.path.resolve() == baseline.path.resolve() and ours.row_labels == theirs.row_labels:
-        raise AugenmerkError(f"{run.path} cannot be compared with itself; name another run.")
-    pairs = ours.read_splits(splits)
-    for split, their_pairs in theirs.read_splits(list(pairs)).items():
-        if problem := describe_other_sentences(pairs[split], their_pairs):
-            raise AugenmerkError(
-                f"{run.path} and {baseline.path} cannot be compared on '{split}': {problem}; "
-                f"paired tests need runs that are tested on the same sentences."
-            )
-    beams = beams or [run.config.search.beam]
-    rows = []
-    with ours.translator, theirs.translator:
-        evaluations = zip(ours.evaluate(pairs, beams), theirs.evaluate(pairs, beams), strict=True)
-    for our, their in evaluations:
-        tests = _test_difference(ours, our, their.hypotheses, theirs.name)
-        rows.append({**our.row, "baseline": {"run": str(baseline.path), **tests}})
-    return rows
-
-
-def compare_with_file(
-    ours: Evaluator, file: Path, splits: Sequence[str], beams: Sequence[int] = ()
-) -> list[dict[str, Any]]:
-    """Scores the output of another system, a translation on each line, beside that of a run.
-
-    Returns the rows of `ours`, each with the paired tests under "baseline", and then the row of the file. The
-    run keeps the row of the file in its other_scores.json, with a copy of the file in `hypotheses`.
-    """
-    pairs = ours.read_splits(splits)
-    if len(pairs) > 1:
-        raise AugenmerkError(f"{file} has the translations of one split; give one --split.")
-    [(split, sentences)] = pairs.items()
-    lines = list(read_lines(file))
-    if len(lines) != len(sentences):
-        raise AugenmerkError(
-            f"{file} has {len(lines):,} lines, and '{split}' of {ours.bitext.name} has {len(sentences):,} "
-            f"sentence pairs; there must be a translation on a line for each."
-        )
-    with ours.translator:
-        evaluations = ours.evaluate(pairs, beams)
-    references = evaluations[0].references
-    their_row: dict[str, Any] = {
-        "split": split,
-        "hypotheses": str(file.resolve()),
-        **({"data": ours.row_labels["data"]} if "data" in ours.row_labels else {}),
-        **score_texts(lines, references, ter=ours.ter),
-        "sentences": len(lines),
-    }
-    save_row(ours.run, their_row, lines, [])
-    rows = []
-    for our in evaluations:
-        tests = _test_difference(ours, our, lines, str(file))
-        rows.append({**our.row, "baseline": {"hypotheses": their_row["hypotheses"], **tests}})
-    return [*rows, their_row]
-
-
-def _test_difference(
-    ours: Evaluator, our: Evaluation, hypotheses: Sequence[str], their_name: str
-) -> dict[str, Any]:
-    """Returns the paired tests against other translations of the same sentences, for BLEU and for chrF."""
-    what = f"paired tests: {our.row['split']}, beam {our.row['beam']}"
-    ours.on_progress(what, 0, 1)
-    found = {}
-    for name, comparison in compare_texts(our.hypotheses, hypotheses, our.references).items():
-        words = comparison.in_words(ours.name, their_name)
-        found[name] = {**asdict(comparison), "signature": our.row[f"{name}_signature"], "in_words": words}
-    ours.on_progress(what, 1, 1)
-    return found
-
-
-def describe_other_sentences(ours: Sequence[SentencePair], theirs: Sequence[SentencePair]) -> str | None:
-    """Returns where two test sets differ, or None."""
-    if len(ours) != len(theirs):
-        return f"it has {len(ours):,} sentences in the one and {len(theirs):,} in the other"
-    for number, (our, their) in enumerate(zip(ours, theirs, strict=True), 1):
-        if (our.source, our.target) != (their.source, their.target):
-            return f"sentence {number} is not the same in both"
-    return None

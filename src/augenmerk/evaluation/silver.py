@@ -29,7 +29,8 @@ HEURISTIC = "GROW_DIAG_FINAL_AND"
 FEW_PAIRS = 1_000
 """The aligner's own links are poor if it learns from fewer pairs: on bilderbuch its alignment error is 0.14
 with 1,000 pairs, 0.20 with 500 and 0.35 with 60."""
-LONGEST = 200  # words of a sentence: the aligner does not learn from longer ones, but aligns them
+LONGEST = 200
+"""The aligner does not learn from sentences with more words, but aligns them."""
 
 Progress = Callable[[str, int, int], None]
 Words = list[list[str]]
@@ -91,12 +92,12 @@ def _align(thot: Any, sources: Words, targets: Words, last: int, progress: Progr
     aligner.heuristic = getattr(thot.SymmetrizationHeuristic, HEURISTIC)
     first = len(sources) - last
     # An empty sentence has no links.
-    nonempty = [place for place in range(first, len(sources)) if sources[place] and targets[place]]
-    texts = ([side[place] for place in nonempty] for side in (sources, targets))
+    nonempty = [index for index in range(first, len(sources)) if sources[index] and targets[index]]
+    texts = ([side[index] for index in nonempty] for side in (sources, targets))
     links: list[Links] = [()] * last
-    for place, (_, matrix) in zip(nonempty, aligner.get_best_alignments(*texts), strict=True):
+    for index, (_, matrix) in zip(nonempty, aligner.get_best_alignments(*texts), strict=True):
         rows, columns = matrix.to_numpy().nonzero()
-        links[place - first] = tuple(zip(rows.tolist(), columns.tolist(), strict=True))
+        links[index - first] = tuple(zip(rows.tolist(), columns.tolist(), strict=True))
     progress(what, steps, steps)
     return links
 

@@ -347,7 +347,11 @@ def _provenance(runs: Sequence[FinishedRun]) -> Provenance:
         software=dict(first.probes["software"]),
         hardware=tuple(dict.fromkeys(probe["hardware"] for probe in probes)),
         seconds=math.fsum(run.result["seconds"] for run in runs),
-        signatures={"BLEU": row["bleu_signature"], "chrF": row["chrf_signature"]},
+        signatures={
+            metric.heading: row[f"{key}_signature"]
+            for key, metric in MEASURES.items()
+            if f"{key}_signature" in row
+        },
         padding=_padding([probe["padding"] for probe in probes]),
         remarks=tuple(remarks),
     )

@@ -15,15 +15,13 @@ from augenmerk.evaluation.significance import (
     RESAMPLES,
     TRIALS,
     Effect,
-    difference_in_words,
     estimate_mean,
-    few_sentences_in_words,
     holm_factors,
     measure_effects,
     p_value,
     randomise,
-    rounds_to_zero,
 )
+from augenmerk.evaluation.wording import difference_in_words, few_sentences_in_words, rounds_to_zero
 from augenmerk.study.contrasts import Contrast
 from augenmerk.study.result import (
     MEASURES,

@@ -84,7 +84,7 @@ class FinishedRun:
             return self.probes[measure][split]
         if measure == "word_loss":
             return float(ratio_from_counts(self.losses[split].sum(0)))
-        return self.rows[split, beam or self.study.beams[0]][measure]
+        return self.rows[split, beam or self.study.beams[0]].get(measure)
 
     def _read_translated(self, split: str, beam: int) -> TranslatedSplit:
         hypotheses = _read_lines(hypothesis_path(self.run, split, beam))

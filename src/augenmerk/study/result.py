@@ -5,17 +5,17 @@ the runs.
 """
 
 import json
-import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal, NamedTuple, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, BaseModel, Field, TypeAdapter, ValidationError
 
 from augenmerk.base.config import Settings
 from augenmerk.base.errors import AugenmerkError
 from augenmerk.base.files import atomic_write, check_format, explain_read_errors, parse_object, read_text
+from augenmerk.evaluation.metrics import METRICS, Metric
 
 RESULT = "study.json"
 LOCK = ".lock"  # the lock file beside it, which is locked while the study runs and never removed
@@ -29,31 +29,8 @@ Beam = Annotated[int, Field(ge=1)]
 State = Literal["finished", "unfinished", "missing", "failed"]  # unfinished: begun; missing: not begun
 
 
-class Measure(NamedTuple):
-    """The heading of a measure, its digits after the point, which direction is better, whether a run has one
-    value of it, one for each split, or one for each split and beam, and which values are possible."""
-
-    heading: str
-    digits: int
-    better: Literal["higher", "lower", "neither"]
-    per: Literal["run", "split", "beam"]
-    lowest: float = 0.0
-    highest: float = math.inf
-
-
-MEASURES: Mapping[str, Measure] = {
-    "bleu": Measure("BLEU", 2, "higher", "beam", highest=100.0),
-    "chrf": Measure("chrF", 2, "higher", "beam", highest=100.0),
-    "validation_loss": Measure("validation loss", 3, "lower", "run"),
-    "validation_perplexity": Measure("validation perplexity", 2, "lower", "run", lowest=1.0),
-    "loss": Measure("loss", 3, "lower", "split"),
-    "perplexity": Measure("perplexity", 2, "lower", "split", lowest=1.0),
-    "word_loss": Measure("loss per word", 3, "lower", "split"),
-    "word_perplexity": Measure("perplexity per word", 2, "lower", "split", lowest=1.0),
-    "alignment_error": Measure("alignment error", 3, "lower", "split", highest=1.0),
-    "length_ratio": Measure("length ratio", 3, "neither", "beam"),
-    "seconds": Measure("training seconds", 0, "neither", "run"),  # no quality of a translator
-}
+MEASURES: Mapping[str, Metric] = {key: metric for key, metric in METRICS.items() if metric.study}
+"""The metrics that a study measures, in the order in which it lists them."""
 
 
 def _known(measure: str) -> str:

@@ -15,7 +15,7 @@ from augenmerk.base.config import DataConfig
 from augenmerk.base.errors import AugenmerkError
 from augenmerk.data import Bitext, open_data
 from augenmerk.data.prepared import is_prepared
-from augenmerk.evaluation.significance import describe_other_sentences
+from augenmerk.evaluation.comparison import describe_other_sentences
 from augenmerk.run.directory import RunDirectory
 from augenmerk.study.measure import describe_split
 from augenmerk.study.plan import PlannedRun, Study

@@ -12,7 +12,6 @@ import os
 import signal
 import socket
 import sys
-import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -23,7 +22,7 @@ from typing import Any
 from augenmerk import __version__
 from augenmerk.base.environment import prepare_environment
 from augenmerk.base.errors import AugenmerkError
-from augenmerk.base.signals import raise_terminated
+from augenmerk.base.signals import raise_terminated, signal_when_stdin_closes
 
 INTERRUPTED = 130  # exit code of a worker that was stopped
 FAILED = 2  # exit code of a worker that has reported an error
@@ -163,15 +162,6 @@ def _save_on_signals() -> None:
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT, signal.SIGTERM})  # Ray blocks SIGINT
 
 
-def _interrupt_when_stdin_closes() -> None:
-    def wait() -> None:
-        while os.read(0, 1024):  # not sys.stdin, whose lock would still be held when the process ends
-            pass
-        signal.raise_signal(signal.SIGINT)
-
-    threading.Thread(target=wait, daemon=True).start()
-
-
 def _run(job: Job, emit: Emit) -> tuple[int, str | None]:
     """Executes the job; returns the exit code, and what the problem was if it failed."""
     try:
@@ -194,7 +184,7 @@ def main() -> int:
     job, *files = sys.argv[1:]
     emit: Emit = _EventFile(Path(files[0])) if files else _emit_line
     if not files:
-        _interrupt_when_stdin_closes()
+        signal_when_stdin_closes(signal.SIGINT)
     code, problem = _run(Job(**json.loads(job)), emit)
     emit(phase=PHASES[code], problem=problem)
     return code

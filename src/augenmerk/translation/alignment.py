@@ -23,7 +23,7 @@ OFFSETS = (-1, 0, 1)
 THRESHOLD = 0.4  # the default weight from which on words are linked: from 0.3 to 0.5 the error hardly changes
 
 Weights = NDArray[np.float32]
-"""Attention weights, (target tokens or words, source tokens or words) unless something else is said."""
+"""Attention weights, (target tokens or words, source tokens or words) unless another shape is stated."""
 
 _LINK = re.compile(r"(\d+)([-?p])(\d+)", re.ASCII)
 

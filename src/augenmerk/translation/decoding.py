@@ -1,25 +1,31 @@
-"""What connects a model with a search: a `Decoder` for a model, batch sizes, and a pool of CPU threads."""
+"""Decodes sources into hypotheses: batches them, steps the models, and searches, samples or scores."""
 
 import math
-import os
-import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
-from functools import cache
-from typing import TYPE_CHECKING, Any, TypeVar
-
-from threadpoolctl import ThreadpoolController
+from collections.abc import Callable, Sequence
 
 from augenmerk.base.arrays import Array
-from augenmerk.base.device import count_cores
-from augenmerk.search import State
+from augenmerk.base.config import SearchConfig
+from augenmerk.search import (
+    Decoder,
+    EnsembleDecoder,
+    Hypothesis,
+    PrefixDecoder,
+    State,
+    force,
+    length_limits,
+    sample,
+    search,
+)
 from augenmerk.search.step_model import Source, StepModel
-
-if TYPE_CHECKING:  # imported when threads are started, which a single sentence does not need
-    from concurrent.futures import ThreadPoolExecutor
+from augenmerk.text.batching import Batch, ParallelTokens, TokenTable
+from augenmerk.translation.loading import LoadedModels
+from augenmerk.translation.mbr import minimum_bayes_risk
 
 HYPOTHESES_PER_BATCH = 640
 """Large enough that a matrix product is worth its call, small enough for the caches of a CPU."""
+
+OnProgress = Callable[[int], None]
+"""A callback that receives the number of sentences done so far."""
 
 
 class ModelDecoder:
@@ -43,6 +49,18 @@ class ModelDecoder:
         return ModelDecoder(self._model, self._source.keep(sentences))
 
 
+def make_decoders(loaded: LoadedModels, batch: Batch, settings: SearchConfig) -> list[Decoder]:
+    """Encodes a batch with each model; returns the decoders that go on from there."""
+    models = loaded.models_in(settings.precision)
+    return [ModelDecoder(model, model.encode(batch.src, batch.src_mask)) for model in models]
+
+
+def make_decoder(loaded: LoadedModels, batch: Batch, settings: SearchConfig) -> Decoder:
+    """Returns one decoder for a batch, whose probabilities are the mean of those of all models."""
+    decoders = make_decoders(loaded, batch, settings)
+    return decoders[0] if len(decoders) == 1 else EnsembleDecoder(decoders)
+
+
 def choose_batch_size(sentences: int, hypotheses: int, threads: int, *, gpu: bool) -> int:
     """Returns how many sentences to decode together, with so many hypotheses of each.
 
@@ -56,166 +74,97 @@ def choose_batch_size(sentences: int, hypotheses: int, threads: int, *, gpu: boo
     return max(16, math.ceil(sentences / (rounds * threads)))
 
 
-_Item = TypeVar("_Item")
-_Result = TypeVar("_Result")
+def decode(
+    loaded: LoadedModels,
+    sources: Sequence[Sequence[int]],
+    settings: SearchConfig,
+    *,
+    targets: Sequence[Sequence[int]] | None = None,
+    prefix: Sequence[int] = (),
+    numbers: Sequence[int] | None = None,
+    batch_size: int | None = None,
+    on_progress: OnProgress | None = None,
+) -> list[list[Hypothesis]]:
+    """Finds the best hypotheses for each source, best first.
+
+    Sources are ids without EOS; only the first `max_source_length` of each are read. If `targets` are given,
+    they are scored, and nothing is searched for. Otherwise all hypotheses begin with the ids of `prefix`.
+    Samples depend on the `numbers` of the sentences, which are counted from 0 by default.
+    """
+    if not len(sources):
+        return []
+    table = TokenTable.of(ids[: loaded.max_source_length] for ids in sources)
+    data = loaded.prepare(ParallelTokens(table, TokenTable.of([()] * len(sources))))
+    width = 1 if targets else settings.hypotheses if settings.sample else settings.beam
+
+    def decode_batch(batch: Batch) -> list[list[Hypothesis]]:
+        with loaded.computing():
+            if targets is None:
+                return _find(loaded, settings, prefix, numbers, batch)
+            chosen = [targets[index] for index in batch.indices.tolist()]
+            return [[each] for each in force(make_decoder(loaded, batch, settings), chosen)]
+
+    found: list[list[Hypothesis]] = [[] for _ in sources]
+    done = 0
+    with loaded.pool.share() as threads:
+        if batch_size is None:
+            threads = loaded.batch_threads or threads
+            batch_size = choose_batch_size(len(sources), width, threads, gpu=loaded.on_gpu)
+        # Sources of similar length share a batch, because they are done at about the same time. The longest
+        # come first, so that no core waits long for another at the end.
+        batches = list(data.batches(data.plan(batch_size, shuffle=False)[::-1]))
+        results = map(decode_batch, batches) if loaded.on_gpu else loaded.pool.map(decode_batch, batches)
+        for batch, hypotheses in zip(batches, results, strict=True):
+            for index, each in zip(batch.indices.tolist(), hypotheses, strict=True):
+                found[index] = each
+            done += len(hypotheses)
+            if on_progress is not None:
+                on_progress(done)
+    return found
 
 
-class _ProductThreads:
-    """How many threads compute a matrix product of numpy."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._users = 0
-        self._before: list[int] = []
-
-    @contextmanager
-    def one(self) -> Iterator[None]:
-        shared, own = _find_libraries()
-        before = [library.num_threads for library in own]
-        for library in own:
-            library.set_num_threads(1)
-        with self._lock:
-            if self._users == 0:
-                self._before = [library.num_threads for library in shared]
-                for library in shared:
-                    _set_for_process(library, 1)
-            self._users += 1
-        try:
-            yield
-        finally:
-            with self._lock:
-                self._users -= 1
-                if self._users == 0:  # the last one puts back what the first one found
-                    for library, threads in zip(shared, self._before, strict=True):
-                        _set_for_process(library, threads)
-                        _give_up_control(library)
-            for library, threads in zip(own, before, strict=True):
-                library.set_num_threads(threads)
-
-
-@cache
-def _find_libraries() -> tuple[list[Any], list[Any]]:
-    """Returns the libraries with a number of threads for the whole process, and those with one per thread."""
-    found = [each for each in ThreadpoolController().lib_controllers if each.user_api == "blas"]
-    own = [
-        each
-        for each in found
-        if each.internal_api == "mkl" or getattr(each, "threading_layer", "") == "openmp"
+def _find(
+    loaded: LoadedModels,
+    settings: SearchConfig,
+    prefix: Sequence[int],
+    numbers: Sequence[int] | None,
+    batch: Batch,
+) -> list[list[Hypothesis]]:
+    """Searches or samples; with minimum Bayes risk, each model of an ensemble finds its own candidates."""
+    decoders = (
+        make_decoders(loaded, batch, settings) if settings.mbr else [make_decoder(loaded, batch, settings)]
+    )
+    if prefix:
+        decoders = [PrefixDecoder(decoder, prefix) for decoder in decoders]
+    limits = length_limits(settings, batch.src_lengths.tolist())
+    indices = batch.indices.tolist()
+    sampled_numbers = [numbers[index] for index in indices] if numbers else indices
+    lists = [
+        sample(
+            decoder,
+            seed=settings.seed,
+            numbers=sampled_numbers,
+            n=settings.hypotheses,
+            temperature=settings.temperature,
+            top_k=settings.top_k,
+            max_lengths=limits,
+            allow_unknown=settings.allow_unknown,
+        )
+        if settings.sample
+        else search(
+            decoder,
+            beam=settings.beam,
+            n_best=settings.hypotheses,
+            length_penalty=settings.length_penalty,
+            max_lengths=limits,
+            allow_unknown=settings.allow_unknown,
+        )
+        for decoder in decoders
     ]
-    return [each for each in found if each not in own], own
-
-
-def _set_for_process(library: Any, threads: int) -> None:
-    _give_up_control(library)
-    library.set_num_threads(threads)
-
-
-def _give_up_control(library: Any) -> None:
-    """Lets any thread change OpenBLAS: threadpoolctl ignores all but the first one that has changed it."""
-    if hasattr(library, "clear_controlling_thread"):  # since threadpoolctl 3.8
-        library.clear_controlling_thread(force=True)
-
-
-_PRODUCT_THREADS = _ProductThreads()
-
-
-def one_thread_per_product() -> AbstractContextManager[None]:
-    """Returns a context in which a matrix product of numpy is computed by one thread alone.
-
-    The steps of a search are many small operations. If each of them is shared among the cores, as it is by
-    default, the cores mostly wait for one another. So they share the sentences instead: see `ThreadPool`.
-    Several threads may be inside at once. OpenBLAS, which numpy comes with, has one number of threads for the
-    whole process: it is 1 for all threads while one of them is inside.
-    """
-    return _PRODUCT_THREADS.one()
-
-
-@cache
-def _slots() -> threading.BoundedSemaphore:
-    return threading.BoundedSemaphore(count_cores())
-
-
-if hasattr(os, "register_at_fork"):  # else a child might wait for threads that it does not have
-    os.register_at_fork(after_in_child=_slots.cache_clear)
-
-
-@contextmanager
-def compute_on_one_core() -> Iterator[None]:
-    """A context to compute a batch in, on one core; threads wait here while others compute on all cores.
-
-    More threads than cores would take turns at every step of a search, which costs more than the step.
-    """
-    with _slots(), one_thread_per_product():
-        yield
-
-
-class ThreadPool:
-    """Runs each task on one CPU core."""
-
-    _lock = threading.Lock()
-
-    def __init__(self, threads: int, *, torch: bool = False) -> None:
-        """With `torch`, the tasks compute with torch, whose threads have to be told to compute alone."""
-        self.threads = threads
-        self._torch = torch
-        self._executor: ThreadPoolExecutor | None = None
-        self._callers = 0
-
-    @contextmanager
-    def share(self) -> Iterator[int]:
-        """Yields how many of the threads a caller should make batches for, when others compute as well."""
-        with self._lock:
-            self._callers += 1
-            share = max(1, self.threads // self._callers)
-        try:
-            yield share
-        finally:
-            with self._lock:
-                self._callers -= 1
-
-    def map(self, function: Callable[[_Item], _Result], items: Sequence[_Item]) -> Iterable[_Result]:
-        """Yields the results in the order of the items. Several threads may call this at once."""
-        if len(items) == 1 and not self._torch:  # a thread of torch would compute on all cores
-            return map(function, items)
-        with self._lock:
-            if self._executor is None:
-                start = _start_torch_threads if self._torch else _start_threads
-                self._executor = start(self.threads)
-        return self._executor.map(function, items)
-
-    def close(self) -> None:
-        """Ends the threads; the pool starts new ones when it is used again."""
-        with self._lock:
-            if self._executor is not None:
-                self._executor.shutdown(cancel_futures=True)
-                self._executor = None
-
-
-def _start_threads(threads: int) -> "ThreadPoolExecutor":
-    from concurrent.futures import ThreadPoolExecutor
-
-    return ThreadPoolExecutor(threads, "decode")
-
-
-def _start_torch_threads(threads: int) -> "ThreadPoolExecutor":
-    """Starts all threads at once, and leaves torch's settings for all other threads as they were."""
-    from concurrent.futures import ThreadPoolExecutor
-
-    import torch
-
-    default = torch.get_num_threads()
-    started = threading.Barrier(threads + 1)
-
-    def initialise() -> None:
-        # torch initialises a new thread when it is first asked for its number of threads. Only after
-        # that does a number last; it is the thread's own.
-        torch.get_num_threads()
-        torch.set_num_threads(1)
-        started.wait()
-
-    executor = ThreadPoolExecutor(threads, "decode", initialise)
-    for _ in range(threads):
-        executor.submit(int)  # a thread is started for each task, until there are enough
-    started.wait()
-    torch.set_num_threads(default)  # threads that start later take the number that was set last
-    return executor
+    if not settings.mbr:
+        return lists[0]
+    target = loaded.tokenizers.target
+    return [
+        minimum_bayes_risk(each, target, sampled=settings.sample)[: settings.n_best]
+        for each in zip(*lists, strict=True)
+    ]

@@ -15,7 +15,7 @@ class LineFormat:
     """A line for each alternative: the number of the text, the score and the translation. Of a text with
     several sentences, the alternatives of each, numbered 1.1, 1.2, and so on."""
     json: bool = False
-    """A JSON document on a line, for each text, with all that is known about it."""
+    """Each text as one line of JSON, with all that is known about it."""
     subwords: bool = False
     """Whether JSON includes the subwords."""
     escape: bool = False
@@ -31,8 +31,8 @@ class LineFormat:
             lines = translation.text.splitlines()
             yield f"{' '.join(lines) if self.one_line else translation.text}\n"
         elif translation.sentences:
-            for place, sentence in enumerate(translation.sentences, 1):
-                yield from self.format(f"{number}.{place}", sentence)
+            for position, sentence in enumerate(translation.sentences, 1):
+                yield from self.format(f"{number}.{position}", sentence)
         else:
             for alternative in (translation, *translation.alternatives):
                 expected_chrf = alternative.expected_chrf

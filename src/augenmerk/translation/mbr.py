@@ -76,18 +76,18 @@ def pairwise_chrf(texts: Sequence[str]) -> Matrix:
     """
     letters = ["".join(text.split()) for text in texts]
     lengths = np.array([len(each) for each in letters])
-    places = np.arange(lengths.max(initial=0))
-    characters = np.zeros((len(texts), len(places)), dtype=np.int64)
+    positions = np.arange(lengths.max(initial=0))
+    characters = np.zeros((len(texts), len(positions)), dtype=np.int64)
     # A model may produce half a surrogate pair, which counts as a character like any other.
     written = np.frombuffer("".join(letters).encode("utf-32-le", "surrogatepass"), dtype=np.uint32)
-    alphabet, characters[places < lengths[:, None]] = np.unique(written, return_inverse=True)
+    alphabet, characters[positions < lengths[:, None]] = np.unique(written, return_inverse=True)
 
     precision, recall, orders = np.zeros((3, len(texts), len(texts)))
     grams = characters  # by where they begin
     for n in range(1, CHRF_ORDERS + 1):
         if n > 1:
             grams = grams[:, :-1] * len(alphabet) + characters[:, n - 1 :]
-        valid = places[: grams.shape[1]] <= lengths[:, None] - n
+        valid = positions[: grams.shape[1]] <= lengths[:, None] - n
         if not valid.any():
             break
         distinct, numbers = np.unique(grams[valid], return_inverse=True)

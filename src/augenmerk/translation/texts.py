@@ -7,12 +7,12 @@ from augenmerk.text.sentences import Span, is_one_sentence, replace_sentences, s
 from augenmerk.translation.translation import Translation
 
 NEXT_SENTENCE = 1 << 32
-"""What is added for each sentence of a text to the number that its samples depend on."""
+"""Added for each sentence of a text to the number that its samples depend on."""
 
 
 @dataclass(frozen=True)
 class Text:
-    """A text and the places of its sentences, which are translated one by one."""
+    """A text and the spans of its sentences, which are translated one by one."""
 
     source: str
     spans: Sequence[Span] = ()
@@ -30,7 +30,7 @@ class Text:
 
     def numbers(self, number: int) -> list[int]:
         """Returns a number for the samples of each sentence; for the first it is that of the text."""
-        return [number + place * NEXT_SENTENCE for place in range(len(self.sentences))]
+        return [number + index * NEXT_SENTENCE for index in range(len(self.sentences))]
 
     def join(self, translations: Sequence[Translation]) -> Translation:
         """Returns the translation of the text, made of those of its sentences.

@@ -1,4 +1,4 @@
-"""A translation, with its attention over the words that a person sees."""
+"""A translation, with its attention over words as they are written."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -10,13 +10,13 @@ import numpy as np
 
 from augenmerk.base.errors import AugenmerkError
 from augenmerk.search import Hypothesis
-from augenmerk.text.familiarity import REASONS, Reason
+from augenmerk.text.familiarity import Reason
 from augenmerk.text.tokenizer import EOS, SPECIAL_TOKENS, TokenizerPair
 from augenmerk.translation.alignment import Weights, over_words
+from augenmerk.translation.fields import Detail, describe
 
-UNCOVERED = "Hardly any attention went to “{text}”, so its translation is probably missing."
 END = SPECIAL_TOKENS[EOS]
-"""The word that stands for the end of a sentence, on either side."""
+"""The word for the end of a sentence, on either side."""
 
 
 class Words(NamedTuple):
@@ -86,7 +86,7 @@ class Translation:
     expected_chrf: float | None = None
     """What alternatives are ranked by, if minimum Bayes risk chose among them."""
     finished: bool = True
-    """Whether the translation ended by itself, rather than at its maximum length."""
+    """Whether the translation ended before its maximum length."""
     truncated: bool = False
     """Whether the source was too long, so that only its beginning was translated."""
     unfamiliar: Reason | None = None
@@ -244,63 +244,11 @@ class Translation:
         Without `attention`, there are no words either, and this takes microseconds. The words and the
         attention of a text are in its `sentences`.
         """
-        tree: dict[str, Any] = {
-            "source": self.source,
-            "translation": self.text,
-            "score": self.score,
-            "log_probability": self.log_probability,
-            "finished": self.finished,
-            "truncated": self.truncated,
-            "unfamiliar": self.unfamiliar
-            and {"reason": self.unfamiliar, "in_words": f"The sentence has {REASONS[self.unfamiliar]}."},
-            "uncovered": self.uncovered
-            and {"text": self.uncovered, "in_words": UNCOVERED.format(text=self.uncovered)},
-        }
-        if self.expected_chrf is not None:
-            tree["expected_chrf"] = self.expected_chrf
-        if attention and not self.sentences:
-            tree |= self.describe_attention(subwords=subwords)
-        if self.alternatives:
-            tree["alternatives"] = [
-                other.to_dict(attention=attention, subwords=subwords) for other in self.alternatives
-            ]
-            for other in tree["alternatives"]:
-                del other["unfamiliar"]  # it is about the source, which they share
-                other.pop("sentences", None)  # each sentence has its own alternatives
-        if self.sentences:
-            tree["sentences"] = [
-                one.to_dict(attention=attention, subwords=subwords) for one in self.sentences
-            ]
-        return tree
+        return describe(self, Detail(attention, subwords))
 
     def describe_attention(self, *, subwords: bool = False) -> dict[str, Any]:
         """Returns the words, what each of them looks at and, if they were asked for, subwords and heads."""
-        tree: dict[str, Any] = {
-            "source_words": list(self.source_words),
-            "target_words": list(self.target_words),
-            "word_log_probabilities": list(self.word_log_probabilities),
-            "attention": _plain(self.attention),
-        }
-        if subwords:
-            tree["source_subwords"] = list(self.source_subwords)
-            tree["target_subwords"] = list(self.target_subwords)
-            tree["subword_attention"] = _plain(self.subword_attention)
-        if self.self_attention:
-            tree["attentions"] = {
-                name: [[_plain(head) for head in layer] for layer in weights]
-                for name, weights in self.attentions.items()
-            }
-        if self.heads:
-            tree["heads"] = [
-                {
-                    **({} if one.layer is None else {"layer": one.layer}),
-                    "head": one.head,
-                    "attention": _plain(one.attention),
-                    **({"subword_attention": _plain(one.subword_attention)} if subwords else {}),
-                }
-                for one in self.heads
-            ]
-        return tree
+        return describe(self, Detail(True, subwords), only_attention=True)
 
     def _repr_html_(self) -> str:
         """Shows the attention in notebooks."""
@@ -362,8 +310,3 @@ def _tokens_to_words(
     if not rows:
         return np.zeros((0, max(columns, default=-1) + 1), weights.dtype)
     return over_words(weights[rows], [word for word in row_words if word is not None], columns)
-
-
-def _plain(attention: Weights) -> list[list[float]]:
-    """Returns the weights as lists, rounded to six digits."""
-    return [[round(weight, 6) for weight in row] for row in attention.tolist()]

@@ -1,10 +1,12 @@
-"""Patterns of attention in a sentence and in a split: measured, classified, ranked and shown on a page."""
+"""Patterns of attention in a sentence and in a split: measured, classified, ranked and shown on a page.
+
+`augenmerk.analysis.wording` puts them into sentences.
+"""
 
 from augenmerk.analysis.patterns.heads import (
     HeadSummary,
     check_head,
     count_heads,
-    describe_heads,
     summarise_heads,
 )
 from augenmerk.analysis.patterns.kinds import (
@@ -38,7 +40,6 @@ __all__ = [
     "classify_attention",
     "compute_measures",
     "count_heads",
-    "describe_heads",
     "find_moved_words",
     "find_patterns",
     "select_strongest",

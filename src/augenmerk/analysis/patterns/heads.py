@@ -10,6 +10,9 @@ from augenmerk.data import SentencePair
 from augenmerk.translation import Part, Translation
 from augenmerk.translation.alignment import GoldLinks, argmax_links, compare_links
 
+COMPARED = ("monotonicity", "sharpness", "entropy_normalised", "diagonal", "end_mass")
+"""The measures by which heads are compared."""
+
 
 @dataclass(frozen=True)
 class HeadSummary:
@@ -52,7 +55,7 @@ def check_head(model: ModelConfig, layer: int | None, head: int | None) -> None:
                 f"This model has no {name} {number}: its {name}s are counted from 1 to {count}."
             )
     if head is not None and layer is None and layers > 1:
-        raise AugenmerkError(f"Say of which layer head {head} is: give a layer, 1 to {layers} (--layer).")
+        raise AugenmerkError(f"Head {head} of which layer? Give a layer, 1 to {layers} (--layer).")
 
 
 def summarise_heads(
@@ -69,49 +72,19 @@ def summarise_heads(
     ]
     gold = of_references and all(pair.alignment is not None for pair, _ in spoken)
     summaries = []
-    for place, head in enumerate(spoken[0][1].heads if spoken else ()):
+    for index, head in enumerate(spoken[0][1].heads if spoken else ()):
         assert head.head is not None
         measures = [
-            compute_measures(WordAttention.from_translation(one, one.heads[place])) for _, one in spoken
+            compute_measures(WordAttention.from_translation(one, one.heads[index])) for _, one in spoken
         ]
         links = (
-            (argmax_links(one.heads[place].attention[:-1, :-1].tolist()), GoldLinks.of(pair.alignment or ()))
+            (argmax_links(one.heads[index].attention[:-1, :-1].tolist()), GoldLinks.of(pair.alignment or ()))
             for pair, one in spoken
         )
-        summaries.append(
-            HeadSummary(
-                layer=head.layer,
-                head=head.head,
-                monotonicity=_mean(measures, "monotonicity"),
-                sharpness=_mean(measures, "sharpness"),
-                entropy_normalised=_mean(measures, "entropy_normalised"),
-                diagonal=_mean(measures, "diagonal"),
-                end_mass=_mean(measures, "end_mass"),
-                alignment_error=compare_links(links).error if gold else None,
-            )
-        )
+        means = {name: _mean(measures, name) for name in COMPARED}
+        error = compare_links(links).error if gold else None
+        summaries.append(HeadSummary(layer=head.layer, head=head.head, **means, alignment_error=error))
     return summaries
-
-
-def describe_heads(heads: Sequence[HeadSummary]) -> str:
-    """Returns in words which head is the most monotone, the sharpest, the most spread, the best aligned."""
-    if not heads:
-        return "There are no words by which heads could be compared."
-    if len(heads) == 1:
-        return "There is one head."
-    monotone = max(heads, key=lambda one: one.monotonicity)
-    sharp = max(heads, key=lambda one: one.sharpness)
-    spread = max(heads, key=lambda one: one.entropy_normalised)
-    words = (
-        f"{monotone.name.capitalize()} is the most monotone ({monotone.monotonicity:.2f}), {sharp.name} the "
-        f"sharpest ({sharp.sharpness:.2f}), {spread.name} the most spread "
-        f"({spread.entropy_normalised:.2f} of the possible entropy)"
-    )
-    errors = {one.name: one.alignment_error for one in heads if one.alignment_error is not None}
-    if errors:
-        aligned = min(errors, key=lambda name: errors[name])
-        words += f"; {aligned} is closest to the gold links (alignment error {errors[aligned]:.3f})"
-    return f"{words}."
 
 
 def _mean(measures: Sequence[AttentionMeasures], name: str) -> float:

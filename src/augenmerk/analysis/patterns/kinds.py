@@ -31,6 +31,7 @@ from augenmerk.analysis.patterns.measures import (
     find_longest_run,
     find_moved_words,
 )
+from augenmerk.analysis.wording import describe_pattern
 from augenmerk.base.errors import AugenmerkError
 from augenmerk.data import Links, SentencePair
 from augenmerk.translation import HeadAttention, Translation, average_heads
@@ -42,14 +43,11 @@ MIN_RUN = 5
 MIN_ENTROPY = 0.4
 MAX_SHARPNESS = 0.6
 """In a sentence of few words even sharp attention has much of the possible entropy."""
-MIN_PLACES = 2
+MIN_MOVE = 2
+"""In source words."""
 MIN_GAIN = 0.2
 
 QUANTILES = (0.0, 0.25, 0.5, 0.75, 1.0)
-_LANGUAGES = {
-    **{"cs": "Czech", "da": "Danish", "de": "German", "en": "English", "es": "Spanish", "fr": "French"},
-    **{"it": "Italian", "nl": "Dutch", "pl": "Polish", "pt": "Portuguese", "ru": "Russian", "sv": "Swedish"},
-}
 
 
 @dataclass(frozen=True)
@@ -57,12 +55,28 @@ class Pattern:
     """The kind of attention in a sentence."""
 
     kind: Kind
-    verdict: str
-    """A sentence about it."""
     strength: float
     """How pronounced it is, to be compared only within a kind."""
     measures: AttentionMeasures
     moved: Sequence[MovedWords]
+    attention: WordAttention
+    language: str
+    """The code of the source language, which the verdict names."""
+
+    @property
+    def run(self) -> list[int]:
+        """The target words of the longest run that attends to one source word."""
+        return find_longest_run(self.attention)
+
+    @property
+    def far(self) -> list[MovedWords]:
+        """The words that moved far enough for an inversion."""
+        return [one for one in self.moved if one.places >= MIN_MOVE]
+
+    @property
+    def verdict(self) -> str:
+        """A sentence about it."""
+        return describe_pattern(self)
 
 
 @dataclass(frozen=True)
@@ -78,8 +92,7 @@ class PatternMatch:
 
     def to_dict(self) -> dict[str, Any]:
         """Returns plain data for JSON."""
-        attention = WordAttention.from_translation(self.translation)
-        pattern = self.pattern
+        pattern, attention = self.pattern, self.pattern.attention
         return {
             "index": self.index,
             **({} if self.head is None else {"layer": self.head.layer, "head": self.head.head}),
@@ -106,56 +119,24 @@ class PatternMatch:
 
 
 def classify_attention(attention: WordAttention, language: str) -> Pattern:
-    """Returns the pattern in a sentence with words on both sides and attention that is not all zero.
-
-    `language` is the code of the source language, which the verdict names.
-    """
+    """Returns the pattern in a sentence with words on both sides and attention that is not all zero."""
     measures = compute_measures(attention)
     moved = find_moved_words(attention)
-    language = _LANGUAGES.get(language, "source")
     kind: Kind
     strength: float
     if measures.longest_run >= MIN_RUN:
         kind, strength = "stuck", measures.longest_run
-        run = find_longest_run(attention)
-        word = attention.source[int(attention.words[run[0]].argmax())]
-        verdict = f"'{word}' is attended by {len(run)} words in a row, '{_quote(attention.target, run)}'."
     elif measures.entropy_normalised >= MIN_ENTROPY and measures.sharpness < MAX_SHARPNESS:
         kind, strength = "spread", measures.entropy_normalised
-        verdict = (
-            f"The attention is spread: of {len(attention.source)} source words and their end, the one a word "
-            f"looks at most has {measures.sharpness:.0%} of the weight on average."
-        )
-    elif moved and moved[0].places >= MIN_PLACES:
-        far = [one for one in moved if one.places >= MIN_PLACES]
-        kind, strength = "inversion", max(one.places * one.weight for one in far)
-        verdict = "; ".join(_describe_inversion(attention, one, language) for one in far[:2]) + "."
+    elif moved and moved[0].places >= MIN_MOVE:
+        kind = "inversion"
+        strength = max(one.places * one.weight for one in moved if one.places >= MIN_MOVE)
     elif measures.offset_gain >= MIN_GAIN:
         kind, strength = "shifted", measures.offset_gain
-        lags = measures.best_offset < 0
-        verdict = (
-            f"The attention {'lags' if lags else 'is ahead'} by a word: most words look at what belongs to "
-            f"the word {'before' if lags else 'after'} them."
-        )
     else:
         # Long sentences rank higher: three words in order are nothing to look at.
         kind, strength = "monotone", measures.monotonicity * measures.sharpness * len(attention.target)
-        back = ", and never turns back" if measures.monotonicity == 1 else ""
-        verdict = f"The attention goes through the {language} sentence from left to right{back}."
-    return Pattern(kind, verdict, strength, measures, moved)
-
-
-def _describe_inversion(attention: WordAttention, moved: MovedWords, language: str) -> str:
-    where = f" at the end of the {language} clause" if moved.closes_clause else ""
-    return (
-        f"'{_quote(attention.source, moved.source)}'{where} is attended by "
-        f"'{_quote(attention.target, moved.target)}', {moved.places} places "
-        f"{'earlier' if moved.earlier else 'later'}"
-    )
-
-
-def _quote(words: Sequence[str], places: Sequence[int]) -> str:
-    return " ".join(words[place] for place in places)
+    return Pattern(kind, strength, measures, moved, attention, language)
 
 
 def find_patterns(
@@ -250,7 +231,7 @@ def _compute_share(values: Sequence[bool]) -> float | None:
 
 def has_inversion(links: Links) -> bool:
     """Returns whether two links cross whose source words are as far apart as in an inversion."""
-    return any(t + MIN_PLACES <= other_t and other_j < j for t, j in links for other_t, other_j in links)
+    return any(t + MIN_MOVE <= other_t and other_j < j for t, j in links for other_t, other_j in links)
 
 
 def _compare_with_gold(matches: Sequence[PatternMatch]) -> dict[str, Any]:
@@ -262,7 +243,7 @@ def _compare_with_gold(matches: Sequence[PatternMatch]) -> dict[str, Any]:
         link in links
         for match, links, found in zip(matches, map(set, gold), inversions, strict=True)
         for moved in match.pattern.moved
-        if found and moved.places >= MIN_PLACES
+        if found and moved.places >= MIN_MOVE
         for link in moved.links
     ]
     return {

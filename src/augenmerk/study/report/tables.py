@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from augenmerk.base.errors import AugenmerkError, remove_control_characters
 from augenmerk.study.result import MEASURES, StudyResult, Summary
 
-COLUMNS = ("bleu", "chrf", "validation_loss", "word_loss", "word_perplexity", "alignment_error", "seconds")
+COLUMNS = tuple(key for key, metric in MEASURES.items() if metric.study == "column")
 """The measures that a table shows of the study's first split and first beam, if they were measured."""
 ABOUT_RUNS = ("runs", "parameters")
 """The columns that are no measures: how many runs are finished, and how many parameters they have."""

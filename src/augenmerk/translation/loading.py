@@ -1,0 +1,251 @@
+"""Loads trained runs: `LoadedModels` is what decoding, scoring and tracing work on."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import cached_property
+from threading import Lock
+from typing import TYPE_CHECKING, Any, Self
+
+from augenmerk.base.config import RunConfig, SearchConfig
+from augenmerk.base.device import CPU, count_threads
+from augenmerk.base.errors import AugenmerkError
+from augenmerk.inference import InferenceModel, build_inference_model, can_build
+from augenmerk.run.directory import RunDirectory
+from augenmerk.text.batching import ParallelTokens
+from augenmerk.text.familiarity import Familiarity
+from augenmerk.text.tokenizer import TokenizerPair
+from augenmerk.translation.threads import ThreadPool, compute_on_one_core
+
+if TYPE_CHECKING:
+    import torch
+
+    from augenmerk.model import TranslationModel
+
+    Models = Sequence[InferenceModel | TranslationModel]
+
+
+def load_model(run: RunDirectory, device: "torch.device | str" = CPU) -> "TranslationModel":
+    """Loads the model of a run with its best weights as a model of torch, in evaluation mode."""
+    from augenmerk.model import build_model
+    from augenmerk.model.custom import check_recorded
+    from augenmerk.model.weights import load_checked
+
+    check_recorded(run.config.model.attention, run.read_code(), run.path)
+    tokenizers = run.tokenizers
+    model = build_model(run.config.model, tokenizers.source.size, tokenizers.target.size)
+    load_checked(model, run.load_model(), run.model_path)
+    return model.to(device).eval()
+
+
+def _load_without_torch(run: RunDirectory) -> InferenceModel:
+    """Loads the model of a run with its best weights as a model of numpy."""
+    sizes = run.tokenizers.source.size, run.tokenizers.target.size
+    return build_inference_model(run.config.model, run.load_model(), *sizes, str(run.model_path))
+
+
+def _check_vocabularies(runs: Sequence[RunDirectory]) -> None:
+    """Raises AugenmerkError if runs cannot translate together.
+
+    On the target side their probabilities are averaged, on the source side their attention, so both
+    vocabularies have to be the same.
+    """
+    first, *others = runs
+    for other in others:
+        for side in ("source", "target"):
+            if getattr(first.tokenizers, side).to_json() != getattr(other.tokenizers, side).to_json():
+                raise AugenmerkError(
+                    f"{first.path} and {other.path} cannot translate together: their {side} vocabularies "
+                    f"differ; an ensemble needs runs trained on the same sentences with the same [text] "
+                    f"settings."
+                )
+
+
+class LoadedModels:
+    """Models that translate together, with their tokenizers and settings, and the threads they compute in.
+
+    On a CPU the models compute with numpy; on a GPU, or with a custom attention mechanism, with torch.
+    """
+
+    def __init__(
+        self,
+        models: "Models",
+        tokenizers: TokenizerPair,
+        config: RunConfig,
+        *,
+        runs: Sequence[RunDirectory] = (),
+        familiarity: Familiarity | None = None,
+        threads: int | None = None,
+        batch_threads: int | None = None,
+    ) -> None:
+        """The models are all of numpy or all of torch; `runs` are those that they were loaded from.
+
+        Sentences are put into batches for `batch_threads` threads, by default those that there are. The batch
+        decides about the last bits of a score, so a part of a text has those that it has in the whole.
+        """
+        self.models = tuple(models)
+        self.tokenizers = tokenizers
+        self.config = config
+        self.runs = runs
+        self._familiarity = familiarity
+        self.selective = all(model.selective for model in self.models)
+        self.device = CPU
+        """The device as torch names it."""
+        of_torch = [model for model in self.models if not isinstance(model, InferenceModel)]
+        self.uses_torch = bool(of_torch)
+        """Whether the models are of torch rather than of numpy."""
+        if of_torch:
+            import torch
+
+            if any(model.training for model in of_torch):
+                raise ValueError("a model that translates must be in evaluation mode: call model.eval()")
+            self.device = str(of_torch[0].device)
+            if self.on_gpu:
+                # With TF32, GRUs would round to ten bits, and samples would differ from those of the CPU.
+                torch.backends.cudnn.allow_tf32 = False
+        self.pool = ThreadPool(threads or count_threads(), torch=self.uses_torch)
+        self.batch_threads = batch_threads
+        self._rounded: tuple[InferenceModel, ...] = ()
+        self._rounding = Lock()
+
+    @classmethod
+    def from_runs(
+        cls,
+        runs: Sequence[RunDirectory],
+        device: "torch.device | str" = CPU,
+        *,
+        threads: int | None = None,
+        batch_threads: int | None = None,
+    ) -> Self:
+        """Loads runs that translate together. Raises AugenmerkError if their vocabularies differ."""
+        _check_vocabularies(runs)
+        models: Models
+        if str(device) == CPU and all(can_build(run.config.model) for run in runs):
+            models = [_load_without_torch(run) for run in runs]
+        else:
+            models = [load_model(run, device) for run in runs]
+        return cls._of_models(models, runs, threads, batch_threads)
+
+    @classmethod
+    def of(cls, parts: "Sequence[LoadedModels]", *, threads: int | None = None) -> Self:
+        """Returns an ensemble of loaded runs, whose models it shares; raises as `from_runs`."""
+        runs = [run for part in parts for run in part.runs]
+        _check_vocabularies(runs)
+        return cls._of_models([part.model for part in parts], runs, threads)
+
+    @classmethod
+    def _of_models(
+        cls,
+        models: "Models",
+        runs: Sequence[RunDirectory],
+        threads: int | None,
+        batch_threads: int | None = None,
+    ) -> Self:
+        first = runs[0]
+        longest = min(run.config.data.max_length for run in runs)
+        data = first.config.data.model_copy(update={"max_length": longest})
+        return cls(
+            models,
+            first.tokenizers,
+            first.config.model_copy(update={"data": data}),
+            runs=runs,
+            familiarity=Familiarity.of_run(first.tokenizers.source, first.read_familiarity(), first.path),
+            threads=threads,
+            batch_threads=batch_threads,
+        )
+
+    @property
+    def model(self) -> "InferenceModel | TranslationModel":
+        """The only model; raises AugenmerkError if this is an ensemble."""
+        if len(self.models) > 1:
+            raise AugenmerkError(
+                f"This needs one model, but {len(self.models)} are loaded as an ensemble: load a single run."
+            )
+        return self.models[0]
+
+    @cached_property
+    def torch_model(self) -> "TranslationModel":
+        """The only model as one of torch, loaded when it is first asked for."""
+        model = self.model
+        if not isinstance(model, InferenceModel):
+            return model
+        if not self.runs:
+            raise ValueError("this translator was given a model of numpy: give it one of torch")
+        return load_model(self.runs[0])
+
+    def models_in(self, precision: str) -> "Models":
+        """Returns the models in a precision; in int8, they are made when they are first asked for."""
+        if precision == "fp32":
+            return self.models
+        with self._rounding:
+            if not self._rounded:
+                from augenmerk.inference.int8 import round_weights
+
+                self._rounded = tuple(
+                    round_weights(model) for model in self.models if isinstance(model, InferenceModel)
+                )
+        return self._rounded
+
+    @cached_property
+    def familiarity(self) -> Familiarity:
+        """What judges whether a sentence is unlike the text that the models learnt from."""
+        return self._familiarity or Familiarity(self.tokenizers.source)
+
+    @property
+    def on_gpu(self) -> bool:
+        return self.device != CPU
+
+    @property
+    def language(self) -> str | None:
+        """The source language, if the settings name it."""
+        return self.config.data.languages[0]
+
+    @property
+    def max_source_length(self) -> int:
+        """The number of source tokens that are read; the rest is cut, since no model was trained on more."""
+        return self.config.data.max_length
+
+    def search_settings(self, **changes: Any) -> SearchConfig:
+        """Returns the run's search settings with some changed; raises if the model cannot follow them."""
+        settings = self.config.search.replaced(changes, "Search settings")
+        if settings.replace_unknown and not self.selective:
+            name = next(model.config.attention for model in self.models if not model.selective)
+            raise AugenmerkError(
+                f"The attention of this model is '{name}', which does not tell from which source word an "
+                f"unknown word comes: none can be replaced."
+            )
+        if settings.precision == "int8":
+            if self.uses_torch:
+                raise AugenmerkError(
+                    "The precision int8 is for CPUs, and for mechanisms that come with Augenmerk; this model "
+                    "computes with torch: translate in fp32, or with --device cpu."
+                )
+            from augenmerk.inference.int8 import check_installed
+
+            check_installed()
+        return settings
+
+    def prepare(self, data: ParallelTokens) -> ParallelTokens:
+        """Returns tokens as the models read them: in numpy, or in torch on the device of the models."""
+        return data.to(self.device) if self.uses_torch else data
+
+    @contextmanager
+    def computing(self) -> Iterator[None]:
+        """Enters a context to compute in, which each thread enters for itself and leaves before it waits."""
+        with compute_on_one_core():
+            if not self.uses_torch:
+                yield
+                return
+            import torch
+
+            with torch.inference_mode():
+                yield
+
+    def close(self) -> None:
+        """Ends the threads. The models can still be used; that starts new ones."""
+        self.pool.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()

@@ -1,0 +1,89 @@
+"""Looks into a search: the beam as a tree, translations with a given beginning, likely next tokens."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from augenmerk.base.arrays import to_numpy
+from augenmerk.base.errors import AugenmerkError
+from augenmerk.search import PrefixDecoder, length_limits
+from augenmerk.search import trace as trace_beam
+from augenmerk.text.batching import ParallelTokens
+from augenmerk.text.tokenizer import BOS, PAD, UNK
+from augenmerk.translation.building import build_translation, encode_translations
+from augenmerk.translation.decoding import decode, make_decoder
+from augenmerk.translation.loading import LoadedModels
+from augenmerk.translation.translation import Translation
+
+
+def complete(loaded: LoadedModels, text: str, prefix: Sequence[int], **changes: Any) -> Translation:
+    """Translates a sentence with the best translation that begins with the given ids of the target side.
+
+    Raises AugenmerkError if one of them is no word, or if there are more than a translation may have.
+    """
+    settings = loaded.search_settings(**changes)
+    ids = loaded.tokenizers.source.encode_ids([text])[0]
+    if not ids:
+        return Translation(source=text, text="")
+    last = loaded.tokenizers.target.size - 1
+    for each in prefix:
+        if not UNK <= each <= last:
+            raise AugenmerkError(f"The id {each} is none of a word: expected {UNK} to {last}.")
+    [limit] = length_limits(settings, [min(len(ids), loaded.max_source_length) + 1])
+    if len(prefix) >= limit:
+        raise AugenmerkError(
+            f"A translation of this sentence has at most {limit - 1} tokens, and it cannot begin with "
+            f"{len(prefix)}."
+        )
+    [[best, *_]] = decode(loaded, [ids], settings, prefix=prefix)
+    [reason] = loaded.familiarity.judge([ids])
+    return replace(build_translation(loaded, text, len(ids), best, settings), unfamiliar=reason)
+
+
+def next_tokens(loaded: LoadedModels, translation: Translation, count: int) -> list[list[tuple[int, float]]]:
+    """Returns the likeliest tokens at the position of each target token, best first, with probabilities."""
+    if translation.hypothesis is None:
+        return []
+    never = [PAD, BOS] if loaded.config.search.allow_unknown else [PAD, BOS, UNK]
+    data = loaded.prepare(encode_translations(loaded, [translation])[1])
+    [batch] = data.batches(data.plan(1, shuffle=False))
+    found = []
+    with loaded.computing():
+        decoder = make_decoder(loaded, batch, loaded.config.search)
+        state = decoder.start()
+        for position in range(len(translation.hypothesis.token_log_probabilities)):
+            log_probs, _, state = decoder.step(batch.tgt_in[:, position : position + 1], state)
+            probabilities = np.exp(to_numpy(log_probs[0, 0]))
+            probabilities[never] = -1.0
+            best = np.sort(np.argpartition(-probabilities, count - 1)[:count])
+            best = best[np.argsort(-probabilities[best], kind="stable")]
+            found.append([(int(token), float(probabilities[token])) for token in best])
+    return found
+
+
+def trace(loaded: LoadedModels, text: str, *, prefix: Sequence[int] = (), **changes: Any) -> dict[str, Any]:
+    """Returns the whole beam search of a sentence as a tree: `BeamTrace.to_json` with readable tokens.
+
+    All hypotheses begin with the ids of `prefix`.
+    """
+    settings = loaded.search_settings(**changes)
+    ids = loaded.tokenizers.source.encode_ids([text])[0][: loaded.max_source_length]
+    data = loaded.prepare(ParallelTokens.of([(ids, ())]))
+    [batch] = data.batches(data.plan(1, shuffle=False))
+    with loaded.computing():
+        [beam] = trace_beam(
+            PrefixDecoder(make_decoder(loaded, batch, settings), prefix),
+            beam=settings.beam,
+            n_best=settings.n_best,
+            length_penalty=settings.length_penalty,
+            max_lengths=length_limits(settings, batch.src_lengths.tolist()),
+            allow_unknown=settings.allow_unknown,
+        )
+    tree = beam.to_json()
+    for node in tree["nodes"]:
+        node["text"] = loaded.tokenizers.target.token(node["token"])
+    for hypothesis in tree["hypotheses"]:
+        hypothesis["translation"] = loaded.tokenizers.target.decode(hypothesis["ids"])
+    return {"source": text, **tree}
