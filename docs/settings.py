@@ -60,7 +60,7 @@ def render_page() -> str:
     presets = {name: load_config(name) for name in PRESETS}
     return BEGINNING + "".join(
         section
-        for group, settings in groupby(list_settings(), key=lambda setting: setting.group)
+        for group, settings in groupby(list_settings(RunConfig()), key=lambda setting: setting.group)
         for section in _render_group(group, list(settings), presets)
     )
 

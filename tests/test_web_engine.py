@@ -18,7 +18,8 @@ from augenmerk.base.config import ATTENTIONS, DataConfig, ModelConfig, RunConfig
 from augenmerk.base.errors import AugenmerkError
 from augenmerk.data import open_bitext
 from augenmerk.evaluation.scores import compute_bleu
-from augenmerk.inference import GRUTranslator, InferenceModel
+from augenmerk.inference import InferenceModel
+from augenmerk.inference.gru import GRUTranslator
 from augenmerk.inference.weights import log_softmax
 from augenmerk.model import build_model
 from augenmerk.run.directory import SHIPPED

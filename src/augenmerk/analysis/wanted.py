@@ -35,7 +35,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from augenmerk.base.errors import AugenmerkError, shorten
-from augenmerk.inference import GRUTranslator
+from augenmerk.inference.gru import GRUTranslator
 from augenmerk.inference.weights import Floats, softmax
 from augenmerk.text.tokenizer import BOS, EOS, PAD, UNK, Tokenizer
 from augenmerk.text.words import detokenise, split_words
@@ -347,7 +347,7 @@ def _sum_over_words(weights: Numbers, word_of: Sequence[int]) -> Numbers:
 
 def _check_model(translator: Translator) -> GRUTranslator:
     model, config = translator.model, translator.model.config
-    if config.architecture != "gru":
+    if config.entry.self_attention:
         raise AugenmerkError(
             f"What would make it say a word can be told of a GRU translator only: what a layer of the "
             f"architecture '{config.architecture}' takes from the source changes all layers after it."
@@ -358,8 +358,9 @@ def _check_model(translator: Translator) -> GRUTranslator:
         )
     if not isinstance(model, GRUTranslator):
         raise AugenmerkError(
-            f"What would make it say a word is computed on the CPU, for the attention mechanisms that come "
-            f"with Augenmerk: this model has '{config.attention}' on {translator.device}."
+            f"What would make it say a word is computed on the CPU, for a GRU with an attention mechanism "
+            f"that comes with Augenmerk: this model is '{config.architecture}' with '{config.attention}' on "
+            f"{translator.device}."
         )
     return model
 

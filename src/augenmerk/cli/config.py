@@ -31,10 +31,10 @@ def list_(
     json: Json = False,
 ) -> None:
     """List every setting with its type, its default, its alternatives and its meaning."""
-    from augenmerk.base.config import PRESETS
+    from augenmerk.base.config import PRESETS, RunConfig
     from augenmerk.base.settings import list_settings
 
-    found = [setting for setting in list_settings() if (name or "") in setting.name]
+    found = [setting for setting in list_settings(RunConfig()) if (name or "") in setting.name]
     if not found:
         raise AugenmerkError(
             f"No setting has '{shorten(name or '')}' in its name; `config list` lists them all."
@@ -68,8 +68,8 @@ def show(
 
     config = _load(preset)
     if json:
-        rows = [{**asdict(setting), "value": get_value(config, setting.name)} for setting in list_settings()]
-        print_json(rows)
+        settings = list_settings(config)
+        print_json([{**asdict(setting), "value": get_value(config, setting.name)} for setting in settings])
         return
     heading = (
         f"# The settings of {format_message(preset)}. A file of your own needs only what differs from the "

@@ -103,7 +103,7 @@ def faithfulness(
     from augenmerk.analysis.faithfulness import measure_faithfulness, measure_heads, summarise
 
     style = options.make_style(theme, title, size, font_size, outline)
-    transformer = RunDirectory.open(path).config.model.architecture == "transformer"
+    transformer = RunDirectory.open(path).config.model.entry.self_attention
     if transformer:
         _check_for_heads(single)
     if out is not None:

@@ -5,11 +5,13 @@ representation, N heads.
 """
 
 import math
+from pkgutil import resolve_name
 from typing import ClassVar
 
 import numpy as np
 
 from augenmerk.base.config import ModelConfig
+from augenmerk.base.mechanisms import MECHANISMS
 from augenmerk.inference.weights import Floats, Layer, Linear, Mask, Weights, softmax
 from augenmerk.search.step_model import Memory
 
@@ -215,13 +217,7 @@ class MultiHeadAttention(Attention):
         return x.reshape(*x.shape[:2], self.heads, -1).swapaxes(1, 2)  # (B, N, T or S, K / N)
 
 
-MECHANISMS: dict[str, type[Attention]] = {
-    "none": NoAttention,
-    "mean": MeanAttention,
-    "scaled-dot": ScaledDotAttention,
-    "dot": DotAttention,
-    "bilinear": BilinearAttention,
-    "additive": AdditiveAttention,
-    "multi-head": MultiHeadAttention,
-}
-"""Every mechanism by its name in the settings."""
+def make_attention(config: ModelConfig, weights: Weights) -> Attention:
+    """Builds the mechanism that the settings name, of which `ModelConfig.runs_in` knows that it is here."""
+    attention: Attention = resolve_name(MECHANISMS[config.attention].numpy_class or "")(config, weights)
+    return attention

@@ -10,20 +10,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from augenmerk.base.config import LEARNT_POSITIONS, ModelConfig
-from augenmerk.inference.attention import MECHANISMS, Attention, MultiHeadAttention
-from augenmerk.inference.weights import Floats, Integers, Mask, Weights, log_softmax
+from augenmerk.inference.attention import Attention, MultiHeadAttention, make_attention
+from augenmerk.inference.interface import InferenceModel
+from augenmerk.inference.weights import Floats, Integers, Mask, Weights
 from augenmerk.search.step_model import AttentionWeights, Memory, Source, State, padded
 from augenmerk.text.batching import Batch
 
 
-class TransformerTranslator:
+class TransformerTranslator(InferenceModel):
     """An encoder and a decoder of L layers each."""
 
     def __init__(
         self, config: ModelConfig, weights: Weights, source_vocabulary: int, target_vocabulary: int
     ) -> None:
+        super().__init__(config)
         D, L = config.embedding, config.layers
-        self.config = config
         self.W_z = weights.take("W_z.weight", padded(source_vocabulary), D)
         self.W_b = weights.take("W_b.weight", padded(target_vocabulary), D)
         if config.transformer.positions == "learnt":
@@ -33,9 +34,9 @@ class TransformerTranslator:
         self.decoder = [DecoderLayer(config, weights.inside(f"decoder.{layer}")) for layer in range(L)]
         self.decoder_norm = weights.layer_norm("decoder_norm", D)
         self.W_o = weights.output_layer("W_o", D, target_vocabulary)
-        self.log_softmax = log_softmax
-        mechanism = MECHANISMS[config.attention]
-        self.attentions = [mechanism(config, weights.inside(f"attentions.{layer}")) for layer in range(L)]
+        self.attentions = [
+            make_attention(config, weights.inside(f"attentions.{layer}")) for layer in range(L)
+        ]
 
     @property
     def selective(self) -> bool:
@@ -97,12 +98,9 @@ class TransformerTranslator:
             cross.append(weights)
         return self.decoder_norm(y), cross, back
 
-    def target_log_probs(self, batch: Batch) -> Floats:
-        """Returns the log-probability of each real target token of a batch."""
+    def target_logits(self, batch: Batch) -> Floats:
         g, _, _ = self._decode(batch.tgt_in, self.encode(batch.src, batch.src_mask).memory)
-        log_probs = self.log_softmax(self.W_o(g[batch.tgt_mask]))
-        chosen: Floats = log_probs[np.arange(len(log_probs)), batch.tgt_out[batch.tgt_mask]]
-        return chosen
+        return self.W_o(g[batch.tgt_mask])
 
     def attention_weights(self, src: Integers, src_mask: Mask, tgt_in: Integers) -> AttentionWeights:
         """Computes the weights of all heads in all layers."""

@@ -10,7 +10,7 @@ from pathlib import Path
 from augenmerk.base.config import CUSTOM_ATTENTION
 from augenmerk.base.custom_code import execute_code, read_code, same_code
 from augenmerk.base.errors import AugenmerkError
-from augenmerk.model.attention import MECHANISMS, Attention, find_mechanism
+from augenmerk.model.attention import CUSTOM_MECHANISMS, Attention, find_mechanism
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ def load_mechanism(place: str) -> str:
         raise AugenmerkError(
             f"{path} has no class '{class_name}' that derives from augenmerk.model.attention.Attention."
         )
-    MECHANISMS[name] = mechanism
+    CUSTOM_MECHANISMS[name] = mechanism
     MECHANISM_FILES[name] = MechanismFile(path.absolute(), source, replaced)
     return name
 

@@ -31,6 +31,8 @@ from augenmerk.search.step_model import AttentionWeights, Source, State, padded
 class GRUTranslator(TranslationModel):
     """A bidirectional GRU encoder and a GRU decoder with attention."""
 
+    state_deviation = 0.2  # 0.14 to 0.22, measured in all presets
+
     def __init__(self, config: ModelConfig, source_vocabulary: int, target_vocabulary: int) -> None:
         super().__init__(config, source_vocabulary, target_vocabulary)
         E, H, L = config.embedding, config.hidden, config.layers

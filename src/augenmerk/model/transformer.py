@@ -46,6 +46,8 @@ returns the context for each query, (B, T, D)."""
 class TransformerTranslator(TranslationModel):
     """An encoder and a decoder of L layers each."""
 
+    states_in_bf16 = False  # they are normalised in fp32
+
     def __init__(self, config: ModelConfig, source_vocabulary: int, target_vocabulary: int) -> None:
         super().__init__(config, source_vocabulary, target_vocabulary)
         D, L = config.embedding, config.layers
@@ -64,7 +66,14 @@ class TransformerTranslator(TranslationModel):
         self._init_weights()
         # Last, so that under one seed everything else starts with the same weights for every mechanism.
         self.attentions = nn.ModuleList(make_attention(config) for _ in range(L))
-        for parameter in self.attentions.parameters():
+        for attention in self.attentions:
+            self.init_attention(attention)
+            if isinstance(attention, MultiHeadAttention):
+                attention.dropout = config.transformer.attention_dropout
+
+    @staticmethod
+    def init_attention(attention: nn.Module) -> None:
+        for parameter in attention.parameters():
             if parameter.dim() == 2:
                 nn.init.xavier_uniform_(parameter)
 

@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from augenmerk.base.arrays import all_to_numpy
+from augenmerk.base.config import ModelConfig
 from augenmerk.base.errors import AugenmerkError
-from augenmerk.inference import InferenceModel, can_build
+from augenmerk.inference import InferenceModel
 from augenmerk.text.sentences import describe_rules
 from augenmerk.translation import Translator
 from augenmerk.web.tokenizer_tables import describe_characters, describe_tokenizer
@@ -39,6 +40,18 @@ class Bundle:
     """The numbers, one tensor after another, little-endian fp16; `settings["tensors"]` has their places."""
 
 
+def check_browser(config: ModelConfig, name: str) -> None:
+    """Raises AugenmerkError if a browser cannot compute a run's model."""
+    if config.runs_in("browser"):
+        return
+    missing = f"attention mechanism, '{config.attention}'"
+    if not config.entry.in_browser:
+        missing = f"architecture, '{config.architecture}'"
+    raise AugenmerkError(
+        f"{name}: its {missing}, is written in Python, which a browser cannot run, so it cannot be exported."
+    )
+
+
 def make_bundle(translator: Translator, name: str) -> Bundle:
     """Returns the model of a translator as data; `name` is what the page calls it.
 
@@ -46,10 +59,7 @@ def make_bundle(translator: Translator, name: str) -> Bundle:
     if its attention mechanism is a person's own, or if a weight is too large for half precision.
     """
     model, config, tokenizers = translator.model, translator.config, translator.tokenizers
-    if not can_build(config.model):
-        raise AugenmerkError(
-            f"A web page knows only Augenmerk's own attention mechanisms, and not '{config.model.attention}'."
-        )
+    check_browser(config.model, name)
     if not isinstance(model, InferenceModel):
         arrays = all_to_numpy(model.state_dict())
     elif translator.runs:

@@ -18,12 +18,12 @@ import numpy as np
 
 from augenmerk.base.errors import AugenmerkError
 from augenmerk.base.files import atomic_write, is_stream, make_folder
-from augenmerk.inference import build_inference_model, can_build
+from augenmerk.inference import build_inference_model
 from augenmerk.run.directory import SHIPPED, RunDirectory
 from augenmerk.text.familiarity import Familiarity
 from augenmerk.translation import Translator
 from augenmerk.web import MAX_BEAM
-from augenmerk.web.bundle import Bundle, make_bundle
+from augenmerk.web.bundle import Bundle, check_browser, make_bundle
 from augenmerk.web.examples import CAPTIONS, PICTURE_BOOK, make_example
 from augenmerk.web.templates import WEB, dump_json, render_style, render_template
 
@@ -69,11 +69,7 @@ def make_page(paths: Sequence[Path], *, beam: int | None = None, examples: Seque
         raise AugenmerkError(f"A page has room for {MAX_EXAMPLES} examples, not for {len(examples)}.")
     runs = [RunDirectory.open(path) for path in paths or [SHIPPED]]
     for run in runs:
-        if not can_build(run.config.model):
-            raise AugenmerkError(
-                f"{run.path}: its attention mechanism, '{run.config.model.attention}', is written in Python, "
-                f"which a browser cannot run; only runs with Augenmerk's own mechanisms can be exported."
-            )
+        check_browser(run.config.model, str(run.path))
     names = _name(runs)
     bundles = [make_bundle(Translator.from_runs([run]), name) for run, name in zip(runs, names, strict=True)]
     languages = [

@@ -254,5 +254,5 @@ def describe_settings() -> list[dict[str, Any]]:
     """Returns the settings that a training may be started with."""
     return [
         {"name": one.name, "meaning": one.meaning, "type": one.description, "choices": list(one.choices)}
-        for one in list_settings()
+        for one in list_settings(RunConfig())
     ]

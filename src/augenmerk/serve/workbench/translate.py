@@ -16,7 +16,6 @@ from starlette.routing import BaseRoute, Route
 
 from augenmerk.analysis.patterns import count_heads
 from augenmerk.base.errors import AugenmerkError
-from augenmerk.inference import can_build
 from augenmerk.run.directory import SHIPPED, RunDirectory
 from augenmerk.serve.answers import JsonResponse, to_json
 from augenmerk.serve.guard import read_body
@@ -158,7 +157,7 @@ def _describe(name: str, path: Path) -> dict[str, Any]:
         "beam": config.search.beam,
         "layers": layers,
         "heads": {part: heads for part, heads in counted.items() if heads},
-        "in_browser": can_build(config.model),
+        "in_browser": config.model.runs_in("browser"),
         "licence": LICENCES.get(config.data.bitext, OWN_DATA),
         "examples": None if source != "de" else "captions" if shipped else "picture-book",
     }
