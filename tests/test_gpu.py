@@ -9,7 +9,8 @@ import torch
 from augenmerk.base.config import ATTENTIONS
 from augenmerk.bench.loop import StepByStep
 from augenmerk.data import open_bitext
-from augenmerk.training.loop import start, train
+from augenmerk.training.loop import train
+from augenmerk.training.start import start
 from augenmerk.translation import load
 from tests.runs import tiny
 from tests.test_train import Silent

@@ -21,7 +21,7 @@ from augenmerk.model.trial import try_mechanism
 from augenmerk.run.directory import RunDirectory
 from augenmerk.study.plan import read_study
 from augenmerk.study.running import run_study
-from augenmerk.training.loop import start
+from augenmerk.training.start import start
 from tests.command import fails_with_a_sentence, run_command
 from tests.runs import tiny
 from tests.test_documents import blocks
@@ -213,9 +213,9 @@ def test_the_copy_in_a_run_is_bound_to_it(trained: Path, tmp_path: Path) -> None
     answer = run_command(*command)
     assert answer.code == 2
     assert f"{run / 'mine.py'} was changed after the run was created" in answer.err
-    settings = (run / "config.toml").read_text(encoding="utf-8")
-    (run / "config.toml").write_text(settings.partition("\n")[2], encoding="utf-8")
-    assert run_command(*command).code == 0  # as the sentence says: the change is accepted
+    assert f"augenmerk train --resume --out {run} --accept-changes" in answer.err
+    assert run_command("train", "--resume", "--out", run, "--accept-changes").code == 0
+    assert run_command(*command).code == 0
     (run / "mine.py").unlink()
     named = ("--attention", f"{trained / 'mine.py'}:Sparsemax")
     answer = run_command("translate", "--model", run, *named, SENTENCE)

@@ -23,7 +23,8 @@ from augenmerk.theory.copying import reach
 from augenmerk.theory.drawing import MAX_TOKENS, draw_step
 from augenmerk.theory.from_run import examine_step
 from augenmerk.theory.results import Setup
-from augenmerk.training.loop import start, train
+from augenmerk.training.loop import train
+from augenmerk.training.start import start
 from augenmerk.translation import Translator
 from tests.runs import Silent
 from tests.test_theory_cli import in_process

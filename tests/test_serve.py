@@ -16,7 +16,7 @@ import pytest
 from libretranslatepy import LibreTranslateAPI
 
 from augenmerk.base.errors import AugenmerkError
-from augenmerk.run.directory import SHIPPED
+from augenmerk.run.bundled import BUNDLED_MODEL
 from augenmerk.serve.library import Library
 from augenmerk.serve.openapi import OPERATIONS, describe
 from augenmerk.translation import load
@@ -357,7 +357,7 @@ def test_a_library_names_runs_that_have_the_same_name_by_their_paths(
         Path(place).parent.mkdir()
         shared_runs.copy(tiny(), Path(place))
     assert Library([Path("one/run"), Path("two/run")]).names == ["one/run", "two/run"]
-    assert Library([Path("one/run"), SHIPPED]).names == ["run", "multi30k-de-en"]
+    assert Library([Path("one/run"), BUNDLED_MODEL]).names == ["run", "multi30k-de-en"]
     with pytest.raises(AugenmerkError, match="no model to translate with"):
         Library([Path("one/run")]).get([])
 

@@ -199,10 +199,10 @@ class SearchConfig(Settings):
             return self.n_best
         return self.candidates or (DEFAULT_SAMPLES if self.sample else self.beam)
 
-    def replaced(self, changes: Mapping[str, Any], place: str) -> Self:
+    def replaced(self, changes: Mapping[str, Any], source: str) -> Self:
         """Returns these settings with some changed; a change to None changes nothing.
 
-        If the changes do not say how wide the beam is, it is made wide enough for what they ask for. `place`
+        If the changes do not say how wide the beam is, it is made wide enough for what they ask for. `source`
         is named in complaints.
         """
         given = {key: value for key, value in changes.items() if value is not None}
@@ -210,7 +210,7 @@ class SearchConfig(Settings):
         wanted = [tree["beam"], tree["n_best"], tree["candidates"] or 1]
         if "beam" not in given and not tree["sample"] and all(isinstance(each, int) for each in wanted):
             tree["beam"] = max(wanted)
-        return type(self).checked(tree, place)
+        return type(self).checked(tree, source)
 
 
 class RunConfig(Settings):
@@ -265,12 +265,12 @@ class RunConfig(Settings):
         return tomli_w.dumps(self.model_dump(exclude_none=True))
 
     @classmethod
-    def from_toml(cls, text: str, place: str, settings: Iterable[str] = ()) -> Self:
-        """Reads TOML, and replaces single settings such as "train.lr=0.002". Errors name `place`."""
-        tree = parse_toml(text, place)
+    def from_toml(cls, text: str, source: str, settings: Iterable[str] = ()) -> Self:
+        """Reads TOML, and replaces single settings such as "train.lr=0.002". Errors name `source`."""
+        tree = parse_toml(text, source)
         for setting in settings:
             _override(tree, setting)
-        return cls.checked(tree, place)
+        return cls.checked(tree, source)
 
 
 def load_config(preset_or_file: str, settings: Iterable[str] = ()) -> RunConfig:
@@ -325,11 +325,11 @@ def read_settings(path: Path) -> str:
     return text
 
 
-def parse_toml(text: str, place: str) -> dict[str, Any]:
+def parse_toml(text: str, source: str) -> dict[str, Any]:
     try:
         return tomllib.loads(text.removeprefix("\ufeff"))  # as some editors begin their files
     except (ValueError, RecursionError) as error:  # a number of over 4,300 digits is a ValueError
-        raise AugenmerkError(f"{place}: not valid TOML ({error}).") from None
+        raise AugenmerkError(f"{source}: not valid TOML ({error}).") from None
 
 
 def _override(tree: dict[str, Any], setting: str) -> None:

@@ -120,7 +120,7 @@ def format_value(value: Any) -> str:
 def describe_as_toml(config: Settings, width: int = 100) -> Iterator[str]:
     """Yields the lines of a TOML file with all settings of a run, explained in comments.
 
-    It can be read again: it is the same run. A setting that is absent stands in a comment.
+    It can be read again: it is the same run. An absent setting is a comment.
     """
     group = None
     for setting in list_settings(config):

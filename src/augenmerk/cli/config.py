@@ -48,7 +48,7 @@ def list_(
     if name is None:
         presets = ", ".join(PRESETS)
         err().print(
-            f"[dim]`augenmerk config show PRESET` begins a file of your own; the presets are {presets}.[/]"
+            f"[dim]`augenmerk config show PRESET` begins your own file; the presets are {presets}.[/]"
         )
 
 
@@ -71,9 +71,7 @@ def show(
         settings = list_settings(config)
         print_json([{**asdict(setting), "value": get_value(config, setting.name)} for setting in settings])
         return
-    heading = (
-        f"# The settings of {format_message(preset)}. A file of your own needs only what differs from the "
-    )
+    heading = f"# The settings of {format_message(preset)}. Your own file needs only what differs from the "
     out().print(f"{heading}default.", markup=False)
     for line in describe_as_toml(config, min(out().width, 100)):
         out().print(line, markup=False, style="dim" if line.startswith("#") else "")

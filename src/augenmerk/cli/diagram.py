@@ -118,7 +118,7 @@ def diagram(
     from augenmerk.base.files import atomic_write, make_folder
     from augenmerk.drawing import render_index_page
     from augenmerk.drawing.figures import save_figure
-    from augenmerk.run.directory import SHIPPED
+    from augenmerk.run.bundled import BUNDLED_MODEL
     from augenmerk.text.sentences import split_sentences
     from augenmerk.translation import load
 
@@ -129,7 +129,7 @@ def diagram(
     # In most terminals light letters stand on a dark ground.
     theme = theme or ("dark" if out is None else "light")
     style = options.make_style(theme, title, size, font_size, outline)
-    models = model or [SHIPPED]
+    models = model or [BUNDLED_MODEL]
     chosen_device = choose_translating_device(device)
     translators = [load(path, chosen_device) for path in models]
     if split is None:

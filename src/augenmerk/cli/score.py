@@ -64,7 +64,7 @@ def score(
 ) -> None:
     """Score given translations: log-probability, loss and perplexity, word for word, with attention."""
     from augenmerk.base.device import choose_translating_device
-    from augenmerk.run.directory import SHIPPED
+    from augenmerk.run.bundled import BUNDLED_MODEL
     from augenmerk.translation import load
 
     options.load_mechanisms(attention)
@@ -86,7 +86,7 @@ def score(
     if heads and not (json or show_attention):
         raise AugenmerkError("--heads adds to what --json or --show-attention print: add one of them.")
     options.check_sentences(sentences)
-    translator = load(models or SHIPPED, choose_translating_device(device))
+    translator = load(models or BUNDLED_MODEL, choose_translating_device(device))
     pairs: Iterator[Pair | None]
     for number, sentence in enumerate(sentences):
         side = "Target" if number % 2 else "Source"

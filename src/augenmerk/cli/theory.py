@@ -403,7 +403,7 @@ def from_run(
     from augenmerk.cli.terminal import err
     from augenmerk.cli.theory_output import step_lines
     from augenmerk.cli.unfamiliar import warn_of_several_sentences, warn_of_translations
-    from augenmerk.run.directory import SHIPPED
+    from augenmerk.run.bundled import BUNDLED_MODEL
     from augenmerk.theory.from_run import examine_step
     from augenmerk.theory.results import Setup
     from augenmerk.translation import load
@@ -412,7 +412,7 @@ def from_run(
     # Unlike Path.is_dir, os.path.isdir says no to a sentence that is too long for a path.
     if sentence is None and (os.path.isdir(run) or ("/" in run and " " not in run)):  # noqa: PTH112
         raise AugenmerkError(f"Say what the run {run} is to translate: a sentence, in quotation marks.")
-    place, text = (SHIPPED, run) if sentence is None else (Path(run), sentence)
+    place, text = (BUNDLED_MODEL, run) if sentence is None else (Path(run), sentence)
     if not text.strip():
         raise AugenmerkError("The sentence is empty: there is nothing to look at.")
     translator = load(place)

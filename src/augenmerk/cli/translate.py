@@ -112,7 +112,7 @@ def translate(
 ) -> None:
     """Translate texts, lines on stdin, or a file."""
     from augenmerk.base.device import CPU, choose_translating_device
-    from augenmerk.run.directory import SHIPPED
+    from augenmerk.run.bundled import BUNDLED_MODEL
     from augenmerk.translation import load
     from augenmerk.translation.lines import LineFormat
 
@@ -155,7 +155,7 @@ def translate(
     if on == "ray":
         _check_for_ray(input, output, device)
     with connect_if_asked(on, ray_address):
-        translator = load(model or SHIPPED, CPU if on == "ray" else choose_translating_device(device))
+        translator = load(model or BUNDLED_MODEL, CPU if on == "ray" else choose_translating_device(device))
         several = translator.search_settings(**options).n_best > 1
         line_format = LineFormat(several, json, subwords, escape=not is_utf8(), one_line=not sentences)
         typed = not sentences and input is None and sys.stdin.isatty()

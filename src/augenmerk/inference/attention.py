@@ -29,7 +29,7 @@ class Attention:
         """Takes the mechanism's weights; one without parameters takes none."""
 
     def project_context(self, W: Linear) -> None:
-        """Makes `mix` return W a_i instead of a_i, for a W without bias.
+        """Makes `mix` return W a_i instead of a_i, if W has no bias.
 
         Since a_i is a weighted sum of values, W can be applied to the values, once for each source word.
         """
@@ -180,7 +180,7 @@ class AdditiveAttention(Attention):
 
 
 class MultiHeadAttention(Attention):
-    """Several scaled dot products side by side, each with keys, queries and values of its own.
+    """Several scaled dot products side by side, each with its own keys, queries and values.
 
     q^n = W_q^n g_i,  k_t^n = W_k^n h_t,  v_t^n = W_v^n h_t,  a_i = W_a [a_i^1, ..., a_i^N]
     """

@@ -66,11 +66,11 @@ class GRUTranslator(InferenceModel):
     def encode(self, src: Integers, src_mask: Mask) -> Source:
         """Computes equations 3 to 8 for sources (B, S) padded to the right."""
         B, S = src.shape
-        row, place = np.arange(B), np.arange(S)[:, None]
+        row, position = np.arange(B), np.arange(S)[:, None]
         lengths = src_mask.sum(axis=1)  # (B)
-        reverse = np.where(place < lengths, lengths - 1 - place, place)  # (S, B)
-        # Which word is read at each step, counted through the batch: (S, 2, B), for the two directions.
-        order = row * S + np.stack([np.broadcast_to(place, (S, B)), reverse], axis=1)
+        reverse = np.where(position < lengths, lengths - 1 - position, position)  # (S, B)
+        # Which word is read at each step, counted through the batch, in both directions: (S, 2, B).
+        order = row * S + np.stack([np.broadcast_to(position, (S, B)), reverse], axis=1)
         words, numbers = np.unique(src, return_inverse=True)
         x, numbers, g_0 = self.W_z[words], numbers.reshape(-1)[order], []
         for layer, gru in enumerate(self.encoder):
@@ -200,8 +200,8 @@ class BidirectionalGRU:
         numbers, order = 2 * numbers + direction, 2 * order + direction
         h = np.zeros((2, B, H), gates.dtype)
         is_sorted = bool((lengths[1:] >= lengths[:-1]).all())
-        places = np.arange(lengths.max())
-        over = np.searchsorted(lengths, places, "right").tolist() if is_sorted else [0] * len(places)
+        positions = np.arange(lengths.max())
+        over = np.searchsorted(lengths, positions, "right").tolist() if is_sorted else [0] * len(positions)
         for t, first in enumerate(over):
             h = h[:, first - B :]
             h = gru_cell(gates[numbers[t, :, first:]], self.W_h(h), self.b_n, h)

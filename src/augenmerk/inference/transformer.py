@@ -109,15 +109,15 @@ class TransformerTranslator(InferenceModel):
         return AttentionWeights(*(np.stack(each, axis=1) for each in (cross, encoder, decoder)))
 
     def embed(self, words: Floats, tokens: Integers, start: int = 0) -> Floats:
-        """Returns the embeddings of tokens (B, T) at the places from `start` on, (B, T, D)."""
+        """Returns the embeddings of tokens (B, T) at the positions from `start` on, (B, T, D)."""
         scale = math.sqrt(self.config.embedding)
         x: Floats = words[tokens] * scale
-        places = np.arange(start, start + tokens.shape[1])
+        positions = np.arange(start, start + tokens.shape[1])
         match self.config.transformer.positions:
             case "sinusoidal":
-                x += sinusoidal_positions(places, x.shape[2])
+                x += sinusoidal_positions(positions, x.shape[2])
             case "learnt":
-                x += scale * self.learnt[places.clip(max=LEARNT_POSITIONS - 1)]
+                x += scale * self.learnt[positions.clip(max=LEARNT_POSITIONS - 1)]
         return x
 
 
@@ -174,9 +174,9 @@ class FeedForward:
 
 
 class SelfAttention(MultiHeadAttention):
-    """Multi-head self-attention; with rotary positions, queries and keys are turned by their places.
+    """Multi-head self-attention; with rotary positions, queries and keys are turned by their positions.
 
-    Keys are turned when they are computed, because their places never change.
+    Keys are turned when they are computed, because their positions never change.
     """
 
     def __init__(self, config: ModelConfig, weights: Weights) -> None:
@@ -184,7 +184,7 @@ class SelfAttention(MultiHeadAttention):
         self._rotary = config.transformer.positions == "rotary"
 
     def memory_from(self, states: Floats, start: int = 0) -> Memory:
-        """Returns keys and values of words (B, T, D) at the places from `start` on."""
+        """Returns keys and values of words (B, T, D) at the positions from `start` on."""
         memory = self.memory(states)
         if not self._rotary:
             return memory
@@ -196,29 +196,29 @@ class SelfAttention(MultiHeadAttention):
         q, k = super().split_queries_and_keys(queries, memory)
         if self._rotary:
             # There may be fewer queries than keys: they are the last of the words.
-            places = np.arange(k.shape[2] - q.shape[2], k.shape[2])
-            q = rotate(q.swapaxes(1, 2), places).swapaxes(1, 2)
+            positions = np.arange(k.shape[2] - q.shape[2], k.shape[2])
+            q = rotate(q.swapaxes(1, 2), positions).swapaxes(1, 2)
         return q, k
 
 
-def angles(places: Integers, size: int) -> NDArray[np.float64]:
-    """Returns t / 10000^(2c / size) for places t and each pair c of numbers, (places, size / 2).
+def angles(positions: Integers, size: int) -> NDArray[np.float64]:
+    """Returns t / 10000^(2c / size) for positions t and each pair c of numbers, (positions, size / 2).
 
     In double precision: a large angle in single precision has no digits left for its sine.
     """
     rates = 10000.0 ** (np.arange(0, size, 2) / -size)
-    return places[:, None] * rates
+    return positions[:, None] * rates
 
 
-def sinusoidal_positions(places: Integers, size: int) -> NDArray[np.float64]:
-    """Returns sines and cosines in turn, p_t (places, size): number 2c is a sine, number 2c + 1 a cosine."""
-    angle = angles(places, size)
-    return np.stack([np.sin(angle), np.cos(angle)], axis=-1).reshape(len(places), -1)[:, :size]
+def sinusoidal_positions(positions: Integers, size: int) -> NDArray[np.float64]:
+    """Returns sines and cosines in turn, p_t (positions, size): 2c is a sine, 2c + 1 a cosine."""
+    angle = angles(positions, size)
+    return np.stack([np.sin(angle), np.cos(angle)], axis=-1).reshape(len(positions), -1)[:, :size]
 
 
-def rotate(x: Floats, places: Integers) -> Floats:
-    """Turns each pair of numbers of x (B, places, N, size) by the angle of its place."""
-    angle = angles(places, x.shape[-1])[:, None]  # (places, 1, size / 2)
+def rotate(x: Floats, positions: Integers) -> Floats:
+    """Turns each pair of numbers of x (B, positions, N, size) by the angle of its position."""
+    angle = angles(positions, x.shape[-1])[:, None]  # (positions, 1, size / 2)
     sin, cos = np.sin(angle).astype(x.dtype), np.cos(angle).astype(x.dtype)
     even, odd = x[..., 0::2], x[..., 1::2]
     turned = np.empty_like(x)

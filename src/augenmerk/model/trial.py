@@ -388,7 +388,7 @@ def _describe_failure(error: Exception, config: ModelConfig) -> str:
     file = MECHANISM_FILES[config.attention].path
     frames = traceback.extract_tb(error.__traceback__)
     lines = [frame.lineno for frame in frames if Path(frame.filename).resolve() == file.resolve()]
-    place = f" in line {lines[-1]} of {file.name}" if lines else ""
+    where = f" in line {lines[-1]} of {file.name}" if lines else ""
     if isinstance(error, NotImplementedError) and not lines:
         return "it defines neither `scores` nor `attend`"
-    return f"it failed{place} ({type(error).__name__}: {' '.join(str(error).split())})"
+    return f"it failed{where} ({type(error).__name__}: {' '.join(str(error).split())})"

@@ -91,7 +91,7 @@ def read_back(
 ) -> list[list[Hypothesis]]:
     """Follows the back-pointers and returns the hypotheses that end in the given slots.
 
-    lengths and slots are both (N, n); a length of 0 says that there is no hypothesis.
+    lengths and slots are both (N, n); a length of 0 means that there is no hypothesis.
     """
     xp, device = namespace(lengths), lengths.device
     N, n = lengths.shape

@@ -12,7 +12,8 @@ from augenmerk.data import open_data
 from augenmerk.evaluation.agreement import measure_alignment
 from augenmerk.evaluation.evaluator import Evaluator, evaluate_run
 from augenmerk.run.directory import RunDirectory
-from augenmerk.training.loop import Reporter, start, train
+from augenmerk.training.loop import Reporter, train
+from augenmerk.training.start import start
 from augenmerk.translation import load
 
 MECHANISMS: tuple[str, ...] = ("none", "mean", "scaled-dot")

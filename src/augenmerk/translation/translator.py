@@ -16,7 +16,8 @@ from augenmerk.base.config import RunConfig, SearchConfig
 from augenmerk.base.device import CPU, choose_translating_device, count_threads
 from augenmerk.base.errors import AugenmerkError, shorten
 from augenmerk.inference import InferenceModel, build_inference_model, can_build
-from augenmerk.run.directory import SHIPPED, RunDirectory
+from augenmerk.run.bundled import BUNDLED_MODEL
+from augenmerk.run.directory import RunDirectory
 from augenmerk.search import (
     Decoder,
     EnsembleDecoder,
@@ -55,7 +56,7 @@ OnProgress = Callable[[int], None]
 
 
 def load(
-    run: Path | str | Sequence[Path | str] = SHIPPED, device: "torch.device | str" = CPU
+    run: Path | str | Sequence[Path | str] = BUNDLED_MODEL, device: "torch.device | str" = CPU
 ) -> "Translator":
     """Loads a trained run for translating; several runs translate together as an ensemble.
 

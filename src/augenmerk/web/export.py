@@ -19,7 +19,8 @@ import numpy as np
 from augenmerk.base.errors import AugenmerkError
 from augenmerk.base.files import atomic_write, is_stream, make_folder
 from augenmerk.inference import build_inference_model
-from augenmerk.run.directory import SHIPPED, RunDirectory
+from augenmerk.run.bundled import BUNDLED_MODEL
+from augenmerk.run.directory import RunDirectory
 from augenmerk.text.familiarity import Familiarity
 from augenmerk.translation import Translator
 from augenmerk.web import MAX_BEAM
@@ -67,7 +68,7 @@ def make_page(paths: Sequence[Path], *, beam: int | None = None, examples: Seque
         )
     if len(examples) > MAX_EXAMPLES:
         raise AugenmerkError(f"A page has room for {MAX_EXAMPLES} examples, not for {len(examples)}.")
-    runs = [RunDirectory.open(path) for path in paths or [SHIPPED]]
+    runs = [RunDirectory.open(path) for path in paths or [BUNDLED_MODEL]]
     for run in runs:
         check_browser(run.config.model, str(run.path))
     names = _name(runs)
@@ -90,7 +91,9 @@ def make_page(paths: Sequence[Path], *, beam: int | None = None, examples: Seque
             f"The run searches with a beam of {asked}; a page has one of {width} at most, and begins with it."
         )
     if not examples and languages[0][0] == "de":
-        examples = CAPTIONS if any(run.path.resolve() == SHIPPED.resolve() for run in runs) else PICTURE_BOOK
+        examples = (
+            CAPTIONS if any(run.path.resolve() == BUNDLED_MODEL.resolve() for run in runs) else PICTURE_BOOK
+        )
     return Page(
         bundles=bundles,
         models=[_describe(run, bundle) for run, bundle in zip(runs, bundles, strict=True)],

@@ -16,7 +16,8 @@ from starlette.routing import BaseRoute, Route
 
 from augenmerk.analysis.patterns import count_heads
 from augenmerk.base.errors import AugenmerkError
-from augenmerk.run.directory import SHIPPED, RunDirectory
+from augenmerk.run.bundled import BUNDLED_MODEL
+from augenmerk.run.directory import RunDirectory
 from augenmerk.serve.answers import JsonResponse, to_json
 from augenmerk.serve.guard import read_body
 from augenmerk.serve.hang_up import until_hang_up
@@ -146,7 +147,7 @@ def _describe(name: str, path: Path) -> dict[str, Any]:
     source, target = config.data.languages
     layers, _ = count_heads(config.model)
     counted = {part: count_heads(config.model, part)[1] for part in get_args(Part)}
-    shipped = path.resolve() == SHIPPED.resolve()
+    shipped = path.resolve() == BUNDLED_MODEL.resolve()
     return {
         "name": name,
         "source_language": source,
