@@ -3,7 +3,6 @@
 import os
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
-from importlib.resources import files
 from pathlib import Path
 from typing import Any, Literal, Self
 
@@ -21,7 +20,10 @@ from augenmerk.base.settings import Settings as Settings
 ATTENTIONS = tuple(MECHANISMS)
 """The names of the attention mechanisms that come with Augenmerk."""
 
-PRESETS = ("classic", "quick", "strong", "transformer-quick", "transformer")
+_PRESETS = Path(__file__).parents[1] / "presets"
+PRESETS = tuple(sorted(path.stem for path in _PRESETS.glob("*.toml")))
+"""The names of the settings that come with Augenmerk: each is a file."""
+
 DATASETS = ("bilderbuch", "multi30k")
 """The datasets that are known by name; any other is the path of the user's own."""
 
@@ -281,7 +283,7 @@ def load_config(preset_or_file: str, settings: Iterable[str] = ()) -> RunConfig:
     """
     if preset_or_file in PRESETS:
         settings = list(settings)
-        text = files("augenmerk").joinpath("presets", f"{preset_or_file}.toml").read_text(encoding="utf-8")
+        text = read_settings(_PRESETS / f"{preset_or_file}.toml")
         config = RunConfig.from_toml(text, preset_or_file, settings)
         return keep_own_case(config.leaving_open(open_keys() - list_keys(settings)))
     path = Path(preset_or_file)

@@ -13,6 +13,7 @@ from rich.progress import BarColumn, TextColumn, TimeElapsedColumn, TimeRemainin
 from typer import Argument, Option
 
 from augenmerk.base.architectures import ARCHITECTURES
+from augenmerk.base.config import PRESETS
 from augenmerk.base.errors import AugenmerkError
 from augenmerk.base.mechanisms import MECHANISMS
 from augenmerk.cli.options import (
@@ -46,7 +47,7 @@ FEW_STEPS = 300
 Preset = Annotated[
     str | None,
     Argument(
-        help="Preset (classic, quick, strong, transformer-quick, transformer) or a TOML file.",
+        help=f"Preset ({', '.join(PRESETS)}) or a TOML file.",
         show_default=False,
     ),
 ]

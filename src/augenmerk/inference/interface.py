@@ -1,34 +1,21 @@
-"""What every architecture in numpy offers to search and scoring: a `StepModel` with a common part."""
+"""What all architectures in numpy have in common."""
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 
 import numpy as np
 
 from augenmerk.base.config import ModelConfig
-from augenmerk.inference.weights import Floats, Integers, Mask, log_softmax
-from augenmerk.search.step_model import AttentionWeights, Memory, Source, State
+from augenmerk.inference.weights import Floats, log_softmax
+from augenmerk.search.step_model import StepModel
 from augenmerk.text.batching import Batch
 
 
-class InferenceModel(ABC):
-    """A translator whose weights never change; see `StepModel` for its methods."""
+class InferenceModel(StepModel):
+    """A translator whose weights never change."""
 
     def __init__(self, config: ModelConfig) -> None:
         self.config = config
         self.log_softmax = log_softmax
-
-    @property
-    @abstractmethod
-    def selective(self) -> bool: ...
-
-    @abstractmethod
-    def encode(self, src: Integers, src_mask: Mask) -> Source: ...
-
-    @abstractmethod
-    def step(self, tokens: Integers, state: State, memory: Memory) -> tuple[Floats, Floats, State]: ...
-
-    @abstractmethod
-    def attention_weights(self, src: Integers, src_mask: Mask, tgt_in: Integers) -> AttentionWeights: ...
 
     @abstractmethod
     def target_logits(self, batch: Batch) -> Floats:
