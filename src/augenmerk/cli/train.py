@@ -175,8 +175,9 @@ def train(
         return start.start_preset(preset, overrides, out, initial_run)
 
     run, remarks = _open(open_run, world)
-    if accept_changes and run.finished and not run.more_epochs:
+    if accept_changes and world.from_first(lambda: run.finished and not run.more_epochs):
         err().print("\n".join(remarks), markup=False)
+        world.leave()
         return
     arguments = ["--resume", "--out", str(run.path)]
     if resume:  # changes that are not written before training continues

@@ -9,10 +9,8 @@ from numpy.typing import NDArray
 
 from augenmerk.base.arrays import Array, namespace, to_numpy
 from augenmerk.base.errors import AugenmerkError
+from augenmerk.search.step_model import State as State
 from augenmerk.text.tokenizer import EOS
-
-State = tuple[Array, ...]
-"""What a decoder remembers of the target words so far: at least one array, each (N, K, ...)."""
 
 SHRINK_AT = 4
 """A batch shrinks when one in four of its sentences is done; earlier, copying costs more than it saves."""

@@ -123,9 +123,7 @@ def configure_fine_tuning(initial_run: Path, preset: str | None, overrides: Iter
     parent = RunDirectory.open(find_run(initial_run))
     if preset is None:
         base = parent.config.model_dump(exclude_none=True)
-        base["data"]["skip_bad"] = (
-            False  # of other pairs, bad lines are refused unless --skip-bad is given again
-        )
+        base["data"]["skip_bad"] = False  # these are other pairs
         config = RunConfig.from_toml(tomli_w.dumps(base), str(initial_run), overrides)
         left_open = {"train.warmup"}
     else:
