@@ -246,7 +246,7 @@ def measure_heads(translator: Translator, translations: Sequence[Translation]) -
     if not isinstance(model, TransformerTranslator):
         raise AugenmerkError("Heads are replaced one by one in a Transformer only.")
     _check_attends(translator)
-    heads = model.config.heads if model.config.attention == "multi-head" else 1
+    heads = model.config.attention_heads
     places = [(layer, head) for layer in range(model.config.layers) for head in range(heads)]
     if not any(one.target_words for one in translations):
         raise AugenmerkError("All translations are empty: there are no words whose probability could fall.")

@@ -145,6 +145,12 @@ class ModelConfig(Settings):
         """The size of a word representation that is attended to, h_t."""
         return self.entry.value_size(self)
 
+    @property
+    def attention_heads(self) -> int:
+        """The number of heads that attend to the source; custom mechanisms count as one."""
+        mechanism = MECHANISMS.get(self.attention)
+        return self.heads if mechanism and mechanism.has_heads else 1
+
     def runs_in(self, engine: Literal["numpy", "browser"]) -> bool:
         """Returns whether both the architecture and the mechanism are there without torch."""
         parts = self.entry, MECHANISMS.get(self.attention)
@@ -159,7 +165,7 @@ class ModelConfig(Settings):
 
     @model_validator(mode="after")
     def _parts_fit(self) -> Self:
-        if self.attention == "multi-head":
+        if self.attention_heads > 1:
             _check_heads(self)
         self.entry.check(self)
         taken = self.entry.mechanisms

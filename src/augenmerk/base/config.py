@@ -47,7 +47,7 @@ class DataConfig(Settings):
     """Where the sentence pairs come from."""
 
     bitext: str = Field(default="bilderbuch", min_length=1)
-    """bilderbuch, multi30k, or the folder or file of your own pairs."""
+    """bilderbuch, multi30k, or a folder or file of your pairs."""
     bilderbuch: BilderbuchConfig = BilderbuchConfig()
     """What to generate, if the bitext is bilderbuch."""
     source_language: str | None = None
@@ -59,7 +59,7 @@ class DataConfig(Settings):
     validation: str = "val"
     """The split that decides which epoch's weights are kept."""
     skip_bad: bool = False
-    """Whether lines of your own files that hold no usable pair are skipped instead of refused."""
+    """Whether lines of your files that hold no usable pair are skipped instead of refused."""
     max_length: int = Field(default=200, ge=1, le=10_000)
     """Training pairs with more tokens than this on a side are left out, and longer sources are cut."""
 
@@ -278,8 +278,8 @@ class RunConfig(Settings):
 def load_config(preset_or_file: str, settings: Iterable[str] = ()) -> RunConfig:
     """Loads a preset or a TOML file, and replaces single settings.
 
-    A preset leaves open what depends on the data, unless a setting says it (`RunConfig.left_open`); the case
-    of your own pairs is kept here already.
+    A preset leaves open what depends on the data, unless a setting says it (`RunConfig.left_open`); your own
+    pairs already keep their case here.
     """
     if preset_or_file in PRESETS:
         settings = list(settings)

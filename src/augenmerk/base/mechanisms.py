@@ -19,21 +19,30 @@ class Entry:
     """Whether `web/engine` has it too, so that a run can be exported as a page."""
 
 
-def _everywhere(name: str) -> Entry:
-    return Entry(
+@dataclass(frozen=True, kw_only=True)
+class Mechanism(Entry):
+    """What the package needs to know about a mechanism."""
+
+    has_heads: bool = False
+    """Whether it has several heads, `model.heads`."""
+
+
+def _everywhere(name: str, *, has_heads: bool = False) -> Mechanism:
+    return Mechanism(
         torch_class=f"augenmerk.model.attention:{name}",
         numpy_class=f"augenmerk.inference.attention:{name}",
         in_browser=True,
+        has_heads=has_heads,
     )
 
 
-MECHANISMS: dict[str, Entry] = {
+MECHANISMS: dict[str, Mechanism] = {
     "none": _everywhere("NoAttention"),
     "mean": _everywhere("MeanAttention"),
     "scaled-dot": _everywhere("ScaledDotAttention"),
     "dot": _everywhere("DotAttention"),
     "bilinear": _everywhere("BilinearAttention"),
     "additive": _everywhere("AdditiveAttention"),
-    "multi-head": _everywhere("MultiHeadAttention"),
+    "multi-head": _everywhere("MultiHeadAttention", has_heads=True),
 }
 """Every mechanism by its name in the settings; custom ones, in the user's files, are not among them."""

@@ -50,7 +50,7 @@ def show_wanted(
             if number:
                 out().print()
             _print_places(wanted, one, places)
-        if read.translator.config.model.attention == "multi-head":
+        if read.translator.config.model.attention_heads > 1:
             out().print("\nAll heads get the same attention here; the model's own differs from head to head.")
         return
     described = [

@@ -146,8 +146,8 @@ class RunDirectory(RunRecords):
     ) -> Self:
         """Creates a run. Its folder appears whole or not at all, and never replaces anything.
 
-        It begins with a copy of the weights of `parent`, if there is one. `data` is what it has used of its
-        pairs already, for the vocabulary.
+        It begins with a copy of the weights of `parent`, if there is one. `data` is which pairs were
+        already read to learn the vocabulary.
         """
         final = path.resolve()
         new = temp_path(final)

@@ -69,7 +69,7 @@ class RunRecords:
         self._write(OTHER_SCORES if other else SCORES, _strict_json(scores, indent=2) + "\n")
 
     def read_scores(self, *, other: bool = False) -> list[dict[str, Any]]:
-        """Reads the scores of the run by itself, or its `other` scores (see above)."""
+        """Reads the scores of the run alone, or its `other` scores (see `directory.py`)."""
         path = self.path / (OTHER_SCORES if other else SCORES)
         if not path.exists():
             return []

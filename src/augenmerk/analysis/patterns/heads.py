@@ -40,7 +40,7 @@ def count_heads(model: ModelConfig, part: Part = "cross") -> tuple[int, int]:
     in_layers = model.entry.self_attention
     if part != "cross":
         return (model.layers, model.heads) if in_layers else (0, 0)
-    return model.layers if in_layers else 1, model.heads if model.attention == "multi-head" else 1
+    return model.layers if in_layers else 1, model.attention_heads
 
 
 def check_head(model: ModelConfig, layer: int | None, head: int | None) -> None:

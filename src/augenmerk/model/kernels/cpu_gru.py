@@ -72,7 +72,7 @@ class Packing:
         return x.reshape(-1, x.shape[2]).index_select(0, indices.flatten()).view(D, N, -1)
 
     def unpack(self, x: Tensor) -> Tensor:
-        """Returns (B * S, D, size) of the words x (D, N, size), whose last row stands for padding."""
+        """Returns (B * S, D, size) of the words x (D, N, size), whose last row is for padding."""
         D, N, size = x.shape
         rows = self.rows + N * torch.arange(D)
         return x.reshape(D * N, size).index_select(0, rows.flatten()).view(-1, D, size)
