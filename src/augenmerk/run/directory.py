@@ -108,8 +108,7 @@ class RunDirectory(RunRecords):
         """Records the settings and the code as they are now."""
         files = {name: self.path / name for name in self.metadata.code}
         code = {name: digest_file(path) for name, path in files.items()}
-        settings = dict.fromkeys((*self.metadata.settings, self._digest))
-        self.metadata = replace(self.metadata, settings=tuple(settings), code=code)
+        self.metadata = replace(self.metadata.knowing(self._digest), code=code)
         self.metadata.write(self.path)
 
     @classmethod
@@ -366,8 +365,7 @@ class RunDirectory(RunRecords):
         tree["train"] = {**tree["train"], "epochs": self.config.train.epochs}
         tree["data"] = {**tree["data"], "bitext": self.config.data.bitext}
         text = tomli_w.dumps(tree)
-        known = dict.fromkeys((*self.metadata.settings, self._digest, digest_of(text)))
-        self.metadata = replace(self.metadata, settings=tuple(known))
+        self.metadata = self.metadata.knowing(self._digest, digest_of(text))
         self.metadata.write(self.path)
         with replacing(self.path / _CONFIG) as temporary:
             temporary.write_text(text, encoding="utf-8", newline="\n")

@@ -4,7 +4,7 @@ import hashlib
 import logging
 import re
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from typing import Self
@@ -41,6 +41,11 @@ class Metadata:
             metadata = cls(tuple(tree["settings"]), dict(tree["code"]), str(tree["version"]), tree["format"])
         check_format(folder, metadata.format, FORMAT, str(metadata.version))
         return metadata
+
+    def knowing(self, *digests: str) -> Self:
+        """Returns this with further digests of settings, unless there are none because nothing is checked."""
+        known = dict.fromkeys((*self.settings, *digests)) if self.settings else ()
+        return replace(self, settings=tuple(known))
 
     def write(self, folder: Path) -> None:
         write_object(folder / _FILE, {**asdict(self), "version": __version__}, indent=2)

@@ -37,8 +37,8 @@ def start(config: RunConfig, out: Path) -> RunDirectory:
     """Creates a run directory, with a vocabulary that is learnt from the training split alone.
 
     If the settings name an initial run, its vocabulary and its weights are taken instead; a prepared corpus
-    has a vocabulary. Settings that a preset left open are fitted to the data, and relative paths become absolute, so
-    that the run finds its data from any folder: see `augenmerk.training.policy`.
+    has a vocabulary. Settings that a preset left open are fitted to the data, and relative paths become
+    absolute, so that the run finds its data from any folder: see `augenmerk.training.policy`.
     """
     RunDirectory.check_unused(out)  # before minutes are spent on a large bitext
     check_processes(config.train, world_size())
