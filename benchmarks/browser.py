@@ -21,7 +21,8 @@ from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from augenmerk.data import open_bitext
-from augenmerk.run.directory import SHIPPED, RunDirectory
+from augenmerk.run.bundled import BUNDLED_MODEL
+from augenmerk.run.directory import RunDirectory
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -148,7 +149,7 @@ def block(html: str, name: str) -> str:
 
 def find_sentences() -> list[str]:
     """Returns sentences that are 15 tokens long for the model that ships, the end included."""
-    tokenizer = RunDirectory.open(SHIPPED).tokenizers.source
+    tokenizer = RunDirectory.open(BUNDLED_MODEL).tokenizers.source
     texts = [pair.source for pair in open_bitext("bilderbuch", pairs=2000)["train"]]
     lengths = [len(ids) + 1 for ids in tokenizer.encode_ids(texts)]
     return [text for text, length in zip(texts, lengths, strict=True) if length == TOKENS][:SENTENCES]

@@ -30,7 +30,8 @@ from typing import Any
 
 from augenmerk.base.errors import AugenmerkError
 from augenmerk.data import open_data
-from augenmerk.run.directory import SHIPPED, RunDirectory
+from augenmerk.run.bundled import BUNDLED_MODEL
+from augenmerk.run.directory import RunDirectory
 from augenmerk.translation import load
 
 COMMAND = (sys.executable, "-m", "augenmerk")
@@ -64,7 +65,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3, help="turns of offline and service")
     parser.add_argument("--sentences", type=int, default=1000, help="different sentences")
     parser.add_argument("--beam", type=int, default=1, help="width of the beam")
-    parser.add_argument("--model", type=Path, default=SHIPPED, help="a run directory")
+    parser.add_argument("--model", type=Path, default=BUNDLED_MODEL, help="a run directory")
     parser.add_argument("--no-bench", action="store_true", help="leave out `bench decode`")
     parser.add_argument("--soak", type=float, help="minutes to ask for, with the memory every ten seconds")
     arguments = parser.parse_args()

@@ -20,12 +20,12 @@ This page is written by `python docs/settings.py`; the same is said by:
 ```sh
 augenmerk config list                      # all settings; `config list train` for some
 augenmerk config show quick                # a preset, as a TOML file with explanations
-augenmerk config show quick > mine.toml    # a file of your own to begin with
+augenmerk config show quick > mine.toml    # the beginning of your own file
 augenmerk config show runs/mine            # the settings of a run
 ```
 
 One setting is changed with `--set`, as often as needed: `augenmerk train quick --set train.lr=0.002 --set
-model.hidden=128`. A file of your own holds only what differs from the defaults:
+model.hidden=128`. Your own file holds only what differs from the defaults:
 
 ```toml
 [data]
@@ -60,7 +60,7 @@ def render_page() -> str:
     presets = {name: load_config(name) for name in PRESETS}
     return BEGINNING + "".join(
         section
-        for group, settings in groupby(list_settings(), key=lambda setting: setting.group)
+        for group, settings in groupby(list_settings(RunConfig()), key=lambda setting: setting.group)
         for section in _render_group(group, list(settings), presets)
     )
 

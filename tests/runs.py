@@ -12,7 +12,8 @@ from filelock import FileLock
 
 from augenmerk.base.config import RunConfig
 from augenmerk.run.directory import RunDirectory
-from augenmerk.training.loop import start, train
+from augenmerk.training.loop import train
+from augenmerk.training.start import start
 
 CPU = torch.device("cpu")
 

@@ -69,7 +69,7 @@ def test_a_run_that_was_created_can_be_opened(tmp_path: Path, tokenizers: Tokeni
         assert run.tokenizers.source.to_json() == tokenizers.source.to_json()
         assert run.tokenizers.target.to_json() == tokenizers.target.to_json()
     files = {"tokenizer.json"} if tokenizers.joint else {"tokenizer.source.json", "tokenizer.target.json"}
-    assert names(path) == {"config.toml"} | files
+    assert names(path) == {"config.toml", "run.json"} | files
     assert names(tmp_path / "deep") == {"run"}
 
 
@@ -94,7 +94,7 @@ def test_nothing_is_ever_created_in_place_of_something(
         assert sorted(tmp_path.rglob("*")) == before
 
     run = RunDirectory.create(tmp_path / "run", CONFIG, JOINT)
-    refused(run.path, "unfinished run; go on with --resume or choose another --out")
+    refused(run.path, "unfinished run; continue it with --resume or choose another --out")
     run.finish({"best_epoch": 3})
     refused(run.path, "finished run; choose another --out")
     (tmp_path / "thesis").mkdir()
@@ -309,34 +309,33 @@ def test_weights_for_another_vocabulary_are_refused(run: RunDirectory) -> None:
         run.load_model()
 
 
-def edit(run: RunDirectory, old: str, new: str, *, on_purpose: bool) -> RunDirectory:
-    """Changes config.toml; who does so on purpose removes its first line."""
+def edit(run: RunDirectory, old: str, new: str, *, accept: bool) -> RunDirectory:
+    """Changes config.toml, and accepts that if it is told to."""
     path = run.path / "config.toml"
     text = path.read_text(encoding="utf-8")
     assert old in text
-    path.write_text(text.replace(old, new)[text.index("\n") + 1 if on_purpose else 0 :], encoding="utf-8")
-    return RunDirectory.open(run.path)
+    path.write_text(text.replace(old, new), encoding="utf-8")
+    return RunDirectory.open(run.path, accept_changes=accept)
 
 
-def test_settings_that_were_changed_are_refused_unless_on_purpose(run: RunDirectory) -> None:
+def test_settings_that_were_changed_are_refused_unless_accepted(run: RunDirectory) -> None:
     run.save_model(WEIGHTS, {"epoch": 3})
     run.save_state(WEIGHTS, {"epoch": 3})
-    with pytest.raises(
-        AugenmerkError, match=r"config\.toml: its settings .*on purpose, remove the first line"
-    ):
-        edit(run, "max_length = 50", "max_length = 40", on_purpose=False)
-    edited = edit(run, "max_length = 40", "max_length = 30", on_purpose=True)
+    with pytest.raises(AugenmerkError, match=r"config\.toml: the settings .* accept it: .*--accept-changes"):
+        edit(run, "max_length = 50", "max_length = 40", accept=False)
+    edit(run, "max_length = 40", "max_length = 30", accept=True)
+    edited = RunDirectory.open(run.path)
     assert edited.config.search.max_length == 30
     assert same(edited.load_model(), WEIGHTS)
     assert edited.load_state() is not None
     for old, new in (("hidden = 512", "hidden = 64"), ('unit = "word"', 'unit = "bpe"')):
-        edited = edit(run, old, new, on_purpose=False)
+        edited = edit(run, old, new, accept=True)
         for load in (edited.load_model, edited.load_state):
             with pytest.raises(
                 AugenmerkError, match=r"or \[text\], \[model\] or train.seed in config.toml was"
             ):
                 load()
-        edit(run, new, old, on_purpose=False)
+        edit(run, new, old, accept=True)
 
 
 @pytest.mark.parametrize(
@@ -588,7 +587,8 @@ def test_leftovers_of_the_killed_are_never_data_and_are_removed(run: RunDirector
     (run.path / "hypotheses" / ".val.beam5.txt.12345.part").touch()
     with reopened.training(), reopened.scoring():
         locks = {".lock", ".scores.lock", ".training"}
-        assert names(run.path) == {"config.toml", "tokenizer.json", "model.safetensors", "hypotheses"} | locks
+        settings = {"config.toml", "run.json", "tokenizer.json"}
+        assert names(run.path) == settings | {"model.safetensors", "hypotheses"} | locks
         assert not names(run.path / "hypotheses")
 
     RunDirectory.create(run.path.parent / "next", CONFIG, JOINT)
@@ -691,5 +691,5 @@ def test_only_one_process_trains_a_run(run: RunDirectory, forker: Forker) -> Non
         ]
     with run.training():
         pass
-    with pytest.raises(AugenmerkError, match="is an unfinished run; go on with --resume"):
+    with pytest.raises(AugenmerkError, match="is an unfinished run; continue it with --resume"):
         RunDirectory.check_unused(run.path)

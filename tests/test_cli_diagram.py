@@ -14,7 +14,8 @@ from augenmerk.base.errors import AugenmerkError
 from augenmerk.cli import app
 from augenmerk.data import open_bitext
 from augenmerk.drawing import END, AttentionMap
-from augenmerk.training.loop import start, train
+from augenmerk.training.loop import train
+from augenmerk.training.start import start
 from tests.runs import Silent
 from tests.test_diagrams import Structure
 

@@ -14,7 +14,7 @@ from augenmerk.drawing.curves import (
     render_terminal_curves,
 )
 from augenmerk.drawing.figures import LIGHT
-from augenmerk.training.loop import start
+from augenmerk.training.start import start
 from tests.command import fails_with_a_sentence, run_command, run_json
 from tests.runs import SharedRuns, tiny
 

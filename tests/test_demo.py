@@ -5,14 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from augenmerk.base.config import AttentionName, BilderbuchConfig, RunConfig
+from augenmerk.base.config import BilderbuchConfig, RunConfig
 from augenmerk.study import demo
 from augenmerk.training.loop import Reporter
 from tests.command import run_json
 from tests.runs import CPU, Silent
 
 
-def small(attention: AttentionName) -> RunConfig:
+def small(attention: str) -> RunConfig:
     config = ORIGINAL(attention)
     return config.model_copy(
         update={

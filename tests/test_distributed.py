@@ -14,7 +14,8 @@ import pytest
 import torch
 
 from augenmerk.run.directory import RunDirectory
-from augenmerk.training.loop import start, train
+from augenmerk.training.loop import train
+from augenmerk.training.start import start
 from tests.processes import Forker, Process
 from tests.runs import CPU, SharedRuns, Silent, tiny
 from tests.test_train import flags

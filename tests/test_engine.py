@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from augenmerk.base.config import Architecture, ModelConfig, TrainConfig
+from augenmerk.base.config import ModelConfig, TrainConfig
 from augenmerk.model import TranslationModel, build_model
 from augenmerk.text.batching import Batch, ParallelTokens
 from augenmerk.training.engine import Engine
@@ -30,7 +30,7 @@ def batches(tokens: ParallelTokens, size: int, device: torch.device = CPU) -> li
     return [batch.to(device) for batch in tokens.batches(tokens.plan(size, shuffle=False))]
 
 
-def model(dropout: float = 0.0, architecture: Architecture = "gru") -> TranslationModel:
+def model(dropout: float = 0.0, architecture: str = "gru") -> TranslationModel:
     torch.manual_seed(5)
     config = ModelConfig(
         architecture=architecture, embedding=16, hidden=16, key=16, layers=2, embedding_dropout=dropout
@@ -165,7 +165,7 @@ def test_a_state_brings_everything_back() -> None:
 # On a GPU
 
 
-def pair_of_engines(architecture: Architecture, **settings: object) -> tuple[Engine, Engine]:
+def pair_of_engines(architecture: str, **settings: object) -> tuple[Engine, Engine]:
     """In double precision, because Adam moves weights whose gradient is mere rounding as far as others."""
     config = TrainConfig.model_validate({"precision": "fp32", "batch_size": 4, **settings})
     translator = model(architecture=architecture).double()
@@ -181,7 +181,7 @@ def count_graphs(engine: Engine) -> int:
 @needs_gpu
 @both_architectures
 @pytest.mark.parametrize("settings", [{}, {"clip": 0.1, "ema": 0.9, "optimizer": "adamw"}], ids=str)
-def test_recorded_work_is_the_same_work(settings: dict[str, object], architecture: Architecture) -> None:
+def test_recorded_work_is_the_same_work(settings: dict[str, object], architecture: str) -> None:
     """Shapes that come again and again, in turns and with an odd one between, against the CPU."""
     tokens = data([(5, 4)] * 8 + [(7, 6)] * 8 + [(3, 3)] * 3)
     on_cpu, on_gpu = pair_of_engines(architecture, **settings)
@@ -205,7 +205,7 @@ def test_there_is_nothing_to_prepare_on_a_cpu() -> None:
 
 @needs_gpu
 @both_architectures
-def test_work_recorded_ahead_is_the_same_work(architecture: Architecture) -> None:
+def test_work_recorded_ahead_is_the_same_work(architecture: str) -> None:
     tokens = data([(5, 4)] * 8 + [(7, 6)] * 8)
     config = TrainConfig(precision="fp32", batch_size=4, ema=0.9, clip=0.1)
     plain, prepared = (Engine(model(architecture=architecture), config, GPU) for _ in range(2))
@@ -222,7 +222,7 @@ def test_work_recorded_ahead_is_the_same_work(architecture: Architecture) -> Non
 
 @needs_gpu
 @both_architectures
-def test_accumulation_works_on_recorded_work(architecture: Architecture) -> None:
+def test_accumulation_works_on_recorded_work(architecture: str) -> None:
     tokens = data([(5, 4)] * 16)
     on_cpu, on_gpu = pair_of_engines(architecture)
     for _ in range(4):
@@ -234,7 +234,7 @@ def test_accumulation_works_on_recorded_work(architecture: Architecture) -> None
 
 @needs_gpu
 @both_architectures
-def test_parts_of_batches_work_on_recorded_work(architecture: Architecture) -> None:
+def test_parts_of_batches_work_on_recorded_work(architecture: str) -> None:
     tokens = data([(5, 4)] * 9)
     on_cpu, on_gpu = pair_of_engines(architecture, exact_parts=2, clip=0.1)
     for number in range(5):
@@ -261,7 +261,7 @@ def test_dropout_of_a_part_is_a_function_of_the_step_when_replayed() -> None:
 
 @needs_gpu
 @both_architectures
-def test_dropout_differs_from_replay_to_replay(architecture: Architecture) -> None:
+def test_dropout_differs_from_replay_to_replay(architecture: str) -> None:
     config = TrainConfig(precision="fp32", batch_size=4)
     on_gpu = Engine(model(0.5, architecture), config, GPU)
     on_gpu.model.train()

@@ -26,7 +26,7 @@ from augenmerk.run.directory import RunDirectory
 from augenmerk.search import EnsembleDecoder, Hypothesis, force, sample, search, trace
 from augenmerk.text.batching import ParallelTokens
 from augenmerk.text.tokenizer import BOS, EOS
-from augenmerk.training.loop import start
+from augenmerk.training.start import start
 from augenmerk.translation import Translator
 from tests.command import fails_with_a_sentence, run_command
 from tests.decoding import decode, score

@@ -10,7 +10,8 @@ import pytest
 from augenmerk.base.config import TextConfig
 from augenmerk.data import SentencePair, open_bitext
 from augenmerk.data import multi30k as multi30k_module
-from augenmerk.run.directory import SHIPPED, RunDirectory
+from augenmerk.run.bundled import BUNDLED_MODEL
+from augenmerk.run.directory import RunDirectory
 from augenmerk.text.familiarity import RARE, SMOOTHING, Familiarity, learn
 from augenmerk.text.tokenizer import UNK, Tokenizer, TokenizerPair
 from augenmerk.translation import load
@@ -114,7 +115,7 @@ def test_the_model_that_ships_knows_captions_also_in_lower_case() -> None:
 
 def test_false_alarms_are_as_rare_as_the_documentation_says(multi30k_folder: Path) -> None:
     data = multi30k_module.load(multi30k_folder)
-    run = RunDirectory.open(SHIPPED)
+    run = RunDirectory.open(BUNDLED_MODEL)
     familiarity = Familiarity(run.tokenizers.source, run.read_familiarity())
     for split, most in (("val", 0.004), ("test_2016_flickr", 0.005)):
         pairs = list(data[split])

@@ -6,10 +6,11 @@ from typing import Any
 import pytest
 import torch
 
-from augenmerk.base.config import ATTENTIONS, AttentionName
+from augenmerk.base.config import ATTENTIONS
 from augenmerk.bench.loop import StepByStep
 from augenmerk.data import open_bitext
-from augenmerk.training.loop import start, train
+from augenmerk.training.loop import train
+from augenmerk.training.start import start
 from augenmerk.translation import load
 from tests.runs import tiny
 from tests.test_train import Silent
@@ -21,7 +22,7 @@ GPU = torch.device("cuda")
 
 
 @pytest.mark.parametrize("attention", ATTENTIONS)
-def test_forward_step_loop_and_single_sentences_agree(attention: AttentionName) -> None:
+def test_forward_step_loop_and_single_sentences_agree(attention: str) -> None:
     model = translator(attention, layers=2).to(GPU)
     lengths = [(5, 4), (3, 6), (1, 1), (7, 0)]
     tokens = data(lengths).to(GPU)
@@ -44,7 +45,7 @@ def test_forward_step_loop_and_single_sentences_agree(attention: AttentionName) 
 @pytest.mark.parametrize("positions", POSITIONS)
 @pytest.mark.parametrize("attention", ATTENTIONS)
 @torch.no_grad()
-def test_a_transformer_there_is_that_here(attention: AttentionName, positions: str) -> None:
+def test_a_transformer_there_is_that_here(attention: str, positions: str) -> None:
     model, batch = transformer(attention, positions), batch_of([(5, 4), (3, 6), (1, 1), (7, 0)])
     expected, weights = model(batch.src, batch.src_mask, batch.tgt_in, need_weights=True)
     there, model = batch.to(GPU), model.to(GPU)

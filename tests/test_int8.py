@@ -26,6 +26,7 @@ from augenmerk.inference.int8 import (
     LogSoftmax,
     round_weights,
 )
+from augenmerk.inference.transformer import TransformerTranslator
 from augenmerk.inference.weights import Floats, Linear, log_softmax
 from augenmerk.translation import Translator, load
 from tests.command import COMMAND, fails_with_a_sentence, run_json
@@ -122,6 +123,7 @@ def test_sums_do_not_overflow() -> None:
 def test_a_rounded_model_is_nearly_the_same(variant: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(int8, "MIN_OUTPUTS", 1)
     model = in_numpy(make(variant, torch.float32))
+    assert isinstance(model, GRUTranslator | TransformerTranslator)
     rounded = round_weights(model)
     assert isinstance(rounded.W_o, Int8Linear)
     assert isinstance(model.W_o, Linear)

@@ -94,7 +94,7 @@ def test_packing_reads_every_word_once(lengths: list[int], more: int, directions
     unpacked = packing.unpack(packed)
     assert torch.equal(unpacked[real.flatten()], x[real.flatten()])
     # The first direction reads the first words first, the second the last ones.
-    first = packing.places[:, : packing.starts[1]]
+    first = packing.indices[:, : packing.starts[1]]
     ends = packing.sentences * S + torch.tensor(lengths)[packing.sentences] - 1
     assert torch.equal(first[0], packing.sentences * S)
     assert directions == 1 or torch.equal(first[1], ends)

@@ -26,7 +26,8 @@ from augenmerk.evaluation.agreement import measure_alignment
 from augenmerk.run.directory import RunDirectory
 from augenmerk.search import Hypothesis
 from augenmerk.text.words import split_words
-from augenmerk.training.loop import start, train
+from augenmerk.training.loop import train
+from augenmerk.training.start import start
 from augenmerk.translation import Translation, load
 from augenmerk.translation.alignment import GoldLinks, argmax_links, compare_links
 from tests.browser import WatchedTab
@@ -84,9 +85,11 @@ def test_data_that_was_moved_is_found_with_a_flag(there: Path, back: Path, tmp_p
     run, pairs, old = tmp_path / "run", there.parent / "pairs", tmp_path / "old"
     shutil.copytree(there, run)
     config = run / "config.toml"
-    _digest, _, settings = config.read_text(encoding="utf-8").partition("\n")
-    moved = settings.replace(str(pairs), str(old))
+    moved = config.read_text(encoding="utf-8").replace(str(pairs), str(old))
     config.write_text(moved, encoding="utf-8")
+    assert "--accept-changes" in fails_with_a_sentence("evaluate", run)
+    accepted = run_command("train", "--resume", "--out", run, "--accept-changes")
+    assert (accepted.code, accepted.out) == (0, ""), accepted.err
     lost = fails_with_a_sentence("evaluate", run)
     assert f"{old}: there is no such file or folder" in lost
     assert "--data PLACE" in lost
@@ -354,12 +357,13 @@ def test_bilderbuch_is_looked_at_where_the_data_of_a_german_run_is_missing(
     def moved(name: str, *languages: str) -> Path:
         shutil.copytree(there, tmp_path / name)
         config = tmp_path / name / "config.toml"
-        _digest, _, settings = config.read_text(encoding="utf-8").partition("\n")
-        settings = settings.replace(str(there.parent / "pairs"), str(tmp_path / "nowhere"))
+        settings = config.read_text(encoding="utf-8").replace(
+            str(there.parent / "pairs"), str(tmp_path / "nowhere")
+        )
         for old, new in zip(("de", "en"), languages, strict=False):
             settings = settings.replace(f'_language = "{old}"', f'_language = "{new}"')
         config.write_text(settings, encoding="utf-8")
-        return tmp_path / name
+        return RunDirectory.open(tmp_path / name, accept_changes=True).path
 
     german, czech = moved("german"), moved("czech", "cs", "en")
     for command in ("patterns", "faithfulness"):

@@ -10,7 +10,7 @@ import pytest
 from augenmerk import AugenmerkError, load_mechanism
 from augenmerk.base.config import ATTENTIONS, ModelConfig
 from augenmerk.model import trial
-from augenmerk.model.attention import MECHANISMS, make_attention
+from augenmerk.model.attention import CUSTOM_MECHANISMS, make_attention
 from augenmerk.model.custom import MECHANISM_FILES
 from augenmerk.model.trial import RULES, check_rule, try_mechanism
 
@@ -38,8 +38,8 @@ ONE_RULE = {
 @pytest.fixture(autouse=True)
 def _forget_custom_mechanisms() -> Iterator[None]:
     yield
-    for name in [name for name in MECHANISMS if ":" in name]:
-        del MECHANISMS[name], MECHANISM_FILES[name]
+    for name in list(CUSTOM_MECHANISMS):
+        del CUSTOM_MECHANISMS[name], MECHANISM_FILES[name]
 
 
 def settings(name: str, **changes: Any) -> ModelConfig:

@@ -13,14 +13,15 @@ import pytest
 
 from augenmerk import AugenmerkError, load, load_mechanism
 from augenmerk.base.config import ModelConfig
+from augenmerk.base.mechanisms import MECHANISMS
 from augenmerk.model import build_model
-from augenmerk.model.attention import MECHANISMS, Attention
+from augenmerk.model.attention import CUSTOM_MECHANISMS, Attention, find_mechanism
 from augenmerk.model.custom import MECHANISM_FILES
 from augenmerk.model.trial import try_mechanism
 from augenmerk.run.directory import RunDirectory
 from augenmerk.study.plan import read_study
 from augenmerk.study.running import run_study
-from augenmerk.training.loop import start
+from augenmerk.training.start import start
 from tests.command import fails_with_a_sentence, run_command
 from tests.runs import tiny
 from tests.test_documents import blocks
@@ -105,8 +106,8 @@ def _every_test_starts_without_own_mechanisms() -> Iterator[None]:
 
 
 def forget_loaded_mechanisms() -> None:
-    for name in [name for name in MECHANISMS if ":" in name]:
-        del MECHANISMS[name], MECHANISM_FILES[name]
+    for name in list(CUSTOM_MECHANISMS):
+        del CUSTOM_MECHANISMS[name], MECHANISM_FILES[name]
 
 
 def test_the_run_records_the_mechanism_and_keeps_its_code(trained: Path, file: Path) -> None:
@@ -212,9 +213,9 @@ def test_the_copy_in_a_run_is_bound_to_it(trained: Path, tmp_path: Path) -> None
     answer = run_command(*command)
     assert answer.code == 2
     assert f"{run / 'mine.py'} was changed after the run was created" in answer.err
-    settings = (run / "config.toml").read_text(encoding="utf-8")
-    (run / "config.toml").write_text(settings.partition("\n")[2], encoding="utf-8")
-    assert run_command(*command).code == 0  # as the sentence says: the change is accepted
+    assert f"augenmerk train --resume --out {run} --accept-changes" in answer.err
+    assert run_command("train", "--resume", "--out", run, "--accept-changes").code == 0
+    assert run_command(*command).code == 0
     (run / "mine.py").unlink()
     named = ("--attention", f"{trained / 'mine.py'}:Sparsemax")
     answer = run_command("translate", "--model", run, *named, SENTENCE)
@@ -255,7 +256,7 @@ def test_a_file_that_is_edited_within_a_second_is_loaded_as_it_is(tmp_path: Path
             encoding="utf-8",
         )
         os.utime(file, (1e9, 1e9))
-        assert vars(MECHANISMS[load_mechanism(f"{file}:Mine")])["factor"] == float(value)
+        assert vars(CUSTOM_MECHANISMS[load_mechanism(f"{file}:Mine")])["factor"] == float(value)
     assert not (tmp_path / "__pycache__").exists()
 
 
@@ -435,10 +436,7 @@ def test_a_mechanism_is_tried_before_a_run_is_made(tmp_path: Path) -> None:
 
 
 def test_every_mechanism_of_the_settings_has_a_class_and_none_else() -> None:
-    from augenmerk.base.config import ATTENTIONS
-
-    assert set(ATTENTIONS) == set(MECHANISMS)
-    for name in ATTENTIONS:
+    for name in MECHANISMS:
         model = build_model(ModelConfig(attention=name, embedding=8, hidden=8, key=8), 20, 20)
         assert isinstance(model.attention, Attention)
-        assert type(model.attention) is MECHANISMS[name]
+        assert type(model.attention) is find_mechanism(name)

@@ -14,8 +14,9 @@ from augenmerk.data import SentencePair, open_bitext
 from augenmerk.run.directory import RunDirectory
 from augenmerk.study.plan import read_study
 from augenmerk.study.running import fit_to_data as fit_study
-from augenmerk.training.loop import start, train
+from augenmerk.training.loop import train
 from augenmerk.training.policy import configure_fine_tuning, fit_to_data
+from augenmerk.training.start import start
 from tests.command import run_command
 from tests.runs import CPU, SharedRuns, Silent, tiny
 

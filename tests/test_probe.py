@@ -12,7 +12,7 @@ from matplotlib.patches import Rectangle
 from matplotlib.text import Text
 
 from augenmerk.analysis.probe import probe_attention
-from augenmerk.base.config import AttentionName, RunConfig
+from augenmerk.base.config import RunConfig
 from augenmerk.base.errors import AugenmerkError
 from augenmerk.data import open_bitext
 from augenmerk.drawing.figures import LIGHT, save_figure
@@ -23,7 +23,8 @@ from augenmerk.theory.copying import reach
 from augenmerk.theory.drawing_step import MAX_TOKENS, draw_step
 from augenmerk.theory.from_run import examine_step
 from augenmerk.theory.results import Setup
-from augenmerk.training.loop import start, train
+from augenmerk.training.loop import train
+from augenmerk.training.start import start
 from augenmerk.translation import Translator
 from tests.runs import Silent
 from tests.test_theory_cli import in_process
@@ -43,7 +44,7 @@ def config_with(attention: str) -> RunConfig:
     )
 
 
-def untrained(attention: AttentionName) -> Translator:
+def untrained(attention: str) -> Translator:
     """Random weights attend to something, too; no training is needed to compare."""
     config = config_with(attention)
     tokenizers = TokenizerPair.train(list(open_bitext("bilderbuch", pairs=60)["train"]), config.text)
@@ -53,7 +54,7 @@ def untrained(attention: AttentionName) -> Translator:
 
 
 @pytest.mark.parametrize("attention", ["scaled-dot", "dot", "bilinear"])
-def test_the_weights_of_the_probe_are_those_of_the_model(attention: AttentionName) -> None:
+def test_the_weights_of_the_probe_are_those_of_the_model(attention: str) -> None:
     found = probe_attention(untrained(attention), SENTENCE)
     assert found.queries.shape == (len(found.target), found.keys.shape[1])
     assert len(found.keys) == len(found.source)
@@ -74,7 +75,7 @@ def test_the_heads_of_a_probe_average_to_the_weights_of_the_model() -> None:
 
 
 @pytest.mark.parametrize("attention", ["none", "mean", "additive"])
-def test_attention_that_is_no_product_is_refused(attention: AttentionName) -> None:
+def test_attention_that_is_no_product_is_refused(attention: str) -> None:
     with pytest.raises(AugenmerkError, match="no product of queries and keys"):
         probe_attention(untrained(attention), SENTENCE)
 

@@ -17,7 +17,7 @@ from libretranslatepy import LibreTranslateAPI
 
 from augenmerk.base.config import SearchConfig
 from augenmerk.base.errors import AugenmerkError
-from augenmerk.run.directory import SHIPPED
+from augenmerk.run.bundled import BUNDLED_MODEL
 from augenmerk.serve.api import ENDPOINTS
 from augenmerk.serve.openapi import describe
 from augenmerk.serve.registry import ModelRegistry
@@ -370,7 +370,7 @@ def test_a_library_names_runs_that_have_the_same_name_by_their_paths(
         Path(place).parent.mkdir()
         shared_runs.copy(tiny(), Path(place))
     assert ModelRegistry([Path("one/run"), Path("two/run")]).names == ["one/run", "two/run"]
-    assert ModelRegistry([Path("one/run"), SHIPPED]).names == ["run", "multi30k-de-en"]
+    assert ModelRegistry([Path("one/run"), BUNDLED_MODEL]).names == ["run", "multi30k-de-en"]
     with pytest.raises(AugenmerkError, match="no model to translate with"):
         ModelRegistry([Path("one/run")]).get([])
 

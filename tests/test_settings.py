@@ -25,7 +25,7 @@ def leaves(tree: dict[str, Any], group: str = "") -> dict[str, Any]:
 
 
 def test_every_setting_is_listed_with_its_default_and_explained() -> None:
-    settings = list_settings()
+    settings = list_settings(RunConfig())
     assert {setting.name: setting.default for setting in settings} == leaves(RunConfig().model_dump())
     for setting in settings:
         assert setting.meaning.endswith(".")
@@ -40,7 +40,7 @@ def test_every_setting_is_listed_with_its_default_and_explained() -> None:
 
 
 def test_the_limits_in_words_are_those_that_are_enforced() -> None:
-    for setting in list_settings():
+    for setting in list_settings(RunConfig()):
         for part in setting.type.split(", ")[1:]:
             word, number = part.rsplit(" ", 1)
             limit = float(number.replace(",", ""))
@@ -68,14 +68,16 @@ def test_the_command_shows_presets_files_and_runs(shared_runs: SharedRuns, tmp_p
     run = shared_runs.copy(tiny(), tmp_path / "run")
     rows = run_json("config", "show", run.path)
     assert {row["name"]: row["value"] for row in rows} == {
-        setting.name: get_value(run.config, setting.name) for setting in list_settings()
+        setting.name: get_value(run.config, setting.name) for setting in list_settings(RunConfig())
     }
     assert rows[0].keys() == {"name", "type", "choices", "default", "meaning", "value"}
     assert "classic, quick, strong" in fails_with_a_sentence("config", "show", "quik")
 
 
 def test_the_command_lists_settings() -> None:
-    assert [row["name"] for row in run_json("config", "list")] == [each.name for each in list_settings()]
+    assert [row["name"] for row in run_json("config", "list")] == [
+        each.name for each in list_settings(RunConfig())
+    ]
     assert [row["name"] for row in run_json("config", "list", "lr")] == ["train.lr"]
     of_training = run_command("config", "list", "train")
     assert "Learning rate, at its highest." in of_training.out

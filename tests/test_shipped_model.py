@@ -12,7 +12,8 @@ from typer.testing import CliRunner
 import augenmerk
 from augenmerk.base.errors import AugenmerkError
 from augenmerk.cli import app
-from augenmerk.run.directory import SHIPPED, RunDirectory, copy_shipped
+from augenmerk.run.bundled import BUNDLED_MODEL, copy_bundled_model
+from augenmerk.run.directory import RunDirectory
 from augenmerk.translation import Translator
 from tests.command import run_command, run_json
 
@@ -31,13 +32,15 @@ SENTENCES = {
 
 
 def test_it_is_small_and_has_no_more_than_it_needs() -> None:
-    names = {file.name for file in SHIPPED.iterdir()}
+    names = {file.name for file in BUNDLED_MODEL.iterdir()}
     assert names == {
         *("config.toml", "tokenizer.json", "model.safetensors", "metrics.jsonl", "result.json"),
-        *("scores.json", "familiarity.json", "MODEL_CARD.md"),
+        *("scores.json", "familiarity.json", "run.json", "MODEL_CARD.md"),
     }
-    assert sum(file.stat().st_size for file in SHIPPED.iterdir()) <= 8_000_000
-    assert {tensor.dtype for tensor in load_file(SHIPPED / "model.safetensors").values()} == {torch.float16}
+    assert sum(file.stat().st_size for file in BUNDLED_MODEL.iterdir()) <= 8_000_000
+    assert {tensor.dtype for tensor in load_file(BUNDLED_MODEL / "model.safetensors").values()} == {
+        torch.float16
+    }
 
 
 @pytest.fixture(scope="module")
@@ -70,8 +73,8 @@ def test_it_is_what_commands_use_that_are_told_no_other(tmp_path: Path) -> None:
 
 
 def test_its_card_says_what_its_scores_say() -> None:
-    card = (SHIPPED / "MODEL_CARD.md").read_text(encoding="utf-8")
-    scores = RunDirectory.open(SHIPPED).read_scores()
+    card = (BUNDLED_MODEL / "MODEL_CARD.md").read_text(encoding="utf-8")
+    scores = RunDirectory.open(BUNDLED_MODEL).read_scores()
     assert {(row["split"], row["beam"]) for row in scores} >= {
         ("test_2016_flickr", 1),
         ("test_2016_flickr", 5),
@@ -92,7 +95,7 @@ def test_evaluating_it_in_a_copy_gives_the_scores_on_its_card(
 ) -> None:
     monkeypatch.setenv("AUGENMERK_DATA", str(multi30k_folder.parent))
     monkeypatch.chdir(tmp_path)
-    before = {file.name: file.read_bytes() for file in SHIPPED.iterdir()}
+    before = {file.name: file.read_bytes() for file in BUNDLED_MODEL.iterdir()}
     command = ["evaluate", "--split", "test_2016_flickr", "--beam", "1", "--device", "cpu", "--json"]
     for _ in range(2):  # the second time, the copy is there
         done = CliRunner().invoke(app, command)
@@ -100,13 +103,13 @@ def test_evaluating_it_in_a_copy_gives_the_scores_on_its_card(
         [row] = json.loads(done.stdout)
         [expected] = [
             each
-            for each in RunDirectory.open(SHIPPED).read_scores()
+            for each in RunDirectory.open(BUNDLED_MODEL).read_scores()
             if (each["split"], each["beam"]) == ("test_2016_flickr", 1)
         ]
         assert row["bleu"] == pytest.approx(expected["bleu"], abs=0.05)
         assert row["loss"] == pytest.approx(expected["loss"], abs=1e-3)
-    assert {file.name: file.read_bytes() for file in SHIPPED.iterdir()} == before
-    assert (tmp_path / "runs" / SHIPPED.name / "hypotheses" / "test_2016_flickr.beam1.txt").exists()
+    assert {file.name: file.read_bytes() for file in BUNDLED_MODEL.iterdir()} == before
+    assert (tmp_path / "runs" / BUNDLED_MODEL.name / "hypotheses" / "test_2016_flickr.beam1.txt").exists()
 
 
 def test_evaluating_it_says_where_the_scores_are_kept(tmp_path: Path) -> None:
@@ -114,24 +117,24 @@ def test_evaluating_it_says_where_the_scores_are_kept(tmp_path: Path) -> None:
     pairs.write_text("Ein Mann schläft.\tA man is sleeping.\nEin Hund.\tA dog.\n", encoding="utf-8")
     answer = run_command("evaluate", "--data", pairs, "--beam", 1, cwd=tmp_path)
     assert answer.code == 0, answer.err
-    place = Path("runs") / SHIPPED.name
+    place = Path("runs") / BUNDLED_MODEL.name
     assert f"Scores and translations are kept in {place}, a copy of the bundled model." in answer.err
     assert (tmp_path / place / "other_scores.json").exists()
 
 
 def test_another_run_in_the_place_of_the_copy_is_refused(tmp_path: Path) -> None:
-    run = copy_shipped(tmp_path)
-    assert run.path == tmp_path / SHIPPED.name
+    run = copy_bundled_model(tmp_path)
+    assert run.path == tmp_path / BUNDLED_MODEL.name
     weights = {name: tensor + 1 for name, tensor in load_file(run.model_path).items()}
     save_file(weights, run.model_path)
-    with pytest.raises(AugenmerkError, match="is not the shipped model but another run"):
-        copy_shipped(tmp_path)
+    with pytest.raises(AugenmerkError, match="is not the bundled model but another run"):
+        copy_bundled_model(tmp_path)
 
 
 def test_a_copy_that_cannot_be_made_is_one_sentence(tmp_path: Path) -> None:
     (tmp_path / "runs").write_text("a file")
-    with pytest.raises(AugenmerkError, match="the shipped model cannot be copied there"):
-        copy_shipped(tmp_path / "runs")
+    with pytest.raises(AugenmerkError, match="the bundled model cannot be copied there"):
+        copy_bundled_model(tmp_path / "runs")
 
 
 @pytest.mark.parametrize("command", ["patterns", "faithfulness"])

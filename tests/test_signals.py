@@ -18,7 +18,7 @@ from tests.runs import SharedRuns, tiny
 COMMANDS = {
     "--help": "augenmerk.cli.terminal:prepare_streams",
     "demo": "augenmerk.study.demo:run_demo",
-    "train quick --data bilderbuch --out new": "augenmerk.training.loop:start",
+    "train quick --data bilderbuch --out new": "augenmerk.training.start:start",
     "evaluate run": "augenmerk.evaluation.evaluator:evaluate_run",
     "translate --model run --input de.txt --output en.txt": "augenmerk.translation.translator:stream",
     "theory 1.5": "augenmerk.theory.noise:resample",
@@ -101,8 +101,8 @@ def test_training_that_is_interrupted_before_its_first_step_says_how_to_go_on(tm
         "--set",
         "data.bilderbuch.pairs=50",
     )
-    code, lines = interrupt(signal.SIGTERM, "augenmerk.training.loop:start", *arguments, cwd=tmp_path)
-    assert (code, lines) == (143, ["augenmerk: Interrupted. Training had not begun; nothing is lost."])
+    code, lines = interrupt(signal.SIGTERM, "augenmerk.training.start:start", *arguments, cwd=tmp_path)
+    assert (code, lines) == (143, ["augenmerk: Interrupted. Training had not started; nothing is lost."])
     function = "augenmerk.training.loop:estimate_logits_bytes"
     code, lines = interrupt(signal.SIGTERM, function, *arguments, cwd=tmp_path)
     assert code == 143

@@ -51,7 +51,8 @@ from augenmerk.study.running import (
 )
 from augenmerk.study.worker import INTERRUPTED, Event, Job, execute
 from augenmerk.training.data import TextData
-from augenmerk.training.loop import start, train
+from augenmerk.training.loop import train
+from augenmerk.training.start import start
 from tests.command import COMMAND
 from tests.processes import wait_for
 from tests.runs import CPU, Silent

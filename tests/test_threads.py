@@ -240,9 +240,9 @@ def test_training_says_and_records_its_threads_and_keeps_them(tmp_path: Path) ->
     assert (result["threads"], result["device"]) == (2, "cpu, 2 threads")
     longer = run_command("train", "--resume", "--out", out, "--epochs", 2, "--json", env=THREADS)
     assert json.loads(longer.out)["threads"] == 2  # so that weights are those of an uninterrupted run
-    assert "was begun with" not in longer.err
+    assert "was started with" not in longer.err
     other = run_command("train", "--resume", "--out", out, "--epochs", 3, "--threads", 1, env=THREADS)
-    assert "was begun with 2 CPU threads and continues with 1" in other.err
+    assert "was started with 2 CPU threads and continues with 1" in other.err
     assert torch.get_num_threads() == of_tests
 
 

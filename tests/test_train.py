@@ -18,7 +18,8 @@ from augenmerk import AugenmerkError
 from augenmerk.base.config import TrainConfig
 from augenmerk.evaluation.evaluator import Evaluator, evaluate_run
 from augenmerk.run.directory import RunDirectory
-from augenmerk.training.loop import TrainingInterrupted, learning_rate, start, train
+from augenmerk.training.loop import TrainingInterrupted, learning_rate, train
+from augenmerk.training.start import start
 from augenmerk.translation import load_model
 from tests.command import COMMAND, run_command
 from tests.processes import Forker

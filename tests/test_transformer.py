@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from augenmerk.base.config import ATTENTIONS, AttentionName, ModelConfig, SearchConfig
+from augenmerk.base.config import ATTENTIONS, ModelConfig, SearchConfig
 from augenmerk.base.errors import AugenmerkError
 from augenmerk.bench.loop import TorchTransformer
 from augenmerk.evaluation.evaluator import measure_loss
@@ -35,7 +35,7 @@ LENGTHS = [(5, 4), (3, 6), (1, 1), (7, 0)]
 
 
 def transformer(
-    attention: AttentionName = "multi-head",
+    attention: str = "multi-head",
     positions: str = "sinusoidal",
     *,
     vocabulary: int = V,
@@ -81,7 +81,7 @@ def batch_of(lengths: Sequence[tuple[int, int]], seed: int = 1) -> Batch:
 @pytest.mark.parametrize("positions", POSITIONS)
 @pytest.mark.parametrize("attention", ATTENTIONS)
 @torch.no_grad()
-def test_forward_is_step_by_step(attention: AttentionName, positions: str) -> None:
+def test_forward_is_step_by_step(attention: str, positions: str) -> None:
     model, batch = transformer(attention, positions), batch_of(LENGTHS)
     together, weights = model(batch.src, batch.src_mask, batch.tgt_in, need_weights=True)
     fused, nothing = model(batch.src, batch.src_mask, batch.tgt_in)
@@ -99,7 +99,7 @@ def test_forward_is_step_by_step(attention: AttentionName, positions: str) -> No
 @pytest.mark.parametrize("positions", POSITIONS)
 @pytest.mark.parametrize("attention", ATTENTIONS)
 @torch.no_grad()
-def test_the_weights_of_all_heads(attention: AttentionName, positions: str) -> None:
+def test_the_weights_of_all_heads(attention: str, positions: str) -> None:
     """Shapes, rows that sum to 1, nothing on padding or on words to come, and the mean that is returned."""
     model, batch = transformer(attention, positions, layers=3), batch_of(LENGTHS)
     _, mean = model(batch.src, batch.src_mask, batch.tgt_in, need_weights=True)
@@ -168,7 +168,7 @@ def test_places_matter_on_both_sides(positions: str) -> None:
 )
 @torch.no_grad()
 def test_a_sentence_is_the_same_alone_and_in_any_batch(
-    attention: AttentionName, lengths: list[tuple[int, int]], positions: str, seed: int
+    attention: str, lengths: list[tuple[int, int]], positions: str, seed: int
 ) -> None:
     model, batch = transformer(attention, positions), batch_of(lengths, seed)
     together, weights = model(batch.src, batch.src_mask, batch.tgt_in, need_weights=True)

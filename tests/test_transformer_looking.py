@@ -222,12 +222,13 @@ def test_without_validation_links_the_mean_is_taken_and_said(
     (tmp_path / "gold.txt").write_text("\n".join(links) + "\n", encoding="utf-8")
     copy = tmp_path / "run"
     shutil.copytree(run.path, copy)
-    _, *settings = (copy / "config.toml").read_text(encoding="utf-8").splitlines()  # without the checksum
+    settings = (copy / "config.toml").read_text(encoding="utf-8")
     place = json.dumps(str(tmp_path))
     moved = f'bitext = {place}\nsource_language = "de"\ntarget_language = "en"'
     assert settings.count('bitext = "bilderbuch"') == 1
-    edited = "\n".join(settings).replace('bitext = "bilderbuch"', moved)
+    edited = settings.replace('bitext = "bilderbuch"', moved)
     (copy / "config.toml").write_text(edited, encoding="utf-8")
+    RunDirectory.open(copy, accept_changes=True)
     arguments = (
         "evaluate",
         copy,

@@ -17,8 +17,10 @@ from augenmerk.analysis.patterns.measures import WordAttention, compute_measures
 from augenmerk.base.config import RunConfig, TransformerConfig
 from augenmerk.data import open_bitext
 from augenmerk.evaluation.evaluator import Evaluator, evaluate_run
-from augenmerk.run.directory import SHIPPED, RunDirectory
-from augenmerk.training.loop import TrainingInterrupted, start, train
+from augenmerk.run.bundled import BUNDLED_MODEL
+from augenmerk.run.directory import RunDirectory
+from augenmerk.training.loop import TrainingInterrupted, train
+from augenmerk.training.start import start
 from augenmerk.translation import Translation, average_heads
 from tests.command import fails_with_a_sentence, run_command, run_json
 from tests.runs import CPU, SharedRuns, tiny
@@ -118,8 +120,8 @@ def test_settings_that_do_not_go_together_are_refused(tmp_path: Path) -> None:
 
 
 def test_settings_from_before_there_were_transformers_are_read(gru: RunDirectory) -> None:
-    assert "transformer" not in (SHIPPED / "config.toml").read_text(encoding="utf-8")
-    assert RunDirectory.open(SHIPPED).config.model.transformer == TransformerConfig()
+    assert "transformer" not in (BUNDLED_MODEL / "config.toml").read_text(encoding="utf-8")
+    assert RunDirectory.open(BUNDLED_MODEL).config.model.transformer == TransformerConfig()
     text = gru.config.to_toml()
     head, _, rest = text.partition("[model.transformer]\n")
     old = head + rest[rest.index("\n[") :]

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import nn
 
-from augenmerk.base.config import ATTENTIONS, AttentionName, ModelConfig
+from augenmerk.base.config import ATTENTIONS, ModelConfig
 from augenmerk.bench.loop import StepByStep
 from augenmerk.model.gru import GRUTranslator
 from augenmerk.text.batching import ParallelTokens
@@ -14,7 +14,7 @@ from augenmerk.text.batching import ParallelTokens
 V_SOURCE, V_TARGET = 30, 25
 
 
-def translator(attention: AttentionName = "scaled-dot", **settings: object) -> GRUTranslator:
+def translator(attention: str = "scaled-dot", **settings: object) -> GRUTranslator:
     torch.manual_seed(3)
     config = ModelConfig.model_validate(
         {"attention": attention, "embedding": 10, "hidden": 8, "key": 8, "heads": 2, **settings}
@@ -38,7 +38,7 @@ SHAPES = [{}, {"layers": 2}, {"tie": "target"}, {"layers": 3, "tie": "target"}]
 
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 @pytest.mark.parametrize("attention", ATTENTIONS)
-def test_forward_is_step_by_step(attention: AttentionName, shape: dict[str, object]) -> None:
+def test_forward_is_step_by_step(attention: str, shape: dict[str, object]) -> None:
     model = translator(attention, **shape)
     tokens = data([(5, 4), (3, 6), (1, 1), (7, 0)])
     [batch] = tokens.batches(tokens.plan(4, shuffle=False))
@@ -59,7 +59,7 @@ def test_forward_is_step_by_step(attention: AttentionName, shape: dict[str, obje
     seed=st.integers(0, 2**31),
 )
 def test_a_sentence_is_the_same_alone_and_in_any_batch(
-    attention: AttentionName, lengths: list[tuple[int, int]], seed: int
+    attention: str, lengths: list[tuple[int, int]], seed: int
 ) -> None:
     """No padding leaks: not through the backward GRU, not through the mean, not through g_0."""
     model = translator(attention, layers=2)
@@ -107,7 +107,7 @@ def test_the_encoder_is_torchs_own() -> None:
 
 
 @pytest.mark.parametrize("attention", ATTENTIONS)
-def test_the_loop_gives_the_same_loss_and_gradients(attention: AttentionName) -> None:
+def test_the_loop_gives_the_same_loss_and_gradients(attention: str) -> None:
     model = translator(attention)
     tokens = data([(5, 4), (3, 6), (1, 1), (7, 3)])
     [batch] = tokens.batches(tokens.plan(4, shuffle=False))

@@ -639,7 +639,7 @@ def test_javascript_finds_what_python_finds(chromium: "Chromium") -> None:
 def real_problems() -> list[Problem]:
     """Positions of the model that ships, at which a word wins, wins elsewhere and does not win."""
     from augenmerk.analysis.wanted import _split_logits
-    from augenmerk.inference import GRUTranslator as InNumpy
+    from augenmerk.inference.gru import GRUTranslator as InNumpy
 
     translator = augenmerk.load()
     model = translator.model

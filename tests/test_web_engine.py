@@ -18,10 +18,11 @@ from augenmerk.base.config import ATTENTIONS, DataConfig, ModelConfig, RunConfig
 from augenmerk.base.errors import AugenmerkError
 from augenmerk.data import open_bitext
 from augenmerk.evaluation.scores import compute_bleu
-from augenmerk.inference import GRUTranslator, InferenceModel
+from augenmerk.inference import InferenceModel
+from augenmerk.inference.gru import GRUTranslator
 from augenmerk.inference.weights import log_softmax
 from augenmerk.model import build_model
-from augenmerk.run.directory import SHIPPED
+from augenmerk.run.bundled import BUNDLED_MODEL
 from augenmerk.search import State, search
 from augenmerk.search.step_model import Source
 from augenmerk.text.familiarity import Familiarity
@@ -795,7 +796,7 @@ def test_weights_that_halves_cannot_hold_are_refused(number: float, complaint: s
 
 
 def test_an_ensemble_and_a_mechanism_of_ones_own_are_refused() -> None:
-    translator = load([SHIPPED, SHIPPED])
+    translator = load([BUNDLED_MODEL, BUNDLED_MODEL])
     with pytest.raises(AugenmerkError, match="single run"):
         make_bundle(translator, "two")
     config = RunConfig(model=ModelConfig(attention="mine.py:Mine"))
@@ -809,7 +810,7 @@ def test_the_bundle_of_the_shipped_model() -> None:
     assert "research and teaching" in settings["licence"]
     assert settings["tokenizers"]["target"] is None  # it is that of the source
     assert settings["config"]["search"] == RunConfig.from_toml(
-        (SHIPPED / "config.toml").read_text(encoding="utf-8"), "shipped"
+        (BUNDLED_MODEL / "config.toml").read_text(encoding="utf-8"), "shipped"
     ).search.model_dump(mode="json")
     names = [one["name"] for one in settings["tensors"]]
     assert len(weights) < 5_500_000

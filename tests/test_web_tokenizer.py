@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from tokenizers import decoders, models, pre_tokenizers
 
 from augenmerk.base.config import TextConfig
-from augenmerk.run.directory import SHIPPED
+from augenmerk.run.bundled import BUNDLED_MODEL
 from augenmerk.text.sentences import (
     ABBREVIATIONS,
     describe_rules,
@@ -47,7 +47,7 @@ TOKENIZERS = {
     "lowercase words": LOWERCASE_WORD,
     "words of the source": SEPARATE.source,
     "words of the target": SEPARATE.target,
-    "shipped": Tokenizer.load(SHIPPED / "tokenizer.json"),
+    "shipped": Tokenizer.load(BUNDLED_MODEL / "tokenizer.json"),
 }
 any_name = pytest.mark.parametrize("name", TOKENIZERS)
 

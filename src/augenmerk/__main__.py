@@ -46,9 +46,9 @@ def main() -> None:
         if not received:
             raise
         code = 128 + received[0]
-        from augenmerk.training.distributed import is_spokesman
+        from augenmerk.training.distributed import should_report_error
 
-        if not (isinstance(error, SystemExit) and error.code == code) and is_spokesman():
+        if not (isinstance(error, SystemExit) and error.code == code) and should_report_error():
             os.write(2, b"augenmerk: Interrupted.\n")  # else the command has spoken
         os._exit(code)
 

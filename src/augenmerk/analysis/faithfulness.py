@@ -218,7 +218,7 @@ def measure_heads(translator: Translator, translations: Sequence[Translation]) -
     _check_attends(translator)
     if not any(one.target_words for one in translations):
         raise AugenmerkError("All translations are empty: there are no words whose probability could fall.")
-    count = model.config.heads if model.config.attention == "multi-head" else 1
+    count = model.config.attention_heads
     heads = [(layer, head) for layer in range(model.config.layers) for head in range(count)]
     original: list[float] = []
     replaced: list[list[float]] = [[] for _ in heads]

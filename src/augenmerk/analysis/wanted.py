@@ -35,7 +35,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from augenmerk.base.errors import AugenmerkError
-from augenmerk.inference import GRUTranslator
+from augenmerk.inference.gru import GRUTranslator
 from augenmerk.inference.weights import Floats, softmax
 from augenmerk.text.tokenizer import BOS, EOS, PAD, UNK, Tokenizer
 from augenmerk.text.words import detokenise, split_words
@@ -344,7 +344,7 @@ def _sum_over_words(weights: Numbers, word_of: Sequence[int]) -> Numbers:
 
 def _check_model(translator: Translator) -> GRUTranslator:
     model, config = translator.model, translator.model.config
-    if config.architecture != "gru":
+    if config.entry.self_attention:
         raise AugenmerkError(
             f"What would make it say a word can be told of a GRU translator only: what a layer of the "
             f"architecture '{config.architecture}' takes from the source changes all layers after it."

@@ -1,66 +1,36 @@
-"""The settings of a run: frozen, documented field by field, with unknown keys refused."""
+"""The settings of a run: every group but [model], presets and TOML files, and changes to single settings."""
 
 import os
-import re
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
-from importlib.resources import files
 from pathlib import Path
-from typing import Any, Literal, Self, get_args
+from typing import Any, Literal, Self
 
 import tomli_w
-from pydantic import (
-    BaseModel,
-    ConfigDict,
-    Field,
-    PrivateAttr,
-    ValidationError,
-    field_validator,
-    model_validator,
-)
+from pydantic import Field, PrivateAttr, model_validator
 
+from augenmerk.base.architectures import CUSTOM_ATTENTION as CUSTOM_ATTENTION
+from augenmerk.base.architectures import LEARNT_POSITIONS as LEARNT_POSITIONS
+from augenmerk.base.architectures import ModelConfig as ModelConfig
+from augenmerk.base.architectures import TransformerConfig as TransformerConfig
 from augenmerk.base.datasets import DATASETS as DATASETS
 from augenmerk.base.errors import AugenmerkError, shorten
+from augenmerk.base.mechanisms import MECHANISMS
+from augenmerk.base.settings import Settings as Settings
 
-Architecture = Literal["gru", "transformer"]
-AttentionName = Literal["none", "mean", "scaled-dot", "dot", "bilinear", "additive", "multi-head"]
-ATTENTIONS: tuple[AttentionName, ...] = get_args(AttentionName)
-CUSTOM_ATTENTION = re.compile(r"(?P<path>.+\.py):(?P<name>[A-Za-z_]\w*)")
-"""How a mechanism in a person's own file is named: FILE.py:Class."""
+ATTENTIONS = tuple(MECHANISMS)
+"""The names of the attention mechanisms that come with Augenmerk."""
 
-PRESETS = ("classic", "quick", "strong", "transformer-quick", "transformer")
+_PRESETS = Path(__file__).parents[1] / "presets"
+PRESETS = tuple(sorted(path.stem for path in _PRESETS.glob("*.toml")))
+"""The names of the settings that come with Augenmerk: each is a file."""
+
 
 MAX_SETTINGS_BYTES = 1_000_000
 """The size of the largest file of settings, or of a study, that is read."""
 
-LEARNT_POSITIONS = 512
-"""The number of places that a Transformer learns, if they are learnt; words further on share the last one."""
-
 DEFAULT_SAMPLES = 50
 """Candidates of MBR when they are sampled and no number is given."""
-
-
-class Settings(BaseModel):
-    """A group of settings, which is immutable and refuses unknown keys.
-
-    Types are strict: TOML distinguishes numbers from texts, so true is not 1 and "10" is not 10.
-    `augenmerk.base.settings` reads what a setting means from the text under it.
-    """
-
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
-
-    @classmethod
-    def checked(cls, tree: dict[str, Any], place: str) -> Self:
-        """Validates settings; raises AugenmerkError, which names `place`, if something is wrong."""
-        for text in _texts(tree):
-            if "\0" in text or any("\ud800" <= character <= "\udfff" for character in text):
-                raise AugenmerkError(
-                    f"{place}: {shorten(ascii(text))} is not text: it must be UTF-8 without NUL."
-                )
-        try:
-            return cls.model_validate(tree)
-        except ValidationError as error:
-            raise AugenmerkError(f"{place}: {_complaint(cls, error)}.") from None
 
 
 class BilderbuchConfig(Settings):
@@ -125,84 +95,6 @@ class TextConfig(Settings):
     def _dropout_needs_subwords(self) -> Self:
         if self.bpe_dropout and self.unit == "word":
             raise ValueError('bpe_dropout needs unit = "bpe"')
-        return self
-
-
-class TransformerConfig(Settings):
-    """What only a Transformer has."""
-
-    feed_forward: int = Field(default=1024, ge=1, le=32_768)
-    """Size of the hidden layer of the feed-forward part."""
-    positions: Literal["sinusoidal", "learnt", "rotary"] = "sinusoidal"
-    """How a word knows its place: sines are added to its embedding; vectors that are learnt are; or queries
-    and keys of self-attention are rotated, by an angle for each place."""
-    attention_dropout: float = Field(default=0.0, ge=0.0, lt=1.0)
-    """Dropout on the weights of multi-head attention."""
-    feed_forward_dropout: float = Field(default=0.0, ge=0.0, lt=1.0)
-    """Dropout on the hidden layer of the feed-forward part."""
-
-
-class ModelConfig(Settings):
-    """The sizes of the translator, equations 3 to 15."""
-
-    architecture: Architecture = "gru"
-    """The kind of encoder and decoder. A Transformer has self-attention in both; `attention` is what its
-    decoder looks at the source with."""
-    attention: str = Field(default="scaled-dot", examples=list(ATTENTIONS))
-    """The attention mechanism: none, mean, scaled-dot, dot, bilinear, additive, multi-head, or FILE.py:Class
-    for one in a file of your own."""
-    embedding: int = Field(default=256, ge=1, le=8192)
-    """Size of a word embedding, z_t and b_i; of a Transformer, the size of every layer."""
-    hidden: int = Field(default=512, ge=1, le=8192)
-    """Size of a GRU state: hf_t, hb_t and g_i. The word representation h_t is twice as large. Unused by a
-    Transformer."""
-    key: int = Field(default=512, ge=1, le=8192)
-    """Size of queries and keys, where the mechanism projects to them."""
-    heads: int = Field(default=4, ge=1, le=64)
-    """Number of heads of multi-head attention, which divide `key` among them."""
-    layers: int = Field(default=1, ge=1, le=8)
-    """Layers of the encoder, and as many of the decoder."""
-    embedding_dropout: float = Field(default=0.0, ge=0.0, lt=1.0)
-    """Dropout on the embeddings of both languages."""
-    output_dropout: float = Field(default=0.0, ge=0.0, lt=1.0)
-    """Dropout before the output layer, and between GRU layers; in a Transformer, on what each part of a layer
-    adds."""
-    tie: Literal["none", "target", "all"] = "none"
-    """Which embeddings share one matrix: none; target embedding and output layer; or all, with the source
-    embedding too, which needs a joint vocabulary."""
-    init: Literal["torch", "orthogonal"] = "torch"
-    """Initial weights: torch's defaults; or orthogonal matrices in the GRUs and larger tied embeddings, with
-    which a model learns faster (docs/experiments.md). A Transformer starts as its paper says."""
-    transformer: TransformerConfig = TransformerConfig()
-    """What only a Transformer has."""
-
-    @property
-    def query_size(self) -> int:
-        """The size of a decoder state that asks, g_i."""
-        return self.hidden if self.architecture == "gru" else self.embedding
-
-    @property
-    def value_size(self) -> int:
-        """The size of a word representation that is attended to, h_t."""
-        return 2 * self.hidden if self.architecture == "gru" else self.embedding
-
-    @field_validator("attention")
-    @classmethod
-    def _attention_is_known(cls, name: str) -> str:
-        if name not in ATTENTIONS and CUSTOM_ATTENTION.fullmatch(name) is None:
-            raise ValueError(f"expected {', '.join(ATTENTIONS)}, or FILE.py:Class")
-        return name
-
-    @model_validator(mode="after")
-    def _heads_divide_key(self) -> Self:
-        transformer = self.architecture == "transformer"
-        if (transformer or self.attention == "multi-head") and self.key % self.heads:
-            raise ValueError(f"key = {self.key} cannot be shared evenly among heads = {self.heads}")
-        if transformer and self.transformer.positions == "rotary" and self.key // self.heads % 2:
-            raise ValueError(
-                f"rotary positions turn pairs of numbers: key = {self.key} over heads = {self.heads} gives "
-                f"{self.key // self.heads} numbers a head, which must be even"
-            )
         return self
 
 
@@ -381,23 +273,23 @@ class RunConfig(Settings):
         return tomli_w.dumps(self.model_dump(exclude_none=True))
 
     @classmethod
-    def from_toml(cls, text: str, place: str, settings: Iterable[str] = ()) -> Self:
-        """Reads TOML, and replaces single settings such as "train.lr=0.002". Errors name `place`."""
-        tree = parse_toml(text, place)
+    def from_toml(cls, text: str, source: str, settings: Iterable[str] = ()) -> Self:
+        """Reads TOML, and replaces single settings such as "train.lr=0.002". Errors name `source`."""
+        tree = parse_toml(text, source)
         for setting in settings:
             _override(tree, setting)
-        return cls.checked(tree, place)
+        return cls.checked(tree, source)
 
 
 def load_config(preset_or_file: str, settings: Iterable[str] = ()) -> RunConfig:
     """Loads a preset or a TOML file, and replaces single settings.
 
-    A preset leaves open what depends on the data, unless a setting says it (`RunConfig.left_open`); the case
-    of pairs of your own is kept here already.
+    A preset leaves open what depends on the data, unless a setting says it (`RunConfig.left_open`); your own
+    pairs already keep their case here.
     """
     if preset_or_file in PRESETS:
         settings = list(settings)
-        text = files("augenmerk").joinpath("presets", f"{preset_or_file}.toml").read_text(encoding="utf-8")
+        text = read_settings(_PRESETS / f"{preset_or_file}.toml")
         config = RunConfig.from_toml(text, preset_or_file, settings)
         return keep_own_case(config.leaving_open(open_keys() - list_keys(settings)))
     path = Path(preset_or_file)
@@ -445,11 +337,11 @@ def read_settings(path: Path) -> str:
     return text
 
 
-def parse_toml(text: str, place: str) -> dict[str, Any]:
+def parse_toml(text: str, source: str) -> dict[str, Any]:
     try:
         return tomllib.loads(text.removeprefix("\ufeff"))  # as some editors begin their files
     except (ValueError, RecursionError) as error:  # a number of over 4,300 digits is a ValueError
-        raise AugenmerkError(f"{place}: not valid TOML ({error}).") from None
+        raise AugenmerkError(f"{source}: not valid TOML ({error}).") from None
 
 
 def _override(tree: dict[str, Any], setting: str) -> None:
@@ -498,39 +390,3 @@ def flatten_settings(name: str, value: Any) -> Iterator[tuple[str, Any]]:
 def format_setting(value: object) -> str:
     """Returns a value as `--set` takes it."""
     return str(value).lower() if isinstance(value, bool) else str(value)
-
-
-def _texts(tree: Any) -> Iterator[str]:
-    """Yields every text in nested tables and lists, the keys of tables included."""
-    if isinstance(tree, str):
-        yield tree
-    elif isinstance(tree, dict):
-        yield from tree
-        yield from _texts(list(tree.values()))
-    elif isinstance(tree, list):
-        for each in tree:
-            yield from _texts(each)
-
-
-def _complaint(model: type[BaseModel], error: ValidationError) -> str:
-    """Returns a sentence about the first error that names the key and says what would be right."""
-    first = error.errors(include_url=False)[0]
-    key = shorten(".".join(str(part) for part in first["loc"]))
-    if first["type"] == "extra_forbidden":
-        group = model
-        for part in first["loc"][:-1]:
-            if isinstance(part, str):  # and not the number of an entry in a list
-                group = _group_in(group.model_fields[part].annotation)
-        return f"unknown key '{key}'; known here are {', '.join(sorted(group.model_fields))}"
-    if first["type"] == "model_type":
-        return f"'{key}' is a group of settings; write [{key}] and its settings below"
-    message = first["msg"].removeprefix("Value error, ")
-    message = message[0].lower() + message[1:] if not first["type"].startswith("value_error") else message
-    given = "" if isinstance(first["input"], dict) else f" (it is {shorten(repr(first['input']))})"
-    return f"'{key}': {message}{given}" if key else message
-
-
-def _group_in(annotation: Any) -> type[BaseModel]:
-    """Returns the group of settings in an annotation such as Group, Group | None or list[Group]."""
-    kinds = (annotation, *get_args(annotation))
-    return next(kind for kind in kinds if isinstance(kind, type) and issubclass(kind, BaseModel))

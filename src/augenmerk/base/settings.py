@@ -1,4 +1,7 @@
-"""Describes every setting of a run, from the fields in `config`: name, type, default, meaning, choices."""
+"""A group of settings: immutable, checked, and described field by field from its own source.
+
+`augenmerk.base.config` has the groups of a run.
+"""
 
 import ast
 import inspect
@@ -7,17 +10,41 @@ import types
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, Literal, get_args, get_origin
+from typing import Any, Literal, Self, get_args, get_origin
 
 import annotated_types
 import tomli_w
+from pydantic import BaseModel, ConfigDict, ValidationError
 from pydantic.fields import FieldInfo
 
-from augenmerk.base.config import RunConfig, Settings
+from augenmerk.base.errors import AugenmerkError, shorten
 
 WORDS = {bool: "true or false", int: "whole number", float: "number", str: "text"}
 MAX_SHOWN = 1_000_000_000
 """Larger limits are not named: they only keep numbers within what a computer counts with."""
+
+
+class Settings(BaseModel):
+    """A group of settings, which is immutable and refuses unknown keys.
+
+    Types are strict: TOML distinguishes numbers from texts, so true is not 1 and "10" is not 10.
+    The text under a field says what it means: `list_settings` reads it.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
+
+    @classmethod
+    def checked(cls, tree: dict[str, Any], source: str) -> Self:
+        """Validates settings; raises AugenmerkError, which names `source`, if something is wrong."""
+        for text in _texts(tree):
+            if "\0" in text or any("\ud800" <= character <= "\udfff" for character in text):
+                raise AugenmerkError(
+                    f"{source}: {shorten(ascii(text))} is not text: it must be UTF-8 without NUL."
+                )
+        try:
+            return cls.model_validate(tree)
+        except ValidationError as error:
+            raise AugenmerkError(f"{source}: {_complaint(cls, error)}.") from None
 
 
 @dataclass(frozen=True)
@@ -47,10 +74,9 @@ class Setting:
         return f"{kind}; default: {'absent' if self.default is None else format_value(self.default)}"
 
 
-def list_settings(settings: Settings | None = None, group: str = "") -> list[Setting]:
+def list_settings(settings: Settings, group: str = "") -> list[Setting]:
     """Returns all settings, those of a group within a group after the group's own, as TOML has it."""
     found, within = [], []
-    settings = settings or RunConfig()
     meanings = _read_meanings(type(settings))
     for key, field in type(settings).model_fields.items():
         name = f"{group}.{key}" if group else key
@@ -78,7 +104,7 @@ def _read_meanings(group: type[Settings]) -> dict[str, str]:
     return meanings
 
 
-def get_value(config: RunConfig, name: str) -> Any:
+def get_value(config: Settings, name: str) -> Any:
     """Returns the value of the setting with this name."""
     value: Any = config
     for key in name.split("."):
@@ -91,13 +117,13 @@ def format_value(value: Any) -> str:
     return tomli_w.dumps({"x": value}).removeprefix("x = ").strip()
 
 
-def describe_as_toml(config: RunConfig, width: int = 100) -> Iterator[str]:
+def describe_as_toml(config: Settings, width: int = 100) -> Iterator[str]:
     """Yields the lines of a TOML file with all settings of a run, explained in comments.
 
-    It can be read again: it is the same run. A setting that is absent stands in a comment.
+    It can be read again: it is the same run. An absent setting is a comment.
     """
     group = None
-    for setting in list_settings():
+    for setting in list_settings(config):
         if setting.group != group:
             group = setting.group
             yield from ("", f"[{group}]")
@@ -127,3 +153,39 @@ def _describe_type(field: FieldInfo) -> tuple[str, tuple[str, ...]]:
             case annotated_types.Lt(lt=int() | float() as most) if most <= MAX_SHOWN:
                 limits.append(f"below {most:,.0f}")
     return ", ".join([WORDS[kind], *limits]), tuple(field.examples or ())
+
+
+def _texts(tree: Any) -> Iterator[str]:
+    """Yields every text in nested tables and lists, the keys of tables included."""
+    if isinstance(tree, str):
+        yield tree
+    elif isinstance(tree, dict):
+        yield from tree
+        yield from _texts(list(tree.values()))
+    elif isinstance(tree, list):
+        for each in tree:
+            yield from _texts(each)
+
+
+def _complaint(model: type[BaseModel], error: ValidationError) -> str:
+    """Returns a sentence about the first error that names the key and says what would be right."""
+    first = error.errors(include_url=False)[0]
+    key = shorten(".".join(str(part) for part in first["loc"]))
+    if first["type"] == "extra_forbidden":
+        group = model
+        for part in first["loc"][:-1]:
+            if isinstance(part, str):  # and not the number of an entry in a list
+                group = _group_in(group.model_fields[part].annotation)
+        return f"unknown key '{key}'; known here are {', '.join(sorted(group.model_fields))}"
+    if first["type"] == "model_type":
+        return f"'{key}' is a group of settings; write [{key}] and its settings below"
+    message = first["msg"].removeprefix("Value error, ")
+    message = message[0].lower() + message[1:] if not first["type"].startswith("value_error") else message
+    given = "" if isinstance(first["input"], dict) else f" (it is {shorten(repr(first['input']))})"
+    return f"'{key}': {message}{given}" if key else message
+
+
+def _group_in(annotation: Any) -> type[BaseModel]:
+    """Returns the group of settings in an annotation such as Group, Group | None or list[Group]."""
+    kinds = (annotation, *get_args(annotation))
+    return next(kind for kind in kinds if isinstance(kind, type) and issubclass(kind, BaseModel))

@@ -37,8 +37,11 @@ def make_plain(model: TranslationModel) -> PlainModel:
     model = copy.deepcopy(model)
     if isinstance(model, GRUTranslator):
         return StepByStep(model)
-    assert isinstance(model, TransformerTranslator)
-    return TorchTransformer(model)
+    if isinstance(model, TransformerTranslator):
+        return TorchTransformer(model)
+    raise AugenmerkError(
+        f"There is no tutorial's loop to compare the architecture '{model.config.architecture}' with."
+    )
 
 
 class StepByStep(PlainModel):

@@ -42,11 +42,11 @@ class PeerSize:
     @classmethod
     def like(cls, config: ModelConfig) -> "PeerSize":
         """Returns those of a Transformer of ours, or those of a Transformer as wide as a GRU of ours."""
-        if config.architecture == "transformer":
+        if config.entry.self_attention:
             # CTranslate2 shares the width among the heads, ours the size of the keys.
             heads = config.heads if config.embedding % config.heads == 0 else 1
             return cls(config.layers, config.embedding, heads, config.transformer.feed_forward)
-        width = -(-config.hidden // (2 * HEADS)) * 2 * HEADS  # sinusoidal positions need an even width
+        width = -(-config.query_size // (2 * HEADS)) * 2 * HEADS  # sinusoidal positions need an even width
         return cls(LAYERS, width, HEADS, 2 * width)
 
 

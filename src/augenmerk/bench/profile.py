@@ -12,7 +12,8 @@ from typing import Any
 
 from augenmerk.base.errors import AugenmerkError
 from augenmerk.bench.machine import single_core_rate
-from augenmerk.inference import GRUTranslator, InferenceModel
+from augenmerk.inference import InferenceModel
+from augenmerk.inference.gru import GRUTranslator
 from augenmerk.model import TranslationModel
 from augenmerk.translation import Translator
 from augenmerk.translation.decoding import choose_batch_size

@@ -35,10 +35,9 @@ def bench_training(
 
     Batches are random, as a tutorial's loader makes them, or `bucketed` by length, as in our training.
     """
-    if config.model.architecture == "transformer":
-        # Torch's Transformer, which is compared with, knows no rotary positions.
-        plain = config.model.transformer.model_copy(update={"positions": "sinusoidal"})
-        config = config.model_copy(update={"model": config.model.model_copy(update={"transformer": plain})})
+    # Torch's Transformer, which a Transformer is compared with, knows no rotary positions.
+    plain = config.model.transformer.model_copy(update={"positions": "sinusoidal"})
+    config = config.model_copy(update={"model": config.model.model_copy(update={"transformer": plain})})
     on_progress("learning the vocabulary")
     pairs = bitext[config.data.train]
     tokenizers = TokenizerPair.train(pairs, config.text)

@@ -22,7 +22,7 @@ from augenmerk.base.errors import AugenmerkError, format_message
 from augenmerk.base.signals import exit_code
 from augenmerk.cli.help import Commands
 from augenmerk.cli.terminal import discard_output, mute, prepare_streams, unmute
-from augenmerk.training.distributed import ignore_signals, is_spokesman, own_rank, world_size
+from augenmerk.training.distributed import ignore_signals, own_rank, should_report_error, world_size
 
 NOT_IN_SLIM = ("torch", "matplotlib", "scipy")
 """What the distribution `augenmerk-slim` leaves out; see slim/pyproject.toml."""
@@ -155,7 +155,7 @@ def _exit(code: int, message: str = "") -> NoReturn:
     if world_size() > 1:
         ignore_signals()
     with suppress(OSError):  # stderr may be full or closed too
-        if message and is_spokesman():
+        if message and should_report_error():
             unmute()
             typer.echo(f"augenmerk: {format_message(message)}", err=True)
     discard_output()

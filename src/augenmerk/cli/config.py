@@ -31,10 +31,10 @@ def list_(
     json: Json = False,
 ) -> None:
     """List every setting with its type, its default, its alternatives and its meaning."""
-    from augenmerk.base.config import PRESETS
+    from augenmerk.base.config import PRESETS, RunConfig
     from augenmerk.base.settings import list_settings
 
-    found = [setting for setting in list_settings() if (name or "") in setting.name]
+    found = [setting for setting in list_settings(RunConfig()) if (name or "") in setting.name]
     if not found:
         raise AugenmerkError(
             f"No setting has '{shorten(name or '')}' in its name; `config list` lists them all."
@@ -48,7 +48,7 @@ def list_(
     if name is None:
         presets = ", ".join(PRESETS)
         err().print(
-            f"[dim]`augenmerk config show PRESET` begins a file of your own; the presets are {presets}.[/]"
+            f"[dim]`augenmerk config show PRESET` begins your own file; the presets are {presets}.[/]"
         )
 
 
@@ -68,12 +68,10 @@ def show(
 
     config = _load(preset)
     if json:
-        rows = [{**asdict(setting), "value": get_value(config, setting.name)} for setting in list_settings()]
-        print_json(rows)
+        settings = list_settings(config)
+        print_json([{**asdict(setting), "value": get_value(config, setting.name)} for setting in settings])
         return
-    heading = (
-        f"# The settings of {format_message(preset)}. A file of your own needs only what differs from the "
-    )
+    heading = f"# The settings of {format_message(preset)}. Your own file needs only what differs from the "
     out().print(f"{heading}default.", markup=False)
     for line in describe_as_toml(config, min(out().width, 100)):
         out().print(line, markup=False, style="dim" if line.startswith("#") else "")

@@ -129,7 +129,7 @@ def diagram(
     """Draw the attention of models: in the terminal, as a picture, or as a page of pictures."""
     from augenmerk.base.device import choose_translating_device
     from augenmerk.drawing.figures import save_figure
-    from augenmerk.run.directory import SHIPPED
+    from augenmerk.run.bundled import BUNDLED_MODEL
     from augenmerk.text.sentences import split_sentences
     from augenmerk.translation import load
 
@@ -140,7 +140,7 @@ def diagram(
     # In most terminals light letters stand on a dark ground.
     theme = pictures.theme or ("dark" if out is None else "light")
     style = pictures.make_style(theme)
-    models = model or [SHIPPED]
+    models = model or [BUNDLED_MODEL]
     chosen_device = choose_translating_device(device)
     translators = [load(path, chosen_device) for path in models]
     if split is None:

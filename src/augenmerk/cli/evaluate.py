@@ -193,13 +193,13 @@ def _copy_shipped(splits: Sequence[str], data: OtherData | None) -> "tuple[RunDi
     Nothing is copied if its data or one of the splits is absent.
     """
     from augenmerk.data import open_data
-    from augenmerk.run.directory import SHIPPED, copy_shipped
+    from augenmerk.run.bundled import BUNDLED_MODEL, copy_bundled_model
 
-    run, other_data = _open_run(SHIPPED, data)
+    run, other_data = _open_run(BUNDLED_MODEL, data)
     bitext = other_data or open_data(run.config.data)
     for split in splits:
         bitext[split]
-    return copy_shipped(Path("runs")), other_data
+    return copy_bundled_model(Path("runs")), other_data
 
 
 def _load_reverse(

@@ -90,7 +90,7 @@ def faithfulness(
     if at is not None:
         raise AugenmerkError("--at says at which word of a translation another is wanted: add --wanted.")
     style = pictures.make_style(title=f"Does {run.path.resolve().name} use what it shows?")
-    if RunDirectory.open(run.path).config.model.architecture == "transformer":
+    if RunDirectory.open(run.path).config.model.entry.self_attention:
         _check_for_heads(single)
         _show_heads(run, json=json)
         return

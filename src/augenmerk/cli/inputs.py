@@ -36,10 +36,10 @@ def split_arguments(arguments: list[str] | None) -> tuple[Path, list[str]]:
     The first argument is a run unless it has a space in it, as a sentence has. So a run whose name was
     mistyped is not translated.
     """
-    from augenmerk.run.directory import SHIPPED
+    from augenmerk.run.bundled import BUNDLED_MODEL
 
     sentences = list(arguments or [])
-    run = SHIPPED
+    run = BUNDLED_MODEL
     if sentences and (is_folder(sentences[0]) or not any(map(str.isspace, sentences[0].strip()))):
         run = Path(sentences.pop(0))
     check_sentences(sentences)

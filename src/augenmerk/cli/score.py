@@ -63,7 +63,7 @@ def score(
     """Score given translations: log-probability, loss and perplexity, word for word, with attention."""
     from augenmerk.base.device import choose_translating_device
     from augenmerk.evaluation.scored import describe_score
-    from augenmerk.run.directory import SHIPPED
+    from augenmerk.run.bundled import BUNDLED_MODEL
     from augenmerk.translation import load
 
     options.load_mechanisms(attention)
@@ -77,7 +77,7 @@ def score(
         raise AugenmerkError("--skip-bad leaves out lines of --data or of stdin; leave it out.")
     if heads and not (json or show_attention):
         raise AugenmerkError("--heads adds to what --json or --show-attention print: add one of them.")
-    translator = load(models or SHIPPED, choose_translating_device(device))
+    translator = load(models or BUNDLED_MODEL, choose_translating_device(device))
     pairs: Iterator[Pair | None]
     if sentences:
         pairs = _pair_sentences(translator, sentences)

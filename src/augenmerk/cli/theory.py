@@ -288,12 +288,12 @@ def from_run(
 
 def _split_arguments(run: str, sentence: str | None) -> tuple[Path, str]:
     """Returns the run directory and the sentence; the bundled model's if only a sentence was given."""
-    from augenmerk.run.directory import SHIPPED
+    from augenmerk.run.bundled import BUNDLED_MODEL
 
     # Unlike Path.is_dir, os.path.isdir returns False for a sentence that is too long for a path.
     if sentence is None and (os.path.isdir(run) or ("/" in run and " " not in run)):  # noqa: PTH112
         raise AugenmerkError(f"What should the run {run} translate? Give a sentence, in quotation marks.")
-    path, text = (SHIPPED, run) if sentence is None else (Path(run), sentence)
+    path, text = (BUNDLED_MODEL, run) if sentence is None else (Path(run), sentence)
     if not text.strip():
         raise AugenmerkError("The sentence is empty: there is nothing to look at.")
     return path, text

@@ -3,8 +3,7 @@
 import shlex
 import shutil
 import sys
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -13,7 +12,10 @@ from rich.markup import escape
 from rich.progress import BarColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from typer import Argument, Option
 
+from augenmerk.base.architectures import ARCHITECTURES
+from augenmerk.base.config import PRESETS
 from augenmerk.base.errors import AugenmerkError
+from augenmerk.base.mechanisms import MECHANISMS
 from augenmerk.cli.options import (
     MAX_SEED,
     Data,
@@ -27,8 +29,12 @@ from augenmerk.cli.options import (
 from augenmerk.cli.terminal import FittingProgress, err, out, print_json
 
 if TYPE_CHECKING:
+    import torch
+
     from augenmerk.base.config import RunConfig
     from augenmerk.run.directory import RunDirectory
+    from augenmerk.training.distributed import World
+    from augenmerk.training.loggers import Logger
 
 app = typer.Typer()
 
@@ -37,6 +43,70 @@ EXACT_PARTS = 4
 
 FEW_STEPS = 300
 """Steps with which a model that begins with random weights learns little (docs/own-data.md)."""
+
+Preset = Annotated[
+    str | None,
+    Argument(
+        help=f"Preset ({', '.join(PRESETS)}) or a TOML file.",
+        show_default=False,
+    ),
+]
+Attention = Annotated[
+    str | None, Option(help=f"Mechanism ({', '.join(MECHANISMS)}), or FILE.py:Class in your own file.")
+]
+Seed = Annotated[
+    int | None, Option(help="Seed of initial weights, order of data and dropout.", min=0, max=MAX_SEED)
+]
+Epochs = Annotated[
+    int | None,
+    Option(
+        help="Number of passes over the training data; with --resume, their new total.", min=1, max=100_000
+    ),
+]
+Out = Annotated[Path | None, Option(help="Run directory. Default: a new one under runs.")]
+Resume = Annotated[
+    bool, Option("--resume", help="Continue the run in --out; a finished one needs more --epochs.")
+]
+AcceptChanges = Annotated[
+    bool,
+    Option(
+        "--accept-changes",
+        help="With --resume: accept the run's config.toml and its code as you have edited them.",
+    ),
+]
+From = Annotated[
+    Path | None,
+    Option(
+        "--from",
+        help="Fine-tune: begin with the vocabulary and the weights of this run, and with its settings "
+        "unless a preset is given. The bundled model is called multi30k-de-en.",
+    ),
+]
+Exact = Annotated[
+    bool,
+    Option(
+        "--exact",
+        help="The same weights, bit for bit, with 1, 2 or 4 processes of torchrun on CPUs; slower "
+        f"(train.exact_parts={EXACT_PARTS}, see docs/scale.md).",
+    ),
+]
+Set = Annotated[
+    list[str] | None,
+    Option(
+        "--set",
+        help="Any setting of the run, e.g. train.lr=0.002, or model.architecture "
+        f"({', '.join(ARCHITECTURES)}); repeatable.",
+    ),
+]
+TensorBoard = Annotated[bool, Option("--tensorboard", help="Also write TensorBoard events.")]
+Loggers = Annotated[
+    list[str] | None,
+    Option(
+        metavar="FILE.py:CLASS",
+        help="Your own logger, for W&B or MLflow for example (docs/logging.md); also module:Class; "
+        "repeatable. It is code, and executed.",
+    ),
+]
 
 
 @app.command(
@@ -51,292 +121,160 @@ FEW_STEPS = 300
     "train.schedule is cosine."
 )
 def train(
-    preset: Annotated[
-        str | None,
-        Argument(
-            help="Preset (classic, quick, strong, transformer-quick, transformer) or a TOML file.",
-            show_default=False,
-        ),
-    ] = None,
+    preset: Preset = None,
     data: Data = None,
     source_language: SourceLanguage = None,
     target_language: TargetLanguage = None,
-    attention: Annotated[
-        str | None, Option(help="Mechanism, or FILE.py:Class of your own; an unknown name lists them all.")
-    ] = None,
-    seed: Annotated[
-        int | None, Option(help="Seed of initial weights, order of data and dropout.", min=0, max=MAX_SEED)
-    ] = None,
-    epochs: Annotated[
-        int | None,
-        Option(
-            help="Number of passes over the training data; with --resume, their new total.",
-            min=1,
-            max=100_000,
-        ),
-    ] = None,
-    out: Annotated[Path | None, Option(help="Run directory. Default: a new one under runs.")] = None,
-    resume: Annotated[
-        bool, Option("--resume", help="Continue the run in --out; a finished one needs more --epochs.")
-    ] = False,
-    initial_run: Annotated[
-        Path | None,
-        Option(
-            "--from",
-            help="Fine-tune: begin with the vocabulary and the weights of this run, and with its settings "
-            "unless a preset is given. The model that ships is called multi30k-de-en.",
-        ),
-    ] = None,
+    attention: Attention = None,
+    seed: Seed = None,
+    epochs: Epochs = None,
+    out: Out = None,
+    resume: Resume = False,
+    accept_changes: AcceptChanges = False,
+    initial_run: From = None,
     skip_bad: SkipBad = False,
-    exact: Annotated[
-        bool,
-        Option(
-            "--exact",
-            help="The same weights, bit for bit, with 1, 2 or 4 processes of torchrun on CPUs; slower "
-            f"(train.exact_parts={EXACT_PARTS}, see docs/scale.md).",
-        ),
-    ] = False,
+    exact: Exact = False,
     device: Device = "auto",
     threads: Threads = None,
-    settings: Annotated[
-        list[str] | None, Option("--set", help="Any setting of the run, e.g. train.lr=0.002; repeatable.")
-    ] = None,
-    tensorboard: Annotated[bool, Option("--tensorboard", help="Also write TensorBoard events.")] = False,
-    logger: Annotated[
-        list[str] | None,
-        Option(
-            metavar="FILE.py:CLASS",
-            help="Logger of your own, for W&B or MLflow for example (docs/logging.md); also module:Class; "
-            "repeatable. It is code, and executed.",
-        ),
-    ] = None,
+    settings: Set = None,
+    tensorboard: TensorBoard = False,
+    logger: Loggers = None,
     json: Json = False,
 ) -> None:
     """Train a translator."""
-    from augenmerk.base.config import CUSTOM_ATTENTION
-    from augenmerk.base.device import describe_device
-    from augenmerk.data import BadLineError
-    from augenmerk.model import load_mechanism
-    from augenmerk.training.distributed import (
-        ProcessLostError,
-        ignore_signals,
-        join,
-        torchrun_command,
-        was_restarted,
-        will_restart,
-    )
-    from augenmerk.training.loggers import Logger, LoggerStartError, TensorBoardLogger, load_logger
-    from augenmerk.training.loop import TrainingInterrupted, choose_threads
-    from augenmerk.training.loop import train as train_run
+    from augenmerk.training import start
+    from augenmerk.training.distributed import join
+    from augenmerk.training.loggers import load_loggers
 
-    world, chosen_device = join(device)  # first, so that what is wrong is said by one of several processes
-    mechanism, own_file = attention, []
-    if attention is not None and CUSTOM_ATTENTION.fullmatch(attention):
-        mechanism, own_file = load_mechanism(attention), ["--attention", attention]
-        if resume and preset is None:
-            mechanism = None  # a file that is named only allows that it is executed
+    world, chosen_device = join(device)  # first, so that only one of several processes reports a mistake
+    mechanism, file = _load_attention(attention)
     named = {
-        "data.bitext": None if resume and preset is None else data,
+        "data.bitext": None if resume else data,
         "data.source_language": source_language,
         "data.target_language": target_language,
         "data.skip_bad": "true" if skip_bad else None,
-        "model.attention": mechanism,
+        # Without a preset, a file that is named only allows that it is executed.
+        "model.attention": None if resume and preset is None and file else mechanism,
         "train.seed": seed,
-        "train.epochs": None if resume and preset is None else epochs,
+        "train.epochs": None if resume else epochs,
         "train.exact_parts": EXACT_PARTS if exact else None,
     }
     overrides = [f"{key}={value}" for key, value in named.items() if value is not None] + (settings or [])
-    # Before a run is created, for a logger may be wrong or not installed.
-    loggers: list[Logger] = []
-    if world.is_first:
-        loggers += [load_logger(place) for place in logger or ()]
-        loggers += [TensorBoardLogger()] if tensorboard else []
+    # Before a run is created, because a logger may be wrong or not installed.
+    loggers = load_loggers(logger or (), tensorboard=tensorboard) if world.is_first else []
     if resume and initial_run is not None:
         raise AugenmerkError("--from begins a new run and --resume continues one; give one of them.")
+    if accept_changes and not resume:
+        raise AugenmerkError(
+            "--accept-changes is about a run that is continued: give --resume and --out too."
+        )
 
-    def open_run() -> tuple["RunDirectory", str]:
+    def open_run() -> tuple["RunDirectory", list[str]]:
         if resume:
-            opened = _open_to_resume(preset, overrides, epochs, out, data)
-        elif initial_run is not None:
-            opened = _start_from(initial_run, preset, overrides, out)
-        else:
-            opened = _start(preset, overrides, out)
+            return start.resume(out, preset, overrides, data, epochs, accept_changes=accept_changes)
+        return start.start_preset(preset, overrides, out, initial_run)
+
+    run, remarks = _open(open_run, world)
+    if accept_changes and world.from_first(lambda: run.finished and not run.more_epochs):
+        err().print("\n".join(remarks), markup=False)
+        world.leave()
+        return
+    arguments = ["--resume", "--out", str(run.path)]
+    if resume:  # changes that are not written before training continues
+        arguments += [] if data is None else ["--data", data]
+        arguments += [] if epochs is None else ["--epochs", str(epochs)]
+    command = shlex.join(["augenmerk", "train", *arguments, *(["--attention", file] if file else [])])
+    result = _train(run, chosen_device, world, threads, loggers, remarks, command, new=not resume)
+    print_json(result) if json else _print_result(result)
+
+
+def _load_attention(attention: str | None) -> tuple[str | None, str | None]:
+    """Returns the name of a mechanism in the settings, and the file of a custom one, which is loaded."""
+    from augenmerk.base.config import CUSTOM_ATTENTION
+    from augenmerk.model import load_mechanism
+
+    if attention is None or not CUSTOM_ATTENTION.fullmatch(attention):
+        return attention, None
+    return load_mechanism(attention), attention
+
+
+def _open(
+    open_run: Callable[[], tuple["RunDirectory", list[str]]], world: "World"
+) -> tuple["RunDirectory", list[str]]:
+    """Opens the run in the first process, and explains what may go wrong."""
+    from augenmerk.data import BadLineError
+
+    def open_and_read() -> tuple["RunDirectory", list[str]]:
+        opened = open_run()
         opened[0].tokenizers  # noqa: B018 (read now, so that the folder need not be on every machine)
         return opened
 
     try:
-        run, remark = world.from_first(open_run)
+        return world.from_first(open_and_read)
     except BadLineError as error:
         raise AugenmerkError(
             f"{error} All that is wrong is listed by `augenmerk data check`; --skip-bad trains without it."
         ) from None
     except KeyboardInterrupt as interrupt:
-        interrupt.args = ("Training had not begun; nothing is lost.",)
+        interrupt.args = ("Training had not started; nothing is lost.",)
         raise
-    config = run.config
-    architecture = "Transformer, " if config.model.architecture == "transformer" else ""
+
+
+def _train(
+    run: "RunDirectory",
+    device: "torch.device",
+    world: "World",
+    threads: int | None,
+    loggers: "Sequence[Logger]",
+    remarks: list[str],
+    command: str,
+    *,
+    new: bool,
+) -> dict[str, Any]:
+    """Trains a run and returns its summary; `command` continues it after an interruption."""
+    from augenmerk.training import distributed
+    from augenmerk.training.loggers import LoggerStartError
+    from augenmerk.training.loop import TrainingInterrupted, choose_threads, train
+
     computing, about_threads = choose_threads(run, threads, world)
-    where = describe_device(chosen_device, computing) if chosen_device.type == "cpu" else str(chosen_device)
-    where += f", {world.size} processes" if world.size > 1 else ""
-    err().print(
-        f"{run.path}: {architecture}{config.model.attention} on {config.data.bitext}, {where}",
-        markup=False,
-    )
-    for line in filter(None, (world.remark, remark, about_threads)):
+    err().print(_describe_run(run, device, world, computing), markup=False)
+    for line in filter(None, (world.remark, *remarks, about_threads)):
         err().print(line, markup=False)
-    changes = []  # of a run that goes on, which are not written before it does
-    if resume:
-        changes += [] if data is None else ["--data", data]
-        changes += [] if epochs is None else ["--epochs", str(epochs)]
-    command = shlex.join(["augenmerk", "train", "--resume", "--out", str(run.path), *changes, *own_file])
     if world.size > 1:
-        command = f"{torchrun_command()} -m {command}"
+        command = f"{distributed.torchrun_command()} -m {command}"
     try:
-        with TrainingDisplay(config) as display:
-            result = train_run(run, chosen_device, display, loggers, world, computing)
+        with TrainingDisplay(run.config) as display:
+            result = train(run, device, display, loggers, world, computing)
         world.leave()
-    except ProcessLostError as lost:
-        next_step = "torchrun starts them again." if will_restart() else f"Continue with:  {command}"
+        return result
+    except distributed.ProcessLostError as lost:
+        restarts = distributed.will_restart()
+        next_step = "torchrun starts them again." if restarts else f"Continue with:  {command}"
         raise AugenmerkError(f"{lost} {next_step}") from None
     except KeyboardInterrupt as interrupt:  # before the first step, or a second Ctrl-C
         interrupt.args = (f"Continue with:  {command}",)
         raise
     except LoggerStartError:
-        if not resume and not was_restarted():
+        if new and not distributed.was_restarted():
             shutil.rmtree(run.path)  # made a moment ago, and in the way of the next try
         raise
     except TrainingInterrupted as interrupted:
         if world.size > 1:
-            ignore_signals()
+            distributed.ignore_signals()
         err().print(f"Saved. Continue with:  [bold]{escape(command)}[/]")
         world.leave()
         sys.exit(128 + interrupted.signum)  # 130 after Ctrl-C, 143 after SIGTERM, as shells report them
-    if json:
-        print_json(result)
-    else:
-        _print_result(result)
 
 
-def _start(preset: str | None, overrides: list[str], out: Path | None) -> tuple["RunDirectory", str]:
-    """Starts a run; also returns a remark about its settings, or nothing."""
-    from augenmerk.base.config import load_config
+def _describe_run(run: "RunDirectory", device: "torch.device", world: "World", threads: int) -> str:
+    from augenmerk.base.config import ModelConfig
+    from augenmerk.base.device import describe_device
 
-    if preset is None:
-        raise AugenmerkError("Say what to train: a preset (such as quick) or a TOML file.")
-    config = load_config(preset, overrides)
-    run = _start_or_go_on(config, out or _default_place(Path(preset).stem, config))
-    return run, _describe_warmup(config, run.config)
-
-
-def _start_or_go_on(config: "RunConfig", out: Path) -> "RunDirectory":
-    """Starts a run; or opens it, if `torchrun` has started the command again after a process had failed."""
-    from augenmerk.run.directory import RunDirectory
-    from augenmerk.training.distributed import was_restarted
-    from augenmerk.training.loop import start
-    from augenmerk.training.policy import fit_to_data
-
-    if was_restarted():
-        with suppress(AugenmerkError):
-            run = RunDirectory.open(out)
-            if run.config == fit_to_data(config):
-                return run
-    return start(config, out)
-
-
-def _describe_warmup(asked: "RunConfig", fitted: "RunConfig") -> str:
-    """Returns in words what was changed about the warm-up, or nothing."""
-    if (new := fitted.train.warmup) == (old := asked.train.warmup):
-        return ""
-    steps = f"{new} step{'s' if new != 1 else ''}"
-    return f"warm-up: {steps} instead of {old}, a fifth of all steps, because there are few"
-
-
-def _start_from(
-    initial_run: Path, preset: str | None, overrides: list[str], out: Path | None
-) -> tuple["RunDirectory", str]:
-    """Starts a run with the vocabulary and the weights of another one; also returns a remark, or nothing."""
-    from augenmerk.run.directory import RunDirectory
-    from augenmerk.training.policy import configure_fine_tuning, describe_direction
-
-    config = configure_fine_tuning(initial_run, preset, overrides)
-    direction = describe_direction(RunDirectory.open(Path(config.train.initial_run or "")), config)
-    run = _start_or_go_on(config, out or _default_place(initial_run.name, config))
-    return run, "\n".join(filter(None, (_describe_warmup(config, run.config), direction)))
-
-
-def _default_place(name: str, config: "RunConfig") -> Path:
-    from augenmerk.base.files import limit_file_name
-
-    data = Path(config.data.bitext).name
-    attention = config.model.attention.replace(":", "-")  # a colon is not allowed in every file system
-    return Path("runs") / limit_file_name(f"{name}-{data}-{attention}-{config.train.seed}")
-
-
-def _open_to_resume(
-    preset: str | None, overrides: list[str], epochs: int | None, out: Path | None, data: str | None
-) -> tuple["RunDirectory", str]:
-    """Opens the run in `out`, with more epochs if they are asked for; returns a remark about that, too.
-
-    `data` is the new place of its pairs, if they were moved. Nothing is written yet. Raises AugenmerkError
-    if there is nothing left to do, or if it was started with other settings.
-    """
-    from augenmerk.base.config import DATASETS, load_config
-    from augenmerk.data import SAY_PLACE, open_data
-    from augenmerk.run.directory import RunDirectory
-    from augenmerk.training.distributed import was_restarted
-    from augenmerk.training.loop import change_epochs
-    from augenmerk.training.policy import fit_text
-
-    if out is None:
-        raise AugenmerkError("Say which run to continue: augenmerk train --resume --out RUN.")
-    run, remarks = RunDirectory.open(out), []
-    if data is not None and (moved := _move_data(run, data, with_preset=preset is not None)):
-        remarks.append(moved)
-    if preset is not None:
-        wanted, kept = fit_text(load_config(preset, overrides)), {}
-        if epochs is not None:
-            kept["epochs"] = run.config.train.epochs
-        if "train.warmup" in wanted.left_open and wanted.data.bitext not in DATASETS:
-            kept["warmup"] = run.config.train.warmup  # it was perhaps shortened when the run began
-        wanted = wanted.model_copy(update={"train": wanted.train.model_copy(update=kept)})
-        if wanted != run.config:
-            raise AugenmerkError(
-                f"{out} was started with other settings than these; leave them out to continue it as it is."
-            )
-    elif overrides:
-        raise AugenmerkError(f"A run that is resumed keeps its settings; leave out {', '.join(overrides)}.")
-    if run.finished and epochs in (None, run.config.train.epochs) and not was_restarted():
-        raise AugenmerkError(
-            f"{out} is finished; there is nothing to resume unless --epochs asks for more than its "
-            f"{run.config.train.epochs}."
-        )
-    open_data(run.config.data, if_moved=SAY_PLACE)
-    if epochs is not None and epochs != run.config.train.epochs:
-        run, about = change_epochs(run, epochs)
-        remarks.append(about)
-    return run, "\n".join(remarks)
-
-
-def _move_data(run: "RunDirectory", data: str, *, with_preset: bool) -> str:
-    """Makes the run read its pairs from another place, if they are no longer where they were.
-
-    Returns what was done, or nothing. Whether they are the same pairs is known when they are read.
-    """
-    from augenmerk.data import NAMES, place_exists, resolve_data_name
-
-    own, place = run.config.data.bitext, resolve_data_name(data, Path.cwd())
-    if place == own:
-        return ""
-    if own in NAMES or place in NAMES or place_exists(Path(own)):
-        if with_preset:
-            return ""  # it is among the settings that are compared
-        raise AugenmerkError(
-            f"{run.path} learns from {own}, and a run that is resumed keeps its pairs; leave out --data, or "
-            f"begin a new run with its weights: augenmerk train --from {run.path} --data {data}."
-        )
-    moved = run.config.data.model_copy(update={"bitext": place})
-    run.config = run.config.model_copy(update={"data": moved})
-    return f"{own} is not there; the run goes on with the same pairs from {place}."
+    model = run.config.model
+    kind = "" if model.architecture == ModelConfig().architecture else f"{model.entry.title}, "
+    where = describe_device(device, threads) if device.type == "cpu" else str(device)
+    where += f", {world.size} processes" if world.size > 1 else ""
+    return f"{run.path}: {kind}{model.attention} on {run.config.data.bitext}, {where}"
 
 
 def _print_result(result: Mapping[str, Any]) -> None:
@@ -348,19 +286,19 @@ def _print_result(result: Mapping[str, Any]) -> None:
         f"{result['parameters']:,} parameters, {result['seconds']:.0f} s, "
         f"{result['target_tokens_per_second']:,.0f} target tokens/s",
     )
-    begun = result["data"].get("initial")
-    if begun is None:
+    initial = result["data"].get("initial")
+    if initial is None:
         return
     if result["select_by"] == "bleu":
-        worse = result["validation_bleu"] < begun["validation_bleu"]
+        worse = result["validation_bleu"] < initial["validation_bleu"]
     else:
-        worse = result["validation_loss"] > begun["validation_loss"]
+        worse = result["validation_loss"] > initial["validation_loss"]
     if worse:
         err().print("[yellow]The weights that it began with were better.[/] Try a smaller train.lr.")
 
 
 def describe_training_data(data: Mapping[str, Any]) -> str:
-    """Returns what `train.describe_data` counted, in a few lines for people."""
+    """Returns what a run learns from, as `Reporter.begin` receives it, in a few lines."""
     lost = "none left out"
     if data["too_long"]:
         lost = f"{data['too_long']:,} left out that have more than {data['max_length']} tokens on a side"

@@ -76,7 +76,7 @@ def translate(
 ) -> None:
     """Translate texts, lines on stdin, or a file."""
     from augenmerk.base.device import CPU, choose_translating_device
-    from augenmerk.run.directory import SHIPPED
+    from augenmerk.run.bundled import BUNDLED_MODEL
     from augenmerk.translation import load
     from augenmerk.translation.lines import LineFormat
 
@@ -91,7 +91,7 @@ def translate(
     if on == "ray":
         _check_for_ray(input, output, device)
     with options.connect_if_asked(on, ray_address):
-        translator = load(model or SHIPPED, CPU if on == "ray" else choose_translating_device(device))
+        translator = load(model or BUNDLED_MODEL, CPU if on == "ray" else choose_translating_device(device))
         several = translator.search_settings(**vars(search)).n_best > 1
         line_format = LineFormat(several, json, subwords, escape=not is_utf8(), one_line=not sentences)
         typed = not sentences and input is None and sys.stdin.isatty()

@@ -41,7 +41,7 @@ def show_wanted(
             if number:
                 out().print()
             _print_positions(wanted, one, positions)
-        if read.translator.config.model.attention == "multi-head":
+        if read.translator.config.model.attention_heads > 1:
             out().print("\nAll heads get the same attention here; the model's own differs from head to head.")
         return
     described = [

@@ -105,7 +105,7 @@ def check_own(path: str) -> None:
         )
 
 
-SET_PLACE = "set data.bitext in the run's config.toml to its new path and remove the first line there"
+SET_PLACE = "set data.bitext in the run's config.toml to its new path and accept that with --accept-changes"
 SAY_PLACE = "say where it is now: --data PLACE"
 """The remedy if the data of a run was moved: for all commands, and for those that have --data."""
 

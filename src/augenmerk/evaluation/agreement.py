@@ -81,7 +81,7 @@ def choose_attention(
     if len(translator.models) > 1 or not translator.model.selective:
         return None
     config = translator.config
-    if config.model.architecture != "transformer":
+    if not config.model.entry.self_attention:
         return None
     validation = config.data.validation
     try:

@@ -1,4 +1,4 @@
-"""Both architectures in numpy, for translating on a CPU without torch.
+"""The architectures in numpy, for translating on a CPU without torch.
 
 They have the letters and the order of `augenmerk.model`, which trains them, and give the same numbers to
 rounding; tests compare the two. There is no dropout, no gradient, and nothing changes a model once it is
@@ -8,24 +8,22 @@ May import: base, text and search. Read first: `gru.py`.
 """
 
 from collections.abc import Mapping
+from pkgutil import resolve_name
 from typing import Any
 
 from numpy.typing import NDArray
 
 from augenmerk.base.config import ModelConfig
-from augenmerk.inference.attention import MECHANISMS
-from augenmerk.inference.gru import GRUTranslator
-from augenmerk.inference.transformer import TransformerTranslator
+from augenmerk.base.errors import AugenmerkError
+from augenmerk.inference.interface import InferenceModel
 from augenmerk.inference.weights import Weights
 
-__all__ = ["GRUTranslator", "InferenceModel", "TransformerTranslator", "build_inference_model", "can_build"]
-
-InferenceModel = GRUTranslator | TransformerTranslator
+__all__ = ["InferenceModel", "build_inference_model", "can_build"]
 
 
 def can_build(config: ModelConfig) -> bool:
-    """Returns whether a model can be built here: mechanisms in a person's own file are written in torch."""
-    return config.attention in MECHANISMS
+    """Returns whether the architecture and the mechanism exist in numpy; custom mechanisms need torch."""
+    return config.runs_in("numpy")
 
 
 def build_inference_model(
@@ -33,14 +31,19 @@ def build_inference_model(
     arrays: Mapping[str, NDArray[Any]],
     source_vocabulary: int,
     target_vocabulary: int,
-    place: str,
+    source: str,
 ) -> InferenceModel:
-    """Builds a model with weights that were read from a place.
+    """Builds a model from the weights in a file, `source`.
 
-    Raises AugenmerkError, which names the place, if they are not of this model.
+    Raises AugenmerkError, which names the file, if they are not of this model.
     """
-    weights = Weights(arrays, place)
-    kind = TransformerTranslator if config.architecture == "transformer" else GRUTranslator
-    model = kind(config, weights, source_vocabulary, target_vocabulary)
+    if not can_build(config):
+        raise AugenmerkError(
+            f"{source}: '{config.architecture}' with the attention '{config.attention}' needs torch: numpy "
+            f"has no such model."
+        )
+    weights = Weights(arrays, source)
+    kind = resolve_name(config.entry.numpy_class or "")
+    model: InferenceModel = kind(config, weights, source_vocabulary, target_vocabulary)
     weights.check_all_taken()
     return model

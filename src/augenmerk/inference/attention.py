@@ -5,11 +5,13 @@ representation, N heads.
 """
 
 import math
+from pkgutil import resolve_name
 from typing import ClassVar
 
 import numpy as np
 
 from augenmerk.base.config import ModelConfig
+from augenmerk.base.mechanisms import MECHANISMS
 from augenmerk.inference.weights import Floats, Layer, Linear, Mask, Weights, softmax
 from augenmerk.search.step_model import Memory
 
@@ -27,7 +29,7 @@ class Attention:
         """Takes the mechanism's weights; one without parameters takes none."""
 
     def project_context(self, W: Linear) -> None:
-        """Makes `mix` return W a_i instead of a_i, for a W without bias.
+        """Makes `mix` return W a_i instead of a_i, if W has no bias.
 
         Since a_i is a weighted sum of values, W can be applied to the values, once for each source word.
         """
@@ -178,7 +180,7 @@ class AdditiveAttention(Attention):
 
 
 class MultiHeadAttention(Attention):
-    """Several scaled dot products side by side, each with keys, queries and values of its own.
+    """Several scaled dot products side by side, each with its own keys, queries and values.
 
     q^n = W_q^n g_i,  k_t^n = W_k^n h_t,  v_t^n = W_v^n h_t,  a_i = W_a [a_i^1, ..., a_i^N]
     """
@@ -215,13 +217,7 @@ class MultiHeadAttention(Attention):
         return x.reshape(*x.shape[:2], self.heads, -1).swapaxes(1, 2)  # (B, N, T or S, K / N)
 
 
-MECHANISMS: dict[str, type[Attention]] = {
-    "none": NoAttention,
-    "mean": MeanAttention,
-    "scaled-dot": ScaledDotAttention,
-    "dot": DotAttention,
-    "bilinear": BilinearAttention,
-    "additive": AdditiveAttention,
-    "multi-head": MultiHeadAttention,
-}
-"""Every mechanism by its name in the settings."""
+def make_attention(config: ModelConfig, weights: Weights) -> Attention:
+    """Builds the mechanism that the settings name, of which `ModelConfig.runs_in` knows that it is here."""
+    attention: Attention = resolve_name(MECHANISMS[config.attention].numpy_class or "")(config, weights)
+    return attention

@@ -12,7 +12,8 @@ from typing import NamedTuple
 import numpy as np
 
 from augenmerk.base.config import ModelConfig
-from augenmerk.inference.attention import MECHANISMS
+from augenmerk.inference.attention import make_attention
+from augenmerk.inference.interface import InferenceModel
 from augenmerk.inference.weights import (
     Floats,
     Integers,
@@ -21,7 +22,6 @@ from augenmerk.inference.weights import (
     Mask,
     StackedLinear,
     Weights,
-    log_softmax,
 )
 from augenmerk.search.step_model import AttentionWeights, Memory, Source, State, padded
 from augenmerk.text.batching import Batch
@@ -30,14 +30,14 @@ MAX_TABLE_BYTES = 256 << 20
 """With a vocabulary too large for this, the decoder's input gates are computed at each step instead."""
 
 
-class GRUTranslator:
+class GRUTranslator(InferenceModel):
     """A bidirectional GRU encoder and a GRU decoder with attention."""
 
     def __init__(
         self, config: ModelConfig, weights: Weights, source_vocabulary: int, target_vocabulary: int
     ) -> None:
+        super().__init__(config)
         E, H, L = config.embedding, config.hidden, config.layers
-        self.config = config
         self.W_z = weights.take("W_z.weight", padded(source_vocabulary), E)
         sizes = [E] + [2 * H] * (L - 1)
         encoder = weights.inside("encoder")
@@ -48,8 +48,7 @@ class GRUTranslator:
         self.decoder = [GRU(*Gates.take(decoder, E if layer == 0 else H, H, layer)) for layer in range(L)]
         inputs = 3 * H if config.tie == "none" else E
         self.W_o = weights.output_layer("W_o", inputs, target_vocabulary)
-        self.log_softmax = log_softmax
-        self.attention = MECHANISMS[config.attention](config, weights.inside("attention"))
+        self.attention = make_attention(config, weights.inside("attention"))
         self.bridge: Layer | None = None
         if config.tie != "none":
             # W [a_i, g_i] = W_1 a_i + W_2 g_i, and W_1 a_i = sum_t alpha_it W_1 v_t. So W_1 is applied once
@@ -67,11 +66,11 @@ class GRUTranslator:
     def encode(self, src: Integers, src_mask: Mask) -> Source:
         """Computes equations 3 to 8 for sources (B, S) padded to the right."""
         B, S = src.shape
-        row, place = np.arange(B), np.arange(S)[:, None]
+        row, position = np.arange(B), np.arange(S)[:, None]
         lengths = src_mask.sum(axis=1)  # (B)
-        reverse = np.where(place < lengths, lengths - 1 - place, place)  # (S, B)
-        # Which word is read at each step, counted through the batch: (S, 2, B), for the two directions.
-        order = row * S + np.stack([np.broadcast_to(place, (S, B)), reverse], axis=1)
+        reverse = np.where(position < lengths, lengths - 1 - position, position)  # (S, B)
+        # Which word is read at each step, counted through the batch, in both directions: (S, 2, B).
+        order = row * S + np.stack([np.broadcast_to(position, (S, B)), reverse], axis=1)
         words, numbers = np.unique(src, return_inverse=True)
         x, numbers, g_0 = self.W_z[words], numbers.reshape(-1)[order], []
         for layer, gru in enumerate(self.encoder):
@@ -119,14 +118,11 @@ class GRUTranslator:
         features += a
         return self.W_o(features)
 
-    def target_log_probs(self, batch: Batch) -> Floats:
-        """Returns the log-probability of each real target token of a batch."""
+    def target_logits(self, batch: Batch) -> Floats:
         source = self.encode(batch.src, batch.src_mask)
         g = self.states(batch.tgt_in, source)
         a, _ = self.attention.attend(g, source.memory)
-        log_probs = self.log_softmax(self.output(a[batch.tgt_mask], g[batch.tgt_mask]))
-        chosen: Floats = log_probs[np.arange(len(log_probs)), batch.tgt_out[batch.tgt_mask]]
-        return chosen
+        return self.output(a[batch.tgt_mask], g[batch.tgt_mask])
 
     def attention_weights(self, src: Integers, src_mask: Mask, tgt_in: Integers) -> AttentionWeights:
         """Computes the weights of each head for whole targets; there is one layer."""
@@ -204,8 +200,8 @@ class BidirectionalGRU:
         numbers, order = 2 * numbers + direction, 2 * order + direction
         h = np.zeros((2, B, H), gates.dtype)
         is_sorted = bool((lengths[1:] >= lengths[:-1]).all())
-        places = np.arange(lengths.max())
-        over = np.searchsorted(lengths, places, "right").tolist() if is_sorted else [0] * len(places)
+        positions = np.arange(lengths.max())
+        over = np.searchsorted(lengths, positions, "right").tolist() if is_sorted else [0] * len(positions)
         for t, first in enumerate(over):
             h = h[:, first - B :]
             h = gru_cell(gates[numbers[t, :, first:]], self.W_h(h), self.b_n, h)

@@ -1,6 +1,6 @@
 """Linear layers whose products are computed in whole numbers of eight bits, by ONNX Runtime.
 
-Each row w of a matrix is divided by a step of its own and rounded to -63 .. 63, each vector x to -127 .. 127.
+Each row w of a matrix is divided by its own step and rounded to -63 .. 63, each vector x to -127 .. 127.
 The product of whole numbers is exact, and is multiplied by both steps. The step of a vector follows from the
 vector alone, so a result does not depend on the batch. With 63 instead of 127, a sum of two products fits
 into the 16 bits that processors without instructions for whole numbers add up in.
@@ -9,7 +9,7 @@ Rounding takes time for each number of x, and the product saves time for each of
 with more outputs than inputs are rounded: the output layer, the gates of a GRU, the first half of a
 feed-forward part.
 
-ONNX Runtime computes the log-softmax, too, in fp32. It takes a third of the time of numpy, for it finishes
+ONNX Runtime also computes the log-softmax, in fp32. It takes a third of the time of numpy because it finishes
 one row before it begins the next, where numpy goes through all rows five times.
 """
 
@@ -29,7 +29,7 @@ WEIGHT_STEPS, INPUT_STEPS = 63, 127
 MIN_OUTPUTS = 256
 """Smaller layers stay as they are: calling ONNX Runtime would take longer than the product."""
 BLOCK_ROWS = 128
-"""So many vectors are computed at a time: what ONNX Runtime computes on the way then stays in the caches."""
+"""Vectors that are computed at a time: intermediate results of ONNX Runtime then stay in the caches."""
 TINY = np.float32(1e-20)
 """Takes the place of a step of 0, where all numbers are 0."""
 
@@ -94,7 +94,7 @@ class Int8Linear:
 
 
 class Int8Stack:
-    """Several such layers of one shape, each for vectors of its own, as `StackedLinear`.
+    """Several such layers of one shape, each for its own vectors, as `StackedLinear`.
 
     The vectors are states of GRUs that began with 0, so they are bounded.
     """
@@ -139,15 +139,15 @@ def _compile_linear(weights: NDArray[np.int8], steps: Floats, bias: Floats | Non
     constants: dict[str, Any] = {
         "weights": weights,
         "weight_steps": steps,
-        "middle": np.uint8(128),
-        "nought": np.int8(0),
+        "input_zero_point": np.uint8(128),
+        "weight_zero_point": np.int8(0),
     }
     node = helper.make_node
     y = "y" if bias is None else "without_bias"
     if bounded:
         constants["step"] = np.float32(1 / INPUT_STEPS)
         nodes = [
-            node("QuantizeLinear", ["x", "step", "middle"], ["rounded"]),
+            node("QuantizeLinear", ["x", "step", "input_zero_point"], ["rounded"]),
             _product("step", y),
         ]
     else:
@@ -158,7 +158,7 @@ def _compile_linear(weights: NDArray[np.int8], steps: Floats, bias: Floats | Non
             node("Div", ["largest", "input_steps"], ["largest_step"]),
             node("Max", ["largest_step", "tiny"], ["step"]),
             node("Div", ["x", "step"], ["in_steps"]),
-            node("QuantizeLinear", ["in_steps", "one", "middle"], ["rounded"]),
+            node("QuantizeLinear", ["in_steps", "one", "input_zero_point"], ["rounded"]),
             _product("one", "product"),
             node("Mul", ["product", "step"], [y]),
         ]
@@ -172,7 +172,7 @@ def _product(step: str, result: str) -> Any:
     """Returns the node that multiplies rounded numbers, and the result with both steps."""
     from onnx import helper
 
-    inputs = ["rounded", "weights", step, "weight_steps", "middle", "nought"]
+    inputs = ["rounded", "weights", step, "weight_steps", "input_zero_point", "weight_zero_point"]
     return helper.make_node("MatMulIntegerToFloat", inputs, [result], domain="com.microsoft")
 
 

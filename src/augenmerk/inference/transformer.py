@@ -10,20 +10,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from augenmerk.base.config import LEARNT_POSITIONS, ModelConfig
-from augenmerk.inference.attention import MECHANISMS, Attention, MultiHeadAttention
-from augenmerk.inference.weights import Floats, Integers, Mask, Weights, log_softmax
+from augenmerk.inference.attention import Attention, MultiHeadAttention, make_attention
+from augenmerk.inference.interface import InferenceModel
+from augenmerk.inference.weights import Floats, Integers, Mask, Weights
 from augenmerk.search.step_model import AttentionWeights, Memory, Source, State, padded
 from augenmerk.text.batching import Batch
 
 
-class TransformerTranslator:
+class TransformerTranslator(InferenceModel):
     """An encoder and a decoder of L layers each."""
 
     def __init__(
         self, config: ModelConfig, weights: Weights, source_vocabulary: int, target_vocabulary: int
     ) -> None:
+        super().__init__(config)
         D, L = config.embedding, config.layers
-        self.config = config
         self.W_z = weights.take("W_z.weight", padded(source_vocabulary), D)
         self.W_b = weights.take("W_b.weight", padded(target_vocabulary), D)
         if config.transformer.positions == "learnt":
@@ -33,9 +34,9 @@ class TransformerTranslator:
         self.decoder = [DecoderLayer(config, weights.inside(f"decoder.{layer}")) for layer in range(L)]
         self.decoder_norm = weights.layer_norm("decoder_norm", D)
         self.W_o = weights.output_layer("W_o", D, target_vocabulary)
-        self.log_softmax = log_softmax
-        mechanism = MECHANISMS[config.attention]
-        self.attentions = [mechanism(config, weights.inside(f"attentions.{layer}")) for layer in range(L)]
+        self.attentions = [
+            make_attention(config, weights.inside(f"attentions.{layer}")) for layer in range(L)
+        ]
 
     @property
     def selective(self) -> bool:
@@ -97,12 +98,9 @@ class TransformerTranslator:
             cross.append(weights)
         return self.decoder_norm(y), cross, back
 
-    def target_log_probs(self, batch: Batch) -> Floats:
-        """Returns the log-probability of each real target token of a batch."""
+    def target_logits(self, batch: Batch) -> Floats:
         g, _, _ = self._decode(batch.tgt_in, self.encode(batch.src, batch.src_mask).memory)
-        log_probs = self.log_softmax(self.W_o(g[batch.tgt_mask]))
-        chosen: Floats = log_probs[np.arange(len(log_probs)), batch.tgt_out[batch.tgt_mask]]
-        return chosen
+        return self.W_o(g[batch.tgt_mask])
 
     def attention_weights(self, src: Integers, src_mask: Mask, tgt_in: Integers) -> AttentionWeights:
         """Computes the weights of all heads in all layers."""
@@ -111,15 +109,15 @@ class TransformerTranslator:
         return AttentionWeights(*(np.stack(each, axis=1) for each in (cross, encoder, decoder)))
 
     def embed(self, words: Floats, tokens: Integers, start: int = 0) -> Floats:
-        """Returns the embeddings of tokens (B, T) at the places from `start` on, (B, T, D)."""
+        """Returns the embeddings of tokens (B, T) at the positions from `start` on, (B, T, D)."""
         scale = math.sqrt(self.config.embedding)
         x: Floats = words[tokens] * scale
-        places = np.arange(start, start + tokens.shape[1])
+        positions = np.arange(start, start + tokens.shape[1])
         match self.config.transformer.positions:
             case "sinusoidal":
-                x += sinusoidal_positions(places, x.shape[2])
+                x += sinusoidal_positions(positions, x.shape[2])
             case "learnt":
-                x += scale * self.learnt[places.clip(max=LEARNT_POSITIONS - 1)]
+                x += scale * self.learnt[positions.clip(max=LEARNT_POSITIONS - 1)]
         return x
 
 
@@ -176,9 +174,9 @@ class FeedForward:
 
 
 class SelfAttention(MultiHeadAttention):
-    """Multi-head self-attention; with rotary positions, queries and keys are turned by their places.
+    """Multi-head self-attention; with rotary positions, queries and keys are turned by their positions.
 
-    Keys are turned when they are computed, because their places never change.
+    Keys are turned when they are computed, because their positions never change.
     """
 
     def __init__(self, config: ModelConfig, weights: Weights) -> None:
@@ -186,7 +184,7 @@ class SelfAttention(MultiHeadAttention):
         self._rotary = config.transformer.positions == "rotary"
 
     def memory_from(self, states: Floats, start: int = 0) -> Memory:
-        """Returns keys and values of words (B, T, D) at the places from `start` on."""
+        """Returns keys and values of words (B, T, D) at the positions from `start` on."""
         memory = self.memory(states)
         if not self._rotary:
             return memory
@@ -198,29 +196,29 @@ class SelfAttention(MultiHeadAttention):
         q, k = super().split_queries_and_keys(queries, memory)
         if self._rotary:
             # There may be fewer queries than keys: they are the last of the words.
-            places = np.arange(k.shape[2] - q.shape[2], k.shape[2])
-            q = rotate(q.swapaxes(1, 2), places).swapaxes(1, 2)
+            positions = np.arange(k.shape[2] - q.shape[2], k.shape[2])
+            q = rotate(q.swapaxes(1, 2), positions).swapaxes(1, 2)
         return q, k
 
 
-def angles(places: Integers, size: int) -> NDArray[np.float64]:
-    """Returns t / 10000^(2c / size) for places t and each pair c of numbers, (places, size / 2).
+def angles(positions: Integers, size: int) -> NDArray[np.float64]:
+    """Returns t / 10000^(2c / size) for positions t and each pair c of numbers, (positions, size / 2).
 
     In double precision: a large angle in single precision has no digits left for its sine.
     """
     rates = 10000.0 ** (np.arange(0, size, 2) / -size)
-    return places[:, None] * rates
+    return positions[:, None] * rates
 
 
-def sinusoidal_positions(places: Integers, size: int) -> NDArray[np.float64]:
-    """Returns sines and cosines in turn, p_t (places, size): number 2c is a sine, number 2c + 1 a cosine."""
-    angle = angles(places, size)
-    return np.stack([np.sin(angle), np.cos(angle)], axis=-1).reshape(len(places), -1)[:, :size]
+def sinusoidal_positions(positions: Integers, size: int) -> NDArray[np.float64]:
+    """Returns sines and cosines in turn, p_t (positions, size): 2c is a sine, 2c + 1 a cosine."""
+    angle = angles(positions, size)
+    return np.stack([np.sin(angle), np.cos(angle)], axis=-1).reshape(len(positions), -1)[:, :size]
 
 
-def rotate(x: Floats, places: Integers) -> Floats:
-    """Turns each pair of numbers of x (B, places, N, size) by the angle of its place."""
-    angle = angles(places, x.shape[-1])[:, None]  # (places, 1, size / 2)
+def rotate(x: Floats, positions: Integers) -> Floats:
+    """Turns each pair of numbers of x (B, positions, N, size) by the angle of its position."""
+    angle = angles(positions, x.shape[-1])[:, None]  # (positions, 1, size / 2)
     sin, cos = np.sin(angle).astype(x.dtype), np.cos(angle).astype(x.dtype)
     even, odd = x[..., 0::2], x[..., 1::2]
     turned = np.empty_like(x)

@@ -36,16 +36,16 @@ class Layer(Protocol):
 class Weights:
     """Named arrays, handed out with the shape that is asked for, in single precision or better."""
 
-    def __init__(self, arrays: Mapping[str, NDArray[Any]], place: str) -> None:
+    def __init__(self, arrays: Mapping[str, NDArray[Any]], source: str) -> None:
         self._arrays = arrays
-        self._place = place
+        self._source = source
         self._prefix = ""
         self._taken: set[str] = set()
         self._converted: dict[int, Floats] = {}  # tied weights are one array, and stay one
 
     def inside(self, prefix: str) -> "Weights":
         """Returns the weights whose names begin with the prefix, to be taken by the rest of their names."""
-        part = Weights(self._arrays, self._place)
+        part = Weights(self._arrays, self._source)
         part._prefix = f"{self._prefix}{prefix}."
         part._taken, part._converted = self._taken, self._converted
         return part
@@ -54,12 +54,12 @@ class Weights:
         """Returns an array; raises AugenmerkError if there is none of this shape."""
         name = self._prefix + name
         if name not in self._arrays:
-            raise AugenmerkError(f"{self._place} lacks {name}: it is not of the model in config.toml.")
+            raise AugenmerkError(f"{self._source} lacks {name}: it is not of the model in config.toml.")
         array = self._arrays[name]
         if array.shape != shape or array.dtype not in (np.float16, np.float32, np.float64):
             size, needed = (" x ".join(map(str, each)) for each in (array.shape, shape))
             raise AugenmerkError(
-                f"{self._place} has {name} as {size} ({array.dtype}), but the model in config.toml "
+                f"{self._source} has {name} as {size} ({array.dtype}), but the model in config.toml "
                 f"needs {needed} (float32)."
             )
         self._taken.add(name)
@@ -87,7 +87,7 @@ class Weights:
         if unknown := sorted(self._arrays.keys() - self._taken):
             more = f" and {len(unknown) - 1} more" if len(unknown) > 1 else ""
             raise AugenmerkError(
-                f"{self._place} has unknown {unknown[0]}{more}: it is not of the model in config.toml."
+                f"{self._source} has unknown {unknown[0]}{more}: it is not of the model in config.toml."
             )
 
 
@@ -134,7 +134,7 @@ class Linear(NamedTuple):
 
 
 class StackedLinear(NamedTuple):
-    """Several linear layers of one shape, each for vectors of its own: (N, B, inputs) to (N, B, outputs)."""
+    """Several linear layers of one shape, each for its own vectors: (N, B, inputs) to (N, B, outputs)."""
 
     weight: Floats  # (N, inputs, outputs)
 

@@ -1,17 +1,17 @@
 """The models and their exchangeable part, attention.
 
-To add an architecture, write a `TranslationModel` in a file of its own, import it here, add a line to
-`build_model`, and add its name to `augenmerk.base.config.ModelConfig.architecture`.
+To add an architecture, write a `TranslationModel` in its own file and add an entry to
+`augenmerk.base.architectures`.
 
 May import: base, text, search and inference. Read first: `attention.py`, then `gru.py`.
 """
 
+from pkgutil import resolve_name
+
 from augenmerk.base.config import ModelConfig
 from augenmerk.model.attention import Attention, Memory
 from augenmerk.model.custom import load_mechanism
-from augenmerk.model.gru import GRUTranslator
 from augenmerk.model.interface import TranslationModel
-from augenmerk.model.transformer import TransformerTranslator
 from augenmerk.search.step_model import AttentionWeights, Source, State, StepModel
 
 __all__ = [
@@ -23,14 +23,17 @@ __all__ = [
     "StepModel",
     "TranslationModel",
     "build_model",
+    "find_model_class",
     "load_mechanism",
 ]
 
 
+def find_model_class(config: ModelConfig) -> type[TranslationModel]:
+    """Returns the class of the architecture that the settings name."""
+    found: type[TranslationModel] = resolve_name(config.entry.torch_class)
+    return found
+
+
 def build_model(config: ModelConfig, source_vocabulary: int, target_vocabulary: int) -> TranslationModel:
     """Builds a model with random weights; sizes come from the settings and the tokenizers."""
-    match config.architecture:
-        case "gru":
-            return GRUTranslator(config, source_vocabulary, target_vocabulary)
-        case "transformer":
-            return TransformerTranslator(config, source_vocabulary, target_vocabulary)
+    return find_model_class(config)(config, source_vocabulary, target_vocabulary)

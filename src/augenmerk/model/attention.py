@@ -18,19 +18,21 @@ state, V that of a word representation.
 With `need_weights=False` the weights are None, and torch's fused kernel may compute the same context
 without storing them.
 
-To add a mechanism, write its class here, add it to `MECHANISMS` at the end, and add its name to
-`augenmerk.base.config.AttentionName`. A mechanism can also be in your own file: see `augenmerk.model.custom`.
+To add a mechanism, write its class here and add an entry to `augenmerk.base.mechanisms`. A mechanism can also
+be in your own file: see `augenmerk.model.custom`.
 """
 
 import math
+from pkgutil import resolve_name
 from typing import ClassVar, Self
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from augenmerk.base.config import ATTENTIONS, ModelConfig
+from augenmerk.base.config import ModelConfig
 from augenmerk.base.errors import AugenmerkError
+from augenmerk.base.mechanisms import MECHANISMS
 from augenmerk.search.step_model import Memory as Memory
 
 
@@ -269,7 +271,7 @@ class AdditiveAttention(Attention):
 
 
 class MultiHeadAttention(Attention):
-    """Several scaled dot products side by side, each with keys, queries and values of its own.
+    """Several scaled dot products side by side, each with its own keys, queries and values.
 
     q^n = W_q^n g_i,  k_t^n = W_k^n h_t,  v_t^n = W_v^n h_t,  a_i = W_a [a_i^1, ..., a_i^N]
 
@@ -289,8 +291,7 @@ class MultiHeadAttention(Attention):
 
     @classmethod
     def from_config(cls, config: ModelConfig) -> Self:
-        dropout = config.transformer.attention_dropout if config.architecture == "transformer" else 0.0
-        return cls(config.query_size, config.value_size, config.key, config.heads, dropout)
+        return cls(config.query_size, config.value_size, config.key, config.heads)
 
     def memory(self, states: Tensor, mask: Tensor | None = None) -> Memory:
         return Memory(self.W_k(states), self.W_v(states), mask)
@@ -335,26 +336,21 @@ class MultiHeadAttention(Attention):
         return x.transpose(1, 2).flatten(2)  # (B, T, K)
 
 
-MECHANISMS: dict[str, type[Attention]] = {
-    "none": NoAttention,
-    "mean": MeanAttention,
-    "scaled-dot": ScaledDotAttention,
-    "dot": DotAttention,
-    "bilinear": BilinearAttention,
-    "additive": AdditiveAttention,
-    "multi-head": MultiHeadAttention,
-}
-"""Every mechanism by its name in the settings; custom ones are added when their file is loaded."""
+CUSTOM_MECHANISMS: dict[str, type[Attention]] = {}
+"""Mechanisms in the user's own files that were loaded, by their names in the settings: see `custom.py`."""
 
 
 def find_mechanism(name: str) -> type[Attention]:
     """Returns the class of a mechanism; raises AugenmerkError if it is in a file that was not loaded."""
-    if name not in MECHANISMS:
+    if name in MECHANISMS:
+        bundled: type[Attention] = resolve_name(MECHANISMS[name].torch_class)
+        return bundled
+    if name not in CUSTOM_MECHANISMS:
         raise AugenmerkError(
-            f"The attention mechanism '{name}' is code in a file of your own, which runs only if "
-            f"you name it: give --attention PATH/{name}."
+            f"The attention mechanism '{name}' is code in your own file, which runs only if you name it: "
+            f"give --attention PATH/{name}."
         )
-    return MECHANISMS[name]
+    return CUSTOM_MECHANISMS[name]
 
 
 def make_attention(config: ModelConfig) -> Attention:
@@ -363,7 +359,7 @@ def make_attention(config: ModelConfig) -> Attention:
     try:
         return mechanism.from_config(config)
     except Exception as error:
-        if config.attention in ATTENTIONS:
+        if config.attention in MECHANISMS:
             raise
         raise AugenmerkError(
             f"The attention mechanism '{config.attention}' cannot be built ({type(error).__name__}: "

@@ -10,7 +10,7 @@ from pathlib import Path
 from augenmerk.base.config import CUSTOM_ATTENTION
 from augenmerk.base.custom_code import execute_code, read_code, same_code
 from augenmerk.base.errors import AugenmerkError
-from augenmerk.model.attention import MECHANISMS, Attention, find_mechanism
+from augenmerk.model.attention import CUSTOM_MECHANISMS, Attention, find_mechanism
 
 
 @dataclass(frozen=True)
@@ -27,17 +27,17 @@ MECHANISM_FILES: dict[str, MechanismFile] = {}
 """The files of custom mechanisms that were loaded, by the mechanism's name in the settings."""
 
 
-def load_mechanism(place: str) -> str:
+def load_mechanism(file_and_class: str) -> str:
     """Loads a custom mechanism, FILE.py:Class, and returns the name that settings then know it by.
 
     The class derives from `Attention`. The file is executed, so this must only be called for a file that the
     user named. The name in the settings is the file's name without its folder: of two files of the same name,
     the one that was loaded last is used, and no new run is made with either (`find_code`).
     """
-    match = CUSTOM_ATTENTION.fullmatch(place)
+    match = CUSTOM_ATTENTION.fullmatch(file_and_class)
     if match is None:
         raise AugenmerkError(
-            f"'{place}' is not a mechanism in a file: expected something like mine.py:Sparsemax."
+            f"'{file_and_class}' is not a mechanism in a file: expected something like mine.py:Sparsemax."
         )
     path, class_name = Path(match["path"]), match["name"]
     name = f"{path.name}:{class_name}"
@@ -50,16 +50,16 @@ def load_mechanism(place: str) -> str:
         raise AugenmerkError(
             f"{path} has no class '{class_name}' that derives from augenmerk.model.attention.Attention."
         )
-    MECHANISMS[name] = mechanism
+    CUSTOM_MECHANISMS[name] = mechanism
     MECHANISM_FILES[name] = MechanismFile(path.absolute(), source, replaced)
     return name
 
 
-def load_mechanisms(places: Iterable[str]) -> None:
+def load_mechanisms(files_and_classes: Iterable[str]) -> None:
     """Loads custom mechanisms; raises AugenmerkError if two different files would have one name."""
     loaded: dict[str, MechanismFile] = {}
-    for place in places:
-        name = load_mechanism(place)
+    for each in files_and_classes:
+        name = load_mechanism(each)
         file = MECHANISM_FILES[name]
         first = loaded.setdefault(name, file)
         if not same_code(first.source, file.source, name.rpartition(":")[2]):
@@ -67,7 +67,7 @@ def load_mechanisms(places: Iterable[str]) -> None:
 
 
 def find_code(name: str) -> dict[str, bytes]:
-    """Returns the name and content of a custom mechanism's file, for a new run; nothing for a bundled one.
+    """Returns the name and content of a custom mechanism's file for a new run; nothing for a bundled one.
 
     Raises AugenmerkError if different files were loaded under this name.
     """

@@ -31,6 +31,8 @@ from augenmerk.search.step_model import AttentionWeights, Source, State, padded
 class GRUTranslator(TranslationModel):
     """A bidirectional GRU encoder and a GRU decoder with attention."""
 
+    state_deviation = 0.2  # 0.14 to 0.22, measured in all presets
+
     def __init__(self, config: ModelConfig, source_vocabulary: int, target_vocabulary: int) -> None:
         super().__init__(config, source_vocabulary, target_vocabulary)
         E, H, L = config.embedding, config.hidden, config.layers
@@ -181,12 +183,12 @@ class BidirectionalGRU(nn.Module):
 
 def run_each(x: Tensor, forward: nn.Module, backward: nn.Module, lengths: Tensor) -> Tensor:
     """Returns the states (B, S, 2H) of a layer by torch's own GRU, one direction after the other."""
-    places = torch.arange(x.shape[1], device=x.device)  # (S)
-    backwards = lengths[:, None] - 1 - places  # (B, S)
-    reverse = torch.where(backwards >= 0, backwards, places)  # its own inverse
+    positions = torch.arange(x.shape[1], device=x.device)  # (S)
+    backwards = lengths[:, None] - 1 - positions  # (B, S)
+    reverse = torch.where(backwards >= 0, backwards, positions)  # its own inverse
     return torch.cat([forward(x)[0], reordered(backward(reordered(x, reverse))[0], reverse)], dim=-1)
 
 
-def reordered(x: Tensor, places: Tensor) -> Tensor:
-    """Returns x (B, S, ...) with position t of each sentence taken from places[:, t]."""
-    return x.gather(1, places[:, :, None].expand(-1, -1, x.shape[2]))
+def reordered(x: Tensor, positions: Tensor) -> Tensor:
+    """Returns x (B, S, ...) with position t of each sentence taken from positions[:, t]."""
+    return x.gather(1, positions[:, :, None].expand(-1, -1, x.shape[2]))

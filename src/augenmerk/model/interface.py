@@ -4,6 +4,7 @@ B sentences, K hypotheses of each, S source positions, T target positions, V ent
 """
 
 from abc import ABC, abstractmethod
+from typing import ClassVar
 
 import torch
 from torch import Tensor, nn
@@ -22,11 +23,20 @@ class TranslationModel(nn.Module, ABC):
     `encode` and `step` compute one word at a time. `decode` and `step` give the same numbers, to rounding.
     """
 
+    state_deviation: ClassVar[float] = 1.0
+    """The standard deviation of queries and word representations at random weights, for trying mechanisms."""
+    states_in_bf16: ClassVar[bool] = True
+    """Whether they are in bf16 too if training computes in bf16."""
+
     def __init__(self, config: ModelConfig, source_vocabulary: int, target_vocabulary: int) -> None:
         super().__init__()
         self.config = config
         self.source_vocabulary = source_vocabulary
         self.target_vocabulary = target_vocabulary
+
+    @staticmethod
+    def init_attention(attention: nn.Module) -> None:
+        """Initialises the mechanism for this architecture; by default it keeps torch's initial weights."""
 
     @abstractmethod
     def encode(self, src: Tensor, src_mask: Tensor) -> Source:

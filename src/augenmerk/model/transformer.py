@@ -2,7 +2,7 @@
 
 B sentences, S source positions, T target positions, L layers, N heads, D the size of every layer.
 
-    x_t = sqrt(D) W_z w_t + p_t                                a word and its place
+    x_t = sqrt(D) W_z w_t + p_t                                a word and its position
 
     encoder layer     x = x + MultiHead(LN(x), LN(x))          every word looks at every word
                       x = x + FF(LN(x))                        FF(x) = W_2 ReLU(W_1 x + b_1) + b_2
@@ -38,13 +38,15 @@ from augenmerk.model.kernels.dropout import Dropout
 from augenmerk.search.step_model import AttentionWeights, Source, State, padded
 
 Look = Callable[[int, Attention, Tensor, Memory], Tensor]
-"""A function that takes the place of `Attention.attend` where a decoder layer looks at the source. It gets
+"""A function that takes the position of `Attention.attend` where a decoder layer looks at the source. It gets
 the number of the layer, counted from 0, its mechanism, the queries LN(y), and its keys and values, and
 returns the context for each query, (B, T, D)."""
 
 
 class TransformerTranslator(TranslationModel):
     """An encoder and a decoder of L layers each."""
+
+    states_in_bf16 = False  # they are normalised in fp32
 
     def __init__(self, config: ModelConfig, source_vocabulary: int, target_vocabulary: int) -> None:
         super().__init__(config, source_vocabulary, target_vocabulary)
@@ -64,7 +66,14 @@ class TransformerTranslator(TranslationModel):
         self._init_weights()
         # Last, so that under one seed everything else starts with the same weights for every mechanism.
         self.attentions = nn.ModuleList(make_attention(config) for _ in range(L))
-        for parameter in self.attentions.parameters():
+        for attention in self.attentions:
+            self.init_attention(attention)
+            if isinstance(attention, MultiHeadAttention):
+                attention.dropout = config.transformer.attention_dropout
+
+    @staticmethod
+    def init_attention(attention: nn.Module) -> None:
+        for parameter in attention.parameters():
             if parameter.dim() == 2:
                 nn.init.xavier_uniform_(parameter)
 
@@ -165,8 +174,8 @@ class TransformerTranslator(TranslationModel):
         The state holds the keys and the values of each layer for the words before: 2L x (B, K, words, K).
         """
         B, K = tokens.shape
-        place = state[0].shape[2]
-        y = self.embed(self.W_b, tokens.view(B * K, 1), place)  # (B * K, 1, D)
+        position = state[0].shape[2]
+        y = self.embed(self.W_b, tokens.view(B * K, 1), position)  # (B * K, 1, D)
         new_state: list[Tensor] = []
         all_weights = []
         before = iter(part.flatten(0, 1) for part in state)  # (B * K, words, K)
@@ -196,14 +205,16 @@ class TransformerTranslator(TranslationModel):
         return encoder + sum(keys), decoder + sum(queries) + self.W_o.weight.numel()
 
     def embed(self, words: nn.Embedding, tokens: Tensor, start: int = 0) -> Tensor:
-        """Returns the embeddings of tokens (B, T) at the places from `start` on, (B, T, D)."""
+        """Returns the embeddings of tokens (B, T) at the positions from `start` on, (B, T, D)."""
         x: Tensor = words(tokens) * math.sqrt(self.config.embedding)
-        places = torch.arange(start, start + tokens.shape[1], device=tokens.device)
+        positions = torch.arange(start, start + tokens.shape[1], device=tokens.device)
         match self.config.transformer.positions:
             case "sinusoidal":
-                x = x + sinusoidal_positions(places, x.shape[2]).to(x.dtype)
+                x = x + sinusoidal_positions(positions, x.shape[2]).to(x.dtype)
             case "learnt":
-                x = x + math.sqrt(self.config.embedding) * self.learnt(places.clamp(max=LEARNT_POSITIONS - 1))
+                x = x + math.sqrt(self.config.embedding) * self.learnt(
+                    positions.clamp(max=LEARNT_POSITIONS - 1)
+                )
         dropped: Tensor = self.dropout(x)
         return dropped
 
@@ -298,17 +309,17 @@ class FeedForward(nn.Module):
 
 
 class RotaryAttention(MultiHeadAttention):
-    """Multi-head self-attention that knows places: queries and keys are rotated (Su et al. 2021).
+    """Multi-head self-attention that knows positions: queries and keys are rotated (Su et al. 2021).
 
-    Numbers 2c and 2c + 1 of a query or a key at place t are turned by the angle t / 10000^(2c / K). The
-    product of a query and a key then depends on their distance, and on neither place alone.
+    Numbers 2c and 2c + 1 of a query or a key at position t are turned by the angle t / 10000^(2c / K). The
+    product of a query and a key then depends on their distance, and on neither position alone.
     """
 
     def split_queries_and_keys(self, queries: Tensor, memory: Memory) -> tuple[Tensor, Tensor]:
         q, k = super().split_queries_and_keys(queries, memory)
-        places = torch.arange(k.shape[2], device=k.device)
+        positions = torch.arange(k.shape[2], device=k.device)
         # There may be fewer queries than keys: they are the last of the words.
-        return rotate(q, places[k.shape[2] - q.shape[2] :]), rotate(k, places)
+        return rotate(q, positions[k.shape[2] - q.shape[2] :]), rotate(k, positions)
 
 
 def make_self_attention(config: ModelConfig) -> MultiHeadAttention:
@@ -317,24 +328,24 @@ def make_self_attention(config: ModelConfig) -> MultiHeadAttention:
     return kind(D, D, config.key, config.heads, config.transformer.attention_dropout)
 
 
-def angles(places: Tensor, size: int) -> Tensor:
-    """Returns t / 10000^(2c / size) for places t and each pair c of numbers, (places, size / 2).
+def angles(positions: Tensor, size: int) -> Tensor:
+    """Returns t / 10000^(2c / size) for positions t and each pair c of numbers, (positions, size / 2).
 
     In double precision: a large angle in single precision has no digits left for its sine.
     """
-    rates = 10000 ** (torch.arange(0, size, 2, dtype=torch.float64, device=places.device) / -size)
-    return places[:, None] * rates
+    rates = 10000 ** (torch.arange(0, size, 2, dtype=torch.float64, device=positions.device) / -size)
+    return positions[:, None] * rates
 
 
-def sinusoidal_positions(places: Tensor, size: int) -> Tensor:
-    """Returns sines and cosines in turn, p_t (places, size): number 2c is a sine, number 2c + 1 a cosine."""
-    angle = angles(places, size)
+def sinusoidal_positions(positions: Tensor, size: int) -> Tensor:
+    """Returns sines and cosines in turn, p_t (positions, size): 2c is a sine, 2c + 1 a cosine."""
+    angle = angles(positions, size)
     return torch.stack([angle.sin(), angle.cos()], dim=-1).flatten(1)[:, :size]
 
 
-def rotate(x: Tensor, places: Tensor) -> Tensor:
-    """Turns each pair of numbers of x (..., places, size) by the angle of its place."""
-    angle = angles(places, x.shape[-1])
+def rotate(x: Tensor, positions: Tensor) -> Tensor:
+    """Turns each pair of numbers of x (..., positions, size) by the angle of its position."""
+    angle = angles(positions, x.shape[-1])
     sin, cos = angle.sin().to(x.dtype), angle.cos().to(x.dtype)
     even, odd = x[..., 0::2], x[..., 1::2]
     return torch.stack([even * cos - odd * sin, even * sin + odd * cos], dim=-1).flatten(-2)

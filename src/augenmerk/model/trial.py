@@ -14,10 +14,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from augenmerk.base.config import ModelConfig
 from augenmerk.base.errors import AugenmerkError
+from augenmerk.model import find_model_class
 from augenmerk.model.attention import Attention, Memory, ScaledDotAttention, make_attention
 from augenmerk.model.custom import MECHANISM_FILES
 
@@ -26,9 +27,6 @@ WORDS = 20  # of the sentences on which the size of scores is measured
 SATURATED = 0.75
 """The mean largest weight at random weights above which a softmax is called saturated. Bundled mechanisms
 have 0.05 to 0.3, but 0.9 and more for `dot` and `bilinear` in a Transformer, which do not scale."""
-STATE_SIZES = {"gru": 0.2, "transformer": 1.0}
-"""The standard deviation of queries and word representations at random weights, measured in all presets: 0.14
-to 0.22 in a GRU; in a Transformer, they are normalised."""
 SIZES = 64, 1024
 """Values of model.key for which scores are compared."""
 
@@ -235,8 +233,8 @@ def gradients_are_finite(trial: Trial) -> str | None:
 
 
 def works_in_bf16(trial: Trial) -> str | None:
-    gru = trial.config.architecture == "gru"  # whose states are in bf16, too
-    queries, states = (x.bfloat16() if gru else x for x in (trial.queries, trial.states))
+    in_bf16 = find_model_class(trial.config).states_in_bf16
+    queries, states = (x.bfloat16() if in_bf16 else x for x in (trial.queries, trial.states))
     try:
         with torch.autocast("cpu", dtype=torch.bfloat16):
             context, _ = trial.ask(queries, trial.attention.memory(states, trial.mask), need_weights=False)
@@ -316,11 +314,9 @@ def check_rule(rule: Callable[[Trial], str | None], attention: Attention, config
 def describe_saturation(config: ModelConfig) -> str | None:
     """Returns a warning if a mechanism with random weights looks at hardly more than one word."""
     attention = make_attention(config).eval()
-    if config.architecture == "transformer":
-        for parameter in attention.parameters():  # as in `TransformerTranslator`
-            if parameter.dim() == 2:
-                nn.init.xavier_uniform_(parameter)
-    size = STATE_SIZES[config.architecture]
+    architecture = find_model_class(config)
+    architecture.init_attention(attention)
+    size = architecture.state_deviation
     queries, states = (
         size * torch.randn(8, WORDS, width) for width in (config.query_size, config.value_size)
     )
@@ -411,7 +407,7 @@ def _describe_failure(error: Exception, config: ModelConfig) -> str:
     file = MECHANISM_FILES[config.attention].path
     frames = traceback.extract_tb(error.__traceback__)
     lines = [frame.lineno for frame in frames if Path(frame.filename).resolve() == file.resolve()]
-    place = f" in line {lines[-1]} of {file.name}" if lines else ""
+    where = f" in line {lines[-1]} of {file.name}" if lines else ""
     if isinstance(error, NotImplementedError) and not lines:
         return "it defines neither `scores` nor `attend`"
-    return f"it failed{place} ({type(error).__name__}: {' '.join(str(error).split())})"
+    return f"it failed{where} ({type(error).__name__}: {' '.join(str(error).split())})"

@@ -110,17 +110,17 @@ def _beam_search(
             on_step(BeamStep(rows, *best_of_each(before, log_probs, mask, beam), totals, parents, tokens))
 
         ended, last = tokens == EOS, limit == step + 1
-        places = xp.zeros_like(tokens) + (step * beam + xp.arange(tokens.shape[1], device=device))
+        slots = xp.zeros_like(tokens) + (step * beam + xp.arange(tokens.shape[1], device=device))
         finished = xp.where(ended, totals, -math.inf) / norms[step + 1]
-        best, ends = _merge_finished(best, ends, finished, places)
+        best, ends = _merge_finished(best, ends, finished, slots)
         totals = xp.where(ended, -math.inf, totals)
         if step + 1 in limits:
-            ends = xp.where(last[:, None], _fill_up(best, ends, totals, places), ends)
+            ends = xp.where(last[:, None], _fill_up(best, ends, totals, slots), ends)
         remaining = ~last & (xp.amax(totals, 1) / norms[limit] > best[:, -1])
         if (count := int(xp.count_nonzero(remaining))) == 0:
             break
         totals = xp.where(remaining[:, None], totals, -math.inf)
-        state = tuple(part[row, parents] for part in state)  # each goes on with its parent's state
+        state = tuple(part[row, parents] for part in state)  # each continues its parent's state
         if (len(rows) - count) * SHRINK_AT >= len(rows):
             all_ends[rows] = ends
             kept = xp.where(remaining)[0]
@@ -137,19 +137,19 @@ def _beam_search(
     ]
 
 
-def _merge_finished(best: Array, ends: Array, scores: Array, places: Array) -> tuple[Array, Array]:
+def _merge_finished(best: Array, ends: Array, scores: Array, slots: Array) -> tuple[Array, Array]:
     """Merges earlier finished hypotheses with new ones and keeps the best; among equals, the earlier."""
     xp = namespace(best)
     row = xp.arange(len(best), device=best.device)[:, None]
     all_scores = xp.concat((best, scores), 1)
     order = largest(all_scores, best.shape[1])
-    return all_scores[row, order], xp.concat((ends, places), 1)[row, order]
+    return all_scores[row, order], xp.concat((ends, slots), 1)[row, order]
 
 
-def _fill_up(best: Array, ends: Array, totals: Array, places: Array) -> Array:
+def _fill_up(best: Array, ends: Array, totals: Array, slots: Array) -> Array:
     """Returns the best finished hypotheses, followed by the best live ones; both are already sorted."""
     xp = namespace(best)
     row = xp.arange(len(best), device=best.device)[:, None]
     absent = xp.isneginf(xp.concat((best, totals), 1))
     order = xp.argsort(xp.asarray(absent, dtype=xp.uint8), stable=True)[:, : best.shape[1]]
-    return xp.concat((ends, places), 1)[row, order]
+    return xp.concat((ends, slots), 1)[row, order]

@@ -6,7 +6,7 @@ for a batch, that is several times faster than sorting or partitioning V numbers
 Among equals the better hypothesis comes first, then the lower id, so no result depends on the batch.
 
 With torch, groups are blocks of neighbours, and all sentences have as many of them: no GPU has to wait for a
-CPU to count. With numpy, ids that are far apart form a group, for it compares long rows faster than it
+CPU to count. With numpy, ids that are far apart form a group, because it compares long rows faster than it
 reduces short ones, and all groups are searched that reach what the last of the best ones is known to have.
 """
 
@@ -55,11 +55,11 @@ def likeliest(log_probs: Array, allow_unknown: bool) -> Array:
     return namespace(log_probs).where(ends, EOS, found)
 
 
-def take_last(array: Array, places: Array) -> Array:
-    """Returns the entries of (N, K, V) at places (N, K)."""
-    xp, (N, K) = namespace(array), places.shape
-    row, column = (xp.arange(size, device=places.device) for size in (N, K))
-    return array[row[:, None], column, places]
+def take_last(array: Array, indices: Array) -> Array:
+    """Returns the entries of (N, K, V) at indices (N, K)."""
+    xp, (N, K) = namespace(array), indices.shape
+    row, column = (xp.arange(size, device=indices.device) for size in (N, K))
+    return array[row[:, None], column, indices]
 
 
 def best_continuations(
@@ -77,15 +77,15 @@ def best_continuations(
     C, width = mask.shape
     row = xp.arange(N, device=log_probs.device)[:, None]
     peaks = (_peaks(log_probs, mask) + totals[..., None]).reshape(N, K * C)
-    # In the order of their places, so that equals keep their order.
+    # In the order of their indices, so that equals keep their order.
     chosen = largest(peaks, min(count, K * C))
     chosen = chosen[row, xp.argsort(chosen)]
     parents = chosen // C  # (N, G)
     inside, starts = _inside(log_probs, mask, parents, chosen % C)
     sums = (inside + totals[row, parents][..., None]).reshape(N, -1)  # (N, G * width)
-    places = largest(sums, min(count, K * V))
-    sums, group = sums[row, places], places // width
-    tokens = starts[row, group] + places % width
+    indices = largest(sums, min(count, K * V))
+    sums, group = sums[row, indices], indices // width
+    tokens = starts[row, group] + indices % width
     return sums, parents[row, group], xp.where(sums > -math.inf, tokens, EOS)
 
 
@@ -106,14 +106,14 @@ def _best_above_threshold(
     np.maximum(few, log_probs[..., whole:], out=few)
     peaks += totals[..., None]
     peaks = peaks.reshape(N, K * C)
-    # So many groups have a continuation that is as good as this, so the best are not worse. It is
+    # `count` groups have a continuation that is as good as this, so the best are not worse. It is
     # never -inf, so that continuations without any probability are left out.
     threshold = np.full(N, np.finfo(peaks.dtype).min, peaks.dtype)
     if count <= K * C:
         last = np.partition(peaks, K * C - count, axis=1)[:, K * C - count]
         np.maximum(threshold, last, out=threshold)
-    sentence, place = np.divmod(np.flatnonzero(peaks >= threshold[:, None]), K * C)  # (G) in all
-    parent, group = place // C, place % C
+    sentence, index = np.divmod(np.flatnonzero(peaks >= threshold[:, None]), K * C)  # (G) in all
+    parent, group = index // C, index % C
     ids = group[:, None] + np.arange(0, V, C)  # (G, ids in a group)
     sums = log_probs.reshape(-1).take(((sentence * K + parent) * V)[:, None] + ids, mode="clip")
     sums += totals[sentence, parent][:, None]

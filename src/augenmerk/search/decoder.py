@@ -9,10 +9,8 @@ from numpy.typing import NDArray
 
 from augenmerk.base.arrays import Array, namespace, to_numpy
 from augenmerk.base.errors import AugenmerkError
+from augenmerk.search.step_model import State as State
 from augenmerk.text.tokenizer import EOS
-
-State = tuple[Array, ...]
-"""What a decoder remembers of the target words so far: at least one array, each (N, K, ...)."""
 
 SHRINK_AT = 4
 """A batch shrinks when one in four of its sentences is done; earlier, copying costs more than it saves."""
@@ -91,7 +89,7 @@ def read_back(
 ) -> list[list[Hypothesis]]:
     """Follows the back-pointers and returns the hypotheses that end in the given slots.
 
-    lengths and slots are both (N, n); a length of 0 says that there is no hypothesis.
+    lengths and slots are both (N, n); a length of 0 means that there is no hypothesis.
     """
     xp, device = namespace(lengths), lengths.device
     N, n = lengths.shape

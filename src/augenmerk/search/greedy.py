@@ -45,7 +45,7 @@ def sample(
     tokens (0 for all). The log-probabilities returned are those of the model itself.
 
     The random numbers of a sentence depend on the seed and its number alone (if `numbers` is absent, its
-    place in the batch), so the batch it happens to be in makes no difference.
+    position in the batch), so the batch it happens to be in makes no difference.
     """
     if n < 1:
         raise AugenmerkError(f"{n} samples are impossible: it must be 1 or more.")
@@ -70,8 +70,8 @@ def sample(
         cumulative = xp.cumsum(probabilities, 2)
         u = drawn[rows, :, step]
         # As many tokens as come before the one in whose share of the whole the random number lies.
-        places = (cumulative <= (u * cumulative[..., -1])[..., None]).sum(2)
-        return places if ids is None else take_last(ids, places)
+        indices = (cumulative <= (u * cumulative[..., -1])[..., None]).sum(2)
+        return indices if ids is None else take_last(ids, indices)
 
     return generate(decoder, limits, choose, width=n)
 
@@ -85,8 +85,8 @@ def _uniform_numbers(seed: int, numbers: Sequence[int], limits: Sequence[int], n
     uniform = np.zeros((len(limits), n, max(limits, default=0)))
     for row, (number, limit) in enumerate(zip(numbers, limits, strict=True)):
         rng = np.random.PCG64(np.random.SeedSequence(seed, spawn_key=(number,)))
-        for place in range(n):
-            uniform[row, place, :limit] = (rng.random_raw(limit) >> np.uint64(40)) * 2.0**-24
+        for index in range(n):
+            uniform[row, index, :limit] = (rng.random_raw(limit) >> np.uint64(40)) * 2.0**-24
             rng.advance(SAMPLE_STRIDE - limit)
     return uniform
 

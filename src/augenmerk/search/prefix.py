@@ -13,10 +13,10 @@ class PrefixDecoder:
     A search steps through it once, from the start, as searches do.
     """
 
-    def __init__(self, decoder: Decoder, ids: Sequence[int], place: int = 0) -> None:
+    def __init__(self, decoder: Decoder, ids: Sequence[int], position: int = 0) -> None:
         self._decoder = decoder
         self._ids = ids
-        self._place = place  # how many words were predicted
+        self._position = position  # how many words were predicted
 
     @property
     def sentences(self) -> int:
@@ -27,13 +27,13 @@ class PrefixDecoder:
 
     def step(self, tokens: Array, state: State) -> tuple[Array, Array, State]:
         log_probs, weights, state = self._decoder.step(tokens, state)
-        if self._place < len(self._ids):
-            only = self._ids[self._place]
+        if self._position < len(self._ids):
+            only = self._ids[self._position]
             own = log_probs[..., only]
             log_probs = namespace(log_probs).full_like(log_probs, -math.inf)
             log_probs[..., only] = own
-        self._place += 1
+        self._position += 1
         return log_probs, weights, state
 
     def keep(self, sentences: Array) -> "PrefixDecoder":
-        return PrefixDecoder(self._decoder.keep(sentences), self._ids, self._place)
+        return PrefixDecoder(self._decoder.keep(sentences), self._ids, self._position)

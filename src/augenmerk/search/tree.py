@@ -17,7 +17,7 @@ class TraceNode:
     """A hypothesis that was considered: its parent's tokens and one more."""
 
     id: int
-    """Its place in the list of nodes; 0 is the root, which stands for BOS."""
+    """Its index in the list of nodes; 0 is the root, BOS."""
     parent: int | None
     step: int
     """How many tokens it has produced; 0 for the root."""

@@ -11,7 +11,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from augenmerk.run.directory import without_nan
+from augenmerk.run.records import without_nan
 from augenmerk.serve.access import check_local
 from augenmerk.serve.body import read_body
 from augenmerk.serve.schemas import RequestBody

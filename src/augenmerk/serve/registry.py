@@ -10,8 +10,9 @@ from typing import Any
 from augenmerk.base.config import SearchConfig
 from augenmerk.base.device import CPU
 from augenmerk.base.errors import AugenmerkError, shorten
+from augenmerk.run.bundled import BUNDLED_MODEL
 from augenmerk.run.description import describe_run
-from augenmerk.run.directory import MODEL, SHIPPED, RunDirectory
+from augenmerk.run.directory import MODEL, RunDirectory
 from augenmerk.serve.errors import UnknownModel
 from augenmerk.serve.folders import FolderSearch, is_run
 from augenmerk.translation import Translator
@@ -41,7 +42,7 @@ class ModelRegistry:
         self._loading = threading.Lock()
         """Is held while models are read, which takes long; `_lock` only for moments."""
         self._search = None if folder is None else FolderSearch(folder, is_run)
-        paths = list(dict.fromkeys(runs)) or [SHIPPED]
+        paths = list(dict.fromkeys(runs)) or [BUNDLED_MODEL]
         self._named = dict(zip(_name_runs(paths), paths, strict=True))
         self._written: dict[str, int] = {}
         """When the weights of each loaded run of the folder were written."""

@@ -7,15 +7,16 @@ from typing import Any
 
 import torch
 
-from augenmerk.base.config import AttentionName, RunConfig
+from augenmerk.base.config import RunConfig
 from augenmerk.data import open_data
 from augenmerk.evaluation.agreement import measure_alignment
 from augenmerk.evaluation.evaluator import Evaluator, evaluate_run
 from augenmerk.run.directory import RunDirectory
-from augenmerk.training.loop import Reporter, start, train
+from augenmerk.training.loop import Reporter, train
+from augenmerk.training.start import start
 from augenmerk.translation import load
 
-MECHANISMS: tuple[AttentionName, ...] = ("none", "mean", "scaled-dot")
+MECHANISMS: tuple[str, ...] = ("none", "mean", "scaled-dot")
 
 SENTENCES = (
     "Der kleine Hund schläft unter dem Tisch.",
@@ -26,7 +27,7 @@ SENTENCES = (
 """Sentences like those of the data, each with a word that moves on the way to English."""
 
 
-def demo_config(attention: AttentionName) -> RunConfig:
+def demo_config(attention: str) -> RunConfig:
     """Returns settings for a run of a minute on two CPU cores that still shows the difference."""
     sizes = {"embedding": 64, "hidden": 128, "key": 64, "embedding_dropout": 0.1}
     steps = {"epochs": 3, "batch_size": 64, "lr": 0.005, "schedule": "cosine", "warmup": 100, "clip": 1.0}

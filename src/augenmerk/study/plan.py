@@ -27,6 +27,7 @@ from augenmerk.base.config import (
 )
 from augenmerk.base.errors import AugenmerkError, shorten
 from augenmerk.base.files import limit_file_name
+from augenmerk.base.mechanisms import MECHANISMS
 from augenmerk.data import resolve_data, resolve_data_name
 from augenmerk.study.contrasts import Contrast, Design, plan_contrasts
 from augenmerk.study.result import MEASURES, Published, StudyHeader
@@ -226,7 +227,8 @@ def _factors(declared: Mapping[str, Any], place: str) -> dict[str, list[Any]]:
     factors: dict[str, list[Any]] = {}
     for group, settings in declared.items():
         for key, values in flatten_settings(group, settings):
-            factors[SHORT_NAMES.get(key, key)] = values
+            name = SHORT_NAMES.get(key, key)
+            factors[name] = list(MECHANISMS) if (name, values) == ("model.attention", "all") else values
     if not factors:
         raise AugenmerkError(f'{place}: name a factor, such as attention = ["none", "scaled-dot"].')
     for key, values in factors.items():

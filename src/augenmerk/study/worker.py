@@ -105,7 +105,8 @@ def execute(job: Job, emit: Emit) -> None:
     from augenmerk.model.custom import load_mechanisms
     from augenmerk.run.directory import RunDirectory
     from augenmerk.study.measure import measure_run
-    from augenmerk.training.loop import start, train
+    from augenmerk.training.loop import train
+    from augenmerk.training.start import start
 
     path, device = Path(job.run), choose_device(job.device)
     load_mechanisms(job.mechanisms)

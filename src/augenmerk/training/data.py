@@ -177,17 +177,17 @@ def check_same_pairs(
         other = f"its {now.pairs:,} pairs are others"
         if before.pairs not in (0, now.pairs):
             other = f"it has {now.pairs:,} pairs instead of {before.pairs:,}"
-        place = shlex.join(["--from", str(run.path), "--data", bitext.name])
-        anew = f"train on it with the weights of this run: augenmerk train {place}"
-        if not run.model_path.exists():
-            anew = "begin another run"
+        remedy = "begin another run"
+        if run.model_path.exists():
+            command = shlex.join(["augenmerk", "train", "--from", str(run.path), "--data", bitext.name])
+            remedy = f"train on it with the weights of this run: {command}"
         raise AugenmerkError(
-            f"{bitext.describe(split)} is not what {run.path} was begun with: {other}; restore it to resume "
-            f"the run, or {anew}."
+            f"{bitext.describe(split)} is not what {run.path} was started with: {other}; restore it to "
+            f"resume the run, or {remedy}."
         )
 
 
 def open_prepared(config: RunConfig) -> PreparedCorpus | None:
     """Opens the prepared corpus that the settings name; None if the data is something else."""
-    place = resolve_data(config).data.bitext
-    return PreparedCorpus.open(Path(place)) if is_prepared(place) else None
+    bitext = resolve_data(config).data.bitext
+    return PreparedCorpus.open(Path(bitext)) if is_prepared(bitext) else None

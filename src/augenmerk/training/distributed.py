@@ -3,10 +3,10 @@
 `torchrun` tells each process by the environment which one it is (RANK), how many there are (WORLD_SIZE) and
 where they meet (MASTER_ADDR, MASTER_PORT). Every process reads all data and plans the same batches, computes
 the gradients of its part of each, and adds them up with those of the others. Only the first process, rank 0,
-writes, measures and speaks.
+writes, measures and reports.
 
-Decisions and objects are exchanged by gloo, on the CPU. Gradients on GPUs go by NCCL if each process has a
-GPU of its own, otherwise through the host by gloo, for NCCL does not let two processes share a GPU.
+Decisions and objects are exchanged by gloo, on the CPU. Gradients on GPUs go by NCCL if each process has its
+own GPU, otherwise through the host by gloo, for NCCL does not let two processes share a GPU.
 """
 
 import os
@@ -44,7 +44,7 @@ class ProcessLostError(AugenmerkError):
 
 
 class World:
-    """The processes that train a run; `ALONE` is a process by itself, which waits for nobody."""
+    """The processes that train a run; `ALONE` is a single process, which waits for nobody."""
 
     def __init__(self, rank: int = 0, size: int = 1) -> None:
         self.rank = rank
@@ -55,7 +55,7 @@ class World:
 
     @property
     def is_first(self) -> bool:
-        """Whether this is the process that writes, measures and speaks."""
+        """Whether this is the process that writes, measures and reports."""
         return self.rank == 0
 
     def from_first(self, work: Callable[[], _Result]) -> _Result:
@@ -192,14 +192,14 @@ def torchrun_command() -> str:
     return f"torchrun --nproc-per-node {world_size()}" if _is_one_machine() else "torchrun ..."
 
 
-def is_spokesman() -> bool:
-    """Returns whether this process is to say why all of them end: the first that asks is, and no other."""
+def should_report_error() -> bool:
+    """Returns whether this process reports why all of them end: the first that asks does, and no other."""
     if world_size() == 1:
         return True
     if _store is None:
         return own_rank() == 0
     try:
-        return bool(_store.add("spoken", 1) == 1)
+        return bool(_store.add("reported", 1) == 1)
     except RuntimeError:  # the store has ended with the machine that held it
         return True
 

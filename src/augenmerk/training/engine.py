@@ -82,8 +82,8 @@ class Engine:
                 self._scale.fill_(scale)
                 self._lr.fill_(lr)
             if self.shared is None:
-                for place, batch in enumerate(group):
-                    self._add_gradients(batch, scale, add=place > 0)
+                for index, batch in enumerate(group):
+                    self._add_gradients(batch, scale, add=index > 0)
             else:
                 for part in self.shared.own_parts(number):
                     for batch in group:
@@ -193,7 +193,7 @@ class Engine:
                     parameter.copy_(self.average[name])
 
     def state(self) -> dict[str, Tensor]:
-        """Returns everything that is needed to go on from here: weights, moments, averages, random state."""
+        """Returns all that is needed to continue from here: weights, moments, averages, random state."""
         tensors = {f"weight.{name}": parameter.detach() for name, parameter in self.parameters.items()}
         for name, parameter in self.parameters.items():
             for key, value in self.optimizer.state[parameter].items():
@@ -256,7 +256,7 @@ class SharedGradients:
         self._of_parts = self._flat.new_empty(parts, len(self._flat)) if config.exact_parts else None
 
     def own_parts(self, step: int) -> Iterator[int]:
-        """Yields the parts that this process computes, each with cleared gradients and dropout of its own."""
+        """Yields the parts that this process computes, each with cleared gradients and its own dropout."""
         for part in self._own:
             self._flat.zero_()
             state = np.random.SeedSequence((self._seed, step, part)).generate_state(1, np.uint64)
@@ -287,7 +287,7 @@ class GraphRecorder:
     def __init__(self, device: torch.device) -> None:
         self._device = device
         self._pool = torch.cuda.graph_pool_handle()
-        # All work is on one stream of its own: normal runs and recordings have to share it, or a recording
+        # All work is on one separate stream: normal runs and recordings have to share it, or a recording
         # would wait for a stream that is not part of it.
         self._stream = torch.cuda.Stream(device)  # type: ignore[no-untyped-call]
         self._warm: set[Hashable] = set()
@@ -314,7 +314,7 @@ class GraphRecorder:
             work(*inputs)
             return
         if key not in self.recorded:
-            # A graph reads the same memory at every replay, so it gets a batch of its own.
+            # A graph reads the same memory at every replay, so it gets its own batch.
             own = batch and replace(batch, **{name: getattr(batch, name).clone() for name in _READ})
             graph = torch.cuda.CUDAGraph()
             # Of this thread alone, because a thread of NCCL asks the GPU how far it is at any time.

@@ -22,7 +22,7 @@ class Logger(Protocol):
     """Receives the figures of a run while it is trained."""
 
     def start(self, run: Path, settings: Mapping[str, Any], step: int) -> None:
-        """Is called once, with the run directory, all settings, and the step at which training goes on."""
+        """Is called once, with the run directory, all settings, and the step at which training continues."""
 
     def log(self, step: int, metrics: Mapping[str, float]) -> None:
         """Is called several times a second with `batch_loss`, `learning_rate` and `target_tokens_per_second`,
@@ -48,7 +48,7 @@ class TensorBoardLogger:
         self._writer: Any = None
 
     def start(self, run: Path, settings: Mapping[str, Any], step: int) -> None:  # noqa: ARG002
-        # What a run that was killed had logged after its last saved state will be logged again.
+        # A killed run logs again what came after its last saved state.
         purge_step = step + 1 if step else None
         self._writer = self._make_writer(str(run / "tensorboard"), purge_step=purge_step)
 
@@ -62,7 +62,7 @@ class TensorBoardLogger:
 
 
 class LoggerGroup:
-    """Calls several loggers. One that raises is reported on stderr and called no more: training goes on."""
+    """Calls several loggers. One that raises is reported on stderr and called no more: training continues."""
 
     def __init__(self, loggers: Sequence[Logger]) -> None:
         self._waiting = list(loggers)
@@ -106,14 +106,20 @@ def _describe(logger: Logger, error: Exception) -> str:
     return f"{type(logger).__name__} failed ({type(error).__name__}: {text})"
 
 
-def load_logger(place: str) -> Logger:
+def load_loggers(names: Sequence[str], *, tensorboard: bool) -> list[Logger]:
+    """Makes the loggers that the user named, and the one for TensorBoard if it is asked for."""
+    loggers = [load_logger(name) for name in names]
+    return [*loggers, TensorBoardLogger()] if tensorboard else loggers
+
+
+def load_logger(name: str) -> Logger:
     """Makes a logger of a class that the user named, FILE.py:Class or module:Class.
 
     The code is executed, so this must only be called for what the user named.
     """
-    source, _, class_name = place.rpartition(":")
+    source, _, class_name = name.rpartition(":")
     if not source or not class_name.isidentifier():
-        raise AugenmerkError(f"'{place}' is not a logger: expected something like mine.py:Logger.")
+        raise AugenmerkError(f"'{name}' is not a logger: expected something like mine.py:Logger.")
     try:
         module = load_user_module(Path(source)) if source.endswith(".py") else importlib.import_module(source)
     except AugenmerkError:
@@ -127,8 +133,8 @@ def load_logger(place: str) -> Logger:
         logger = found()
     except Exception as error:
         reason = f"{type(error).__name__}: {' '.join(str(error).split())}"
-        raise AugenmerkError(f"{place} cannot be made without arguments ({reason}).") from None
+        raise AugenmerkError(f"{name} cannot be made without arguments ({reason}).") from None
     for method in ("start", "log", "close"):
         if not callable(getattr(logger, method, None)):
-            raise AugenmerkError(f"{place} is not a logger, for it has no method '{method}'.")
+            raise AugenmerkError(f"{name} is not a logger because it has no method '{method}'.")
     return logger  # type: ignore[no-any-return]

@@ -2,7 +2,7 @@
 
 A preset is made for the datasets that are known by name. What nobody else has decided (`RunConfig.left_open`)
 is fitted to other data: a prepared corpus decides about its text, your own pairs keep their case, and the
-warm-up suits the number of pairs. `train.start` does this, so the same settings give the same run, whichever
+warm-up suits the number of pairs. `start.start` does this, so the same settings give the same run, whichever
 way they were given. A TOML file decides all settings itself: nothing is changed.
 """
 
@@ -27,7 +27,8 @@ from augenmerk.base.errors import AugenmerkError
 from augenmerk.data import open_data, resolve_data
 from augenmerk.data.corpus import PreparedCorpus
 from augenmerk.data.prepared import is_prepared, read_about
-from augenmerk.run.directory import SHIPPED, RunDirectory
+from augenmerk.run.bundled import BUNDLED_MODEL
+from augenmerk.run.directory import RunDirectory
 from augenmerk.text.familiarity import Familiarity
 
 SAMPLED_PAIRS = 500
@@ -55,7 +56,7 @@ def fit_to_data(config: RunConfig, count: Callable[[DataConfig, int], int] | Non
 
 def fit_text(config: RunConfig) -> RunConfig:
     """Does what `fit_to_data` does, but for the warm-up, so that no pairs are read."""
-    config = resolve_places(config)
+    config = resolve_paths(config)
     if is_prepared(config.data.bitext):
         corpus = config.data.bitext
         try:
@@ -71,7 +72,7 @@ def fit_text(config: RunConfig) -> RunConfig:
     return keep_own_case(config)
 
 
-def resolve_places(config: RunConfig) -> RunConfig:
+def resolve_paths(config: RunConfig) -> RunConfig:
     """Returns the settings with absolute paths of the data and of the run to begin with."""
     config, initial_run = resolve_data(config), config.train.initial_run
     if initial_run is None:
@@ -80,9 +81,9 @@ def resolve_places(config: RunConfig) -> RunConfig:
     return config.model_copy(update={"train": train})
 
 
-def find_run(place: Path) -> Path:
+def find_run(path: Path) -> Path:
     """Returns the path of a run; the bundled one is known by its name."""
-    return SHIPPED if str(place) == SHIPPED.name and not place.exists() else place
+    return BUNDLED_MODEL if str(path) == BUNDLED_MODEL.name and not path.exists() else path
 
 
 def shorten_warmup(config: RunConfig, count: Callable[[DataConfig, int], int]) -> RunConfig:
@@ -99,6 +100,14 @@ def shorten_warmup(config: RunConfig, count: Callable[[DataConfig, int], int]) -
     enough = settings.batch_size * settings.accumulate * math.ceil(5 * settings.warmup / settings.epochs)
     steps = count_steps(settings, count(config.data, enough))
     return config.decide({"train.warmup": min(settings.warmup, steps // 5)}, config.data.bitext)
+
+
+def describe_warmup(asked: RunConfig, fitted: RunConfig) -> str:
+    """Returns in words what was changed about the warm-up, or nothing."""
+    if (new := fitted.train.warmup) == (old := asked.train.warmup):
+        return ""
+    steps = f"{new} step{'s' if new != 1 else ''}"
+    return f"warm-up: {steps} instead of {old}, a fifth of all steps, because there are few"
 
 
 def count_training_pairs(data: DataConfig, enough: int) -> int:
@@ -119,7 +128,7 @@ def configure_fine_tuning(initial_run: Path, preset: str | None, overrides: Iter
     parent = RunDirectory.open(find_run(initial_run))
     if preset is None:
         base = parent.config.model_dump(exclude_none=True)
-        base["data"]["skip_bad"] = False  # of other pairs, bad lines are refused unless that is said again
+        base["data"]["skip_bad"] = False  # these are other pairs
         config = RunConfig.from_toml(tomli_w.dumps(base), str(initial_run), overrides)
         left_open = {"train.warmup"}
     else:
@@ -155,7 +164,7 @@ def describe_direction(parent: RunDirectory, config: RunConfig) -> str | None:
     )
 
 
-def refuse_other_model(parent: RunDirectory, config: RunConfig) -> None:
+def check_parent(parent: RunDirectory, config: RunConfig) -> None:
     """Raises AugenmerkError if a model with these settings could not have the parent's weights and words."""
     old = parent.config.flatten()
     for key, value in config.flatten().items():
@@ -164,3 +173,18 @@ def refuse_other_model(parent: RunDirectory, config: RunConfig) -> None:
                 f"{parent.path} has {key} = {format_setting(old[key])}, and a run that begins with its "
                 f"weights cannot have {format_setting(value)}; leave it out, or train without --from."
             )
+
+
+def check_processes(settings: TrainConfig, processes: int) -> None:
+    """Raises AugenmerkError if so many processes cannot share a batch."""
+    if (settings.exact_parts or processes) % processes:
+        raise AugenmerkError(
+            f"{settings.exact_parts} parts of a batch (train.exact_parts) cannot be shared equally by "
+            f"{processes} processes; start as many as divide {settings.exact_parts}."
+        )
+    if max(settings.exact_parts, processes) > settings.batch_size:
+        parts = f"{settings.exact_parts} parts (train.exact_parts)" if settings.exact_parts else ""
+        raise AugenmerkError(
+            f"Batches of {settings.batch_size} pairs (train.batch_size) cannot be divided into "
+            f"{parts or f'parts for {processes} processes'}; choose larger batches or fewer of these."
+        )

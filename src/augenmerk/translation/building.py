@@ -48,9 +48,7 @@ def build_from_text(
         expected_chrf=hypothesis.expected_chrf,
         finished=hypothesis.finished,
         truncated=tokens > loaded.max_source_length,
-        uncovered=find_uncovered(weights, source, loaded.tokenizers.source)
-        if loaded.selective
-        else None,
+        uncovered=find_uncovered(weights, source, loaded.tokenizers.source) if loaded.selective else None,
         tokenizers=loaded.tokenizers,
         hypothesis=replace(hypothesis, weights=weights),
         other_words=words,

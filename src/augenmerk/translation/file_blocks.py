@@ -22,7 +22,8 @@ from augenmerk.cluster.block_job import BlockJob, OnProgress
 from augenmerk.cluster.blocks import MapBlocks
 from augenmerk.data import BadLine, BadLineError
 from augenmerk.data.files import read_lines
-from augenmerk.run.directory import SHIPPED, RunDirectory
+from augenmerk.run.bundled import BUNDLED_MODEL
+from augenmerk.run.directory import RunDirectory
 from augenmerk.text.familiarity import Reason
 from augenmerk.translation.lines import LineFormat
 from augenmerk.translation.translator import Translator
@@ -166,7 +167,7 @@ class BlockTranslator:
             from augenmerk.model.custom import load_mechanisms
 
             load_mechanisms(job.mechanisms)
-        runs = [RunDirectory.open(path) for path in job.runs or (SHIPPED,)]
+        runs = [RunDirectory.open(path) for path in job.runs or (BUNDLED_MODEL,)]
         device = choose_translating_device(job.device)
         self._translator = Translator.from_runs(runs, device, threads=1, batch_threads=batch_threads)
         for run, digest in zip(runs, models, strict=True):

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, TypeVar, overload
 from augenmerk.base.config import SearchConfig
 from augenmerk.base.device import CPU, choose_translating_device
 from augenmerk.base.errors import AugenmerkError, shorten
-from augenmerk.run.directory import SHIPPED, RunDirectory
+from augenmerk.run.bundled import BUNDLED_MODEL
+from augenmerk.run.directory import RunDirectory
 from augenmerk.translation import building, decoding, tracing
 from augenmerk.translation.decoding import OnProgress
 from augenmerk.translation.loading import LoadedModels
@@ -28,7 +29,7 @@ to batch sentences of similar length, and only one is in memory at a time."""
 
 
 def load(
-    run: Path | str | Sequence[Path | str] = SHIPPED, device: "torch.device | str" = CPU
+    run: Path | str | Sequence[Path | str] = BUNDLED_MODEL, device: "torch.device | str" = CPU
 ) -> "Translator":
     """Loads a trained run for translating; several runs translate together as an ensemble.
 

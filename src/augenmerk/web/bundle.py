@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from augenmerk.base.config import ModelConfig
 from augenmerk.base.datasets import DATASETS
 from augenmerk.base.errors import AugenmerkError
 from augenmerk.base.tensors import Arrays
-from augenmerk.inference import can_build
 from augenmerk.text.sentences import describe_rules
 from augenmerk.translation import Translator
 from augenmerk.web.tokenizer_tables import describe_characters, describe_tokenizer
@@ -35,6 +35,18 @@ class Bundle:
     """The numbers, one tensor after another, little-endian fp16; `settings["tensors"]` has their offsets."""
 
 
+def check_browser(config: ModelConfig, name: str) -> None:
+    """Raises AugenmerkError if a browser cannot compute a run's model."""
+    if config.runs_in("browser"):
+        return
+    missing = f"attention mechanism, '{config.attention}'"
+    if not config.entry.in_browser:
+        missing = f"architecture, '{config.architecture}'"
+    raise AugenmerkError(
+        f"{name}: its {missing}, is written in Python, which a browser cannot run, so it cannot be exported."
+    )
+
+
 def make_bundle(translator: Translator, name: str, arrays: Arrays | None = None) -> Bundle:
     """Returns the model of a translator as data; `name` is what the page calls it.
 
@@ -43,10 +55,7 @@ def make_bundle(translator: Translator, name: str, arrays: Arrays | None = None)
     """
     _ = translator.model  # raises AugenmerkError for an ensemble
     config, tokenizers = translator.config, translator.tokenizers
-    if not can_build(config.model):
-        raise AugenmerkError(
-            f"A web page knows only Augenmerk's own attention mechanisms, and not '{config.model.attention}'."
-        )
+    check_browser(config.model, name)
     tensors, weights = pack_weights(translator.runs[0].load_model() if arrays is None else arrays)
     source, target = config.data.languages
     settings = {

@@ -18,13 +18,14 @@ import numpy as np
 
 from augenmerk.base.errors import AugenmerkError
 from augenmerk.base.files import atomic_write, is_stream, make_folder
-from augenmerk.inference import build_inference_model, can_build
+from augenmerk.inference import build_inference_model
+from augenmerk.run.bundled import BUNDLED_MODEL
 from augenmerk.run.description import describe_run
-from augenmerk.run.directory import SHIPPED, RunDirectory
+from augenmerk.run.directory import RunDirectory
 from augenmerk.text.familiarity import Familiarity
 from augenmerk.translation import Translator
 from augenmerk.web import MAX_BEAM
-from augenmerk.web.bundle import Bundle, make_bundle
+from augenmerk.web.bundle import Bundle, check_browser, make_bundle
 from augenmerk.web.examples import CAPTIONS, PICTURE_BOOK, make_example
 from augenmerk.web.templates import WEB, dump_json, render_style, render_template
 
@@ -68,7 +69,7 @@ def make_page(paths: Sequence[Path], *, beam: int | None = None, examples: Seque
         )
     if len(examples) > MAX_EXAMPLES:
         raise AugenmerkError(f"A page has room for {MAX_EXAMPLES} examples, not for {len(examples)}.")
-    runs = [RunDirectory.open(path) for path in paths or [SHIPPED]]
+    runs = [RunDirectory.open(path) for path in paths or [BUNDLED_MODEL]]
     _check_runs(runs)
     exported = [_export_run(run, name) for run, name in zip(runs, _name(runs), strict=True)]
     asked = beam or runs[0].config.search.beam
@@ -77,7 +78,7 @@ def make_page(paths: Sequence[Path], *, beam: int | None = None, examples: Seque
     if asked > width:
         notes.append(f"The run has a beam of {asked}; a page has at most {width}, and begins with it.")
     if not examples and runs[0].config.data.languages[0] == "de":
-        has_bundled = any(run.path.resolve() == SHIPPED.resolve() for run in runs)
+        has_bundled = any(run.path.resolve() == BUNDLED_MODEL.resolve() for run in runs)
         examples = CAPTIONS if has_bundled else PICTURE_BOOK
     return Page(
         bundles=[bundle for bundle, _, _ in exported],
@@ -94,11 +95,7 @@ def make_page(paths: Sequence[Path], *, beam: int | None = None, examples: Seque
 def _check_runs(runs: Sequence[RunDirectory]) -> None:
     """Raises AugenmerkError if a browser cannot run them, or if their languages differ."""
     for run in runs:
-        if not can_build(run.config.model):
-            raise AugenmerkError(
-                f"{run.path}: its attention mechanism, '{run.config.model.attention}', is written in Python, "
-                f"which a browser cannot run; only runs with Augenmerk's own mechanisms can be exported."
-            )
+        check_browser(run.config.model, str(run.path))
     languages = [run.config.data.languages for run in runs]
     if len(set(languages)) > 1:
         one, other = (f"from {source or '?'} to {target or '?'}" for source, target in languages)

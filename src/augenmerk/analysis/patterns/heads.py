@@ -40,10 +40,10 @@ def count_heads(model: ModelConfig, part: Part = "cross") -> tuple[int, int]:
     Attention to the source has several heads only if it is multi-head attention; the self-attention of a
     Transformer always is. A GRU has none, so 0 layers of it.
     """
-    is_transformer = model.architecture == "transformer"
+    in_layers = model.entry.self_attention
     if part != "cross":
-        return (model.layers, model.heads) if is_transformer else (0, 0)
-    return model.layers if is_transformer else 1, model.heads if model.attention == "multi-head" else 1
+        return (model.layers, model.heads) if in_layers else (0, 0)
+    return model.layers if in_layers else 1, model.attention_heads
 
 
 def check_head(model: ModelConfig, layer: int | None, head: int | None) -> None:

@@ -107,7 +107,7 @@ def run_gru(
 
 
 def _mps_runs() -> bool:
-    """Returns whether processes may share the GPU by CUDA MPS, whose place is CUDA's own unless said.
+    """Returns whether processes may share the GPU by CUDA MPS, whose folder is CUDA's default unless set.
 
     Then two processes might each wait for multiprocessors that the other one holds; whether CUDA prevents
     that was not tried.

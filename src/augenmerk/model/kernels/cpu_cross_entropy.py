@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 BLOCK_BYTES = 4 << 20
-"""So many bytes of logits are computed at a time, and stay in the caches of a CPU meanwhile."""
+"""The bytes of logits that are computed at a time, and stay in the caches of a CPU meanwhile."""
 
 
 def cross_entropy(

@@ -1,4 +1,4 @@
-"""A GRU on a CPU, for one direction or two at once, with a backward pass of its own.
+"""A GRU on a CPU, for one direction or two at once, with its own backward pass.
 
 torch computes a GRU on a CPU step by step, and so do its gradients: each of a dozen operations is recorded,
 and the gradient of each weight is added up once for every step. Here a step forward is six operations and a
@@ -37,12 +37,12 @@ class Packing:
     """The words of a batch in the order in which they are read: all first words, all second words, and so on.
 
     The longest sentences come first, so those that are read at a step are the first of those read before. To
-    round numbers up, some padding is read, too. The last of the N rows is never read.
+    round numbers up, some padding is also read. The last of the N rows is never read.
     """
 
     sentences: Tensor  # (B) the longest first
     starts: list[int]  # (steps + 1) where the words of each step begin, and where those of the last one end
-    places: Tensor  # (D, N) at which of the B * S positions each word is
+    indices: Tensor  # (D, N) at which of the B * S positions each word is
     rows: Tensor  # (B * S, D) in which row the word at each position is; N - 1 where there is none
 
     @classmethod
@@ -56,21 +56,23 @@ class Packing:
         words = len(step)
         N = (words // ROUND_WORDS + 1) * ROUND_WORDS
         backwards = lengths[sentence] - 1 - step
-        places = torch.zeros(directions, N, dtype=torch.int64)
+        indices = torch.zeros(directions, N, dtype=torch.int64)
         rows = torch.full((B * S, directions), N - 1)
-        for direction, place in enumerate([step, torch.where(backwards < 0, step, backwards)][:directions]):
-            torch.add(sentences[sentence] * S, place, out=places[direction, :words])
-            rows[places[direction, :words], direction] = torch.arange(words)
-        return cls(sentences, [0, *count.cumsum(0).tolist()], places, rows)
+        for direction, position in enumerate(
+            [step, torch.where(backwards < 0, step, backwards)][:directions]
+        ):
+            torch.add(sentences[sentence] * S, position, out=indices[direction, :words])
+            rows[indices[direction, :words], direction] = torch.arange(words)
+        return cls(sentences, [0, *count.cumsum(0).tolist()], indices, rows)
 
     def pack(self, x: Tensor) -> Tensor:
         """Returns the words (D, N, size) of x (B * S, D, size), each direction in its own order."""
-        D, N = self.places.shape
-        places = self.places * D + torch.arange(D)[:, None]
-        return x.reshape(-1, x.shape[2]).index_select(0, places.flatten()).view(D, N, -1)
+        D, N = self.indices.shape
+        indices = self.indices * D + torch.arange(D)[:, None]
+        return x.reshape(-1, x.shape[2]).index_select(0, indices.flatten()).view(D, N, -1)
 
     def unpack(self, x: Tensor) -> Tensor:
-        """Returns (B * S, D, size) of the words x (D, N, size), whose last row stands for padding."""
+        """Returns (B * S, D, size) of the words x (D, N, size), whose last row is for padding."""
         D, N, size = x.shape
         rows = self.rows + N * torch.arange(D)
         return x.reshape(D * N, size).index_select(0, rows.flatten()).view(-1, D, size)
@@ -104,7 +106,7 @@ class _GRU(torch.autograd.Function):
         w_x, w_h, b_n = w_ih.to(x.dtype), w_hh.to(x.dtype), b_hh[:, None, 2 * H :].to(x.dtype)
         bias = b_ih.clone()
         bias[:, : 2 * H] += b_hh[:, : 2 * H]
-        inputs = x.reshape(B * S, E).index_select(0, packing.places.flatten()).view(D, -1, E)
+        inputs = x.reshape(B * S, E).index_select(0, packing.indices.flatten()).view(D, -1, E)
         gates = torch.baddbmm(bias[:, None].to(x.dtype), inputs, w_x.mT)  # (D, N, 3H)
         before, h, m = (x.new_empty(D, gates.shape[1], H) for _ in range(3))
         for each in (before, h, m):

@@ -34,7 +34,7 @@ class Tiles(NamedTuple):
 def choose_tiles(B: int, H: int, directions: int, device: torch.device) -> Tiles | None:
     """Returns the tiles with which all programs run at the same time, or None if there are none.
 
-    Programs wait for each other, so each has a multiprocessor of its own, whose shared memory holds its
+    Programs wait for each other, so each has its own multiprocessor, whose shared memory holds its
     weights and the states of its sentences. The first tiles that fit are the fastest (measured on an H200).
     """
     if H not in (64, 128, 256, 512):
@@ -177,8 +177,8 @@ def _gru_forward(
     last = h0 + (rows * D + direction) * H  # where the states before this step are
     h = tl.load(last[:, None] + states[None, :], mask=mask, other=0.0).to(tl.float32)
     for step in range(S):
-        place = (rows * S + _position(step, direction, length)) * D + direction
-        x = projected + place[:, None] * 3 * H + states[None, :]
+        index = (rows * S + _position(step, direction, length)) * D + direction
+        x = projected + index[:, None] * 3 * H + states[None, :]
         x_r = tl.load(x, mask=mask, other=0.0).to(tl.float32)
         x_z = tl.load(x + H, mask=mask, other=0.0).to(tl.float32)
         x_n = tl.load(x + 2 * H, mask=mask, other=0.0).to(tl.float32)
@@ -187,27 +187,27 @@ def _gru_forward(
         z = tl.sigmoid(x_z + tl.dot(h_all, w_z))
         h_n = b_n + tl.dot(h_all, w_n)
         n = 2 * tl.sigmoid(2 * (x_n + r * h_n)) - 1  # tanh
-        here = place[:, None] * H + states[None, :]
+        here = index[:, None] * H + states[None, :]
         old, h = h, (1 - z) * n + z * h
         tl.store(out + here, h.to(out.dtype.element_ty), mask=mask)
         _arrive(arrived)
         tl.store(before + here, old.to(before.dtype.element_ty), mask=mask)
-        saved = gates + place[:, None] * 4 * H + states[None, :]
+        saved = gates + index[:, None] * 4 * H + states[None, :]
         tl.store(saved, r.to(gates.dtype.element_ty), mask=mask)
         tl.store(saved + H, z.to(gates.dtype.element_ty), mask=mask)
         tl.store(saved + 2 * H, n.to(gates.dtype.element_ty), mask=mask)
         tl.store(saved + 3 * H, h_n.to(gates.dtype.element_ty), mask=mask)
-        last = out + place * H
+        last = out + index * H
         _wait(arrived, (step + 1) * (H // STATES))
 
 
 @triton.jit
-def _load_saved(d_out, before, gates, place, states, mask, H: tl.constexpr):
+def _load_saved(d_out, before, gates, index, states, mask, H: tl.constexpr):
     """Returns what a backward step needs of the forward one, and the gradient of its states."""
-    here = place[:, None] * H + states[None, :]
+    here = index[:, None] * H + states[None, :]
     d = tl.load(d_out + here, mask=mask, other=0.0).to(tl.float32)
     h = tl.load(before + here, mask=mask, other=0.0).to(tl.float32)
-    saved = gates + place[:, None] * 4 * H + states[None, :]
+    saved = gates + index[:, None] * 4 * H + states[None, :]
     r = tl.load(saved, mask=mask, other=0.0).to(tl.float32)
     z = tl.load(saved + H, mask=mask, other=0.0).to(tl.float32)
     n = tl.load(saved + 2 * H, mask=mask, other=0.0).to(tl.float32)
@@ -250,8 +250,8 @@ def _gru_backward(
     w_n = tl.load(weights + 2 * H * H)
     grad = tl.zeros((ROWS, STATES), tl.float32)  # of the states after this step, as later steps see them
     sum_r, sum_z, sum_n, sum_h = grad, grad, grad, grad
-    place = (rows * S + _position(S - 1, direction, length)) * D + direction
-    d, h, r, z, n, h_n = _load_saved(d_out, before, gates, place, states, mask, H)
+    index = (rows * S + _position(S - 1, direction, length)) * D + direction
+    d, h, r, z, n, h_n = _load_saved(d_out, before, gates, index, states, mask, H)
     for back in range(S):
         grad += d
         d_n = grad * (1 - z) * (1 - n * n)
@@ -259,7 +259,7 @@ def _gru_backward(
         d_r = d_n * h_n * r * (1 - r)
         d_hn = d_n * r
         grad *= z
-        stored = place[:, None] * 3 * H + states[None, :]
+        stored = index[:, None] * 3 * H + states[None, :]
         tl.store(d_h + stored, d_r.to(d_h.dtype.element_ty), mask=mask)
         tl.store(d_h + stored + H, d_z.to(d_h.dtype.element_ty), mask=mask)
         tl.store(d_h + stored + 2 * H, d_hn.to(d_h.dtype.element_ty), mask=mask)
@@ -271,9 +271,9 @@ def _gru_backward(
         sum_z += d_z
         sum_n += d_n
         sum_h += d_hn
-        all_gates = d_h + place[:, None] * 3 * H + everything[None, :]
-        place = (rows * S + _position(tl.maximum(S - 2 - back, 0), direction, length)) * D + direction
-        d, h, r, z, n, h_n = _load_saved(d_out, before, gates, place, states, mask, H)  # of the next step
+        all_gates = d_h + index[:, None] * 3 * H + everything[None, :]
+        index = (rows * S + _position(tl.maximum(S - 2 - back, 0), direction, length)) * D + direction
+        d, h, r, z, n, h_n = _load_saved(d_out, before, gates, index, states, mask, H)  # of the next step
         _wait(arrived, (back + 1) * (H // STATES))
         grad = tl.dot(tl.load(all_gates, mask=mask, other=0.0, cache_modifier=".cg"), w_r, grad)
         grad = tl.dot(tl.load(all_gates + H, mask=mask, other=0.0, cache_modifier=".cg"), w_z, grad)
@@ -283,5 +283,5 @@ def _gru_backward(
     tl.store(sums + H, tl.sum(sum_z, 0))
     tl.store(sums + 2 * H, tl.sum(sum_n, 0))
     tl.store(sums + 3 * H, tl.sum(sum_h, 0))
-    place = rows * D + direction
-    tl.store(d_h0 + place[:, None] * H + states[None, :], grad.to(d_h0.dtype.element_ty), mask=mask)
+    index = rows * D + direction
+    tl.store(d_h0 + index[:, None] * H + states[None, :], grad.to(d_h0.dtype.element_ty), mask=mask)

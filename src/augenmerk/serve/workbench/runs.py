@@ -251,11 +251,6 @@ def nearest_preset(config: RunConfig) -> tuple[str, int]:
 def describe_settings() -> list[dict[str, Any]]:
     """Returns the settings that a training may be started with."""
     return [
-        {
-            "name": each.name,
-            "meaning": each.meaning,
-            "type": each.description,
-            "choices": list(each.choices),
-        }
-        for each in list_settings()
+        {"name": one.name, "meaning": one.meaning, "type": one.description, "choices": list(one.choices)}
+        for one in list_settings(RunConfig())
     ]

@@ -15,9 +15,9 @@ from starlette.responses import Response
 
 from augenmerk.analysis.patterns import count_heads
 from augenmerk.base.errors import AugenmerkError
-from augenmerk.inference import can_build
+from augenmerk.run.bundled import BUNDLED_MODEL
 from augenmerk.run.description import describe_run
-from augenmerk.run.directory import SHIPPED, RunDirectory
+from augenmerk.run.directory import RunDirectory
 from augenmerk.serve.endpoint import Endpoint, to_json
 from augenmerk.serve.registry import ModelRegistry, hide_paths
 from augenmerk.serve.schemas import RequestBody, check_names, check_search, check_texts
@@ -128,7 +128,7 @@ def _describe(name: str, path: Path) -> dict[str, Any]:
         return {"name": name, "error": hide_paths(str(error), {name: path})}
     layers, _ = count_heads(config.model)
     counted = {part: count_heads(config.model, part)[1] for part in get_args(Part)}
-    is_bundled = path.resolve() == SHIPPED.resolve()
+    is_bundled = path.resolve() == BUNDLED_MODEL.resolve()
     reads_german = config.data.languages[0] == "de"
     return {
         "name": name,
@@ -136,7 +136,7 @@ def _describe(name: str, path: Path) -> dict[str, Any]:
         "unit": config.text.unit,
         "layers": layers,
         "heads": {part: heads for part, heads in counted.items() if heads},
-        "in_browser": can_build(config.model),
+        "in_browser": config.model.runs_in("browser"),
         "licence": LICENCES.get(config.data.bitext, OWN_DATA),
         "examples": None if not reads_german else "captions" if is_bundled else "picture-book",
     }
