@@ -3,7 +3,7 @@
     python benchmarks/translating.py [--before FOLDER/src]
 
 Each figure is the median of several processes or calls in this run. `--before` measures another checkout
-as well. `augenmerk bench decode` compares with CTranslate2.
+as well. `benchmarks/decoding.py` compares with CTranslate2.
 """
 
 import argparse

@@ -1,4 +1,4 @@
-"""Draws the gallery: a dozen sentences as the model that ships attends to them.
+"""Draws the gallery: the bundled model's attention for a dozen sentences.
 
     python docs/gallery.py
 
@@ -21,10 +21,10 @@ PIXELS_PER_INCH = 72
 
 BEGINNING = """# A dozen diagrams
 
-Every translation comes with what the model looked at, and `augenmerk diagram "..."` draws it. Here is the
-model that ships with twelve sentences that were made up for this page, each with something to see. Rows are
-the words produced, columns those of the German sentence; the stronger the colour, the more a word is
-attended to. Below each stands what the search for patterns (`augenmerk patterns`) says of it by itself.
+Every translation comes with what the model looked at, and `augenmerk diagram "..."` draws it. Here are twelve
+sentences that were made up for this page, translated by the bundled model, each with something to see. Rows
+are the words produced, columns those of the German sentence; the stronger the colour, the more a word is
+attended to. Below each is the verdict of the search for patterns (`augenmerk patterns`).
 
 How often each pattern occurs in Multi30k's test split is in [results.md](results.md); `python
 docs/gallery.py` draws this page.

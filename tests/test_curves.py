@@ -49,10 +49,10 @@ def test_no_two_of_many_runs_look_the_same() -> None:
     assert [(line.get_color(), line.get_marker()) for line in named] == looks
 
 
-def test_runs_of_an_earlier_version_are_drawn_with_what_they_have() -> None:
+def test_runs_are_drawn_with_what_they_recorded() -> None:
     assert list(choose_kinds([OLD], (), "epoch")) == ["loss"]
     assert list(choose_kinds([OLD, NEW], (), "epoch")) == ["loss", "bleu", "learning-rate"]
-    with pytest.raises(AugenmerkError, match="an earlier version trained it; use --by epoch"):
+    with pytest.raises(AugenmerkError, match="nothing to draw was recorded"):
         choose_kinds([OLD], (), "step")
     with pytest.raises(AugenmerkError, match="no validation BLEU, greedy recorded"):
         choose_kinds([OLD], ("bleu",), "epoch")

@@ -254,7 +254,7 @@ class TestPictures:
     def test_numbers_vanish_from_a_picture_that_is_too_small_for_them(self) -> None:
         def count(size: str) -> int:
             style = Style(LIGHT, size=PictureSize.parse(size))
-            figure = style.apply_to_drawing(draw_heat_map([of_length(6, 5)], LIGHT, "A title"))
+            figure = style.draw(lambda theme: draw_heat_map([of_length(6, 5)], theme, "A title"))
             assert tuple(figure.get_size_inches()) == tuple(map(float, size.split("x")))
             width, height = figure.get_size_inches() * figure.dpi
             for text, (left, bottom, right, top) in written(figure).items():
@@ -273,8 +273,8 @@ class TestPictures:
             """Draws with the text twice as large, in a share of the room that would be twice as large."""
             caplog.clear()
             size = PictureSize(2 * width * share, 2 * height * share, is_shape=False)
-            figure = Style(LIGHT, size=size, font_size=20).apply_to_drawing(
-                draw_heat_map([of_length(6, 5)], LIGHT)
+            figure = Style(LIGHT, size=size, font_size=20).draw(
+                lambda theme: draw_heat_map([of_length(6, 5)], theme)
             )
             assert tuple(figure.get_size_inches()) == pytest.approx((size.width, size.height))
             right, top = figure.get_size_inches() * figure.dpi

@@ -14,6 +14,7 @@ from augenmerk.drawing.figures import (
     Style,
     Theme,
     get_theme,
+    new_figure,
     save_figure,
     use_theme,
 )
@@ -105,30 +106,31 @@ def test_what_is_no_size_is_refused(size: str) -> None:
 
 
 def test_a_chart_grows_with_its_text() -> None:
-    figure = Style(THEMES["light"], title="A $5 title", font_size=20).apply_to_chart(laid_out())
+    figure = Style(THEMES["light"], title="A $5 title", font_size=20).draw(laid_out)
     assert tuple(figure.get_size_inches()) == (8, 6)
     assert figure.get_suptitle() == "A $5 title"
     [axes] = figure.axes
-    assert axes.title.get_fontsize() == 2 * laid_out().axes[0].title.get_fontsize()
-    assert axes.lines[0].get_linewidth() == 2 * laid_out().axes[0].lines[0].get_linewidth()
+    [usual] = laid_out().axes
+    assert axes.title.get_fontsize() == 2 * usual.title.get_fontsize()
+    assert axes.lines[0].get_linewidth() == 2 * usual.lines[0].get_linewidth()
     figure.draw_without_rendering()
     assert {label.get_fontsize() for label in axes.get_xticklabels()} == {20}
 
 
 def test_a_chart_has_the_sides_that_were_asked_for_and_shrinks_to_fit() -> None:
-    figure = Style(THEMES["light"], size=PictureSize.parse("2x2")).apply_to_chart(laid_out())
+    figure = Style(THEMES["light"], size=PictureSize.parse("2x2")).draw(laid_out)
     assert tuple(figure.get_size_inches()) == (2, 2)
     [axes] = figure.axes
     assert 2 * axes.title.get_fontsize() == laid_out().axes[0].title.get_fontsize()
     [number] = axes.texts
     assert not number.get_visible()  # 5 points are too small to be read
-    [number] = Style(THEMES["light"], size=PictureSize.parse("8x6")).apply_to_chart(laid_out()).axes[0].texts
+    [number] = Style(THEMES["light"], size=PictureSize.parse("8x6")).draw(laid_out).axes[0].texts
     assert number.get_visible()
 
 
-def laid_out() -> Figure:
-    with use_theme(THEMES["light"]):
-        figure = Figure(figsize=(4, 3), layout="constrained")
+def laid_out(theme: Theme = THEMES["light"]) -> Figure:
+    with use_theme(theme):
+        figure = new_figure(4, 3)
         axes = figure.subplots()
         axes.plot([0, 1], [0, 1])
         axes.text(0.5, 0.5, "1", gid=CELL_NUMBER)

@@ -109,7 +109,7 @@ def test_the_example_runs(
         )
     monkeypatch.setattr(demo, "demo_config", small)
     monkeypatch.setattr(multi30k, "fetch", lambda *_: folder)
-    monkeypatch.setitem(plan.SHIPPED_STUDIES, "small", folder / "mine.toml")
+    monkeypatch.setitem(plan.BUNDLED_STUDIES, "small", folder / "mine.toml")
     if needs_multi30k(example):
         request.getfixturevalue("multi30k_folder")
     command, _, output = example.partition(" > ")
@@ -140,7 +140,7 @@ def test_help_says_types_in_words_and_keeps_examples_whole(name: str) -> None:
     assert not re.search(r"<[a-z]|\[x|\brange\b|<=|>=", shown.replace("<unk>", "")), shown
     lines = [line.strip() for line in shown.splitlines()]
     assert "--help" in shown
-    assert re.search(r"--help +-h +Show this message", shown)
+    assert re.search(r"--help, -h +Show this message", shown)
     for line in COMMANDS[name].epilog.splitlines():
         if line.startswith(("augenmerk", "    --")):
             assert line.strip() in lines, "the example is broken"

@@ -20,8 +20,8 @@ from augenmerk.base.errors import AugenmerkError
 from augenmerk.base.locks import hold_lock, is_marked, mark, remove_locked_folder
 from augenmerk.cluster.blocks import ProcessPool
 from augenmerk.run.directory import RunDirectory
-from augenmerk.study import running
-from augenmerk.study.begun import is_running
+from augenmerk.study import runner
+from augenmerk.study.saved_plan import is_running
 from augenmerk.translation import load
 from augenmerk.translation.file_blocks import FileJob, blocks_folder, translate_file
 from augenmerk.translation.lines import LineFormat
@@ -90,7 +90,7 @@ class TestAsking:
     @pytest.fixture(autouse=True)
     def _short_waiting(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(augenmerk.base.locks, "_MARKING_TIMEOUT", 0.05)
-        monkeypatch.setattr(running, "LOCK_TIMEOUT", 0.05)
+        monkeypatch.setattr(runner, "LOCK_TIMEOUT", 0.05)
 
     def test_no_training_fails_because_others_ask_whether_it_runs(
         self, shared_runs: SharedRuns, tmp_path: Path
@@ -101,9 +101,9 @@ class TestAsking:
         stop_at_any_moment(partial(RunDirectory.is_in_training, run.path), run.training)
 
     def test_no_study_fails_because_others_ask_whether_it_runs(self, tmp_path: Path) -> None:
-        with running._lock(tmp_path):
+        with runner._lock(tmp_path):
             assert is_running(tmp_path)
-        stop_at_any_moment(partial(is_running, tmp_path), partial(running._lock, tmp_path))
+        stop_at_any_moment(partial(is_running, tmp_path), partial(runner._lock, tmp_path))
 
     def test_asking_writes_nothing(self, tmp_path: Path) -> None:
         assert not RunDirectory.is_in_training(tmp_path / "absent")

@@ -20,7 +20,7 @@ from augenmerk.model.custom import MECHANISM_FILES
 from augenmerk.model.trial import try_mechanism
 from augenmerk.run.directory import RunDirectory
 from augenmerk.study.plan import read_study
-from augenmerk.study.running import run_study
+from augenmerk.study.runner import run_study
 from augenmerk.training.start import start
 from tests.command import fails_with_a_sentence, run_command
 from tests.runs import tiny
@@ -321,7 +321,7 @@ def test_the_workers_of_a_study_use_the_code_that_was_loaded(file: Path, tmp_pat
     mine.write_text("raise SystemExit('edited')", encoding="utf-8")
     result = run_study(study, out, jobs=1, device="cpu", on_progress=lambda _statuses: None)
     assert result.complete, result.variants
-    [run] = [RunDirectory.open(out / planned.place) for planned in study.runs]
+    [run] = [RunDirectory.open(out / planned.path) for planned in study.runs]
     assert run.read_code() == loaded
 
     # Another seed with an edited file would be pooled with the first.
@@ -331,7 +331,7 @@ def test_the_workers_of_a_study_use_the_code_that_was_loaded(file: Path, tmp_pat
     answer = run_command("study", tmp_path / "study.toml", *named, "--out", out)
     assert answer.code == 2
     assert f"{mine} is not the code with which {run.path} was trained" in answer.err
-    assert not (out / study.runs[0].place.parent / "seed-2").exists()
+    assert not (out / study.runs[0].path.parent / "seed-2").exists()
 
 
 def test_a_study_tries_its_mechanisms_before_anything_is_trained(tmp_path: Path) -> None:

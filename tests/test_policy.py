@@ -13,7 +13,7 @@ from augenmerk.base.config import RunConfig, load_config
 from augenmerk.data import SentencePair, open_bitext
 from augenmerk.run.directory import RunDirectory
 from augenmerk.study.plan import read_study
-from augenmerk.study.running import fit_to_data as fit_study
+from augenmerk.study.runner import fit_to_data as fit_study
 from augenmerk.training.loop import train
 from augenmerk.training.policy import configure_fine_tuning, fit_to_data
 from augenmerk.training.start import start

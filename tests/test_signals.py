@@ -143,7 +143,7 @@ def test_a_study_that_is_stopped_leaves_no_worker_behind(
     (tmp_path / "study.toml").write_text(STUDY, encoding="utf-8")
     out = tmp_path / "out"
     arguments = ("study", "study.toml", "--out", str(out), "--jobs", "1")
-    ended, lines = interrupt(signum, "augenmerk.study.running:receive_events", *arguments, cwd=tmp_path)
+    ended, lines = interrupt(signum, "augenmerk.study.runner:receive_events", *arguments, cwd=tmp_path)
     assert ended == code, lines
     assert lines[-1].startswith("Saved. Continue with:  augenmerk study study.toml")
     assert (out / "study.json").is_file()

@@ -23,7 +23,7 @@ import augenmerk.base.locks
 import augenmerk.base.tensors
 import augenmerk.evaluation.evaluator
 import augenmerk.study.collect
-import augenmerk.study.finished
+import augenmerk.study.measured_run
 from augenmerk.base.config import ATTENTIONS
 from augenmerk.base.errors import AugenmerkError
 from augenmerk.base.tensors import Arrays
@@ -33,22 +33,22 @@ from augenmerk.evaluation.evaluator import hypothesis_path
 from augenmerk.evaluation.scores import score_texts
 from augenmerk.evaluation.significance import estimate_mean
 from augenmerk.run.directory import RunDirectory
-from augenmerk.study import running
-from augenmerk.study.begun import is_running
+from augenmerk.study import runner
+from augenmerk.study.checks import check_settings
 from augenmerk.study.collect import collect
 from augenmerk.study.plan import Study, read_study
 from augenmerk.study.result import StudyResult
-from augenmerk.study.running import (
+from augenmerk.study.runner import (
     RunStatus,
     StudyInterrupted,
     default_jobs,
     least_loaded,
     list_devices,
-    refuse_changes,
     run_jobs,
     run_study,
     threads_each,
 )
+from augenmerk.study.saved_plan import is_running
 from augenmerk.study.worker import INTERRUPTED, Event, Job, execute
 from augenmerk.training.data import TextData
 from augenmerk.training.loop import train
@@ -147,7 +147,7 @@ def kill_and_finish(file: Path, out: Path) -> str:
     first.wait()
     wait_for("the workers to notice", lambda: workers_are_gone(out))
     with pytest.raises(
-        AugenmerkError, match=r"has not come to its end: `augenmerk study FILE --out .*finished` goes"
+        AugenmerkError, match=r"has not ended: continue it with `augenmerk study FILE --out .*finished`"
     ):
         StudyResult.load(out)
     again = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -177,7 +177,7 @@ def test_a_study_that_was_killed_finds_what_one_that_was_not_finds(
     assert worker.wait() == 0
     assert worker.stdin is not None
     worker.stdin.close()
-    ours, theirs = out / planned.place, tmp_path / "run"
+    ours, theirs = out / planned.path, tmp_path / "run"
     weights = load_file(ours / "model.safetensors")
     for name, tensor in load_file(theirs / "model.safetensors").items():
         assert torch.equal(weights[name], tensor)
@@ -457,8 +457,8 @@ def test_a_worker_that_nobody_listens_to_saves_and_stops(study: Study, tmp_path:
 def test_changed_settings_are_refused(finished: tuple[Path, dict[str, Any]], file: Path) -> None:
     changed = file.with_name("changed.toml")
     changed.write_text(file.read_text().replace("lr = 0.01", "lr = 0.02"))
-    with pytest.raises(AugenmerkError, match=r"mean/seed-1 was begun with train.lr = 0.01, but the study "):
-        refuse_changes(read_study(changed), finished[0])
+    with pytest.raises(AugenmerkError, match=r"mean/seed-1 was started with train.lr = 0.01, but the study "):
+        check_settings(read_study(changed), finished[0])
 
 
 def test_a_split_that_is_absent_is_said_before_anything_is_run(file: Path, tmp_path: Path) -> None:
@@ -489,7 +489,7 @@ def test_a_worker_loads_its_model_and_data_and_computes_each_loss_once(
     finished: tuple[Path, dict[str, Any]], study: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run = tmp_path / "run"
-    shutil.copytree(finished[0] / study.runs[0].place, run)
+    shutil.copytree(finished[0] / study.runs[0].path, run)
     probes = json.loads((run / "probes.json").read_text())
     rows = {(row["split"], row["beam"]): row for row in json.loads((run / "scores.json").read_text())}
     for name in ("scores.json", "probes.json"):
@@ -519,7 +519,7 @@ def test_finished_runs_are_counted_once_at_a_restart(
     finished: tuple[Path, dict[str, Any]], study: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     shutil.copytree(finished[0], tmp_path / "out")
-    counts = count_calls(monkeypatch, augenmerk.study.finished, "count_bleu")
+    counts = count_calls(monkeypatch, augenmerk.study.measured_run, "count_bleu")
     result = run_study(study, tmp_path / "out", jobs=1, device="cpu", on_progress=lambda _: None)
     assert result == StudyResult.load(finished[0])
     assert len(counts) == len(study.runs) * len(study.splits) * len(study.beams)
@@ -542,11 +542,11 @@ def test_jobs_are_distributed_over_all_gpus() -> None:
 
 
 def test_several_gpus_have_a_job_each(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (augenmerk.base.device, running):
+    for module in (augenmerk.base.device, runner):
         monkeypatch.setattr(module, "count_cores", lambda: 3)
     assert default_jobs("cuda", 8) == 8
     assert default_jobs("cuda", 1) == default_jobs("cuda:1", 8) == default_jobs("cpu", 8) == 3
-    for module in (augenmerk.base.device, running):
+    for module in (augenmerk.base.device, runner):
         monkeypatch.setattr(module, "count_cores", lambda: 64)
     monkeypatch.delenv("OMP_NUM_THREADS")
     assert default_jobs("cpu", 0) == 4
@@ -580,7 +580,7 @@ class ScriptedExecutor:
 
 
 def planned_jobs(study: Study) -> tuple[list[Job], dict[str, RunStatus]]:
-    statuses = {str(planned.place): RunStatus(planned) for planned in study.runs}
+    statuses = {str(planned.path): RunStatus(planned) for planned in study.runs}
     return [Job(run, {}, [], [], [], "cuda") for run in statuses], statuses
 
 
@@ -658,7 +658,7 @@ def test_runs_that_do_not_exist_yet(
     assert [run.state for variant in nothing.variants for run in variant.runs] == ["missing"] * 4
     assert nothing.comparisons == ()
     assert nothing.provenance is None
-    assert nothing.remarks[0] == "4 of 4 runs are not finished: figures may still change."
+    assert nothing.remarks[0] == "4 of 4 runs are not finished: numbers may still change."
     assert StudyResult.from_dict(nothing.to_dict()) == nothing
     one = collect(study, without(finished[0], tmp_path / "one", "mean/seed-1", "mean/seed-2"))
     assert one.comparisons == ()
@@ -742,7 +742,7 @@ def test_under_one_seed_variants_share_weights_and_order(file: Path, tmp_path: P
     shared: dict[int, Arrays] = {}
     plans: dict[int, list[list[int]]] = {}
     for planned in study.runs[: len(ATTENTIONS) + 1]:  # all with the first seed, one with the second
-        run = start(planned.config, tmp_path / planned.place)
+        run = start(planned.config, tmp_path / planned.path)
         train(run, CPU, Silent())
         weights = {name: w for name, w in run.load_model().items() if not name.startswith("attention.")}
         assert any(name.startswith("W_o") for name in weights)
@@ -762,14 +762,14 @@ def test_under_one_seed_variants_share_weights_and_order(file: Path, tmp_path: P
 @pytest.mark.parametrize("with_flock", [True, False])
 def test_two_studies_in_one_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, with_flock: bool) -> None:
     """Without flock, as on Windows, another lock takes its place."""
-    monkeypatch.setattr(running, "LOCK_TIMEOUT", 0.0)
+    monkeypatch.setattr(runner, "LOCK_TIMEOUT", 0.0)
     monkeypatch.setattr(augenmerk.base.locks, "HAS_FLOCK", with_flock)
     folder = tmp_path / "study"
-    with running._lock(folder) as handles:
+    with runner._lock(folder) as handles:
         assert len(handles) == 2 * with_flock
         assert is_running(folder)
-        with pytest.raises(AugenmerkError, match="Another study is at work"), running._lock(folder):
+        with pytest.raises(AugenmerkError, match="Another study is at work"), runner._lock(folder):
             pass
     assert not is_running(folder)
-    with running._lock(folder):
+    with runner._lock(folder):
         pass

@@ -13,14 +13,14 @@ import pytest
 from augenmerk.base.errors import AugenmerkError
 from augenmerk.data import open_bitext
 from augenmerk.run.directory import RunDirectory
+from augenmerk.study.checks import check_data
 from augenmerk.study.collect import collect
 from augenmerk.study.measure import _check_padding
 from augenmerk.study.plan import Study, read_study
-from augenmerk.study.running import RunStatus, fit_to_data, run_study
-from augenmerk.study.same_data import check_data
+from augenmerk.study.runner import RunStatus, fit_to_data, run_study
 from augenmerk.study.worker import Event, Job, execute
 from augenmerk.text.pairs import sum_pairs
-from augenmerk.training.loop import start as begin
+from augenmerk.training.start import start as begin
 from augenmerk.translation import Translation, Translator, load
 from tests.command import run_command
 
@@ -75,7 +75,7 @@ def run_here(study: Study, out: Path) -> list[dict[str, Any]]:
     events: list[dict[str, Any]] = []
     for planned in study.runs:
         config = planned.config.model_dump(exclude_none=True)
-        job = Job(str(out / planned.place), config, study.splits, study.beams, study.sentences, "cpu", [])
+        job = Job(str(out / planned.path), config, study.splits, study.beams, study.sentences, "cpu", [])
         execute(job, lambda **fields: events.append(fields))
     return events
 
@@ -153,7 +153,7 @@ def test_a_run_that_was_killed_before_it_was_probed_is_not_measured_on_other_dat
     data, out = write_pairs(tmp_path / "pairs"), tmp_path / "out"
     study = declare(tmp_path, data, 'attention = ["mean"]')
     run_here(study, out)
-    run = out / study.runs[0].place
+    run = out / study.runs[0].path
     for name in {lost, "probes.json"}:
         (run / name).unlink()
     file = data / f"{split}.tsv"
@@ -179,7 +179,7 @@ def test_other_data_is_named_before_a_setting_that_follows_from_it(tmp_path: Pat
     file.write_text('base = "quick"\n' + file.read_text(encoding="utf-8"), encoding="utf-8")
     study = read_study(file)
     [planned] = fit_to_data(study).runs
-    run = begin(planned.config, out / planned.place)
+    run = begin(planned.config, out / planned.path)
     run.write_data({"train": sum_pairs(open_bitext(str(data))["train"])})
     train = data / "train.tsv"
     train.write_text(train.read_text(encoding="utf-8") * 20, encoding="utf-8")
@@ -194,7 +194,7 @@ def test_damage_in_one_run_does_not_stop_the_others(tmp_path: Path) -> None:
     study = declare(tmp_path, data)
     run_here(study, out)
     for planned, name in zip(study.runs, ("data.json", "probes.json"), strict=True):
-        (out / planned.place / name).write_text('{"data": [{"split": "train"}], "train": {}}')
+        (out / planned.path / name).write_text('{"data": [{"split": "train"}], "train": {}}')
     check_data(study, out)
 
 
@@ -274,7 +274,7 @@ def test_the_loss_that_is_shown_is_that_of_the_weights_that_are_kept(tmp_path: P
     data, out = write_pairs(tmp_path / "pairs", train=20), tmp_path / "out"
     study = declare(tmp_path, data, 'attention = ["mean"]', more=WORDS, epochs=12)
     events = run_here(study, out)
-    run = RunDirectory.open(out / study.runs[0].place)
+    run = RunDirectory.open(out / study.runs[0].path)
     result, last = run.result, run.read_metrics()[-1]
     assert result is not None
     assert result["best_epoch"] < last["epoch"]  # it has learnt its twenty pairs by heart
@@ -311,7 +311,7 @@ def test_the_padding_check_fires_on_a_small_split(count: int, tmp_path: Path) ->
     data, out = write_pairs(tmp_path / "pairs"), tmp_path / "out"
     study = declare(tmp_path, data, 'attention = ["scaled-dot"]', more=WORDS)
     run_here(study, out)
-    run = RunDirectory.open(out / study.runs[0].place)
+    run = RunDirectory.open(out / study.runs[0].path)
     sources = ["Der Hund .", "Der Hund schläft auf dem Sofa , weil es regnet .", "Ein Kind lacht heute ."]
     chosen = (sources * 2)[:count]
     sound = _check_padding(load(run.path), chosen)

@@ -7,7 +7,7 @@ import pytest
 from augenmerk.base.config import ATTENTIONS, load_config
 from augenmerk.base.errors import AugenmerkError
 from augenmerk.model import build_model
-from augenmerk.study.plan import SHIPPED_STUDIES, Study, find_study, read_study
+from augenmerk.study.plan import BUNDLED_STUDIES, Study, find_study, read_study
 from tests.command import fails_with_a_sentence, run_command, run_json
 
 LEAST = 'question = "Is it?"\nseeds = [1]\n'
@@ -30,9 +30,9 @@ def test_factors_are_multiplied_out_and_seeds_come_first(tmp_path: Path) -> None
     names = ["mean, lr=0.1", "mean, lr=0.01", "dot, lr=0.1", "dot, lr=0.01"]
     assert [variant.name for variant in study.variants] == names
     assert [(run.seed, run.variant.name) for run in study.runs] == [(s, n) for s in (3, 1) for n in names]
-    assert len({run.place for run in study.runs}) == 8
+    assert len({run.path for run in study.runs}) == 8
     run = study.runs[-1]
-    assert run.place == Path("runs/dot-lr=0.01/seed-1")
+    assert run.path == Path("runs/dot-lr=0.01/seed-1")
     expected = load_config(
         "quick", ["model.attention=dot", "train.lr=0.01", "train.seed=1", "train.epochs=2"]
     )
@@ -218,12 +218,12 @@ def test_a_relative_data_path_is_that_of_the_current_folder(
         (
             LEAST + '[factors]\nattention = ["mean"]\n[published]\nsource = "x"\n'
             '[[published.figures]]\nvariant = "none"\nmeasure = "bleu"\nmean = 1.0\n',
-            "published figures of 'none', but the variants are mean",
+            "published numbers of 'none', but the variants are mean",
         ),
         (
             LEAST + '[factors]\nattention = ["mean"]\n[published]\nsource = "x"\n'
             '[[published.figures]]\nvariant = "mean"\nmeasure = "blue"\nmean = 1.0\n',
-            "published figures of 'blue', but measures are bleu",
+            "published numbers of 'blue', but measures are bleu",
         ),
         ("question = ", "not valid TOML"),
         (
@@ -253,7 +253,7 @@ def test_folders_of_variants_with_long_names(tmp_path: Path) -> None:
 
 
 def test_the_studies_that_are_shipped_ask_what_they_say() -> None:
-    studies = {name: read_study(find_study(name)) for name in SHIPPED_STUDIES}
+    studies = {name: read_study(find_study(name)) for name in BUNDLED_STUDIES}
     assert studies.keys() == {
         "architecture",
         "architecture-time",
@@ -337,7 +337,7 @@ def test_a_study_that_ships_is_found_by_its_name(tmp_path: Path) -> None:
     ):
         find_study("smal")
     listed = run_json("study", "--list")
-    assert [row["name"] for row in listed] == list(SHIPPED_STUDIES)
+    assert [row["name"] for row in listed] == list(BUNDLED_STUDIES)
     assert all(read_study(Path(row["file"])).question == row["question"] for row in listed)
     assert "small" in run_command("study", "--list").out
     assert "augenmerk study --list" in fails_with_a_sentence("study")

@@ -16,7 +16,7 @@ from augenmerk.cluster.ray import Node, connect, list_nodes
 from augenmerk.run.directory import RunDirectory
 from augenmerk.study.executors.ray import RayCluster
 from augenmerk.study.plan import read_study
-from augenmerk.study.running import RunStatus, StudyInterrupted, run_study
+from augenmerk.study.runner import RunStatus, StudyInterrupted, run_study
 from augenmerk.study.worker import Job, execute
 from tests.cluster_study import (
     EPOCHS,
@@ -56,8 +56,8 @@ def test_resources_that_no_machine_has(cluster: Any, file: Path, tmp_path: Path)
     answer = run_command("study", file, "--out", tmp_path / "out", *options)
     assert answer.code == 2
     assert answer.err.splitlines()[-1].endswith(
-        "A run would wait for ever: it is to have 1 cores and 1 GPUs, but the machines of the Ray cluster "
-        "have 1 and 0; see --cpus-per-job and --gpus-per-job."
+        "A run would wait for ever: it needs 1 cores and 1 GPUs, but the machines of the Ray cluster have "
+        "1 and 0; see --cpus-per-job and --gpus-per-job."
     )
     assert not (tmp_path / "out" / "study.json").exists()
 

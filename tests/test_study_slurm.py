@@ -15,7 +15,7 @@ import pytest
 from augenmerk.run.directory import RunDirectory
 from augenmerk.study.executors.slurm import SlurmCluster, SlurmExecutor
 from augenmerk.study.plan import read_study
-from augenmerk.study.running import run_study
+from augenmerk.study.runner import run_study
 from augenmerk.study.worker import INTERRUPTED, Job
 from tests.cluster_study import (
     EPOCHS,

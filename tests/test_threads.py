@@ -17,7 +17,7 @@ from augenmerk.base.config import ModelConfig, SearchConfig
 from augenmerk.base.device import count_cores, count_threads, read_cpu_limit
 from augenmerk.cli.options import _use_threads
 from augenmerk.model import build_model
-from augenmerk.study.running import threads_each
+from augenmerk.study.runner import threads_each
 from augenmerk.translation import load
 from augenmerk.translation.threads import compute_on_one_core
 from tests.command import COMMAND, fails_with_a_sentence, run_command

@@ -19,10 +19,10 @@ from augenmerk.base.errors import AugenmerkError
 from augenmerk.drawing.figures import DARK, LIGHT
 from augenmerk.serve.registry import ModelRegistry
 from augenmerk.serve.workbench.studies import Studies
-from augenmerk.study.begun import collect_begun, is_running, read_plan, save_plan
-from augenmerk.study.collect import collect
+from augenmerk.study.collect import collect, collect_so_far
 from augenmerk.study.plan import read_study
 from augenmerk.study.result import RESULT, StudyResult
+from augenmerk.study.saved_plan import PLAN, is_running, read_plan, save_plan
 from augenmerk.study.worker import Job, execute
 from augenmerk.translation import load
 from augenmerk.web.templates import WEB
@@ -80,9 +80,9 @@ def make_study(folder: Path) -> Path:
     study, out = read_study(file), folder / "runs" / NAME
     for planned in study.runs:
         config = planned.config.model_dump(exclude_none=True)
-        place = str(out / planned.place)
-        job = Job(place, config, study.splits, study.beams, study.sentences, "cpu", [])
+        job = Job(str(out / planned.path), config, study.splits, study.beams, study.sentences, "cpu", [])
         execute(job, lambda **_: None)
+    save_plan(study, out)
     collect(study, out).save(out)
     return out
 
@@ -95,7 +95,8 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> Path:
     begun = runs / "study-begun"
     shutil.copytree(out, begun)
     (begun / RESULT).unlink()
-    (begun / ".lock").touch()
+    plan = (begun / PLAN).read_text(encoding="utf-8")
+    (begun / PLAN).write_text(plan.replace("Does it matter where it looks?", "Is it over?"), encoding="utf-8")
     (begun / "runs" / "scaled-dot" / "seed-2" / "probes.json").unlink()
     text = (out / RESULT).read_text(encoding="utf-8")
     tree = json.loads(text)
@@ -163,7 +164,7 @@ class StudyView(WorkbenchTab):
 
 
 def test_a_study_without_a_result_is_read_from_its_runs(study: Path) -> None:
-    begun = collect_begun(study.parent / "study-begun")
+    begun = collect_so_far(study.parent / "study-begun")
     whole = StudyResult.load(study)
     assert (begun.splits, begun.beams, begun.seeds) == (whole.splits, whole.beams, whole.seeds)
     assert begun.factors == whole.factors
@@ -186,17 +187,17 @@ def test_a_plan_names_the_question_and_runs_that_have_not_begun(study: Path, tmp
         ),
     )
     assert Studies(tmp_path).find() == {".": tmp_path}
-    begun = collect_begun(tmp_path)
+    begun = collect_so_far(tmp_path)
     assert begun.question == "Does it matter where it looks?"
     assert [run.state for variant in begun.variants for run in variant.runs] == ["missing"] * 4
     (tmp_path / "plan.json").write_text("{", encoding="utf-8")
     with pytest.raises(AugenmerkError, match=r"plan\.json"):
-        collect_begun(tmp_path)
+        collect_so_far(tmp_path)
 
 
 def test_an_interrupted_study_goes_on_from_its_result(study: Path) -> None:
     whole = StudyResult.load(study)
-    again = collect_begun(study, whole)
+    again = collect_so_far(study)
     assert again.question == whole.question
     assert again.variants == whole.variants
     assert again.examples == whole.examples

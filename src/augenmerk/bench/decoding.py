@@ -1,11 +1,11 @@
-"""Benchmark of decoding: ours, a plain loop over single sentences on the same model, and CTranslate2.
+"""Benchmark of decoding: our engines in fp32 and int8, and a plain loop over single sentences.
 
-They are measured in turns, so that a machine that is busy for a while is so for all of them.
+They take turns, so that other work on the machine slows all of them alike. `benchmarks/decoding.py` adds
+CTranslate2 and a profile.
 """
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -17,8 +17,6 @@ import torch
 from augenmerk.base.config import SearchConfig, load_config
 from augenmerk.base.device import count_threads
 from augenmerk.bench.machine import PeakMemory, describe_numpy_products, timed
-from augenmerk.bench.peers import Peer, PeerSize, make_peers, to_tokens
-from augenmerk.bench.profile import profile_decoding
 from augenmerk.data import open_data
 from augenmerk.inference.int8 import is_installed
 from augenmerk.model import TranslationModel, build_model
@@ -29,19 +27,19 @@ from augenmerk.translation import Translator
 
 REPEATS = 5
 MAX_HYPOTHESES = 5000
-"""With a wide beam fewer sentences are translated, for the time is proportional, but enough for all cores."""
+"""Sentences times beam width: with a wide beam fewer sentences are translated, but enough for all cores."""
 REFERENCE_SENTENCES = 40
-"""The plain loop is slow, so it is timed on this many sentences."""
+"""Sentences that the plain loop, which is slow, translates."""
 ALONE_SENTENCES = 50
-"""For the latency, this many sentences are translated one by one; with a wide beam fewer."""
+"""Sentences translated one by one for the latency, divided by the beam width."""
 
 OURS = {"ours": "fp32", "ours, int8": "int8"}
-"""Each row of ours with its precision, whatever that of the run is. All are compared with the first."""
+"""The precision of each of our rows, whatever the run's own. The others are compared with the first."""
 
 Sources = Sequence[Sequence[int]]
 Work = Callable[[], object]
-Prepare = Callable[[Sources, int, int], Work]
-"""Sources, beam and tokens of a translation -> what is timed. Ours finds as many tokens as it finds."""
+Engine = Callable[[Sources, int, int], Work]
+"""Takes sources, beam and tokens per translation, and returns what is timed."""
 
 
 def bench_decoding(
@@ -49,39 +47,29 @@ def bench_decoding(
     model: TranslationModel,
     sources: Sources,
     beams: Sequence[int],
-    with_peers: bool = False,
-    with_profile: bool = False,
     on_progress: Callable[[str], None] = lambda _what: None,
+    make_others: Callable[[], Mapping[str, Engine]] = dict,
 ) -> dict[str, Any]:
-    """Measures sentences per second and the latency of one sentence alone for each beam.
+    """Measures sentences per second and the latency of a single sentence for each beam.
 
-    The plain loop has the translator's model as one of torch. Peers, which need ctranslate2, read the same
-    sentences, and write as many tokens for each as ours does on average. A profile says where the time goes.
+    The plain loop computes with `model`, the translator's model in torch. `make_others` returns further
+    engines by name; they are asked for as many tokens per translation as ours writes on average.
     """
     sources = [ids[: translator.max_source_length] for ids in sources]
     rows: dict[int, dict[str, Any]] = {}
-    for beam in beams:  # before there are peers, whose memory would be counted too
+    for beam in beams:  # before other engines exist, whose memory would be counted too
         on_progress(f"beam {beam}: memory")
         some = select_evenly(sources, max(MAX_HYPOTHESES // beam, 32 * count_threads()))
         peak = PeakMemory(model.device)
         found = translator.decode(some, translator.search_settings(beam=beam, precision="fp32"))
         tokens = fmean(len(best.token_log_probabilities) for best, *_ in found)
         rows[beam] = {"beam": beam, "sentences": len(some), "tokens": tokens, "peak_mib": peak.mib()}
-    profile = None
-    if with_profile:
-        on_progress("where the time goes")
-        some_of = {beam: select_evenly(sources, row["sentences"]) for beam, row in rows.items()}
-        profile = profile_decoding(translator, model, some_of)
-    engines: dict[str, Prepare] = {
-        name: partial(_prepare_ours, translator, precision)
+    engines: dict[str, Engine] = {
+        name: partial(_prepare, translator, precision)
         for name, precision in OURS.items()
         if precision == "fp32" or (is_installed() and not translator.uses_torch)
     }
-    size = PeerSize.like(model.config) if with_peers else None
-    if size is not None:
-        vocabularies = model.source_vocabulary, model.target_vocabulary
-        for name, peer in make_peers(size, vocabularies, count_threads()).items():
-            engines[name] = partial(_prepare_peer, peer)
+    engines |= make_others()
     for beam, row in rows.items():
         some, length = select_evenly(sources, row["sentences"]), round(row["tokens"])
         row |= _measure(engines, some, beam, length, model.device, on_progress)
@@ -90,23 +78,18 @@ def bench_decoding(
         plain = partial(plain_search, model, few, translator.search_settings(beam=beam))
         row["reference_sentences_per_second"] = len(few) / timed(plain, model.device)
         row["ratio"] = row["sentences_per_second"] / row["reference_sentences_per_second"]
-    return {
-        "beams": list(rows.values()),
-        "peer": None if size is None else asdict(size),
-        "numpy_products": describe_numpy_products(),
-        "profile": profile,
-    }
+    return {"beams": list(rows.values()), "numpy_products": describe_numpy_products()}
 
 
 def _measure(
-    engines: Mapping[str, Prepare],
+    engines: Mapping[str, Engine],
     sources: Sources,
     beam: int,
     length: int,
     device: torch.device,
     on_progress: Callable[[str], None],
 ) -> dict[str, Any]:
-    """Returns the speed and the latency of ours, and under `others` those of the others."""
+    """Returns our speed and latency, and under `others` those of the other engines."""
     on_progress(f"beam {beam}: {', '.join(engines)}")
     for prepare in engines.values():
         prepare(sources[:32], beam, length)()  # warm up
@@ -148,12 +131,8 @@ def select_evenly(sources: Sources, count: int) -> Sources:
     return sources[:: max(1, len(sources) // count)][:count]
 
 
-def _prepare_ours(translator: Translator, precision: str, sources: Sources, beam: int, _length: int) -> Work:
+def _prepare(translator: Translator, precision: str, sources: Sources, beam: int, _length: int) -> Work:
     return partial(translator.decode, sources, translator.search_settings(beam=beam, precision=precision))
-
-
-def _prepare_peer(peer: Peer, sources: Sources, beam: int, length: int) -> Work:
-    return partial(peer.translate, to_tokens(sources), beam, length)
 
 
 def random_translator(
@@ -175,10 +154,10 @@ def random_translator(
 
 
 def trained_translator(
-    place: Path, sentences: int, device: torch.device
+    folder: Path, sentences: int, device: torch.device
 ) -> tuple[Translator, TranslationModel, list[list[int]]]:
     """Returns the translator of a run, its model, and sentences of a split that its training did not use."""
-    run = RunDirectory.open(place)
+    run = RunDirectory.open(folder)
     bitext = open_data(run.config.data)
     used = (run.config.data.train, run.config.data.validation)
     split = next((name for name in bitext.splits if name not in used), run.config.data.validation)

@@ -8,7 +8,6 @@ from collections.abc import Callable
 from pathlib import Path
 from statistics import median
 
-import numpy as np
 import torch
 from threadpoolctl import threadpool_info
 
@@ -26,20 +25,6 @@ def matrix_rate(bf16: bool, device: torch.device, size: int = 2048) -> float:
     a, b = (torch.randn(size, size, device=device, dtype=dtype) for _ in range(2))
     seconds = [timed(lambda: a @ b, device) for _ in range(8)]
     return 2 * size**3 / median(seconds[2:])
-
-
-def single_core_rate(size: int = 1024) -> float:
-    """Returns the same for numpy on one core, by the CPU time of this thread, which computes it alone.
-
-    The best of many, for CPU time grows when others share the core's caches, and a floor is without them.
-    """
-    a = np.random.default_rng(1).standard_normal((size, size), np.float32)
-    seconds = []
-    for _ in range(20):
-        began = time.thread_time()
-        a @ a
-        seconds.append(time.thread_time() - began)
-    return 2 * size**3 / min(seconds)
 
 
 def describe_numpy_products() -> str:

@@ -16,11 +16,12 @@ from typing import Annotated, NoReturn
 
 import typer
 from typer import Option
+from typer.core import TyperCommand
 
 from augenmerk import __version__
 from augenmerk.base.errors import AugenmerkError, format_message
 from augenmerk.base.signals import exit_code
-from augenmerk.cli.help import Commands
+from augenmerk.cli.help import Command, Commands
 from augenmerk.cli.terminal import discard_output, mute, prepare_streams, unmute
 from augenmerk.training.distributed import ignore_signals, own_rank, should_report_error, world_size
 
@@ -30,10 +31,10 @@ NOT_IN_SLIM = ("torch", "matplotlib", "scipy")
 COMMANDS = (
     *("demo", "train", "plot", "evaluate", "translate", "score", "study", "report"),
     *("diagram", "patterns", "faithfulness", "export", "serve"),
+    *("data", "config", "bench", "theory"),
 )
-"""The commands, each in the module of its name, in the order of `augenmerk --help`."""
-GROUPS = ("data", "config", "bench", "theory")
-"""The groups of commands, which follow them."""
+"""The commands in the order of `augenmerk --help`, each in the module of its name: a command is a file with a
+typer app called `app`, and an entry here. An app of several commands is a group."""
 
 
 def make_app(*names: str) -> typer.Typer:
@@ -54,12 +55,12 @@ def make_app(*names: str) -> typer.Typer:
         rich_markup_mode="rich",
         context_settings={"help_option_names": ["-h", "--help"]},
     )
-    for name in names or (*COMMANDS, *GROUPS):
+    for name in names or COMMANDS:
         part = import_module(f"augenmerk.cli.{name}").app
-        if name in GROUPS:
-            app.add_typer(part, name=name, cls=Commands)
-        else:
-            app.add_typer(part)
+        for each in (part, *(group.typer_instance for group in part.registered_groups)):
+            for command in each.registered_commands if each else ():
+                command.cls = Command if command.cls in (None, TyperCommand) else command.cls
+        app.add_typer(part, name=name if len(part.registered_commands) > 1 else None, cls=Commands)
     app.callback()(_root)
     return app
 
@@ -89,9 +90,9 @@ def main() -> None:
     """Runs the command line; an error that the user can correct is one sentence on stderr and exit code 2.
 
     Ctrl-C is exit code 130 and SIGTERM 143, with one line, which ends in what the command has put into the
-    arguments of KeyboardInterrupt. If the reader of a pipe, such as `head`, has closed it, nothing is said
-    and the exit code is 0. Of several processes that `torchrun` has started, only the first says anything,
-    and one of them why all end.
+    arguments of KeyboardInterrupt. If the reader of a pipe, such as `head`, has closed it, nothing is printed
+    and the exit code is 0. Of several processes that `torchrun` has started, only the first prints, and one
+    of them prints why all end.
     """
     try:
         try:
@@ -103,44 +104,45 @@ def main() -> None:
                     f"torchrun has started {world_size()} processes, but only `augenmerk train` divides its "
                     f"work; call other commands without torchrun."
                 )
-            named = [name for name in sys.argv[1:2] if name in (*COMMANDS, *GROUPS)]
+            named = [name for name in sys.argv[1:2] if name in COMMANDS]
             make_app(*named)()
         except SystemExit as end:
-            # typer and rich catch these two themselves, and exit with a code of their own.
+            # typer and rich catch these two themselves, and exit with another code.
             for cause in _causes(end):
                 if isinstance(cause, BrokenPipeError | KeyboardInterrupt):
                     raise cause from None
             sys.stdout.flush()  # now, while an error can still be reported
             raise
-    except AugenmerkError as error:
-        _exit(2, str(error))
-    except BrokenPipeError:
-        _exit(0)
-    except KeyboardInterrupt as interrupt:
-        _exit(exit_code(interrupt), f"Interrupted. {interrupt}".strip())
-    except UnicodeEncodeError as error:
-        # Python decodes the bytes of a path that are not UTF-8 to surrogates, which cannot be written.
-        if error.reason != "surrogates not allowed":
+    except (Exception, KeyboardInterrupt) as error:
+        known = _explain(error)
+        if known is None:
+            unmute()
             raise
-        _exit(2, f"{error.object!r} is not UTF-8; rename the file or folder.")
-    except ModuleNotFoundError as error:
-        name = (error.name or "").partition(".")[0]
-        if name not in NOT_IN_SLIM:
-            raise
-        _exit(
-            2,
-            f"This needs {name}, which is not installed here (augenmerk-slim leaves it out): "
-            f"pip install {name}.",
-        )
-    except OSError as error:
-        if error.filename is not None:
-            _exit(2, f"{os.fsdecode(error.filename)}: cannot be used ({error.strerror}).")
-        if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO):
-            _exit(2, f"The output cannot be written ({error.strerror}).")
-        _exit(2, f"The system refused what is needed ({error.strerror or error}).")
-    except Exception:
-        unmute()
-        raise
+        _exit(*known)
+
+
+def _explain(error: BaseException) -> tuple[int, str] | None:
+    """Returns the exit code and the sentence for an error; None for one that is a mistake in the program."""
+    match error:
+        case AugenmerkError():
+            return 2, str(error)
+        case BrokenPipeError():
+            return 0, ""
+        case KeyboardInterrupt():
+            return exit_code(error), f"Interrupted. {error}".strip()
+        case UnicodeEncodeError(reason="surrogates not allowed"):
+            # Python decodes the bytes of a path that are not UTF-8 to surrogates, which cannot be written.
+            return 2, f"{error.object!r} is not UTF-8; rename the file or folder."
+        case ModuleNotFoundError() if (name := (error.name or "").partition(".")[0]) in NOT_IN_SLIM:
+            missing = f"This needs {name}, which is not installed here (augenmerk-slim leaves it out)"
+            return 2, f"{missing}: pip install {name}."
+        case OSError() if error.filename is not None:
+            return 2, f"{os.fsdecode(error.filename)}: cannot be used ({error.strerror})."
+        case OSError(errno=errno.ENOSPC | errno.EDQUOT | errno.EFBIG | errno.EIO):
+            return 2, f"The output cannot be written ({error.strerror})."
+        case OSError():
+            return 2, f"The system refused what is needed ({error.strerror or error})."
+    return None
 
 
 def _causes(error: BaseException | None) -> Iterator[BaseException]:

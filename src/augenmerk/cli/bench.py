@@ -32,7 +32,7 @@ def train(
 ) -> None:
     """Time training steps, and those of tutorials, on the same batches.
 
-    Tutorials train a GRU in a loop over the target words, and take torch's own Transformer, here with
+    Tutorials train a GRU in a loop over the target words, and use torch's own Transformer, here with
     sinusoidal positions."""
     from augenmerk.base.config import load_config
     from augenmerk.base.device import choose_device
@@ -51,8 +51,8 @@ def train(
     rows = []
     for name in ("ours", "reference"):
         row = result[name]
-        figures = [f"{row['seconds_per_step'] * 1e3:.1f}", f"{row['target_tokens_per_second']:,.0f}"]
-        rows.append([name, *figures, f"{row['times_floor']:.1f}", _format_mib(row["peak_mib"])])
+        numbers = [f"{row['seconds_per_step'] * 1e3:.1f}", f"{row['target_tokens_per_second']:,.0f}"]
+        rows.append([name, *numbers, f"{row['times_floor']:.1f}", _format_mib(row["peak_mib"])])
     out().print(make_table(("", "ms/step", "target tokens/s", "x floor", "peak MiB"), rows))
     out().print(
         f"ratio  [bold]{result['ratio']:.1f}[/]   ours in {result['precision']} on {result['device']}, "
@@ -74,94 +74,45 @@ def decode(
         list[int] | None, Option(help="Beam width; repeatable. Default: 1 5 10 20 50.", min=1, max=1000)
     ] = None,
     sentences: Annotated[int, Option(help="Number of sentences to translate.", min=1, max=1_000_000)] = 1000,
-    peers: Annotated[
-        bool | None,
-        Option(
-            "--peers/--no-peers",
-            help="Compare with CTranslate2 on a CPU. Default: if it is installed.",
-            show_default=False,
-        ),
-    ] = None,
-    profile: Annotated[
-        bool, Option("--profile", help="Also show where the time goes, part by part, on a CPU.")
-    ] = False,
     device: Device = "auto",
     json: Json = False,
 ) -> None:
-    r"""Time translating: ours, a plain loop over single sentences, and CTranslate2.
+    """Time translating: ours, and a plain loop over single sentences with the same model.
 
-    The plain loop has the same model. CTranslate2 (pip install 'augenmerk\[peers]') has a Transformer of the
-    same width with random weights, in fp32 and int8. It reads the same sentences, and writes as many tokens
-    for each as ours does on average."""
+    In the source code, benchmarks/decoding.py adds CTranslate2, and shows where the time goes."""
     from augenmerk.base.device import choose_device
-    from augenmerk.base.errors import AugenmerkError
     from augenmerk.bench.decoding import bench_decoding, random_translator, trained_translator
-    from augenmerk.bench.peers import is_installed
 
     chosen_device = choose_device(device)
-    on_cpu = chosen_device.type == "cpu"
-    if peers and not is_installed():
-        raise AugenmerkError(
-            "CTranslate2 is not installed: pip install 'augenmerk[peers]', or leave out --peers."
-        )
-    if peers and not on_cpu:
-        raise AugenmerkError("CTranslate2 is compared on a CPU only: use --device cpu, or leave out --peers.")
-    with_peers = on_cpu and is_installed() if peers is None else peers
     with show_status("") as change_status:
         if model is None:
             translator, plain, sources = random_translator(preset, sentences, chosen_device)
         else:
             translator, plain, sources = trained_translator(model, sentences, chosen_device)
-        beams = beam or [1, 5, 10, 20, 50]
-        result = bench_decoding(translator, plain, sources, beams, with_peers, profile, change_status)
+        result = bench_decoding(translator, plain, sources, beam or [1, 5, 10, 20, 50], change_status)
     if json:
         print_json(result)
-        return
-    _print_speeds(result)
-    if peers is None and not is_installed():
-        out().print("[dim]pip install 'augenmerk\\[peers]' adds a comparison with CTranslate2[/]")
-    if profile:
-        _print_profile(result["profile"])
+    else:
+        print_speeds(result)
 
 
-def _print_speeds(result: dict[str, Any]) -> None:
+def print_speeds(result: dict[str, Any]) -> None:
     rows = []
     for row in result["beams"]:
         engines = {"ours": {**row, "times_ours": 1.0}, **row["others"]}
         for name, each in engines.items():
-            figures = [_format_speed(each["sentences_per_second"]), f"{each['times_ours']:.2f}"]
+            numbers = [_format_speed(each["sentences_per_second"]), f"{each['times_ours']:.2f}"]
             peak = _format_mib(row["peak_mib"]) if name == "ours" else ""
-            rows.append([str(row["beam"]), name, *figures, f"{each['latency_ms']:.1f}", peak])
+            rows.append([str(row["beam"]), name, *numbers, f"{each['latency_ms']:.1f}", peak])
         plain = row["reference_sentences_per_second"]
-        figures = [_format_speed(plain), f"{1 / row['ratio']:.2g}", f"{1e3 / plain:.1f}"]
-        rows.append([str(row["beam"]), "plain loop", *figures, ""])
+        numbers = [_format_speed(plain), f"{1 / row['ratio']:.2g}", f"{1e3 / plain:.1f}"]
+        rows.append([str(row["beam"]), "plain loop", *numbers, ""])
     headings = ("beam", "", "sentences/s", "times ours", "one alone, ms", "peak MiB")
     out().print(make_table(headings, rows, left=2))
     tokens = ", ".join(f"{row['tokens']:.1f} (beam {row['beam']})" for row in result["beams"])
-    text = f"tokens in a translation of ours, on average: {tokens}"
-    if (peer := result["peer"]) is not None:
-        text += (
-            f"; CTranslate2 writes as many, rounded, with a Transformer of random weights: {peer['layers']}"
-            f" + {peer['layers']} layers, {peer['width']} wide"
-        )
-    out().print(f"{text}; numpy's products are computed by {result['numpy_products']}")
-
-
-def _print_profile(profile: dict[str, Any]) -> None:
-    beams = profile["beams"]
-    rows = []
-    for name in beams[0]["parts"]:
-        parts = [row["parts"][name] for row in beams]
-        rows.append(
-            [name, *(f"{100 * each['share']:.0f} ({100 * each['floor_share']:.0f})" for each in parts)]
-        )
-    totals = (f"{row['cpu_ms_per_sentence']:.2f} ({row['floor_ms_per_sentence']:.2f})" for row in beams)
-    rows.append(["all, ms a sentence", *totals])
-    headings = ("% of CPU time (floor)", *(f"beam {row['beam']}" for row in beams))
-    out().print(make_table(headings, rows))
     out().print(
-        f"one thread of numpy; floor: products with weights, at {profile['gflops_per_second']:.0f} GFLOP/s "
-        f"as in a large product"
+        f"tokens in a translation of ours, on average: {tokens}; numpy's products are computed by "
+        f"{result['numpy_products']}"
     )
 
 

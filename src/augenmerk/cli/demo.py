@@ -42,7 +42,7 @@ def demo(
         err().print(f"Saved. Continue with:  [bold]{escape(command)}[/]")
         sys.exit(128 + interrupted.signum)
     except KeyboardInterrupt as interrupt:  # between two trainings
-        interrupt.args = (f"What is trained is kept. Continue with:  {command}",)
+        interrupt.args = (f"Trained runs are kept. Continue with:  {command}",)
         raise
     sources = list(SENTENCES)
     translations = {
@@ -61,12 +61,12 @@ def _print_result(
     sources: Sequence[str],
     translations: Mapping[str, Sequence[str]],
 ) -> None:
-    figures = {"loss": ".3f", "perplexity": ".2f", "bleu_greedy": ".1f", "bleu_beam_5": ".1f"}
-    figures["alignment_error"] = ".3f"
-    headings = (name.replace("_", " ").replace("bleu", "BLEU") for name in figures)
+    formats = {"loss": ".3f", "perplexity": ".2f", "bleu_greedy": ".1f", "bleu_beam_5": ".1f"}
+    formats["alignment_error"] = ".3f"
+    headings = (name.replace("_", " ").replace("bleu", "BLEU") for name in formats)
     lines = []
     for row in rows:
-        values = ("-" if row[name] is None else format(row[name], spec) for name, spec in figures.items())
+        values = ("-" if row[name] is None else format(row[name], spec) for name, spec in formats.items())
         lines.append([row["attention"], *values])
     out().print()
     out().print(make_table(("attention", *headings), lines))

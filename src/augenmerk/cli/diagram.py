@@ -84,7 +84,7 @@ class Diagram:
 
         draw = draw_heat_map if view == "heat" else draw_line_diagram
         maps = [one for maps in self.maps for one in maps]
-        return style.apply_to_drawing(draw(maps, style.theme, style.title))
+        return style.draw(lambda theme: draw(maps, theme, style.title))
 
 
 @app.command(

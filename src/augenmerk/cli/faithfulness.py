@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
+from functools import partial
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -169,7 +170,7 @@ def _write_page(
 
     split, uniform, permuted = summary["split"], summary["uniform"], summary["permuted"]
     maps = [_make_map(one) for one in chosen.values()]
-    figures = (style.apply_to_drawing(draw_heat_map([attention], style.theme)) for attention in maps)
+    figures = (style.draw(partial(draw_heat_map, [attention])) for attention in maps)
     names = [f"{split}-{index}.svg" for index in chosen]
     files = write_pictures(folder, names, figures, outline=style.outline)
     cards = [

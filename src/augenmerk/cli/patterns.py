@@ -117,7 +117,7 @@ def _write_page(
     def draw(match: "PatternMatch") -> "Figure":
         reference = match.pair.target if summary["of"] == "translations" else None
         one = AttentionMap.from_translation(match.translation, head=match.head, reference=reference or None)
-        return style.apply_to_drawing(draw_heat_map([one], style.theme))
+        return style.draw(lambda theme: draw_heat_map([one], theme))
 
     names = [f"{match.pattern.kind}-{match.index}.svg" for match in chosen]
     files = write_pictures(folder, names, map(draw, chosen), outline=style.outline)

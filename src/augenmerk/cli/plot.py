@@ -45,15 +45,15 @@ def plot(
     if out is not None:
         get_picture_format(out)
     opened = [RunDirectory.open(path) for path in runs]
-    places = [path.resolve() for path in runs]
-    names = [place.name for place in places]
+    paths = [path.resolve() for path in runs]
+    names = [path.name for path in paths]
     if len(set(names)) < len(names):  # as in a study: mean/seed-1, scaled-dot/seed-1
-        common = os.path.commonpath([place.parent for place in places])
-        names = [str(place.relative_to(common)) for place in places]
+        common = os.path.commonpath([path.parent for path in paths])
+        names = [str(path.relative_to(common)) for path in paths]
     curves = [RunCurves(name, run.read_metrics()) for name, run in zip(names, opened, strict=True)]
     kinds = choose_kinds(curves, curve or (), by)
     if out is not None:
-        figure = style.apply_to_chart(draw_training_curves(curves, kinds, by, style.theme))
+        figure = style.draw(lambda theme: draw_training_curves(curves, kinds, by, theme))
         save_figure(figure, out, outline=outline)
         print_written(out)
     elif not json:

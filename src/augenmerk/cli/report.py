@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from augenmerk.drawing.figures import Style
     from augenmerk.study.result import StudyResult
 
-REPORT_FORMATS = ("html", "markdown", "latex", "csv")
-
 app = typer.Typer()
 
 
@@ -38,10 +36,10 @@ def report(
     spread: Annotated[
         str, Option(help="Beside each mean: deviation (standard deviation), variance or none.")
     ] = "deviation",
-    published: Annotated[bool, Option(help="Show figures that others published beside ours.")] = True,
+    published: Annotated[bool, Option(help="Show published numbers beside ours.")] = True,
     bold: Annotated[
         bool,
-        Option(help="Print in bold the best mean of each column, with those not told from it."),
+        Option(help="Print in bold the best mean of each column, and those not significantly worse."),
     ] = True,
     caption: Annotated[str | None, Option(help="With --format latex: text above the table.")] = None,
     label: Annotated[
@@ -58,29 +56,28 @@ def report(
 ) -> None:
     """Write the result of a study: a self-contained page, or a table for a paper."""
     from augenmerk.base.files import atomic_write
-    from augenmerk.drawing.figures import FORMATS
-    from augenmerk.study.report import TableStyle, format_csv, format_latex, format_markdown, render_report
+    from augenmerk.drawing.figures import FORMATS as PICTURES
+    from augenmerk.study.report import FORMATS, TableStyle, render_report
     from augenmerk.study.result import StudyResult
 
-    if format not in REPORT_FORMATS:
-        raise AugenmerkError(f"'{format}' is not a format of reports: expected {', '.join(REPORT_FORMATS)}.")
+    if format not in ("html", *FORMATS):
+        raise AugenmerkError(
+            f"'{format}' is not a format of reports: expected {', '.join(('html', *FORMATS))}."
+        )
     if format != "latex" and (caption is not None or label is not None):
         raise AugenmerkError("--caption and --label are for LaTeX; add --format latex.")
     if format == "csv" and columns is not None:
-        raise AugenmerkError("CSV has every figure; leave out --columns, or choose another --format.")
-    if figure_format not in FORMATS:
-        raise AugenmerkError(f"'{figure_format}' is not a format of pictures: expected {', '.join(FORMATS)}.")
+        raise AugenmerkError("CSV has every number; leave out --columns, or choose another --format.")
+    if figure_format not in PICTURES:
+        raise AugenmerkError(
+            f"'{figure_format}' is not a format of pictures: expected {', '.join(PICTURES)}."
+        )
     style = options.make_style(theme, title, size, font_size, outline)
     table = TableStyle(spread=spread, published=published, bold=bold, caption=caption, label=label)
     if columns is not None:
         table = replace(table, columns=tuple(name.strip() for name in columns.split(",")))
     result = StudyResult.load(study)
-    if format == "html":
-        text = render_report(result, table, style)
-    elif format == "csv":
-        text = format_csv(result)
-    else:
-        text = (format_markdown if format == "markdown" else format_latex)(result, table)
+    text = render_report(result, table, style) if format == "html" else FORMATS[format](result, table)
     drawn = [] if figures is None else _write_figures(result, figures, figure_format, style)
     file = out
     if format == "html" and file is None:
@@ -89,10 +86,9 @@ def report(
         atomic_write(file, [text.encode("utf-8", "backslashreplace")])
         print_written(file)
     if json:
-        written = {"file": str(file)} if file is not None else {"text": text}
-        document = {"study": result.name, "format": format, "complete": result.complete, **written}
-        drawings = {} if figures is None else {"figures": [str(path) for path in drawn]}
-        print_json({**document, **drawings})
+        document = {"study": result.name, "format": format, "complete": result.complete}
+        document |= {"file": str(file)} if file is not None else {"text": text}
+        print_json(document if figures is None else {**document, "figures": list(map(str, drawn))})
     elif file is None:
         sys.stdout.write(text)
 
@@ -107,6 +103,6 @@ def _write_figures(result: "StudyResult", folder: Path, ending: str, style: "Sty
     files = []
     for name, chart in list_charts(result).items():
         files.append(folder / f"{name}.{ending}")
-        save_figure(style.apply_to_chart(chart.draw(style.theme)), files[-1], outline=style.outline)
+        save_figure(style.draw(chart.draw), files[-1], outline=style.outline)
         print_written(files[-1])
     return files

@@ -22,11 +22,12 @@ from augenmerk.cli.terminal import FittingTable, LineClock, err, format_seconds,
 if TYPE_CHECKING:
     from augenmerk.study.executors.ray import RayCluster
     from augenmerk.study.executors.slurm import SlurmCluster
-    from augenmerk.study.result import StudyResult, Summary
-    from augenmerk.study.running import RunStatus
+    from augenmerk.study.plan import Study
+    from augenmerk.study.result import StudyResult
+    from augenmerk.study.runner import RunStatus
 
 FAILED = 1
-Place = Literal["local", "ray", "slurm"]
+Backend = Literal["local", "ray", "slurm"]
 CLUSTER_JOBS = 100
 """The default of --jobs on a cluster."""
 MEASURES_SHOWN = ("bleu", "chrf", "validation_loss", "alignment_error", "seconds")
@@ -43,9 +44,9 @@ app = typer.Typer()
 def study(
     file: Annotated[
         str | None,
-        Argument(help="Name of a study that ships, or TOML file of your own.", show_default=False),
+        Argument(help="Name of a bundled study, or your own TOML file.", show_default=False),
     ] = None,
-    list_: Annotated[bool, Option("--list", help="List the studies that ship, and stop.")] = False,
+    list_: Annotated[bool, Option("--list", help="List the bundled studies, and stop.")] = False,
     jobs: Annotated[
         int | None,
         Option(
@@ -68,7 +69,7 @@ def study(
         ),
     ] = None,
     on: Annotated[
-        Place, Option(help="Train the runs on this machine, on a Ray cluster, or by Slurm.")
+        Backend, Option(help="Train the runs on this machine, on a Ray cluster, or by Slurm.")
     ] = "local",
     cpus_per_job: Annotated[
         int | None, Option(help="On a cluster: cores for each run. Default: 1.", min=1, max=1024)
@@ -100,67 +101,37 @@ def study(
     json: Json = False,
 ) -> None:
     """Train variants over several seeds and compare them; finished runs are not trained again."""
-    from augenmerk.base.device import choose_device
     from augenmerk.study.plan import find_study, read_study
-    from augenmerk.study.running import StudyInterrupted, default_jobs, run_study, threads_each
+    from augenmerk.study.runner import StudyInterrupted, run_study
 
     if list_:
         _list_studies(json)
         return
     if file is None:
-        raise AugenmerkError("Say which study: one that `augenmerk study --list` names, or a TOML file.")
+        raise AugenmerkError("Name a study: one that `augenmerk study --list` shows, or a TOML file.")
+    if threads is not None and on != "local":
+        raise AugenmerkError("--threads is for this machine; on a cluster, use --cpus-per-job.")
     load_mechanisms(attention)
     plan = read_study(find_study(file))
     folder = out or Path("runs") / f"study-{plan.name}"
-    variants = f"{escape(str(folder))}: {len(plan.variants)} variants x {len(plan.seeds)} seeds"
-    if threads is not None and on != "local":
-        raise AugenmerkError("--threads is for this machine; on a cluster, say --cpus-per-job.")
     cluster = _choose_cluster(on, device, cpus_per_job, gpus_per_job, ray_address, slurm)
-    if cluster is None:
-        import torch
-
-        chosen_device = str(choose_device(device))
-        workers = jobs or default_jobs(chosen_device, torch.cuda.device_count())
-        each = threads or threads_each(min(workers, len(plan.runs)))
-        err().print(
-            f"{variants} on {chosen_device}, {workers} at a time with {each} CPU "
-            f"thread{'' if each == 1 else 's'} each",
-        )
-    else:
-        chosen_device = "cuda" if cluster.gpus else "cpu"
-        workers = jobs or CLUSTER_JOBS
-        cores = f"{cluster.cpus} core{'' if cluster.cpus == 1 else 's'}"
-        gpus = f" and {cluster.gpus:g} GPU" if cluster.gpus else ""
-        err().print(f"{variants} on {on.capitalize()}, each run on {cores}{gpus}")
+    device, jobs = _announce(plan, folder, cluster, device, jobs, threads)
     display = StudyDisplay(show_hosts=cluster is not None)
     try:
         with display:
             result = run_study(
                 plan,
                 folder,
-                jobs=workers,
-                device=chosen_device,
+                jobs=jobs,
+                device=device,
                 on_progress=display.show,
                 cluster=cluster,
                 threads=threads,
             )
     except (StudyInterrupted, KeyboardInterrupt) as interrupt:
-        flags = {
-            "--jobs": jobs,
-            "--out": out,
-            "--device": None if device == "auto" else device,
-            "--threads": threads,
-            "--on": None if on == "local" else on,
-            "--cpus-per-job": cpus_per_job,
-            "--gpus-per-job": gpus_per_job,
-            "--ray-address": ray_address,
-        }
-        given = [part for flag, value in flags.items() if value is not None for part in (flag, str(value))]
-        given += [part for place in attention or () for part in ("--attention", place)]
-        given += [part for option in slurm or () for part in ("--slurm", option)]
-        command = shlex.join(["augenmerk", "study", file, *given])
+        command = shlex.join(["augenmerk", *sys.argv[1:]])
         if isinstance(interrupt, KeyboardInterrupt):  # before the first run, or after the last one
-            interrupt.args = (f"What is finished is kept. Continue with:  {command}",)
+            interrupt.args = (f"Finished runs are kept. Continue with:  {command}",)
             raise
         err().print(f"Saved. Continue with:  [bold]{escape(command)}[/]")
         sys.exit(interrupt.code)
@@ -176,8 +147,39 @@ def study(
         sys.exit(FAILED)
 
 
+def _announce(
+    plan: "Study",
+    folder: Path,
+    cluster: "RayCluster | SlurmCluster | None",
+    device: str,
+    jobs: int | None,
+    threads: int | None,
+) -> tuple[str, int]:
+    """Prints where the runs are trained; returns their device and how many are trained at a time."""
+    from augenmerk.base.device import choose_device
+    from augenmerk.study.runner import default_jobs, threads_each
+
+    variants = f"{escape(str(folder))}: {len(plan.variants)} variants x {len(plan.seeds)} seeds"
+    if cluster is not None:
+        gpus = f" and {cluster.gpus:g} GPU" if cluster.gpus else ""
+        kind = "Ray" if hasattr(cluster, "address") else "Slurm"
+        err().print(f"{variants} on {kind}, each run on {_count(cluster.cpus, 'core')}{gpus}")
+        return "cuda" if cluster.gpus else "cpu", jobs or CLUSTER_JOBS
+    import torch
+
+    device = str(choose_device(device))
+    jobs = jobs or default_jobs(device, torch.cuda.device_count())
+    each = threads or threads_each(min(jobs, len(plan.runs)))
+    err().print(f"{variants} on {device}, {jobs} at a time with {_count(each, 'CPU thread')} each")
+    return device, jobs
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
 def _choose_cluster(
-    on: Place,
+    on: Backend,
     device: str,
     cpus: int | None,
     gpus: float | None,
@@ -225,10 +227,10 @@ def _read_slurm_options(given: list[str]) -> dict[str, str | bool]:
 
 
 def _list_studies(json: bool) -> None:
-    from augenmerk.study.plan import SHIPPED_STUDIES, read_study
+    from augenmerk.study.plan import BUNDLED_STUDIES, read_study
 
     rows: list[dict[str, Any]] = []
-    for name, path in SHIPPED_STUDIES.items():
+    for name, path in BUNDLED_STUDIES.items():
         plan = read_study(path)
         numbers = {"variants": len(plan.variants), "seeds": len(plan.seeds), "beams": list(plan.beams)}
         data = {"data": plan.runs[0].config.data.bitext, "splits": list(plan.splits)}
@@ -244,18 +246,17 @@ def _list_studies(json: bool) -> None:
 
 
 def _print_result(result: "StudyResult") -> None:
+    from augenmerk.study.report import TableStyle, build_columns
     from augenmerk.study.result import MEASURES
 
-    found = {summary.measure for variant in result.variants for summary in variant.summaries}
-    measures = [measure for measure in MEASURES_SHOWN if measure in found]
-    rows = []
-    for variant in result.variants:
-        finished = sum(run.state == "finished" for run in variant.runs)
-        summaries = {each.measure: each for each in variant.summaries if result.asked_first(each)}
-        cells = [_format_summary(summaries[name]) if name in summaries else "-" for name in measures]
-        rows.append([escape(variant.name), f"{finished}/{len(variant.runs)}", *cells])
-    headings = (MEASURES[measure].heading.replace(" ", "\n") for measure in measures)
-    out().print(make_table(("variant", "runs", *headings), rows, gap=1))
+    columns = build_columns(result, TableStyle(("runs", *MEASURES_SHOWN), published=False))
+    rows = [
+        [escape(variant.name), *(f"{cell.mean} {cell.spread}".strip() for cell in cells)]
+        for variant, *cells in zip(result.variants, *(column.cells for column in columns), strict=True)
+    ]
+    names = (MEASURES[each.measure].heading if each.measure in MEASURES else "runs" for each in columns)
+    headings = (name.replace(" ", "\n") for name in ("variant", *names))
+    out().print(make_table(headings, rows, gap=1))
     out().print("[dim]mean ± standard deviation over the runs[/]")
     for verdict in result.verdicts:
         out().print(f"\n{escape(verdict.question)}")
@@ -266,17 +267,9 @@ def _print_result(result: "StudyResult") -> None:
     further = len(result.comparisons) + len(result.beam_repairs)
     further -= sum(len(verdict.details) for verdict in result.verdicts)
     if further:
-        out().print(f"[dim]{further} further comparison{'' if further == 1 else 's'}: see the report.[/]")
+        out().print(f"[dim]{_count(further, 'further comparison')}: see the report.[/]")
     for remark in result.remarks:
         out().print(f"[dim]{escape(remark)}[/]")
-
-
-def _format_summary(summary: "Summary") -> str:
-    from augenmerk.study.result import MEASURES
-
-    digits = MEASURES[summary.measure].digits
-    deviation = "" if summary.variance is None else f" ± {summary.variance**0.5:.{digits}f}"
-    return f"{summary.mean:.{digits}f}{deviation}"
 
 
 class StudyDisplay:
@@ -325,8 +318,8 @@ class StudyDisplay:
             err().print(f"{escape(name)}: [bold]failed[/]: {escape(status.problem or '')}")
         elif status.state == "finished" or not err().is_terminal:
             loss = f", validation loss {status.loss:.3f}" if status.loss is not None else ""
-            place = f" on {escape(status.host)}" if self._show_hosts and status.host else ""
-            details = {"finished": loss, "running": place}.get(status.state, "")
+            machine = f" on {escape(status.host)}" if self._show_hosts and status.host else ""
+            details = {"finished": loss, "running": machine}.get(status.state, "")
             err().print(f"{escape(name)}: {status.state}{details}")
 
     def _make_table(self, statuses: "Sequence[RunStatus]") -> FittingTable:

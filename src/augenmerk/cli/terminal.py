@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from datetime import timedelta
 from functools import cache
-from itertools import takewhile
+from itertools import accumulate, takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -41,11 +41,11 @@ MIN_BAR_WIDTH = 8
 LINK = "■"
 NO_LINK = "·"
 LINE_SECONDS = 30.0
-"""Time between two lines about the progress of work, where there is no terminal to draw a bar on."""
+"""Seconds between two lines about the progress of work, where there is no terminal to draw a bar on."""
 DRAWN, TIMES = BarColumn | SpinnerColumn | TaskProgressColumn, TimeElapsedColumn | TimeRemainingColumn
 """Columns that such a line does without."""
 MIN_NAME_WIDTH = 12
-"""Names in a table are not broken into lines that are shorter than this."""
+"""Fewest columns of a name in a table before columns of numbers are left out."""
 
 
 class SafeConsole(Console):
@@ -69,7 +69,7 @@ def err() -> Console:
 
 
 class _Remarks:
-    """A stderr that is full, or that nobody reads any more, loses remarks but does not stop the work."""
+    """A stderr that loses remarks when it is full or closed, instead of stopping the work."""
 
     def __init__(self, stream: Any) -> None:
         self._stream = stream
@@ -110,7 +110,7 @@ _muted: list[Any] = []
 
 
 def mute() -> None:
-    """Discards all that is printed from here on."""
+    """Discards everything printed from now on."""
     _muted[:] = [sys.stdout, sys.stderr]
     sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115
     sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115
@@ -132,7 +132,7 @@ def discard_output() -> None:
 
 
 def _discard(stream: Any) -> None:
-    """Leads a stream to nowhere, so that what it still holds can be written."""
+    """Redirects a stream to the null device, so that what it still holds can be written."""
     with suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
@@ -160,12 +160,11 @@ def print_written(path: Path) -> None:
 
 
 class FittingTable:
-    """A table without lines that fits into the terminal by leaving out columns, never by cutting a figure.
+    """A plain table of rich that fits into the terminal by leaving out columns, never by cutting a number.
 
-    The first `left` columns hold names, and are left-aligned; they may be broken into several lines, but are
-    never left out. Of the others, which are right-aligned, those that are furthest to the right are left out
-    first, and named below the table. A table that is written to a pipe or a file is as wide as it needs to
-    be, unless $COLUMNS says how wide that is.
+    The first `left` columns hold names: left-aligned, folded where needed, never left out. Of the others,
+    right-aligned, those furthest to the right are left out first, and named below the table. In a pipe or a
+    file, a table is as wide as it needs to be, unless $COLUMNS limits it.
     """
 
     def __init__(
@@ -181,37 +180,21 @@ class FittingTable:
         limited = console.is_terminal or "COLUMNS" in os.environ
         width = options.max_width if limited else sys.maxsize
         widths = [self._measure(console, options, column) for column in range(len(self.headings))]
-        shown = self._fit(widths, width)
+        least = max(MIN_NAME_WIDTH, width // 2 // max(1, self._left))
+        room = width - sum(min(each, least) + self._gap for each in widths[: self._left])
+        ends = accumulate(widths[self._left :], lambda end, each: end + self._gap + each)
+        shown = self._left + max(1, sum(end <= room for end in ends))
         table = Table(box=None, pad_edge=False, padding=(0, self._gap, 0, 0), caption=self.caption or None)
-        for column, heading in enumerate(self.headings[:shown]):
-            name = column < self._left
-            table.add_column(
-                heading,
-                justify="left" if name else "right",
-                width=widths[column],
-                no_wrap=not name,
-                overflow="fold",
-            )
+        for heading in self.headings[: self._left]:
+            table.add_column(heading, overflow="fold")
+        for heading, needed in zip(self.headings[self._left : shown], widths[self._left :], strict=False):
+            table.add_column(heading, justify="right", no_wrap=True, min_width=needed)
         for row in self.rows:
             table.add_row(*row[:shown])
         yield from console.render(table, options.update_width(min(width, sum(widths) + self._gap * shown)))
         if shown < len(widths):
             hidden = ", ".join(" ".join(heading.split()) for heading in self.headings[shown:])
             yield Text(f"not shown here: {hidden}", style="dim", no_wrap=False)
-
-    def _fit(self, widths: list[int], width: int) -> int:
-        """Returns how many columns fit, and narrows the names among `widths` as far as that is needed."""
-        shown = len(widths)
-
-        def excess() -> int:
-            return sum(widths[:shown]) + self._gap * (shown - 1) - width
-
-        for least in (max(MIN_NAME_WIDTH, width // 2 // max(1, self._left)), MIN_NAME_WIDTH // 2):
-            for column in sorted(range(self._left), key=lambda column: -widths[column]):
-                widths[column] -= min(max(0, excess()), max(0, widths[column] - least))
-            while shown > self._left + 1 and excess() > 0:
-                shown -= 1
-        return shown
 
     def _measure(self, console: Console, options: ConsoleOptions, column: int) -> int:
         """Returns the width that a column needs."""
@@ -238,7 +221,7 @@ class FittingProgress(Progress):
         shown = err().is_terminal
         super().__init__(*columns, console=err(), transient=True, disable=not shown, auto_refresh=shown)
         self._clock = LineClock()
-        self._begun: dict[TaskID, tuple[float, float]] = {}
+        self._started: dict[TaskID, tuple[float, float]] = {}
 
     def update(self, task_id: TaskID, **changes: Any) -> None:
         super().update(task_id, **changes)
@@ -253,7 +236,7 @@ class FittingProgress(Progress):
         if not self.disable:
             return
         task, now = self._tasks[task_id], time.monotonic()
-        since, before = self._begun.setdefault(task_id, (now, task.completed))
+        since, before = self._started.setdefault(task_id, (now, task.completed))
         if not self._clock.is_due():
             return
         before_times = takewhile(lambda column: not isinstance(column, TIMES), self.columns)
@@ -289,13 +272,13 @@ class FittingProgress(Progress):
 
 
 class LineClock:
-    """Says when it is time for the next line about work that takes long and has no terminal to draw on."""
+    """Decides when the next line about the progress of work is due."""
 
     def __init__(self) -> None:
         self._due = time.monotonic() + LINE_SECONDS
 
     def is_due(self) -> bool:
-        """Returns whether the last line was long enough ago; then the caller prints one."""
+        """Returns whether to print a line now."""
         if time.monotonic() < self._due:
             return False
         self._due = time.monotonic() + LINE_SECONDS
@@ -377,7 +360,7 @@ def draw_links(pair: "SentencePair", width: int) -> Text:
         text.append(f"\n{target_word:>{margin}}", style="bold")
         for i, source_word in enumerate(source):
             linked = (i, j) in links
-            # A cell of even width has no middle: the mark is put just left of it.
+            # A cell of even width has no middle: the sign is just left of it.
             cell = (LINK if linked else NO_LINK).center(len(source_word) + (len(source_word) + 1) % 2)
             text.append(f"  {cell[: len(source_word)]}", style="yellow" if linked else "dim")
     return text

@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from typer.core import TyperCommand
 
 from augenmerk.base.errors import AugenmerkError
 from augenmerk.cli import options, theory_answers
+from augenmerk.cli.help import Command
 from augenmerk.cli.options import Json
 from augenmerk.cli.theory_answers import Seed, Unscaled
 from augenmerk.theory.exercises import EXERCISES, Exercise
@@ -85,7 +85,7 @@ OF_ALL: dict[str, tuple[Any, Any]] = {
 """The options of every exercise, with their defaults."""
 
 
-class ExerciseCommand(TyperCommand):
+class ExerciseCommand(Command):
     """A command that takes `--hint 2` and `--hint=2` for `--hint --hint`."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
@@ -207,7 +207,7 @@ def _save(path: Path, draw: "Callable[[Theme], Figure]", style: "Style") -> None
     from augenmerk.drawing.figures import get_picture_format, save_figure
 
     get_picture_format(path)  # before it is drawn
-    save_figure(style.apply_to_chart(draw(style.theme)), path, outline=style.outline)
+    save_figure(style.draw(draw), path, outline=style.outline)
     print_written(path)
 
 

@@ -2,7 +2,7 @@
 
 Words and weights come in as plain data; nothing is computed here.
 
-May import: base and text. Read first: `attention_map.py`.
+May import: base and text. Read first: `attention_map.py`, then `figures.py`.
 """
 
 from augenmerk.drawing.attention_map import END, AttentionMap

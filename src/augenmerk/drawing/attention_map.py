@@ -13,9 +13,9 @@ from augenmerk.base.errors import AugenmerkError
 from augenmerk.text.words import INVISIBLE
 
 END = "</s>"
-"""The word that stands for the end of a sentence."""
+"""The word for the end of a sentence."""
 BEGIN = "<s>"
-"""The word that stands for the beginning of a target sentence."""
+"""The word for the beginning of a target sentence."""
 END_SIGN = "∎"
 """How diagrams show it."""
 NO_WORDS = "nothing to show: no words"
@@ -74,7 +74,7 @@ class AttentionMap:
     title: str | None = None
     """Text above the map, such as the name of the model."""
     reference: str | None = None
-    """The translation by a person, shown below the map."""
+    """The human translation, shown below the map."""
     note: str | None = None
     """A remark, shown below the reference."""
     extra_columns: Mapping[str, Sequence[float]] = field(default_factory=dict)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from numpy.typing import ArrayLike
 
 from augenmerk.drawing.attention_map import END_SIGN, AttentionMap, clean_text, shorten_word
-from augenmerk.drawing.figures import GENERIC_FONT, Theme, make_heat_map_colours
+from augenmerk.drawing.figures import GENERIC_FONT, Theme, choose_sides, make_heat_map_colours
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -23,6 +23,8 @@ DOTS_PER_INCH = 200
 """Resolution at which text is measured: with hinting, letters are as wide as in a PNG."""
 LINE_HEIGHT = 1.45
 """Height of a line of text, relative to its font size."""
+SPARE_MARGIN = 0.3
+"""Inches of both margins together that a drawing gives up for text of a given font size."""
 
 
 def compute_text_height(lines: Sequence[str], size: float) -> float:
@@ -96,26 +98,32 @@ class TextMeasurer:
 
 
 class Canvas:
-    """A figure whose coordinates are inches from its top left corner."""
+    """A figure whose coordinates are inches from its top left corner, at ordinary font size.
+
+    With another font size in use, an inch of the canvas is `scale` inches of the figure. Sizes in points are
+    given for ordinary font size too.
+    """
 
     def __init__(self, width: float, height: float, theme: Theme, families: list[str]) -> None:
         from matplotlib.figure import Figure
 
+        figure_width, figure_height, self.scale = choose_sides(width, height, SPARE_MARGIN)
+        right, down = figure_width / self.scale - width, figure_height / self.scale - height
         self.theme = theme
-        self.figure: Figure = Figure(figsize=(width, height))
+        self.figure: Figure = Figure(figsize=(figure_width, figure_height))
         self.axes = self.figure.add_axes((0, 0, 1, 1))
         self.axes.set_axis_off()
         self.axes.set_autoscale_on(False)
-        self.axes.set_xlim(0, width)
-        self.axes.set_ylim(height, 0)
+        self.axes.set_xlim(-right / 2, width + right / 2)
+        self.axes.set_ylim(height + down / 2, -down / 2)
         self._families = [*families, GENERIC_FONT]
 
     def draw_text(
         self, x: float, y: float, text: str, size: float, colour: str | None = None, **options: Any
     ) -> None:
-        """Draws text to the right of x and below y, unless `ha` and `va` say otherwise."""
+        """Draws text to the right of x and below y, unless `ha` and `va` differ."""
         options = {"ha": "left", "va": "top", "family": self._families, **options}
-        self.axes.text(x, y, text, fontsize=size, color=colour or self.theme.ink, **options)
+        self.axes.text(x, y, text, fontsize=size * self.scale, color=colour or self.theme.ink, **options)
 
     def draw_lines_of_text(
         self, x: float, y: float, lines: Sequence[str], size: float, colour: str | None = None, **options: Any
@@ -137,7 +145,7 @@ class Canvas:
 
         right, bottom = left + width, top + height
         corners = [(left, top), (right, top), (right, bottom), (left, bottom), (left, top)]
-        frame = LineCollection([corners], linewidths=[0.5], colors=[self.theme.faint])
+        frame = LineCollection([corners], linewidths=[0.5 * self.scale], colors=[self.theme.faint])
         self.axes.add_collection(frame)
 
 

@@ -11,19 +11,29 @@ from math import ceil
 from typing import TYPE_CHECKING, Any
 
 from augenmerk.base.errors import AugenmerkError
-from augenmerk.drawing.figures import DARK, Theme, label_ends, use_theme
+from augenmerk.drawing.charts import (
+    MEDIUM,
+    SMALL,
+    add_legend,
+    choose_colour,
+    label_ends,
+    make_sign,
+    set_heading,
+)
+from augenmerk.drawing.figures import DARK, Theme, new_figure, pt, use_theme
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
     from rich.text import Text
 
-AXES = {"epoch": "epoch", "step": "step", "seconds": "seconds"}
-"""What curves can be drawn against, with the key of metrics.jsonl."""
+AXES = ("epoch", "step", "seconds")
+"""What curves can be drawn against: keys of metrics.jsonl."""
 LINE_STYLES = ("-", (0, (4, 1.5)))
 """Validation, and training."""
 MARKERS = ("o", "s", "^", "D", "v")
-"""The second is for runs beyond the number of colours, and so on."""
+"""The second marks runs beyond the number of colours, and so on."""
+BEST: Mapping[str, Any] = {"linestyle": "none", "marker": "o", "markersize": 8, "markerfacecolor": "none"}
 
 
 @dataclass(frozen=True)
@@ -34,18 +44,20 @@ class CurveKind:
     keys: Mapping[str, str]
     best: str | None = None
     """Whether the lowest or the highest value of the first key is the best one."""
+    from_zero: bool = False
+    """Whether the axis starts at 0."""
 
 
 KINDS: Mapping[str, CurveKind] = {
     "loss": CurveKind("loss", {"validation_loss": "validation", "train_loss": "training"}, "lowest"),
     "bleu": CurveKind("validation BLEU, greedy", {"validation_bleu": "validation"}, "highest"),
     "perplexity": CurveKind("validation perplexity", {"validation_perplexity": "validation"}, "lowest"),
-    "learning-rate": CurveKind("learning rate", {"learning_rate": "after the epoch"}),
-    "speed": CurveKind("target tokens per second", {"target_tokens_per_second": "training"}),
+    "learning-rate": CurveKind("learning rate", {"learning_rate": "after the epoch"}, from_zero=True),
+    "speed": CurveKind("target tokens per second", {"target_tokens_per_second": "training"}, from_zero=True),
 }
 """The curves that can be asked for, by name."""
 USUAL_KINDS = ("loss", "bleu", "learning-rate")
-"""Those that are drawn, where a run has them, if nobody asks for others."""
+"""Those drawn by default, where a run has them."""
 
 
 @dataclass(frozen=True)
@@ -57,14 +69,14 @@ class RunCurves:
 
     def get_points(self, key: str, by: str) -> list[tuple[float, float]]:
         """Returns (x, y) for each epoch that has both."""
-        found = [(epoch.get(AXES[by]), epoch.get(key)) for epoch in self.epochs]
+        found = [(epoch.get(by), epoch.get(key)) for epoch in self.epochs]
         return [(float(x), float(y)) for x, y in found if x is not None and y is not None]
 
 
 def choose_kinds(runs: Sequence[RunCurves], asked: Sequence[str], by: str) -> dict[str, CurveKind]:
     """Returns the curves to draw: those that were asked for, or the usual ones that any run has.
 
-    Raises AugenmerkError for a name that there is not, and if there is nothing to draw.
+    Raises AugenmerkError for an unknown name, and if there is nothing to draw.
     """
     if by not in AXES:
         raise AugenmerkError(f"Curves cannot be drawn by '{by}': expected {', '.join(AXES)}.")
@@ -74,10 +86,6 @@ def choose_kinds(runs: Sequence[RunCurves], asked: Sequence[str], by: str) -> di
     for run in runs:
         if not run.epochs:
             raise AugenmerkError(f"{run.name} has no curves yet: its first epoch is not done.")
-        if not any(AXES[by] in epoch for epoch in run.epochs):
-            raise AugenmerkError(
-                f"{run.name} does not say its {by}s, for an earlier version trained it; use --by epoch."
-            )
     kinds = {}
     for name in dict.fromkeys(asked) or USUAL_KINDS:
         if any(run.get_points(key, by) for run in runs for key in KINDS[name].keys):
@@ -95,20 +103,24 @@ def draw_training_curves(
     runs: Sequence[RunCurves], kinds: Mapping[str, CurveKind], by: str, theme: Theme
 ) -> Figure:
     """Draws a panel for each kind; a line for each run, and in a loss panel a second one for training."""
-    from matplotlib.figure import Figure
-
     with use_theme(theme):
         columns = min(len(kinds), 3)
         rows = ceil(len(kinds) / columns)
         width = {1: 6.4, 2: 9.6, 3: 12.0}[columns]
-        figure = Figure(figsize=(width, 3.6 * rows + (0.3 if len(runs) > 1 else 0)), layout="constrained")
-        grid = figure.subplots(rows, columns, squeeze=False)
-        for axes in grid.flat[len(kinds) :]:
+        figure = new_figure(width, 3.6 * rows + (0.3 if len(runs) > 1 else 0))
+        panels = figure.subplots(rows, columns, squeeze=False).flat
+        for axes in panels[len(kinds) :]:
             axes.set_axis_off()
-        for axes, kind in zip(grid.flat, kinds.values(), strict=False):
+        for axes, kind in zip(panels, kinds.values(), strict=False):
             _draw_panel(axes, runs, kind, by, theme)
         if len(runs) > 1:
-            _name_runs(figure, runs, theme)
+            signs = [
+                make_sign(
+                    run.name, choose_colour(number, theme), linewidth=2, **_choose_marker(number, theme)
+                )
+                for number, run in enumerate(runs)
+            ]
+            add_legend(figure, [*signs, make_sign("best", theme.ink, **BEST)], "upper")
         return figure
 
 
@@ -117,76 +129,63 @@ def _draw_panel(axes: Axes, runs: Sequence[RunCurves], kind: CurveKind, by: str,
 
     ends = []
     for number, run in enumerate(runs):
-        for place, (key, name) in enumerate(kind.keys.items()):
-            points = run.get_points(key, by)
-            if not points:
+        for line, (key, name) in enumerate(kind.keys.items()):
+            curve = run.get_points(key, by)
+            if not curve:
                 continue
-            colour = _choose_colour(place if len(runs) == 1 else number, theme)
-            look: dict[str, Any] = {"color": colour, "linewidth": 2 if place == 0 else 1.5}
-            look |= _choose_marker(number, theme)
-            every = 1 if len(points) <= 40 else len(points) // 20  # so that the line is seen
-            axes.plot(*zip(*points, strict=True), linestyle=LINE_STYLES[place], markevery=every, **look)
+            colour = choose_colour(line if len(runs) == 1 else number, theme)
+            look: dict[str, Any] = {
+                "color": colour,
+                "linestyle": LINE_STYLES[line],
+                "lw": pt(2 - line / 2),
+            }
+            marker = _choose_marker(number, theme)
+            marker["markersize"] = pt(marker["markersize"])
+            every = 1 if len(curve) <= 40 else len(curve) // 20  # so that the line is seen
+            axes.plot(*zip(*curve, strict=True), markevery=every, **look, **marker)
             if len(runs) == 1 and len(kind.keys) > 1:
-                ends.append((*points[-1], name, colour))
-            if place == 0 and kind.best is not None:
-                x, y = find_best(points, kind.best)
-                ring: dict[str, Any] = {"markersize": 9, "markeredgecolor": theme.ink, "markeredgewidth": 1.2}
-                axes.plot([x], [y], "o", markerfacecolor="none", **ring)
-                if len(runs) == 1:
-                    side = -14 if kind.best == "lowest" else 14  # where no curve is
-                    text = axes.annotate(f"best: {y:.4g}", (x, y), (0, side), textcoords="offset points")
-                    text.set(ha="center", va="center", fontsize=8.5, color=theme.muted)
+                ends.append((*curve[-1], name, colour))
+            if line == 0 and kind.best is not None:
+                _mark_best(axes, find_best(curve, kind.best), kind.best, theme, named=len(runs) == 1)
     if len(runs) > 1 and len(kind.keys) > 1:
-        for (_, name), style in zip(kind.keys.items(), LINE_STYLES, strict=False):
-            axes.plot([], [], color=theme.muted, linestyle=style, label=name)
-        axes.legend(fontsize=9)
-    axes.set_title(kind.heading, loc="left", fontsize=10.5, fontweight="bold")
-    axes.grid(axis="y", alpha=0.6)
+        signs = [
+            make_sign(name, theme.muted, linestyle=style)
+            for name, style in zip(kind.keys.values(), LINE_STYLES, strict=False)
+        ]
+        axes.legend(handles=signs, fontsize=pt(MEDIUM))
+    set_heading(axes, kind.heading)
     axes.xaxis.set_major_locator(MaxNLocator(nbins=6, integer=by != "seconds", min_n_ticks=1))
     axes.set_xlabel(by)
     axes.margins(y=0.14)
-    if all(key in ("learning_rate", "target_tokens_per_second") for key in kind.keys):
+    if kind.from_zero:
         axes.set_ylim(bottom=0)
     if by == "epoch":
         axes.margins(x=0.04)
     label_ends(axes, ends)
 
 
-def _name_runs(figure: Figure, runs: Sequence[RunCurves], theme: Theme) -> None:
-    from matplotlib.lines import Line2D
-
-    handles = [
-        Line2D(
-            [],
-            [],
-            color=_choose_colour(number, theme),
-            linewidth=2,
-            label=run.name,
-            **_choose_marker(number, theme),
-        )
-        for number, run in enumerate(runs)
-    ]
-    ring: dict[str, Any] = {"linestyle": "none", "marker": "o", "markersize": 8, "markerfacecolor": "none"}
-    handles.append(Line2D([], [], color=theme.ink, label="best", **ring))
-    figure.legend(handles=handles, loc="outside upper left", ncols=4)
-
-
-def _choose_colour(number: int, theme: Theme) -> str:
-    return theme.series[number % len(theme.series)]
+def _mark_best(axes: Axes, best: tuple[float, float], which: str, theme: Theme, *, named: bool) -> None:
+    x, y = best
+    ring: dict[str, Any] = {"markersize": pt(9), "markeredgewidth": pt(1.2)}
+    axes.plot([x], [y], "o", markerfacecolor="none", markeredgecolor=theme.ink, **ring)
+    if named:
+        side = pt(-14 if which == "lowest" else 14)  # where no curve is
+        text = axes.annotate(f"best: {y:.4g}", (x, y), (0, side), textcoords="offset points")
+        text.set(ha="center", va="center", fontsize=pt(SMALL), color=theme.muted)
 
 
 def _choose_marker(number: int, theme: Theme) -> dict[str, Any]:
     marker = MARKERS[number // len(theme.series) % len(MARKERS)]
-    return {"marker": marker, "markersize": 3.5 if marker == "o" else 5}
+    return {"marker": marker, "markersize": 3.5 if marker == "o" else 5.0}
 
 
-def find_best(points: Sequence[tuple[float, float]], best: str) -> tuple[float, float]:
+def find_best(curve: Sequence[tuple[float, float]], best: str) -> tuple[float, float]:
     """Returns the first point with the lowest or the highest y."""
-    return (min if best == "lowest" else max)(points, key=lambda point: point[1])
+    return (min if best == "lowest" else max)(curve, key=lambda point: point[1])
 
 
 Curve = tuple[Sequence[tuple[float, float]], str, str]
-"""Points, a colour, and the letter that stands at the end of the curve in the terminal."""
+"""Points, a colour, and the letter at the end of the curve in the terminal."""
 # The terminal: each character is a pattern of 2 x 4 braille dots.
 _DOTS = ((0x01, 0x08), (0x02, 0x10), (0x04, 0x20), (0x40, 0x80))
 _BLANK = 0x2800
@@ -201,58 +200,54 @@ def render_terminal_curves(
     from rich.text import Text
 
     text = Text()
-    for place, kind in enumerate(kinds.values()):
-        text.append("\n\n" if place else "")
+    for panel, kind in enumerate(kinds.values()):
+        text.append("\n\n" if panel else "")
         text.append(kind.heading, style="bold")
         curves: list[Curve] = []
         for run in runs:
             for line, (key, name) in enumerate(kind.keys.items()):
-                if points := run.get_points(key, by):
-                    colour = _choose_colour(len(curves), DARK)
+                if curve := run.get_points(key, by):
+                    colour = choose_colour(len(curves), DARK)
                     mark = chr(ord("a") + len(curves) % 26)
-                    curves.append((points, colour, mark))
+                    curves.append((curve, colour, mark))
                     label = " ".join(filter(None, (run.name if len(runs) > 1 else "", name)))
                     text.append(f"\n  {mark}  {label}", style=colour)
-                    text.append(f"  {points[-1][1]:.4g}")
+                    text.append(f"  {curve[-1][1]:.4g}")
                     if line == 0 and kind.best is not None:
-                        x, y = find_best(points, kind.best)
+                        x, y = find_best(curve, kind.best)
                         text.append(f"  best {y:.4g}, {by} {x:g}", style="dim")
         _append_chart(text, curves, by, max(20, min(width, 100) - _MARGIN - 1 - 2 * len(curves)))
     return text
 
 
 def _append_chart(text: Text, curves: Sequence[Curve], by: str, columns: int) -> None:
-    xs = [x for points, _, _ in curves for x, _ in points]
-    ys = [y for points, _, _ in curves for _, y in points]
+    xs, ys = zip(*(point for curve, _, _ in curves for point in curve), strict=True)
     left, right, low, high = min(xs), max(xs), min(ys), max(ys)
-    across, down = 2 * columns - 1, 4 * _ROWS - 1
-    patterns = [[_BLANK] * columns for _ in range(_ROWS)]
-    colours = [[""] * columns for _ in range(_ROWS)]
+    down = 4 * _ROWS - 1
+    cells = [[(_BLANK, "")] * columns for _ in range(_ROWS)]  # the pattern and the colour of each
     marks: list[list[tuple[str, str]]] = [[] for _ in range(_ROWS)]
-    for points, colour, mark in curves:
+    for curve, colour, mark in curves:
         dots = [
             (
-                round((x - left) / (right - left) * across) if right > left else 0,
+                round((x - left) / ((right - left) or 1) * (2 * columns - 1)),
                 down - round((y - low) / (high - low) * down) if high > low else down // 2,
             )
-            for x, y in points
+            for x, y in curve
         ]
         for (x0, y0), (x1, y1) in zip(dots, dots[1:] or dots, strict=False):
             steps = max(abs(x1 - x0), abs(y1 - y0), 1)
             for step in range(steps + 1):
                 x, y = round(x0 + (x1 - x0) * step / steps), round(y0 + (y1 - y0) * step / steps)
-                patterns[y // 4][x // 2] |= _DOTS[y % 4][x % 2]
-                colours[y // 4][x // 2] = colour
+                pattern, _ = cells[y // 4][x // 2]
+                cells[y // 4][x // 2] = pattern | _DOTS[y % 4][x % 2], colour
         marks[dots[-1][1] // 4].append((mark, colour))
+    labels = {0: f"{high:.4g}", _ROWS - 1: f"{low:.4g}"}
     for row in range(_ROWS):
-        label = f"{high:.4g}" if row == 0 else f"{low:.4g}" if row == _ROWS - 1 else ""
-        text.append(f"\n{label:>{_MARGIN - 1}} ", style="dim")
-        text.append("│" if label == "" else "┤", style="dim")
-        for pattern, colour in zip(patterns[row], colours[row], strict=True):
+        text.append(f"\n{labels.get(row, ''):>{_MARGIN - 1}} {'┤' if row in labels else '│'}", style="dim")
+        for pattern, colour in cells[row]:
             text.append(chr(pattern) if colour else " ", style=colour)
         for mark, colour in marks[row]:
             text.append(f" {mark}", style=colour)
-    ends = f"{left:g}", f"{by} {right:g}"
-    gap = columns - sum(map(len, ends))
+    start, end = f"{left:g}", f"{by} {right:g}"
     text.append(f"\n{'':{_MARGIN}}└{'─' * columns}\n", style="dim")
-    text.append(f"{'':{_MARGIN + 1}}{ends[0]}{' ' * max(1, gap)}{ends[1]}", style="dim")
+    text.append(f"{'':{_MARGIN + 1}}{start} {end:>{columns - len(start) - 1}}", style="dim")

@@ -1,49 +1,50 @@
-"""What all pictures share: two themes with their colours, size and text, and writing a PNG, SVG or PDF file.
+"""What all pictures share: themes, the size of a picture and of its text, and PNG, SVG and PDF files.
 
-Figures are made without `pyplot`, so that no window and no global state is needed.
+Figures are made without `pyplot`, so that no window and no global state is needed. A `Style` is in use while
+its `draw` calls a drawing function; figures take their size and font size from it when they are made.
 """
 
 from __future__ import annotations
 
 import logging
-import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import cache
 from io import BytesIO
 from pathlib import Path
-from statistics import fmean
 from typing import TYPE_CHECKING, Any, NamedTuple
-
-import numpy as np
 
 from augenmerk.base.errors import AugenmerkError
 from augenmerk.base.files import atomic_write
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.colors import Colormap
     from matplotlib.figure import Figure
 
 FORMATS = ("png", "svg", "pdf")
 TEXT_SIZE = 10.0
-"""The size of ordinary text in points, unless a person asks for another; other text is larger or smaller."""
+"""Font size of ordinary text in points, unless the style sets another; other text is relative to it."""
+POINTS: Mapping[str, float] = {
+    "font.size": TEXT_SIZE,
+    **dict.fromkeys(("axes.linewidth", "xtick.major.width", "ytick.major.width"), 0.8),
+    **dict.fromkeys(("xtick.major.size", "ytick.major.size", "xtick.major.pad", "ytick.major.pad"), 3.5),
+    **{"axes.labelpad": 4.0, "axes.titlepad": 6.0, "grid.linewidth": 0.5, "patch.linewidth": 1.0},
+    **{"lines.linewidth": 1.5, "lines.markersize": 6.0, "lines.markeredgewidth": 1.0},
+}
+"""Settings of matplotlib that are measured in points and grow with the font size."""
 MIN_NUMBER_SIZE = 6.0
-"""Numbers in cells vanish if they would be smaller than this, in points."""
-TICKS = {"length": 3.5, "width": 0.8, "pad": 3.5, "labelsize": TEXT_SIZE}
-"""What ticks are like unless a figure chooses otherwise, in points."""
+"""Smallest font size in points of a number in a cell; smaller ones are left out."""
 GENERIC_FONT = "sans-serif"
 FONTS = ["DejaVu Sans", GENERIC_FONT]
 """The first comes with matplotlib, so that a picture looks the same everywhere. An SVG with real text falls
 back to the second where that is not installed."""
 CELL_NUMBER = "number-in-cell"
-"""The id of matplotlib texts that stand in the cells of a matrix."""
+"""The id of matplotlib texts in the cells of a matrix."""
 MAX_INCHES = 100.0
-"""The most inches on a side of a picture: at 200 dots per inch, a PNG of 20,000 dots."""
-SPARE_MARGIN = 0.3
-"""How many inches of its margins, on both sides together, a drawing gives up for text of a given size."""
+"""Longest side of a picture in inches: at 200 dots per inch, a PNG of 20,000 dots."""
 _SIZE = re.compile(r"(?P<width>\d+(\.\d+)?)(?P<sign>[:x])(?P<height>\d+(\.\d+)?)(?P<unit>cm|in)?")
 
 
@@ -125,17 +126,17 @@ def make_heat_map_colours(theme: Theme) -> Colormap:
 
 @cache
 def get_heat_colours(theme: Theme, levels: int) -> tuple[str, ...]:
-    """Returns the theme's colours of attention from 0 to 1 in equal steps, each colour as #rrggbb."""
+    """Returns the theme's colours of attention from 0 to 1 in equal steps, each as #rrggbb."""
     colours, last = [], len(theme.heat) - 1
     for level in range(levels):
-        place = level / (levels - 1) * last
-        below = min(int(place), last - 1)
-        colours.append(blend(theme.heat[below + 1], theme.heat[below], place - below))
+        position = level / (levels - 1) * last
+        below = min(int(position), last - 1)
+        colours.append(blend(theme.heat[below + 1], theme.heat[below], position - below))
     return tuple(colours)
 
 
 def quantise(weight: float, levels: int) -> int:
-    """Returns the place of a weight from 0 to 1 among so many equal steps."""
+    """Returns the level from 0 to `levels - 1` that is nearest to a weight from 0 to 1."""
     return min(levels - 1, max(0, round(weight * (levels - 1))))
 
 
@@ -159,21 +160,47 @@ def use_theme(theme: Theme, *, formulas: bool = False) -> Iterator[None]:
 
     inked = ("text.color", "axes.labelcolor", "axes.titlecolor", "xtick.color", "ytick.color")
     settings: dict[Any, Any] = {
+        **POINTS,
         **dict.fromkeys(("figure.facecolor", "axes.facecolor"), theme.paper),
         **dict.fromkeys(inked, theme.ink),
         **dict.fromkeys(("axes.edgecolor", "grid.color"), theme.faint),
         **dict.fromkeys(("axes.spines.top", "axes.spines.right", "legend.frameon"), False),
         "axes.prop_cycle": cycler(color=theme.series),
-        "grid.linewidth": 0.5,
         **dict.fromkeys(("figure.constrained_layout.h_pad", "figure.constrained_layout.w_pad"), 0.09),
         "text.parse_math": formulas,
         "font.family": FONTS,
         "font.sans-serif": FONTS[:1],
-        "font.size": TEXT_SIZE,
         "mathtext.fontset": "dejavusans",
     }
     with matplotlib.rc_context(settings):
         yield
+
+
+def new_figure(width: float, height: float) -> Figure:
+    """Returns a figure that arranges itself, of these natural sides in inches. Call it inside `use_theme`.
+
+    Its sides, title and all that is measured in points follow the style in use.
+    """
+    import matplotlib
+    from matplotlib.figure import Figure
+
+    style = _STYLE.get()
+    width, height, scale = style.choose_sides(width, height)
+    sizes: dict[Any, Any] = {name: size * scale for name, size in POINTS.items()}
+    matplotlib.rcParams.update(sizes)
+    figure = Figure(figsize=(width, height), layout="constrained")
+    if style.title:
+        figure.suptitle(style.title, x=0.012, ha="left", fontsize="large", fontweight="bold").set_parse_math(
+            False
+        )
+    return figure
+
+
+def pt(size: float) -> float:
+    """Returns a size in points, given for ordinary text of 10 points, at the font size in use."""
+    import matplotlib
+
+    return float(size * matplotlib.rcParams["font.size"] / TEXT_SIZE)
 
 
 def get_picture_format(path: Path) -> str:
@@ -222,22 +249,22 @@ class PictureSize(NamedTuple):
 
 @dataclass(frozen=True)
 class Style:
-    """How a picture looks, as a person may ask for it."""
+    """How a picture looks."""
 
     theme: Theme = LIGHT
     title: str | None = None
     size: PictureSize | None = None
     font_size: float | None = None
-    """Size of ordinary text in points; None for `TEXT_SIZE`, or what a given size has room for."""
+    """Font size of ordinary text in points; None for `TEXT_SIZE`, or what a given size has room for."""
     outline: bool = False
     """Whether letters in SVG files are drawn as paths, which look the same without the font."""
 
     def choose_sides(self, width: float, height: float, spare: float = 0.0) -> tuple[float, float, float]:
-        """Returns the sides in inches of a picture with these natural sides, and by how much it is scaled.
+        """Returns the sides in inches of a picture with these natural sides, and the scale of its text.
 
-        With a size in inches and no size of text the picture grows or shrinks until it fits. If both are
-        given, both hold as far as there is room, for which `spare` inches of the natural sides may be cut
-        off; a warning says where the text has to be smaller.
+        With a size in inches and no font size, the picture grows or shrinks until it fits. If both are given,
+        both hold as far as there is room, for which `spare` inches of the natural sides may be cut off; a
+        warning reports text that has to be smaller.
         """
         scale = 1.0 if self.font_size is None else self.font_size / TEXT_SIZE
         if self.size is None:
@@ -255,75 +282,34 @@ class Style:
                 )
         return *sides, scale
 
-    def apply_to_chart(self, figure: Figure) -> Figure:
-        """Gives title, size and size of text to a figure that arranges itself by a layout engine."""
-        if self.title:
-            # A figure that has a title already keeps it, in a second line.
-            text = "\n".join(filter(None, (self.title, figure.get_suptitle())))
-            title = figure.suptitle(text, x=0.012, ha="left", fontsize=12.0, fontweight="bold")
-            title.set(color=self.theme.ink, family=FONTS, parse_math=False)
-        width, height, scale = self.choose_sides(*figure.get_size_inches())
-        if (width, height, scale) == (*figure.get_size_inches(), 1.0):
-            return figure
-        if scale != 1.0:
-            _scale_artists(figure, scale)
-        figure.set_size_inches(width, height)
-        _hide_numbers_without_room(figure)
-        return figure
-
-    def apply_to_drawing(self, figure: Figure) -> Figure:
-        """Gives the size and the size of text to a figure with one set of axes, whose unit is the inch."""
-        [axes] = figure.axes
-        width, height = figure.get_size_inches()
-        new_width, new_height, scale = self.choose_sides(width, height, SPARE_MARGIN)
-        figure.set_size_inches(new_width, new_height)
-        right, down = new_width / scale - width, new_height / scale - height
-        axes.set_xlim(-right / 2, width + right / 2)
-        axes.set_ylim(height + down / 2, -down / 2)
-        if scale != 1.0:
-            _scale_artists(figure, scale)
-            for text in axes.texts:
-                if text.get_gid() == CELL_NUMBER and float(text.get_fontsize()) < MIN_NUMBER_SIZE:
-                    text.set_visible(False)
+    def draw(self, draw: Callable[[Theme], Figure]) -> Figure:
+        """Calls a function that draws a figure in a theme, with this style in use."""
+        before = _STYLE.set(self)
+        try:
+            figure = draw(self.theme)
+        finally:
+            _STYLE.reset(before)
+        if self.size or self.font_size:
+            _hide_numbers_without_room(figure)
         return figure
 
 
-def _scale_artists(figure: Figure, scale: float) -> None:
-    """Multiplies all that is measured in points: text, lines, markers, and distances between them."""
-    from matplotlib.collections import Collection, PathCollection
-    from matplotlib.lines import Line2D
-    from matplotlib.patches import Patch
-    from matplotlib.text import Annotation, Text
+_PLAIN = Style()
+_STYLE: ContextVar[Style] = ContextVar("style", default=_PLAIN)
 
-    for text in figure.findobj(Text):
-        text.set_fontsize(float(text.get_fontsize()) * scale)
-        if isinstance(text, Annotation) and text.anncoords == "offset points":
-            x, y = text.xyann
-            text.xyann = x * scale, y * scale
-    for line in figure.findobj(Line2D):
-        line.set_linewidth(line.get_linewidth() * scale)
-        line.set_markersize(line.get_markersize() * scale)
-        line.set_markeredgewidth(line.get_markeredgewidth() * scale)
-    for patch in figure.findobj(Patch):
-        patch.set_linewidth(patch.get_linewidth() * scale)
-    for collection in figure.findobj(Collection):
-        collection.set_linewidth(np.multiply(collection.get_linewidth(), scale).tolist())
-        if isinstance(collection, PathCollection):
-            collection.set_sizes(collection.get_sizes() * scale**2)
-    for axes in figure.axes:
-        for axis in (axes.xaxis, axes.yaxis):
-            axis.labelpad *= scale
-            # Ticks are made when a figure is drawn, so what they are like has to be told to their axis.
-            chosen = axis.get_tick_params()
-            points = {name: chosen.get(name, usual) for name, usual in TICKS.items()}
-            axis.set_tick_params(**{name: value * scale for name, value in points.items()})
+
+def choose_sides(width: float, height: float, spare: float) -> tuple[float, float, float]:
+    """Returns what `Style.choose_sides` of the style in use does."""
+    return _STYLE.get().choose_sides(width, height, spare)
 
 
 def _hide_numbers_without_room(figure: Figure) -> None:
     """Hides the numbers of a matrix if any of them is wider than its cell, or too small to be read."""
-    figure.draw_without_rendering()
     for axes in figure.axes:
         numbers = [text for text in axes.texts if text.get_gid() == CELL_NUMBER]
+        if not numbers:
+            continue
+        figure.draw_without_rendering()
         (left, bottom), (right, top) = axes.transData.transform([(0, 0), (1, 1)])
         room = 0.92 * min(abs(right - left), abs(top - bottom))
         boxes = [number.get_window_extent() for number in numbers]
@@ -331,35 +317,6 @@ def _hide_numbers_without_room(figure: Figure) -> None:
         if too_small or any(max(box.width, box.height) > room for box in boxes):
             for number in numbers:
                 number.set_visible(False)
-
-
-def label_ends(axes: Axes, ends: Sequence[tuple[float, float, str, str]]) -> None:
-    """Writes each name at the end (x, y) of its line in its colour, moved so that no two overlap."""
-    low, high = axes.get_ylim()
-    logarithmic = axes.get_yscale() == "log"
-    if logarithmic:
-        low, high = math.log(low), math.log(high)
-    ordered = sorted(ends, key=lambda end: end[1])
-    heights = [math.log(y) if logarithmic else y for _, y, _, _ in ordered]
-    for (x, _, name, colour), y in zip(ordered, move_apart(heights, (high - low) * 0.065), strict=True):
-        place = x, math.exp(y) if logarithmic else y
-        text = axes.annotate(name, place, (8, 0), textcoords="offset points", annotation_clip=False)
-        text.set(color=colour, va="center", fontweight="bold")
-
-
-def move_apart(places: Sequence[float], room: float) -> list[float]:
-    """Moves rising places at least `room` apart; places that were too close stay around their common mean."""
-    groups: list[list[float]] = []
-    for place in places:
-        group = [place]
-        while groups and fmean(groups[-1]) + (len(groups[-1]) + len(group)) / 2 * room > fmean(group):
-            group = groups.pop() + group
-        groups.append(group)
-    return [
-        fmean(group) + (number - (len(group) - 1) / 2) * room
-        for group in groups
-        for number in range(len(group))
-    ]
 
 
 def encode_figure(figure: Figure, ending: str, dots_per_inch: int = 200, *, outline: bool = False) -> bytes:

@@ -181,7 +181,7 @@ class _HeatPanel(_Panel):
             # Slanted lines of text are closer to each other than their columns are.
             self.column_size = min(LABEL_SIZE, cell * 72 * 0.72 * across * 1.15)
             widths = [text.compute_width(word, self.column_size) for word in self.columns]
-            ends = ((place + 0.5) * cell + width * across for place, width in enumerate(widths))
+            ends = ((index + 0.5) * cell + width * across for index, width in enumerate(widths))
             overhang = max(0.0, max(ends) + self.column_size / 72 * up - grid)
         width = self.left + grid + max(overhang, EXTRA_COLUMN * len(one.extra_columns))
         head = max(widths, default=0) * up + self.column_size / 72 * (0.5 + across)
@@ -195,8 +195,8 @@ class _HeatPanel(_Panel):
 
     def _draw_labels(self, canvas: Canvas, left: float, top: float) -> None:
         size = self.column_size
-        for place, (word, shown) in enumerate(zip(self.map.source_words, self.columns, strict=True)):
-            middle = left + (place + 0.5) * self.cell
+        for index, (word, shown) in enumerate(zip(self.map.source_words, self.columns, strict=True)):
+            middle = left + (index + 0.5) * self.cell
             if self.slant and word != END:
                 # The middle of a slanted word's first letter is above the middle of its column.
                 x = middle + size / 72 * 0.25
@@ -206,9 +206,9 @@ class _HeatPanel(_Panel):
             else:
                 colour = canvas.theme.muted if word == END else None
                 canvas.draw_text(middle, top - 0.06, shown, size, colour, ha="center", va="bottom")
-        for place, (word, shown) in enumerate(zip(self.map.target_words, self.rows, strict=True)):
+        for index, (word, shown) in enumerate(zip(self.map.target_words, self.rows, strict=True)):
             colour = canvas.theme.muted if word == END else None
-            y = top + (place + 0.5) * self.cell
+            y = top + (index + 0.5) * self.cell
             canvas.draw_text(left - 0.08, y, shown, self.row_size, colour, ha="right", va="center_baseline")
 
     def _draw_cells(self, canvas: Canvas, left: float, top: float) -> None:
@@ -222,8 +222,9 @@ class _HeatPanel(_Panel):
         colour_map = make_heat_map_colours(canvas.theme)
         cells = canvas.axes.pcolormesh(*edges, weights, cmap=colour_map, vmin=0, vmax=1)
         # A cell without attention has the colour of the paper: only these lines show that it is there.
-        cells.set(edgecolor=canvas.theme.grid, linewidth=0.6 if cell >= NUMBER_CELL else 0.3)
-        if cell < NUMBER_CELL:
+        line_width = 0.6 if cell >= NUMBER_CELL else 0.3
+        cells.set(edgecolor=canvas.theme.grid, linewidth=line_width * canvas.scale)
+        if cell * min(1, canvas.scale) < NUMBER_CELL:
             return
         colours = get_heat_colours(canvas.theme, 256)
         for row, column in zip(*(weights >= MIN_SHOWN_WEIGHT).nonzero(), strict=True):
@@ -236,8 +237,8 @@ class _HeatPanel(_Panel):
 
     def _draw_extra_columns(self, canvas: Canvas, left: float, top: float) -> None:
         size, muted = min(self.row_size, TEXT_SIZE), canvas.theme.muted
-        for place, (heading, values) in enumerate(self.map.extra_columns.items(), 1):
-            right = left + place * EXTRA_COLUMN
+        for index, (heading, values) in enumerate(self.map.extra_columns.items(), 1):
+            right = left + index * EXTRA_COLUMN
             canvas.draw_text(right, top - 0.06, heading, SMALL_SIZE, muted, ha="right", va="bottom")
             for row, value in enumerate(values):
                 y = top + (row + 0.5) * self.cell
@@ -260,7 +261,7 @@ class _WordRow:
             self.width = float(ends[-1]) if widths else 0.0
             self.height = self.size * LINE_HEIGHT / 72
         else:
-            self.middles = [(place + 0.5) * pitch for place in range(len(words))]
+            self.middles = [(index + 0.5) * pitch for index in range(len(words))]
             self.width = pitch * len(words)
             self.height = max(widths, default=0.0)
 
@@ -301,14 +302,14 @@ class _LinePanel(_Panel):
             weight = min(1.0, float(weights[row, column]))
             colour, line_width = _choose_line(weight, canvas.theme)
             colours.append(colour)
-            widths.append(line_width)
+            widths.append(line_width * canvas.scale)
         links = PathCollection(paths, facecolors="none", edgecolors=colours, linewidths=widths)
         links.set_transform(canvas.axes.transData)
         canvas.axes.add_collection(links)
 
 
 def _choose_line(weight: float, theme: Theme) -> tuple[tuple[float, float, float, float], float]:
-    """Returns the colour and the width of the line that stands for a weight."""
+    """Returns the colour and the width of the line for a weight."""
     from matplotlib.colors import to_rgba
 
     return to_rgba(theme.accent, 0.12 + 0.88 * weight), 0.4 + (MAX_LINE_WIDTH - 0.4) * weight
@@ -326,12 +327,11 @@ def _draw_line_scale(canvas: Canvas, x: float, y: float) -> None:
     from matplotlib.collections import LineCollection
 
     canvas.draw_text(x, y, "attention", SMALL_SIZE, canvas.theme.muted, va="center")
-    starts = [x + 0.66 + 0.56 * place for place in range(len(LEGEND_WEIGHTS))]
+    starts = [x + 0.66 + 0.56 * index for index in range(len(LEGEND_WEIGHTS))]
     looks = [_choose_line(weight, canvas.theme) for weight in LEGEND_WEIGHTS]
     lines = LineCollection([[(start, y), (start + 0.22, y)] for start in starts])
-    lines.set(
-        capstyle="butt", edgecolor=[colour for colour, _ in looks], linewidth=[width for _, width in looks]
-    )
+    widths = [width * canvas.scale for _, width in looks]
+    lines.set(capstyle="butt", edgecolor=[colour for colour, _ in looks], linewidth=widths)
     canvas.axes.add_collection(lines)
     for start, weight in zip(starts, LEGEND_WEIGHTS, strict=True):
         canvas.draw_text(start + 0.29, y, format_weight(weight), SMALL_SIZE, canvas.theme.muted, va="center")
@@ -372,6 +372,6 @@ class _Footer:
             y += 0.16 + compute_text_height(self.reference, TEXT_SIZE)
         y += 0.16 + SMALL_SIZE * LINE_HEIGHT / 72 / 2
         self.draw_scale(canvas, x, y)
-        for place, line in enumerate(self.legend):
-            canvas.draw_text(x if place else x + SCALE_WIDTH, y, line, SMALL_SIZE, muted, va="center")
+        for index, line in enumerate(self.legend):
+            canvas.draw_text(x if index else x + SCALE_WIDTH, y, line, SMALL_SIZE, muted, va="center")
             y += SMALL_SIZE * LINE_HEIGHT / 72

@@ -141,8 +141,8 @@ def _render_grid(
 
 def _render_list(one: AttentionMap, margin: int) -> Text:
     text = Text()
-    for place, (target, weights) in enumerate(zip(one.target_words, one.matrix.tolist(), strict=True)):
-        text.append("\n" if place else "")
+    for index, (target, weights) in enumerate(zip(one.target_words, one.matrix.tolist(), strict=True)):
+        text.append("\n" if index else "")
         _append_row_label(text, target, margin)
         strongest = sorted(range(len(weights)), key=lambda column: -weights[column])[:LISTED_WORDS]
         shown = [column for column in strongest if weights[column] >= MIN_SHOWN_WEIGHT]

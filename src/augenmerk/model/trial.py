@@ -274,8 +274,11 @@ def try_mechanism(config: ModelConfig, *, bf16: bool = True) -> None:
         attention = make_attention(config)
         if config.attention not in MECHANISM_FILES:
             return
-        for tried, when in ((attention, ""), (move_from_zero(attention), " once its parameters are not 0")):
-            for rule in RULES if tried else ():
+        tries = [(attention, "")]
+        if moved := move_from_zero(attention):
+            tries.append((moved, " once its parameters are not 0"))
+        for tried, when in tries:
+            for rule in RULES:
                 in_bf16 = rule is works_in_bf16
                 if (bf16 or not in_bf16) and (problem := check_rule(rule, tried, config)):
                     remedy = "; or train with --set train.precision=fp32" if in_bf16 else ""

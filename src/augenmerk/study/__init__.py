@@ -1,5 +1,9 @@
-"""Studies: variants x seeds, run by run, compared honestly. What is found is `study.json`, see `result`.
+"""Studies: variants x seeds, trained run by run and compared honestly. The result is `study.json`.
+
+`plan.py` reads a study's file, `checks.py` checks it, `runner.py` has `executors/` run what is missing, and
+`worker.py` trains and measures (`measure.py`) a run. `collect.py` reads the runs, `compare.py` compares them,
+`result.py` is what both write, and `report/` draws it.
 
 May import: training and what that may import, evaluation and analysis.
-Read first: `plan.py`, then `running.py`.
+Read first: `plan.py`, then `runner.py` and `collect.py`.
 """

@@ -1,7 +1,10 @@
-"""Reads the run directories of a study and computes its `StudyResult`."""
+"""Reads the run directories of a study and computes its `StudyResult`.
+
+`collect` does it for a study whose declaration is known, `collect_so_far` for one that is still running.
+"""
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, MutableMapping, Sequence
 from dataclasses import fields
 from itertools import product, zip_longest
 from pathlib import Path
@@ -22,8 +25,8 @@ from augenmerk.study.compare import (
     mark_best,
     summarise_beam,
 )
-from augenmerk.study.finished import FinishedRun
 from augenmerk.study.measure import is_complete
+from augenmerk.study.measured_run import MeasuredRun
 from augenmerk.study.plan import PlannedRun, Study, Variant
 from augenmerk.study.result import (
     MEASURES,
@@ -45,60 +48,74 @@ from augenmerk.study.result import (
     VariantResult,
     Verdict,
     check,
+    describe_other_data,
 )
-from augenmerk.study.same_data import describe_other_data
+from augenmerk.study.saved_plan import PLAN, read_plan
 
 CURVES = ("train_loss", "validation_loss", "validation_bleu")
 LENGTH_BINS = 5
 SAME_SCORE = 1e-3
-"""Two scores of a sentence that differ by less differ by rounding; padding that leaks changes them more."""
+"""Largest difference of two scores of a sentence due to rounding; padding that leaks changes them more."""
 
 
-def read_finished(study: Study, out: Path, planned: PlannedRun) -> FinishedRun | None:
+def read_run(study: Study, out: Path, planned: PlannedRun) -> MeasuredRun | None:
     """Returns the run, or None if it is not finished. Raises AugenmerkError if it is damaged."""
-    place = out / planned.place
-    if not (place / "config.toml").exists():
+    path = out / planned.path
+    if not (path / "config.toml").exists():
         return None
     try:
-        finished = FinishedRun(study, planned, RunDirectory.open(place))
-        if not is_complete(finished.run, study):
+        measured = MeasuredRun(study, planned, RunDirectory.open(path))
+        if not is_complete(measured.run, study):
             return None
-        # All that the result takes from a run is computed here for this run alone: so it is this run that is
-        # reported as damaged.
-        for (split, beam), translated in finished.translated.items():
+        # Everything that the result takes from a run is computed here for this run alone, so that it is this
+        # run that is reported as damaged.
+        for (split, beam), translated in measured.translated.items():
             summarise_beam("", split, beam, [translated])
-        check(_variant(study, out, planned.variant, [finished], {}))
-        check(_provenance([finished]))
-        for example in _examples({"": [finished]}):
+        check(_variant(study, out, planned.variant, [measured], {}))
+        check(_provenance([measured]))
+        for example in _examples({"": [measured]}):
             check(example)
     except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
         what = " ".join(str(error).split())
-        raise AugenmerkError(f"{place}: damaged, or not written by Augenmerk ({what}).") from None
-    return finished
+        raise AugenmerkError(f"{path}: damaged, or not written by Augenmerk ({what}).") from None
+    return measured
+
+
+def collect_so_far(out: Path, known: MutableMapping[str, MeasuredRun] | None = None) -> StudyResult:
+    """Returns what the study in `out` has found so far, by its plan, without comparisons.
+
+    Runs in `known`, by name, are not read again; those that have finished since are added.
+    """
+    study = read_plan(out)
+    if study is None:
+        raise AugenmerkError(f"{out} has no {PLAN}: start the study again with the same command.")
+    return collect(study, out, known=known, compare=False)
 
 
 def collect(
     study: Study,
     out: Path,
     problems: Mapping[str, str] | None = None,
-    known: Mapping[str, FinishedRun] | None = None,
+    known: MutableMapping[str, MeasuredRun] | None = None,
     *,
     compare: bool = True,
 ) -> StudyResult:
     """Returns what the study has found so far.
 
-    `problems` are those of failed runs, and `known` are finished runs that were read before, both by name.
-    Variants and beams are compared unless `compare` is False: that takes seconds.
+    `problems` are those of failed runs, and `known` are finished runs that were read before, both by name;
+    runs read now are added to `known`. Variants and beams are compared unless `compare` is False: that takes
+    seconds.
     """
-    problems, known = dict(problems or {}), known or {}
-    finished: dict[str, list[FinishedRun]] = {variant.name: [] for variant in study.variants}
+    problems, known = dict(problems or {}), {} if known is None else known
+    finished: dict[str, list[MeasuredRun]] = {variant.name: [] for variant in study.variants}
     for planned in (run for run in study.runs if run.name not in problems):
         try:
-            run = known.get(planned.name) or read_finished(study, out, planned)
+            if planned.name not in known and (run := read_run(study, out, planned)) is not None:
+                known[planned.name] = run
         except AugenmerkError as error:
             problems[planned.name] = str(error)
-        else:
-            finished[planned.variant.name] += [run] if run else []
+        if planned.name in known:
+            finished[planned.variant.name].append(known[planned.name])
     problems |= _set_aside_other_data(study, finished)
     everything = [run for runs in finished.values() for run in runs]
     incomparable, why = _find_incomparable(everything)
@@ -113,12 +130,10 @@ def collect(
             by_beam = {beam: [run.translated[split, beam] for run in finished[name]] for beam in study.beams}
             beam_rows += [summarise_beam(name, split, beam, by_beam[beam]) for beam in sorted(by_beam)]
             beam_repairs += compare_beams(name, split, by_beam) if compare else []
+    variants = [_variant(study, out, variant, finished[variant.name], problems) for variant in study.variants]
     return StudyResult(
         **{field.name: getattr(study, field.name) for field in fields(StudyHeader)},
-        variants=mark_best(
-            [_variant(study, out, variant, finished[variant.name], problems) for variant in study.variants],
-            incomparable,
-        ),
+        variants=mark_best(variants, incomparable),
         incomparable=incomparable,
         verdicts=_give_verdicts(study, comparisons, beam_repairs),
         comparisons=tuple(comparisons),
@@ -130,12 +145,12 @@ def collect(
     )
 
 
-def _set_aside_other_data(study: Study, finished: Mapping[str, list[FinishedRun]]) -> dict[str, str]:
+def _set_aside_other_data(study: Study, finished: Mapping[str, list[MeasuredRun]]) -> dict[str, str]:
     """Removes runs that have read other data than a run before them that is kept.
 
     Returns what is wrong with each, by name.
     """
-    problems, kept = {}, list[FinishedRun]()
+    problems, kept = {}, list[MeasuredRun]()
     for run in [run for runs in finished.values() for run in runs]:
         for first in kept:
             # Test data must be the same for all variants, the rest for those with the same settings.
@@ -152,7 +167,7 @@ def _set_aside_other_data(study: Study, finished: Mapping[str, list[FinishedRun]
     return problems
 
 
-def _find_incomparable(runs: Sequence[FinishedRun]) -> tuple[tuple[str, ...], list[str]]:
+def _find_incomparable(runs: Sequence[MeasuredRun]) -> tuple[tuple[str, ...], list[str]]:
     """Returns the measures whose units differ between runs, and remarks that say why."""
     vocabularies = {run.vocabulary for run in runs}
     measures, remarks = [], []
@@ -174,13 +189,13 @@ def _find_incomparable(runs: Sequence[FinishedRun]) -> tuple[tuple[str, ...], li
     return tuple(dict.fromkeys(measures)), remarks
 
 
-def _sum_of_validation(run: FinishedRun) -> str:
+def _sum_of_validation(run: MeasuredRun) -> str:
     sums = {each["split"]: str(each["sha256"]) for each in run.probes["data"]}
     return sums[run.run.config.data.validation]
 
 
 def _compare_on(
-    study: Study, split: str, finished: Mapping[str, Sequence[FinishedRun]], incomparable: Sequence[str]
+    study: Study, split: str, finished: Mapping[str, Sequence[MeasuredRun]], incomparable: Sequence[str]
 ) -> tuple[list[ComparisonResult], list[str]]:
     """Measures the contrasts of a study on a split, by BLEU and, where it can be compared, loss per word."""
     beam = study.beams[0]
@@ -207,7 +222,7 @@ def _give_verdicts(
 
 
 def _variant(
-    study: Study, out: Path, variant: Variant, finished: Sequence[FinishedRun], problems: Mapping[str, str]
+    study: Study, out: Path, variant: Variant, finished: Sequence[MeasuredRun], problems: Mapping[str, str]
 ) -> VariantResult:
     by_seed = {run.planned.seed: run for run in finished}
     count = len(finished)
@@ -229,19 +244,19 @@ def _variant(
     )
 
 
-def _run(planned: PlannedRun, out: Path, done: FinishedRun | None, problem: str | None) -> RunResult:
-    place = planned.place.as_posix()
+def _run(planned: PlannedRun, out: Path, done: MeasuredRun | None, problem: str | None) -> RunResult:
+    path = planned.path.as_posix()
     if done is None:
-        begun = (out / planned.place / "config.toml").exists()
-        state: State = "failed" if problem else "unfinished" if begun else "missing"
-        return RunResult(planned.seed, place, state, problem)
+        started = (out / planned.path / "config.toml").exists()
+        state: State = "failed" if problem else "unfinished" if started else "missing"
+        return RunResult(planned.seed, path, state, problem)
     keys = ("epochs", "best_epoch", "seconds", "device", "precision")
     found = {key: done.result[key] for key in keys}
     found |= {key: done.probes.get(key) for key in ("alignment_attention", "alignment_chosen_on")}
-    return RunResult(planned.seed, place, "finished", **found)
+    return RunResult(planned.seed, path, "finished", **found)
 
 
-def _summaries(study: Study, finished: Mapping[int, FinishedRun]) -> Iterator[Summary]:
+def _summaries(study: Study, finished: Mapping[int, MeasuredRun]) -> Iterator[Summary]:
     """Yields the measures in the order of `MEASURES`, without those that no run has."""
     for measure, about in MEASURES.items():
         splits = study.splits if about.per != "run" else (None,)
@@ -257,7 +272,7 @@ def _summaries(study: Study, finished: Mapping[int, FinishedRun]) -> Iterator[Su
                 yield Summary(measure, split, beam, values, mean, variance, interval)
 
 
-def _curves(finished: Sequence[FinishedRun]) -> Iterator[Curve]:
+def _curves(finished: Sequence[MeasuredRun]) -> Iterator[Curve]:
     epochs = list(zip_longest(*(run.metrics for run in finished), fillvalue={}))
     for measure in CURVES:
         points = []
@@ -269,7 +284,7 @@ def _curves(finished: Sequence[FinishedRun]) -> Iterator[Curve]:
             yield Curve(measure, tuple(points))
 
 
-def _by_length(finished: Sequence[FinishedRun]) -> Iterator[LengthBin]:
+def _by_length(finished: Sequence[MeasuredRun]) -> Iterator[LengthBin]:
     """Yields BLEU in bins of about equally many sentences; a length is never in two bins."""
     first, words = finished[0].study, np.array(finished[0].probes["source_lengths"])
     counts = [run.translated[first.splits[0], first.beams[0]].counts for run in finished]
@@ -286,7 +301,7 @@ def _mean_and_range(values: Sequence[float]) -> tuple[float, float, float]:
     return math.fsum(values) / len(values), min(values), max(values)
 
 
-def _examples(finished: Mapping[str, Sequence[FinishedRun]]) -> tuple[Example, ...]:
+def _examples(finished: Mapping[str, Sequence[MeasuredRun]]) -> tuple[Example, ...]:
     """Returns the examples with the attention of the first finished run of each variant."""
     first = [runs[0].planned for runs in finished.values() if runs]
     examples = []
@@ -306,11 +321,11 @@ def _examples(finished: Mapping[str, Sequence[FinishedRun]]) -> tuple[Example, .
     return tuple(examples)
 
 
-def _remarks(study: Study, finished: Mapping[str, Sequence[FinishedRun]]) -> list[str]:
+def _remarks(study: Study, finished: Mapping[str, Sequence[MeasuredRun]]) -> list[str]:
     remarks = []
     missing = len(study.runs) - sum(map(len, finished.values()))
     if missing:
-        remarks.append(f"{missing} of {len(study.runs)} runs are not finished: figures may still change.")
+        remarks.append(f"{missing} of {len(study.runs)} runs are not finished: numbers may still change.")
     for name, some in finished.items():
         if not some:
             remarks.append(f"No run of {name} is finished yet: it is left out of the comparisons.")
@@ -327,8 +342,8 @@ def _remarks(study: Study, finished: Mapping[str, Sequence[FinishedRun]]) -> lis
     return remarks
 
 
-def _provenance(runs: Sequence[FinishedRun]) -> Provenance:
-    """Returns the provenance of the figures, with remarks on differences between the runs."""
+def _provenance(runs: Sequence[MeasuredRun]) -> Provenance:
+    """Returns the provenance of the numbers, with remarks on differences between the runs."""
     first, probes = runs[0], [run.probes for run in runs]
     remarks = []
     if any(probe["data"] != first.probes["data"] for probe in probes):

@@ -29,6 +29,7 @@ from augenmerk.study.result import (
     BeamRow,
     ComparisonResult,
     SeedComparison,
+    Summary,
     VariantResult,
     Verdict,
     describe_doubt,
@@ -89,40 +90,32 @@ def compare_variants(
                 beam=beam,
                 sentences=effect.sentences,
                 seeds=tuple(map(SeedComparison, seeds, effect.values)),
-                difference=effect.mean,
-                interval=effect.interval(),
-                confidence=1 - ALPHA,
+                **_start_test(effect),
                 interval_covers="sentences and seeds" if len(seeds) > 1 else "sentences",
                 seed_deviation=effect.v_seeds**0.5 if len(seeds) > 1 else None,
                 sentence_deviation=effect.v_sentences**0.5,
-                p=effect.p,
-                p_corrected=effect.p,
                 p_these_runs=_randomise(stacked[0], stacked[1], score) if is_pair else None,
                 trials=TRIALS,
                 resamples=RESAMPLES,
-                in_words="",
             )
         )
     return _correct(compared, effects, comparison_in_words), remarks
 
 
 def _find_best(values: Mapping[str, Mapping[int, float]], better: Literal["higher", "lower"]) -> set[str]:
-    """Returns the variant with the best mean, and those that a paired t test cannot tell from it.
+    """Returns the variant with the best mean, and those that a paired t test does not tell from it.
 
-    The choice of sentences is left out. If no variant can be told from the best, none is returned.
+    The choice of sentences is left out. Returns nothing if no variant can be told from the best.
     """
     sign = 1 if better == "higher" else -1
     means = {name: sign * float(np.mean(list(by_seed.values()))) for name, by_seed in values.items()}
     first = max(means, key=lambda name: means[name])
     best = {first}
     for name, by_seed in values.items():
-        seeds = by_seed.keys() & values[first].keys()
-        gaps = [values[first][seed] - by_seed[seed] for seed in sorted(seeds)]
-        told = False
-        if len(gaps) > 1:
-            interval = estimate_mean(gaps).interval
-            told = interval is not None and not interval[0] <= 0 <= interval[1]
-        if not told:
+        seeds = sorted(by_seed.keys() & values[first].keys())
+        gaps = [values[first][seed] - by_seed[seed] for seed in seeds]
+        interval = estimate_mean(gaps).interval if len(gaps) > 1 else None
+        if interval is None or interval[0] <= 0 <= interval[1]:
             best.add(name)
     return best if len(best) < len(values) else set()
 
@@ -134,18 +127,16 @@ def mark_best(variants: Sequence[VariantResult], incomparable: Sequence[str]) ->
         for each in variant.summaries:
             values.setdefault((each.measure, each.split, each.beam), {})[variant.name] = each.values
     best = {
-        place: _find_best(by_variant, better)
-        for place, by_variant in values.items()
-        if (better := MEASURES[place[0]].better) != "neither" and place[0] not in incomparable
+        key: _find_best(by_variant, better)
+        for key, by_variant in values.items()
+        if (better := MEASURES[key[0]].better) != "neither" and key[0] not in incomparable
     }
+
+    def mark(variant: VariantResult, each: Summary) -> Summary:
+        return replace(each, best=variant.name in best.get((each.measure, each.split, each.beam), ()))
+
     return tuple(
-        replace(
-            variant,
-            summaries=tuple(
-                replace(each, best=variant.name in best.get((each.measure, each.split, each.beam), ()))
-                for each in variant.summaries
-            ),
-        )
+        replace(variant, summaries=tuple(mark(variant, each) for each in variant.summaries))
         for variant in variants
     )
 
@@ -154,6 +145,12 @@ def _randomise(ours: Counts, theirs: Counts, score: Score) -> float:
     """Returns p for these runs only."""
     real = float((score(ours.sum(1)) - score(theirs.sum(1))).mean())
     return p_value(np.abs(randomise(ours, theirs, score, TRIALS).mean(1)), abs(real))
+
+
+def _start_test(effect: Effect) -> dict[str, Any]:
+    """Returns the fields of a finding that `_correct` completes."""
+    interval = {"interval": effect.interval(), "confidence": 1 - ALPHA}
+    return {"difference": effect.mean, **interval, "p": effect.p, "p_corrected": effect.p, "in_words": ""}
 
 
 def _correct(
@@ -181,18 +178,17 @@ def comparison_in_words(compared: ComparisonResult, family: int) -> str:
     """
     name, against, difference = compared.variant, compared.against, compared.difference
     if compared.measure == "word_loss":
-        metric, digits, place = "loss per word", 3, f"on {compared.split}"
-        gap = difference_in_words(
-            f"The loss per word of {name}", f"that of {against}", difference, "", digits
-        )
+        metric, digits, where = "loss per word", 3, f"on {compared.split}"
+        sides, unit = (f"The loss per word of {name}", f"that of {against}"), ""
     else:
-        metric, digits, place = "BLEU", 1, f"on {compared.split} with {_beam_in_words(compared.beam or 1)}"
-        gap = difference_in_words(name, against, difference, " BLEU", digits)
+        metric, digits, where = "BLEU", 1, f"on {compared.split} with {_beam_in_words(compared.beam or 1)}"
+        sides, unit = (name, against), " BLEU"
     if not any((difference, *compared.interval)):
-        same = f"{name} and {against} have the same {metric} {place}"
+        same = f"{name} and {against} have the same {metric} {where}"
         return f"{same} whatever sentences are drawn: no difference."
+    gap = difference_in_words(*sides, difference, unit, digits)
     sample = _sample_in_words(len(compared.seeds), "One run of each", "seeds", compared.sentences)
-    return f"{gap} {place}, {_certainty_in_words(compared, family, 'comparisons', digits)}. {sample}"
+    return f"{gap} {where}, {_certainty_in_words(compared, family, 'comparisons', digits)}. {sample}"
 
 
 def answer_questions(
@@ -296,13 +292,8 @@ def _compare_two_beams(
         worse=worse,
         bleu_narrow=bleu_of_repaired(narrow),
         bleu_wide=bleu_of_repaired(wide),
-        difference=effect.mean,
-        interval=effect.interval(),
-        confidence=1 - ALPHA,
-        p=effect.p,
-        p_corrected=effect.p,
+        **_start_test(effect),
         p_these_runs=_randomise(both[0], both[1], bleu_from_counts),
-        in_words="",
     )
     return repair, effect
 

@@ -15,7 +15,7 @@ from augenmerk.base.errors import AugenmerkError
 
 INTERACTION = " x "
 AT_EACH = " at each "
-"""What stands between two factors in a declaration."""
+"""What is between two factors in a declaration."""
 LARGEST_WEIGHT = 1e6
 EXAMPLE = "such as { a = 1, b = -0.5, c = -0.5 }"
 
@@ -72,11 +72,13 @@ class Design:
         return f" (averaged over {' and '.join(others)})" if others else ""
 
 
-def plan_contrasts(design: Design, declared: Mapping[str, Any] | None, place: str) -> tuple[Contrast, ...]:
+def plan_contrasts(design: Design, declared: Mapping[str, Any] | None, source: str) -> tuple[Contrast, ...]:
     """Returns the contrasts that a study file declares, by question, or the default if it declares none."""
     if declared is None:
         return tuple(_default(design))
-    return tuple(each for question in declared for each in _read(design, question, declared[question], place))
+    return tuple(
+        each for question in declared for each in _read(design, question, declared[question], source)
+    )
 
 
 def _default(design: Design) -> Iterator[Contrast]:
@@ -92,8 +94,8 @@ def _default(design: Design) -> Iterator[Contrast]:
         yield from _interaction(design, question, factor, other)
 
 
-def _read(design: Design, question: str, declared: Any, place: str) -> Iterator[Contrast]:
-    where = f"{place}: [contrasts] “{question}”"
+def _read(design: Design, question: str, declared: Any, source: str) -> Iterator[Contrast]:
+    where = f"{source}: [contrasts] “{question}”"
     if not isinstance(declared, str):
         yield _weigh(design, question, declared, where)
         return
@@ -130,7 +132,7 @@ def _main(design: Design, question: str, factor: str) -> Iterator[Contrast]:
 
 
 def _simple(design: Design, question: str, factor: str, other: str) -> Iterator[Contrast]:
-    """Yields the same for each value of another factor by itself."""
+    """Yields the same separately for each value of another factor."""
     first, *values = design.levels(factor)
     for level in design.levels(other):
         for value in values:
@@ -143,20 +145,18 @@ def _simple(design: Design, question: str, factor: str, other: str) -> Iterator[
 def _interaction(design: Design, question: str, factor: str, other: str) -> Iterator[Contrast]:
     """Yields by how much more each value of a factor gains with each value of another one."""
     first, *values = design.levels(factor)
-    usual, *places = design.levels(other)
+    usual, *conditions = design.levels(other)
     for value in values:
         gap = f"{design.name_values({factor: value})} − {design.name_values({factor: first})}"
-        for place in places:
-            parts = [
-                design.average({factor: level, other: where}, sign)
-                for level, where, sign in (
-                    (value, place, 1.0),
-                    (first, place, -1.0),
-                    (value, usual, -1.0),
-                    (first, usual, 1.0),
-                )
-            ]
-            at, against = (design.name_values({other: where}) for where in (place, usual))
+        for condition in conditions:
+            corners = (
+                (value, condition, 1.0),
+                (first, condition, -1.0),
+                (value, usual, -1.0),
+                (first, usual, 1.0),
+            )
+            parts = [design.average({factor: a, other: b}, sign) for a, b, sign in corners]
+            at, against = (design.name_values({other: each}) for each in (condition, usual))
             yield Contrast(question, f"{gap} with {at}", f"that with {against}", _add(*parts))
 
 

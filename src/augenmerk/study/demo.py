@@ -42,16 +42,16 @@ def demo_config(attention: str) -> RunConfig:
 
 
 def run_demo(
-    place: Path,
+    folder: Path,
     device: torch.device,
     announce: Callable[[str], None],
     reporter: Callable[[RunConfig], AbstractContextManager[Reporter]],
 ) -> list[dict[str, Any]]:
-    """Trains the runs that `place` does not have yet, and returns a row of test scores for each mechanism."""
+    """Trains the runs that `folder` lacks, and returns a row of test scores for each mechanism."""
     rows = []
     for attention in MECHANISMS:
         config = demo_config(attention)
-        run = _run(place / attention, config)
+        run = _run(folder / attention, config)
         if not run.finished:
             announce(f"training with attention '{attention}'")
             with reporter(config) as shown:
@@ -75,10 +75,10 @@ def run_demo(
     return rows
 
 
-def _run(place: Path, config: RunConfig) -> RunDirectory:
-    """Returns the run in `place` if it has the same settings, or else starts a new one."""
-    if (place / "config.toml").exists():
-        run = RunDirectory.open(place)
+def _run(folder: Path, config: RunConfig) -> RunDirectory:
+    """Returns the run in `folder` if it has the same settings, or else starts a new one."""
+    if (folder / "config.toml").exists():
+        run = RunDirectory.open(folder)
         if run.config == config:
             return run
-    return start(config, place)
+    return start(config, folder)

@@ -43,8 +43,8 @@ OnProgress = Callable[[str, float], None]  # is called with the phase and the fr
 
 def is_complete(run: RunDirectory, wanted: Study | Job) -> bool:
     """Returns whether the run is trained, scored and probed."""
-    places = product(wanted.splits, wanted.beams)
-    return run.finished and all(_is_scored(run, *place) for place in places) and _is_probed(run, wanted)
+    asked = product(wanted.splits, wanted.beams)
+    return run.finished and all(_is_scored(run, *each) for each in asked) and _is_probed(run, wanted)
 
 
 def _is_scored(run: RunDirectory, split: str, beam: int, data_sha256: str | None = None) -> bool:

@@ -32,7 +32,7 @@ from augenmerk.data import resolve_data, resolve_data_name
 from augenmerk.study.contrasts import Contrast, Design, plan_contrasts
 from augenmerk.study.result import MEASURES, Published, StudyHeader
 
-SHIPPED_STUDIES = dict(
+BUNDLED_STUDIES = dict(
     sorted((path.stem, path) for path in (Path(__file__).parents[1] / "studies").glob("*.toml"))
 )
 """The studies that come with the package, by name."""
@@ -47,7 +47,7 @@ NOT_FACTORS = {
 
 class _Published(Settings):
     source: str = Field(min_length=1)
-    """Who published the figures, and how that work differs from this."""
+    """Who published the numbers, and how that work differs from this."""
     figures: list[Published]
 
 
@@ -57,8 +57,8 @@ class _StudyFile(Settings):
     base: str | None = None
     """A preset, or the path of a run's TOML file relative to the study's file."""
     settings: dict[str, Any] = Field(default_factory=dict)
-    """Settings that replace those of the base, for all runs. A relative path in data.bitext is looked for
-    beside the study's file first, then in the current folder."""
+    """Settings that replace those of the base, for all runs. A relative path in data.bitext is relative to
+    the study's file if it exists there, otherwise to the current folder."""
     factors: dict[str, Any]
     """Settings with a list of values each: every combination is a variant."""
     settings_for: dict[str, dict[str, Any]] = Field(default_factory=dict)
@@ -106,7 +106,7 @@ class PlannedRun:
         return f"{self.variant.name}, seed {self.seed}"
 
     @property
-    def place(self) -> Path:
+    def path(self) -> Path:
         """Its directory, relative to the study's."""
         return Path("runs") / self.variant.folder / f"seed-{self.seed}"
 
@@ -126,13 +126,13 @@ class Study(StudyHeader):
 
 
 def find_study(name_or_file: str) -> Path:
-    """Returns the file of a study that ships, or a person's own; raises AugenmerkError if there is none."""
-    if name_or_file in SHIPPED_STUDIES:
-        return SHIPPED_STUDIES[name_or_file]
+    """Returns the file of a bundled or custom study; raises AugenmerkError if there is none."""
+    if name_or_file in BUNDLED_STUDIES:
+        return BUNDLED_STUDIES[name_or_file]
     path = Path(name_or_file)
     if path.suffix != ".toml" and not os.path.exists(path):  # noqa: PTH110 (no error for a name that is too long)
         raise AugenmerkError(
-            f"There is no study called '{shorten(name_or_file)}': there are {', '.join(SHIPPED_STUDIES)}; "
+            f"There is no study called '{shorten(name_or_file)}': there are {', '.join(BUNDLED_STUDIES)}; "
             f"or give a file that ends in .toml."
         )
     return path
@@ -155,10 +155,11 @@ def read_study(path: Path) -> Study:
     base = _base(declared, path)
     variants = _variants(factors)
     settings_for = _settings_for(declared.settings_for, factors, path)
-    said = {
-        key for group, settings in declared.settings.items() for key, _ in flatten_settings(group, settings)
-    }
-    left_open = open_keys() - said - factors.keys() if declared.base in PRESETS else set()
+    left_open = (
+        open_keys() - _flatten(declared.settings).keys() - factors.keys()
+        if declared.base in PRESETS
+        else set()
+    )
 
     def plan_run(variant: Variant, seed: int) -> PlannedRun:
         own = {
@@ -210,34 +211,40 @@ def _base(declared: _StudyFile, path: Path) -> dict[str, Any]:
     if declared.base is not None:
         base = declared.base if declared.base in PRESETS else str(path.parent / declared.base)
         tree = load_config(base).model_dump(exclude_none=True)
-    for group, settings in declared.settings.items():
-        for key, value in flatten_settings(group, settings):
-            try:
-                set_key(tree, SHORT_NAMES.get(key, key), value)
-            except ValueError as error:
-                raise AugenmerkError(
-                    f"{path}: {error}; a setting is a key such as train.lr, or stands in a group such as "
-                    f"[settings.train]."
-                ) from None
+    for key, value in _flatten(declared.settings).items():
+        try:
+            set_key(tree, key, value)
+        except ValueError as error:
+            raise AugenmerkError(
+                f"{path}: {error}; a setting is a key such as train.lr, or is in a group such as "
+                f"[settings.train]."
+            ) from None
     return tree
 
 
-def _factors(declared: Mapping[str, Any], place: str) -> dict[str, list[Any]]:
-    """Returns the factors by full key, whether written as "train.lr", train.lr, or in a table."""
-    factors: dict[str, list[Any]] = {}
-    for group, settings in declared.items():
-        for key, values in flatten_settings(group, settings):
-            name = SHORT_NAMES.get(key, key)
-            factors[name] = list(MECHANISMS) if (name, values) == ("model.attention", "all") else values
+def _flatten(tree: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns settings by full key, whether written as "train.lr", train.lr, or in a table."""
+    return {
+        SHORT_NAMES.get(key, key): value
+        for group, settings in tree.items()
+        for key, value in flatten_settings(group, settings)
+    }
+
+
+def _factors(declared: Mapping[str, Any], where: str) -> dict[str, list[Any]]:
+    """Returns the values of each factor by its full key."""
+    factors = _flatten(declared)
+    if factors.get("model.attention") == "all":
+        factors["model.attention"] = list(MECHANISMS)
     if not factors:
-        raise AugenmerkError(f'{place}: name a factor, such as attention = ["none", "scaled-dot"].')
+        raise AugenmerkError(f'{where}: name a factor, such as attention = ["none", "scaled-dot"].')
     for key, values in factors.items():
         if key in NOT_FACTORS:
-            raise AugenmerkError(f"{place}: '{key}' is not a factor; {NOT_FACTORS[key]}.")
+            raise AugenmerkError(f"{where}: '{key}' is not a factor; {NOT_FACTORS[key]}.")
         if not isinstance(values, list) or not values:
-            raise AugenmerkError(f"{place}: the factor '{key}' needs a list of values.")
+            raise AugenmerkError(f"{where}: the factor '{key}' needs a list of values.")
         if len(values) <= MAX_RUNS and any(value in values[:i] for i, value in enumerate(values)):
-            raise AugenmerkError(f"{place}: the factor '{key}' has a value twice.")
+            raise AugenmerkError(f"{where}: the factor '{key}' has a value twice.")
     return factors
 
 
@@ -252,14 +259,7 @@ def _settings_for(
                 f"{path}: settings for '{value}', but no factor has this value; there are "
                 f"{', '.join(sorted(values))}."
             )
-    found = {
-        value: {
-            SHORT_NAMES.get(key, key): setting
-            for group, settings in tree.items()
-            for key, setting in flatten_settings(group, settings)
-        }
-        for value, tree in declared.items()
-    }
+    found = {value: _flatten(tree) for value, tree in declared.items()}
     for value, settings in found.items():
         for key in settings:
             if key in factors:
@@ -290,27 +290,27 @@ def _format(value: Any) -> str:
 
 def _config(base: Mapping[str, Any], settings: Mapping[str, Any], path: Path, variant: str) -> RunConfig:
     """Returns the settings of a run. A relative path of data is looked for beside the study's file first."""
-    place = f"{path}: {variant}"
+    where = f"{path}: {variant}"
     tree = copy.deepcopy(dict(base))
     for key, value in settings.items():
         try:
             set_key(tree, key, value)
         except ValueError:
             raise AugenmerkError(
-                f"{place}: '{key}' is no setting; a factor is attention, or a key such as train.lr."
+                f"{where}: '{key}' is no setting; a factor is attention, or a key such as train.lr."
             ) from None
-    config = RunConfig.checked(tree, place)
+    config = RunConfig.checked(tree, where)
     data = config.data.model_copy(update={"bitext": resolve_data_name(config.data.bitext, path.parent)})
     return resolve_data(config.model_copy(update={"data": data}))
 
 
 def _check_published(published: _Published, names: list[str], path: Path) -> None:
-    for figure in published.figures:
-        if figure.variant not in names:
+    for each in published.figures:
+        if each.variant not in names:
             raise AugenmerkError(
-                f"{path}: published figures of '{figure.variant}', but the variants are {', '.join(names)}."
+                f"{path}: published numbers of '{each.variant}', but the variants are {', '.join(names)}."
             )
-        if figure.measure not in MEASURES:
+        if each.measure not in MEASURES:
             raise AugenmerkError(
-                f"{path}: published figures of '{figure.measure}', but measures are {', '.join(MEASURES)}."
+                f"{path}: published numbers of '{each.measure}', but measures are {', '.join(MEASURES)}."
             )

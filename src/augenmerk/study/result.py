@@ -1,11 +1,10 @@
 """The result of a study as plain data: all that is in `study.json`, and all that a report shows.
 
-It is computed from the run directories (`augenmerk.study.collect`), and can be read without torch and without
-the runs.
+`collect.py` computes it from the run directories. It can be read without torch and without the runs.
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
@@ -19,14 +18,14 @@ from augenmerk.evaluation.metrics import METRICS, Metric
 
 RESULT = "study.json"
 LOCK = ".lock"  # the lock file beside it, which is locked while the study runs and never removed
-MARK = ".running"  # the file that is marked meanwhile, for those who only want to know
+MARK = ".running"  # the file that is marked meanwhile; see `augenmerk.base.locks`
 FORMAT = 2
 ALPHA = 0.05  # that of `augenmerk.evaluation.significance`, which needs the runs' data and models
 LARGEST = 2**63  # of the numbers accepted: seeds are smaller, and charts cannot show much larger ones
 
 Interval = tuple[float, float]
 Beam = Annotated[int, Field(ge=1)]
-State = Literal["finished", "unfinished", "missing", "failed"]  # unfinished: begun; missing: not begun
+State = Literal["finished", "unfinished", "missing", "failed"]  # unfinished: started; missing: not started
 
 
 MEASURES: Mapping[str, Metric] = {key: metric for key, metric in METRICS.items() if metric.study}
@@ -35,7 +34,7 @@ MEASURES: Mapping[str, Metric] = {key: metric for key, metric in METRICS.items()
 
 def _known(measure: str) -> str:
     if measure not in MEASURES:
-        raise ValueError(f"'{measure}' is no measure")
+        raise ValueError(f"'{measure}' is not a measure")
     return measure
 
 
@@ -77,7 +76,7 @@ class Summary:
     def __post_init__(self) -> None:
         about = MEASURES.get(self.measure)
         if self.interval is not None and about is not None:
-            # Also of results that an earlier version wrote. Cutting off what is impossible loses no coverage.
+            # Cutting off what is impossible loses no coverage.
             low, high = (min(max(end, about.lowest), about.highest) for end in self.interval)
             object.__setattr__(self, "interval", (low, high))
 
@@ -168,9 +167,8 @@ class ComparisonResult:
     sentence_deviation: float  # the same, due to the choice of sentences
     p: float
     p_corrected: float  # by Holm, for all comparisons of the study by this measure on this split
-    p_these_runs: (
-        float | None
-    )  # by approximate randomisation, which takes the runs as given; for two variants
+    p_these_runs: float | None
+    """By approximate randomisation, which takes the runs as given; for two variants."""
     trials: int
     resamples: int
     in_words: str
@@ -259,6 +257,26 @@ class DataSum:
     sha256: str
 
 
+def describe_other_data(
+    ours: Sequence[Mapping[str, Any]],
+    theirs: Sequence[Mapping[str, Any]],
+    splits: Sequence[str] | None = None,
+) -> str | None:
+    """Returns how the first split that differs does, of these splits or of all that both have.
+
+    Each split is given as the fields of a `DataSum`.
+    """
+    known = {each["split"]: each for each in theirs}
+    for our in ours:
+        their = known.get(our["split"])
+        if their is None or our["sha256"] == their["sha256"] or our["split"] not in (splits or known):
+            continue
+        ours_has, theirs_has = our["sentences"], their["sentences"]
+        change = f"{ours_has:,} and {theirs_has:,} sentences" if ours_has != theirs_has else "other sentences"
+        return f"'{our['split']}' has {change}"
+    return None
+
+
 @dataclass(frozen=True)
 class PaddingCheck:
     """Sentences translated one by one and in batches, which must not differ."""
@@ -272,7 +290,7 @@ class PaddingCheck:
 
 @dataclass(frozen=True)
 class Provenance:
-    """Where the figures come from: settings, data, software and hardware."""
+    """Where the numbers come from: settings, data, software and hardware."""
 
     config: str  # settings of the first run as TOML; the others differ in the factors and the seed
     bitext: str
@@ -323,9 +341,8 @@ class StudyResult(StudyHeader):
     beam_repairs: tuple[BeamRepair, ...]
     examples: tuple[Example, ...]
     provenance: Provenance | None  # None if no run is finished
-    remarks: tuple[
-        str, ...
-    ] = ()  # sentences about missing results and about conclusions that the study does not allow
+    remarks: tuple[str, ...] = ()
+    """Sentences about missing results and about conclusions that the study does not allow."""
     format: int = FORMAT
 
     @property
@@ -355,23 +372,18 @@ class StudyResult(StudyHeader):
         atomic_write(folder / RESULT, [text.encode("utf-8", "backslashreplace"), b"\n"])
 
     @classmethod
-    def load(cls, place: Path) -> Self:
+    def load(cls, folder: Path) -> Self:
         """Reads a result, given the study's directory or the file itself."""
-        path = place / RESULT if place.is_dir() else place
+        path = folder / RESULT if folder.is_dir() else folder
         if not path.exists():
-            if (place / LOCK).exists() and (place / "runs").is_dir():
+            if (folder / LOCK).exists() and (folder / "runs").is_dir():
                 raise AugenmerkError(
-                    f"{place} is a study that has not come to its end: `augenmerk study FILE --out {place}` "
-                    f"goes on with it, and then there is something to report."
+                    f"The study in {folder} has not ended: continue it with `augenmerk study FILE --out "
+                    f"{folder}`, then report it."
                 )
-            raise AugenmerkError(f"{place} holds no study: expected a folder with {RESULT} in it.")
+            raise AugenmerkError(f"{folder} holds no study: expected a folder with {RESULT} in it.")
         with explain_read_errors(path):
             tree = parse_object(read_text(path))
-            if tree.get("format") == 1:
-                raise AugenmerkError(
-                    f"{path} was written by an earlier version, whose p was about its own runs only; start "
-                    f"the study again with --out {path.parent}: it trains no finished run again."
-                )
             check_format(path, tree.get("format"), FORMAT)
             try:
                 return cls.from_dict(tree)
@@ -394,5 +406,7 @@ def _plain(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [_plain(inner) for inner in value]
     if isinstance(value, int | float) and not abs(value) <= LARGEST:
-        raise ValueError(f"{value:g} is no figure" if isinstance(value, float) else "a number is too large")
+        raise ValueError(
+            f"{value:g} is not a finite number" if isinstance(value, float) else "a number is too large"
+        )
     return value

@@ -1,4 +1,4 @@
-"""A job of a study, in a process of its own, which an executor starts (`study/executors`).
+"""A job of a study, in a separate process that an executor starts (`study/executors`).
 
     python -m augenmerk.study.worker JOB [EVENTS]       (JOB is JSON: see `Job`)
 
@@ -58,12 +58,10 @@ class Event:
     run: str  # the run's directory, as in the job
     phase: str
     """starting, waiting (for a lock), training, translating or probing; at the end finished, stopped, failed,
-    or lost: it ended without saying so, and may be submitted again."""
+    or lost: it ended without an event, and may be submitted again."""
     progress: float = 0.0  # the fraction of the phase that is done
     epoch: int | None = None
-    loss: float | None = (
-        None  # while training, of the latest batch or epoch; then of the weights that are kept
-    )
+    loss: float | None = None  # while training, of the latest batch or epoch; then of the weights kept
     bleu: float | None = None  # on the validation split, of the same weights
     problem: str | None = None  # why the job failed or was lost, in a sentence
     host: str | None = None  # the machine on which it runs
@@ -158,7 +156,7 @@ def _save_on_signals() -> None:
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGTERM, raise_terminated)  # which Slurm sends to all processes of a job
     if sys.platform != "win32":
-        # Slurm is told to send this one before the time limit is reached.
+        # Slurm sends this one before the time limit is reached.
         signal.signal(signal.SIGUSR2, lambda _signum, _frame: signal.raise_signal(signal.SIGTERM))
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT, signal.SIGTERM})  # Ray blocks SIGINT
 

@@ -110,6 +110,6 @@ def _read_relation(relation: re.Match[str]) -> Signs | None:
 def _read_number(text: str) -> float | None:
     base, _, power = text.partition("^")
     try:
-        return float(base) ** float(power or 1)
+        return float(float(base) ** float(power or 1))
     except (ValueError, OverflowError):
         return None

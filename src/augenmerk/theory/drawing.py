@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from augenmerk.drawing.figures import TEXT_SIZE, Theme, use_theme
+from augenmerk.drawing.figures import Theme, new_figure, pt, use_theme
 from augenmerk.theory.attention import Array
 from augenmerk.theory.exercises import EXERCISES, find_function
 from augenmerk.theory.results import Result
@@ -27,19 +27,9 @@ def use_settings(theme: Theme, *, formulas: bool = False) -> Iterator[None]:
         yield
 
 
-def new_figure(width: float, height: float) -> Figure:
-    """Returns a figure of this size in inches that arranges itself."""
-    return Figure(figsize=(width, height), layout="constrained")
-
-
-def points(size: float) -> float:
-    """Returns a size in points, given for ordinary text of `TEXT_SIZE`, at the font size in use."""
-    return float(size * matplotlib.rcParams["font.size"] / TEXT_SIZE)
-
-
 def scatter(axes: Axes, places: Array, size: float, **style: Any) -> None:
     """Draws dots of a size in points at the rows of an array (N, 2)."""
-    axes.scatter(places[:, 0], places[:, 1], s=points(size) ** 2, **style)
+    axes.scatter(places[:, 0], places[:, 1], s=pt(size) ** 2, **style)
 
 
 def draw(result: Result, theme: Theme) -> Figure:
@@ -62,7 +52,7 @@ def draw_scaling(
     ):
         curves = [(np.sqrt(each.logit_variance), each.entropy, each.gradient) for each in measured]
         for axes, curve in zip(panels, zip(*curves, strict=True), strict=True):
-            axes.plot(dimensions, curve, "o-", ms=points(4.5), color=colour, lw=points(1.8), label=name)
+            axes.plot(dimensions, curve, "o-", ms=pt(4.5), color=colour, lw=pt(1.8), label=name)
     for measured, label in ((unscaled, "predicted"), (scaled, None)):
         expected = [np.sqrt(each.expected_logit_variance) for each in measured]
         panels[0].plot(dimensions, expected, color=theme.ink, ls=":", label=label, zorder=3)

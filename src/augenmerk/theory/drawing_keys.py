@@ -10,10 +10,10 @@ from matplotlib.patheffects import withStroke
 from matplotlib.ticker import MaxNLocator
 from scipy.spatial import ConvexHull
 
-from augenmerk.drawing.figures import Theme
+from augenmerk.drawing.figures import Theme, new_figure, pt
 from augenmerk.theory.attention import Array, attention_weights
 from augenmerk.theory.copying import Reach, leak_bound, reach, strength_needed, tied_weight
-from augenmerk.theory.drawing import PANELS, new_figure, points, scatter
+from augenmerk.theory.drawing import PANELS, scatter
 
 MAX_CURVE_NAMES = 8
 MAX_PLANE_KEYS = 10  # 1.2 tries every pair of so many keys in the plane
@@ -47,7 +47,7 @@ def _draw_hull(axes: Axes, keys: Array, reaches: Reaches, theme: Theme) -> None:
     if not possible.all():
         label = "hidden: inside the hull of the others"
         colours = {"facecolor": theme.paper, "edgecolor": theme.series[0]}
-        scatter(axes, keys[~possible], 8.4, linewidth=points(2), zorder=3, label=label, **colours)
+        scatter(axes, keys[~possible], 8.4, linewidth=pt(2), zorder=3, label=label, **colours)
     length = np.ptp(keys, axis=0).max() * 0.16
     ends = [
         (key, key + found.query * length)
@@ -55,7 +55,7 @@ def _draw_hull(axes: Axes, keys: Array, reaches: Reaches, theme: Theme) -> None:
         if found.query is not None
     ]
     for begin, end in ends:
-        arrow = {"arrowstyle": "-|>", "color": theme.series[1], "alpha": 0.7, "lw": points(1.4)}
+        arrow = {"arrowstyle": "-|>", "color": theme.series[1], "alpha": 0.7, "lw": pt(1.4)}
         axes.annotate("", end, begin, arrowprops=arrow, zorder=2)
     _finish_plane(axes, keys, 0.7, ends, theme)
     axes.set_title("Keys, and the best query for each corner of the hull")
@@ -102,7 +102,7 @@ def _name_keys(
         best = int(np.argmax(room + 0.01 * half * outwards))
         taken = np.concatenate([taken, text[best]])
         name = ", ".join(f"$k_{{{j + 1}}}$" for j in together)
-        halo = [withStroke(linewidth=points(2.5), foreground=theme.paper)]
+        halo = [withStroke(linewidth=pt(2.5), foreground=theme.paper)]
         x, y = text[best, more]
         axes.text(x, y, name, zorder=5, path_effects=halo, ha="center", va="center")
 
@@ -125,8 +125,8 @@ def _draw_weights_against_size(
         bound = [1 - leak_bound(len(keys), 1, c * scale * margin) for c in sizes]
         enough = f"$c$ that is enough for {1 - eps:g}"
         labels = [None] * 3 if number else ["$\\alpha_j$ of a reachable key", "its bound", enough]
-        axes.plot(sizes, weights, color=blue, lw=points(1.8), label=labels[0])
-        axes.plot(sizes, bound, color=blue, lw=points(1), ls=":", label=labels[1])
+        axes.plot(sizes, weights, color=blue, lw=pt(1.8), label=labels[0])
+        axes.plot(sizes, bound, color=blue, lw=pt(1), ls=":", label=labels[1])
         at = np.array([[needed / (scale * margin), 1 - eps]])
         scatter(axes, at, 9.5, marker="|", color=theme.ink, zorder=4, label=labels[2])
         if number in named:
@@ -139,8 +139,8 @@ def _draw_weights_against_size(
     best = np.array([attention_weights(c * directions, keys, scale).max(axis=0) for c in sizes])
     for number, j in enumerate(hidden):
         labels = [None] * 2 if number else [f"a hidden key, best of {how_many} directions", "its ceiling"]
-        axes.plot(sizes, best[:, j], color=red, lw=points(1.8), label=labels[0])
-        axes.axhline(reaches[j].ceiling, color=red, lw=points(1), ls=":", label=labels[1])
+        axes.plot(sizes, best[:, j], color=red, lw=pt(1.8), label=labels[0])
+        axes.axhline(reaches[j].ceiling, color=red, lw=pt(1), ls=":", label=labels[1])
     axes.set(xscale="log", ylim=(0, 1.04), xlabel="scale $c$ of the query", ylabel="weight")
     axes.set_title("Weight against the scale of the query")
     axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.16), ncols=2)
@@ -166,14 +166,14 @@ def draw_averaging(theme: Theme, keys: Array, c: float, scale: float, seed: int)
     tied = np.array([tied_weight(count, 2, x) for x in s])
     measured = attention_weights(rings[:, None] / scale * (keys[0] + keys[1]), keys, scale)[:, [0, 2]]
     left.plot(
-        s, tied, color=theme.series[1], lw=points(2), label="$\\alpha_a = \\alpha_b = e^s / (2e^s + m - 2)$"
+        s, tied, color=theme.series[1], lw=pt(2), label="$\\alpha_a = \\alpha_b = e^s / (2e^s + m - 2)$"
     )
-    left.plot(s, (1 - 2 * tied) / (count - 2), color=theme.series[0], lw=points(2), label="each other key")
-    left.plot(rings, measured, "o", ms=points(5), mfc=theme.paper, mec=theme.ink, label="_")
+    left.plot(s, (1 - 2 * tied) / (count - 2), color=theme.series[0], lw=pt(2), label="each other key")
+    left.plot(rings, measured, "o", ms=pt(5), mfc=theme.paper, mec=theme.ink, label="_")
     if chosen < s[-1]:
-        left.axvline(chosen, color=theme.faint, lw=points(1), zorder=0)
+        left.axvline(chosen, color=theme.faint, lw=pt(1), zorder=0)
         left.text(chosen + 0.15, 0.4, f"$c$ = {c:.1f}", fontsize="small")
-    left.axhline(0.5, color=theme.faint, lw=points(1), zorder=0)
+    left.axhline(0.5, color=theme.faint, lw=pt(1), zorder=0)
     left.set(ylim=(0, 0.55), xlabel="$s = c/\\sqrt{d}$" if scale != 1 else "$s = c$", ylabel="weight")
     left.set_title(f"{count} orthonormal keys: formula and measurement (rings)")
     left.legend(loc="center right", bbox_to_anchor=(1.0, 0.45))
@@ -183,7 +183,7 @@ def draw_averaging(theme: Theme, keys: Array, c: float, scale: float, seed: int)
     labels: dict[bool, str | None] = {True: "can be averaged: an edge of the hull", False: "cannot"}
     pairs = [(pair, reach(plane, pair).possible) for pair in combinations(range(len(plane)), 2)]
     for pair, possible in sorted(pairs, key=lambda each: not each[1]):
-        colour, width = (theme.series[1], points(2.6)) if possible else (theme.faint, points(0.8))
+        colour, width = (theme.series[1], pt(2.6)) if possible else (theme.faint, pt(0.8))
         line = plane[list(pair)].T
         right.plot(*line, color=colour, lw=width, zorder=1 + possible, label=labels[possible])
         labels[possible] = None

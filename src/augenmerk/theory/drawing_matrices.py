@@ -6,9 +6,8 @@ from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
-from augenmerk.drawing.figures import CELL_NUMBER, Theme
+from augenmerk.drawing.figures import CELL_NUMBER, Theme, new_figure
 from augenmerk.theory.attention import Array
-from augenmerk.theory.drawing import new_figure
 from augenmerk.theory.self_attention import INPUTS, PARTS, PUBLISHED, U_C, U_D, self_attend
 
 INPUT_NAMES = [f"$x_{i}$" for i in (1, 2, 3)]

@@ -11,10 +11,10 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from scipy.special import expit
 
-from augenmerk.drawing.figures import Theme
+from augenmerk.drawing.figures import Theme, new_figure, pt
 from augenmerk.theory.attention import Array
 from augenmerk.theory.closed_form import share_density, weight_of_first
-from augenmerk.theory.drawing import PANELS, new_figure, points, scatter
+from augenmerk.theory.drawing import PANELS, scatter
 from augenmerk.theory.noise import PICTURE_BETAS, Samples
 
 CLOUD = 400  # how many samples a cloud of outputs shows
@@ -33,7 +33,7 @@ def draw_lean(
     grid, bins = expit(np.linspace(-9, 9, 400)), np.linspace(0, 1, 41)
     for axes, beta, drawn in zip(panels, PICTURE_BETAS, from_means, strict=True):
         heights, *_ = axes.hist(drawn.share, bins=bins, density=True, color=theme.series[0], alpha=0.35)
-        axes.plot(grid, share_density(grid, s, beta), color=theme.series[0], lw=points(1.8))
+        axes.plot(grid, share_density(grid, s, beta), color=theme.series[0], lw=pt(1.8))
         axes.set(ylim=(0, 1.4 * heights.max()), yticks=[])
         axes.spines["left"].set_visible(False)
         axes.text(0.5, 0.8, f"β = {beta:g}", transform=axes.transAxes, ha="center")
@@ -46,10 +46,10 @@ def draw_lean(
         ("means", from_means, theme.series[0], "$q = c\\,(\\mu_a + \\mu_b)$"),
     ):
         predicted = [weight_of_first(keys, s, beta, origin).deviation for beta in sweep]  # type: ignore[arg-type]
-        right.plot(sweep, predicted, color=colour, lw=points(2), label=label)
+        right.plot(sweep, predicted, color=colour, lw=pt(2), label=label)
         measured = [drawn.weights[:, 0].std() for drawn in samples]
-        right.plot(PICTURE_BETAS, measured, "o", mfc=theme.paper, mec=colour, mew=points(1.5))
-    right.axhline(0.5, color=theme.faint, lw=points(1), zorder=0)
+        right.plot(PICTURE_BETAS, measured, "o", mfc=theme.paper, mec=colour, mew=pt(1.5))
+    right.axhline(0.5, color=theme.faint, lw=pt(1), zorder=0)
     right.text(sweep[0], 0.505, "a coin: always one of the two", fontsize="small")
     right.set(xscale="log", ylim=(0, 0.56), xlabel="β", ylabel="deviation of the weight on $v_a$")
     right.set_title("Spread against β: closed form, and samples (rings)")
@@ -78,13 +78,13 @@ def _explain_clouds(figure: Figure | SubFigure, theme: Theme, ncols: int) -> Non
     """Puts a legend below pictures by `_draw_cloud`."""
 
     def mark(size: float, colour: str, marker: str = "o", **style: Any) -> Line2D:
-        return Line2D([], [], linestyle="none", marker=marker, ms=points(size), color=colour, **style)
+        return Line2D([], [], linestyle="none", marker=marker, ms=pt(size), color=colour, **style)
 
     colours = theme.series[:2]
     signs: dict[str, Any] = {
         "values to average": mark(7, theme.ink),
         "other values": mark(4, theme.muted),
-        "average wanted": mark(9, theme.ink, "x", mew=points(2)),
+        "average wanted": mark(9, theme.ink, "x", mew=pt(2)),
         "outputs": tuple(mark(4, colour, alpha=0.6) for colour in colours),
         "how many of them": tuple(Patch(color=colour) for colour in colours),
     }
@@ -96,17 +96,17 @@ def _explain_clouds(figure: Figure | SubFigure, theme: Theme, ncols: int) -> Non
 def _draw_cloud(axes: Axes, drawn: Samples, values: Array, heads: int, colour: str, theme: Theme) -> None:
     """Draws outputs between the values, and below the line how many of them lie where along it."""
     outputs = drawn.outputs(values)[:CLOUD]
-    axes.plot(*values[[0, 1]].T, color=theme.faint, lw=points(1), zorder=0)
+    axes.plot(*values[[0, 1]].T, color=theme.faint, lw=pt(1), zorder=0)
     scatter(axes, values[heads:], 3.7, color=theme.muted, zorder=1)
     scatter(axes, values[:heads], 7.4, color=theme.ink, zorder=2)
     scatter(axes, outputs, 3.7, color=colour, zorder=3, alpha=0.3, linewidths=0, rasterized=True)
     wanted = values[:heads].mean(axis=0)
-    axes.plot(*wanted, marker="x", ms=points(10), mew=points(2), color=theme.ink, zorder=4)
+    axes.plot(*wanted, marker="x", ms=pt(10), mew=pt(2), color=theme.ink, zorder=4)
     counts, edges = np.histogram(outputs[:, 0], bins=np.linspace(-1.025, 1.025, 42))
     bars = -0.45 * counts / counts.max()
     axes.bar(edges[:-1], bars, np.diff(edges), bottom=-0.12, align="edge", color=colour)
     for value, name, side in zip(values[:2], ("$v_a$", "$v_b$"), (-15, 15), strict=True):
-        offset: dict[str, Any] = {"xytext": (points(side), 0), "textcoords": "offset points"}
+        offset: dict[str, Any] = {"xytext": (pt(side), 0), "textcoords": "offset points"}
         axes.annotate(name, value, ha="center", va="center", **offset)
     axes.set_aspect("equal")
     axes.set_ylim(-0.62, values[:, 1].max() + 0.1)
@@ -130,10 +130,10 @@ def draw_swing(theme: Theme, values: Array, one: Samples, two: Samples) -> Figur
         _draw_cloud(cloud, drawn, values, 2, colour, theme)
         cloud.set_title(title, loc="center")
     _explain_clouds(right, theme, ncols=2)
-    axes.axhline(0.5, color=theme.faint, lw=points(1), zorder=0)
-    axes.axvline(0, color=theme.faint, lw=points(1), zorder=0)
+    axes.axhline(0.5, color=theme.faint, lw=pt(1), zorder=0)
+    axes.axvline(0, color=theme.faint, lw=pt(1), zorder=0)
     broken = "$\\mu_a \\cdot k_a \\leq 0$:\nbroken anyway"
-    line = {"arrowstyle": "-", "color": theme.ink, "lw": points(0.8)}
+    line = {"arrowstyle": "-", "color": theme.ink, "lw": pt(0.8)}
     axes.annotate(broken, (-0.05, 0.06), (-1.75, 0.22), fontsize="small", arrowprops=line)
     axes.set(xlabel="$\\mu_a \\cdot k_a$ of the sample", ylabel="weight on $v_a$")
     axes.set_title("One head follows the length of $k_a$, two heads do not")

@@ -8,9 +8,9 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from augenmerk.drawing.figures import Theme
+from augenmerk.drawing.figures import Theme, new_figure, pt
 from augenmerk.theory.attention import Array
-from augenmerk.theory.drawing import new_figure, points, use_settings
+from augenmerk.theory.drawing import use_settings
 from augenmerk.theory.from_run import StepReport
 
 MAX_TOKENS = 24  # a figure shows so many tokens of a sentence, those with the largest weights
@@ -66,17 +66,17 @@ def _draw_keys(axes: Axes, report: StepReport, source: Sequence[str], line: floa
     for end, key in zip(ends, report.keys, strict=True):
         colour = theme.series[1] if key.copyable else theme.series[0]
         ray = np.outer([1 - spread, 1 + spread], end)
-        axes.plot(*ray.T, color=colour, lw=points(2), alpha=0.45, solid_capstyle="round")
+        axes.plot(*ray.T, color=colour, lw=pt(2), alpha=0.45, solid_capstyle="round")
         axes.plot(*end, "o", ms=_size_dot(key.weight), color=colour)
     axes.plot(0, 0, marker=".", color=theme.ink)
-    axes.axvline(0, color=theme.faint, lw=points(1), zorder=0)
-    axes.axhline(0, color=theme.faint, lw=points(1), zorder=0)
+    axes.axvline(0, color=theme.faint, lw=pt(1), zorder=0)
+    axes.axhline(0, color=theme.faint, lw=pt(1), zorder=0)
     for copyable, colour, label in (
         (True, theme.series[1], "a query could copy it"),
         (False, theme.series[0], "no query could copy it"),
     ):
         if any(key.copyable is copyable for key in report.keys):
-            axes.plot([], [], "o", ms=points(7), color=colour, label=label)
+            axes.plot([], [], "o", ms=pt(7), color=colour, label=label)
     for weight in (0.01, 1.0):
         size = _size_dot(weight)
         axes.plot([], [], "o", ms=size, mfc="none", mec=theme.muted, label=f"weight {weight:g}")
@@ -86,7 +86,7 @@ def _draw_keys(axes: Axes, report: StepReport, source: Sequence[str], line: floa
     left, right = axes.get_xlim()
     axes.set_xlim(left - 0.2 * (right - left), right + 0.2 * (right - left))
     gap = np.ptp(axes.get_ylim()) * line
-    arrow = {"arrowstyle": "-", "color": theme.faint, "lw": points(0.8), "shrinkA": 1, "shrinkB": 4}
+    arrow = {"arrowstyle": "-", "color": theme.faint, "lw": pt(0.8), "shrinkA": 1, "shrinkB": 4}
     is_right = ends[:, 0] > np.median(ends[:, 0])
     for side, column, align in ((~is_right, left, "right"), (is_right, right, "left")):
         order = sorted(np.flatnonzero(side), key=lambda j: ends[j, 1])
@@ -101,7 +101,7 @@ def _draw_keys(axes: Axes, report: StepReport, source: Sequence[str], line: floa
 
 
 def _size_dot(weight: float) -> float:
-    return points(5 + 9 * float(np.sqrt(weight)))
+    return pt(5 + 9 * float(np.sqrt(weight)))
 
 
 def spread_apart(positions: Array, gap: float) -> Array:

@@ -22,13 +22,14 @@ from augenmerk.serve.folders import WHOLE, FolderSearch, VersionCache, is_run
 from augenmerk.serve.registry import hide_paths
 from augenmerk.serve.schemas import RequestBody, check_texts
 from augenmerk.serve.workbench import Workbench, render_page
-from augenmerk.study.begun import PLAN, collect_begun, find_runs, is_running, read_plan
+from augenmerk.study.collect import collect_so_far
 from augenmerk.study.measure import read_probes
 from augenmerk.study.report import build_columns, describe_alignment, describe_published, list_number_factors
-from augenmerk.study.result import LOCK, MEASURES, RESULT, StudyResult, describe_doubt
+from augenmerk.study.result import MEASURES, RESULT, StudyResult, describe_doubt
+from augenmerk.study.saved_plan import PLAN, find_runs, is_running, read_plan
 
 if TYPE_CHECKING:
-    from augenmerk.study.finished import FinishedRun
+    from augenmerk.study.measured_run import MeasuredRun
 
 CURVES = ("validation_loss", "validation_bleu", "train_loss")
 MAX_KEPT = 16
@@ -119,7 +120,7 @@ class Studies:
         self._search = FolderSearch(folder, lambda path, files: _is_study(path) or is_run(path, files))
         self._results: VersionCache[StudyResult] = VersionCache(MAX_KEPT)
         self._partial: VersionCache[StudyResult] = VersionCache(MAX_KEPT)
-        self._finished: dict[str, dict[str, FinishedRun]] = {}
+        self._finished: dict[str, dict[str, MeasuredRun]] = {}
         """The finished runs of studies without a final result, which are read once."""
 
     def find(self) -> dict[str, Path]:
@@ -137,13 +138,14 @@ class Studies:
         """Returns the result of a study, or what it has found so far."""
         folder = self.folder(name)
         known = self.load(name, folder) if (folder / RESULT).is_file() else None
-        if known is not None and (known.complete or not _has_newer_runs(folder)):
+        has_plan = (folder / PLAN).is_file()
+        if known is not None and (known.complete or not has_plan or not _has_newer_runs(folder)):
             self._finished.pop(name, None)
             return known
         finished = self._finished.setdefault(name, {})
-        # The result changes with the runs that have begun and those that are measured.
+        # The result changes with the runs that have started and those that are measured.
         version = [(str(run), (run / "probes.json").is_file()) for run in find_runs(folder)]
-        return self._partial.get(name, version, lambda: collect_begun(folder, known, finished))
+        return self._partial.get(name, version, lambda: collect_so_far(folder, finished))
 
     def load(self, name: str, folder: Path) -> StudyResult:
         """Returns the result that a study has written."""
@@ -157,9 +159,8 @@ class Studies:
         return {run.relative_to(folder).as_posix(): run for run in find_runs(folder)}
 
 
-def _is_study(folder: Path) -> bool:
-    has_runs = (folder / LOCK).is_file() and (folder / "runs").is_dir()  # by a version that wrote no plan
-    return has_runs or any((folder / name).is_file() for name in (RESULT, PLAN))
+def _is_study(place: Path) -> bool:
+    return any((place / name).is_file() for name in (RESULT, PLAN))
 
 
 def _has_newer_runs(folder: Path) -> bool:

@@ -1,32 +1,35 @@
 """Runs the jobs of a study in processes on this machine."""
 
-import json
 import os
 import queue
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import asdict
 from pathlib import Path
 from typing import Self
 
 from augenmerk.base.errors import AugenmerkError
 from augenmerk.base.files import error_reason
-from augenmerk.study.executors.executor import log_name
+from augenmerk.study.executors.executor import (
+    last_line,
+    log_name,
+    read_event,
+    thread_variables,
+    worker_command,
+)
 from augenmerk.study.worker import PHASES, Event, Job
 
 
 class LocalExecutor:
-    """Runs each job in a process on this machine. What still runs when its context is left is killed."""
+    """Runs each job in a process on this machine, and kills those that are left when its context ends."""
 
     def __init__(self, logs: Path, threads: int, locks: Sequence[int] = ()) -> None:
         """Takes the folder for error output, the CPU threads of each job, and the file descriptors of locks
-        that every process is to hold as well."""
+        that every process holds as well."""
         self._logs = logs
-        self._threads = str(threads)
+        self._threads = threads
         self._locks = locks
         self._processes: dict[str, subprocess.Popen[bytes]] = {}
         self._queue: queue.SimpleQueue[Event] = queue.SimpleQueue()
@@ -49,11 +52,11 @@ class LocalExecutor:
             raise AugenmerkError(f"{log}: cannot be written ({error_reason(error)}).") from None
         with errors:
             process = subprocess.Popen(
-                [sys.executable, "-m", "augenmerk.study.worker", json.dumps(asdict(job))],
+                worker_command(job),
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=errors,
-                env={**os.environ, "OMP_NUM_THREADS": self._threads, "MKL_NUM_THREADS": self._threads},
+                env={**os.environ, **thread_variables(self._threads)},
                 start_new_session=True,  # Ctrl-C on the terminal reaches the study only, which stops its jobs
                 pass_fds=self._locks,
             )
@@ -78,12 +81,11 @@ class LocalExecutor:
         assert process.stdout is not None
         with process.stdout as lines:
             for line in lines:
-                with suppress(ValueError, TypeError):  # a library may print to stdout as well
-                    event = Event(job.run, **json.loads(line))
-                    if event.is_last:  # which the exit code says, too, when the process has ended
-                        problem = event.problem
-                    else:
-                        self._queue.put(event)
+                event = read_event(job.run, line)
+                if event is not None and event.is_last:  # the exit code decides when the process has ended
+                    problem = event.problem
+                elif event is not None:
+                    self._queue.put(event)
         code = process.wait()
         self.stop(job)  # closes our end of the pipe
         phase = PHASES.get(code, "lost")
@@ -92,7 +94,7 @@ class LocalExecutor:
         if phase == "finished":
             log.unlink(missing_ok=True)
         elif phase == "lost":
-            errors = log.read_text(errors="replace").strip().splitlines()
-            why = f"signal {-code}" if code < 0 else errors[-1] if errors else f"exit code {code}"
+            error = last_line(log.read_text(errors="replace"))
+            why = f"signal {-code}" if code < 0 else error or f"exit code {code}"
             problem = f"The process of the run ended unexpectedly ({why}); see {log}."
         self._queue.put(Event(job.run, phase, problem=problem))

@@ -1,8 +1,8 @@
 """Runs the jobs of a study on a Ray cluster.
 
-Each job has an actor, which starts the worker as a process on its machine, as on this one, and passes on its
-events. A worker saves and stops when its actor asks it to, or is gone. A machine needs augenmerk installed,
-and the study's folder under the same path.
+Each job has an actor, which runs it with a `LocalExecutor` on its machine and passes on its events. A worker
+saves and stops when its actor asks it to, or is gone. A machine needs augenmerk installed, and the study's
+folder under the same path.
 """
 
 import time
@@ -14,13 +14,15 @@ from typing import TYPE_CHECKING, Any, Self
 
 from augenmerk.base.errors import AugenmerkError
 from augenmerk.cluster.ray import connect, list_nodes
+from augenmerk.study.executors.executor import judge_end
 from augenmerk.study.executors.local import LocalExecutor
 from augenmerk.study.worker import Event, Job
 
 if TYPE_CHECKING:
     from ray import ObjectRef
 
-REPORT_SECONDS = 0.5  # for which an actor collects events before it passes them on
+REPORT_SECONDS = 0.5
+"""Seconds for which an actor collects events before it passes them on."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +37,7 @@ class RayCluster:
 
 
 class RayExecutor:
-    """Runs each job in an actor of its own. What still runs when its context is left is ended."""
+    """Runs each job in its own actor, and ends those that are left when its context ends."""
 
     def __init__(self, logs: Path, cluster: RayCluster) -> None:
         """Takes the folder for error output, on storage that all machines share."""
@@ -43,10 +45,8 @@ class RayExecutor:
         self._cluster = cluster
         self._stack = ExitStack()
         self._actors: dict[str, Any] = {}
-        self._calls: dict[
-            str, ObjectRef[list[Event]]
-        ] = {}  # of each job, the call that brings its next events
-        self._begun: set[str] = set()  # jobs of which an event has come
+        self._calls: dict[str, ObjectRef[list[Event]]] = {}  # by job: the call that brings its next events
+        self._started: set[str] = set()  # jobs of which an event has come
         self._asked: set[str] = set()  # jobs that were asked to stop
 
     def __enter__(self) -> Self:
@@ -70,8 +70,8 @@ class RayExecutor:
         if not any(node.cpus >= cpus and node.gpus >= gpus for node in nodes):
             shown = ", ".join(sorted({f"{node.cpus} and {node.gpus}" for node in nodes}))
             raise AugenmerkError(
-                f"A run would wait for ever: it is to have {cpus} cores and {gpus:g} GPUs, but the machines "
-                f"of the Ray cluster have {shown}; see --cpus-per-job and --gpus-per-job."
+                f"A run would wait for ever: it needs {cpus} cores and {gpus:g} GPUs, but the machines of "
+                f"the Ray cluster have {shown}; see --cpus-per-job and --gpus-per-job."
             )
 
     def submit(self, job: Job) -> None:
@@ -80,7 +80,7 @@ class RayExecutor:
         resources = {"num_cpus": self._cluster.cpus, "num_gpus": self._cluster.gpus}
         # Two calls at a time, so that `stop` is heard while `events` waits.
         actor = ray.remote(_JobActor).options(**resources, max_concurrency=2)
-        self._begun.discard(job.run)
+        self._started.discard(job.run)
         self._actors[job.run] = actor.remote(str(self._logs), self._cluster.cpus, job)
         self._calls[job.run] = self._actors[job.run].events.remote()
 
@@ -106,7 +106,7 @@ class RayExecutor:
                 ray.kill(self._actors.pop(run))
 
     def _receive(self, run: str, call: "ObjectRef[list[Event]]") -> list[Event]:
-        """Returns the events that a call has brought; what became of the actor if it brings none."""
+        """Returns the events that a call has brought, or what became of the actor."""
         import ray
         from ray.exceptions import ActorUnavailableError, RayActorError, RayTaskError
 
@@ -117,22 +117,20 @@ class RayExecutor:
         except RayTaskError as error:
             return [Event(run, "failed", problem=str(error.cause))]
         except RayActorError as error:
-            if run in self._asked:
-                return [Event(run, "stopped")]
-            return [Event(run, "lost", problem=_explain_loss(str(error)))]
+            lost = Event(run, "lost", problem=_explain_loss(str(error)))
+            return [judge_end(lost, run in self._asked, "")]
         if events:
-            self._begun.add(run)
-            if events[-1].phase == "stopped" and run not in self._asked:
-                events[-1] = Event(run, "lost", problem="The machine told the run to stop.")
+            self._started.add(run)
+            events[-1] = judge_end(events[-1], run in self._asked, "The machine told the run to stop.")
         return events
 
     def stop(self, job: Job) -> None:
         import ray
 
         self._asked.add(job.run)
-        if job.run in self._begun:
+        if job.run in self._started:
             self._actors[job.run].stop.remote()
-        else:  # it may be in the queue still, where nothing hears
+        else:  # it may still be in the queue
             ray.kill(self._actors[job.run])
 
 

@@ -1,15 +1,14 @@
 """Runs the jobs of a study by Slurm, to which submitit submits them.
 
 A worker appends its events to a file in the study's folder, which all machines share, and the executor
-follows that. A study that is killed leaves its jobs to Slurm; the next one finds them by the numbers it has
-written down, and follows them instead of submitting them again.
+follows that. A study that is killed leaves its jobs to Slurm; the next one finds them by their noted numbers,
+and follows them instead of submitting them again.
 """
 
 import json
 import os
 import secrets
 import subprocess
-import sys
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
@@ -19,13 +18,21 @@ from typing import TYPE_CHECKING, Any, Self
 
 from augenmerk.base.errors import AugenmerkError
 from augenmerk.base.files import atomic_write, error_reason
-from augenmerk.study.executors.executor import log_name
+from augenmerk.study.executors.executor import (
+    judge_end,
+    last_line,
+    log_name,
+    read_event,
+    thread_variables,
+    worker_command,
+)
 from augenmerk.study.worker import Event, Job
 
 if TYPE_CHECKING:
     import submitit
 
-READ_SECONDS = 0.5  # between two looks at the files of events
+READ_SECONDS = 0.5
+"""Seconds between two looks at the files of events."""
 DEFAULTS = {"time": "4:00:00", "no_requeue": True}
 """Options of sbatch. A run that reaches its time limit saves and is submitted again, by the study itself."""
 
@@ -41,7 +48,7 @@ class SlurmCluster:
     submit_to: str = "slurm"
     """As submitit names it; "local" runs the jobs on this machine, for tests."""
     queue_seconds: float = 10.0
-    """Seconds between two questions which jobs Slurm has."""
+    """Seconds between two calls of squeue."""
 
 
 @dataclass
@@ -107,17 +114,17 @@ class SlurmExecutor:
         if (found := self._find(job)) is not None:
             self._submitted[job.run] = found
             return
-        events = self._logs / f"{self._name(job)}.{secrets.token_hex(4)}.events"
-        threads = str(self._cluster.cpus)
-        worker = [sys.executable, "-m", "augenmerk.study.worker", json.dumps(asdict(job)), str(events)]
-        command = ["env", f"OMP_NUM_THREADS={threads}", f"MKL_NUM_THREADS={threads}", *worker]
+        events = self._logs / log_name(Path(job.run), f"{secrets.token_hex(4)}.events")
+        variables = (f"{name}={value}" for name, value in thread_variables(self._cluster.cpus).items())
+        command = ["env", *variables, *worker_command(job, events)]
         try:
             # The worker takes the place of submitit's process, which would not leave it time to save.
             handle = self._submitit.submit(os.execvp, command[0], command)
         except OSError as error:
             raise AugenmerkError(f"{self._logs}: cannot be written to ({error_reason(error)}).") from None
         except Exception as error:  # submitit's are of several kinds, with all that sbatch has said
-            raise AugenmerkError(f"Slurm has not taken the job: {_last_line(error)}") from None
+            why = last_line(str(error)) or type(error).__name__
+            raise AugenmerkError(f"Slurm has not taken the job: {why}") from None
         self._submitted[job.run] = _Submitted(job, handle, events)
         note = {"id": handle.job_id, "events": str(events), "job": asdict(job)}
         atomic_write(self._note(job), [json.dumps(note).encode()])
@@ -136,7 +143,7 @@ class SlurmExecutor:
         listed = self._list_queue()
         if listed is None:
             raise AugenmerkError(
-                "Slurm does not say what jobs it has (`squeue --me` fails), so runs could be submitted twice."
+                "`squeue --me` fails, so runs could be submitted to Slurm twice; try again when it answers."
             )
         if handle.job_id in listed:
             if is_same:
@@ -145,12 +152,9 @@ class SlurmExecutor:
         found.events.unlink(missing_ok=True)
         return None
 
-    def _name(self, job: Job) -> str:
-        return log_name(Path(job.run)).removesuffix(".txt")
-
     def _note(self, job: Job) -> Path:
-        """Returns the file that says which number Slurm has given the job."""
-        return self._logs / f"{self._name(job)}.slurm"
+        """Returns the file in which the number that Slurm gave the job is noted."""
+        return self._logs / log_name(Path(job.run), "slurm")
 
     def _list_queue(self) -> set[str] | None:
         """Returns the numbers of the jobs that wait or run; None if Slurm does not answer."""
@@ -176,9 +180,8 @@ class SlurmExecutor:
         for submitted in list(self._submitted.values()):
             last = None
             for event in self._read_events(submitted):
-                if event.is_last:
-                    last = event
-                else:
+                last = event if event.is_last else last
+                if not event.is_last:
                     yield event
             if last is None and listed is not None:
                 gone = submitted.handle.job_id not in listed
@@ -186,7 +189,8 @@ class SlurmExecutor:
                     last = Event(submitted.job.run, "lost", problem=self._explain_loss(submitted))
                 submitted.missing = gone
             if last is not None:
-                yield self._judge(submitted, last)
+                why = "Slurm has stopped the run: its time was up, or it was cancelled."
+                yield judge_end(last, submitted.asked_to_stop, why)
                 self._forget(submitted)
 
     def _read_events(self, submitted: _Submitted) -> Iterator[Event]:
@@ -194,28 +198,17 @@ class SlurmExecutor:
             with submitted.events.open("rb") as file:
                 file.seek(submitted.offset)
                 content = file.read()
-        except OSError:  # it is not there before the job has begun
+        except OSError:  # it is not there before the job has started
             return
         whole = content[: content.rfind(b"\n") + 1]
         submitted.offset += len(whole)
-        for line in whole.splitlines():
-            with suppress(ValueError, TypeError):
-                yield Event(submitted.job.run, **json.loads(line))
-
-    def _judge(self, submitted: _Submitted, last: Event) -> Event:
-        """Returns the last event as the study is to hear it: a job may stop because Slurm asked it to."""
-        if submitted.asked_to_stop and last.phase == "lost":
-            return Event(last.run, "stopped")
-        if last.phase == "stopped" and not submitted.asked_to_stop:
-            return Event(
-                last.run, "lost", problem="Slurm has stopped the run: its time was up, or it was cancelled."
-            )
-        return last
+        found = (read_event(submitted.job.run, line) for line in whole.splitlines())
+        yield from (event for event in found if event is not None)
 
     def _explain_loss(self, submitted: _Submitted) -> str:
         log = submitted.handle.paths.stderr
-        errors = log.read_text(errors="replace").strip().splitlines() if log.is_file() else []
-        why = f" ({errors[-1]})" if errors else ""
+        error = last_line(log.read_text(errors="replace")) if log.is_file() else ""
+        why = f" ({error})" if error else ""
         return f"Slurm's job {submitted.handle.job_id} ended unexpectedly{why}; see {log}."
 
     def _forget(self, submitted: _Submitted) -> None:
@@ -228,8 +221,3 @@ class SlurmExecutor:
         submitted.asked_to_stop = True
         submitted.handle.cancel(check=False)  # Slurm sends SIGTERM, and kills after half a minute
         self._queue_seconds = min(self._queue_seconds, 2.0)
-
-
-def _last_line(error: Exception) -> str:
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    return lines[-1] if lines else type(error).__name__

@@ -6,6 +6,7 @@ Every number is read from `study.json`; nothing is computed here.
 from augenmerk.study.report.charts import list_charts, list_number_factors
 from augenmerk.study.report.page import describe_alignment, render_report
 from augenmerk.study.report.tables import (
+    FORMATS,
     TableStyle,
     build_columns,
     describe_published,
@@ -15,6 +16,7 @@ from augenmerk.study.report.tables import (
 )
 
 __all__ = [
+    "FORMATS",
     "TableStyle",
     "build_columns",
     "describe_alignment",

@@ -10,14 +10,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from augenmerk.drawing.attention_map import shorten_text
-from augenmerk.drawing.figures import Theme, label_ends, use_theme
-from augenmerk.study.result import (
-    BeamRow,
-    ComparisonResult,
-    StudyResult,
-    VariantResult,
-    describe_doubt,
-)
+from augenmerk.drawing.charts import SMALL, add_legend, choose_colour, label_ends, make_sign, set_heading
+from augenmerk.drawing.figures import Theme, new_figure, pt, use_theme
+from augenmerk.study.result import BeamRow, ComparisonResult, StudyResult, VariantResult, describe_doubt
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -25,9 +20,10 @@ if TYPE_CHECKING:
 
 WIDTH = 6.4
 """Inches: small enough that text can be read on a phone, where a chart is as wide as the screen."""
-SMALL_SIZE = 8.5
+WIDE = 7.2
+"""Inches, of a chart with two panels in a row."""
 LINE_STYLES = ("-", "--", ":", "-.")
-"""The second style is for variants beyond the number of colours, and so on."""
+"""The second style marks variants beyond the number of colours, and so on."""
 LINE: Mapping[str, Any] = {"linewidth": 2}
 LINE_AND_DOT: Mapping[str, Any] = {"linewidth": 2, "marker": "o", "markersize": 5}
 DOT: Mapping[str, Any] = {"linestyle": "none", "marker": "o", "markersize": 6}
@@ -36,19 +32,18 @@ WHISKER: Mapping[str, Any] = {"linestyle": "none", "marker": "|", "markersize": 
 """Signs in the legends."""
 MEAN_AND_RANGE = {"mean of the runs": LINE_AND_DOT, "from the lowest to the highest run": WHISKER}
 MEAN_AND_DEVIATION = {"mean of the runs": LINE_AND_DOT, "standard deviation of the runs": WHISKER}
-MIN_POINTS = 3
-"""How many values a factor that is a number has, at least, for a line to be drawn along them."""
+MIN_VALUES = 3
+"""Fewest values of a factor that is a number for which a line is drawn along them."""
 LOGARITHMIC_FROM = 10.0
-"""Axes are logarithmic if their largest value is so many times the smallest."""
+"""Ratio of the largest to the smallest value from which an axis is logarithmic."""
 MAX_WHISKERS = 10
-"""How many epochs of a curve have a whisker, at most: more would hide each other."""
+"""Most whiskers of a curve: more would hide each other."""
 CURVES = {
     "validation_loss": "validation loss",
     "validation_bleu": "validation BLEU, greedy",
     "train_loss": "training loss",
 }
-LOSS = "loss per word"
-BEAM_FIGURES: dict[str, Callable[[BeamRow], float]] = {
+BEAM_PANELS: dict[str, Callable[[BeamRow], float]] = {
     "BLEU": lambda row: row.bleu,
     "length ratio": lambda row: row.length_ratio,
     "mean score by the model": lambda row: row.model_score,
@@ -61,12 +56,32 @@ class NamedChart:
     """A chart of a report, which can be drawn in either theme."""
 
     heading: str
-    """What it shows, for those who cannot see it."""
+    """What it shows, for readers who cannot see it."""
     draw: Callable[[Theme], Figure]
 
 
+@dataclass(frozen=True)
+class Line:
+    """Means along x, each with the range that its whisker shows; `number` chooses colour and style."""
+
+    number: int
+    label: str
+    xs: Sequence[float]
+    means: Sequence[float]
+    ranges: Sequence[tuple[float, float]] = ()
+
+    def draw(self, axes: Axes, theme: Theme, every: int = 1) -> None:
+        """Draws the line, with a whisker for every so many of its points; the last one has one."""
+        colour = choose_colour(self.number, theme)
+        style = LINE_STYLES[self.number // len(theme.series) % len(LINE_STYLES)]
+        for x, ends in list(zip(self.xs, self.ranges, strict=False))[::-every]:
+            axes.plot([x, x], ends, color=colour, linewidth=pt(1.2), alpha=0.85)
+        look: dict[str, Any] = {"marker": "o", "markersize": pt(3.5), "linewidth": pt(1.8)}
+        axes.plot(self.xs, self.means, style, color=colour, label=self.label, **look)
+
+
 def list_charts(result: StudyResult) -> dict[str, NamedChart]:
-    """Returns the charts that there are figures for, by the name of their file."""
+    """Returns the charts that there are numbers for, by the name of their file."""
     charts = {}
     if _list_effects(result):
         heading = "Differences in BLEU with their intervals"
@@ -85,7 +100,7 @@ def list_charts(result: StudyResult) -> dict[str, NamedChart]:
         charts["lengths"] = NamedChart(heading, partial(draw_lengths, result))
     for number, split in enumerate(result.splits if result.beam_rows else (), 1):
         name = "beams" if len(result.splits) == 1 else f"beams-{number}"
-        heading = f"Four figures against the width of the beam, {split}"
+        heading = f"Four measures against the width of the beam, {split}"
         charts[name] = NamedChart(heading, partial(draw_beams, result, split))
     return charts
 
@@ -93,104 +108,117 @@ def list_charts(result: StudyResult) -> dict[str, NamedChart]:
 def draw_curves(result: StudyResult, measure: str, theme: Theme) -> Figure:
     """Draws a line for each variant, the mean of its runs, with whiskers from the lowest to the highest run.
 
-    The variants stand a little beside each other, so that each can be seen where their runs overlap.
+    The variants are a little beside each other, so that each can be seen where their runs overlap.
     """
     from matplotlib.ticker import MaxNLocator
 
+    curves = [curve for variant in result.variants for curve in variant.curves if curve.measure == measure]
+    every = max(math.ceil(len(curve.points) / MAX_WHISKERS) for curve in curves)
+    lines = [
+        Line(
+            number,
+            label,
+            [point.epoch + every * _move_aside(number, result) for point in curve.points],
+            [point.mean for point in curve.points],
+            [(point.low, point.high) for point in curve.points],
+        )
+        for number, label, variant in _list_variants(result)
+        for curve in variant.curves
+        if curve.measure == measure
+    ]
     with use_theme(theme):
-        figure, axes = _make_figure(3.5, CURVES[measure])
-        ends, labels = [], _label_variants(result)
-        for number, variant in enumerate(result.variants):
-            for curve in (curve for curve in variant.curves if curve.measure == measure):
-                points = curve.points
-                every = math.ceil(len(points) / MAX_WHISKERS)
-                aside = every * _move_aside(number, result)
-                places, means = [point.epoch + aside for point in points], [point.mean for point in points]
-                ranges = [(point.low, point.high) for point in points]
-                colour = _draw_means(axes, places, means, ranges, number, theme, every)
-                right = points[-1].epoch + every * _move_aside(len(result.variants) - 1, result)
-                ends.append((right, means[-1], labels[variant.name], colour))
+        figure, axes = _draw_lines(lines, theme, CURVES[measure], every)
         low, high = axes.get_xlim()
         if high - low < 1:  # there is one epoch only; its variants belong together
             axes.set_xlim(low - 0.5, high + 0.5)
         axes.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
         axes.set_xlabel("epoch")
-        label_ends(axes, ends)
-        _explain(figure, theme, MEAN_AND_RANGE)
         return figure
 
 
 def draw_lengths(result: StudyResult, theme: Theme) -> Figure:
     """Draws BLEU against the length of the source sentence."""
+    lines = [
+        Line(
+            number,
+            label,
+            [index + _move_aside(number, result) / 2 for index in range(len(variant.by_length))],
+            [each.bleu for each in variant.by_length],
+            [(each.low, each.high) for each in variant.by_length],
+        )
+        for number, label, variant in _list_variants(result)
+        if variant.by_length
+    ]
+    bins = next(variant.by_length for variant in reversed(result.variants) if variant.by_length)
+    lengths = ["–".join(map(str, dict.fromkeys((each.shortest, each.longest)))) for each in bins]
     with use_theme(theme):
-        figure, axes = _make_figure(3.5, f"BLEU by length of the sentence, {result.splits[0]}")
-        ends, labels = [], _label_variants(result)
-        for number, variant in enumerate(result.variants):
-            bins = variant.by_length
-            if not bins:
-                continue
-            aside = _move_aside(number, result) / 2  # these places are far from each other
-            places, means = [place + aside for place in range(len(bins))], [each.bleu for each in bins]
-            colour = _draw_means(axes, places, means, [(each.low, each.high) for each in bins], number, theme)
-            right = len(bins) - 1 + _move_aside(len(result.variants) - 1, result) / 2
-            ends.append((right, means[-1], labels[variant.name], colour))
-            lengths = (dict.fromkeys((each.shortest, each.longest)) for each in bins)
-            axes.set_xticks(range(len(bins)), ["–".join(map(str, each)) for each in lengths])
+        figure, axes = _draw_lines(lines, theme, f"BLEU by length of the sentence, {result.splits[0]}")
+        axes.set_xticks(range(len(bins)), lengths)
         axes.set_xlabel("words of the source sentence")
-        label_ends(axes, ends)
-        _explain(figure, theme, MEAN_AND_RANGE)
         return figure
+
+
+def _draw_lines(lines: Sequence[Line], theme: Theme, heading: str, every: int = 1) -> tuple[Figure, Axes]:
+    """Draws lines in one panel, and names them at their ends."""
+    figure = new_figure(WIDTH, 3.5)
+    axes = figure.subplots()
+    set_heading(axes, heading)
+    for line in lines:
+        line.draw(axes, theme, every)
+    ends = []
+    for line in lines:
+        # Names of lines that end together are below each other.
+        right = max(each.xs[-1] for each in lines if abs(each.xs[-1] - line.xs[-1]) < every)
+        ends.append((right, line.means[-1], line.label, choose_colour(line.number, theme)))
+    label_ends(axes, ends)
+    _explain(figure, theme, MEAN_AND_RANGE)
+    return figure, axes
 
 
 def draw_factor(result: StudyResult, factor: str, theme: Theme) -> Figure:
     """Draws BLEU and, where it can be compared, the loss per word against a factor that is a number.
 
-    Each line is a choice of the other factors. The lines stand a little beside each other, so that the
+    Each line is a choice of the other factors. The lines are a little beside each other, so that the
     whiskers of each can be seen.
     """
-    lines: dict[str, list[VariantResult]] = {}
+    from matplotlib.ticker import LogLocator
+
+    by_others: dict[str, list[VariantResult]] = {}
     for variant in sorted(result.variants, key=lambda variant: variant.settings[factor]):
         others = [str(value) for key, value in variant.settings.items() if key != factor]
-        lines.setdefault(", ".join(others), []).append(variant)
+        by_others.setdefault(shorten_text(", ".join(others)), []).append(variant)
     values = sorted({variant.settings[factor] for variant in result.variants})
-    split, beam = result.splits[0], result.beams[0]
+    split = result.splits[0]
+    panels: dict[str, tuple[str, str, int | None]] = {"BLEU": ("bleu", split, result.beams[0])}
+    if "word_loss" not in result.incomparable:
+        panels["loss per word"] = ("word_loss", split, None)
     with use_theme(theme):
-        from matplotlib.figure import Figure
-        from matplotlib.ticker import LogLocator
-
-        figure = Figure(figsize=(WIDTH + 0.8, 3.7), layout="constrained")
-        panels: dict[str, tuple[str, str, int | None]] = {"BLEU": ("bleu", split, beam)}
-        if "word_loss" not in result.incomparable:
-            panels[LOSS] = ("word_loss", split, None)
-        places_of = figure.subplots(1, len(panels), squeeze=False)[0]
-        for axes, (heading, asked) in zip(places_of, panels.items(), strict=True):
-            drawn = []
-            for number, (label, variants) in enumerate(lines.items()):
+        figure = new_figure(WIDE, 3.7)
+        row = figure.subplots(1, len(panels), squeeze=False)[0]
+        for axes, (heading, asked) in zip(row, panels.items(), strict=True):
+            means: list[float] = []
+            for number, (label, variants) in enumerate(by_others.items()):
                 found = [(variant.settings[factor], variant.summary(*asked)) for variant in variants]
-                points = [(value, summary) for value, summary in found if summary is not None]
-                if not points:
+                measured = [(value, summary) for value, summary in found if summary is not None]
+                if not measured:
                     continue
-                aside = 0.012 * (number - (len(lines) - 1) / 2)
-                places = [_place_aside(value, values, aside) for value, _ in points]
-                means = [summary.mean for _, summary in points]
-                deviations = [(summary.variance or 0.0) ** 0.5 for _, summary in points]
-                ranges = [(m - d, m + d) for m, d in zip(means, deviations, strict=True)]
-                _draw_means(axes, places, means, ranges, number, theme)
-                axes.lines[-1].set_label(shorten_text(label))
-                drawn += means
+                share = 0.012 * (number - (len(by_others) - 1) / 2)
+                xs = [_shift(value, values, share) for value, _ in measured]
+                spreads = [(summary.mean, (summary.variance or 0.0) ** 0.5) for _, summary in measured]
+                line = Line(number, label, xs, [m for m, _ in spreads], [(m - d, m + d) for m, d in spreads])
+                line.draw(axes, theme)
+                means += line.means
             if _is_wide(values):
                 axes.set_xscale("log")
-            if heading == LOSS and drawn and _is_wide(drawn):
+            if asked[0] == "word_loss" and means and _is_wide(means):
                 axes.set_yscale("log")
                 axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
                 axes.yaxis.set_major_formatter("{x:g}")
-            axes.set_xticks(values, [f"{value:,}" for value in values], fontsize=SMALL_SIZE)
+            axes.set_xticks(values, [f"{value:,}" for value in values], fontsize=pt(SMALL))
             axes.minorticks_off()
             axes.set_xlabel(_label_factor(factor))
-            _set_title_and_grid(axes, f"{heading}, {split}")
-        handles, labels = figure.axes[0].get_legend_handles_labels()
-        if len(labels) > 1:
-            figure.legend(handles, labels, loc="outside upper left", ncols=4)
+            set_heading(axes, f"{heading}, {split}")
+        _name_lines(figure)
         _explain(figure, theme, MEAN_AND_DEVIATION)
         return figure
 
@@ -200,7 +228,7 @@ def list_number_factors(result: StudyResult) -> list[str]:
     found = []
     for factor in result.factors:
         values = [variant.settings.get(factor) for variant in result.variants]
-        if all(type(value) in (int, float) for value in values) and len(set(values)) >= MIN_POINTS:
+        if all(type(value) in (int, float) for value in values) and len(set(values)) >= MIN_VALUES:
             found.append(factor)
     return found
 
@@ -213,7 +241,7 @@ def _is_wide(values: Sequence[float]) -> bool:
     return 0 < LOGARITHMIC_FROM * min(values) <= max(values)
 
 
-def _place_aside(value: float, values: Sequence[float], share: float) -> float:
+def _shift(value: float, values: Sequence[float], share: float) -> float:
     """Moves a value to the side by this share of the axis."""
     low, high = min(values), max(values)
     if _is_wide(values):
@@ -224,141 +252,99 @@ def _place_aside(value: float, values: Sequence[float], share: float) -> float:
 def draw_effects(result: StudyResult, theme: Theme) -> Figure:
     """Draws each comparison by BLEU: the difference, its interval, and a stroke for each seed."""
     compared = _list_effects(result)
-    labels = _label_variants(result)
+    labels = {variant.name: label for _, label, variant in _list_variants(result)}
+    names = [_label_difference(each, labels) for each in compared]
+    lines = max((name.count("\n") + 1 for name in names), default=1)
     with use_theme(theme):
-        names = [_label_difference(each, labels) for each in compared]
-        lines = max((name.count("\n") + 1 for name in names), default=1)
-        figure, axes = _make_figure(1.4 + max(0.42, 0.2 * lines) * len(compared), grid="x")
-        for place, each in enumerate(compared):
+        figure = new_figure(WIDTH, 1.4 + max(0.42, 0.2 * lines) * len(compared))
+        axes = figure.subplots()
+        set_heading(axes, None, grid="x")
+        for row, each in enumerate(compared):
             certain = each.difference and not describe_doubt(each)
             colour = theme.accent if certain else theme.ink
-            axes.plot(each.interval, [place, place], color=colour, linewidth=2.5, solid_capstyle="round")
-            axes.plot([each.difference], [place], "o", color=colour, markersize=7)
+            look: dict[str, Any] = {"linewidth": pt(2.5), "solid_capstyle": "round"}
+            axes.plot(each.interval, [row, row], color=colour, **look)
+            axes.plot([each.difference], [row], "o", color=colour, markersize=pt(7))
             runs = [seed.difference for seed in each.seeds]
-            axes.plot(runs, [place + 0.24] * len(runs), "|", color=theme.ink, alpha=0.55, markersize=6)
-        axes.axvline(0, color=theme.ink, linewidth=1, alpha=0.7)
-        axes.set_yticks(range(len(compared)), names, fontsize=SMALL_SIZE if lines > 2 else None)
+            stroke: dict[str, Any] = {"color": theme.ink, "alpha": 0.55, "markersize": pt(6)}
+            axes.plot(runs, [row + 0.24] * len(runs), "|", **stroke)
+        axes.axvline(0, color=theme.ink, linewidth=pt(1), alpha=0.7)
+        axes.set_yticks(range(len(compared)), names, fontsize=pt(SMALL if lines > 2 else 10))
         axes.set_ylim(len(compared) - 0.45, -0.6)
         axes.tick_params(axis="y", length=0)
         axes.spines["left"].set_visible(False)
         axes.locator_params(axis="x", nbins=5)  # few, because the labels of tiny differences are long
         axes.set_xlabel("difference in BLEU")
         signs = {"mean": DOT, "interval": LINE, "one seed": STROKE}
-        _explain(figure, theme, signs, {"p < 0.05: the interval excludes 0": theme.accent})
+        clear = make_sign("p < 0.05: the interval excludes 0", theme.accent, **LINE_AND_DOT)
+        _explain(figure, theme, signs, clear)
         return figure
 
 
 def _list_effects(result: StudyResult) -> list[ComparisonResult]:
-    wanted = ("bleu", result.splits[0])
-    return [each for each in result.comparisons if (each.measure, each.split) == wanted]
+    asked = ("bleu", result.splits[0])
+    return [each for each in result.comparisons if (each.measure, each.split) == asked]
 
 
 def draw_beams(result: StudyResult, split: str, theme: Theme) -> Figure:
-    """Draws four figures of a split against the width of the beam."""
+    """Draws four numbers of a split against the width of the beam."""
+    beams = sorted({row.beam for row in result.beam_rows})
     with use_theme(theme):
-        from matplotlib.figure import Figure
-
-        figure = Figure(figsize=(WIDTH + 0.8, 5.4), layout="constrained")
-        beams, labels = sorted({row.beam for row in result.beam_rows}), _label_variants(result)
-        for axes, (heading, get_value) in zip(figure.subplots(2, 2).flat, BEAM_FIGURES.items(), strict=True):
-            for number, variant in enumerate(result.variants):
+        figure = new_figure(WIDE, 5.4)
+        for axes, (heading, get_value) in zip(figure.subplots(2, 2).flat, BEAM_PANELS.items(), strict=True):
+            for number, label, variant in _list_variants(result):
                 rows = [row for row in result.beam_rows if (row.variant, row.split) == (variant.name, split)]
                 if not rows:
                     continue
-                # A factor, because the axis is logarithmic.
-                places = [row.beam * (1 + _move_aside(number, result) / 2) for row in rows]
-                values = [get_value(row) for row in rows]
-                only_bleu = heading == "BLEU"
-                ranges = [(row.bleu_low, row.bleu_high) for row in rows] if only_bleu else []
-                _draw_means(axes, places, values, ranges, number, theme)
-                axes.lines[-1].set_label(labels[variant.name])
+                aside = 1 + _move_aside(number, result) / 2  # a factor, because the axis is logarithmic
+                xs, ranges = (
+                    [row.beam * aside for row in rows],
+                    [(row.bleu_low, row.bleu_high) for row in rows],
+                )
+                line = Line(
+                    number, label, xs, list(map(get_value, rows)), ranges if heading == "BLEU" else ()
+                )
+                line.draw(axes, theme)
             axes.set_xscale("log")
             axes.set_xticks(beams, map(str, beams))
             axes.minorticks_off()
             axes.set_xlabel("width of the beam")
             if heading.startswith("milli"):
                 axes.set_ylim(bottom=0)
-            _set_title_and_grid(axes, heading)
+            set_heading(axes, heading)
         engine = figure.get_layout_engine()
         assert engine is not None
         engine.set(h_pad=0.12, w_pad=0.08)  # type: ignore[call-arg]
-        handles, shown = figure.axes[0].get_legend_handles_labels()
-        if len(shown) > 1:
-            figure.legend(handles, shown, loc="outside upper left", ncols=4)
+        _name_lines(figure)
         _explain(figure, theme, MEAN_AND_RANGE)
         return figure
 
 
-def _draw_means(
-    axes: Axes,
-    places: Sequence[float],
-    means: Sequence[float],
-    ranges: Sequence[tuple[float, float]],
-    number: int,
-    theme: Theme,
-    every: int = 1,
-) -> str:
-    """Draws the line of a variant, with a whisker for every so many of its ranges; returns its colour."""
-    colour, style = _choose_look(number, theme)
-    for place, (low, high) in list(zip(places, ranges, strict=False))[::-every]:  # the last point has one
-        axes.plot([place, place], [low, high], color=colour, linewidth=1.2, alpha=0.85)
-    axes.plot(places, means, style, color=colour, linewidth=1.8, marker="o", markersize=3.5)
-    return colour
-
-
 def _move_aside(number: int, result: StudyResult) -> float:
-    """Returns how far a variant stands beside a place, as a share of the distance between places."""
+    """Returns how far a variant is beside its x, as a share of the distance between two."""
     count = len(result.variants)
     return (number - (count - 1) / 2) * min(0.06, 0.4 / count)
 
 
-def _explain(
-    figure: Figure,
-    theme: Theme,
-    signs: Mapping[str, Mapping[str, Any]],
-    colours: Mapping[str, str] | None = None,
-) -> None:
-    """Puts a legend below a chart: what signs mean, in whichever colour, and what colours mean."""
-    from matplotlib.lines import Line2D
-
-    handles = [Line2D([], [], color=theme.muted, label=label, **sign) for label, sign in signs.items()]
-    for label, colour in (colours or {}).items():
-        handles.append(Line2D([], [], color=colour, label=label, **LINE_AND_DOT))
-    legend = figure.legend(handles=handles, loc="outside lower left", ncols=4, fontsize=SMALL_SIZE)
-    for text in legend.get_texts():
-        text.set_color(theme.muted)
+def _name_lines(figure: Figure) -> None:
+    """Names the lines of the first panel above all panels, if there are several."""
+    handles, labels = figure.axes[0].get_legend_handles_labels()
+    if len(labels) > 1:
+        add_legend(figure, handles, "upper")
 
 
-def _make_figure(height: float, title: str | None = None, grid: str = "y") -> tuple[Figure, Axes]:
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(WIDTH, height), layout="constrained")
-    axes = figure.subplots()
-    _set_title_and_grid(axes, title, grid)
-    return figure, axes
+def _explain(figure: Figure, theme: Theme, signs: Mapping[str, Mapping[str, Any]], *others: Any) -> None:
+    """Puts a legend below a chart that explains signs, whatever their colour, and the other signs given."""
+    made = [make_sign(label, theme.muted, **sign) for label, sign in signs.items()]
+    add_legend(figure, [*made, *others], "lower", SMALL, theme.muted)
 
 
-def _set_title_and_grid(axes: Axes, title: str | None, grid: str = "y") -> None:
-    if title:
-        axes.set_title(title, loc="left", fontsize=10.5, fontweight="bold")
-    axes.grid(axis=grid, alpha=0.6)  # type: ignore[arg-type]
-
-
-def _choose_look(number: int, theme: Theme) -> tuple[str, str]:
-    """Returns the colour and the line style of a variant."""
-    colours = len(theme.series)
-    return theme.series[number % colours], LINE_STYLES[number // colours % len(LINE_STYLES)]
-
-
-def _label_variants(result: StudyResult) -> dict[str, str]:
-    """Returns a short label for each variant by its name: only its values if shortened names are the same."""
-    labels = {variant.name: shorten_text(variant.name) for variant in result.variants}
-    if len(set(labels.values())) == len(labels):
-        return labels
-    return {
-        variant.name: shorten_text(", ".join(map(str, variant.settings.values())))
-        for variant in result.variants
-    }
+def _list_variants(result: StudyResult) -> list[tuple[int, str, VariantResult]]:
+    """Returns the variants with their numbers and short labels; only values if short names are the same."""
+    labels = [shorten_text(variant.name) for variant in result.variants]
+    if len(set(labels)) < len(labels):
+        labels = [shorten_text(", ".join(map(str, each.settings.values()))) for each in result.variants]
+    return list(zip(range(len(labels)), labels, result.variants, strict=True))
 
 
 def _label_difference(each: ComparisonResult, labels: Mapping[str, str]) -> str:

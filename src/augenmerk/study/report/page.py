@@ -1,4 +1,4 @@
-"""The report: one HTML file that needs nothing else, for any screen, light or dark, and for paper."""
+"""The report: one self-contained HTML file, for any screen, light or dark, and for paper."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ PLAIN = Style()
 
 
 def render_report(result: StudyResult, table: TableStyle = DEFAULT_STYLE, style: Style = PLAIN) -> str:
-    """Renders the page of a study's result, which is light or dark as the reader's screen is."""
-    said = [detail for verdict in result.verdicts for detail in verdict.details]
+    """Renders the page of a study's result, light or dark like the reader's screen."""
+    details = {detail for verdict in result.verdicts for detail in verdict.details}
     bins = next((variant.by_length for variant in result.variants if variant.by_length), ())
     charts = {name: _draw(chart, style) for name, chart in list_charts(result).items()}
     by_beam = [chart for name, chart in charts.items() if name.startswith("beams")]
@@ -47,7 +47,7 @@ def render_report(result: StudyResult, table: TableStyle = DEFAULT_STYLE, style:
         "bins": bins,
         "lengths": charts.get("lengths"),
         "beams": dict(zip(result.splits, by_beam, strict=False)),
-        "repairs": [each.in_words for each in result.beam_repairs if each.in_words not in said],
+        "repairs": [each.in_words for each in result.beam_repairs if each.in_words not in details],
         "examples": [(example, _make_maps(example)) for example in result.examples],
     }
     return render_template("report.html", context)
@@ -55,7 +55,7 @@ def render_report(result: StudyResult, table: TableStyle = DEFAULT_STYLE, style:
 
 def _draw(chart: NamedChart, style: Style) -> Chart:
     def draw(theme: Theme) -> Figure:
-        return replace(style, theme=theme, title=None).apply_to_chart(chart.draw(theme))
+        return replace(style, theme=theme, title=None).draw(chart.draw)
 
     return Chart.draw(draw, chart.heading)
 
@@ -64,13 +64,14 @@ def describe_alignment(result: StudyResult) -> list[str]:
     """Returns a sentence for each variant whose alignment error is that of a chosen head, or of a mean."""
     notes = []
     for variant in result.variants:
-        parts = []
-        for run in variant.runs:
-            if run.alignment_attention is not None:
-                chosen = f", chosen on {run.alignment_chosen_on}" if run.alignment_chosen_on else ""
-                parts.append(f"{run.alignment_attention} (seed {run.seed}{chosen})")
-        if parts:
-            notes.append(f"The alignment error of {variant.name} is measured with {'; '.join(parts)}.")
+        chosen = [
+            f"{run.alignment_attention} (seed {run.seed}"
+            + (f", chosen on {run.alignment_chosen_on})" if run.alignment_chosen_on else ")")
+            for run in variant.runs
+            if run.alignment_attention is not None
+        ]
+        if chosen:
+            notes.append(f"The alignment error of {variant.name} is measured with {'; '.join(chosen)}.")
     return notes
 
 

@@ -4,7 +4,7 @@ import csv
 import io
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from augenmerk.base.errors import AugenmerkError, remove_control_characters
@@ -15,7 +15,7 @@ COLUMNS = tuple(key for key, metric in MEASURES.items() if metric.study == "colu
 ABOUT_RUNS = ("runs", "parameters")
 """The columns that are no measures: how many runs are finished, and how many parameters they have."""
 SPREADS = {"deviation": "± standard deviation", "variance": "(variance)", "none": ""}
-"""What may stand beside a mean, each with how the note below a table calls it."""
+"""What may be shown beside a mean, each with its name in the note below a table."""
 ABSENT = "–"
 BOLD = (
     "Bold: the best mean of a column and those that a paired t test over the seeds does not tell from it "
@@ -32,13 +32,13 @@ class TableStyle:
     spread: str = "deviation"
     """A key of `SPREADS`."""
     published: bool = True
-    """Whether figures that others published stand beside ours."""
+    """Whether to show published numbers beside ours."""
     bold: bool = True
     """Whether the best means of each column are bold: see `BOLD`."""
     caption: str | None = None
     """In LaTeX, the text above the table."""
     label: str | None = None
-    """In LaTeX, what the table is referred to by."""
+    """In LaTeX, the label for references to the table."""
 
     def __post_init__(self) -> None:
         possible = (*ABOUT_RUNS, *MEASURES)
@@ -47,7 +47,7 @@ class TableStyle:
                 raise AugenmerkError(f"There is no column '{column}'; the columns are {', '.join(possible)}.")
         if self.spread not in SPREADS:
             raise AugenmerkError(
-                f"'{self.spread}' cannot stand beside a mean: expected {', '.join(SPREADS)}."
+                f"'{self.spread}' cannot be shown beside a mean: expected {', '.join(SPREADS)}."
             )
 
 
@@ -56,7 +56,7 @@ DEFAULT_STYLE = TableStyle()
 
 @dataclass(frozen=True)
 class Cell:
-    """A figure as text; unknown parts are empty."""
+    """A number as text; unknown parts are empty."""
 
     mean: str = ABSENT
     spread: str = ""
@@ -78,67 +78,58 @@ class Column:
 
 
 def build_columns(result: StudyResult, style: TableStyle = DEFAULT_STYLE) -> list[Column]:
-    """Returns the columns of the table that have any figures in them."""
-    columns = []
-    for name in style.columns:
-        if name in ABOUT_RUNS:
-            columns.append(_describe_runs(result, name))
-            continue
-        about = MEASURES[name]
-        heading = about.heading
-        if about.per == "split" and name != "alignment_error":
-            heading += f" on {result.splits[0]}"  # there is also that on the validation split
-        measured = {
-            variant.name: _format_summary(each, style)
-            for variant in result.variants
-            for each in variant.summaries
-            if each.measure == name and result.asked_first(each)
-        }
-        published = {
-            each.variant: Cell(
-                f"{each.mean:.{about.digits}f}",
-                _format_spread(each.variance, f"{each.variance or 0:g}", about.digits, style),
-            )
-            for each in result.published
-            if style.published and each.measure == name
-        }
-        for title, is_published, known in (
-            (heading, False, measured),
-            (f"{heading}, published", True, published),
-        ):
-            if known:
-                cells = tuple(known.get(variant.name, Cell()) for variant in result.variants)
-                columns.append(Column(name, title, is_published, cells))
-    return columns
+    """Returns the columns of the table that have any numbers in them."""
+    return [column for name in style.columns for column in _build(result, name, style)]
 
 
-def _describe_runs(result: StudyResult, name: str) -> Column:
-    cells = []
+def _build(result: StudyResult, name: str, style: TableStyle) -> Iterator[Column]:
+    """Yields what we measured and what others published of a measure, if there is anything."""
+    if name in ABOUT_RUNS:
+        yield Column(name, name, False, tuple(_describe_runs(result, name)))
+        return
+    about = MEASURES[name]
+    heading = about.heading
+    if about.per == "split" and name != "alignment_error":
+        heading += f" on {result.splits[0]}"  # there is also that on the validation split
+    measured = {
+        variant.name: _format_summary(each, style)
+        for variant in result.variants
+        for each in variant.summaries
+        if each.measure == name and result.asked_first(each)
+    }
+    published = {
+        each.variant: Cell(
+            f"{each.mean:.{about.digits}f}",
+            _format_spread(each.variance, f"{each.variance or 0:g}", about.digits, style),
+        )
+        for each in result.published
+        if style.published and each.measure == name
+    }
+    for title, found in ((heading, measured), (f"{heading}, published", published)):
+        if found:
+            cells = tuple(found.get(variant.name, Cell()) for variant in result.variants)
+            yield Column(name, title, found is published, cells)
+
+
+def _describe_runs(result: StudyResult, name: str) -> Iterator[Cell]:
     for variant in result.variants:
+        finished = sum(run.state == "finished" for run in variant.runs)
         if name == "runs":
-            finished = sum(run.state == "finished" for run in variant.runs)
-            cells.append(Cell(f"{finished}/{len(variant.runs)}"))
+            yield Cell(f"{finished}/{len(variant.runs)}")
         else:
-            cells.append(Cell() if variant.parameters is None else Cell(f"{variant.parameters:,}"))
-    return Column(name, name, False, tuple(cells))
+            yield Cell() if variant.parameters is None else Cell(f"{variant.parameters:,}")
 
 
 def _format_summary(summary: Summary, style: TableStyle) -> Cell:
-    digits = MEASURES[summary.measure].digits
-    mean = f"{summary.mean:z.{digits}f}"
-    variance, best = summary.variance, summary.best and style.bold
-    if variance is None:
-        return Cell(mean, best=best)
-    shown = f"{variance:.2g}" if variance < 10 else f"{variance:.0f}"
+    digits, variance = MEASURES[summary.measure].digits, summary.variance
+    shown = "" if variance is None else f"{variance:.2g}" if variance < 10 else f"{variance:.0f}"
     spread = _format_spread(variance, shown, digits, style)
-    if summary.interval is None:
-        return Cell(mean, spread, best=best)
-    low, high = summary.interval
-    return Cell(mean, spread, f"{low:z.{digits}f}", f"{high:z.{digits}f}", best)
+    low, high = [f"{end:z.{digits}f}" for end in summary.interval or ()] or ["", ""]
+    return Cell(f"{summary.mean:z.{digits}f}", spread, low, high, summary.best and style.bold)
 
 
 def _format_spread(variance: float | None, shown: str, digits: int, style: TableStyle) -> str:
-    """Returns what stands beside a mean; `shown` is the variance as text."""
+    """Returns what is beside a mean; `shown` is the variance as text."""
     if variance is None or style.spread == "none":
         return ""
     return f"({shown})" if style.spread == "variance" else f"± {math.sqrt(max(0.0, variance)):.{digits}f}"
@@ -160,106 +151,93 @@ def describe_published(result: StudyResult, style: TableStyle = DEFAULT_STYLE) -
     return f"Columns called “published” were not measured here: {result.published_source}."
 
 
-def _build_texts(
+def _build_rows(
     result: StudyResult, style: TableStyle, escape: Callable[[str], str], bold: str
 ) -> list[list[str]]:
-    """Returns the rows of the table, the headings first; `bold` is a format for the best means."""
+    """Returns the rows of the table as text, the headings first; `bold` is a format for the best means."""
     columns = build_columns(result, style)
     rows = [["variant", *(escape(column.heading) for column in columns)]]
     for row, variant in enumerate(result.variants):
-        cells = []
-        for column in columns:
-            cell = column.cells[row]
-            mean = bold.format(escape(cell.mean)) if cell.best else escape(cell.mean)
-            cells.append(f"{mean} {escape(cell.spread)}".strip())
-        rows.append([escape(variant.name), *cells])
+        cells = [column.cells[row] for column in columns]
+        means = [bold.format(escape(cell.mean)) if cell.best else escape(cell.mean) for cell in cells]
+        spreads = [escape(cell.spread) for cell in cells]
+        rows.append([escape(variant.name), *map(str.strip, map(" ".join, zip(means, spreads, strict=True)))])
     return rows
 
 
 def format_markdown(result: StudyResult, style: TableStyle = DEFAULT_STYLE) -> str:
     """Formats the table as Markdown, with the question above it and the conclusions below."""
-    texts = _build_texts(result, style, _escape_markdown, "**{}**")
-    head, *rows = ("| " + " | ".join(row) + " |" for row in texts)
-    rule = "|---" + "|---:" * (len(texts[0]) - 1) + "|"
-    said = [detail for verdict in result.verdicts for detail in verdict.details]
+    rows = _build_rows(result, style, _escape_markdown, "**{}**")
+    head, *body = ("| " + " | ".join(row) + " |" for row in rows)
+    rule = "|---" + "|---:" * (len(rows[0]) - 1) + "|"
+    details = {detail for verdict in result.verdicts for detail in verdict.details}
     statements = [each.in_words for each in result.comparisons]
     statements += [each.in_words for each in result.beam_repairs]
-    statements = [each for each in statements if each not in said]
-    if source := describe_published(result, style):
-        statements.append(source)
+    statements = [each for each in statements if each not in details]
+    statements += filter(None, [describe_published(result, style)])
     lines = [f"**{_escape_markdown(result.question)}**", ""]
     for verdict in result.verdicts:
         answer = f" **{_escape_markdown(verdict.answer)}**" if verdict.answer else ""
-        question = "" if verdict.question == result.question else f"{_escape_markdown(verdict.question)}"
+        question = "" if verdict.question == result.question else _escape_markdown(verdict.question)
         lines += [f"{question}{answer}".strip(), ""]
         lines += [*(f"- {_escape_markdown(detail)}" for detail in verdict.details), ""]
-    lines += [head, rule, *rows, "", _escape_markdown(describe_table(result, style)), ""]
+    lines += [head, rule, *body, "", _escape_markdown(describe_table(result, style)), ""]
     lines += [f"- {_escape_markdown(sentence)}" for sentence in (*statements, *result.remarks)]
     return _join(lines)
 
 
 def _join(lines: list[str]) -> str:
-    """Joins lines; names of a study that someone else made must not command a terminal."""
+    """Joins lines, without control characters: a study's names must not command a terminal."""
     return remove_control_characters("\n".join(lines) + "\n")
 
 
+_MARKDOWN = str.maketrans({"\n": " ", **{special: f"\\{special}" for special in "\\`*_|<>[]"}})
+
+
 def _escape_markdown(text: str) -> str:
-    for special in "\\`*_|<>[]":
-        text = text.replace(special, f"\\{special}")
-    return text.replace("\n", " ")
+    return text.translate(_MARKDOWN)
 
 
 def format_latex(result: StudyResult, style: TableStyle = DEFAULT_STYLE) -> str:
     """Formats the table as a LaTeX tabular for the package booktabs; with a caption or label, as a table."""
-    texts = _build_texts(result, style, _escape_latex, r"\textbf{{{}}}")
-    head, *rows = (" & ".join(row) + r" \\" for row in texts)
-    tabular = [
-        f"\\begin{{tabular}}{{l{'r' * (len(texts[0]) - 1)}}}",
-        "\\toprule",
-        head,
-        "\\midrule",
-        *rows,
-        "\\bottomrule",
-        "\\end{tabular}",
-    ]
+    rows = _build_rows(result, style, _escape_latex, r"\textbf{{{}}}")
+    head, *body = (" & ".join(row) + r" \\" for row in rows)
+    tabular = [f"\\begin{{tabular}}{{l{'r' * (len(rows[0]) - 1)}}}", "\\toprule", head, "\\midrule"]
+    tabular += [*body, "\\bottomrule", "\\end{tabular}"]
     if source := describe_published(result, style):
-        tabular.append(f"\\par\\smallskip{{\\footnotesize {_escape_latex(' '.join(source.split()))}\\par}}")
-    lines = [
-        f"% {' '.join(result.question.split())}",
-        f"% {' '.join(describe_table(result, style).split())}",
-        "% \\usepackage{booktabs}",
-    ]
+        tabular.append(f"\\par\\smallskip{{\\footnotesize {_escape_latex(_on_one_line(source))}\\par}}")
+    lines = [f"% {_on_one_line(text)}" for text in (result.question, describe_table(result, style))]
+    lines.append("% \\usepackage{booktabs}")
     if style.caption is None and style.label is None:
         return _join([*lines, *tabular])
     lines += ["\\begin{table}", "\\centering"]
     if style.caption is not None:
-        lines.append(f"\\caption{{{_escape_latex(' '.join(style.caption.split()))}}}")
+        lines.append(f"\\caption{{{_escape_latex(_on_one_line(style.caption))}}}")
     if style.label is not None:
-        lines.append(f"\\label{{{_LABEL.sub('-', style.label)}}}")
-    lines += [*tabular, "\\end{table}"]
-    return _join(lines)
+        lines.append(f"\\label{{{_NOT_IN_LABELS.sub('-', style.label)}}}")
+    return _join([*lines, *tabular, "\\end{table}"])
 
 
-_LATEX = {
-    "\\": r"\textbackslash{}",
-    "~": r"\textasciitilde{}",
-    "^": r"\textasciicircum{}",
-    **{special: f"\\{special}" for special in "&%$#_{}"},
-    ABSENT: "--",
-    "−": "$-$",
-    "±": r"$\pm$",
-    "“": "``",
-    "”": "''",
-}
-_LABEL = re.compile(r"[^\w:.-]")  # characters that LaTeX does not allow in a label
+_LATEX = str.maketrans(
+    {
+        **{"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"},
+        **{special: f"\\{special}" for special in "&%$#_{}"},
+        **{ABSENT: "--", "−": "$-$", "±": r"$\pm$", "“": "``", "”": "''"},
+    }
+)
+_NOT_IN_LABELS = re.compile(r"[^\w:.-]")
 
 
 def _escape_latex(text: str) -> str:
-    return "".join(_LATEX.get(character, character) for character in text)
+    return text.translate(_LATEX)
+
+
+def _on_one_line(text: str) -> str:
+    return " ".join(text.split())
 
 
 def format_csv(result: StudyResult) -> str:
-    """Formats every figure of every variant, on all splits and beams, as a line of CSV in full precision."""
+    """Formats every number of every variant, on all splits and beams, as lines of CSV in full precision."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     head = "variant measure split beam runs mean variance low_95 high_95 published_mean published_variance"
@@ -275,6 +253,14 @@ def format_csv(result: StudyResult) -> str:
             row += [summary.values.get(seed) for seed in result.seeds]
             writer.writerow(row)  # None is written as nothing
     return remove_control_characters(text.getvalue())
+
+
+FORMATS: Mapping[str, Callable[[StudyResult, TableStyle], str]] = {
+    "markdown": format_markdown,
+    "latex": format_latex,
+    "csv": lambda result, _style: format_csv(result),
+}
+"""The formats of tables by name."""
 
 
 def escape_csv(text: str) -> str:

@@ -16,35 +16,34 @@ from pathlib import Path
 
 import torch
 
-from augenmerk.base.device import count_cores, count_threads, uses_bf16
+from augenmerk.base.device import count_cores, count_threads
 from augenmerk.base.errors import AugenmerkError
 from augenmerk.base.files import atomic_write, error_reason, make_folder
 from augenmerk.base.locks import hold_lock, mark
 from augenmerk.base.signals import exit_code, interrupt_on_sigterm
-from augenmerk.model.custom import MECHANISM_FILES, check_recorded
-from augenmerk.model.trial import try_mechanism
-from augenmerk.run.directory import RunDirectory
-from augenmerk.study.begun import save_plan
-from augenmerk.study.collect import collect, read_finished
+from augenmerk.model.custom import MECHANISM_FILES
+from augenmerk.study.checks import check_study
+from augenmerk.study.collect import collect, read_run
 from augenmerk.study.executors.executor import Executor
 from augenmerk.study.executors.local import LocalExecutor
 from augenmerk.study.executors.ray import RayCluster, RayExecutor
 from augenmerk.study.executors.slurm import SlurmCluster, SlurmExecutor
-from augenmerk.study.finished import FinishedRun
+from augenmerk.study.measured_run import MeasuredRun
 from augenmerk.study.plan import PlannedRun, Study
 from augenmerk.study.result import LOCK, MARK, StudyResult
-from augenmerk.study.same_data import check_data
+from augenmerk.study.saved_plan import save_plan
 from augenmerk.study.worker import Event, Job
 from augenmerk.training import policy
 
-LOCK_TIMEOUT = 30.0  # seconds to wait for workers of a study that was killed: they are saving
+LOCK_TIMEOUT = 30.0
+"""Seconds to wait for the workers of a study that was killed: they are saving."""
 REFRESH_SECONDS = 0.2
 MAX_JOBS = 4
 RESTARTS = 3
-"""How often a run that a cluster lost is submitted again without getting further, before it has failed."""
+"""Times that a run lost by a cluster is submitted again without getting further, before it has failed."""
 LOST_LOCK_SECONDS = 300.0
-"""How long a run that is submitted again waits for its lock: network file systems give up that of a machine
-that has vanished after a minute or two."""
+"""Seconds that a run submitted again waits for its lock: network file systems release that of a machine that
+has vanished after a minute or two."""
 
 
 class StudyInterrupted(Exception):  # noqa: N818 (nothing went wrong)
@@ -77,7 +76,7 @@ class RunStatus:
 
     @property
     def seconds_left(self) -> float | None:
-        """Seconds until training ends, if it goes on at the same speed; None if that is not known."""
+        """Seconds until training ends at the same speed; None if unknown."""
         gained, spent = self.progress - self.first_progress, time.monotonic() - self.training_since
         if self.phase != "training" or gained <= 0 or spent < 2:
             return None
@@ -118,36 +117,40 @@ def run_study(
     CPU `threads`, by default its share of the cores.
     """
     study = fit_to_data(study)
-    check_data(study, out)  # first, because other data may fit other settings
-    refuse_changes(study, out)
-    check_mechanisms(study, out)
+    check_study(study, out)
     # A machine of a cluster may have another current folder.
-    place = out if cluster is None else out.resolve()
-    statuses = {str(place / planned.place): RunStatus(planned) for planned in study.runs}
-    finished: dict[str, FinishedRun] = {}
+    folder = out if cluster is None else out.resolve()
+    statuses = {str(folder / planned.path): RunStatus(planned) for planned in study.runs}
+    finished: dict[str, MeasuredRun] = {}
     with _lock(out) as locks:
         save_plan(study, out)
         for status in statuses.values():
-            if (found := _check_finished(study, out, status)) is not None:
+            if (found := _read_finished(study, out, status)) is not None:
                 finished[status.planned.name] = found
-        mechanisms = _keep_mechanisms(place)
-        wait = 0.0 if cluster is None else LOST_LOCK_SECONDS
+        mechanisms = _keep_mechanisms(folder)
         waiting = [
-            _make_job(study, run, status.planned, device, mechanisms, wait)
+            Job(
+                run,
+                status.planned.config.model_dump(exclude_none=True),
+                study.splits,
+                study.beams,
+                study.sentences,
+                device,
+                mechanisms,
+                0.0 if cluster is None else LOST_LOCK_SECONDS,
+            )
             for run, status in statuses.items()
             if status.state == "waiting"
         ]
         devices = [device] if cluster else list_devices(device, torch.cuda.device_count())
-        restarts = 0 if cluster is None else RESTARTS
         threads = threads or threads_each(min(jobs, max(1, len(waiting))))
-        where = cluster if waiting else None  # nothing to do needs no cluster
-        with interrupt_on_sigterm(), _open_executor(where, place / "logs", threads, locks) as executor:
+        needed = cluster if waiting else None  # nothing to do needs no cluster
+        with interrupt_on_sigterm(), _open_executor(needed, folder / "logs", threads, locks) as executor:
             try:
+                restarts = 0 if cluster is None else RESTARTS
                 run_jobs(executor, waiting, jobs, devices, statuses, on_progress, restarts)
             finally:
-                problems = {
-                    status.planned.name: status.problem for status in statuses.values() if status.problem
-                }
+                problems = {each.planned.name: each.problem for each in statuses.values() if each.problem}
                 result = collect(study, out, problems, finished)
                 result.save(out)
     return result
@@ -156,25 +159,8 @@ def run_study(
 def fit_to_data(study: Study) -> Study:
     """Returns the study with what its preset left open fitted to the data, as `train.start` would do it."""
     count = cache(policy.count_training_pairs)
-    return replace(
-        study,
-        runs=tuple(replace(run, config=policy.fit_to_data(run.config, count)) for run in study.runs),
-    )
-
-
-def _make_job(
-    study: Study, run: str, planned: PlannedRun, device: str, mechanisms: list[str], lock_seconds: float
-) -> Job:
-    return Job(
-        run,
-        planned.config.model_dump(exclude_none=True),
-        study.splits,
-        study.beams,
-        study.sentences,
-        device,
-        mechanisms,
-        lock_seconds,
-    )
+    runs = (replace(run, config=policy.fit_to_data(run.config, count)) for run in study.runs)
+    return replace(study, runs=tuple(runs))
 
 
 def _open_executor(
@@ -250,57 +236,23 @@ def list_devices(device: str, gpus: int) -> list[str]:
 
 
 def least_loaded(devices: Sequence[str], in_use: Sequence[str]) -> str:
-    """Returns the device that running jobs use least, given the device of each; of equals the first."""
+    """Returns the first of the devices that running jobs use least, given the device of each."""
     return min(devices, key=in_use.count)
 
 
-def _check_finished(study: Study, out: Path, status: RunStatus) -> FinishedRun | None:
-    """Reads the run if it is finished; one that is damaged must not pass for a finished one."""
+def _read_finished(study: Study, out: Path, status: RunStatus) -> MeasuredRun | None:
+    """Reads the run if it is finished, checksums included; a damaged one has failed."""
     try:
-        found = read_finished(study, out, status.planned)
+        found = read_run(study, out, status.planned)
         if found is not None:
             found.run.load_model()  # verifies its checksum
             found.run.read_code()  # likewise
             status.state, status.already_finished = "finished", True
         return found
     except AugenmerkError as error:
-        again = f"Remove {out / status.planned.place} to have it run again."
-        status.state, status.problem = "failed", f"{error} {again}"
+        status.state = "failed"
+        status.problem = f"{error} Remove {out / status.planned.path} to have it run again."
         return None
-
-
-def refuse_changes(study: Study, out: Path) -> None:
-    """Raises AugenmerkError if a run was begun with other settings than the study has now."""
-    for planned in study.runs:
-        place = out / planned.place
-        if not (place / "config.toml").exists():
-            continue
-        try:
-            old, new = RunDirectory.open(place).config.model_dump(), planned.config.model_dump()
-        except AugenmerkError:
-            continue  # damaged, which is reported as this run's failure and does not stop the others
-        for group, key in ((name, key) for name in new for key in new[name]):
-            if old[group][key] != new[group][key]:
-                raise AugenmerkError(
-                    f"{place} was begun with {group}.{key} = {old[group][key]}, but the study now says "
-                    f"{new[group][key]}; choose another --out, or remove that run."
-                )
-
-
-def check_mechanisms(study: Study, out: Path) -> None:
-    """Raises AugenmerkError if a custom mechanism breaks a rule, or was changed since a run was begun."""
-    for model, precision in dict.fromkeys(
-        (run.config.model, run.config.train.precision) for run in study.runs
-    ):
-        try_mechanism(model, bf16=uses_bf16(precision, torch.device("cpu")))
-    for planned in study.runs:
-        place = out / planned.place
-        if planned.config.model.attention in MECHANISM_FILES and (place / "config.toml").exists():
-            try:
-                recorded = RunDirectory.open(place).read_code()
-            except AugenmerkError:
-                continue  # damaged, which is reported as this run's failure and does not stop the others
-            check_recorded(planned.config.model.attention, recorded, place)
 
 
 def _keep_mechanisms(out: Path) -> list[str]:
@@ -308,14 +260,14 @@ def _keep_mechanisms(out: Path) -> list[str]:
 
     So all workers execute the same code, even if the files are edited while the study runs.
     """
-    places = []
+    copies = []
     for name, file in MECHANISM_FILES.items():
         folder = out / "mechanisms" / hashlib.sha256(file.source).hexdigest()[:16]
         file_name, _, class_name = name.rpartition(":")
         make_folder(folder)
         atomic_write(folder / file_name, [file.source])
-        places.append(f"{folder / file_name}:{class_name}")
-    return places
+        copies.append(f"{folder / file_name}:{class_name}")
+    return copies
 
 
 def threads_each(jobs: int) -> int:

@@ -1,4 +1,4 @@
-"""A run of a study that is trained, scored and probed, as the study reads it."""
+"""A run that is trained, scored and probed, as its study reads it."""
 
 import hashlib
 import math
@@ -22,7 +22,7 @@ from augenmerk.text.words import split_words
 
 
 class Vocabulary(NamedTuple):
-    """What the loss of a run is counted in."""
+    """The units in which a run's loss is counted."""
 
     subwords: bool
     lowercase: bool
@@ -30,7 +30,7 @@ class Vocabulary(NamedTuple):
 
 
 @dataclass(frozen=True)
-class FinishedRun:
+class MeasuredRun:
     """A run that is trained, scored and probed. Each of its files is read once."""
 
     study: Study
@@ -73,8 +73,7 @@ class FinishedRun:
     @cached_property
     def translated(self) -> dict[tuple[str, int], TranslatedSplit]:
         """The translations by split and beam, with their n-gram counts."""
-        places = product(self.study.splits, self.study.beams)
-        return {place: self._read_translated(*place) for place in places}
+        return {each: self._read_translated(*each) for each in product(self.study.splits, self.study.beams)}
 
     def measure(self, measure: str, split: str | None, beam: int | None) -> Any:
         """Returns a value, or None where there is none; only some measures depend on a split or a beam."""
@@ -89,15 +88,15 @@ class FinishedRun:
     def _read_translated(self, split: str, beam: int) -> TranslatedSplit:
         hypotheses = _read_lines(hypothesis_path(self.run, split, beam))
         counts = count_bleu(hypotheses, _read_lines(reference_path(self.run, split)))
-        row, place = self.rows[split, beam], f"'{split}', beam {beam}"
+        row, where = self.rows[split, beam], f"'{split}', beam {beam}"
         if not math.isclose(float(bleu_from_counts(counts.sum(0))), row["bleu"], abs_tol=1e-6):
             raise AugenmerkError(
-                f"{self.run.path}: the hypotheses for {place} are not those that were scored."
+                f"{self.run.path}: the hypotheses for {where} are not those that were scored."
             )
         scores = [float(line) for line in _read_lines(model_score_path(self.run, split, beam))]
         if not len(scores) == len(self.losses[split]) == len(hypotheses):
             raise AugenmerkError(
-                f"{self.run.path}: there are {len(hypotheses)} hypotheses for {place}, but {len(scores)} "
+                f"{self.run.path}: there are {len(hypotheses)} hypotheses for {where}, but {len(scores)} "
                 f"scores and {len(self.losses[split])} losses."
             )
         return TranslatedSplit(row, counts, hypotheses, scores)
