@@ -7,7 +7,7 @@ where words fall into many small pieces. A sentence is unfamiliar if one of the 
 `RARE` of the training sentences. These thresholds come from half of the sentences, with counts of the other
 half, so that they allow for the tokens that every new text has.
 
-How often this is right is in docs/architecture.md. A language whose words look like those of the source
+How often this is right is in docs/results.md. A language whose words look like those of the source
 language may pass.
 
 A run from before this was counted knows only which characters and words its vocabulary lacks.

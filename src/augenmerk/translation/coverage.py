@@ -8,7 +8,7 @@ word becomes a word. A part of the source is reported as not covered if
 - marks such as full stops divide the source, and the mean weight of one part is below `LEAST_WEIGHT`. Parts
   of a few tokens, such as abbreviations, do not count.
 
-Both numbers were chosen on the validation split of Multi30k with the bundled model; docs/architecture.md
+Both numbers were chosen on the validation split of Multi30k with the bundled model; docs/results.md
 has how often they are right. Attention that does not depend on the words (`none`, `mean`) tells nothing.
 """
 
