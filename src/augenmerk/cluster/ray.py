@@ -121,7 +121,7 @@ def _ray_folder() -> Iterator[str]:
 
 def _check_reachable(address: str) -> None:
     """Raises AugenmerkError unless a Ray cluster answers there."""
-    from ray._raylet import GcsClient  # which `ray health-check` asks
+    from ray._raylet import GcsClient  # type: ignore[attr-defined]  # which `ray health-check` asks
     from ray.exceptions import RayError
 
     host, _, port = address.rpartition(":")
