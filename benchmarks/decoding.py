@@ -18,7 +18,8 @@ import torch
 from decoding_profile import profile_decoding
 from peers import Peer, PeerSize, is_installed, make_peers, to_tokens
 
-from augenmerk.base.device import CPU, count_threads
+from augenmerk.base.device import CPU
+from augenmerk.base.process import count_threads
 from augenmerk.bench.decoding import (
     Engine,
     Sources,
@@ -30,7 +31,7 @@ from augenmerk.bench.decoding import (
 )
 from augenmerk.cli.bench import print_speeds
 from augenmerk.cli.terminal import make_table, out
-from augenmerk.model import TranslationModel
+from augenmerk.model.interface import TranslationModel
 
 
 def make_engines(model: TranslationModel, size: PeerSize) -> Mapping[str, Engine]:

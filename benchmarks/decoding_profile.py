@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 
 from augenmerk.base.errors import AugenmerkError
-from augenmerk.inference import InferenceModel
 from augenmerk.inference.gru import GRUTranslator
-from augenmerk.model import TranslationModel
+from augenmerk.inference.model import InferenceModel
+from augenmerk.model.interface import TranslationModel
 from augenmerk.translation import Translator
 from augenmerk.translation.decoding import choose_batch_size
 from augenmerk.translation.threads import one_thread_per_product

@@ -79,7 +79,7 @@ def work(file: Path, device_name: str, row: Row) -> None:
     from torch import distributed
 
     from augenmerk.bench.training import select_typical
-    from augenmerk.model import build_model
+    from augenmerk.model.interface import build_model
     from augenmerk.training.distributed import join
     from augenmerk.training.engine import Engine, SharedGradients
 

@@ -14,7 +14,7 @@ from background_tokenizing import BackgroundTokenizer
 from augenmerk.base.config import RunConfig
 from augenmerk.data import SentencePair
 from augenmerk.evaluation.scores import compute_bleu
-from augenmerk.model import TranslationModel, build_model
+from augenmerk.model.interface import TranslationModel, build_model
 from augenmerk.search.continuations import likeliest
 from augenmerk.text.batching import ParallelTokens, PlannedBatch, TokenTable, encode_pairs
 from augenmerk.text.tokenizer import TokenizerPair

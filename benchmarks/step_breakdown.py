@@ -16,7 +16,7 @@ from torch.profiler import ProfilerActivity, profile
 from augenmerk.base.config import load_config
 from augenmerk.bench.machine import matrix_rate
 from augenmerk.bench.training import operations
-from augenmerk.model import build_model
+from augenmerk.model.interface import build_model
 from augenmerk.text.batching import Batch
 from augenmerk.training.engine import Engine
 

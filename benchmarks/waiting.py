@@ -28,7 +28,7 @@ def train(preset: str, steps: int, *, alone: bool) -> None:
 
     from augenmerk.base.config import load_config
     from augenmerk.data import open_bitext
-    from augenmerk.model import build_model
+    from augenmerk.model.interface import build_model
     from augenmerk.text.batching import encode_pairs
     from augenmerk.text.tokenizer import TokenizerPair
     from augenmerk.training.engine import Engine

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from itertools import groupby
 from pathlib import Path
 
-from augenmerk.base.config import PRESETS, RunConfig, Settings, load_config
-from augenmerk.base.settings import Setting, format_value, get_value, list_settings
+from augenmerk.base.config import PRESETS, RunConfig, load_config
+from augenmerk.base.settings import Setting, Settings, format_value, get_value, list_settings
 
 PAGE = Path(__file__).resolve().with_name("settings.md")
 

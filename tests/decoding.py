@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from typing import cast
 
 from augenmerk.base.config import RunConfig, SearchConfig
-from augenmerk.model import TranslationModel
-from augenmerk.search import Hypothesis
+from augenmerk.model.interface import TranslationModel
+from augenmerk.search.decoder import Hypothesis
 from augenmerk.text.tokenizer import TokenizerPair
 from augenmerk.translation import Translator
 

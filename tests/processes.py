@@ -32,7 +32,7 @@ ROOT = Path(__file__).resolve().parents[1]
 MOMENTS = {
     *(f"augenmerk.training.{name}" for name in ("loop", "progress", "engine", "distributed")),
     *(f"augenmerk.run.{name}" for name in ("directory", "metadata", "records")),
-    *("augenmerk.base.files", "augenmerk.base.tensors"),
+    *("augenmerk.base.files", "augenmerk.base.arrays"),
 }
 PATIENCE = 240
 """Seconds after which a process is given up. Nothing takes nearly as long; no test waits for it to pass."""

@@ -106,7 +106,7 @@ def test_modules_that_windows_lacks_are_not_needed() -> None:
     code = (
         "import sacrebleu, sys, torch\n"
         "sys.modules['fcntl'] = sys.modules['resource'] = None\n"
-        "import augenmerk.base.locks, augenmerk.study.runner, augenmerk.bench.machine\n"
-        "assert not augenmerk.base.locks.HAS_FLOCK and not augenmerk.bench.machine.HAS_RESOURCE\n"
+        "import augenmerk.base.files, augenmerk.study.runner, augenmerk.bench.machine\n"
+        "assert not augenmerk.base.files.HAS_FLOCK and not augenmerk.bench.machine.HAS_RESOURCE\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True)

@@ -15,8 +15,8 @@ from augenmerk.base.config import ModelConfig, SearchConfig
 from augenmerk.base.errors import AugenmerkError
 from augenmerk.bench.decoding import plain_search
 from augenmerk.bench.machine import describe_numpy_products
-from augenmerk.model import build_model
 from augenmerk.model.gru import GRUTranslator
+from augenmerk.model.interface import build_model
 from tests.command import run_command, run_json
 from tests.decoding import decode, translator_of
 from tests.runs import SharedRuns, tiny

@@ -19,13 +19,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor, nn
 
-from augenmerk.base.arrays import Array, all_to_numpy, to_numpy
+from augenmerk.base.arrays import Array, all_to_numpy, checksum, to_numpy
 from augenmerk.base.config import RunConfig, TextConfig
 from augenmerk.base.errors import AugenmerkError
 from augenmerk.base.files import temp_path
-from augenmerk.base.tensors import checksum
 from augenmerk.data import SentencePair
-from augenmerk.model.weights import load_checked
+from augenmerk.model.interface import load_checked
 from augenmerk.run.directory import RunDirectory
 from augenmerk.text.tokenizer import TokenizerPair
 from tests.processes import Forker, tensors

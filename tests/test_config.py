@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 
-from augenmerk.base.config import ATTENTIONS, PRESETS, RunConfig, Settings, TrainConfig, load_config
+from augenmerk.base.config import ATTENTIONS, PRESETS, RunConfig, TrainConfig, load_config
 from augenmerk.base.errors import AugenmerkError
+from augenmerk.base.settings import Settings
 
 GROUPS: dict[str, type[BaseModel]] = {
     name: field.annotation

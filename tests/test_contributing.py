@@ -52,7 +52,7 @@ class TestDataset:
         copy = Copy(tmp_path_factory.mktemp("copy"))
         module, entry = re.findall(r"```python\n(.+?)```", read_recipe("A new dataset"), re.DOTALL)
         (copy.package / "data" / "numbers.py").write_text(module, encoding="utf-8")
-        registry = copy.package / "base" / "datasets.py"
+        registry = copy.package / "base" / "entries.py"
         text = registry.read_text(encoding="utf-8")
         start = text.index("DATASETS: Mapping")
         end = text.index("\n}\n", start)

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from augenmerk.base.config import ModelConfig, TrainConfig
-from augenmerk.model import TranslationModel, build_model
+from augenmerk.model.interface import TranslationModel, build_model
 from augenmerk.text.batching import Batch, ParallelTokens
 from augenmerk.training.engine import Engine
 

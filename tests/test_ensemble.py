@@ -23,7 +23,10 @@ from augenmerk.evaluation.comparison import compare_runs
 from augenmerk.evaluation.evaluator import Evaluator, evaluate_run, hypothesis_path, measure_loss
 from augenmerk.model.gru import GRUTranslator
 from augenmerk.run.directory import RunDirectory
-from augenmerk.search import EnsembleDecoder, Hypothesis, force, sample, search, trace
+from augenmerk.search.beam import search
+from augenmerk.search.decoder import EnsembleDecoder, Hypothesis
+from augenmerk.search.greedy import force, sample
+from augenmerk.search.tree import trace
 from augenmerk.text.batching import ParallelTokens
 from augenmerk.text.tokenizer import BOS, EOS
 from augenmerk.training.start import start

@@ -13,10 +13,9 @@ from threadpoolctl import threadpool_info
 from augenmerk.base.arrays import Array, to_numpy
 from augenmerk.base.config import ATTENTIONS, ModelConfig, RunConfig, SearchConfig
 from augenmerk.base.errors import AugenmerkError
-from augenmerk.inference import InferenceModel, build_inference_model, gru, weights
-from augenmerk.model import TranslationModel, build_model
-from augenmerk.search import Hypothesis
-from augenmerk.search.step_model import Memory, State
+from augenmerk.inference.model import InferenceModel, build_inference_model
+from augenmerk.model.interface import TranslationModel, build_model
+from augenmerk.search.decoder import Hypothesis, Memory, State
 from augenmerk.text.batching import ParallelTokens
 from augenmerk.text.tokenizer import TokenizerPair
 from augenmerk.translation import Translator
@@ -156,7 +155,7 @@ def test_either_library_finds_the_same_with_an_ensemble(how: str) -> None:
 def test_a_table_of_words_is_a_matter_of_memory_only(monkeypatch: pytest.MonkeyPatch) -> None:
     model = make({**GRU, "layers": 2})
     looked_up = decode([model], SOURCES, SEARCHES["greedy"])
-    monkeypatch.setattr(gru, "MAX_TABLE_BYTES", 0)
+    monkeypatch.setattr("augenmerk.inference.gru.MAX_TABLE_BYTES", 0)
     assert_same(decode([model], SOURCES, SEARCHES["greedy"]), looked_up)
 
 
@@ -166,7 +165,7 @@ def test_few_vectors_are_multiplied_one_by_one(
 ) -> None:
     model, settings = make(variant), SEARCHES["beam 4"]
     expected = decode([model], SOURCES, settings, batch_size=1)
-    monkeypatch.setattr(weights, "MANY_COLUMNS", 1)
+    monkeypatch.setattr("augenmerk.inference.model.MANY_COLUMNS", 1)
     assert_same(decode([model], SOURCES, settings, batch_size=1), expected)
 
 

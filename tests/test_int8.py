@@ -26,8 +26,8 @@ from augenmerk.inference.int8 import (
     LogSoftmax,
     round_weights,
 )
+from augenmerk.inference.model import Floats, Linear, log_softmax
 from augenmerk.inference.transformer import TransformerTranslator
-from augenmerk.inference.weights import Floats, Linear, log_softmax
 from augenmerk.translation import Translator, load
 from tests.command import COMMAND, fails_with_a_sentence, run_json
 from tests.runs import SharedRuns, tiny

@@ -14,10 +14,10 @@ from typing import Any
 
 import pytest
 
-import augenmerk.base.locks
+import augenmerk.base.files
 import augenmerk.translation.translator
 from augenmerk.base.errors import AugenmerkError
-from augenmerk.base.locks import hold_lock, is_marked, mark, remove_locked_folder
+from augenmerk.base.files import hold_lock, is_marked, mark, remove_locked_folder
 from augenmerk.cluster.blocks import ProcessPool
 from augenmerk.run.directory import RunDirectory
 from augenmerk.study import runner
@@ -89,7 +89,7 @@ def stop_at_any_moment(
 class TestAsking:
     @pytest.fixture(autouse=True)
     def _short_waiting(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(augenmerk.base.locks, "_MARKING_TIMEOUT", 0.05)
+        monkeypatch.setattr(augenmerk.base.files, "_MARKING_TIMEOUT", 0.05)
         monkeypatch.setattr(runner, "LOCK_TIMEOUT", 0.05)
 
     def test_no_training_fails_because_others_ask_whether_it_runs(

@@ -24,7 +24,7 @@ from augenmerk.data import open_bitext, open_data
 from augenmerk.data.export import export
 from augenmerk.evaluation.agreement import measure_alignment
 from augenmerk.run.directory import RunDirectory
-from augenmerk.search import Hypothesis
+from augenmerk.search.decoder import Hypothesis
 from augenmerk.text.words import split_words
 from augenmerk.training.loop import train
 from augenmerk.training.start import start

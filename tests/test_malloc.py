@@ -5,11 +5,11 @@ import sys
 
 import pytest
 
-from augenmerk.base.malloc import LARGE
+from augenmerk.base.process import LARGE
 
 SCRIPT = """
 import ctypes, sys
-from augenmerk.base.malloc import LARGE, limit_malloc_caching
+from augenmerk.base.process import LARGE, limit_malloc_caching
 
 def held():
     with open("/proc/self/status") as file:

@@ -11,7 +11,7 @@ from sacrebleu.metrics.chrf import CHRF
 
 from augenmerk.base.config import TextConfig
 from augenmerk.data import open_bitext
-from augenmerk.search import Hypothesis
+from augenmerk.search.decoder import Hypothesis
 from augenmerk.text.tokenizer import Tokenizer
 from augenmerk.translation.mbr import candidate_probabilities, minimum_bayes_risk, pairwise_chrf
 

@@ -17,7 +17,7 @@ from augenmerk import AugenmerkError
 from augenmerk.base.config import RunConfig, load_config
 from augenmerk.data import open_bitext
 from augenmerk.evaluation.evaluator import Evaluator, evaluate_run
-from augenmerk.model import build_model
+from augenmerk.model.interface import build_model
 from augenmerk.run.bundled import BUNDLED_MODEL
 from augenmerk.run.directory import RunDirectory
 from augenmerk.study.plan import read_study

@@ -13,10 +13,10 @@ import pytest
 
 from augenmerk import AugenmerkError, load, load_mechanism
 from augenmerk.base.config import ModelConfig
-from augenmerk.base.mechanisms import MECHANISMS
-from augenmerk.model import build_model
+from augenmerk.base.entries import MECHANISMS
 from augenmerk.model.attention import CUSTOM_MECHANISMS, Attention, find_mechanism
 from augenmerk.model.custom import MECHANISM_FILES
+from augenmerk.model.interface import build_model
 from augenmerk.model.trial import try_mechanism
 from augenmerk.run.directory import RunDirectory
 from augenmerk.study.plan import read_study

@@ -101,7 +101,7 @@ def test_scoring_a_whole_target_equals_stepping_through_it(tmp_path: Path) -> No
     check = """
 import torch
 from augenmerk.base.config import ModelConfig
-from augenmerk.model import build_model
+from augenmerk.model.interface import build_model
 
 config = ModelConfig(architecture="lstm", embedding=8, hidden=6, key=8, layers=2, tie="target")
 model = build_model(config, 30, 40).double().eval()

@@ -21,8 +21,11 @@ from hypothesis import strategies as st
 from augenmerk.base.arrays import Array, namespace, to_numpy
 from augenmerk.base.config import SearchConfig
 from augenmerk.base.errors import AugenmerkError
-from augenmerk.search import Hypothesis, State, force, length_limits, sample, search, trace
 from augenmerk.search import continuations as c
+from augenmerk.search.beam import length_limits, search
+from augenmerk.search.decoder import Hypothesis, State
+from augenmerk.search.greedy import force, sample
+from augenmerk.search.tree import trace
 from augenmerk.text.tokenizer import BOS, EOS, PAD, UNK
 
 MEMORIES = 97  # how many histories a table tells apart

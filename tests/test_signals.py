@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from augenmerk.base.signals import Terminated, interrupt_on_sigterm
+from augenmerk.base.process import Terminated, interrupt_on_sigterm
 from augenmerk.cli.options import RESUMABLE
 from tests.command import run_command
 from tests.processes import PATIENCE, ROOT

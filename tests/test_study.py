@@ -18,15 +18,15 @@ from filelock import FileLock
 from safetensors.torch import load_file
 from typer.testing import CliRunner
 
-import augenmerk.base.device
-import augenmerk.base.locks
-import augenmerk.base.tensors
+import augenmerk.base.arrays
+import augenmerk.base.files
+import augenmerk.base.process
 import augenmerk.evaluation.evaluator
 import augenmerk.study.collect
 import augenmerk.study.measured_run
+from augenmerk.base.arrays import Arrays
 from augenmerk.base.config import ATTENTIONS
 from augenmerk.base.errors import AugenmerkError
-from augenmerk.base.tensors import Arrays
 from augenmerk.cli import app
 from augenmerk.data import open_bitext, open_data
 from augenmerk.evaluation.evaluator import hypothesis_path
@@ -496,7 +496,7 @@ def test_a_worker_loads_its_model_and_data_and_computes_each_loss_once(
         (run / name).unlink()
     shutil.rmtree(run / "hypotheses")
     loads = count_calls(monkeypatch, RunDirectory, "load_model")
-    files = count_calls(monkeypatch, augenmerk.base.tensors, "safe_open")
+    files = count_calls(monkeypatch, augenmerk.base.arrays, "safe_open")
     opened = count_calls(monkeypatch, augenmerk.evaluation.evaluator, "open_data")
     losses = count_calls(monkeypatch, augenmerk.evaluation.evaluator, "sentence_losses")
     events: list[Event] = []
@@ -542,11 +542,11 @@ def test_jobs_are_distributed_over_all_gpus() -> None:
 
 
 def test_several_gpus_have_a_job_each(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (augenmerk.base.device, runner):
+    for module in (augenmerk.base.process, runner):
         monkeypatch.setattr(module, "count_cores", lambda: 3)
     assert default_jobs("cuda", 8) == 8
     assert default_jobs("cuda", 1) == default_jobs("cuda:1", 8) == default_jobs("cpu", 8) == 3
-    for module in (augenmerk.base.device, runner):
+    for module in (augenmerk.base.process, runner):
         monkeypatch.setattr(module, "count_cores", lambda: 64)
     monkeypatch.delenv("OMP_NUM_THREADS")
     assert default_jobs("cpu", 0) == 4
@@ -763,7 +763,7 @@ def test_under_one_seed_variants_share_weights_and_order(file: Path, tmp_path: P
 def test_two_studies_in_one_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, with_flock: bool) -> None:
     """Without flock, as on Windows, another lock takes its place."""
     monkeypatch.setattr(runner, "LOCK_TIMEOUT", 0.0)
-    monkeypatch.setattr(augenmerk.base.locks, "HAS_FLOCK", with_flock)
+    monkeypatch.setattr(augenmerk.base.files, "HAS_FLOCK", with_flock)
     folder = tmp_path / "study"
     with runner._lock(folder) as handles:
         assert len(handles) == 2 * with_flock

@@ -6,7 +6,7 @@ import pytest
 
 from augenmerk.base.config import ATTENTIONS, load_config
 from augenmerk.base.errors import AugenmerkError
-from augenmerk.model import build_model
+from augenmerk.model.interface import build_model
 from augenmerk.study.plan import BUNDLED_STUDIES, Study, find_study, read_study
 from tests.command import fails_with_a_sentence, run_command, run_json
 

@@ -14,9 +14,9 @@ import pytest
 import torch
 
 from augenmerk.base.config import ModelConfig, SearchConfig
-from augenmerk.base.device import count_cores, count_threads, read_cpu_limit
+from augenmerk.base.process import count_cores, count_threads, read_cpu_limit
 from augenmerk.cli.options import _use_threads
-from augenmerk.model import build_model
+from augenmerk.model.interface import build_model
 from augenmerk.study.runner import threads_each
 from augenmerk.translation import load
 from augenmerk.translation.threads import compute_on_one_core
@@ -186,7 +186,7 @@ def set_in_a_new_process(**environment: str) -> dict[str, str]:
     names = ("GOMP_SPINCOUNT", "OMP_WAIT_POLICY", "OMP_NUM_THREADS", "MPLBACKEND")
     code = (
         "import json, os, sys;"
-        "from augenmerk.base.environment import prepare_environment; prepare_environment();"
+        "from augenmerk.base.process import prepare_environment; prepare_environment();"
         f"print(json.dumps({{name: os.environ.get(name) for name in {names}}}));"
         "assert not {'torch', 'numpy', 'matplotlib'} & sys.modules.keys()"
     )

@@ -16,15 +16,15 @@ from augenmerk.base.config import ATTENTIONS, ModelConfig, SearchConfig
 from augenmerk.base.errors import AugenmerkError
 from augenmerk.bench.loop import TorchTransformer
 from augenmerk.evaluation.evaluator import measure_loss
-from augenmerk.model import TranslationModel
 from augenmerk.model.gru import GRUTranslator
+from augenmerk.model.interface import TranslationModel
 from augenmerk.model.transformer import (
     RotaryAttention,
     TransformerTranslator,
     rotate,
     sinusoidal_positions,
 )
-from augenmerk.search import Hypothesis
+from augenmerk.search.decoder import Hypothesis
 from augenmerk.text.batching import Batch, ParallelTokens
 from augenmerk.text.tokenizer import BOS, EOS, PAD, UNK
 from tests.decoding import decode, score, translator_of

@@ -19,7 +19,7 @@ from augenmerk import AugenmerkError, Translation
 from augenmerk.base.config import ATTENTIONS, RunConfig
 from augenmerk.data import open_bitext
 from augenmerk.model.gru import GRUTranslator
-from augenmerk.search import Hypothesis
+from augenmerk.search.decoder import Hypothesis
 from augenmerk.text.tokenizer import UNK, UNKNOWN
 from augenmerk.translation import Translator
 from augenmerk.translation import translator as translator_module

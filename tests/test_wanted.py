@@ -31,8 +31,8 @@ from augenmerk.analysis.wanted import (
 from augenmerk.analysis.wording import describe_attention, describe_wanted
 from augenmerk.base.config import RunConfig
 from augenmerk.data import open_bitext
-from augenmerk.model import build_model
 from augenmerk.model.gru import GRUTranslator
+from augenmerk.model.interface import build_model
 from augenmerk.text.tokenizer import BOS, EOS, PAD, UNK, TokenizerPair
 from augenmerk.translation import Translator
 from augenmerk.translation.translation import END

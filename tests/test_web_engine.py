@@ -18,13 +18,12 @@ from augenmerk.base.config import ATTENTIONS, DataConfig, ModelConfig, RunConfig
 from augenmerk.base.errors import AugenmerkError
 from augenmerk.data import open_bitext
 from augenmerk.evaluation.scores import compute_bleu
-from augenmerk.inference import InferenceModel
 from augenmerk.inference.gru import GRUTranslator
-from augenmerk.inference.weights import log_softmax
-from augenmerk.model import build_model
+from augenmerk.inference.model import InferenceModel, log_softmax
+from augenmerk.model.interface import build_model
 from augenmerk.run.bundled import BUNDLED_MODEL
-from augenmerk.search import State, search
-from augenmerk.search.step_model import Source
+from augenmerk.search.beam import search
+from augenmerk.search.decoder import Source, State
 from augenmerk.text.familiarity import Familiarity
 from augenmerk.text.tokenizer import BOS, EOS, PAD, UNK, TokenizerPair
 from augenmerk.translation import Translator, load

@@ -12,8 +12,8 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from augenmerk.base.errors import AugenmerkError
     from augenmerk.data import Bitext, SentencePair, open_bitext
-    from augenmerk.model import load_mechanism
     from augenmerk.model.attention import Dummy, MeanPool, SingleQueryScaledDotProductAttention
+    from augenmerk.model.custom import load_mechanism
     from augenmerk.translation import Translation, Translator, load
 
 _HOME = {

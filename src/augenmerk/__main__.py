@@ -6,8 +6,7 @@ import sys
 from types import FrameType
 from typing import NoReturn
 
-from augenmerk.base.environment import prepare_environment
-from augenmerk.base.signals import raise_terminated
+from augenmerk.base.process import prepare_environment, raise_terminated
 
 
 def main() -> None:

@@ -27,9 +27,9 @@ from torch import Tensor, nn
 from augenmerk.analysis.wording import DROP_THRESHOLD
 from augenmerk.base.errors import AugenmerkError
 from augenmerk.evaluation.evaluator import exp
-from augenmerk.model import TranslationModel
 from augenmerk.model.attention import Attention, Memory
 from augenmerk.model.gru import GRUTranslator
+from augenmerk.model.interface import TranslationModel
 from augenmerk.model.transformer import Look, TransformerTranslator
 from augenmerk.text.batching import Batch
 from augenmerk.translation import Translation, Translator

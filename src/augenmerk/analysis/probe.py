@@ -8,11 +8,11 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from augenmerk.base.errors import AugenmerkError
-from augenmerk.model import TranslationModel
 from augenmerk.model.attention import Attention, Memory, MultiHeadAttention
 from augenmerk.model.gru import GRUTranslator
+from augenmerk.model.interface import TranslationModel
 from augenmerk.model.transformer import TransformerTranslator
-from augenmerk.search.step_model import Source
+from augenmerk.search.decoder import Source
 from augenmerk.text.tokenizer import BOS, EOS
 from augenmerk.translation import Translation, Translator
 

@@ -36,7 +36,7 @@ from numpy.typing import NDArray
 
 from augenmerk.base.errors import AugenmerkError
 from augenmerk.inference.gru import GRUTranslator
-from augenmerk.inference.weights import Floats, softmax
+from augenmerk.inference.model import Floats, softmax
 from augenmerk.text.tokenizer import BOS, EOS, PAD, UNK, Tokenizer
 from augenmerk.text.words import detokenise, split_words
 from augenmerk.translation import Translation, Translator

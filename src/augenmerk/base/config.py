@@ -1,33 +1,137 @@
-"""The settings of a run: every group but [model], presets and TOML files, and changes to single settings."""
+"""All settings of a run, presets and TOML files, and changes to single settings."""
 
 import os
+import re
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import tomli_w
-from pydantic import Field, PrivateAttr, model_validator
+from pydantic import Field, PrivateAttr, field_validator, model_validator
 
-from augenmerk.base.architectures import CUSTOM_ATTENTION as CUSTOM_ATTENTION
-from augenmerk.base.architectures import LEARNT_POSITIONS as LEARNT_POSITIONS
-from augenmerk.base.architectures import ModelConfig as ModelConfig
-from augenmerk.base.architectures import TransformerConfig as TransformerConfig
-from augenmerk.base.datasets import DATASETS as DATASETS
+from augenmerk.base.entries import ARCHITECTURES, DATASETS, MECHANISMS, Architecture, check_heads
 from augenmerk.base.errors import AugenmerkError, shorten
-from augenmerk.base.mechanisms import MECHANISMS
-from augenmerk.base.settings import Settings as Settings
+from augenmerk.base.settings import Settings, flatten_settings, list_keys, parse_toml, read_settings, set_key
+
+CUSTOM_ATTENTION = re.compile(r"(?P<path>.+\.py):(?P<name>[A-Za-z_]\w*)")
+"""How a mechanism in the user's own file is named: FILE.py:Class."""
+
+
+LEARNT_POSITIONS = 512
+"""The number of positions that a Transformer learns, if they are learnt; later words share the last one."""
+
+
+if TYPE_CHECKING:
+    ArchitectureName = str
+else:
+    ArchitectureName = Literal[tuple(ARCHITECTURES)]
+
+
+class TransformerConfig(Settings):
+    """What only a Transformer has."""
+
+    feed_forward: int = Field(default=1024, ge=1, le=32_768)
+    """Size of the hidden layer of the feed-forward part."""
+    positions: Literal["sinusoidal", "learnt", "rotary"] = "sinusoidal"
+    """How a word knows its position: sines are added to its embedding; vectors that are learnt are; or
+    queries and keys of self-attention are rotated, by an angle for each position."""
+    attention_dropout: float = Field(default=0.0, ge=0.0, lt=1.0)
+    """Dropout on the weights of multi-head attention."""
+    feed_forward_dropout: float = Field(default=0.0, ge=0.0, lt=1.0)
+    """Dropout on the hidden layer of the feed-forward part."""
+
+
+class ModelConfig(Settings):
+    """The sizes of the translator, equations 3 to 15."""
+
+    architecture: ArchitectureName = "gru"
+    """The kind of encoder and decoder. A Transformer has self-attention in both; `attention` is what its
+    decoder looks at the source with."""
+    attention: str = Field(default="scaled-dot", examples=list(MECHANISMS))
+    """The attention mechanism, or FILE.py:Class for one in your own file."""
+    embedding: int = Field(default=256, ge=1, le=8192)
+    """Size of a word embedding, z_t and b_i; of a Transformer, the size of every layer."""
+    hidden: int = Field(default=512, ge=1, le=8192)
+    """Size of a GRU state: hf_t, hb_t and g_i. The word representation h_t is twice as large. Unused by a
+    Transformer."""
+    key: int = Field(default=512, ge=1, le=8192)
+    """Size of queries and keys, where the mechanism projects to them."""
+    heads: int = Field(default=4, ge=1, le=64)
+    """Number of heads of multi-head attention, which divide `key` among them."""
+    layers: int = Field(default=1, ge=1, le=8)
+    """Layers of the encoder, and as many of the decoder."""
+    embedding_dropout: float = Field(default=0.0, ge=0.0, lt=1.0)
+    """Dropout on the embeddings of both languages."""
+    output_dropout: float = Field(default=0.0, ge=0.0, lt=1.0)
+    """Dropout before the output layer, and between GRU layers; in a Transformer, on what each part of a layer
+    adds."""
+    tie: Literal["none", "target", "all"] = "none"
+    """Which embeddings share one matrix: none; target embedding and output layer; or all, with the source
+    embedding too, which needs a joint vocabulary."""
+    init: Literal["torch", "orthogonal"] = "torch"
+    """Initial weights: torch's defaults; or orthogonal matrices in the GRUs and larger tied embeddings, with
+    which a model learns faster (docs/experiments.md). A Transformer starts as its paper says."""
+    transformer: TransformerConfig = TransformerConfig()
+    """What only a Transformer has."""
+
+    @property
+    def entry(self) -> Architecture:
+        """What is known about the architecture."""
+        return ARCHITECTURES[self.architecture]
+
+    @property
+    def query_size(self) -> int:
+        """The size of a decoder state that asks, g_i."""
+        return self.entry.query_size(self)
+
+    @property
+    def value_size(self) -> int:
+        """The size of a word representation that is attended to, h_t."""
+        return self.entry.value_size(self)
+
+    @property
+    def attention_heads(self) -> int:
+        """The number of heads that attend to the source; custom mechanisms count as one."""
+        mechanism = MECHANISMS.get(self.attention)
+        return self.heads if mechanism and mechanism.has_heads else 1
+
+    def runs_in(self, engine: Literal["numpy", "browser"]) -> bool:
+        """Returns whether both the architecture and the mechanism are there without torch."""
+        parts = self.entry, MECHANISMS.get(self.attention)
+        return all(part and (part.numpy_class if engine == "numpy" else part.in_browser) for part in parts)
+
+    @field_validator("attention")
+    @classmethod
+    def _attention_is_known(cls, name: str) -> str:
+        if name not in MECHANISMS and CUSTOM_ATTENTION.fullmatch(name) is None:
+            raise ValueError(f"expected {', '.join(MECHANISMS)}, or FILE.py:Class")
+        return name
+
+    @model_validator(mode="after")
+    def _parts_fit(self) -> Self:
+        if self.attention_heads > 1:
+            check_heads(self)
+        self.entry.check(self)
+        taken = self.entry.mechanisms
+        if taken is not None and self.attention not in taken:
+            raise ValueError(
+                f"architecture = '{self.architecture}' takes the attention {', '.join(taken)}, "
+                f"not '{self.attention}'"
+            )
+        return self
+
 
 ATTENTIONS = tuple(MECHANISMS)
 """The names of the attention mechanisms that come with Augenmerk."""
 
+
 _PRESETS = Path(__file__).parents[1] / "presets"
+
+
 PRESETS = tuple(sorted(path.stem for path in _PRESETS.glob("*.toml")))
 """The names of the settings that come with Augenmerk: each is a file."""
 
-
-MAX_SETTINGS_BYTES = 1_000_000
-"""The size of the largest file of settings, or of a study, that is read."""
 
 DEFAULT_SAMPLES = 50
 """Candidates of MBR when they are sampled and no number is given."""
@@ -306,12 +410,6 @@ def open_keys() -> set[str]:
     return {"data.max_length", "train.warmup", *(f"text.{key}" for key in TextConfig.model_fields)}
 
 
-def list_keys(settings: Iterable[str]) -> set[str]:
-    """Returns the names of settings such as "train.lr=0.002"."""
-    keys = (setting.partition("=")[0].split(".") for setting in settings)
-    return {".".join(part.strip() for part in parts) for parts in keys}
-
-
 def keep_own_case(config: RunConfig) -> RunConfig:
     """Returns the settings without lowercasing, if that was left open and the pairs are your own."""
     return (
@@ -319,29 +417,6 @@ def keep_own_case(config: RunConfig) -> RunConfig:
         if config.data.bitext in DATASETS
         else config.decide({"text.lowercase": False}, config.data.bitext)
     )
-
-
-def read_settings(path: Path) -> str:
-    """Reads a settings file; raises AugenmerkError if it cannot be read."""
-    try:
-        with path.open(encoding="utf-8") as file:
-            text = file.read(MAX_SETTINGS_BYTES + 1)  # not all of it: it may be a device without end
-    except FileNotFoundError:
-        raise AugenmerkError(f"{path}: there is no such file.") from None
-    except UnicodeDecodeError:
-        raise AugenmerkError(f"{path}: not UTF-8; convert the file to UTF-8.") from None
-    except OSError as error:
-        raise AugenmerkError(f"{path}: cannot be read ({error.strerror or error}).") from None
-    if len(text) > MAX_SETTINGS_BYTES:
-        raise AugenmerkError(f"{path} is too large for settings: the most are {MAX_SETTINGS_BYTES:,} bytes.")
-    return text
-
-
-def parse_toml(text: str, source: str) -> dict[str, Any]:
-    try:
-        return tomllib.loads(text.removeprefix("\ufeff"))  # as some editors begin their files
-    except (ValueError, RecursionError) as error:  # a number of over 4,300 digits is a ValueError
-        raise AugenmerkError(f"{source}: not valid TOML ({error}).") from None
 
 
 def _override(tree: dict[str, Any], setting: str) -> None:
@@ -361,32 +436,3 @@ def _override(tree: dict[str, Any], setting: str) -> None:
         set_key(tree, ".".join(parts), parsed["value"] if parsed.keys() == {"value"} else value)
     except ValueError as error:
         raise AugenmerkError(f"'{shorten(setting)}': {error}.") from None
-
-
-def set_key(tree: dict[str, Any], key: str, value: Any) -> None:
-    """Sets a dotted key, such as data.bilderbuch.seed, in nested tables.
-
-    Raises ValueError if the key names no group, or one that is there already and is not a table.
-    """
-    *groups, name = key.split(".")
-    if not groups:
-        raise ValueError(f"'{key}' is not in a group of settings")
-    for number, group in enumerate(groups, 1):
-        tree = tree.setdefault(group, {})
-        if not isinstance(tree, dict):
-            raise ValueError(f"'{'.'.join(groups[:number])}' is not a group of settings")
-    tree[name] = value
-
-
-def flatten_settings(name: str, value: Any) -> Iterator[tuple[str, Any]]:
-    """Yields the settings in nested tables, each with its full name, such as data.bilderbuch.seed."""
-    if isinstance(value, dict):
-        for key, inner in value.items():
-            yield from flatten_settings(f"{name}.{key}", inner)
-    else:
-        yield name, value
-
-
-def format_setting(value: object) -> str:
-    """Returns a value as `--set` takes it."""
-    return str(value).lower() if isinstance(value, bool) else str(value)

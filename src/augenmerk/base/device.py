@@ -1,23 +1,25 @@
 """The device to compute on, and the numbers to compute in: fp32, or bf16 where the hardware has it."""
 
 import ctypes
-import math
-import os
 import re
 import sys
 from contextlib import AbstractContextManager
 from importlib.util import find_spec
-from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from augenmerk.base.errors import AugenmerkError
+from augenmerk.base.process import count_threads
 
 if TYPE_CHECKING:
     import torch
 
+
 Precision = Literal["auto", "fp32", "bf16"]
 
+
 _DEVICE = re.compile(r"auto|cpu|cuda(:\d+)?")
+
+
 CPU = "cpu"
 """The device for which translating needs no torch."""
 
@@ -79,53 +81,6 @@ def describe_device(device: "str | torch.device", threads: int | None = None) ->
     import torch
 
     return torch.cuda.get_device_name(device)
-
-
-def count_threads() -> int:
-    """Returns how many threads to compute with: as many as there are cores, or as OMP_NUM_THREADS says."""
-    wanted = os.environ.get("OMP_NUM_THREADS", "").partition(",")[0]
-    if wanted.isdecimal() and int(wanted) > 0:
-        return int(wanted)
-    return count_cores()
-
-
-def count_cores() -> int:
-    """Returns how many cores this process may use: by its affinity, and by the limit of a container.
-
-    A limit of 1.5 cores is one core, because two threads would wait for each other.
-    """
-    affinity = getattr(os, "sched_getaffinity", None)  # on Linux
-    visible = len(affinity(0)) if affinity else os.cpu_count() or 1
-    return max(1, int(min(visible, read_cpu_limit())))
-
-
-def read_cpu_limit(root: Path = Path("/")) -> float:
-    """Returns how many cores the control groups of Linux let this process use; infinity without a limit.
-
-    `docker run --cpus 2` sets such a limit, while all cores stay visible. The limit of each group above that
-    of the process holds, too.
-    """
-    limits = [math.inf]
-    for line in _read_lines(root / "proc/self/cgroup"):
-        _, controllers, path = line.split(":", 2)
-        if controllers and "cpu" not in controllers.split(","):
-            continue
-        names = ("cpu.cfs_quota_us", "cpu.cfs_period_us") if controllers else ("cpu.max",)
-        top = root / "sys/fs/cgroup" / ("cpu" if controllers else "")
-        group = top / path.lstrip("/")
-        # In a container, its own group may be the topmost one, whatever its path is outside.
-        for folder in {top, group, *group.parents[: len(group.parts) - len(top.parts)]}:
-            values = " ".join(line for name in names for line in _read_lines(folder / name)).split()
-            if len(values) == 2 and all(value.isdecimal() and int(value) for value in values):  # not -1, max
-                limits.append(int(values[0]) / int(values[1]))
-    return min(limits)
-
-
-def _read_lines(path: Path) -> list[str]:
-    try:
-        return path.read_text().splitlines()
-    except OSError:  # not Linux, or not this version of control groups
-        return []
 
 
 def uses_bf16(precision: Precision, device: "torch.device") -> bool:

@@ -1,9 +1,14 @@
-"""Files that are written whole or not at all, and errors of files as one sentence.
+"""Files that are written whole or not at all, locks between processes, and errors of files as one sentence.
 
 A file is written under a temporary name beside its final one, flushed to the disk, and renamed. So whenever
 the process or the machine dies, there is the old file or the new one, never half of either.
+
+The system releases locks and marks when the process ends, even if it is killed. A lock keeps other processes
+out. A mark keeps nobody out and only answers `is_marked`, so asking whether something runs never delays what
+starts.
 """
 
+import errno
 import hashlib
 import json
 import os
@@ -14,8 +19,9 @@ import stat
 import time
 import zlib
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from functools import cache
+from io import BufferedWriter
 from pathlib import Path
 from typing import Any
 
@@ -27,13 +33,18 @@ from augenmerk.base.errors import AugenmerkError
 MAX_FILE_BYTES = 2**28
 """The size of the largest file of text or JSON that is read into memory."""
 
+
 MAX_NAME_BYTES = 200
 """The length of the longest name of a run; systems take 255, and names of temporary files are longer."""
+
 
 STALE_SECONDS = 24 * 60 * 60
 """The age at which the temporary file of another computer counts as left by a killed process."""
 
+
 _TEMP_SUFFIX = ".part"
+
+
 # Two computers, or two containers, may share a folder and have processes with the same number.
 _COMPUTER = f"{zlib.crc32(platform.node().encode(errors='replace')):08x}"
 
@@ -277,3 +288,108 @@ def write_object(path: Path, value: object, indent: int | None = None) -> None:
 def error_reason(error: Exception) -> str:
     """Returns the reason in an error of the operating system, without its number and its file."""
     return getattr(error, "strerror", None) or str(error)
+
+
+try:
+    import fcntl
+
+    HAS_FLOCK = True
+except ImportError:  # Windows
+    HAS_FLOCK = False
+
+
+_RETRY_SECONDS = 0.02
+
+
+_MARKING_TIMEOUT = 5.0
+"""Seconds that a mark waits for a lock, which `is_marked` holds for microseconds."""
+
+
+_NO_LOCKS = {errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOLCK}
+"""Errors of a file system without locks, as on some networks: there, nothing is locked."""
+
+
+@contextmanager
+def hold_lock(path: Path, timeout: float) -> Iterator[int | None]:
+    """Holds the lock in a file, whose folder is created; raises TimeoutError if others hold it for so long.
+
+    Yields the file descriptor, None on Windows. This is flock where there is one: a process that inherits the
+    descriptor then also holds the lock. The file may be removed while the lock is held: a process
+    that waits for it then locks the file that is there next, so it never holds a lock that nobody sees.
+    """
+    deadline = time.monotonic() + timeout
+    with ExitStack() as stack:
+        while not (held := _try_to_lock(path, stack)):
+            stack.close()
+            if time.monotonic() > deadline:
+                raise TimeoutError(f"{path} is locked by another process")
+            time.sleep(_RETRY_SECONDS)
+        yield held.fileno() if isinstance(held, BufferedWriter) else None
+
+
+def _try_to_lock(path: Path, stack: ExitStack) -> object:
+    """Returns what holds the lock; None if others hold it, or if its file was removed in this moment."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if not HAS_FLOCK:
+            from filelock import FileLock
+
+            return stack.enter_context(FileLock(path, timeout=0))
+        file = stack.enter_context(path.open("ab"))
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return file if os.path.samestat(os.fstat(file.fileno()), path.stat()) else None
+    except FileExistsError:
+        if path.parent.exists():  # a file, and not a folder that was removed in this moment
+            raise
+    except (BlockingIOError, FileNotFoundError, TimeoutError):
+        pass
+    except OSError as error:
+        if error.errno not in _NO_LOCKS:
+            raise
+        return file
+    return None
+
+
+def remove_locked_folder(folder: Path, lock: str) -> None:
+    """Removes what is in a folder, then the file of its lock, which is held, and then the folder.
+
+    A process that waits for the lock may create both again: it never loses a file to this one.
+    """
+    for path in folder.iterdir():
+        if path.name != lock:
+            remove(path)
+    with suppress(OSError):  # Windows keeps a file that is open; or another process was faster
+        (folder / lock).unlink()
+        folder.rmdir()
+
+
+@contextmanager
+def mark(path: Path) -> Iterator[int | None]:
+    """Marks a file until the context or the process ends, for `is_marked` to see; yields as `hold_lock` does.
+
+    Failing to mark is no error, because nothing depends on a mark.
+    """
+    with ExitStack() as stack:
+        descriptor = None
+        with suppress(OSError):  # TimeoutError is one
+            descriptor = stack.enter_context(hold_lock(path, _MARKING_TIMEOUT))
+        yield descriptor
+
+
+def is_marked(path: Path) -> bool:
+    """Returns whether a process has marked a file, which need not exist."""
+    try:
+        if not path.is_file():
+            return False
+        if not HAS_FLOCK:
+            from filelock import FileLock
+
+            with FileLock(path, timeout=0):
+                return False
+        with path.open("rb") as file:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        return False
+    except (BlockingIOError, TimeoutError):
+        return True
+    except OSError:  # it was removed, cannot be read, or has no locks
+        return False

@@ -6,10 +6,12 @@
 import ast
 import inspect
 import textwrap
+import tomllib
 import types
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
+from pathlib import Path
 from typing import Any, Literal, Self, get_args, get_origin
 
 import annotated_types
@@ -189,3 +191,65 @@ def _group_in(annotation: Any) -> type[BaseModel]:
     """Returns the group of settings in an annotation such as Group, Group | None or list[Group]."""
     kinds = (annotation, *get_args(annotation))
     return next(kind for kind in kinds if isinstance(kind, type) and issubclass(kind, BaseModel))
+
+
+MAX_SETTINGS_BYTES = 1_000_000
+"""The size of the largest file of settings, or of a study, that is read."""
+
+
+def list_keys(settings: Iterable[str]) -> set[str]:
+    """Returns the names of settings such as "train.lr=0.002"."""
+    keys = (setting.partition("=")[0].split(".") for setting in settings)
+    return {".".join(part.strip() for part in parts) for parts in keys}
+
+
+def read_settings(path: Path) -> str:
+    """Reads a settings file; raises AugenmerkError if it cannot be read."""
+    try:
+        with path.open(encoding="utf-8") as file:
+            text = file.read(MAX_SETTINGS_BYTES + 1)  # not all of it: it may be a device without end
+    except FileNotFoundError:
+        raise AugenmerkError(f"{path}: there is no such file.") from None
+    except UnicodeDecodeError:
+        raise AugenmerkError(f"{path}: not UTF-8; convert the file to UTF-8.") from None
+    except OSError as error:
+        raise AugenmerkError(f"{path}: cannot be read ({error.strerror or error}).") from None
+    if len(text) > MAX_SETTINGS_BYTES:
+        raise AugenmerkError(f"{path} is too large for settings: the most are {MAX_SETTINGS_BYTES:,} bytes.")
+    return text
+
+
+def parse_toml(text: str, source: str) -> dict[str, Any]:
+    try:
+        return tomllib.loads(text.removeprefix("\ufeff"))  # as some editors begin their files
+    except (ValueError, RecursionError) as error:  # a number of over 4,300 digits is a ValueError
+        raise AugenmerkError(f"{source}: not valid TOML ({error}).") from None
+
+
+def set_key(tree: dict[str, Any], key: str, value: Any) -> None:
+    """Sets a dotted key, such as data.bilderbuch.seed, in nested tables.
+
+    Raises ValueError if the key names no group, or one that is there already and is not a table.
+    """
+    *groups, name = key.split(".")
+    if not groups:
+        raise ValueError(f"'{key}' is not in a group of settings")
+    for number, group in enumerate(groups, 1):
+        tree = tree.setdefault(group, {})
+        if not isinstance(tree, dict):
+            raise ValueError(f"'{'.'.join(groups[:number])}' is not a group of settings")
+    tree[name] = value
+
+
+def flatten_settings(name: str, value: Any) -> Iterator[tuple[str, Any]]:
+    """Yields the settings in nested tables, each with its full name, such as data.bilderbuch.seed."""
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            yield from flatten_settings(f"{name}.{key}", inner)
+    else:
+        yield name, value
+
+
+def format_setting(value: object) -> str:
+    """Returns a value as `--set` takes it."""
+    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -15,13 +15,13 @@ from typing import Any
 import torch
 
 from augenmerk.base.config import SearchConfig, load_config
-from augenmerk.base.device import count_threads
+from augenmerk.base.process import count_threads
 from augenmerk.bench.machine import PeakMemory, describe_numpy_products, timed
 from augenmerk.data import open_data
 from augenmerk.inference.int8 import is_installed
-from augenmerk.model import TranslationModel, build_model
+from augenmerk.model.interface import TranslationModel, build_model
 from augenmerk.run.directory import RunDirectory
-from augenmerk.search import length_limits
+from augenmerk.search.beam import length_limits
 from augenmerk.text.tokenizer import BOS, EOS, PAD, TokenizerPair
 from augenmerk.translation import Translator
 

@@ -10,9 +10,9 @@ import torch
 from torch import Tensor, nn
 
 from augenmerk.base.errors import AugenmerkError
-from augenmerk.model import TranslationModel
 from augenmerk.model.attention import MultiHeadAttention
 from augenmerk.model.gru import GRUTranslator
+from augenmerk.model.interface import TranslationModel
 from augenmerk.model.transformer import DecoderLayer, EncoderLayer, TransformerTranslator
 from augenmerk.text.batching import Batch
 from augenmerk.text.tokenizer import PAD

@@ -15,7 +15,7 @@ from augenmerk.base.config import RunConfig
 from augenmerk.bench.loop import make_plain
 from augenmerk.bench.machine import PeakMemory, matrix_rate, timed
 from augenmerk.data import Bitext
-from augenmerk.model import TranslationModel, build_model
+from augenmerk.model.interface import TranslationModel, build_model
 from augenmerk.text.batching import Batch, ParallelTokens, PlannedBatch, encode_pairs
 from augenmerk.text.tokenizer import TokenizerPair
 from augenmerk.training.engine import Engine

@@ -20,7 +20,7 @@ from typer.core import TyperCommand
 
 from augenmerk import __version__
 from augenmerk.base.errors import AugenmerkError, format_message
-from augenmerk.base.signals import exit_code
+from augenmerk.base.process import exit_code
 from augenmerk.cli.help import Command, Commands
 from augenmerk.cli.terminal import discard_output, mute, prepare_streams, unmute
 from augenmerk.training.distributed import ignore_signals, own_rank, should_report_error, world_size

@@ -15,7 +15,7 @@ from rich.markup import escape
 from rich.progress import DownloadColumn, MofNCompleteColumn
 from typer import Argument, Option
 
-from augenmerk.base.datasets import DATASETS, datasets_with
+from augenmerk.base.entries import DATASETS, datasets_with
 from augenmerk.base.errors import AugenmerkError
 from augenmerk.cli.inputs import describe_skipped
 from augenmerk.cli.options import (
@@ -373,7 +373,7 @@ def prepare(
     of them. `train --data` on the folder starts at once, however many pairs there are, and needs no more
     memory for more of them.
     """
-    from augenmerk.base.device import count_cores
+    from augenmerk.base.process import count_cores
     from augenmerk.cluster.blocks import ProcessPool, RayTasks
     from augenmerk.data.prepare import Request
     from augenmerk.data.prepare import prepare as prepare_corpus

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
 from typer import Argument, Option
 
-from augenmerk.base.datasets import DATASETS
+from augenmerk.base.entries import DATASETS
 from augenmerk.base.errors import AugenmerkError
 
 if TYPE_CHECKING:

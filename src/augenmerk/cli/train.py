@@ -12,10 +12,9 @@ from rich.markup import escape
 from rich.progress import BarColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from typer import Argument, Option
 
-from augenmerk.base.architectures import ARCHITECTURES
 from augenmerk.base.config import PRESETS
+from augenmerk.base.entries import ARCHITECTURES, MECHANISMS
 from augenmerk.base.errors import AugenmerkError
-from augenmerk.base.mechanisms import MECHANISMS
 from augenmerk.cli.options import (
     MAX_SEED,
     Data,
@@ -191,7 +190,7 @@ def train(
 def _load_attention(attention: str | None) -> tuple[str | None, str | None]:
     """Returns the name of a mechanism in the settings, and the file of a custom one, which is loaded."""
     from augenmerk.base.config import CUSTOM_ATTENTION
-    from augenmerk.model import load_mechanism
+    from augenmerk.model.custom import load_mechanism
 
     if attention is None or not CUSTOM_ATTENTION.fullmatch(attention):
         return attention, None

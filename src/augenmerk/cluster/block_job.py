@@ -23,14 +23,15 @@ from augenmerk.base.files import (
     atomic_write,
     digest_file,
     error_reason,
+    hold_lock,
     make_folder,
     read_bytes,
     read_object,
     remove,
+    remove_locked_folder,
     remove_stale_temp_files,
     write_object,
 )
-from augenmerk.base.locks import hold_lock, remove_locked_folder
 from augenmerk.cluster.blocks import MapBlocks
 
 LOCK = ".lock"

@@ -9,9 +9,10 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from augenmerk.base.config import DataConfig, RunConfig, Settings
-from augenmerk.base.datasets import DATASETS
+from augenmerk.base.config import DataConfig, RunConfig
+from augenmerk.base.entries import DATASETS
 from augenmerk.base.errors import AugenmerkError
+from augenmerk.base.settings import Settings
 from augenmerk.text.pairs import (
     BadLine,
     BadLineError,

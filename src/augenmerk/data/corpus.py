@@ -18,9 +18,10 @@ import numpy as np
 from numpy.typing import NDArray
 from safetensors.numpy import load
 
-from augenmerk.base.config import RunConfig, TextConfig, format_setting
+from augenmerk.base.config import RunConfig, TextConfig
 from augenmerk.base.errors import AugenmerkError
 from augenmerk.base.files import digest_file, explain_read_errors, read_bytes
+from augenmerk.base.settings import format_setting
 from augenmerk.data import PairsSum
 from augenmerk.data.prepared import SHARDS, VOCABULARY, check_digest, read_about
 from augenmerk.text.batching import Integers, ParallelTokens, TokenTable

@@ -15,7 +15,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from augenmerk.base.datasets import DATASETS
+from augenmerk.base.entries import DATASETS
 from augenmerk.base.errors import AugenmerkError
 from augenmerk.base.files import check_format, digest_file, explain_read_errors, parse_object, read_text
 from augenmerk.data import files

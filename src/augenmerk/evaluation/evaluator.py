@@ -30,8 +30,7 @@ from augenmerk.data import Bitext, SentencePair, open_data, sum_pairs
 from augenmerk.evaluation.agreement import Agreement
 from augenmerk.evaluation.scores import score_texts
 from augenmerk.run.directory import HYPOTHESES, RunDirectory
-from augenmerk.search import mean_of_probabilities
-from augenmerk.search.step_model import StepModel
+from augenmerk.search.decoder import StepModel, mean_of_probabilities
 from augenmerk.text.batching import ParallelTokens, encode_pairs
 from augenmerk.text.words import split_words
 from augenmerk.translation import Translator

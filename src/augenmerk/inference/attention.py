@@ -11,9 +11,9 @@ from typing import ClassVar
 import numpy as np
 
 from augenmerk.base.config import ModelConfig
-from augenmerk.base.mechanisms import MECHANISMS
-from augenmerk.inference.weights import Floats, Layer, Linear, Mask, Weights, softmax
-from augenmerk.search.step_model import Memory
+from augenmerk.base.entries import MECHANISMS
+from augenmerk.inference.model import Floats, Layer, Linear, Mask, Weights, softmax
+from augenmerk.search.decoder import Memory
 
 
 class Attention:

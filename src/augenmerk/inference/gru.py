@@ -13,9 +13,9 @@ import numpy as np
 
 from augenmerk.base.config import ModelConfig
 from augenmerk.inference.attention import make_attention
-from augenmerk.inference.interface import InferenceModel
-from augenmerk.inference.weights import (
+from augenmerk.inference.model import (
     Floats,
+    InferenceModel,
     Integers,
     Layer,
     Linear,
@@ -23,7 +23,7 @@ from augenmerk.inference.weights import (
     StackedLinear,
     Weights,
 )
-from augenmerk.search.step_model import AttentionWeights, Memory, Source, State, padded
+from augenmerk.search.decoder import AttentionWeights, Memory, Source, State, padded
 from augenmerk.text.batching import Batch
 
 MAX_TABLE_BYTES = 256 << 20

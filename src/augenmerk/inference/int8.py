@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from augenmerk.base.errors import AugenmerkError
-from augenmerk.inference.weights import Floats, Linear, StackedLinear, log_softmax
+from augenmerk.inference.model import Floats, Linear, StackedLinear, log_softmax
 
 WEIGHT_STEPS, INPUT_STEPS = 63, 127
 MIN_OUTPUTS = 256

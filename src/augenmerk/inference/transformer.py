@@ -11,9 +11,8 @@ from numpy.typing import NDArray
 
 from augenmerk.base.config import LEARNT_POSITIONS, ModelConfig
 from augenmerk.inference.attention import Attention, MultiHeadAttention, make_attention
-from augenmerk.inference.interface import InferenceModel
-from augenmerk.inference.weights import Floats, Integers, Mask, Weights
-from augenmerk.search.step_model import AttentionWeights, Memory, Source, State, padded
+from augenmerk.inference.model import Floats, InferenceModel, Integers, Mask, Weights
+from augenmerk.search.decoder import AttentionWeights, Memory, Source, State, padded
 from augenmerk.text.batching import Batch
 
 

@@ -18,7 +18,7 @@ state, V that of a word representation.
 With `need_weights=False` the weights are None, and torch's fused kernel may compute the same context
 without storing them.
 
-To add a mechanism, write its class here and add an entry to `augenmerk.base.mechanisms`. A mechanism can also
+To add a mechanism, write its class here and add an entry to `augenmerk.base.entries`. A mechanism can also
 be in your own file: see `augenmerk.model.custom`.
 """
 
@@ -31,9 +31,9 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from augenmerk.base.config import ModelConfig
+from augenmerk.base.entries import MECHANISMS
 from augenmerk.base.errors import AugenmerkError
-from augenmerk.base.mechanisms import MECHANISMS
-from augenmerk.search.step_model import Memory as Memory
+from augenmerk.search.decoder import Memory as Memory
 
 
 class Attention(nn.Module):

@@ -25,7 +25,7 @@ from augenmerk.model.attention import Memory, make_attention
 from augenmerk.model.interface import TranslationModel
 from augenmerk.model.kernels import apply_linear, embed, run_gru
 from augenmerk.model.kernels.dropout import Dropout, dropout
-from augenmerk.search.step_model import AttentionWeights, Source, State, padded
+from augenmerk.search.decoder import AttentionWeights, Source, State, padded
 
 
 class GRUTranslator(TranslationModel):

@@ -1,18 +1,22 @@
-"""What every architecture offers to training, search and scoring; see also `augenmerk.search.step_model`.
+"""What every architecture offers to training, search and scoring; see also `augenmerk.search.decoder`.
 
 B sentences, K hypotheses of each, S source positions, T target positions, V entries of the vocabulary.
 """
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from pkgutil import resolve_name
 from typing import ClassVar
 
 import torch
 from torch import Tensor, nn
 
-from augenmerk.base.arrays import all_to_numpy
+from augenmerk.base.arrays import Array, all_to_numpy
 from augenmerk.base.config import ModelConfig
-from augenmerk.inference import InferenceModel, build_inference_model, can_build
-from augenmerk.search.step_model import AttentionWeights, Memory, Source, State
+from augenmerk.base.errors import AugenmerkError
+from augenmerk.inference.model import InferenceModel, build_inference_model, can_build
+from augenmerk.search.decoder import AttentionWeights, Memory, Source, State
 from augenmerk.text.batching import Batch
 
 
@@ -114,3 +118,49 @@ class TranslationModel(nn.Module, ABC):
     @property
     def device(self) -> torch.device:
         return next(self.parameters()).device
+
+
+def find_model_class(config: ModelConfig) -> type[TranslationModel]:
+    """Returns the class of the architecture that the settings name."""
+    found: type[TranslationModel] = resolve_name(config.entry.torch_class)
+    return found
+
+
+def build_model(config: ModelConfig, source_vocabulary: int, target_vocabulary: int) -> TranslationModel:
+    """Builds a model with random weights; sizes come from the settings and the tokenizers."""
+    return find_model_class(config)(config, source_vocabulary, target_vocabulary)
+
+
+def load_checked(module: nn.Module, arrays: Mapping[str, Array], path: Path) -> None:
+    """Loads arrays, read from `path`, into a module; raises AugenmerkError if they are not its own.
+
+    They may have been stored in half precision.
+    """
+    tensors = {name: torch.as_tensor(array) for name, array in arrays.items()}
+    expected = module.state_dict()
+    for complaint, names in (
+        ("lacks", expected.keys() - tensors.keys()),
+        ("has unknown", tensors.keys() - expected.keys()),
+    ):
+        if names:
+            raise AugenmerkError(
+                f"{path} {complaint} {_list_names(names)}: it is not of the model in config.toml."
+            )
+    for name, tensor in expected.items():
+        dtypes = {tensor.dtype, torch.float16} if tensor.is_floating_point() else {tensor.dtype}
+        if tensors[name].shape != tensor.shape or tensors[name].dtype not in dtypes:
+            raise AugenmerkError(
+                f"{path} has {name} as {_describe(tensors[name])}, but the model in config.toml "
+                f"needs {_describe(tensor)}."
+            )
+    module.load_state_dict(tensors)
+
+
+def _describe(tensor: Tensor) -> str:
+    size = " x ".join(map(str, tensor.shape)) or "a single number"
+    return f"{size} ({str(tensor.dtype).removeprefix('torch.')})"
+
+
+def _list_names(names: Iterable[str]) -> str:
+    first, *others = sorted(names)
+    return f"{first} and {len(others)} more" if others else first

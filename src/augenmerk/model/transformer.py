@@ -35,7 +35,7 @@ from augenmerk.model.attention import Attention, Memory, MultiHeadAttention, mak
 from augenmerk.model.interface import TranslationModel
 from augenmerk.model.kernels import apply_linear
 from augenmerk.model.kernels.dropout import Dropout
-from augenmerk.search.step_model import AttentionWeights, Source, State, padded
+from augenmerk.search.decoder import AttentionWeights, Source, State, padded
 
 Look = Callable[[int, Attention, Tensor, Memory], Tensor]
 """A function that takes the position of `Attention.attend` where a decoder layer looks at the source. It gets

@@ -18,9 +18,9 @@ from torch import Tensor
 
 from augenmerk.base.config import ModelConfig
 from augenmerk.base.errors import AugenmerkError
-from augenmerk.model import find_model_class
 from augenmerk.model.attention import Attention, Memory, ScaledDotAttention, make_attention
 from augenmerk.model.custom import MECHANISM_FILES
+from augenmerk.model.interface import find_model_class
 
 B, T, S = 2, 3, 5
 WORDS = 20  # of the sentences on which the size of scores is measured

@@ -38,8 +38,8 @@ from typing import Any, Self
 
 import tomli_w
 
-from augenmerk.base.arrays import Array
-from augenmerk.base.config import CUSTOM_ATTENTION, MAX_SETTINGS_BYTES, RunConfig, parse_toml
+from augenmerk.base.arrays import Array, Arrays, Kind, load_tensors, read_about, save_tensors
+from augenmerk.base.config import CUSTOM_ATTENTION, RunConfig
 from augenmerk.base.errors import AugenmerkError
 from augenmerk.base.files import (
     digest_file,
@@ -52,7 +52,7 @@ from augenmerk.base.files import (
     replacing,
     temp_path,
 )
-from augenmerk.base.tensors import Arrays, Kind, load_tensors, read_about, save_tensors
+from augenmerk.base.settings import MAX_SETTINGS_BYTES, parse_toml
 from augenmerk.run.metadata import Metadata, digest_of, warn_of_newer
 from augenmerk.run.records import METRICS, OTHER_SCORES, RESULT, SCORES, RunRecords
 from augenmerk.text.pairs import PairsSum
@@ -237,7 +237,7 @@ class RunDirectory(RunRecords):
     @staticmethod
     def is_in_training(path: Path) -> bool:
         """Returns whether a process trains the run in a folder, which need not be there. Locks nothing."""
-        from augenmerk.base.locks import is_marked
+        from augenmerk.base.files import is_marked
 
         return is_marked(path / _TRAINING_MARK)
 
@@ -251,7 +251,7 @@ class RunDirectory(RunRecords):
         if self.read_only:
             yield
             return
-        from augenmerk.base.locks import mark
+        from augenmerk.base.files import mark
 
         busy = f"{self.path} is being trained by another process; wait until it is done or stop it."
         with self._locked(_LOCK, _TRAINING_LOCK_TIMEOUT, busy), mark(self.path / _TRAINING_MARK):
@@ -273,7 +273,7 @@ class RunDirectory(RunRecords):
 
     @contextmanager
     def _locked(self, name: str, timeout: float, busy: str) -> Iterator[None]:
-        from augenmerk.base.locks import hold_lock  # here, because reading a run needs no lock
+        from augenmerk.base.files import hold_lock  # here, because reading a run needs no lock
 
         with ExitStack() as stack:
             try:

@@ -4,10 +4,10 @@ import math
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from augenmerk.base.arrays import Array, largest, namespace
+from augenmerk.base.arrays import Array, namespace
 from augenmerk.base.config import SearchConfig
 from augenmerk.base.errors import AugenmerkError
-from augenmerk.search.continuations import best_continuations, best_of_each, token_mask
+from augenmerk.search.continuations import best_continuations, best_of_each, largest, token_mask
 from augenmerk.search.decoder import (
     SHRINK_AT,
     Decoder,

@@ -16,11 +16,41 @@ from typing import Any
 
 import numpy as np
 
-from augenmerk.base.arrays import Array, largest, namespace
+from augenmerk.base.arrays import Array, namespace
 from augenmerk.text.tokenizer import BOS, EOS, PAD, UNK
+
+FEW_SCORES = 2048
+"""So few numbers are sorted in less time than it takes to begin to look for the best of them."""
+
+
+def largest(scores: Array, count: int) -> Array:
+    """Returns the places of the `count` largest scores in each row (N, C), which must not be positive.
+
+    The largest comes first, and among equals the first. So that no two are equal, many scores are compared
+    by their bits, followed by their places: of two floats that are not positive, the larger has the smaller
+    bits.
+    """
+    xp = namespace(scores)
+    scores = xp.asarray(scores, dtype=xp.float32)
+    if xp is np and scores.size <= FEW_SCORES:
+        return np.argsort(-scores, axis=1, kind="stable")[:, :count]
+    ranks = xp.asarray(scores.clip(max=0.0).view(xp.int32), dtype=xp.int64)
+    ranks &= 0x7FFFFFFF  # the sign goes
+    ranks <<= 32
+    ranks |= xp.arange(scores.shape[1], device=scores.device)
+    if xp is not np:
+        return ranks.topk(count, largest=False).indices
+    if count < scores.shape[1]:
+        places = np.argpartition(ranks, count - 1)[:, :count]
+        row = np.arange(len(ranks))[:, None]
+        return places[row, np.argsort(ranks[row, places])]
+    return np.argsort(ranks)
+
 
 BLOCK = 64
 """How many ids form a block, with torch."""
+
+
 GROUPS = 256
 """How many groups the ids of a vocabulary form, with numpy."""
 

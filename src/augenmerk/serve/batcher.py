@@ -14,8 +14,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 from augenmerk.base.config import SearchConfig
-from augenmerk.base.device import count_threads
 from augenmerk.base.errors import AugenmerkError
+from augenmerk.base.process import count_threads
 from augenmerk.serve.errors import DeadlineExceeded, Overloaded, TooLarge
 from augenmerk.serve.limits import Limits
 from augenmerk.serve.metrics import Metrics

@@ -13,21 +13,11 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from augenmerk.base.config import (
-    PRESETS,
-    RunConfig,
-    Settings,
-    flatten_settings,
-    keep_own_case,
-    load_config,
-    open_keys,
-    parse_toml,
-    read_settings,
-    set_key,
-)
+from augenmerk.base.config import PRESETS, RunConfig, keep_own_case, load_config, open_keys
+from augenmerk.base.entries import MECHANISMS
 from augenmerk.base.errors import AugenmerkError, shorten
 from augenmerk.base.files import limit_file_name
-from augenmerk.base.mechanisms import MECHANISMS
+from augenmerk.base.settings import Settings, flatten_settings, parse_toml, read_settings, set_key
 from augenmerk.data import resolve_data, resolve_data_name
 from augenmerk.study.contrasts import Contrast, Design, plan_contrasts
 from augenmerk.study.result import MEASURES, Published, StudyHeader

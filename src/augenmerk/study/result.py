@@ -11,14 +11,14 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, BaseModel, Field, TypeAdapter, ValidationError
 
-from augenmerk.base.config import Settings
 from augenmerk.base.errors import AugenmerkError
 from augenmerk.base.files import atomic_write, check_format, explain_read_errors, parse_object, read_text
+from augenmerk.base.settings import Settings
 from augenmerk.evaluation.metrics import METRICS, Metric
 
 RESULT = "study.json"
 LOCK = ".lock"  # the lock file beside it, which is locked while the study runs and never removed
-MARK = ".running"  # the file that is marked meanwhile; see `augenmerk.base.locks`
+MARK = ".running"  # the file that is marked meanwhile; see `augenmerk.base.files`
 FORMAT = 2
 ALPHA = 0.05  # that of `augenmerk.evaluation.significance`, which needs the runs' data and models
 LARGEST = 2**63  # of the numbers accepted: seeds are smaller, and charts cannot show much larger ones

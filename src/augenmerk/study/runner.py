@@ -16,11 +16,9 @@ from pathlib import Path
 
 import torch
 
-from augenmerk.base.device import count_cores, count_threads
 from augenmerk.base.errors import AugenmerkError
-from augenmerk.base.files import atomic_write, error_reason, make_folder
-from augenmerk.base.locks import hold_lock, mark
-from augenmerk.base.signals import exit_code, interrupt_on_sigterm
+from augenmerk.base.files import atomic_write, error_reason, hold_lock, make_folder, mark
+from augenmerk.base.process import count_cores, count_threads, exit_code, interrupt_on_sigterm
 from augenmerk.model.custom import MECHANISM_FILES
 from augenmerk.study.checks import check_study
 from augenmerk.study.collect import collect, read_run

@@ -11,8 +11,7 @@ from pathlib import Path
 from pydantic import TypeAdapter
 
 from augenmerk.base.config import RunConfig
-from augenmerk.base.files import atomic_write, explain_read_errors, parse_object, read_text
-from augenmerk.base.locks import is_marked
+from augenmerk.base.files import atomic_write, explain_read_errors, is_marked, parse_object, read_text
 from augenmerk.study.contrasts import Contrast
 from augenmerk.study.plan import PlannedRun, Study, Variant
 from augenmerk.study.result import MARK, StudyHeader

@@ -20,9 +20,8 @@ from pathlib import Path
 from typing import Any
 
 from augenmerk import __version__
-from augenmerk.base.environment import prepare_environment
 from augenmerk.base.errors import AugenmerkError
-from augenmerk.base.signals import raise_terminated, signal_when_stdin_closes
+from augenmerk.base.process import prepare_environment, raise_terminated, signal_when_stdin_closes
 
 INTERRUPTED = 130  # exit code of a worker that was stopped
 FAILED = 2  # exit code of a worker that has reported an error

@@ -19,7 +19,7 @@ from torch import Tensor, nn
 
 from augenmerk.base.config import TrainConfig
 from augenmerk.base.device import autocast, uses_bf16
-from augenmerk.model import TranslationModel
+from augenmerk.model.interface import TranslationModel
 from augenmerk.model.kernels import fused_cross_entropy, half_precision
 from augenmerk.text.batching import Batch
 from augenmerk.text.tokenizer import PAD, UNK

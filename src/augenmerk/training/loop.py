@@ -21,15 +21,14 @@ from typing import Any, Protocol
 
 import torch
 
+from augenmerk.base.arrays import Arrays
 from augenmerk.base.config import TrainConfig
-from augenmerk.base.device import count_cores, count_threads, describe_device
+from augenmerk.base.device import describe_device
 from augenmerk.base.errors import AugenmerkError
-from augenmerk.base.malloc import limit_malloc_caching
-from augenmerk.base.tensors import Arrays
+from augenmerk.base.process import count_cores, count_threads, limit_malloc_caching
 from augenmerk.data import open_data
-from augenmerk.model import build_model
 from augenmerk.model.custom import check_recorded
-from augenmerk.model.weights import load_checked
+from augenmerk.model.interface import build_model, load_checked
 from augenmerk.run.directory import RunDirectory
 from augenmerk.training.data import check_same_pairs, open_training_data
 from augenmerk.training.distributed import ALONE, World

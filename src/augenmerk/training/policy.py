@@ -13,17 +13,10 @@ from pathlib import Path
 
 import tomli_w
 
-from augenmerk.base.config import (
-    DATASETS,
-    DataConfig,
-    RunConfig,
-    TrainConfig,
-    format_setting,
-    keep_own_case,
-    list_keys,
-    load_config,
-)
+from augenmerk.base.config import DataConfig, RunConfig, TrainConfig, keep_own_case, load_config
+from augenmerk.base.entries import DATASETS
 from augenmerk.base.errors import AugenmerkError
+from augenmerk.base.settings import format_setting, list_keys
 from augenmerk.data import open_data, resolve_data
 from augenmerk.data.corpus import PreparedCorpus
 from augenmerk.data.prepared import is_prepared, read_about

@@ -9,8 +9,9 @@ from pathlib import Path
 
 import torch
 
-from augenmerk.base.config import DATASETS, RunConfig, load_config
+from augenmerk.base.config import RunConfig, load_config
 from augenmerk.base.device import uses_bf16
+from augenmerk.base.entries import DATASETS
 from augenmerk.base.errors import AugenmerkError
 from augenmerk.base.files import limit_file_name
 from augenmerk.data import NAMES, SAY_PLACE, open_data, place_exists, resolve_data_name

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from augenmerk.base.arrays import to_numpy
 from augenmerk.base.config import SearchConfig
-from augenmerk.search import Hypothesis
+from augenmerk.search.decoder import Hypothesis
 from augenmerk.text.batching import ParallelTokens
 from augenmerk.text.tokenizer import UNK
 from augenmerk.text.words import detokenise

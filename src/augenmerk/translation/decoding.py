@@ -5,18 +5,17 @@ from collections.abc import Callable, Sequence
 
 from augenmerk.base.arrays import Array
 from augenmerk.base.config import SearchConfig
-from augenmerk.search import (
+from augenmerk.search.beam import length_limits, search
+from augenmerk.search.decoder import (
     Decoder,
     EnsembleDecoder,
     Hypothesis,
     PrefixDecoder,
+    Source,
     State,
-    force,
-    length_limits,
-    sample,
-    search,
+    StepModel,
 )
-from augenmerk.search.step_model import Source, StepModel
+from augenmerk.search.greedy import force, sample
 from augenmerk.text.batching import Batch, ParallelTokens, TokenTable
 from augenmerk.translation.loading import LoadedModels
 from augenmerk.translation.mbr import minimum_bayes_risk

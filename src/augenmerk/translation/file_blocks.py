@@ -15,9 +15,10 @@ from pathlib import Path
 from typing import Any
 
 from augenmerk import __version__
-from augenmerk.base.device import choose_translating_device, count_threads
+from augenmerk.base.device import choose_translating_device
 from augenmerk.base.errors import AugenmerkError
 from augenmerk.base.files import digest_file, replacing
+from augenmerk.base.process import count_threads
 from augenmerk.cluster.block_job import BlockJob, OnProgress
 from augenmerk.cluster.blocks import MapBlocks
 from augenmerk.data import BadLine, BadLineError

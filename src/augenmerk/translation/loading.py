@@ -7,9 +7,10 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any, Self
 
 from augenmerk.base.config import RunConfig, SearchConfig
-from augenmerk.base.device import CPU, count_threads
+from augenmerk.base.device import CPU
 from augenmerk.base.errors import AugenmerkError
-from augenmerk.inference import InferenceModel, build_inference_model, can_build
+from augenmerk.base.process import count_threads
+from augenmerk.inference.model import InferenceModel, build_inference_model, can_build
 from augenmerk.run.directory import RunDirectory
 from augenmerk.text.batching import ParallelTokens
 from augenmerk.text.familiarity import Familiarity
@@ -19,16 +20,15 @@ from augenmerk.translation.threads import ThreadPool, compute_on_one_core
 if TYPE_CHECKING:
     import torch
 
-    from augenmerk.model import TranslationModel
+    from augenmerk.model.interface import TranslationModel
 
     Models = Sequence[InferenceModel | TranslationModel]
 
 
 def load_model(run: RunDirectory, device: "torch.device | str" = CPU) -> "TranslationModel":
     """Loads the model of a run with its best weights as a model of torch, in evaluation mode."""
-    from augenmerk.model import build_model
     from augenmerk.model.custom import check_recorded
-    from augenmerk.model.weights import load_checked
+    from augenmerk.model.interface import build_model, load_checked
 
     check_recorded(run.config.model.attention, run.read_code(), run.path)
     tokenizers = run.tokenizers

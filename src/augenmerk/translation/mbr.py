@@ -19,7 +19,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from augenmerk.search import Hypothesis
+from augenmerk.search.decoder import Hypothesis
 from augenmerk.text.tokenizer import Tokenizer
 
 CHRF_ORDERS = 6

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from threadpoolctl import ThreadpoolController
 
-from augenmerk.base.device import count_cores
+from augenmerk.base.process import count_cores
 
 if TYPE_CHECKING:  # imported when threads are started, which a single sentence does not need
     from concurrent.futures import ThreadPoolExecutor

@@ -8,8 +8,9 @@ import numpy as np
 
 from augenmerk.base.arrays import to_numpy
 from augenmerk.base.errors import AugenmerkError
-from augenmerk.search import PrefixDecoder, length_limits
-from augenmerk.search import trace as trace_beam
+from augenmerk.search.beam import length_limits
+from augenmerk.search.decoder import PrefixDecoder
+from augenmerk.search.tree import trace as trace_beam
 from augenmerk.text.batching import ParallelTokens
 from augenmerk.text.tokenizer import BOS, PAD, UNK
 from augenmerk.translation.building import build_translation, encode_translations

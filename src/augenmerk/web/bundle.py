@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from augenmerk.base.arrays import Arrays
 from augenmerk.base.config import ModelConfig
-from augenmerk.base.datasets import DATASETS
+from augenmerk.base.entries import DATASETS
 from augenmerk.base.errors import AugenmerkError
-from augenmerk.base.tensors import Arrays
 from augenmerk.text.sentences import describe_rules
 from augenmerk.translation import Translator
 from augenmerk.web.tokenizer_tables import describe_characters, describe_tokenizer

@@ -18,7 +18,7 @@ import numpy as np
 
 from augenmerk.base.errors import AugenmerkError
 from augenmerk.base.files import atomic_write, is_stream, make_folder
-from augenmerk.inference import build_inference_model
+from augenmerk.inference.model import build_inference_model
 from augenmerk.run.bundled import BUNDLED_MODEL
 from augenmerk.run.description import describe_run
 from augenmerk.run.directory import RunDirectory

@@ -11,7 +11,8 @@ from pydantic import Field
 from starlette.requests import Request
 from starlette.responses import Response
 
-from augenmerk.base.config import DATASETS, PRESETS, RunConfig, load_config
+from augenmerk.base.config import PRESETS, RunConfig, load_config
+from augenmerk.base.entries import DATASETS
 from augenmerk.base.errors import AugenmerkError, shorten
 from augenmerk.base.settings import list_settings
 from augenmerk.run.description import describe_run

@@ -8,7 +8,7 @@ Its standard input is a pipe that its parent holds open. When the parent ends, i
 import runpy
 import signal
 
-from augenmerk.base.signals import signal_when_stdin_closes
+from augenmerk.base.process import signal_when_stdin_closes
 
 if __name__ == "__main__":
     signal_when_stdin_closes(signal.SIGTERM)

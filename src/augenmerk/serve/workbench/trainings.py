@@ -17,7 +17,8 @@ from typing import IO, Any
 
 from pydantic import Field
 
-from augenmerk.base.config import CUSTOM_ATTENTION, DATASETS, PRESETS, RunConfig, load_config
+from augenmerk.base.config import CUSTOM_ATTENTION, PRESETS, RunConfig, load_config
+from augenmerk.base.entries import DATASETS
 from augenmerk.base.errors import AugenmerkError, shorten
 from augenmerk.run.directory import RunDirectory
 from augenmerk.serve.schemas import RequestBody

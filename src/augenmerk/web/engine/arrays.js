@@ -1,6 +1,6 @@
 /**
  * The weights of a model as arrays, and the few functions that are made of them in both architectures: the
- * JavaScript of `inference/weights.py`.
+ * JavaScript of `inference/model.py`.
  *
  * A matrix is a Float32Array that holds its rows one after another; who has it knows the size of a row. Sums
  * are computed in double precision, the only one that JavaScript computes in, and rounded when they are

@@ -1,28 +1,42 @@
-"""The weights of a model as arrays, and the few functions that are made of them in both architectures."""
+"""What both architectures in numpy have in common: how they are built, their weights and their layers."""
 
+from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
+from pkgutil import resolve_name
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from augenmerk.base.config import ModelConfig
 from augenmerk.base.errors import AugenmerkError
-from augenmerk.search.step_model import padded
+from augenmerk.search.decoder import StepModel, padded
+from augenmerk.text.batching import Batch
 
 FEW_ROWS, MANY_COLUMNS = 5, 1024
 """Up to so many vectors are multiplied with a matrix of so many columns one by one, as in a beam for one
 sentence: with so few rows, the library would spend most of its time on rearranging the matrix."""
 
+
 WIDE = 8
 """A layer with so many times more outputs than inputs adds its bias within the product."""
+
+
 BLOCK_BYTES = 256 << 10
 """What fits into the cache of a core together with a result of the same size."""
+
+
 SAFE_SUM = 1e25
 """A sum of exponentials between this and its inverse has lost nothing in single precision."""
 
+
 Floats = NDArray[np.float32]
+
+
 Integers = NDArray[np.int64]
+
+
 Mask = NDArray[np.bool_]
 
 
@@ -189,3 +203,49 @@ def log_softmax(x: Floats) -> Floats:
 @lru_cache(maxsize=8)
 def _ones(size: int, dtype: np.dtype[Any]) -> Floats:
     return np.ones(size, dtype)
+
+
+class InferenceModel(StepModel):
+    """A translator whose weights never change."""
+
+    def __init__(self, config: ModelConfig) -> None:
+        self.config = config
+        self.log_softmax = log_softmax
+
+    @abstractmethod
+    def target_logits(self, batch: Batch) -> Floats:
+        """Returns the logits of the words after each real target token of a batch, (tokens, V)."""
+
+    def target_log_probs(self, batch: Batch) -> Floats:
+        """Returns the log-probability of each real target token of a batch."""
+        log_probs = self.log_softmax(self.target_logits(batch))
+        chosen: Floats = log_probs[np.arange(len(log_probs)), batch.tgt_out[batch.tgt_mask]]
+        return chosen
+
+
+def can_build(config: ModelConfig) -> bool:
+    """Returns whether the architecture and the mechanism exist in numpy; custom mechanisms need torch."""
+    return config.runs_in("numpy")
+
+
+def build_inference_model(
+    config: ModelConfig,
+    arrays: Mapping[str, NDArray[Any]],
+    source_vocabulary: int,
+    target_vocabulary: int,
+    source: str,
+) -> InferenceModel:
+    """Builds a model from the weights in a file, `source`.
+
+    Raises AugenmerkError, which names the file, if they are not of this model.
+    """
+    if not can_build(config):
+        raise AugenmerkError(
+            f"{source}: '{config.architecture}' with the attention '{config.attention}' needs torch: numpy "
+            f"has no such model."
+        )
+    weights = Weights(arrays, source)
+    kind = resolve_name(config.entry.numpy_class or "")
+    model: InferenceModel = kind(config, weights, source_vocabulary, target_vocabulary)
+    weights.check_all_taken()
+    return model

@@ -1,0 +1,155 @@
+"""This process: its environment variables, cores, memory and signals.
+
+Both programs of this package, the command line and the worker of a study, set the environment before they
+import anything else. `import augenmerk` leaves the environment as it is.
+"""
+
+import ctypes
+import math
+import os
+import signal
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+from typing import NoReturn
+
+
+def prepare_environment() -> None:
+    """Sets what makes this process fast and silent, unless the user has set it to something else."""
+    defaults = {
+        # Else pydantic would look for plugins of its own in every package that is installed.
+        "PYDANTIC_DISABLE_PLUGINS": "__all__",
+        # Torch then asks for huge pages, which Linux hands out with fewer interruptions: training a large
+        # model on a CPU takes a tenth less time.
+        "THP_MEM_ALLOC_ENABLE": "1",
+    }
+    if "OMP_WAIT_POLICY" not in os.environ:
+        # Threads of torch that wait for each other otherwise spin for milliseconds, on cores that other
+        # processes, or the thread they wait for, could use (docs/training.md). The first is for GNU's OpenMP,
+        # in spins, the second for LLVM's and Intel's, in milliseconds.
+        defaults |= {"GOMP_SPINCOUNT": "10000", "KMP_BLOCKTIME": "1"}
+    if count_cores() < (os.cpu_count() or 1):
+        # Else some libraries start a thread for each core of the machine, also in a container with few.
+        defaults["OMP_NUM_THREADS"] = str(count_cores())
+    for name, value in defaults.items():
+        os.environ.setdefault(name, value)
+    # Pictures go into files. A notebook names its own backend in the environment of the commands it starts,
+    # and where that is not installed, matplotlib cannot even be imported.
+    os.environ["MPLBACKEND"] = "agg"
+
+
+def count_threads() -> int:
+    """Returns how many threads to compute with: as many as there are cores, or as OMP_NUM_THREADS says."""
+    wanted = os.environ.get("OMP_NUM_THREADS", "").partition(",")[0]
+    if wanted.isdecimal() and int(wanted) > 0:
+        return int(wanted)
+    return count_cores()
+
+
+def count_cores() -> int:
+    """Returns how many cores this process may use: by its affinity, and by the limit of a container.
+
+    A limit of 1.5 cores is one core, because two threads would wait for each other.
+    """
+    affinity = getattr(os, "sched_getaffinity", None)  # on Linux
+    visible = len(affinity(0)) if affinity else os.cpu_count() or 1
+    return max(1, int(min(visible, read_cpu_limit())))
+
+
+def read_cpu_limit(root: Path = Path("/")) -> float:
+    """Returns how many cores the control groups of Linux let this process use; infinity without a limit.
+
+    `docker run --cpus 2` sets such a limit, while all cores stay visible. The limit of each group above that
+    of the process holds, too.
+    """
+    limits = [math.inf]
+    for line in _read_lines(root / "proc/self/cgroup"):
+        _, controllers, path = line.split(":", 2)
+        if controllers and "cpu" not in controllers.split(","):
+            continue
+        names = ("cpu.cfs_quota_us", "cpu.cfs_period_us") if controllers else ("cpu.max",)
+        top = root / "sys/fs/cgroup" / ("cpu" if controllers else "")
+        group = top / path.lstrip("/")
+        # In a container, its own group may be the topmost one, whatever its path is outside.
+        for folder in {top, group, *group.parents[: len(group.parts) - len(top.parts)]}:
+            values = " ".join(line for name in names for line in _read_lines(folder / name)).split()
+            if len(values) == 2 and all(value.isdecimal() and int(value) for value in values):  # not -1, max
+                limits.append(int(values[0]) / int(values[1]))
+    return min(limits)
+
+
+def _read_lines(path: Path) -> list[str]:
+    try:
+        return path.read_text().splitlines()
+    except OSError:  # not Linux, or not this version of control groups
+        return []
+
+
+_TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3  # their numbers in malloc.h
+
+
+LARGE = 16 << 20
+"""In bytes. Smaller blocks are worth keeping, because new memory is slower than used memory."""
+
+
+def limit_malloc_caching(largest: int) -> None:
+    """Makes freed blocks of 16 MiB and more return to the system at once.
+
+    If the largest block of a batch, of about this many bytes, is not much above 16 MiB, only blocks of 64 MiB
+    and more do: allocating it again in every step would cost a small model a tenth of its speed (measured).
+    """
+    if sys.platform != "linux":
+        return
+    large = LARGE if largest > LARGE * 3 // 2 else 4 * LARGE
+    set_option = getattr(ctypes.CDLL(None), "mallopt", None)  # not in every C library
+    if set_option is not None:
+        set_option(_MMAP_THRESHOLD, large)
+        set_option(_TRIM_THRESHOLD, 4 * large)  # which would otherwise fall to its smallest
+
+
+class Terminated(KeyboardInterrupt):
+    """Raised by SIGTERM within `interrupt_on_sigterm`: whatever handles Ctrl-C handles it as well."""
+
+
+def raise_terminated(_signum: int, _frame: FrameType | None) -> NoReturn:
+    """Raises Terminated once; a handler for `signal.signal`.
+
+    A second SIGTERM changes nothing, because supervisors and `timeout` may send it twice.
+    """
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    raise Terminated
+
+
+@contextmanager
+def interrupt_on_sigterm() -> Iterator[None]:
+    """Makes SIGTERM do what Ctrl-C does. Signals reach the main thread only; elsewhere nothing changes."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, raise_terminated)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def exit_code(interrupt: KeyboardInterrupt) -> int:
+    """Returns the exit code that shells report after the signal: 130 for Ctrl-C, 143 for SIGTERM."""
+    return 128 + (signal.SIGTERM if isinstance(interrupt, Terminated) else signal.SIGINT)
+
+
+def signal_when_stdin_closes(number: signal.Signals) -> None:
+    """Sends this process a signal when its standard input ends, as it does when its parent is gone."""
+
+    def wait() -> None:
+        while os.read(0, 1024):  # not sys.stdin, whose lock would still be held when the process ends
+            pass
+        if sys.platform == "win32":
+            signal.raise_signal(number)
+        else:
+            os.kill(os.getpid(), number)
+
+    threading.Thread(target=wait, daemon=True).start()
