@@ -18,7 +18,7 @@ from augenmerk.inference.model import InferenceModel
 from augenmerk.model.interface import TranslationModel
 from augenmerk.translation import Translator
 from augenmerk.translation.decoding import choose_batch_size
-from augenmerk.translation.threads import one_thread_per_product
+from augenmerk.translation.loading import one_thread_per_product
 
 Sources = Sequence[Sequence[int]]
 

@@ -13,7 +13,7 @@ from background_tokenizing import BackgroundTokenizer
 
 from augenmerk.base.config import RunConfig
 from augenmerk.data import SentencePair
-from augenmerk.evaluation.scores import compute_bleu
+from augenmerk.evaluation.metrics import BleuScorer
 from augenmerk.model.interface import TranslationModel, build_model
 from augenmerk.search.continuations import likeliest
 from augenmerk.text.batching import ParallelTokens, PlannedBatch, TokenTable, encode_pairs
@@ -126,7 +126,7 @@ def measure_bleu(translator: Translator, sources: list[list[int]], pairs: list[S
     target = translator.tokenizers.target
     found = translator.decode(sources, translator.config.search)
     texts = target.decode_batch(best[0].ids for best in found)
-    return compute_bleu(texts, [pair.target for pair in pairs], lowercase=target.lowercase)
+    return BleuScorer([pair.target for pair in pairs], lowercase=target.lowercase).score(texts)
 
 
 class Race:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from augenmerk.evaluation.scores import Counts, bleu_from_counts, ratio_from_counts
+from augenmerk.evaluation.metrics import Counts, bleu_from_counts, ratio_from_counts
 from augenmerk.evaluation.significance import (
     ALPHA,
     Effect,

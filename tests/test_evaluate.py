@@ -32,7 +32,7 @@ from augenmerk.evaluation.evaluator import (
     model_score_path,
     reference_path,
 )
-from augenmerk.evaluation.scores import score_texts
+from augenmerk.evaluation.metrics import score_texts
 from augenmerk.model.gru import GRUTranslator
 from augenmerk.run.directory import RunDirectory
 from augenmerk.text.batching import ParallelTokens, encode_pairs

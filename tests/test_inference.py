@@ -19,7 +19,7 @@ from augenmerk.search.decoder import Hypothesis, Memory, State
 from augenmerk.text.batching import ParallelTokens
 from augenmerk.text.tokenizer import TokenizerPair
 from augenmerk.translation import Translator
-from augenmerk.translation.threads import one_thread_per_product
+from augenmerk.translation.loading import one_thread_per_product
 from tests.decoding import decode, translator_of
 
 SIZES: dict[str, Any] = {"embedding": 16, "key": 8, "heads": 2, "output_dropout": 0.5}

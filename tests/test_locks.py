@@ -23,8 +23,7 @@ from augenmerk.run.directory import RunDirectory
 from augenmerk.study import runner
 from augenmerk.study.saved_plan import is_running
 from augenmerk.translation import load
-from augenmerk.translation.file_blocks import FileJob, blocks_folder, translate_file
-from augenmerk.translation.lines import LineFormat
+from augenmerk.translation.files import FileJob, LineFormat, blocks_folder, translate_file
 from tests.processes import wait_for
 from tests.runs import SharedRuns, tiny
 

@@ -12,25 +12,25 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from augenmerk import AugenmerkError, SentencePair, Translation
+from augenmerk.analysis.measures import (
+    WordAttention,
+    compute_entropies,
+    compute_expected_positions,
+    compute_kendall_tau,
+    compute_measures,
+    find_moved_words,
+)
 from augenmerk.analysis.patterns import (
     KINDS,
     Pattern,
     PatternMatch,
-    WordAttention,
     classify_attention,
-    compute_measures,
-    find_moved_words,
     find_patterns,
+    has_inversion,
     select_strongest,
     summarise_patterns,
 )
-from augenmerk.analysis.patterns.kinds import has_inversion
-from augenmerk.analysis.patterns.measures import (
-    compute_entropies,
-    compute_expected_positions,
-    compute_kendall_tau,
-)
-from augenmerk.analysis.patterns.page import render_patterns_page
+from augenmerk.analysis.patterns_page import render_patterns_page
 
 Floats = NDArray[np.float64]
 

@@ -23,8 +23,7 @@ from augenmerk.cluster.ray import connect, list_nodes
 from augenmerk.data import BadLineError, open_bitext
 from augenmerk.data.prepare import Request, prepare
 from augenmerk.translation import load
-from augenmerk.translation.file_blocks import FileJob, blocks_folder, translate_file
-from augenmerk.translation.lines import LineFormat
+from augenmerk.translation.files import FileJob, LineFormat, blocks_folder, translate_file
 from tests.block_work import Work
 from tests.clusters import NODE, start_cluster
 from tests.command import Answer, fails_with_a_sentence, run_command

@@ -24,7 +24,7 @@ COMMANDS = {
     "theory 1.5": "augenmerk.theory.noise:resample",
     "bench decode --model run --sentences 4 --beam 1": "augenmerk.bench.decoding:bench_decoding",
     "diagram --model run Hund. --out dog.png": "augenmerk.drawing.figures:save_figure",
-    "patterns run": "augenmerk.analysis.patterns.kinds:find_patterns",
+    "patterns run": "augenmerk.analysis.patterns:find_patterns",
     "data export bilderbuch --pairs 100 --out pairs": "augenmerk.data.export:_write_split",
 }
 """Commands, each with the function in which it is interrupted."""

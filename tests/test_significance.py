@@ -22,7 +22,7 @@ from sacrebleu.significance import PairedTest, Result
 
 from augenmerk.data import open_bitext
 from augenmerk.evaluation.comparison import compare_texts
-from augenmerk.evaluation.scores import (
+from augenmerk.evaluation.metrics import (
     Counts,
     bleu_from_counts,
     chrf_from_counts,
@@ -34,14 +34,15 @@ from augenmerk.evaluation.significance import (
     Effect,
     bootstrap,
     bootstrap_p_value,
+    describe_comparison,
     estimate_mean,
+    few_sentences_in_words,
     holm,
     holm_factors,
     measure_effects,
     p_value,
     randomise,
 )
-from augenmerk.evaluation.wording import describe_comparison, few_sentences_in_words
 
 WORDS = "the a dog cat ball boy is red small big throws under on and".split()
 finite = st.integers(-(10**9), 10**9).map(lambda number: number / 1000)

@@ -30,7 +30,7 @@ from augenmerk.base.errors import AugenmerkError
 from augenmerk.cli import app
 from augenmerk.data import open_bitext, open_data
 from augenmerk.evaluation.evaluator import hypothesis_path
-from augenmerk.evaluation.scores import score_texts
+from augenmerk.evaluation.metrics import score_texts
 from augenmerk.evaluation.significance import estimate_mean
 from augenmerk.run.directory import RunDirectory
 from augenmerk.study import runner

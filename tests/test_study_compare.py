@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from augenmerk.evaluation.scores import count_bleu
+from augenmerk.evaluation.metrics import count_bleu
 from augenmerk.study.compare import (
     TranslatedSplit,
     answer_questions,

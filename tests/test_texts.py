@@ -19,7 +19,7 @@ from augenmerk import Translation
 from augenmerk.base.config import ATTENTIONS
 from augenmerk.serve.registry import ModelRegistry
 from augenmerk.translation import Translator
-from augenmerk.translation.coverage import LEAST_WEIGHT, MOST_MISSING, find_gap
+from augenmerk.translation.decoding import LEAST_WEIGHT, MOST_MISSING, find_gap
 from tests.command import COMMAND, run_command, run_json
 from tests.runs import SharedRuns, tiny
 from tests.serving import Serving, serving

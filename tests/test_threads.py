@@ -19,7 +19,7 @@ from augenmerk.cli.options import _use_threads
 from augenmerk.model.interface import build_model
 from augenmerk.study.runner import threads_each
 from augenmerk.translation import load
-from augenmerk.translation.threads import compute_on_one_core
+from augenmerk.translation.loading import compute_on_one_core
 from tests.command import COMMAND, fails_with_a_sentence, run_command
 from tests.decoding import translator_of
 from tests.runs import tiny

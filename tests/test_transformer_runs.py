@@ -13,7 +13,7 @@ import pytest
 
 import augenmerk
 from augenmerk import AugenmerkError, Translator
-from augenmerk.analysis.patterns.measures import WordAttention, compute_measures
+from augenmerk.analysis.measures import WordAttention, compute_measures
 from augenmerk.base.config import RunConfig, TransformerConfig
 from augenmerk.data import open_bitext
 from augenmerk.evaluation.evaluator import Evaluator, evaluate_run

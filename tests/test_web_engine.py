@@ -17,7 +17,7 @@ from augenmerk.base.arrays import Array, all_to_numpy
 from augenmerk.base.config import ATTENTIONS, DataConfig, ModelConfig, RunConfig, TextConfig
 from augenmerk.base.errors import AugenmerkError
 from augenmerk.data import open_bitext
-from augenmerk.evaluation.scores import compute_bleu
+from augenmerk.evaluation.metrics import BleuScorer
 from augenmerk.inference.gru import GRUTranslator
 from augenmerk.inference.model import InferenceModel, log_softmax
 from augenmerk.model.interface import build_model
@@ -887,8 +887,8 @@ def test_a_split_is_translated_as_well_as_by_python(
     translator = load()
     ours = [one for [one] in found]
     theirs = translator.translate(texts, beam=beam)
-    bleu = compute_bleu([one["translation"] for one in ours], references, lowercase=True)
-    expected = compute_bleu([one.text for one in theirs], references, lowercase=True)
+    bleu = BleuScorer(references, lowercase=True).score([one["translation"] for one in ours])
+    expected = BleuScorer(references, lowercase=True).score([one.text for one in theirs])
     pairs_of_ids = [(tuple(one["ids"]), other.hypothesis) for one, other in zip(ours, theirs, strict=True)]
     differing = [place for place, (ids, other) in enumerate(pairs_of_ids) if not other or ids != other.ids]
     unexplained = 0

@@ -2,5 +2,5 @@
 
 The analyses return data; `wording.py` puts what they find into sentences.
 
-May import: evaluation and what that may import. Read first: `patterns/kinds.py`.
+May import: evaluation and what that may import. Read first: `patterns.py`.
 """

@@ -40,7 +40,7 @@ from augenmerk.inference.model import Floats, softmax
 from augenmerk.text.tokenizer import BOS, EOS, PAD, UNK, Tokenizer
 from augenmerk.text.words import detokenise, split_words
 from augenmerk.translation import Translation, Translator
-from augenmerk.translation.threads import one_thread_per_product
+from augenmerk.translation.loading import one_thread_per_product
 from augenmerk.translation.translation import END
 
 Numbers = NDArray[np.float64]

@@ -11,9 +11,8 @@ from augenmerk.text.languages import LANGUAGES
 
 if TYPE_CHECKING:
     from augenmerk.analysis.faithfulness import Faithfulness
-    from augenmerk.analysis.patterns.heads import HeadSummary
-    from augenmerk.analysis.patterns.kinds import Pattern
-    from augenmerk.analysis.patterns.measures import MovedWords, WordAttention
+    from augenmerk.analysis.measures import MovedWords, WordAttention
+    from augenmerk.analysis.patterns import HeadSummary, Pattern
     from augenmerk.analysis.wanted import WantedPosition
     from augenmerk.translation import Translation
 

@@ -313,7 +313,7 @@ def _print_comparison(row: Row, name: str) -> None:
 def _print_sacrebleu_commands(run: "RunDirectory", rows: Sequence[Row]) -> None:
     """Prints the command for each split that computes the same scores with sacrebleu."""
     from augenmerk.evaluation.evaluator import path_of_row, reference_path
-    from augenmerk.evaluation.scores import sacrebleu_command
+    from augenmerk.evaluation.metrics import sacrebleu_command
 
     for split in dict.fromkeys(row["split"] for row in rows):
         files = [path_of_row(run, row) for row in rows if row["split"] == split]

@@ -110,7 +110,7 @@ def _write_page(
     kind: str | None,
 ) -> None:
     """Writes a numbered picture of each chosen sentence, a page that shows them, and JSON files."""
-    from augenmerk.analysis.patterns.page import render_patterns_page
+    from augenmerk.analysis.patterns_page import render_patterns_page
     from augenmerk.base.files import atomic_write
     from augenmerk.drawing import AttentionMap, draw_heat_map
 

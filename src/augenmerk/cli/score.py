@@ -62,7 +62,7 @@ def score(
 ) -> None:
     """Score given translations: log-probability, loss and perplexity, word for word, with attention."""
     from augenmerk.base.device import choose_translating_device
-    from augenmerk.evaluation.scored import describe_score
+    from augenmerk.evaluation.evaluator import describe_score
     from augenmerk.run.bundled import BUNDLED_MODEL
     from augenmerk.translation import load
 
@@ -132,7 +132,7 @@ class Total:
         self.log_probability = 0.0
 
     def add(self, one: "Translation") -> None:
-        from augenmerk.evaluation.scored import count_tokens
+        from augenmerk.evaluation.evaluator import count_tokens
 
         self.pairs += 1
         self.tokens += count_tokens(one)
@@ -198,8 +198,7 @@ def _read_pairs(skip_bad: bool) -> Iterator[Pair | None]:
 
 def _print_words(one: "Translation", *, first: bool) -> None:
     """Prints a line for each target word, and the sums."""
-    from augenmerk.evaluation.evaluator import exp
-    from augenmerk.evaluation.scored import compute_loss
+    from augenmerk.evaluation.evaluator import compute_loss, exp
 
     rows = [
         [escape(word), f"{value:.2f}", f"{exp(value):{'.3f' if value > -7 else '.0e'}}"]
@@ -216,7 +215,7 @@ def _print_words(one: "Translation", *, first: bool) -> None:
 
 def _print_line(number: int, one: "Translation") -> None:
     """Prints a pair on one line, at once."""
-    from augenmerk.evaluation.scored import compute_loss
+    from augenmerk.evaluation.evaluator import compute_loss
 
     if number == 1:
         out().print(f"{'pair':>6} {'log p':>9} {'loss':>7} {'ppl':>10}  target")

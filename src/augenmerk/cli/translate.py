@@ -22,7 +22,7 @@ from augenmerk.cli.unfamiliar import DoubtfulTranslations, warn
 
 if TYPE_CHECKING:
     from augenmerk.translation import Translation, Translator
-    from augenmerk.translation.file_blocks import FileJob
+    from augenmerk.translation.files import FileJob
 
 app = typer.Typer()
 
@@ -78,7 +78,7 @@ def translate(
     from augenmerk.base.device import CPU, choose_translating_device
     from augenmerk.run.bundled import BUNDLED_MODEL
     from augenmerk.translation import load
-    from augenmerk.translation.lines import LineFormat
+    from augenmerk.translation.files import LineFormat
 
     options.load_mechanisms(attention)
     input, sentences = _choose_input(text or [], input)  # noqa: A001
@@ -97,7 +97,7 @@ def translate(
         typed = not sentences and input is None and sys.stdin.isatty()
         split = bool(sentences) or typed if split_sentences is None else split_sentences
         if on == "ray" and input is not None and output is not None:
-            from augenmerk.translation.file_blocks import FileJob
+            from augenmerk.translation.files import FileJob
 
             job = FileJob(
                 runs=tuple(path.absolute() for path in model or ()),
@@ -163,7 +163,7 @@ def _translate_on_ray(job: "FileJob", translator: "Translator", source: Path, ou
     """Translates a file in blocks over the cluster that is connected, with the warnings of `_translate`."""
     from augenmerk.cluster.blocks import RayTasks
     from augenmerk.data import BadLineError
-    from augenmerk.translation.file_blocks import blocks_folder, translate_file
+    from augenmerk.translation.files import blocks_folder, translate_file
 
     output = Path(os.path.realpath(output))  # a symbolic link stays
     map_blocks = RayTasks(blocks_folder(output), gpus=1 if job.device == "cuda" else 0)

@@ -12,18 +12,17 @@ from augenmerk.base.errors import AugenmerkError
 from augenmerk.data import SentencePair
 from augenmerk.data.files import read_lines
 from augenmerk.evaluation.evaluator import Evaluation, Evaluator, save_row
-from augenmerk.evaluation.metrics import list_text_metrics
-from augenmerk.evaluation.scores import score_texts
+from augenmerk.evaluation.metrics import list_text_metrics, score_texts
 from augenmerk.evaluation.significance import (
     RESAMPLES,
     SEED,
     TRIALS,
     bootstrap,
     bootstrap_p_value,
+    describe_comparison,
     p_value,
     randomise,
 )
-from augenmerk.evaluation.wording import describe_comparison
 
 
 @dataclass(frozen=True)

@@ -28,15 +28,16 @@ from augenmerk.base.errors import AugenmerkError
 from augenmerk.base.files import write_lines
 from augenmerk.data import Bitext, SentencePair, open_data, sum_pairs
 from augenmerk.evaluation.agreement import Agreement
-from augenmerk.evaluation.scores import score_texts
+from augenmerk.evaluation.metrics import score_texts
 from augenmerk.run.directory import HYPOTHESES, RunDirectory
 from augenmerk.search.decoder import StepModel, mean_of_probabilities
 from augenmerk.text.batching import ParallelTokens, encode_pairs
 from augenmerk.text.words import split_words
-from augenmerk.translation import Translator
+from augenmerk.translation import Translation, Translator
 
 if TYPE_CHECKING:
     import torch
+
 
 BATCH_SIZE = 128
 OTHER_LABELS = ("ensemble", "mbr", "precision", "data", "hypotheses")
@@ -385,3 +386,33 @@ def path_of_row(run: RunDirectory, row: Mapping[str, Any]) -> Path:
         data,
         row.get("precision"),
     )
+
+
+LEFT_OUT = ("source", "translation", "score", "finished", "unfamiliar")
+"""Keys of a translation that say nothing about a given target."""
+
+
+def count_tokens(scored: Translation) -> int:
+    """Returns the number of target tokens, the end of the sentence included."""
+    return len(scored.hypothesis.token_log_probabilities) if scored.hypothesis else 0
+
+
+def compute_loss(scored: Translation) -> Loss:
+    """Returns the loss of a given translation."""
+    return Loss(-scored.log_probability, count_tokens(scored))
+
+
+def describe_score(scored: Translation, *, attention: bool = True) -> dict[str, Any]:
+    """Returns a scored pair as plain data for JSON."""
+    loss = compute_loss(scored)
+    rest = scored.to_dict(attention=attention)
+    return {
+        "source": scored.source,
+        "target": scored.text,
+        "log_probability": scored.log_probability,
+        "loss": loss.mean,
+        "perplexity": loss.perplexity,
+        "word_perplexity": loss.word_perplexity(len(scored.target_words)),
+        "tokens": loss.tokens,
+        **{key: value for key, value in rest.items() if key not in LEFT_OUT},
+    }

@@ -1,7 +1,7 @@
 """Tests whether one translator is better than another, or was only luckier with seeds and sentences.
 
 Systems translate the same N sentences, each in S runs, one for each training seed (S = 1 for `augenmerk
-evaluate --baseline`). Every sentence has C counts (see `augenmerk.evaluation.scores`), so that
+evaluate --baseline`). Every sentence has C counts (see `augenmerk.evaluation.metrics`), so that
 thousands of resampled test sets are one matrix product. All tests use the same numbers of samples and the
 same seed.
 
@@ -48,12 +48,16 @@ which it excludes 0 exactly if the corrected p is below 0.05. It is never narrow
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from augenmerk.evaluation.scores import Counts, Score
+from augenmerk.evaluation.metrics import Counts, Score
+
+if TYPE_CHECKING:
+    from augenmerk.evaluation.comparison import Comparison
+
 
 TRIALS = 10_000
 """Number of random swaps of approximate randomisation."""
@@ -219,3 +223,43 @@ def measure_effects(
         Effect(tuple(map(float, of_seeds)), sentences, float(v_seed), float(v_sentence))
         for of_seeds, v_seed, v_sentence in zip(values, v_seeds, v_sentences, strict=True)
     ]
+
+
+FEW_SENTENCES = 200
+"""A test set with fewer sentences is called a small sample."""
+
+
+def difference_in_words(name: str, other: str, difference: float, unit: str, digits: int = 1) -> str:
+    """Returns a difference such as "a is 0.3 BLEU above b", or "a and b differ by less than 0.1 BLEU".
+
+    The unit begins with a space, or is empty.
+    """
+    if rounds_to_zero(difference, digits):
+        return f"{name} and {other} differ by less than {10**-digits:.{digits}f}{unit}"
+    return f"{name} is {abs(difference):.{digits}f}{unit} {'above' if difference > 0 else 'below'} {other}"
+
+
+def rounds_to_zero(difference: float, digits: int) -> bool:
+    return float(f"{difference:.{digits}f}") == 0
+
+
+def few_sentences_in_words(sentences: int) -> str:
+    """Returns a warning that begins with a space, or nothing if there are enough sentences."""
+    if sentences >= FEW_SENTENCES:
+        return ""
+    return f" Only {sentences} sentence{'' if sentences == 1 else 's'}: a small sample."
+
+
+def describe_comparison(comparison: "Comparison", name: str, baseline: str) -> str:
+    """Returns which of two systems is better, by how much, and whether that may be chance."""
+    if not comparison.difference:
+        return f"{name} and {baseline} have the same {comparison.metric}."
+    small = [p < ALPHA for p in (comparison.p_randomisation, comparison.p_bootstrap)]
+    doubt = "" if all(small) else ", which may be chance"
+    if any(small) and not all(small):
+        doubt += ": the two tests disagree"  # on few sentences, the bootstrap finds too much
+    gap = difference_in_words(name, baseline, comparison.difference, f" {comparison.metric}")
+    return (
+        f"{gap}{doubt} (p = {comparison.p_randomisation:.2g} by approximate randomisation, "
+        f"{comparison.p_bootstrap:.2g} by paired bootstrap).{few_sentences_in_words(comparison.sentences)}"
+    )

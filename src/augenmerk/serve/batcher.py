@@ -3,7 +3,7 @@
 There is no timer: a lone request is computed at once, and requests that wait for a batch are computed
 together afterwards. A batch begins when the event loop has read all that has arrived, so that clients that
 were answered together, and ask again, are together again. Each thread computes its own batch, because a
-search is a long row of small steps, which cores cannot share (see `augenmerk.translation.threads`).
+search is a long row of small steps, which cores cannot share (see `augenmerk.translation.loading`).
 """
 
 import asyncio
@@ -21,8 +21,8 @@ from augenmerk.serve.limits import Limits
 from augenmerk.serve.metrics import Metrics
 from augenmerk.serve.registry import ModelRegistry
 from augenmerk.translation import Translation
-from augenmerk.translation.texts import split_into_texts
-from augenmerk.translation.threads import one_thread_per_product
+from augenmerk.translation.loading import one_thread_per_product
+from augenmerk.translation.translator import split_into_texts
 
 T = TypeVar("T")
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from augenmerk.base.errors import AugenmerkError
-from augenmerk.evaluation.scores import Counts, bleu_from_counts
+from augenmerk.evaluation.metrics import Counts, bleu_from_counts
 from augenmerk.evaluation.significance import estimate_mean
 from augenmerk.run.directory import RunDirectory
 from augenmerk.study.compare import (

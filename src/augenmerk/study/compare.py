@@ -9,19 +9,21 @@ from typing import Any, Literal, TypeVar
 
 import numpy as np
 
-from augenmerk.evaluation.scores import Counts, Score, bleu_from_counts, ratio_from_counts
+from augenmerk.evaluation.metrics import Counts, Score, bleu_from_counts, ratio_from_counts
 from augenmerk.evaluation.significance import (
     ALPHA,
     RESAMPLES,
     TRIALS,
     Effect,
+    difference_in_words,
     estimate_mean,
+    few_sentences_in_words,
     holm_factors,
     measure_effects,
     p_value,
     randomise,
+    rounds_to_zero,
 )
-from augenmerk.evaluation.wording import difference_in_words, few_sentences_in_words, rounds_to_zero
 from augenmerk.study.contrasts import Contrast
 from augenmerk.study.result import (
     MEASURES,

@@ -13,7 +13,7 @@ import numpy as np
 from augenmerk.base.errors import AugenmerkError
 from augenmerk.base.files import read_text
 from augenmerk.evaluation.evaluator import hypothesis_path, model_score_path, reference_path
-from augenmerk.evaluation.scores import Counts, bleu_from_counts, count_bleu, ratio_from_counts
+from augenmerk.evaluation.metrics import Counts, bleu_from_counts, count_bleu, ratio_from_counts
 from augenmerk.run.directory import RunDirectory
 from augenmerk.study.compare import TranslatedSplit
 from augenmerk.study.measure import read_probes

@@ -6,7 +6,7 @@ from augenmerk.base.config import RunConfig
 from augenmerk.base.errors import AugenmerkError
 from augenmerk.data import Bitext
 from augenmerk.evaluation.evaluator import count_words, measure_loss
-from augenmerk.evaluation.scores import BleuScorer
+from augenmerk.evaluation.metrics import BleuScorer
 from augenmerk.model.interface import TranslationModel
 from augenmerk.text.batching import encode_pairs
 from augenmerk.text.tokenizer import TokenizerPair

@@ -1,9 +1,13 @@
 """Decodes sources into hypotheses: batches them, steps the models, and searches, samples or scores."""
 
 import math
+import re
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
-from augenmerk.base.arrays import Array
+import numpy as np
+
+from augenmerk.base.arrays import Array, to_numpy
 from augenmerk.base.config import SearchConfig
 from augenmerk.search.beam import length_limits, search
 from augenmerk.search.decoder import (
@@ -17,8 +21,12 @@ from augenmerk.search.decoder import (
 )
 from augenmerk.search.greedy import force, sample
 from augenmerk.text.batching import Batch, ParallelTokens, TokenTable
+from augenmerk.text.tokenizer import UNK, Tokenizer
+from augenmerk.text.words import detokenise
+from augenmerk.translation.alignment import Weights
 from augenmerk.translation.loading import LoadedModels
 from augenmerk.translation.mbr import minimum_bayes_risk
+from augenmerk.translation.translation import Translation, Words
 
 HYPOTHESES_PER_BATCH = 640
 """Large enough that a matrix product is worth its call, small enough for the caches of a CPU."""
@@ -167,3 +175,140 @@ def _find(
         minimum_bayes_risk(each, target, sampled=settings.sample)[: settings.n_best]
         for each in zip(*lists, strict=True)
     ]
+
+
+HEADS_BATCH_SIZE = 64
+
+
+def build_translation(
+    loaded: LoadedModels, source: str, tokens: int, hypothesis: Hypothesis, settings: SearchConfig
+) -> Translation:
+    """Builds the translation of a source of so many tokens; replaces unknown words if the settings say so."""
+    target = loaded.tokenizers.target
+    if not settings.replace_unknown or target.is_bpe or UNK not in hypothesis.ids:
+        return build_from_text(loaded, source, tokens, hypothesis, target.decode(hypothesis.ids), None)
+    encoded = loaded.tokenizers.source.encode(source)
+    # EOS comes last in the source and must not be copied, so its weight is left out.
+    attended = hypothesis.weights[:, : min(tokens, loaded.max_source_length)].argmax(1).tolist()
+    words, word_of = target.words_of_ids(hypothesis.ids)
+    words = tuple(
+        encoded.words[encoded.word_of[index]] if i == UNK else word
+        for i, word, index in zip(hypothesis.ids, words, attended, strict=False)
+    )
+    return build_from_text(loaded, source, tokens, hypothesis, detokenise(words), Words(words, word_of))
+
+
+def build_from_text(
+    loaded: LoadedModels, source: str, tokens: int, hypothesis: Hypothesis, text: str, words: Words | None
+) -> Translation:
+    """Builds a translation whose text is given, with its words unless they are those of the tokens."""
+    # A copy, because the weights are a view of those of a whole batch, padding included.
+    weights = hypothesis.weights[:, : min(tokens, loaded.max_source_length) + 1].copy()
+    return Translation(
+        source=source,
+        text=text,
+        score=hypothesis.score,
+        log_probability=hypothesis.log_probability,
+        expected_chrf=hypothesis.expected_chrf,
+        finished=hypothesis.finished,
+        truncated=tokens > loaded.max_source_length,
+        uncovered=find_uncovered(weights, source, loaded.tokenizers.source) if loaded.selective else None,
+        tokenizers=loaded.tokenizers,
+        hypothesis=replace(hypothesis, weights=weights),
+        other_words=words,
+    )
+
+
+def encode_translations(
+    loaded: LoadedModels, translations: Sequence[Translation]
+) -> tuple[list[int], ParallelTokens]:
+    """Returns which of the translations have tokens, and these tokens as a model reads them, in numpy."""
+    indices = [index for index, one in enumerate(translations) if one.hypothesis is not None]
+    sources = loaded.tokenizers.source.encode_ids([translations[index].source for index in indices])
+    targets = [one.hypothesis.ids for one in translations if one.hypothesis is not None]
+    return indices, ParallelTokens.of(
+        (source[: loaded.max_source_length], target) for source, target in zip(sources, targets, strict=True)
+    )
+
+
+def add_heads(loaded: LoadedModels, translations: Sequence[Translation]) -> list[Translation]:
+    """Returns the translations with the attention of each head, in `Translation.heads`.
+
+    The model reads each translation once more. Raises AugenmerkError if this is an ensemble.
+    """
+    model, added = loaded.model, list(translations)
+    indices, data = encode_translations(loaded, translations)
+    if not indices:
+        return added
+    data = loaded.prepare(data)
+    for batch in data.batches(data.plan(HEADS_BATCH_SIZE, shuffle=False)):
+        with loaded.computing():
+            weights = model.attention_weights(batch.src, batch.src_mask, batch.tgt_in)
+        for row, index in enumerate(batch.indices.tolist()):
+            one = translations[indices[index]]
+            T, S = one.subword_attention.shape
+            sides = (("encoder", weights.encoder, S), ("decoder", weights.decoder, T))
+            added[indices[index]] = one.with_heads(
+                to_numpy(weights.cross[row, :, :, :T, :S]).copy(),
+                {
+                    name: to_numpy(part[row, :, :, :length, :length]).copy()
+                    for name, part, length in sides
+                    if part is not None
+                },
+            )
+    return added
+
+
+LEAST_WEIGHT = 0.3
+MOST_MISSING = 2.0
+FEWEST_TOKENS = 3
+"""Of a part of a sentence, with the mark at its end."""
+_PARTS = re.compile(r"[^.!?…]+[.!?…]*")
+
+
+def find_uncovered(weights: Weights, source: str, tokenizer: Tokenizer) -> str | None:
+    """Returns the part of a source sentence that its translation probably leaves out; None if there is none.
+
+    `weights` are those over tokens, (target, source), with the end of the source in the last column.
+    """
+    looked_at = weights[:, :-1].sum(axis=0)
+    spans = [part.span() for part in _PARTS.finditer(source)]
+    gap = find_gap(looked_at)
+    if gap is None and len(spans) < 2:
+        return None
+    encoded = tokenizer.encode(source)
+    words = [encoded.spans[word] for word in encoded.word_of[: len(looked_at)]]
+    starts = np.array([start for start, _ in words])
+    for start, end in spans if len(spans) > 1 else ():
+        inside = (start <= starts) & (starts < end)
+        if inside.sum() >= FEWEST_TOKENS and looked_at[inside].mean() < LEAST_WEIGHT:
+            return source[start:end].strip()
+    return None if gap is None else source[words[gap[0]][0] : words[gap[1]][1]]
+
+
+def find_gap(looked_at: Weights) -> tuple[int, int] | None:
+    """Returns the first and last of the consecutive tokens that lack the most, if that is too much."""
+    # The largest sum of consecutive numbers is the largest difference of a cumulative sum and one before it.
+    missing = np.cumsum(np.concatenate([[0.0], LEAST_WEIGHT - looked_at]))
+    gains = missing - np.minimum.accumulate(missing)
+    end = int(gains.argmax())
+    if gains[end] <= MOST_MISSING:
+        return None
+    return int(missing[:end].argmin()), end - 1
+
+
+def score_pairs(loaded: LoadedModels, pairs: Sequence[tuple[str, str]]) -> list[Translation]:
+    """Scores (source, target) pairs together."""
+    settings = loaded.config.search
+    ids = loaded.tokenizers.source.encode_ids([source for source, _ in pairs])
+    targets = [loaded.tokenizers.target.encode(target) for _, target in pairs]
+    found = decode(loaded, ids, settings, targets=[target.ids for target in targets])
+    translations = []
+    for (source, text), tokens, [hypothesis], target in zip(pairs, ids, found, targets, strict=True):
+        length = len(hypothesis.token_log_probabilities)
+        scored = replace(
+            hypothesis, score=float(hypothesis.log_probability / length**settings.length_penalty)
+        )
+        words = Words(target.words, target.word_of)
+        translations.append(build_from_text(loaded, source, len(tokens), scored, text, words))
+    return translations

@@ -13,8 +13,7 @@ from augenmerk.search.decoder import PrefixDecoder
 from augenmerk.search.tree import trace as trace_beam
 from augenmerk.text.batching import ParallelTokens
 from augenmerk.text.tokenizer import BOS, PAD, UNK
-from augenmerk.translation.building import build_translation, encode_translations
-from augenmerk.translation.decoding import decode, make_decoder
+from augenmerk.translation.decoding import build_translation, decode, encode_translations, make_decoder
 from augenmerk.translation.loading import LoadedModels
 from augenmerk.translation.translation import Translation
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from augenmerk.translation import HeadAttention, Part, Translation, Translator
-from augenmerk.translation.texts import Text
+from augenmerk.translation.translator import Text
 
 CAPTIONS = (
     "Ein Mann fährt mit dem Fahrrad durch den Park.",

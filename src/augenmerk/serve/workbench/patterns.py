@@ -13,10 +13,9 @@ from pydantic import ConfigDict
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
+from augenmerk.analysis.measures import AttentionMeasures, WordAttention
 from augenmerk.analysis.patterns import (
-    AttentionMeasures,
     PatternMatch,
-    WordAttention,
     check_head,
     count_heads,
     find_patterns,

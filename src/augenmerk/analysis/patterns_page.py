@@ -7,7 +7,7 @@ from functools import partial
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
-from augenmerk.analysis.patterns.kinds import KINDS, PatternMatch, collect_measures
+from augenmerk.analysis.patterns import KINDS, PatternMatch, collect_measures
 from augenmerk.drawing import AttentionMap, Card, Chart
 from augenmerk.drawing.figures import Theme, use_theme
 from augenmerk.drawing.html import render_template
