@@ -153,7 +153,7 @@ def test_real_queries_come_from_it_if_only_a_sentence_is_given(tmp_path: Path) -
     done = CliRunner().invoke(app, ["theory", "from-run", sentence, "--step", "2", "--json"])
     assert done.exit_code == 0, done.output
     assert json.loads(done.stdout)["translation"] == augenmerk.load().translate(sentence).text
-    for wrong, complaint in ((str(tmp_path), "Say what"), ("runs/none", "Say what"), (" ", "is empty")):
+    for wrong, complaint in ((str(tmp_path), "What should"), ("runs/none", "What should"), (" ", "is empty")):
         refused = CliRunner().invoke(app, ["theory", "from-run", wrong])
         assert isinstance(refused.exception, AugenmerkError)
         assert complaint in str(refused.exception)
