@@ -22,7 +22,7 @@ def test_help_answers_without_torch() -> None:
         "try:\n"
         "    main()\n"
         "except SystemExit as end:\n"
-        "    heavy = {'torch', 'numpy', 'tokenizers', 'pydantic', 'scipy', 'matplotlib'} & set(sys.modules)\n"
+        "    heavy = {'torch', 'numpy', 'tokenizers', 'scipy', 'matplotlib'} & set(sys.modules)\n"
         "    print('heavy:', sorted(heavy), 'code:', end.code)\n"
     )
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -56,8 +56,8 @@ def test_every_command_explains_itself(command: list[str]) -> None:
 
 
 def test_commands_are_listed_in_the_order_of_the_work() -> None:
-    listed = run_command("--help").out.partition("\nCommands\n")[2].partition("\n\n")[0]
-    commands = re.findall(r"^([a-z]+) +[A-Z]", listed, flags=re.MULTILINE)
+    listed = run_command("--help").out.partition("\nCommands:\n")[2].partition("\n\n")[0]
+    commands = re.findall(r"^  ([a-z]+) +[A-Z]", listed, flags=re.MULTILINE)
     assert commands == [
         *("demo", "train", "plot", "evaluate", "translate", "score", "study", "report", "diagram"),
         *("patterns", "faithfulness", "export", "serve", "data", "config", "bench", "theory"),

@@ -154,7 +154,7 @@ def test_the_warning_comes_once_and_counts() -> None:
     many = run_command("translate", "--json", stdin="\n".join(lines).encode())
     [line] = many.err.splitlines()
     assert line.startswith("augenmerk: 3 of 6 lines, from line 3 on, are unlike")
-    assert "(2 have characters that the model never learnt; 1 has words" in line
+    assert "(2 with characters that the model never learnt; 1 with words" in line
     found = [json.loads(answer)["unfamiliar"] for answer in many.out.splitlines()]
     assert [each and each["reason"] for each in found] == [
         *(None, None, "characters", "characters", None, "rare words"),

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from augenmerk.cli.stdin import ArrivingLines, read_stdin
+from augenmerk.cli.inputs import ArrivingLines, read_stdin
 from augenmerk.translation import load
 from tests.command import COMMAND
 from tests.processes import PATIENCE

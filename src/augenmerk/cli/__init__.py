@@ -8,6 +8,7 @@ May import: everything. Read first: `options.py`, then `translate.py`.
 
 import errno
 import os
+import re
 import sys
 from collections.abc import Iterator
 from contextlib import suppress
@@ -16,12 +17,10 @@ from typing import Annotated, NoReturn
 
 import typer
 from typer import Option
-from typer.core import TyperCommand
 
 from augenmerk import __version__
 from augenmerk.base.errors import AugenmerkError, format_message
 from augenmerk.base.process import exit_code
-from augenmerk.cli.help import Command, Commands
 from augenmerk.cli.terminal import discard_output, mute, prepare_streams, unmute
 from augenmerk.training.distributed import ignore_signals, own_rank, should_report_error, world_size
 
@@ -37,32 +36,60 @@ COMMANDS = (
 typer app called `app`, and an entry here. An app of several commands is a group."""
 
 
+EXAMPLE_WIDTH = 78
+"""The columns that a terminal of 80 has for examples."""
+
+
 def make_app(*names: str) -> typer.Typer:
     """Returns the command line, or only some of its commands and groups.
 
     Importing all of them takes a tenth of a second, which a short translation need not wait for.
     """
     app = typer.Typer(
-        cls=Commands,
         name="augenmerk",
         help="Attention in sequence-to-sequence models: to learn, to teach and to research.",
-        epilog="To begin with:\n"
-        "augenmerk demo\n"
-        "augenmerk translate 'Ein Mann fährt mit dem Fahrrad durch den Park.'\n"
-        "augenmerk COMMAND --help shows the options of a command, and examples.",
+        epilog=lay_out_examples(
+            "To begin with:  augenmerk demo  "
+            "augenmerk translate 'Ein Mann fährt mit dem Fahrrad durch den Park.'  "
+            "augenmerk COMMAND --help shows the options of a command, and examples."
+        ),
         no_args_is_help=True,
         pretty_exceptions_enable=False,
-        rich_markup_mode="rich",
+        rich_markup_mode=None,
         context_settings={"help_option_names": ["-h", "--help"]},
     )
     for name in names or COMMANDS:
         part = import_module(f"augenmerk.cli.{name}").app
-        for each in (part, *(group.typer_instance for group in part.registered_groups)):
-            for command in each.registered_commands if each else ():
-                command.cls = Command if command.cls in (None, TyperCommand) else command.cls
-        app.add_typer(part, name=name if len(part.registered_commands) > 1 else None, cls=Commands)
+        for group in (part, *(each.typer_instance for each in part.registered_groups)):
+            for command in group.registered_commands:
+                command.epilog = lay_out_examples(command.epilog or "")
+        app.add_typer(part, name=name if len(part.registered_commands) > 1 else None)
     app.callback()(_root)
     return app
+
+
+def lay_out_examples(epilog: str) -> str:
+    """Puts the parts of an epilog, between which there are two spaces or more, on separate lines.
+
+    A command that is too long for a terminal of 80 columns continues in the next line after a backslash, so
+    that it can be copied as it is.
+    """
+    if epilog.startswith("\b"):  # laid out already
+        return epilog
+    parts = re.split(r"\s{2,}", epilog)
+    lines = ["\b"]  # tells typer to keep the lines of this paragraph
+    for part in parts:
+        if not part.startswith("augenmerk "):
+            lines += [part] if part == parts[0] else ["", part]
+            continue
+        lines.append("")
+        for piece in re.split(r" (?=--)", part):
+            if len(f"{lines[-1]} {piece} \\") > EXAMPLE_WIDTH:
+                lines[-1] += " \\"
+                lines.append(f"    {piece}")
+            else:
+                lines[-1] = f"{lines[-1]} {piece}" if lines[-1] else piece
+    return "\n".join(lines)
 
 
 def __getattr__(name: str) -> typer.Typer:

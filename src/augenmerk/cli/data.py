@@ -30,7 +30,7 @@ from augenmerk.cli.options import (
     connect_if_asked,
 )
 from augenmerk.cli.terminal import (
-    FittingProgress,
+    count_items,
     draw_links,
     err,
     make_table,
@@ -289,9 +289,9 @@ def export(
             divide=not unsplit,
         )
     try:
-        with FittingProgress() as bar:
+        with show_progress(MofNCompleteColumn()) as on_progress:
             written = write_splits(
-                {each: bar.track(bitext[each], description=each) for each in split or bitext.splits},
+                {each: count_items(bitext[each], each, on_progress) for each in split or bitext.splits},
                 out,
                 bitext.source_language,
                 bitext.target_language,

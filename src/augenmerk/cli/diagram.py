@@ -13,11 +13,9 @@ from typer import Argument, Option
 
 from augenmerk.base.errors import AugenmerkError
 from augenmerk.cli import options
-from augenmerk.cli.inputs import check_index, check_sentences, open_data_or_bilderbuch
+from augenmerk.cli.inputs import check_index, check_sentences, open_data_or_bilderbuch, warn_of_translations
 from augenmerk.cli.options import GROUP, Pictures, grouped
-from augenmerk.cli.pictures import write_pictures
 from augenmerk.cli.terminal import err, out, print_json, print_written
-from augenmerk.cli.unfamiliar import warn_of_translations
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -303,6 +301,7 @@ def _write_page(
     """Writes a numbered picture of each diagram, and a page that shows all; returns the pictures."""
     from augenmerk.base.files import atomic_write, make_folder
     from augenmerk.drawing import render_index_page
+    from augenmerk.drawing.figures import write_pictures
 
     make_folder(folder)
     names = [f"{split}-{drawn.sentence.index}.{format}" for drawn in diagrams]

@@ -15,7 +15,6 @@ from augenmerk.base.errors import AugenmerkError
 from augenmerk.cli.inputs import DataOptions, OtherData
 from augenmerk.cli.options import (
     GROUP,
-    MAX_BEAM,
     Device,
     Group,
     Json,
@@ -102,7 +101,7 @@ def evaluate(
         Option(help="Split of the data; repeatable. Default: validation; all pairs of a file in --data."),
     ] = None,
     beam: Annotated[
-        list[int] | None, Option(help="Beam width; repeatable. Default: the run's own.", min=1, max=MAX_BEAM)
+        list[int] | None, Option(help="Beam width; repeatable. Default: the run's own.", min=1, max=1000)
     ] = None,
     data: DataOptions = GROUP,
     ensemble: Annotated[list[Path] | None, Option(help="Another run to translate with; repeatable.")] = None,

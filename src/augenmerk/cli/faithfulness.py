@@ -15,7 +15,6 @@ from augenmerk.base.errors import AugenmerkError
 from augenmerk.cli import options
 from augenmerk.cli.inputs import RunOptions
 from augenmerk.cli.options import GROUP, Pictures, grouped
-from augenmerk.cli.pictures import write_pictures
 from augenmerk.cli.terminal import make_table, out, print_json, print_written, show_status
 from augenmerk.cli.wanted import show_wanted
 
@@ -167,6 +166,7 @@ def _write_page(
     """Writes a numbered picture of each sentence, and a page that shows all of them."""
     from augenmerk.base.files import atomic_write
     from augenmerk.drawing import AttentionMap, Card, draw_heat_map, render_index_page
+    from augenmerk.drawing.figures import write_pictures
 
     split, uniform, permuted = summary["split"], summary["uniform"], summary["permuted"]
     maps = [_make_map(one) for one in chosen.values()]

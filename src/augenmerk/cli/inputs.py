@@ -1,26 +1,43 @@
-"""What commands read: runs and sentences among their arguments, splits of a run's data, other data."""
+"""What commands read: runs and sentences among their arguments, splits of a run's data, other data, stdin.
 
+Warnings about this input are printed here too: of text unlike what a model learnt from, and of translations
+that leave something out.
+"""
+
+import io
+import os
+import select
+import stat
+import sys
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
+import typer
 from rich.markup import escape
-from typer import Option
+from typer import Argument, Option
 
-from augenmerk.base.errors import AugenmerkError
+from augenmerk.base.errors import AugenmerkError, format_message, shorten
 from augenmerk.cli import options
 from augenmerk.cli.options import Group
 from augenmerk.cli.terminal import err, show_status
-from augenmerk.cli.unfamiliar import warn_of_translations
 
 if TYPE_CHECKING:
     from augenmerk.base.config import DataConfig
     from augenmerk.data import BadLine, Bitext, SentencePair
+    from augenmerk.text.familiarity import Reason
     from augenmerk.translation import Translation, Translator
 
 COMMAND_LINE = "command line"
 """The name that stands for a split if the sentences are arguments."""
+READ_BYTES = 1 << 16
+"""The most bytes that are read from stdin at once."""
+
+
+def warn(message: str) -> None:
+    typer.echo(f"augenmerk: {message}", err=True)
 
 
 def is_folder(text: str) -> bool:
@@ -56,30 +73,24 @@ def check_sentences(sentences: Sequence[str]) -> None:
             raise AugenmerkError(f"Sentence {number} is not UTF-8; convert it to UTF-8.")
 
 
+# Other data
+
+
+@dataclass(frozen=True)
 class OtherData:
     """The sentence pairs that --data names, for a run that was trained on others or on the same."""
 
-    def __init__(
-        self,
-        name: str,
-        divided: bool,
-        source_language: str | None = None,
-        target_language: str | None = None,
-        *,
-        skip_bad: bool = False,
-    ) -> None:
-        """A single file is one split with all of its pairs, unless `divided`."""
-        from augenmerk.data import resolve_data_name
-
-        self.path = resolve_data_name(name, Path.cwd())
-        self._divided = divided
-        self._skip_bad = skip_bad
-        self._languages = source_language, target_language
+    path: str
+    source_language: str | None
+    target_language: str | None
+    divided: bool
+    """Whether a single file is divided into splits, instead of being one with all of its pairs."""
+    skip_bad: bool
 
     def replaces(self, own: str) -> bool:
-        """Returns whether the data of a run is here: the same, or what is left of data that was moved.
+        """Returns whether the data of a run is here: the same, or a copy of data that was moved.
 
-        What was a file must have kept its name: another file is more likely to be another test set.
+        A file must have kept its name: another file is more likely to be another test set.
         """
         from augenmerk.data import NAMES, place_exists
 
@@ -92,13 +103,12 @@ class OtherData:
         """Opens the pairs; they are in the languages of the run's own, unless others were given."""
         from augenmerk.data import open_bitext
 
-        source, target = self._languages
         return open_bitext(
             self.path,
-            source_language=source or own.source_language,
-            target_language=target or own.target_language,
-            skip_bad=self._skip_bad,
-            divide=self._divided,
+            source_language=self.source_language or own.source_language,
+            target_language=self.target_language or own.target_language,
+            skip_bad=self.skip_bad,
+            divide=self.divided,
         )
 
 
@@ -117,12 +127,14 @@ class DataOptions(Group):
 
     def find(self, *, divided: bool, skip_bad: bool = False) -> OtherData | None:
         """Returns the sentence pairs, if there are any."""
-        languages = self.source_language, self.target_language
+        from augenmerk.data import resolve_data_name
+
         if self.data is None:
-            if any(languages):
+            if self.source_language or self.target_language:
                 raise AugenmerkError("The languages are those of --data: add --data.")
             return None
-        return OtherData(self.data, divided, *languages, skip_bad=skip_bad)
+        path = resolve_data_name(self.data, Path.cwd())
+        return OtherData(path, self.source_language, self.target_language, divided, skip_bad)
 
 
 def describe_skipped(skipped: "Collection[BadLine]") -> str:
@@ -130,6 +142,9 @@ def describe_skipped(skipped: "Collection[BadLine]") -> str:
     kinds = sorted(Counter(bad.kind for bad in skipped).items())
     reasons = ", ".join(f"{count:,} {kind}" for kind, count in kinds)
     return f"{len(skipped):,} bad line{'s' if len(skipped) > 1 else ''} skipped: {reasons}"
+
+
+# Runs and what they translate
 
 
 def open_data_or_bilderbuch(data: "DataConfig", split: str | None) -> "tuple[Bitext, str]":
@@ -165,10 +180,23 @@ class TranslatedSplit(NamedTuple):
 class RunOptions(Group):
     """Which run translates, or reads the references of, which sentences."""
 
-    run: options.RunAndSentences = None
-    split: options.Split = None
+    run: Annotated[
+        list[str] | None,
+        Argument(
+            metavar="[RUN] SENTENCE",
+            help="Run directory, by default the bundled model; and your own sentences, in quotation marks, "
+            "instead of a split.",
+            show_default=False,
+        ),
+    ] = None
+    split: Annotated[str | None, Option(help="Split of the run's data. Default: the validation split.")] = (
+        None
+    )
     beam: options.Beam = None
-    reference: options.Reference = False
+    reference: Annotated[
+        bool,
+        Option("--reference", help="Feed the reference translations to the model instead of translating."),
+    ] = False
     attention: options.Mechanisms = None
     device: options.Device = "auto"
 
@@ -222,3 +250,149 @@ class RunOptions(Group):
         of = "references" if self.reference else "translations"
         described = {"run": str(self.path), "split": name, "of": of}
         return TranslatedSplit(translator, language, pairs, translations, described)
+
+
+# Warnings
+
+
+class DoubtfulTranslations:
+    """Counts translations to be doubted, for one warning about all of each kind."""
+
+    def __init__(self, unit: str) -> None:
+        """The unit is what is translated, such as a line."""
+        self._unit = unit
+        self._reasons: Counter[Reason] = Counter()
+        self._first_unfamiliar = 0
+        self._uncovered = self._first_uncovered = 0
+        self._missing = ""
+
+    def add(self, number: int, translation: "Translation") -> None:
+        """Counts the translation with this number, if there is something to doubt."""
+        if translation.unfamiliar is not None:
+            self.add_unfamiliar(number, translation.unfamiliar)
+        if translation.uncovered is not None:
+            self.add_uncovered(number, translation.uncovered)
+
+    def add_unfamiliar(self, number: int, reason: "Reason", count: int = 1) -> None:
+        """Counts an unfamiliar sentence, and others with larger numbers for the same reason."""
+        self._first_unfamiliar = self._first_unfamiliar or number
+        self._reasons[reason] += count
+
+    def add_uncovered(self, number: int, text: str, count: int = 1) -> None:
+        """Counts a translation that leaves out `text`, and others with larger numbers."""
+        if not self._uncovered:
+            self._first_uncovered, self._missing = number, shorten(format_message(text))
+        self._uncovered += count
+
+    def warn(self, total: int, hint: str = "") -> None:
+        """Prints what was counted among so many; the hint is for translations that leave something out."""
+        from augenmerk.text.familiarity import REASONS
+
+        if self._reasons:
+            found, count = self._reasons.most_common(), self._reasons.total()
+            which = self._name(count, total, self._first_unfamiliar)
+            reasons = "; ".join(f"{many:,} with {REASONS[reason]}" for reason, many in found)
+            warn(
+                f"{which} unlike the text that this model was trained on ("
+                f"{reasons if count > 1 else f'it has {REASONS[found[0][0]]}'}), and so the translation may "
+                f"be nonsense. Is the text in the right language?"
+            )
+        if self._uncovered:
+            others = f"; so do {self._uncovered - 1:,} others of {total:,}" if self._uncovered > 1 else ""
+            which = f"{self._unit} {self._first_uncovered:,}" if total > 1 else f"this {self._unit}"
+            warn(
+                f"The translation of {which} probably leaves out “{self._missing}”: the model hardly looked "
+                f"at it{others}.{hint}"
+            )
+
+    def _name(self, count: int, total: int, first: int) -> str:
+        if count > 1:
+            return f"{count:,} of {total:,} {self._unit}s, from {self._unit} {first:,} on, are"
+        return f"The {self._unit} is" if total == 1 else f"{self._unit.capitalize()} {first:,} is"
+
+
+def warn_of_translations(translations: "Sequence[Translation]") -> None:
+    """Warns of sentences of the command line unlike the training text, and of those not all translated."""
+    doubtful = DoubtfulTranslations("sentence")
+    for number, translation in enumerate(translations, 1):
+        doubtful.add(number, translation)
+    doubtful.warn(len(translations))
+
+
+def warn_of_several_sentences(text: str, name: str, language: str | None) -> None:
+    """Prints a warning if a text that is taken as one sentence has several."""
+    from augenmerk.text.sentences import split_sentences
+
+    if (count := len(split_sentences(text, language))) > 1:
+        warn(
+            f"{name} has {count:,} sentences, which are taken as one; the model learnt from single "
+            f"sentences: give one at a time."
+        )
+
+
+# Stdin: lines that have arrived are translated together, without waiting for more
+
+
+class ArrivingLines(io.BufferedIOBase):
+    """Reads lines from a pipe or terminal, and knows whether the next line has already arrived.
+
+    `sys.stdin.buffer` cannot: it would wait for it.
+    """
+
+    def __init__(self, descriptor: int, longest: int) -> None:
+        """A line of more than `longest` bytes is ready as soon as so many have arrived."""
+        self._descriptor = descriptor
+        self._longest = longest
+        self._arrived = bytearray()
+        self._ended = False
+
+    def readline(self, size: int | None = -1, /) -> bytes:
+        """Returns the next line with its end, at most `size` bytes of it, or nothing when the input ended."""
+        limit = self._longest if size is None or size < 0 else size
+        while (end := self._arrived.find(b"\n", 0, limit)) < 0 and len(self._arrived) < limit:
+            if not self._read():
+                break
+        length = end + 1 if end >= 0 else limit
+        line = bytes(self._arrived[:length])
+        del self._arrived[:length]
+        return line
+
+    def is_ready(self) -> bool:
+        """Returns whether `readline` would return at once."""
+        while b"\n" not in self._arrived and len(self._arrived) <= self._longest:
+            if self._ended or not select.select([self._descriptor], [], [], 0)[0]:
+                return self._ended
+            self._read()
+        return True
+
+    def _read(self) -> bool:
+        """Waits for more bytes; returns False at the end of the input."""
+        if not self._ended:
+            arrived = os.read(self._descriptor, READ_BYTES)
+            self._arrived += arrived
+            self._ended = not arrived
+        return not self._ended
+
+
+def read_stdin(bad_lines: "list[BadLine] | None" = None) -> Iterator[str | None]:
+    """Yields the lines of stdin, and None after a line if the next one has not arrived yet.
+
+    A file has always arrived. So have all lines where the system cannot tell (pipes on Windows). A bad line
+    raises BadLineError, or is added to `bad_lines` and yielded as empty.
+    """
+    from augenmerk.data.files import decode_lines
+    from augenmerk.text.pairs import MAX_LINE_BYTES
+
+    try:
+        descriptor = sys.stdin.fileno()
+        is_file = stat.S_ISREG(os.fstat(descriptor).st_mode)
+    except OSError:  # not a stream of the system; io.UnsupportedOperation is an OSError too
+        is_file = True
+    if is_file or sys.platform == "win32":
+        yield from decode_lines(sys.stdin.buffer, "stdin", bad_lines)
+        return
+    lines = ArrivingLines(descriptor, MAX_LINE_BYTES)
+    for line in decode_lines(lines, "stdin", bad_lines):
+        yield line
+        if not lines.is_ready():
+            yield None

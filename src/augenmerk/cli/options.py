@@ -10,22 +10,22 @@ The options of a search are the fields of `augenmerk.base.config.SearchConfig`: 
 becomes an option.
 """
 
-import ast
 import inspect
 import os
 import typing
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import asdict
 from functools import wraps
-from importlib.resources import files
-from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from typer import Argument, Option
+from typer import Option
 
+from augenmerk.base.config import SearchConfig
 from augenmerk.base.entries import DATASETS
 from augenmerk.base.errors import AugenmerkError
+from augenmerk.base.settings import list_settings
 
 if TYPE_CHECKING:
     from augenmerk.drawing.figures import Style
@@ -33,10 +33,8 @@ if TYPE_CHECKING:
 MAX_SEED = 2**63 - 1
 MAX_THREADS = 1024
 MAX_INDEX = 2**31 - 1
-MIN_FONT_SIZE, MAX_FONT_SIZE = 4.0, 72.0
-
-
-# Single options
+RESUMABLE = "What is finished is kept: run the same command again to resume."
+"""What a command that computes in blocks prints when it is interrupted."""
 
 
 def _use_threads(number: int | None) -> int | None:
@@ -67,20 +65,7 @@ TargetLanguage = Annotated[str | None, Option(help="Language to translate into, 
 SkipBad = Annotated[
     bool, Option("--skip-bad", help="Leave out bad lines of your own files (empty, not UTF-8, ...).")
 ]
-RunAndSentences = Annotated[
-    list[str] | None,
-    Argument(
-        metavar="[RUN] SENTENCE",
-        help="Run directory, by default the bundled model; and your own sentences, in quotation marks, "
-        "instead of a split.",
-        show_default=False,
-    ),
-]
 Models = Annotated[list[Path] | None, Option(help="Run directory; repeatable. Default: the bundled model.")]
-Split = Annotated[str | None, Option(help="Split of the run's data. Default: the validation split.")]
-Reference = Annotated[
-    bool, Option("--reference", help="Feed the reference translations to the model instead of translating.")
-]
 Layer = Annotated[
     int | None,
     Option(help="In a Transformer: only this layer, counted from 1. Default: all.", min=1, max=8),
@@ -103,8 +88,6 @@ RayAddress = Annotated[
         help="The Ray cluster; auto is that of this machine. Default: $RAY_ADDRESS, or one is started here.",
     ),
 ]
-RESUMABLE = "What is finished is kept: run the same command again to resume."
-"""What a command that computes in blocks prints when it is interrupted."""
 
 
 def load_mechanisms(named: list[str] | None) -> None:
@@ -117,7 +100,7 @@ def load_mechanisms(named: list[str] | None) -> None:
 
 @contextmanager
 def connect_if_asked(on: Place, ray_address: str | None) -> Iterator[None]:
-    """Connects the Ray cluster, if one was asked for; says how to resume if the command is interrupted."""
+    """Connects to the Ray cluster if one was asked for; an interrupted command then prints how to resume."""
     if on == "local":
         if ray_address is not None:
             raise AugenmerkError("--ray-address is for a Ray cluster: add --on ray.")
@@ -133,9 +116,6 @@ def connect_if_asked(on: Place, ray_address: str | None) -> Iterator[None]:
         raise
 
 
-# Groups
-
-
 class Group:
     """The values of a group of options. Its fields are annotated as parameters of a command are."""
 
@@ -146,7 +126,7 @@ class Group:
     def list_options(cls) -> dict[str, tuple[Any, Any]]:
         """Returns the annotation and the default of each option."""
         hints = typing.get_type_hints(cls, include_extras=True)
-        return {name: (hint, getattr(cls, name)) for name, hint in hints.items()}
+        return {name: (hint, getattr(cls, name, None)) for name, hint in hints.items()}
 
 
 GROUP: Any = None
@@ -156,8 +136,7 @@ GROUP: Any = None
 def grouped(command: Callable[..., None]) -> Callable[..., None]:
     """Replaces each parameter of a command that is a `Group` by the options of that group."""
     hints = typing.get_type_hints(command, include_extras=True)
-    kinds = {name: kind for name, kind in hints.items() if isinstance(kind, type)}
-    groups = {name: kind for name, kind in kinds.items() if issubclass(kind, Group)}
+    groups = {name: kind for name, kind in hints.items() if inspect.isclass(kind) and issubclass(kind, Group)}
     parameters: list[inspect.Parameter] = []
     for name, parameter in inspect.signature(command).parameters.items():
         options = groups[name].list_options() if name in groups else {name: (hints[name], parameter.default)}
@@ -177,91 +156,38 @@ def grouped(command: Callable[..., None]) -> Callable[..., None]:
     return run
 
 
-# Search settings
-
-
-class SearchField(NamedTuple):
-    """A field of `SearchConfig`."""
-
-    type: Any
-    keywords: dict[str, Any]
-    """Those of its `Field`: its default and limits."""
-    meaning: str
-
-
-def _read_search_fields() -> Iterator[tuple[str, SearchField]]:
-    """Reads the fields of `SearchConfig` from its source: importing pydantic would slow down `--help`."""
-    source = files("augenmerk.base").joinpath("config.py").read_text(encoding="utf-8")
-    classes = [part for part in ast.parse(source).body if isinstance(part, ast.ClassDef)]
-    [definition] = [each for each in classes if each.name == "SearchConfig"]
-    names = {"Literal": Literal, "Field": dict}  # what annotations and values are made of
-    for field, text in pairwise(definition.body):
-        match field, text:
-            case (
-                ast.AnnAssign(target=ast.Name(name), annotation=kind, value=ast.expr() as value),
-                ast.Expr(ast.Constant(str(meaning))),
-            ):
-                found = eval(ast.unparse(value), names)
-                keywords = found if isinstance(found, dict) else {"default": found}
-                yield name, SearchField(eval(ast.unparse(kind), names), keywords, " ".join(meaning.split()))
-
-
-SEARCH_FIELDS = dict(_read_search_fields())
+MEANINGS = {setting.name: setting.meaning for setting in list_settings(SearchConfig())}
+"""What each setting of a search means."""
 
 
 def make_search_option(name: str) -> Any:
     """Returns the annotation of an option for a search setting; None leaves the setting as it is."""
-    field, flag = SEARCH_FIELDS[name], f"--{name.replace('_', '-')}"
-    if field.type is bool:
-        if field.keywords["default"]:
-            flag = f"{flag}/--no-{flag[2:]}"
-        return Annotated[bool | None, Option(flag, help=field.meaning, show_default=False)]
+    field, flag = SearchConfig.model_fields[name], f"--{name.replace('_', '-')}"
+    kind: Any = field.annotation
+    if kind is bool and field.default:
+        flag = f"{flag}/--no-{flag[2:]}"
     limits = {}
-    if int in (field.type, *typing.get_args(field.type)):  # other limits are checked with the settings
-        most = field.keywords["le"] if "le" in field.keywords else field.keywords["lt"] - 1
-        limits = {"min": field.keywords["ge"], "max": most}
-    return Annotated[field.type | None, Option(flag, help=field.meaning, **limits)]
+    if int in (kind, *typing.get_args(kind)):  # other limits are checked with the settings
+        given = {key: value for limit in field.metadata for key, value in asdict(limit).items()}
+        limits = {"min": given["ge"], "max": given["le"] if "le" in given else given["lt"] - 1}
+    return Annotated[kind | None, Option(flag, help=MEANINGS[name], show_default=False, **limits)]
 
 
 class Search(Group):
-    """Changes of a run's search settings: all options of `SEARCH_FIELDS`."""
-
-    @classmethod
-    def list_options(cls) -> dict[str, tuple[Any, Any]]:
-        return {name: (make_search_option(name), None) for name in SEARCH_FIELDS}
+    """Changes of a run's search settings: an option for each field of `SearchConfig`."""
 
     if TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> Any: ...
 
 
-MAX_BEAM = SEARCH_FIELDS["beam"].keywords["le"]
+Search.__annotations__ = {name: make_search_option(name) for name in SearchConfig.model_fields}
 if TYPE_CHECKING:
     Beam = int | None
     Mbr = bool | None
     Precision = Literal["fp32", "int8"] | None
 else:
-    Beam, Mbr, Precision = map(make_search_option, ("beam", "mbr", "precision"))
-
-
-# Pictures
-
-ThemeName = Annotated[str, Option("--theme", help="Colours of pictures: light, or dark.")]
-Title = Annotated[str | None, Option(help="Title above the picture, or of the page.")]
-Size = Annotated[
-    str | None,
-    Option(
-        metavar="SIZE",
-        help="Size of pictures: a shape such as 16:9, inches such as 8x4.5, or 20x10cm. Default: as needed.",
-    ),
-]
-FontSize = Annotated[
-    float | None, Option(help="Size of ordinary text in points, e.g. 14 for slides. Default: 10.")
-]
-Outline = Annotated[
-    bool,
-    Option("--outline", help="Draw letters in SVG files as paths, which look the same without the font."),
-]
+    Beam, Mbr, Precision = (Search.__annotations__[name] for name in ("beam", "mbr", "precision"))
 
 
 class Pictures(Group):
@@ -271,25 +197,27 @@ class Pictures(Group):
         str | None,
         Option(help="Colours: light or dark. Default: light; for drawings in the terminal, dark."),
     ] = None
-    title: Title = None
-    size: Size = None
-    font_size: FontSize = None
-    outline: Outline = False
+    title: Annotated[str | None, Option(help="Title above the picture, or of the page.")] = None
+    size: Annotated[
+        str | None,
+        Option(
+            metavar="SIZE",
+            help="Size of pictures: a shape such as 16:9, inches such as 8x4.5, or 20x10cm. Default: as "
+            "needed.",
+        ),
+    ] = None
+    font_size: Annotated[
+        float | None,
+        Option(help="Size of ordinary text in points, e.g. 14 for slides. Default: 10.", min=4.0, max=72.0),
+    ] = None
+    outline: Annotated[
+        bool,
+        Option("--outline", help="Draw letters in SVG files as paths, which look the same without the font."),
+    ] = False
 
     def make_style(self, theme: str = "light", title: str | None = None) -> "Style":
-        """Returns the style, with this theme and title unless others were given."""
-        return make_style(self.theme or theme, self.title or title, self.size, self.font_size, self.outline)
+        """Returns the style, with this theme and title unless the options name others."""
+        from augenmerk.drawing.figures import PictureSize, Style, get_theme
 
-
-def make_style(
-    theme: str, title: str | None, size: str | None, font_size: float | None, outline: bool
-) -> "Style":
-    """Returns how pictures are to look; raises AugenmerkError for what cannot be drawn."""
-    from augenmerk.drawing.figures import PictureSize, Style, get_theme
-
-    if font_size is not None and not MIN_FONT_SIZE <= font_size <= MAX_FONT_SIZE:
-        raise AugenmerkError(
-            f"--font-size {font_size:g} is impossible: it is {MIN_FONT_SIZE:g} to {MAX_FONT_SIZE:g} points."
-        )
-    sides = None if size is None else PictureSize.parse(size)
-    return Style(get_theme(theme), title, sides, font_size, outline)
+        size = None if self.size is None else PictureSize.parse(self.size)
+        return Style(get_theme(self.theme or theme), self.title or title, size, self.font_size, self.outline)

@@ -14,7 +14,6 @@ from augenmerk.base.errors import AugenmerkError
 from augenmerk.cli import options
 from augenmerk.cli.inputs import RunOptions
 from augenmerk.cli.options import GROUP, Pictures, grouped
-from augenmerk.cli.pictures import write_pictures
 from augenmerk.cli.terminal import err, make_table, out, print_json, print_written, show_status
 
 if TYPE_CHECKING:
@@ -113,6 +112,7 @@ def _write_page(
     from augenmerk.analysis.patterns_page import render_patterns_page
     from augenmerk.base.files import atomic_write
     from augenmerk.drawing import AttentionMap, draw_heat_map
+    from augenmerk.drawing.figures import write_pictures
 
     def draw(match: "PatternMatch") -> "Figure":
         reference = match.pair.target if summary["of"] == "translations" else None

@@ -18,6 +18,7 @@ app = typer.Typer()
     epilog="Examples:  augenmerk plot runs/mine    "
     "augenmerk plot runs/a runs/b --curve loss --by step --out curves.pdf"
 )
+@options.grouped
 def plot(
     runs: Annotated[list[Path], Argument(help="Run directories, finished or still being trained.")],
     curve: Annotated[
@@ -29,11 +30,7 @@ def plot(
     ] = None,
     by: Annotated[str, Option(help="What to draw against: epoch, step or seconds.")] = "epoch",
     out: Annotated[Path | None, Option(help="Picture: .png, .svg or .pdf. Default: terminal.")] = None,
-    theme: options.ThemeName = "light",
-    title: options.Title = None,
-    size: options.Size = None,
-    font_size: options.FontSize = None,
-    outline: options.Outline = False,
+    pictures: options.Pictures = options.GROUP,
     json: options.Json = False,
 ) -> None:
     """Draw the curves of runs: loss, BLEU and learning rate, also while they are being trained."""
@@ -41,7 +38,7 @@ def plot(
     from augenmerk.drawing.figures import get_picture_format, save_figure
     from augenmerk.run.directory import RunDirectory
 
-    style = options.make_style(theme, title, size, font_size, outline)
+    style = pictures.make_style()
     if out is not None:
         get_picture_format(out)
     opened = [RunDirectory.open(path) for path in runs]
@@ -54,7 +51,7 @@ def plot(
     kinds = choose_kinds(curves, curve or (), by)
     if out is not None:
         figure = style.draw(lambda theme: draw_training_curves(curves, kinds, by, theme))
-        save_figure(figure, out, outline=outline)
+        save_figure(figure, out, outline=style.outline)
         print_written(out)
     elif not json:
         console().print(render_terminal_curves(curves, kinds, by, console().width))

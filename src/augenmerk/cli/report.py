@@ -24,6 +24,7 @@ app = typer.Typer()
     "augenmerk report runs/study-small --format latex --columns bleu,chrf --out table.tex    "
     "augenmerk report runs/study-small --figures charts --figure-format pdf"
 )
+@options.grouped
 def report(
     study: Annotated[Path, Argument(help="Folder of the study, or its study.json.")],
     format: Annotated[str, Option(help="html for a page; markdown, latex or csv.")] = "html",  # noqa: A002
@@ -47,11 +48,7 @@ def report(
     ] = None,
     figures: Annotated[Path | None, Option(help="Folder for the charts as files.")] = None,
     figure_format: Annotated[str, Option(help="With --figures: pdf, svg or png.")] = "pdf",
-    theme: options.ThemeName = "light",
-    title: options.Title = None,
-    size: options.Size = None,
-    font_size: options.FontSize = None,
-    outline: options.Outline = False,
+    pictures: options.Pictures = options.GROUP,
     json: options.Json = False,
 ) -> None:
     """Write the result of a study: a self-contained page, or a table for a paper."""
@@ -72,7 +69,7 @@ def report(
         raise AugenmerkError(
             f"'{figure_format}' is not a format of pictures: expected {', '.join(PICTURES)}."
         )
-    style = options.make_style(theme, title, size, font_size, outline)
+    style = pictures.make_style()
     table = TableStyle(spread=spread, published=published, bold=bold, caption=caption, label=label)
     if columns is not None:
         table = replace(table, columns=tuple(name.strip() for name in columns.split(",")))

@@ -10,11 +10,9 @@ from typer import Argument, Option
 
 from augenmerk.base.errors import AugenmerkError
 from augenmerk.cli import inputs, options
-from augenmerk.cli.inputs import DataOptions
+from augenmerk.cli.inputs import DataOptions, read_stdin, warn_of_several_sentences
 from augenmerk.cli.options import GROUP, grouped
-from augenmerk.cli.stdin import read_stdin
 from augenmerk.cli.terminal import err, format_json, make_table, out
-from augenmerk.cli.unfamiliar import warn_of_several_sentences
 
 if TYPE_CHECKING:
     from augenmerk.translation import Translation, Translator

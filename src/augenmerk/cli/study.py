@@ -13,11 +13,12 @@ from rich.console import RenderableType
 from rich.live import Live
 from rich.markup import escape
 from rich.progress_bar import ProgressBar
+from rich.table import Table
 from typer import Argument, Option
 
 from augenmerk.base.errors import AugenmerkError
 from augenmerk.cli.options import MAX_THREADS, Device, Json, Mechanisms, load_mechanisms
-from augenmerk.cli.terminal import FittingTable, LineClock, err, format_seconds, make_table, out, print_json
+from augenmerk.cli.terminal import LineClock, err, format_seconds, make_table, out, print_json
 
 if TYPE_CHECKING:
     from augenmerk.study.executors.ray import RayCluster
@@ -322,7 +323,7 @@ class StudyDisplay:
             details = {"finished": loss, "running": machine}.get(status.state, "")
             err().print(f"{escape(name)}: {status.state}{details}")
 
-    def _make_table(self, statuses: "Sequence[RunStatus]") -> FittingTable:
+    def _make_table(self, statuses: "Sequence[RunStatus]") -> Table:
         rows = []
         for status in statuses:
             running = status.state == "running"
@@ -340,7 +341,7 @@ class StudyDisplay:
         machine = ("machine",) if self._show_hosts else ()
         headings = ("run", *machine, "", "", "epoch", "loss", "BLEU", "left")
         table = make_table(headings, rows, left=3 + len(machine))
-        table.caption = self._summarise(statuses)
+        table.width, table.caption = None, self._summarise(statuses)  # a live display crops long lines
         return table
 
     def _summarise(self, statuses: "Sequence[RunStatus]") -> str:

@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer.core import TyperCommand
 
 from augenmerk.base.errors import AugenmerkError
-from augenmerk.cli import options, theory_answers
-from augenmerk.cli.help import Command
-from augenmerk.cli.options import Json
+from augenmerk.cli import theory_answers
+from augenmerk.cli.options import GROUP, Json, Pictures, grouped
 from augenmerk.cli.theory_answers import Seed, Unscaled
 from augenmerk.theory.exercises import EXERCISES, Exercise
 
@@ -57,16 +57,9 @@ OPTIONS: dict[str, Any] = {
     "unscaled": Unscaled,
 }
 """The options that exercises choose from; an exercise has its own defaults."""
-PICTURE: dict[str, tuple[Any, Any]] = {
-    "theme": (options.ThemeName, "light"),
-    "title": (options.Title, None),
-    "size": (options.Size, None),
-    "font_size": (options.FontSize, None),
-    "outline": (options.Outline, False),
-}
 OF_ALL: dict[str, tuple[Any, Any]] = {
     "out": (Out, None),
-    **PICTURE,
+    **Pictures.list_options(),
     "question": (
         Annotated[bool, typer.Option("--question", help="Only state the question, without its answer.")],
         False,
@@ -85,7 +78,7 @@ OF_ALL: dict[str, tuple[Any, Any]] = {
 """The options of every exercise, with their defaults."""
 
 
-class ExerciseCommand(Command):
+class ExerciseCommand(TyperCommand):
     """A command that takes `--hint 2` and `--hint=2` for `--hint --hint`."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
@@ -151,7 +144,7 @@ def _run(
         return
     from augenmerk.theory.results import Setup
 
-    style = options.make_style(**picture)
+    style = Pictures(**picture).make_style()
     c = own.pop("length" if "length" in own else "scale", None)
     result = exercise.run(Setup(**own, c=c))
     if out is not None:
@@ -217,6 +210,7 @@ def _save(path: Path, draw: "Callable[[Theme], Figure]", style: "Style") -> None
     "augenmerk theory from-run runs/mine 'Der kleine Hund schläft.'    "
     "augenmerk theory from-run runs/transformer 'Der kleine Hund schläft.' --layer 1 --head 2",
 )
+@grouped
 def from_run(
     run: Annotated[
         str, typer.Argument(help="The run directory; the bundled model if only a sentence is given.")
@@ -235,23 +229,19 @@ def from_run(
     samples: Samples = 2000,
     seed: Seed = 1,
     out: Out = None,
-    theme: options.ThemeName = "light",
-    title: options.Title = None,
-    size: options.Size = None,
-    font_size: options.FontSize = None,
-    outline: options.Outline = False,
+    pictures: Pictures = GROUP,
     json: Json = False,
 ) -> None:
     """Real queries and keys: norms, angles, margins, what could be copied, and what noise would do."""
     from augenmerk.analysis.probe import probe_attention
+    from augenmerk.cli.inputs import warn_of_several_sentences, warn_of_translations
     from augenmerk.cli.terminal import err
     from augenmerk.cli.theory_output import show_step
-    from augenmerk.cli.unfamiliar import warn_of_several_sentences, warn_of_translations
     from augenmerk.theory.from_run import examine_step
     from augenmerk.theory.results import Setup
     from augenmerk.translation import load
 
-    style = options.make_style(theme, title, size, font_size, outline)
+    style = pictures.make_style()
     path, text = _split_arguments(run, sentence)
     translator = load(path)
     warn_of_several_sentences(text, "The text", translator.language)

@@ -25,7 +25,7 @@ from augenmerk.cli.options import (
     TargetLanguage,
     Threads,
 )
-from augenmerk.cli.terminal import FittingProgress, err, out, print_json
+from augenmerk.cli.terminal import LineClock, err, make_bars, out, print_json
 
 if TYPE_CHECKING:
     import torch
@@ -332,7 +332,8 @@ class TrainingDisplay:
         epoch = TextColumn("epoch {task.fields[epoch]:>3}/" + str(epochs))
         times = TimeElapsedColumn(), TimeRemainingColumn(), TextColumn("left")
         columns = epoch, BarColumn(), TextColumn("{task.fields[figures]}"), *times
-        self._bar = FittingProgress(*columns)
+        self._bar = make_bars(*columns)
+        self._clock = LineClock()
         self._task = self._bar.add_task("", total=epochs, epoch=1, figures="")
 
     def __enter__(self) -> "TrainingDisplay":
@@ -365,6 +366,9 @@ class TrainingDisplay:
         completed = epoch - 1 + batch / batches
         figures = f"loss {loss:.3f}  {tokens_per_second:,.0f} tokens/s"
         self._bar.update(self._task, completed=completed, epoch=epoch, figures=figures)
+        if self._clock.is_due():
+            epochs = self._settings.epochs
+            err().print(f"epoch {epoch:>3}/{epochs}  {figures}  {completed / epochs:.0%}", markup=False)
 
     def epoch(self, metrics: Mapping[str, Any]) -> None:
         bleu = f"  BLEU {metrics['validation_bleu']:5.1f}" if "validation_bleu" in metrics else ""

@@ -9,16 +9,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.progress import MofNCompleteColumn, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.progress import MofNCompleteColumn
 from typer import Argument, Option
 
 from augenmerk.base.errors import AugenmerkError, format_message, remove_control_characters
 from augenmerk.cli import options
-from augenmerk.cli.inputs import check_sentences
+from augenmerk.cli.inputs import DoubtfulTranslations, check_sentences, read_stdin, warn
 from augenmerk.cli.options import GROUP, Search, grouped
-from augenmerk.cli.stdin import read_stdin
-from augenmerk.cli.terminal import FittingProgress, err, is_utf8, show_progress
-from augenmerk.cli.unfamiliar import DoubtfulTranslations, warn
+from augenmerk.cli.terminal import count_items, err, is_utf8, show_progress
 
 if TYPE_CHECKING:
     from augenmerk.translation import Translation, Translator
@@ -258,7 +256,6 @@ def _write(lines: Iterable[str], output: Path | None) -> None:
             sys.stdout.write(remove_control_characters(line) if sys.stdout.isatty() else line)
             sys.stdout.flush()  # a reader of a pipe need not wait until a buffer is full
         return
-    columns = (SpinnerColumn(), TextColumn("{task.completed:,} lines"), TimeElapsedColumn())
     if is_stream(output):
         atomic_write(output, (line.encode() for line in lines))
         return
@@ -266,8 +263,8 @@ def _write(lines: Iterable[str], output: Path | None) -> None:
     partial = path.with_name(f"{path.name}.partial")
     with replacing(path) as temporary:
         try:
-            with temporary.open("wb") as file, FittingProgress(*columns) as bar:
-                for line in bar.track(lines, total=None):
+            with temporary.open("wb") as file, show_progress(MofNCompleteColumn()) as on_progress:
+                for line in count_items(lines, "lines", on_progress):
                     file.write(line.encode())
                     count += 1
         except KeyboardInterrupt as interrupt:

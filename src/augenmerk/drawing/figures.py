@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -338,6 +338,17 @@ def encode_figure(figure: Figure, ending: str, dots_per_inch: int = 200, *, outl
     with matplotlib.rc_context(settings):
         figure.savefig(picture, format=ending, dpi=dots_per_inch, metadata=metadata[ending])
     return picture.getvalue()
+
+
+def write_pictures(
+    folder: Path, names: Sequence[str], figures: Iterable[Figure], *, outline: bool
+) -> list[str]:
+    """Writes figures with numbered names, such as 01-test-7.svg, and returns the names."""
+    digits = len(str(len(names)))
+    files = [f"{number:0{digits}}-{name}" for number, name in enumerate(names, 1)]
+    for file, figure in zip(files, figures, strict=True):
+        save_figure(figure, folder / file, outline=outline)
+    return files
 
 
 def save_figure(figure: Figure, path: Path, dots_per_inch: int = 200, *, outline: bool = False) -> None:
