@@ -7,7 +7,7 @@ from types import ModuleType
 import pytest
 
 from augenmerk.theory import EXERCISES
-from augenmerk.theory.mistakes import MISTAKES
+from augenmerk.theory.grading import MISTAKES
 
 ROOT = Path(__file__).resolve().parents[1]
 

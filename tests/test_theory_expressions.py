@@ -83,21 +83,21 @@ def test_formulas_mean_what_they_say(text: str, value: Array | float) -> None:
         ("c + (k_a)k_b", 10, "a product of two vectors"),
         ("lambda k_a", 1, "no 'lambda' in this task"),
         ("c if c else c", 3, "no 'if' in this task"),
-        ("(c, c)", 3, "',' was not expected"),
+        ("(c, c)", 3, "character 1 is not closed"),
         ("norm()", 6, "a name or a number was expected"),
         ("2^-3^4", 5, "put brackets"),
         ("2^(3)^4", 6, "put brackets"),
         ("k_a*k_b", 4, "a product of two vectors"),
         ("k_a + 1", 5, "a vector and a number"),
-        ("c/k_a", 2, "only a number can stand below a division"),
+        ("c/k_a", 2, "only a number can be below a division"),
         ("k_a^2", 4, "only numbers have powers"),
         ("2^3^4", 4, "put brackets"),
-        ("9^999", 2, "too large for a number"),
-        ("c/(c - c)", 2, "a division by zero"),
+        ("9^999", 2, "has no value"),
+        ("c/(c - c)", 2, "divides by zero"),
         ("1e999", 1, "too large"),
-        ("ln(0)", 1, "no ln of 0"),
-        ("dot(k_a)", 1, "takes 2, not 1"),
-        ("norm(k_a, k_b)", 1, "takes 1, not 2"),
+        ("ln(0)", 1, "the root or logarithm"),
+        ("dot(k_a)", 1, "takes two vectors of one size, not a vector"),
+        ("norm(k_a, k_b)", 1, "takes a vector, not a vector and a vector"),
         ("dot(k_a, c)", 1, "two vectors"),
         ("sqrt(k_a)", 1, "takes a number"),
         ("norm(I)", 1, "takes a vector"),
@@ -152,7 +152,7 @@ def test_arithmetic_is_that_of_python(text: str) -> None:
     try:
         expected = eval(text)
     except ZeroDivisionError:
-        with pytest.raises(AugenmerkError, match="a division by zero"):
+        with pytest.raises(AugenmerkError, match="divides by zero"):
             Expression(text).value({})
     else:
         assert Expression(text).value({})[0] == pytest.approx(expected)

@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from augenmerk.theory.exercises import EXERCISES, GRADED, find_function
-from augenmerk.theory.grading import check
-from augenmerk.theory.mistakes import MISTAKES
+from augenmerk.theory.grading import MISTAKES, check
 from tests.command import fails_with_a_sentence, run_command, run_json
 from tests.test_theory_cli import in_process
 

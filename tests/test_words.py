@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from augenmerk.text.tokenizer import normalise
 from augenmerk.text.words import WORD_PATTERN, detokenise, split_words, word_spans
-from augenmerk.theory.conditions import _RELATION, _WORD
+from augenmerk.theory.answers import _RELATION, _WORD
 
 ODD = (
     "aBs1İΣẞ가ᄀक् \t\u00a0\u200b\u200c\u200d\u00ad\ufeff\0\x1f\ud800\u0301\u0338\u0345👩🏽🇩🇪\ufe0f\u20e3"

@@ -1,23 +1,23 @@
-"""Reads answers as people write them: several in one text, with names before and conditions behind them.
+r"""Reads answers as people write them: several in one text, with names before and conditions after them.
 
 `q_1 = c mu_a, q_2 = c mu_b, where c >> 0` is two formulas and a condition. A letter that the task does not
-have is a number of the reader's choice. A condition may ask that it is large or small, or define it. Any
-other word is not understood, and a text that is not understood is refused rather than guessed at: there may
-be a `not` in it.
+have is a number of the reader's choice. A condition such as `c >> 0`, `for some large c` or
+`\lim_{\tau \to 0}` may ask that it is large or small, or define it. Any other word is an error, because there
+may be a `not` in the text: what is not understood is never guessed at.
 """
 
 import re
 import unicodedata
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
+from graphlib import CycleError, TopologicalSorter
 from typing import NamedTuple
 
 from augenmerk.base.errors import AugenmerkError, shorten
 from augenmerk.theory.attention import Array
-from augenmerk.theory.conditions import FREE_NAME, Signs, find_limits, read_condition
 from augenmerk.theory.exercises import Exercise
 from augenmerk.theory.expressions import Expression
-from augenmerk.theory.notation import GREEK, INFINITY, NAME, PRIME, plain_name, tokens
+from augenmerk.theory.notation import FREE_NAME, GREEK, INFINITY, NAME, PRIME, plain_name, tokens
 
 MAX_TEXT = 2000  # the most characters in an answer, before anything is looked for in it
 MAX_LETTERS = 4  # the most letters whose sizes are tried independently
@@ -31,8 +31,7 @@ _MATHEMATICS = re.compile(
 )
 """What sets a formula without meaning anything; a thin space such as `\\,` must not be taken for a comma."""
 _STYLED_LETTER = re.compile("[\U0001d400-\U0001d7ff\u210e]")
-"""The italic, bold, ... letters of Unicode; \u210e is the italic h. Each stands for one ordinary letter."""
-_PROSE = re.compile(r"(?:[^\W\d_]|[\s.,;:!?'’-])+")
+"""The italic, bold, ... letters of Unicode, each a form of an ordinary one; \u210e is the italic h."""
 _DECIMAL_COMMA = re.compile(r"(?<=\d),(?=\d)")
 """The comma of 0,5; one between formulas has a letter or a space beside it."""
 _THOUSANDS = re.compile(r"(?<![\w.,])[1-9]\d{0,2}(?:,\d{3}|\.000)(?![\d.,])")
@@ -47,12 +46,50 @@ _OPENING = re.compile(
     r"hence|therefore|die|meine|anfrage|antwort|lösung|ist|lautet|wähle|setze|also)\b[\s:]*)+",
     re.IGNORECASE,
 )
-"""Words before a formula that say no more than that it is the answer."""
+"""Words before a formula that mean no more than that it is the answer."""
 _EQUALS = re.compile(r"\s*(?::?=|≈|\\approx)")
+
+Signs = frozenset[int]
+"""How a letter may be: large (1), of any moderate size (0), or small (-1)."""
+_LARGE, _SMALL, _ANY = frozenset({1}), frozenset({-1}), frozenset({-1, 0, 1})
+MAX_BOUND = 10.0
+"""That a letter is below a larger number than this means little."""
+_LETTER = (
+    rf"(?:[A-Za-z]|\\?(?:var)?(?:{'|'.join(GREEK.values())})|[{''.join(GREEK)}])(?![A-Za-z])"
+    r"(?:_?(?:[A-Za-z0-9]\b|\{[A-Za-z0-9]+\}|[₀-₉]))?(?:'(?![A-Za-z]))?"
+)
+_INFINITE = r"\+?\s*(?:∞|\\infty|infinity|inf|unendlich)"
+_TO = r"(?:->|→|\\to|\\rightarrow|(?:goes|tends)\s+(?:to|towards)|(?:(?:geht|strebt)\s+)?gegen)"
+_BOUND = (
+    r"(?:[0-9.]+(?:e[+-]?[0-9]+|\^[0-9]+)?|\\?sqrt\s*[({]?\s*[dm]\s*[)}]?|[dmB](?![A-Za-z_])"
+    rf"|(?P<other>{_LETTER}))"
+)
+_RELATION = re.compile(
+    rf"(?:0\s*<\s*)?(?P<letter>{_LETTER})\s*(?:"
+    rf"(?P<infinite>{_TO}\s*{_INFINITE}|=\s*{_INFINITE})(?![\w])"
+    rf"|(?P<zero>{_TO}\s*(?:0\+?|zero|null)(?![\w.]))"
+    rf"|(?:(?P<far_above>>>|≫|\\gg)|(?P<far_below><<|≪|\\ll)"
+    r"|(?P<above>>|≥|\\geq?(?:slant)?)|(?P<below><|≤|\\leq?(?:slant)?))"
+    rf"\s*=?\s*(?P<bound>{_BOUND})(?![\w.^])"
+    r"|(?P<real>(?:∈|\\in)\s*(?:ℝ|\\?R\b|\\mathbb\s*(?:R|\{\s*R\s*\}))(?:[_^]?\{?(?:\+|>\s*0)\}?)?))",
+    re.IGNORECASE,
+)
+_WORD = re.compile(
+    r"(?P<large>large|larger|big|huge|gro(?:ß|ss)(?:e[nrs]?)?)\b|(?P<small>small|tiny|klein(?:e[nrs]?)?)\b"
+    r"|(?:is|are|be|sei|an|some|very|sufficiently|arbitrarily|enough|real|positive|constants?|numbers?|scalars?|"
+    r"scale|factor|ist|sind|eine?|einer|sehr|genügend|hinreichend|genug|beliebig|reell|positiv|konstante|"
+    rf"zahl|skalar|faktor)\b|(?P<letter>{_LETTER})|[\s,.:(){{}}]+|\\text\b",
+    re.IGNORECASE,
+)
+_LIMIT = re.compile(
+    rf"\\?\blim(?:its)?\s*_?\s*(?P<brace>[{{(])?\s*(?P<what>{_LETTER}\s*{_TO}\s*(?:{_INFINITE}|0\+?))\s*"
+    r"(?(brace)[)}])",
+    re.IGNORECASE,
+)
 
 
 class Formula(NamedTuple):
-    name: str  # what stands before `=`, or nothing
+    name: str  # what is written before `=`, or nothing
     text: str
     start: int  # where the formula begins in the text
 
@@ -70,16 +107,13 @@ class Answers:
     def has_fixed_scale(self) -> bool:
         """Whether the answer has a factor without a free number in it, such as 100 or sqrt(d)."""
         parts = (*self.expressions, *self.definitions.values())
-        numbers = {number for each in parts for number in each.constants}
-        sizes = {name for each in parts for name in each.names if name in ("d", "m", "e", "beta")}
-        return not self.letters and bool(sizes or any(n > 2 or 0 < n < 0.1 for n in numbers))
+        sizes = any(n > 2 or 0 < n < 0.1 for each in parts for n in each.constants)
+        return not self.letters and (sizes or not self.uses.isdisjoint(("d", "m", "e", "beta")))
 
     @property
     def uses(self) -> frozenset[str]:
         """The names in the formulas and the definitions."""
-        return frozenset(
-            name for each in (*self.expressions, *self.definitions.values()) for name in each.names
-        )
+        return frozenset(n for each in (*self.expressions, *self.definitions.values()) for n in each.names)
 
     def values(self, names: Mapping[str, Array | float], shape: tuple[int, ...], rule: str) -> list[Array]:
         """Returns the values of the formulas, as `Expression.value_of_shape` does."""
@@ -100,6 +134,12 @@ def split_answers(
     """
     vectors = _vectors(known)
     formulas, conditions = list[Formula](), list[str]()
+
+    def is_formula(part: str) -> bool:
+        if names := _split_off_names(part)[0]:
+            return names[0] in expected
+        return part.strip(" .") == "0" or any(token.text in vectors for token in tokens(part, 0, known))
+
     for text in texts:
         if len(text) > MAX_TEXT:
             raise AugenmerkError(f"An answer has at most {MAX_TEXT:,} characters, this one {len(text):,}.")
@@ -108,21 +148,23 @@ def split_answers(
             raise AugenmerkError(
                 f"'{number[0]}' is one number in English and another in German: write it without the sign."
             )
-        text, limits = find_limits(_DECIMAL_COMMA.sub(".", text))
-        # Replaced by as many spaces, so that places stay the same.
-        bare = _MATHEMATICS.sub(lambda sign: " " * len(sign[0]), text)
-        parts = [_blank_opening(part) for part in _split_outside_brackets(bare)]
-        own = [part for part in parts if _is_formula(part, expected, vectors, known)]
-        for part in own or [bare]:
+        text = _DECIMAL_COMMA.sub(".", text)
+        conditions += [limit["what"] for limit in _LIMIT.finditer(text)]
+        # Replaced by as many spaces, so that all characters keep their index.
+        for pattern in (_LIMIT, _MATHEMATICS):
+            text = pattern.sub(lambda found: " " * len(found[0]), text)
+        parts = _split_outside_brackets(text)
+        own = [part for part in parts if is_formula(part)]
+        for part in own or [text]:
             names, start = _split_off_names(part)
             formulas += [Formula(name, part, start) for name in names or [""]]
-        conditions += limits
         if own:
             conditions += [part.strip() for part in parts if part not in own and part.strip()]
     return formulas, conditions
 
 
 def _split_outside_brackets(text: str) -> list[str]:
+    """Returns the parts of a text between separators, with spaces for the words before a formula."""
     parts, depth, begin = [], 0, 0
     for match in _SEPARATOR.finditer(text):
         if match[0] in ("(", "[", "{"):
@@ -132,12 +174,9 @@ def _split_outside_brackets(text: str) -> list[str]:
         elif depth == 0:
             parts.append(text[begin : match.start()])
             begin = match.end()
-    return [*parts, text[begin:]]
-
-
-def _blank_opening(part: str) -> str:
-    opening = _OPENING.match(part)
-    return " " * opening.end() + part[opening.end() :] if opening else part
+    parts.append(text[begin:])
+    openings = ((part, opening.end() if (opening := _OPENING.match(part)) else 0) for part in parts)
+    return [" " * end + part[end:] for part, end in openings]
 
 
 def _vectors(known: Set[str]) -> frozenset[str]:
@@ -145,24 +184,18 @@ def _vectors(known: Set[str]) -> frozenset[str]:
     return frozenset(n for n in known if n == "I" or ("_" in n and not n.startswith("lambda")))
 
 
-def _is_formula(part: str, expected: Set[str], vectors: Set[str], known: Set[str]) -> bool:
-    if names := _split_off_names(part)[0]:
-        return names[0] in expected
-    return part.strip(" .") == "0" or any(token.text in vectors for token in tokens(part, 0, known))
-
-
 def _split_off_names(text: str) -> tuple[list[str], int]:
-    """Returns the names before each `=`, and the place where the formula begins."""
-    names, place = list[str](), 0
+    """Returns the names before each `=`, and the index at which the formula begins."""
+    names, index = list[str](), 0
     while True:
-        begin = place + len(text[place:]) - len(text[place:].lstrip())
+        begin = index + len(text[index:]) - len(text[index:].lstrip())
         name = NAME.match(text, begin)
         equals = _EQUALS.match(text, name.end() if name else begin)
         if not equals or (names and not name):
-            return names, place
+            return names, index
         plain = plain_name(name[0]) if name else ""
         names.append(re.sub(r"^([A-Za-z])([0-9])$", r"\1_\2", plain))
-        place = equals.end()
+        index = equals.end()
 
 
 def read_answers(
@@ -173,16 +206,11 @@ def read_answers(
     Raises AugenmerkError for what cannot be read.
     """
     task, known = exercise.task, exercise.known
-    offered = [name for names in exercise.names for name in names.split(", ")]
-    if formulas and not any(text.strip() for _, text, _ in formulas):
-        raise AugenmerkError(f"The answer is empty; task {task} asks for one ({exercise.key.prompt}).")
-    for _, text, _ in formulas:
-        if _is_prose(text, known):
-            shown = shorten(" ".join(text.split()), 200)
-            raise AugenmerkError(f"'{shown}' has none of the names of task {task}: {', '.join(offered)}.")
-        _check_primes(text, known)
+    how_many = "1 formula" if len(expected) == 1 else f"{len(expected)} formulas"
+    asked = "; ".join(f"{name} = ..." for name in expected)
+    count = f"Task {task} asks for {how_many} ({asked}), not {len(formulas)}."
     if len(formulas) > len(expected) or not formulas:
-        raise AugenmerkError(_describe_count(task, formulas, expected))
+        raise AugenmerkError(count)
     found: dict[str, Expression] = {}
     for number, (given, text, start) in enumerate(formulas):
         name = given or expected[number]
@@ -190,29 +218,31 @@ def read_answers(
             raise AugenmerkError(
                 f"'{shorten(text.strip(), 200)}': task {task} asks for {', '.join(expected)}, each once."
             )
+        _check_primes(text, known)
         found[name] = Expression(text, start, known)
     expressions = tuple(found[name] for name in expected if name in found)
     letters = _find_letters(expressions, known)
     definitions, others = _find_definitions(conditions, letters, known)
     if definitions:
         letters = _find_letters((*expressions, *definitions.values()), known)
+    offered = [name for names in exercise.names for name in names.split(", ")]
     for expression in (*expressions, *definitions.values()):
         expression.check_names(known | set(letters), offered)
-    incomplete = _describe_count(task, formulas, expected) if len(found) < len(expected) else ""
-    if incomplete and conditions:  # what was left out may be a formula with a misspelt name
-        raise AugenmerkError(incomplete)
+    if len(found) < len(expected) and conditions:  # what was left out may be a formula with a misspelt name
+        raise AugenmerkError(count)
     free = tuple(letter for letter in letters if letter not in definitions)
     signs = _read_signs(expressions, others, known - set(free))
     if len(free) > MAX_LETTERS:
         raise AugenmerkError(
             f"{len(free)} letters are too many to try the sizes of each; at most {MAX_LETTERS} can be graded."
         )
-    remarks = _describe_reading(list(found), [found[name] for name in found], free, others, known)
-    return Answers(expressions, definitions, free, signs, tuple(remarks), incomplete)
+    remarks = _describe_reading(found, free, others, known)
+    incomplete = count if len(found) < len(expected) else ""
+    return Answers(expressions, definitions, free, signs, remarks, incomplete)
 
 
 def _find_letters(expressions: Sequence[Expression], known: frozenset[str]) -> tuple[str, ...]:
-    """Returns the names that stand for numbers of the reader's choice, in the order of the text."""
+    """Returns the names of numbers of the reader's choice, in the order of the text."""
     used = [name for expression in expressions for name in expression.names]
     called = frozenset[str]().union(*(expression.called_names for expression in expressions))
     indexed = [name.split("_", 1) for name in known if "_" in name]
@@ -225,8 +255,7 @@ def _find_letters(expressions: Sequence[Expression], known: frozenset[str]) -> t
         and name.partition("_")[2] not in indices
         and name[:-1] not in bases  # kc is a key that does not exist rather than a number
     } | SCALES.intersection(used)
-    if not own:
-        own = set(NOISE.intersection(used, known))
+    own = own or set(NOISE.intersection(used, known))
     return tuple(dict.fromkeys(name for name in used if name in own))
 
 
@@ -234,25 +263,26 @@ def _find_definitions(
     conditions: Sequence[str], letters: Sequence[str], known: frozenset[str]
 ) -> tuple[dict[str, Expression], list[str]]:
     """Returns the definitions of letters, such as `s = norm(k_a)^2`, in order, and the other conditions."""
-    found, others, wanted = dict[str, Expression](), list[str](), set(letters)
+    found, others = dict[str, Expression](), list[str]()
     for condition in conditions:
         names, start = _split_off_names(condition)
-        if read_condition(condition) is not None:  # such as `c = ∞`, which says how large c is
+        if (
+            len(names) != 1
+            or read_condition(condition) is not None  # such as `c = ∞`, which says how large c is
+            or not FREE_NAME.fullmatch(names[0])
+            or names[0] in (*found, *known - SCALES)
+        ):
             others.append(condition)
-            continue
-        if len(names) != 1 or not FREE_NAME.fullmatch(names[0]) or names[0] in (*found, *known - SCALES):
-            others.append(condition)
-            continue
-        found[names[0]] = Expression(condition, start, known)
-    ordered: dict[str, Expression] = {}
-    while len(ordered) < len(found):
-        ready = [
-            n for n in found if n not in ordered and not (set(found[n].names) - set(ordered)) & set(found)
-        ]
-        if not ready:
-            raise AugenmerkError(f"{_join(found)} are defined by one another: give the formula alone.")
-        ordered |= {name: found[name] for name in ready}
-    wanted = wanted.union(*(set(each.names) for each in found.values()))
+        else:
+            found[names[0]] = Expression(condition, start, known)
+    needed = {name: [n for n in each.names if n in found] for name, each in found.items()}
+    try:
+        ordered = {name: found[name] for name in TopologicalSorter(needed).static_order()}
+    except CycleError:
+        raise AugenmerkError(
+            f"{' and '.join(found)} are defined by one another: give the formula alone."
+        ) from None
+    wanted = set(letters).union(*(each.names for each in found.values()))
     for name in found:
         if name not in wanted:
             raise AugenmerkError(f"'{found[name].text.strip()}' defines a letter that is not in the formula.")
@@ -281,47 +311,95 @@ def _read_signs(
     for expression in expressions:
         if expression.names.count(INFINITY) > 1:
             raise AugenmerkError(
-                f"'{shorten(expression.text.strip(), 200)}' has more than one infinity, and does not say "
-                "whether they are equal: write c for a number as large as you like."
+                f"'{shorten(expression.text.strip(), 200)}' has more than one infinity, and they may "
+                "differ: write c for a number as large as you like."
             )
     return signs | {INFINITY: frozenset({1})}
 
 
+def read_condition(text: str) -> dict[str, Signs] | None:
+    """Returns what a condition says about the sizes of letters; None if it may say anything else.
+
+    That a number is positive, real or a constant says nothing, since every letter is taken to be that.
+    """
+    signs: dict[str, Signs] = {}
+    letters, sizes, related = list[str](), set[Signs](), list[str]()
+    index = last_letter = 0
+    while index < len(text):
+        if relation := _RELATION.match(text, index):
+            own = _read_relation(relation)
+            if own is None or (letters and not text[last_letter:index].strip()):  # of a product, `s t < 1`
+                return None
+            related.append(plain_name(relation["letter"]))
+            signs[related[-1]] = signs.get(related[-1], _ANY) & own
+            index = relation.end()
+        elif word := _WORD.match(text, index):
+            # `a` is an article here rather than a letter, if another word follows.
+            if word["letter"] and not re.match(r"a\s+[a-z]", text[index:], re.IGNORECASE):
+                letters.append(plain_name(word["letter"]))
+                last_letter = word.end()
+            sizes |= {_LARGE} if word["large"] else {_SMALL} if word["small"] else set()
+            index = word.end()
+        else:
+            return None
+    if len(sizes) > 1:
+        return None
+    for letter in (letters or related) if sizes else ():
+        signs[letter] = signs.get(letter, _ANY).intersection(*sizes)
+    signs = {letter: own for letter, own in signs.items() if own != _ANY}
+    return signs if all(signs.values()) else None
+
+
+def _read_relation(relation: re.Match[str]) -> Signs | None:
+    """Returns what one relation says about its letter; None if it may say anything else."""
+    if relation["infinite"]:
+        return _LARGE
+    if relation["zero"]:
+        return _SMALL
+    if relation["real"]:
+        return _ANY
+    if relation["other"]:  # sizes are tried independently
+        return None
+    base, _, power = relation["bound"].partition("^")
+    try:
+        bound = float(base) ** float(power or 1)
+    except (ValueError, OverflowError):  # sqrt(d), or a number that is too large
+        bound = None
+    if relation["above"] or relation["far_above"]:
+        return _LARGE if relation["far_above"] else _ANY if bound == 0 else _ANY - _SMALL
+    if bound is None or not 0 < bound <= MAX_BOUND:
+        return None
+    return _SMALL if relation["far_below"] else _ANY - _LARGE
+
+
 def _describe_reading(
-    expected: Sequence[str],
-    expressions: Sequence[Expression],
-    letters: Sequence[str],
-    conditions: Sequence[str],
-    known: frozenset[str],
-) -> list[str]:
+    found: Mapping[str, Expression], letters: Sequence[str], conditions: Sequence[str], known: Set[str]
+) -> tuple[str, ...]:
+    """Returns remarks about what is not obvious: the formulas, letters and conditions as they were read."""
     remarks = []
-    if not all(map(_reads_the_same, expressions)):
-        readings = [each.reading for each in expressions]
-        if len(expected) > 1:
-            readings = [f"{name} = {reading}" for name, reading in zip(expected, readings, strict=True)]
-        remarks.append(f"Read as {show_names('; '.join(readings))}.")
+    plain = [[re.sub(r"[\s*·]", "", text) for text in (each.text, each.reading)] for each in found.values()]
+    if not all(text.endswith(reading) for text, reading in plain):
+        shown = [f"{name} = {each.reading}" for name, each in found.items()]
+        if len(shown) == 1:
+            shown = [each.reading for each in found.values()]
+        remarks.append(f"Read as {show_names('; '.join(shown))}.")
     own = [letter for letter in letters if letter not in SCALES]
     if noise := [letter for letter in own if letter in known]:
-        remarks.append(
-            f"{_join(noise)} is taken as a number of your choice, though it is a variance in this task."
-        )
+        remarks.append(f"{' and '.join(noise)} is taken as a number of your choice, not as the variance.")
     elif own:
         verb = "is a number" if len(own) == 1 else "are numbers"
-        remarks.append(f"{show_names(_join(own))} {verb} of your choice.")
+        remarks.append(f"{show_names(' and '.join(own))} {verb} of your choice.")
     if conditions:
         remarks.append(f"Taken into account: {'; '.join(conditions)}.")
-    return remarks
+    return tuple(remarks)
 
 
 def _check_primes(text: str, known: Set[str]) -> None:
     """Raises AugenmerkError if some of the vectors have a prime and others do not, except for a transpose."""
-    vectors = _vectors(known)
-    if "I" in known:
-        return
+    short = {vector.replace("_", "") for vector in _vectors(known)}
     plain = [plain_name(match[0]) for match in NAME.finditer(text)]
-    short = vectors | {vector.replace("_", "") for vector in vectors}
-    marked = {name.endswith(PRIME) for name in plain if name.removesuffix(PRIME) in short}
-    if len(marked) > 1:
+    marked = {n.endswith(PRIME) for n in plain if n.removesuffix(PRIME).replace("_", "", 1) in short}
+    if len(marked) > 1 and "I" not in known:
         raise AugenmerkError(
             f"'{shorten(text.strip(), 200)}' has primes on some names and not on others, which may mean "
             "something: give the formula without primes."
@@ -331,26 +409,3 @@ def _check_primes(text: str, known: Set[str]) -> None:
 def show_names(text: str) -> str:
     """Returns a text with letters as people write them, c' rather than c_prime."""
     return text.replace(PRIME, "'").replace(INFINITY, "∞")
-
-
-def _is_prose(text: str, known: Set[str]) -> bool:
-    """Returns whether a text is words alone, none of them a name of the task."""
-    if not _PROSE.fullmatch(text) or any(token.text in known for token in tokens(text, 0, known)):
-        return False
-    return any(len(word) > 2 and word not in GREEK.values() for word in re.findall(r"[^\W\d_]+", text))
-
-
-def _describe_count(task: str, formulas: Sequence[Formula], expected: Sequence[str]) -> str:
-    how_many = "1 formula" if len(expected) == 1 else f"{len(expected)} formulas"
-    shown = "; ".join(f"{name} = ..." for name in expected)
-    return f"Task {task} asks for {how_many} ({shown}), not {len(formulas)}."
-
-
-def _join(names: Sequence[str] | Mapping[str, object]) -> str:
-    return " and ".join(names)
-
-
-def _reads_the_same(expression: Expression) -> bool:
-    """Returns whether the reading differs from the text in no more than spaces and signs of products."""
-    text, reading = (re.sub(r"[\s*·]", "", each) for each in (expression.text, expression.reading))
-    return text.endswith(reading)

@@ -16,8 +16,7 @@ from typing import Any, Literal, NamedTuple
 
 from augenmerk.base.errors import AugenmerkError, shorten
 from augenmerk.theory.exercises import GRADED
-from augenmerk.theory.grading import check, check_samples
-from augenmerk.theory.mistakes import MISTAKES
+from augenmerk.theory.grading import MISTAKES, check, check_samples
 
 COLUMNS = ("student", "task", "answers")
 MAX_BYTES = 10_000_000

@@ -11,7 +11,15 @@ import numpy as np
 from augenmerk.base.errors import AugenmerkError
 from augenmerk.theory.attention import Array, orthonormal, softmax
 from augenmerk.theory.expressions import NotFiniteError
-from augenmerk.theory.letters import Choice, Experiment, Letters, distinct_values, find_choice, settle
+from augenmerk.theory.letters import (
+    Choice,
+    Experiment,
+    Letters,
+    Outcome,
+    distinct_values,
+    find_choice,
+    settle,
+)
 from augenmerk.theory.self_attention import INPUTS, PARTS, WANTED, as_sum
 
 TOLERANCE = 0.01  # an answer holds if outputs are this near to what they should be, in units of B
@@ -27,55 +35,19 @@ class Condition(NamedTuple):
     B: float  # the length of the parts, which is large as the tasks say
 
 
-@dataclass(frozen=True)
-class _Parts:
-    """Orthogonal parts (N, 4, d) of length B, and the inputs (N, 3, d) that are made of them."""
-
-    parts: Array
-    B: float
-
-    @property
-    def inputs(self) -> Array:
-        return np.asarray(INPUTS @ self.parts)
-
-    @property
-    def names(self) -> dict[str, Array | float]:
-        vectors = {f"u_{part}": self.parts[:, i] for i, part in enumerate(PARTS)}
-        inputs = {f"x_{i + 1}": self.inputs[:, i] for i in range(3)}
-        return {**vectors, **inputs, "B": self.B, "I": np.eye(self.parts.shape[2])[None], "e": math.e}
-
-    def attend(self, K: Array, Q: Array, V: Array) -> tuple[Array, Array]:
-        """Returns the weights (N, 3, 3) and outputs (N, 3, d) of self-attention without 1/sqrt(d)."""
-        x = self.inputs
-        with np.errstate(all="ignore"):
-            keys, queries, values = (x @ np.swapaxes(matrix, 1, 2) for matrix in (K, Q, V))
-            weights = softmax(queries @ np.swapaxes(keys, 1, 2))
-            return weights, weights @ values
-
-
 @lru_cache
-def _draw_parts(condition: Condition, number: int, samples: int, seed: int) -> _Parts:
+def _draw_parts(condition: Condition, number: int, samples: int, seed: int) -> Array:
+    """Draws orthogonal parts (N, 4, d) of length B."""
     rngs = [np.random.default_rng([seed, number, sample]) for sample in range(samples)]
-    return _Parts(
-        condition.B * np.stack([orthonormal(len(PARTS), condition.dim, rng) for rng in rngs]), condition.B
-    )
+    return condition.B * np.stack([orthonormal(len(PARTS), condition.dim, rng) for rng in rngs])
 
 
-class Trial(NamedTuple):
-    """The worst sample under a condition."""
-
-    row: dict[str, Any]
-
-    @property
-    def error(self) -> float:
-        return float(self.row["error"])
-
-    @property
-    def holds(self) -> bool:
-        return bool(self.row["holds"])
-
-    def as_row(self) -> dict[str, Any]:
-        return self.row
+def _attend(parts: Array, K: Array, Q: Array, V: Array) -> tuple[Array, Array]:
+    """Returns the weights (N, 3, 3) and outputs (N, 3, d) of self-attention without 1/sqrt(d)."""
+    with np.errstate(all="ignore"):
+        keys, queries, values = (INPUTS @ parts @ matrix.swapaxes(1, 2) for matrix in (K, Q, V))
+        weights = softmax(queries @ keys.swapaxes(1, 2))
+        return weights, weights @ values
 
 
 @dataclass(frozen=True)
@@ -102,7 +74,7 @@ class SelfExperiment(Experiment):
         return {"B": self.conditions[number].B}
 
     def check_shapes(self) -> None:
-        values = self._compute(self._parts(0), distinct_values(self.letters))
+        values = self._compute(0, self._parts(0), distinct_values(self.letters))
         for value, expression in zip(values, self.answers.expressions, strict=True):
             if (largest := float(np.abs(value).max())) > MAX_ENTRY:
                 raise AugenmerkError(
@@ -110,43 +82,48 @@ class SelfExperiment(Experiment):
                     "graded."
                 )
 
-    def _parts(self, number: int, in_all: bool = False) -> _Parts:
+    def _parts(self, number: int, in_all: bool = False) -> Array:
         samples = min(self.samples, MAX_SAMPLES) if in_all else FEW
         return _draw_parts(self.conditions[number], number, samples, self.seed)
 
-    def _compute(self, parts: _Parts, letters: Letters) -> list[Array]:
+    def _compute(self, number: int, parts: Array, letters: Letters) -> list[Array]:
         """Returns an output (N, d), or K, Q and V (N, d, d)."""
-        dim = parts.parts.shape[2]
+        dim, B = self.conditions[number]
         shape: tuple[int, ...] = (dim,)
         rule = "an output is a vector like the u"
         if len(self._names) > 1:
             shape, rule = (dim, dim), "K, Q and V are matrices"
-        own = {name: letters[name] for name in self.answers.letters}
-        values = self.answers.values({**parts.names, **own}, shape, rule)
+        names: dict[str, Array | float] = {
+            **{f"u_{part}": parts[:, i] for i, part in enumerate(PARTS)},
+            **{f"x_{i + 1}": (INPUTS @ parts)[:, i] for i in range(3)},
+            **{"B": B, "I": np.eye(dim)[None], "e": math.e},
+            **{name: letters[name] for name in self.answers.letters},
+        }
+        values = self.answers.values(names, shape, rule)
         factors = {name: letters[name] for name in self.stretched}
         if len(factors) > 1:  # V can be seen to lack a factor only once Q decides
             factors["Q"] *= DECIDING
         return [value * factors.get(name, 1.0) for name, value in zip(self._names, values, strict=False)]
 
-    def _outputs(self, parts: _Parts, values: Sequence[Array]) -> tuple[Array, Array]:
+    def _outputs(self, parts: Array, values: Sequence[Array]) -> tuple[Array, Array]:
         """Returns what the answer gives (N, n, d), and what is wanted."""
         if len(values) == 1:
-            eye = np.eye(parts.parts.shape[2])[None]
-            wanted = parts.attend(eye, eye, eye)[1][:, 1:2]
+            eye = np.eye(parts.shape[2])[None]
+            wanted = _attend(parts, eye, eye, eye)[1][:, 1:2]
             return np.broadcast_to(values[0][:, None], wanted.shape), wanted
-        wanted = np.stack([u @ parts.parts for u in WANTED.values()], axis=1)
-        return parts.attend(*values)[1][:, list(WANTED)], wanted
+        wanted = np.stack([u @ parts for u in WANTED.values()], axis=1)
+        return _attend(parts, *values)[1][:, list(WANTED)], wanted
 
     def error(self, number: int, letters: Letters, in_all: bool = False) -> float:
         parts = self._parts(number, in_all)
         try:
-            values = self._compute(parts, letters)
+            values = self._compute(number, parts, letters)
         except NotFiniteError:
             return math.nan
         if not all(float(np.abs(value).max()) <= MAX_ENTRY for value in values):
             return math.nan
         given, wanted = self._outputs(parts, values)
-        return float(np.linalg.norm(given - wanted, axis=2).max() / parts.B)
+        return float(np.linalg.norm(given - wanted, axis=2).max() / self.conditions[number].B)
 
     def holds(  # B is large, whatever the letters are
         self,
@@ -160,30 +137,35 @@ class SelfExperiment(Experiment):
             return None
         return error <= (LIMIT if number == len(self.conditions) - 1 else TOLERANCE)
 
-    def lean(self, number: int, letters: Letters) -> Array | None:
+    def lean(self, number: int, letters: Letters) -> Array:
         parts = self._parts(number)
         try:
-            given, wanted = self._outputs(parts, self._compute(parts, letters))
+            given, wanted = self._outputs(parts, self._compute(number, parts, letters))
         except NotFiniteError:
-            return None
+            return np.array([math.nan])
         return np.asarray((given * wanted).sum(axis=(1, 2)) / (wanted**2).sum(axis=(1, 2)) - 1)
 
-    def try_out(self, texts: Sequence[str]) -> tuple[Choice | None, list[Trial]]:  # noqa: ARG002
-        choice = find_choice(self) if self.letters else Choice({}, "")
-        trials = []
-        for number in range(len(self.conditions)):
-            letters = settle(self, number, choice) if choice else self._fail(number)
-            trials.append(self._attempt(number, letters))
-        return (choice if all(trial.holds for trial in trials) else None), trials
+    def try_out(self, texts: Sequence[str]) -> Outcome:  # noqa: ARG002
+        choice = find_choice(self) if self.letters else Choice({})
+        numbers = range(len(self.conditions))
+        rows = [self._attempt(n, settle(self, n, choice) if choice else self._fail(n)) for n in numbers]
+        if choice and all(row["holds"] for row in rows):
+            return Outcome(choice, rows, choice.introduce(self._explain_success(rows)))
+        self.check_decided()
+        missing = "" if self.letters else self._find_missing_factors()
+        explain = _explain_output if len(self._names) == 1 else _explain_projections
+        mistake, why = explain(next(row for row in rows if not row["holds"]), missing)
+        return Outcome(None, rows, why, mistake, bool(missing))
 
     def _fail(self, number: int) -> Letters:
         """Returns equal letters with which an answer fails that no choice of them saves."""
         sizes = [dict.fromkeys(self.letters, size) for size in (1000.0, 1.0, 1e6, 1e-3)]
         return next((letters for letters in sizes if not self.holds(number, letters, True)), sizes[0])
 
-    def _attempt(self, number: int, letters: Letters) -> Trial:
-        parts = self._parts(number, in_all=True)
-        values, (dim, B) = self._compute(parts, letters), self.conditions[number]
+    def _attempt(self, number: int, letters: Letters) -> dict[str, Any]:
+        """Returns what came of all samples under a condition, with the outputs of the worst in words."""
+        parts, (dim, B) = self._parts(number, in_all=True), self.conditions[number]
+        values = self._compute(number, parts, letters)
         given, wanted = self._outputs(parts, values)
         errors = np.linalg.norm(given - wanted, axis=2).max(axis=1) / B
         worst = int(np.argmax(errors))
@@ -192,25 +174,20 @@ class SelfExperiment(Experiment):
             **{"error": float(errors[worst]), "holds": bool(self.holds(number, letters, True, in_all=True))},
         }
         if len(values) == 1:
-            return Trial(row | {"c_2": as_sum(parts.parts[worst] @ wanted[worst, 0] / B**2)})
-        weights, outputs = parts.attend(*values)
-        shown = {f"c_{i + 1}": as_sum(parts.parts[worst] @ outputs[worst, i] / B**2) for i in range(2)}
-        return Trial(row | shown | {"weights": weights[worst, :2].tolist()})
+            return row | {"c_2": as_sum(parts[worst] @ wanted[worst, 0] / B**2)}
+        weights, outputs = _attend(parts, *values)
+        shown = {f"c_{i + 1}": as_sum(parts[worst] @ outputs[worst, i] / B**2) for i in range(2)}
+        return row | shown | {"weights": weights[worst, :2].tolist()}
 
-    def explain_success(self, trials: Sequence[Trial]) -> str:
-        error = max(trial.error for trial in trials)
-        within = f"{max(error, 0.0001):.4f} B in all {len(trials)} conditions"
+    def _explain_success(self, rows: Sequence[Mapping[str, Any]]) -> str:
+        error = max(row["error"] for row in rows)
+        within = f"{max(error, 0.0001):.4f} B in all {len(rows)} conditions"
         if len(self._names) > 1:
             return f"c_1 is u_b - u_c and c_2 is u_b to within {within}."
         return (
-            f"c_2 comes out as {trials[0].row['c_2']}: x_2 has no part in common with the others and attends "
+            f"c_2 comes out as {rows[0]['c_2']}: x_2 has no part in common with the others and attends "
             f"to itself; the answer is within {within}."
         )
-
-    def explain_failure(self, trials: Sequence[Trial]) -> tuple[str, str, bool]:
-        missing = "" if self.letters else self._find_missing_factors()
-        explain = _explain_output if len(self._names) == 1 else _explain_projections
-        return *explain(next(trial.row for trial in trials if not trial.holds), missing), bool(missing)
 
     def _find_missing_factors(self) -> str:
         """Returns by what an answer has to be multiplied to hold, in words; nothing if no factor helps."""
@@ -227,7 +204,7 @@ def _explain_output(failed: Mapping[str, Any], missing: str) -> tuple[str, str]:
     """Returns the mistake and the reason."""
     if missing:
         return "factor missing", f"the direction is right, but not the length: with {missing} it holds."
-    # Without the right answer, and without the weights, which are as good: a reader may go on looking.
+    # Without the right answer, and without the weights, which are as good: a reader may want to try again.
     distance = f"{failed['error']:.{2 if failed['error'] >= 0.01 else 4}f} B"
     return "another output", f"the answer is {distance} away from c_2: which product of x_2 is the largest?"
 

@@ -1,4 +1,4 @@
-"""Finds out by trying how large the letters of an answer have to be: `for large c/tau`, `only if t = c`.
+"""Finds out by trying how large the letters of an answer have to be: `for large c`, `only if t = c`.
 
 A letter is a positive number of the reader's choice. It may be large, small or of any size, whatever the
 others are: an answer that holds for such a choice is right. One that holds only if letters depend on one
@@ -10,20 +10,20 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import partial
 from itertools import pairwise, permutations, product
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from scipy.optimize import minimize
 
 from augenmerk.base.errors import AugenmerkError
-from augenmerk.theory.answers import Answers
+from augenmerk.theory.answers import Answers, Signs
 from augenmerk.theory.attention import Array
-from augenmerk.theory.conditions import Signs
 from augenmerk.theory.exercises import Exercise
 
 Letters = Mapping[str, float]
+Rates = Mapping[str, float]
+"""How fast each letter grows (above 0) or shrinks (below 0); 0 if any size will do."""
 
 LARGEST = 290.0  # the largest exponent of ten that is tried
 _STEPS = (290, 150, 75, 40, 20, 10, 5, 2.5, 1, 0, -1, -2.5, -5, -10, -20, -40, -75, -150, -290)
@@ -34,6 +34,16 @@ _BISECTIONS, _DRAWS, _STARTS = 5, 4, 100
 _SPREAD = 0.7  # letters differ by up to this power of ten, up or down, where their size does not matter
 _EVEN = 1e-6  # how far a lean may be from 0
 _EXACT = 1e-5  # the error of a logarithm up to which numbers are taken as equal
+
+
+class Outcome(NamedTuple):
+    """What came of trying an answer."""
+
+    choice: "Choice | None"  # with which letters it holds, if it does
+    rows: Sequence[dict[str, Any]]  # one for each condition, with its `error` and whether it `holds`
+    why: str
+    mistake: str = ""
+    missing_factor: bool = False  # whether a factor is all that is missing
 
 
 @dataclass(frozen=True)
@@ -54,27 +64,15 @@ class Experiment(ABC):
 
     @property
     @abstractmethod
-    def conditions(self) -> Sequence[object]:
-        """What the answer is tried under."""
+    def conditions(self) -> Sequence[Any]: ...
 
     @abstractmethod
     def check_shapes(self) -> None:
         """Raises AugenmerkError if the formulas have a wrong shape, or cannot be computed."""
 
     @abstractmethod
-    def try_out(self, texts: Sequence[str]) -> "tuple[Choice | None, Sequence[Any]]":
-        """Returns with which letters the answer holds, if it does, and a trial for each condition.
-
-        A trial has `holds`, an `error`, and a row for the table of a grade (`as_row`).
-        """
-
-    @abstractmethod
-    def explain_success(self, trials: Sequence[Any]) -> str:
-        """Returns the reason why the answer holds."""
-
-    @abstractmethod
-    def explain_failure(self, trials: Sequence[Any]) -> tuple[str, str, bool]:
-        """Returns the mistake, the reason, and whether a factor is all that is missing."""
+    def try_out(self, texts: Sequence[str]) -> Outcome:
+        """Finds letters with which the answer holds, or why it fails; the texts are for messages."""
 
     @abstractmethod
     def sizes(self, number: int) -> Mapping[str, float]:
@@ -92,15 +90,20 @@ class Experiment(ABC):
         """Returns the error in a few instances, or nan."""
 
     @abstractmethod
-    def lean(self, number: int, letters: Letters) -> Array | None:
-        """Returns for a few instances a number that is 0 where the letters are as they should be."""
-
-    def query(self, letters: Letters) -> Array | None:  # noqa: ARG002
-        """Returns what the letters may do no more than stretch, if anything: the queries of an instance."""
-        return None
+    def lean(self, number: int, letters: Letters) -> Array:
+        """Returns for a few instances a number that is 0 where the letters are as they should be, or nan."""
 
     def allowed(self, letter: str) -> Signs:
         return self.answers.signs.get(letter, frozenset({-1, 0, 1}))
+
+    def check_decided(self) -> None:
+        """Raises AugenmerkError if an answer without a choice may hold for values that are hard to find."""
+        related = len(self.letters) > 1 and any(_solve(self, name) is True for name in self.letters)
+        if self.letters and (related or _holds_somewhere(self)):
+            raise AugenmerkError(
+                f"It may hold for certain values of {' and '.join(self.letters)}, which cannot be found by "
+                "trying: write them down, or one letter in terms of the others."
+            )
 
 
 @dataclass(frozen=True)
@@ -120,7 +123,17 @@ class Relation:
 
     @property
     def product(self) -> str:
-        return format_product(self.powers, self.factor)
+        """The product in words, such as `2 c/tau^2`."""
+        simple = Fraction(self.factor).limit_denominator(100)
+        if abs(simple - self.factor) > _EXACT * abs(self.factor):
+            above, below = [f"{self.factor:.4g}"], []
+        else:
+            above, below = ([str(n)] if n != 1 else [] for n in (simple.numerator, simple.denominator))
+        for name, power in self.powers.items():
+            text = {0.5: f"sqrt({name})", 1: name}.get(abs(power), f"{name}^{abs(power):g}")
+            (above if power > 0 else below).append(text)
+        divisor = f"({' '.join(below)})" if len(below) > 1 else "".join(below)
+        return (" ".join(above) or "1") + (f"/{divisor}" if below else "")
 
     def __str__(self) -> str:
         return f"{self.letter} = {self.product}"
@@ -130,9 +143,8 @@ class Relation:
 class Choice:
     """A choice of letters with which an answer holds."""
 
-    rates: Mapping[str, float]
-    """How fast each letter grows (above 0) or shrinks (below 0); 0 if any size will do."""
-    where: str  # such as "for large c"
+    rates: Rates
+    where: str = ""  # such as "for large c"
     only_if: str = ""  # such as "t = c"
     relations: tuple[Relation, ...] = ()
 
@@ -152,7 +164,7 @@ class Choice:
         return f"right only if {self.only_if}; then, {why}" if self.only_if else why
 
     @property
-    def fits(self) -> float:
+    def max_exponent(self) -> float:
         """The largest exponent of ten with which no letter leaves the range of numbers."""
         return LARGEST / max([1.0, *(abs(rate) for rate in self.rates.values())])
 
@@ -162,29 +174,18 @@ def find_choice(experiment: Experiment) -> Choice | None:
     found = _find_signs(experiment, experiment.letters)
     # A letter that does no harm where it vanishes is one that should not be there.
     if needed := [rates for rates in found if not _find_superfluous(experiment, rates)]:
-        return Choice(needed[0], _describe_product(experiment) or _describe_all(needed))
+        return Choice(needed[0], _describe(needed))
     for relation in _find_relations(experiment):
         if choice := _apply_relation(experiment, relation):
             return choice
     if found:
         small = " and ".join(f"{name} is small" for name in _find_superfluous(experiment, found[0]))
-        return Choice(found[0], _describe({n: r for n, r in found[0].items() if r > 0}), small)
+        return Choice(found[0], _describe([{n: r for n, r in found[0].items() if r > 0}]), small)
     for rates, text in _orders(experiment):
-        if _holds_in_limit(experiment, Choice(rates, "")):
-            return Choice(rates, _describe(rates), text)
-    for letter in experiment.letters:
-        if choice := _apply_relation(experiment, Relation(letter, 0.0)):
-            return choice
-    return None
-
-
-def check_decided(experiment: Experiment) -> None:
-    """Raises AugenmerkError if an answer without a choice may hold for values that are hard to find."""
-    if experiment.letters and (_are_related(experiment) or _holds_somewhere(experiment)):
-        raise AugenmerkError(
-            f"It may hold for certain values of {' and '.join(experiment.letters)}, which cannot be found by "
-            "trying: write them down, or one letter in terms of the others."
-        )
+        if _holds_in_limit(experiment, Choice(rates)):
+            return Choice(rates, _describe([rates]), text)
+    vanishing = (_apply_relation(experiment, Relation(letter, 0.0)) for letter in experiment.letters)
+    return next(filter(None, vanishing), None)
 
 
 def distinct_values(letters: Sequence[str]) -> Letters:
@@ -195,24 +196,20 @@ def distinct_values(letters: Sequence[str]) -> Letters:
 def _apply_relation(experiment: Experiment, relation: Relation) -> Choice | None:
     """Returns how the other letters have to be chosen if one is given; None if they do not make it hold."""
     if not relation.powers and 0 not in experiment.allowed(relation.letter):
-        return None  # a number that is said to be large, or small
-    rest = tuple(letter for letter in experiment.letters if letter != relation.letter)
+        return None  # the answer asks for a large or a small number
+    rest = [letter for letter in experiment.letters if letter != relation.letter]
     found = _find_signs(experiment, rest, relation)
     if found := [rates for rates in found if not _find_superfluous(experiment, rates, relation)]:
-        return Choice(found[0], _describe_all(found), str(relation), (relation,))
+        return Choice(found[0], _describe(found), str(relation), (relation,))
     return None
 
 
 def settle(experiment: Experiment, number: int, choice: Choice) -> Letters:
     """Returns the smallest letters of a choice with which the answer holds, or its limit."""
-    sizes = experiment.sizes(number)
     for size in (*SIZES, *(1 / size for size in SIZES[1:])):
-        if abs(math.log10(size)) <= choice.fits:
-            letters = choice.letters_at(size, sizes)
-            in_the_limit = bool(choice.rates)
-            if experiment.holds(number, letters, in_the_limit) and experiment.holds(
-                number, letters, in_the_limit, in_all=True
-            ):
+        if abs(math.log10(size)) <= choice.max_exponent:
+            letters = choice.letters_at(size, experiment.sizes(number))
+            if all(experiment.holds(number, letters, bool(choice.rates), in_all) for in_all in (False, True)):
                 return letters
     return find_limit(experiment, number, choice)
 
@@ -220,13 +217,14 @@ def settle(experiment: Experiment, number: int, choice: Choice) -> Letters:
 def find_limit(experiment: Experiment, number: int, choice: Choice, values: Letters | None = None) -> Letters:
     """Returns the letters as far along their way as rounding does not decide."""
 
-    def is_known(exponent: float) -> bool:
-        letters = choice.letters_at(10.0**exponent, experiment.sizes(number), values)
-        return experiment.holds(number, letters, True) is not None
+    def letters_at(exponent: float) -> Letters:
+        return choice.letters_at(10.0**exponent, experiment.sizes(number), values)
 
-    steps = (
-        [min(max(step, -choice.fits), choice.fits) for step in _STEPS] if any(choice.rates.values()) else [0]
-    )
+    def is_known(exponent: float) -> bool:
+        return experiment.holds(number, letters_at(exponent), True) is not None
+
+    most = choice.max_exponent
+    steps = [min(max(step, -most), most) for step in _STEPS] if any(choice.rates.values()) else [0]
     reached, beyond = steps[-1], steps[-1]
     for before, step in pairwise([steps[0], *steps]):
         if is_known(step):
@@ -235,7 +233,7 @@ def find_limit(experiment: Experiment, number: int, choice: Choice, values: Lett
     for _ in range(_BISECTIONS):
         middle = (reached + beyond) / 2
         reached, beyond = (middle, beyond) if is_known(middle) else (reached, middle)
-    return choice.letters_at(10.0**reached, experiment.sizes(number), values)
+    return letters_at(reached)
 
 
 def _holds_in_limit(experiment: Experiment, choice: Choice, spread_rates: bool = False) -> bool:
@@ -248,7 +246,7 @@ def _holds_in_limit(experiment: Experiment, choice: Choice, spread_rates: bool =
         values = {name: 10.0 ** ((2 * part[draw] - 1) * _SPREAD) for name, part in parts.items()}
         order = rng.permutation(len(names)) if spread_rates and draw else np.zeros(len(names))
         rates = {n: choice.rates[n] * (1 + order[i] / len(names)) for i, n in enumerate(names)}
-        drawn = Choice(rates, "", relations=choice.relations)
+        drawn = Choice(rates, relations=choice.relations)
         for number in range(len(experiment.conditions)):
             letters = find_limit(experiment, number, drawn, values)
             if not experiment.holds(number, letters, in_the_limit):
@@ -256,31 +254,29 @@ def _holds_in_limit(experiment: Experiment, choice: Choice, spread_rates: bool =
     return True
 
 
-def _find_signs(experiment: Experiment, names: Sequence[str], *relations: Relation) -> list[dict[str, float]]:
+def _find_signs(experiment: Experiment, names: Sequence[str], *relations: Relation) -> list[Rates]:
     """Returns which letters have to be large (1) or small (-1), in each way that is not part of another."""
-    found: list[dict[str, float]] = []
-    for signs in sorted(
-        product((0, 1, -1), repeat=len(names)), key=lambda s: (sum(map(abs, s)), s.count(-1))
-    ):
+    found: list[Rates] = []
+    ways = product((0, 1, -1), repeat=len(names))
+    for signs in sorted(ways, key=lambda way: (sum(map(abs, way)), way.count(-1))):
         rates = dict(zip(names, map(float, signs), strict=True))
-        if any(sign not in experiment.allowed(n) for n, sign in rates.items()):
+        if (
+            any(sign not in experiment.allowed(n) for n, sign in rates.items())
+            or (names and not any(signs) and not experiment.any_size_will_do)
+            or any(all(not rate or rate == rates[n] for n, rate in other.items()) for other in found)
+        ):
             continue
-        if names and not any(signs) and not experiment.any_size_will_do:
-            continue
-        if any(all(not rate or rate == rates[n] for n, rate in other.items()) for other in found):
-            continue
-        if _holds_in_limit(experiment, Choice(rates, "", relations=relations), spread_rates=True):
+        if _holds_in_limit(experiment, Choice(rates, relations=relations), spread_rates=True):
             found.append(rates)
     return found
 
 
-def _find_superfluous(experiment: Experiment, rates: Mapping[str, float], *relations: Relation) -> list[str]:
+def _find_superfluous(experiment: Experiment, rates: Rates, *relations: Relation) -> list[str]:
     """Returns the letters that have to be small and might as well be 0, unless the answer says so."""
     found = []
-    for name in (name for name in rates if experiment.allowed(name) != {-1}):
+    for name in (n for n, rate in rates.items() if rate < 0 and experiment.allowed(n) != {-1}):
         rest = {other: rate for other, rate in rates.items() if other != name}
-        vanished = Choice(rest, "", relations=(*relations, Relation(name, 0.0)))
-        if rates[name] < 0 and _holds_in_limit(experiment, vanished):
+        if _holds_in_limit(experiment, Choice(rest, relations=(*relations, Relation(name, 0.0)))):
             found.append(name)
     return found
 
@@ -291,17 +287,10 @@ def _find_relations(experiment: Experiment) -> Iterator[Relation]:
     for i, letter in enumerate(letters):
         for other in letters[i + 1 :]:
             yield Relation(letter, 1.0, {other: 1.0})
-    solved = [
-        each for each in (_solve(experiment, letter) for letter in letters) if isinstance(each, Relation)
-    ]
+    solved = [found for letter in letters if isinstance(found := _solve(experiment, letter), Relation)]
     # As a product rather than a quotient, if possible.
     yield from sorted(solved, key=lambda found: sum(power < 0 for power in found.powers.values()))
     yield from (Relation(letter, 1.0) for letter in letters)
-
-
-def _are_related(experiment: Experiment) -> bool:
-    """Returns whether a letter has one right value for each choice of the others, in a way unknown."""
-    return len(experiment.letters) > 1 and any(_solve(experiment, n) is True for n in experiment.letters)
 
 
 def _solve(experiment: Experiment, letter: str) -> Relation | bool:
@@ -316,8 +305,11 @@ def _solve(experiment: Experiment, letter: str) -> Relation | bool:
     for number in range(len(experiment.conditions)):
         for _ in range(3):
             values = {name: 10.0 ** rng.uniform(-_SPREAD, _SPREAD) for name in others}
-            lean = partial(_lean_at, experiment, number, values, letter)
-            root = _find_root(lambda exponent: float(lean(exponent)[0]))  # noqa: B023
+
+            def lean(exponent: float, number: int = number, values: Letters = values) -> Array:
+                return experiment.lean(number, {**values, letter: 10.0**exponent})
+
+            root = _find_root(lean)
             if root is None or not (np.abs(lean(root)) < _EVEN).all():
                 return False
             known = {**values, **experiment.sizes(number)}
@@ -336,113 +328,63 @@ def _solve(experiment: Experiment, letter: str) -> Relation | bool:
     return Relation(letter, factor, {name: power for name, power in by_name.items() if power})
 
 
-def _lean_at(experiment: Experiment, number: int, values: Letters, letter: str, exponent: float) -> Array:
-    lean = experiment.lean(number, {**values, letter: 10.0**exponent})
-    return np.array([math.nan]) if lean is None else lean
+def _find_root(lean: Callable[[float], Array]) -> float | None:
+    """Returns the exponent of ten at which the first instance changes its sign."""
+    points = np.linspace(-8, 8, 33) + 0.0123  # not at a power of ten, where a root is likely
+    values = [lean(point)[0] for point in points]
+    for i, (one, other) in enumerate(pairwise(values)):
+        if one * other < 0:
+            low, high = points[i], points[i + 1]
+            for _ in range(30):
+                middle = (low + high) / 2
+                low, high = (middle, high) if lean(middle)[0] * one > 0 else (low, middle)
+            return float(low)
+    return None
 
 
 def _holds_somewhere(experiment: Experiment) -> bool:
-    """Returns whether, under each condition by itself, some values of the letters make the answer hold."""
+    """Returns whether, under each condition alone, some values of the letters make the answer hold."""
     rng, names = np.random.default_rng(4), experiment.letters
-    allowed = [experiment.allowed(name) for name in names]
-    low = [-LARGEST if -1 in signs else 0.0 for signs in allowed]
-    high = [LARGEST if 1 in signs else 0.0 for signs in allowed]
+    low, high = (
+        [sign * LARGEST if sign in experiment.allowed(name) else 0.0 for name in names] for sign in (-1, 1)
+    )
 
     def to_letters(exponents: Array) -> Letters:
         return dict(zip(names, 10.0 ** np.clip(exponents, low, high), strict=True))
 
-    def error(exponents: Array, number: int) -> float:
-        found = experiment.error(number, to_letters(exponents))
-        return found if math.isfinite(found) else 1e3
-
     for number in range(len(experiment.conditions)):
-        starts = sorted(rng.uniform(-5, 5, (_STARTS, len(names))), key=partial(error, number=number))[:2]
-        ends = [minimize(error, start, (number,), method="Nelder-Mead") for start in starts]
+
+        def error(exponents: Array, number: int = number) -> float:
+            found = experiment.error(number, to_letters(exponents))
+            return found if math.isfinite(found) else 1e3
+
+        starts = sorted(rng.uniform(-5, 5, (_STARTS, len(names))), key=error)[:2]
+        ends = [minimize(error, start, method="Nelder-Mead") for start in starts]
         best = to_letters(min(ends, key=lambda end: end.fun).x)
         if not experiment.holds(number, best, in_the_limit=False):
             return False
     return True
 
 
-def _find_root(lean: Callable[[float], float]) -> float | None:
-    """Returns the exponent of ten at which a function changes its sign."""
-    points = np.linspace(-8, 8, 33) + 0.0123  # not at a power of ten, where a root is likely
-    values = [lean(point) for point in points]
-    for i, (one, other) in enumerate(pairwise(values)):
-        if one * other < 0:
-            low, high = points[i], points[i + 1]
-            for _ in range(30):
-                middle = (low + high) / 2
-                low, high = (middle, high) if lean(middle) * one > 0 else (low, middle)
-            return float(low)
-    return None
-
-
-def _orders(experiment: Experiment) -> Iterator[tuple[dict[str, float], str]]:
+def _orders(experiment: Experiment) -> Iterator[tuple[Rates, str]]:
     """Yields rates with which a letter is much larger, or smaller, than another (or than 1 over it)."""
     for slow, fast in permutations(experiment.letters, 2):
         for one, other in product((1, -1), repeat=2):
-            signs = {slow: one, fast: other}
-            if all(sign in experiment.allowed(name) for name, sign in signs.items()):
+            if one in experiment.allowed(slow) and other in experiment.allowed(fast):
                 how = "larger" if other > 0 else "smaller"
                 than = slow if one == other else f"1/{slow}"
                 rates = dict.fromkeys(experiment.letters, 0.0)
                 yield rates | {slow: float(one), fast: 1.5 * other}, f"{fast} is much {how} than {than}"
 
 
-def _describe_product(experiment: Experiment) -> str:
-    """Returns `for large c/tau` if the letters do no more than stretch the query by a product of powers."""
-    names, start = experiment.letters, distinct_values(experiment.letters)
-    base = experiment.query(start)
-    if len(names) < 2 or base is None:
-        return ""
-
-    def stretch(letters: Letters) -> float:
-        query = experiment.query(letters)
-        if query is None:
-            return math.nan
-        factor = float((query * base).sum() / (base**2).sum())
-        same = factor > 0 and np.allclose(query, factor * base, rtol=1e-9, atol=1e-12)
-        return math.log2(factor) if same else math.nan
-
-    powers = {name: stretch({**start, name: 2 * start[name]}) for name in names}
-    doubled = stretch({name: 2 * value for name, value in start.items()})
-    if not math.isfinite(doubled + sum(powers.values())):
-        return ""
-    smallest = min((abs(power) for power in powers.values() if abs(power) > _EXACT), default=1.0)
-    whole = {name: round(power / smallest) for name, power in powers.items()}
-    exact = all(abs(powers[name] / smallest - whole[name]) < _EXACT for name in names)
-    if not exact or abs(sum(powers.values()) - doubled) > _EXACT:
-        return ""
-    if sum(map(bool, whole.values())) < 2 or any(abs(power) > 4 for power in whole.values()):
-        return ""
-    return f"for large {format_product(whole)}"
-
-
-def _describe_all(found: Sequence[Mapping[str, float]]) -> str:
-    return " or ".join(dict.fromkeys(map(_describe, found))).replace(" or for ", " or ")
-
-
-def _describe(rates: Mapping[str, float]) -> str:
-    words = []
-    for word, sign in (("large", 1), ("small", -1)):
-        if names := [name for name, rate in rates.items() if rate * sign > 0]:
-            words.append(f"{word} {' and '.join(names)}")
-    return f"for {' and '.join(words)}" if words else f"for any {' and '.join(rates)}" if rates else ""
-
-
-def format_product(powers: Mapping[str, float], factor: float = 1.0) -> str:
-    """Writes a product of powers, such as `2 c/tau^2`."""
-    simple = Fraction(factor).limit_denominator(100)
-    is_simple = abs(float(simple) - factor) <= _EXACT * abs(factor)
-    above = [] if factor == 1 else [str(simple.numerator) if is_simple else f"{factor:.4g}"]
-    below = [str(simple.denominator)] if is_simple and simple.denominator > 1 else []
-    if above == ["1"]:
-        above = []
-    for name, power in powers.items():
-        text = {0.5: f"sqrt({name})", 1: name}.get(abs(power), f"{name}^{abs(power):g}")
-        if power:
-            (above if power > 0 else below).append(text)
-    divisor = " ".join(below)
-    divided = f"/{f'({divisor})' if len(below) > 1 else divisor}" if below else ""
-    return f"{' '.join(above) or '1'}{divided}"
+def _describe(found: Sequence[Rates]) -> str:
+    """Returns `for large c or small t` for two ways to choose letters."""
+    ways = []
+    for rates in found:
+        grouped = {
+            word: " and ".join(name for name, rate in rates.items() if rate * sign > 0)
+            for word, sign in (("large", 1), ("small", -1))
+        }
+        words = " and ".join(f"{word} {names}" for word, names in grouped.items() if names)
+        ways.append(words or f"any {' and '.join(rates)}" if rates else "")
+    return f"for {' or '.join(dict.fromkeys(ways))}" if ways != [""] else ""

@@ -141,7 +141,7 @@ class Grade:
     missing_scale: bool  # whether the answer would hold if it were multiplied by a large number
     answers: tuple[str, ...]
     conditions: tuple[dict[str, Any], ...]
-    mistake: str = ""  # one of the kinds of mistake in `mistakes.py`; nothing if the answer is right
+    mistake: str = ""  # one of the kinds of mistake in `grading.py`; nothing if the answer is right
     remarks: tuple[str, ...] = ()  # how the answer was read, where that is not obvious
     only_if: str = ""  # the condition under which it is right, such as "t = c"
 

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from augenmerk.theory.attention import Array, orthonormal, softmax, total_variation
 from augenmerk.theory.copying import reach
-from augenmerk.theory.exercises import EXERCISES
 from augenmerk.theory.letters import Letters
 from augenmerk.theory.noise import KeyNoise
 
@@ -38,16 +37,10 @@ class Condition:
     first_only: bool = False
     """Whether only the first key is noisy, as in 1.5, which has no name for the variance."""
 
-    @property
-    def numbers(self) -> dict[str, float]:
-        """The numbers that an answer may use in every task, without those that the reader may choose."""
-        return {"d": float(self.dim), "m": float(self.keys), "e": math.e}
-
     def __str__(self) -> str:
         kinds = {"random": "random keys", "flat": "keys of unequal length", "far": "keys far from 0"}
-        kind = kinds.get(self.sort, "keys")
         noise = f" with beta {self.beta:g}" if self.beta and not self.first_only else ""
-        return f"{self.keys} {kind} in {self.dim} dimensions{noise}"
+        return f"{self.keys} {kinds.get(self.sort, 'keys')} in {self.dim} dimensions{noise}"
 
 
 @dataclass(frozen=True)
@@ -70,9 +63,11 @@ class Instances:
 
 
 @lru_cache(maxsize=5)  # the conditions of one task, since a class answers it many times
-def draw_instances(task: str, condition: Condition, count: int, seeds: tuple[int, int]) -> Instances:
-    """Draws instances of a task under a condition, the same for the same seeds."""
-    rng, known = np.random.default_rng(seeds), EXERCISES[task].known
+def draw_instances(
+    known: frozenset[str], condition: Condition, count: int, seeds: tuple[int, int]
+) -> Instances:
+    """Draws instances of the task with these names under a condition, the same for the same seeds."""
+    rng = np.random.default_rng(seeds)
     draw = _draw_copying if "k_j" in known else _draw_pair
     keys, all_names = [], []
     for _ in range(count):
@@ -130,17 +125,22 @@ class Trial:
 
     condition: Condition
     letters: Letters
-    factor: float  # the number by which the whole answer was multiplied
     logits: Array  # (samples, heads, m)
     covered: NDArray[np.bool_]  # (samples)
-    wanted: Array  # (m)
+    targets: int  # how many of the first keys the answer should attend to: one or two
     along_first: bool  # whether the first query is a multiple of the first key, in every sample
+    factor: float = 1.0  # the number by which the whole answer was multiplied
     is_limit: bool = False  # whether letters, or a factor, are as large as can be, to see what it tends to
 
     @cached_property
     def head_weights(self) -> Array:
         """The weights (samples, heads, m)."""
         return softmax(self.logits)
+
+    @property
+    def wanted(self) -> Array:
+        """The weights (m) that the answer should give."""
+        return np.repeat([1 / self.targets, 0.0], [self.targets, self.condition.keys - self.targets])
 
     @cached_property
     def errors(self) -> Array:
@@ -155,16 +155,6 @@ class Trial:
     @property
     def holds(self) -> bool:
         return self.error <= (LIMIT if self.is_limit else TOLERANCE)
-
-    @property
-    def is_known(self) -> bool:
-        """Whether the logits are such that the answer decides and not their rounding."""
-        return bool(np.abs(self.logits[self.covered]).max() <= MAX_LOGIT)
-
-    @property
-    def targets(self) -> int:
-        """How many keys should be attended to: the first one, or the first two."""
-        return int((self.wanted > 0).sum())
 
     @property
     def weights(self) -> Array:
@@ -188,31 +178,22 @@ class Trial:
             "outside_the_claim_and_missed": float(missed),
         }
 
+    def to_limit(self) -> "Trial":
+        """Multiplies each head by a number that is as large as rounding allows."""
+        sizes = np.abs(self.logits[self.covered]).max(axis=(0, 2))
+        factors = np.where(sizes > 0, MAX_LOGIT / np.where(sizes > 0, sizes, 1.0), 1.0)
+        logits = self.logits * factors[:, None]
+        return replace(self, factor=float(factors.max()), logits=logits, is_limit=True)
 
-def to_limit(trial: Trial) -> Trial:
-    """Multiplies each head by a number that is as large as rounding allows."""
-    sizes = np.abs(trial.logits[trial.covered]).max(axis=(0, 2))
-    factors = np.where(sizes > 0, MAX_LOGIT / np.where(sizes > 0, sizes, 1.0), 1.0)
-    return replace(trial, factor=float(factors.max()), logits=trial.logits * factors[:, None], is_limit=True)
-
-
-def enlarge(trial: Trial) -> Trial:
-    """Multiplies the answer by the smallest number with which it holds; returns its limit if none helps."""
-    limit = to_limit(trial)
-    if not limit.holds:
-        return limit
-    # The size of the weaker head decides how much larger the answer has to be.
-    size = float(np.median(np.abs(trial.logits[trial.covered]).max(axis=2), axis=0).min())
-    larger = (replace(trial, factor=by, logits=trial.logits * by) for by in (1.0, *_factors_to_try(size)))
-    return next((each for each in larger if each.holds), limit)
-
-
-def _factors_to_try(size: float) -> list[float]:
-    """Returns the numbers 2, 5, 10, 20, 50, ... that bring something of this size between 1 and a million."""
-    if not size:
-        return []
-    first, last = -math.log10(size), 6 - math.log10(size)
-    decades = range(max(0, math.floor(first)), max(0, math.ceil(last)) + 1)
-    # From text, because 2 times 10^23 is not quite 2e23.
-    factors = [float(f"{digit}e{decade}") for decade in decades for digit in (1, 2, 5)]
-    return [factor for factor in factors if 1 < factor < math.inf and factor * size <= 1e6]
+    def enlarge(self) -> "Trial":
+        """Multiplies a failing answer by 2, 5, 10, ... until it holds; returns its limit if none helps."""
+        limit = self.to_limit()
+        # The size of the weaker head decides how much larger the answer has to be.
+        size = float(np.median(np.abs(self.logits[self.covered]).max(axis=2), axis=0).min())
+        if not limit.holds or not size:
+            return limit
+        first = max(0, math.floor(-math.log10(size)))
+        # From text, because 2 times 10^23 is not quite 2e23.
+        factors = (float(f"{digit}e{power}") for power in range(first, first + 9) for digit in (1, 2, 5))
+        larger = (replace(self, factor=by, logits=self.logits * by) for by in factors if by * size <= 1e6)
+        return next((each for each in larger if each.holds), limit)

@@ -15,6 +15,7 @@ Line breaks in a text mean no more than spaces.
 import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from importlib import import_module
 from pathlib import Path
 from types import MappingProxyType
@@ -39,7 +40,7 @@ class AnswerKey:
     conditions: tuple[Mapping[str, Any], ...]
     """What it is tried under: the fields of each of the experiment's conditions."""
     mistakes: Mapping[str, str]
-    """Typical mistakes, by their names in `mistakes.py`, each with an answer that makes it."""
+    """Typical mistakes, by their names in `grading.py`, each with an answer that makes it."""
     targets: tuple[str, ...] = ()
     """The keys whose values the output has to average, if the answer is queries."""
     also_known: tuple[str, ...] = ()
@@ -82,7 +83,7 @@ class Exercise:
         assert self.answer is not None
         return self.answer
 
-    @property
+    @cached_property
     def known(self) -> frozenset[str]:
         """The names that an answer may use."""
         also = self.answer.also_known if self.answer else ()
