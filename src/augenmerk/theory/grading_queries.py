@@ -87,7 +87,7 @@ class QueryExperiment(Experiment):
         instances = draw_instances(self.exercise.known, condition, self.samples, (self.seed, number))
         instances = instances.few() if few else instances
         keys = instances.keys
-        names = {**instances.names, **self.sizes(number), "e": math.e, **letters}
+        names: dict[str, Array | float] = {**instances.names, **self.sizes(number), "e": math.e, **letters}
         values = self.answers.values(names, keys.shape[2:], rule)
         shape = (len(keys), *keys.shape[2:])
         queries = np.stack([np.broadcast_to(query, shape) for query in values], axis=1)
