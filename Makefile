@@ -4,6 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+PAGES := node_modules/.ready
 
 # Tests start hundreds of processes: Python keeps what it has compiled, whatever the environment says.
 unexport PYTHONDONTWRITEBYTECODE
@@ -48,13 +49,16 @@ browser:
 check: lint
 	$(BIN)/mypy
 
-lint: $(READY)
+lint: $(READY) $(PAGES)
 	$(BIN)/ruff format --check
 	$(BIN)/ruff check
+	$(BIN)/node node_modules/.bin/biome check --error-on-warnings
+	$(BIN)/node node_modules/.bin/tsc -p jsconfig.json
 
-format: $(READY)
+format: $(READY) $(PAGES)
 	$(BIN)/ruff check --fix --exit-zero --quiet
 	$(BIN)/ruff format
+	$(BIN)/node node_modules/.bin/biome check --write
 
 demo: $(READY)
 	$(BIN)/augenmerk demo
@@ -68,5 +72,10 @@ $(READY): pyproject.toml constraints.txt
 	$(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-check -c constraints.txt -e '.[dev]'
 	@touch $@
 
+# The tools that check JavaScript, in the exact versions of package.json. Node comes from PyPI, for developers only.
+$(PAGES): package.json $(READY)
+	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/npm install --silent --no-audit --no-fund
+	@touch $@
+
 clean:
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis dist build
+	rm -rf $(VENV) node_modules .mypy_cache .ruff_cache .pytest_cache .hypothesis dist build

@@ -52,6 +52,15 @@ export class Attention {
     return scores;
   }
 
+  /**
+   * Returns the scores of the keys for each query, (T, S).
+   * @abstract
+   * @returns {Float32Array}
+   */
+  scores(_queries, _T, _memory) {
+    throw new Error("abstract");
+  }
+
   /** Returns the context for each query, (T, V): a_i = sum_t alpha_it v_t. */
   mix(weights, T, memory) {
     return mixValues(weights, T, memory.values, memory.S, this.size);
@@ -119,7 +128,7 @@ export class NoAttention extends Attention {
     return false;
   }
 
-  weights(queries, T, memory) {
+  weights(_queries, T, memory) {
     return new Float32Array(T * memory.S);
   }
 }
@@ -130,7 +139,7 @@ export class MeanAttention extends Attention {
     return false;
   }
 
-  scores(queries, T, memory) {
+  scores(_queries, T, memory) {
     return new Float32Array(T * memory.S);
   }
 }
@@ -249,7 +258,7 @@ export class MultiHeadAttention extends Attention {
   }
 
   weights(queries, T, memory) {
-    const q = this.queries(queries, T, memory);
+    const q = this.queries(queries);
     const K = this.W_q.outputs;
     const [S, size] = [memory.S, K / this.heads];
     const weights = new Float32Array(this.heads * T * S);

@@ -10,7 +10,9 @@ const FEWEST_TOKENS = 3;
  */
 export function findUncovered(weights, source, encoded) {
   const read = weights[0].length - 1;
-  const lookedAt = Array.from({ length: read }, (_, place) => weights.reduce((sum, row) => sum + row[place], 0));
+  const lookedAt = Array.from({ length: read }, (_, place) =>
+    weights.reduce((sum, row) => sum + row[place], 0)
+  );
   const text = findPart(lookedAt, source, encoded) ?? findGap(lookedAt, source, encoded);
   if (text === null) return null;
   const inWords = `Hardly any attention went to “${text}”, so its translation is probably missing.`;
@@ -39,10 +41,15 @@ function sliceTokens(source, { spans, word_of: wordOf }, first, last) {
 
 /** Returns a part between full stops and their kin that is hardly looked at. */
 function findPart(lookedAt, source, { spans: words, word_of: wordOf }) {
-  const spans = Array.from(source.matchAll(/[^.!?…]+[.!?…]*/gu), (part) => [part.index, part.index + part[0].length]);
+  const spans = Array.from(source.matchAll(/[^.!?…]+[.!?…]*/gu), (part) => [
+    part.index,
+    part.index + part[0].length,
+  ]);
   if (spans.length < 2) return null;
   const hardly = spans.find(([start, end]) => {
-    const weights = lookedAt.filter((_, place) => start <= words[wordOf[place]][0] && words[wordOf[place]][0] < end);
+    const weights = lookedAt.filter(
+      (_, place) => start <= words[wordOf[place]][0] && words[wordOf[place]][0] < end
+    );
     const sum = weights.reduce((total, weight) => total + weight, 0);
     return weights.length >= FEWEST_TOKENS && sum / weights.length < LEAST_WEIGHT;
   });

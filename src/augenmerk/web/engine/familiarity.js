@@ -38,7 +38,10 @@ export class Familiarity {
     let isUnfamiliar = isStrange || isUnknown;
     if (this.learnt !== null) {
       const sum = ids.reduce((total, id) => total + this.logProbabilities[id], 0);
-      const words = Math.max(1, count((id) => this.startsWord(id)));
+      const words = Math.max(
+        1,
+        count((id) => this.startsWord(id))
+      );
       isUnfamiliar = sum / ids.length < this.learnt.per_token || sum / words < this.learnt.per_word;
     }
     if (!isUnfamiliar) return null;

@@ -5,7 +5,7 @@
  * target vocabulary.
  */
 
-import { Linear, addToRows, concatArrays, logSoftmaxRows, padded, sigmoid } from "./arrays.js";
+import { addToRows, concatArrays, Linear, logSoftmaxRows, padded, sigmoid } from "./arrays.js";
 import { MECHANISMS } from "./attention.js";
 
 /** A bidirectional GRU encoder and a GRU decoder with attention. */
@@ -124,7 +124,10 @@ export class GRUTranslator {
     const v = splitRows(this.attention.mix(eachAlone, S, memory), S); // (S, D)
     const base = this.output(concatArrays([new Float32Array(D), query]));
     const contributions = this.output(concatArrays(v.flatMap((row) => [row, new Float32Array(H)])));
-    addToRows(contributions, this.W_o.b.map((x) => -x));
+    addToRows(
+      contributions,
+      this.W_o.b.map((x) => -x)
+    );
     return { base, contributions };
   }
 }

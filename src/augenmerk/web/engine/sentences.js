@@ -92,7 +92,7 @@ export class SentenceSplitter {
       let start = this.skipListMarks(points, begin, lineEnd);
       let place = start;
       while (place < lineEnd) {
-        const run = this.readRun(points, place, begin, lineEnd);
+        const run = this.readRun(points, place, lineEnd);
         if (run !== null && this.isEnd(points, start, lineEnd, run, allSmall)) {
           spans.push(this.strip(points, start, run.end));
           start = run.end;
@@ -139,7 +139,7 @@ export class SentenceSplitter {
   }
 
   /** Returns the marks that may end a sentence at a place: {start, end, apart}; null if there are none. */
-  readRun(points, start, lineStart, lineEnd) {
+  readRun(points, start, lineEnd) {
     const isQuestion = points[start] === SEMICOLON && start > 0 && isGreek(points[start - 1]);
     if (!this.terminators.has(points[start]) && !isQuestion) return null;
     let end = start + 1;
@@ -149,7 +149,8 @@ export class SentenceSplitter {
     if (apart > end && apart < lineEnd && this.closersApart.has(points[apart])) {
       apart += 1;
       while (apart < lineEnd && this.isClosing(points[apart])) apart += 1;
-      if (apart === lineEnd || this.characters.isSpace(points[apart])) return { start, end: apart, apart: true };
+      if (apart === lineEnd || this.characters.isSpace(points[apart]))
+        return { start, end: apart, apart: true };
     }
     return { start, end, apart: false };
   }
@@ -163,7 +164,8 @@ export class SentenceSplitter {
     }
     let first = run.end;
     while (first < lineEnd && this.isNotFirst(points[first])) first += 1;
-    if (first === lineEnd || this.terminators.has(points[first]) || this.closers.has(points[first])) return false;
+    if (first === lineEnd || this.terminators.has(points[first]) || this.closers.has(points[first]))
+      return false;
     const isCamelCase = this.characters.lower.has(points[first + 1]); // as in iPhone
     if (this.characters.isSmall(points[first]) && !allSmall && !isCamelCase) return false;
     const isMark = (point) => this.terminators.has(point) || point === SEMICOLON;
@@ -188,7 +190,10 @@ export class SentenceSplitter {
 
   /** Returns whether the full stop at `stop` ends the sentence, rather than a number or an abbreviation. */
   isFullStop(points, start, stop, first, lineEnd, allSmall) {
-    if (stop - start <= LONGEST_NUMBER && this.words(points, start, stop).every((word) => this.isItem(word))) {
+    if (
+      stop - start <= LONGEST_NUMBER &&
+      this.words(points, start, stop).every((word) => this.isItem(word))
+    ) {
       return false;
     }
     let lastStart = stop;
@@ -200,7 +205,10 @@ export class SentenceSplitter {
     if (this.titles.has(lowered)) return false;
     if (!allSmall && this.starts(points, first, lineEnd)) return true;
     if (this.capitalTitles.has(lowered) && !this.characters.isSmall(last[0])) return false;
-    if (this.characters.isDigit(points[first]) && (this.beforeNumbers.has(lowered) || lowered.endsWith(STREET))) {
+    if (
+      this.characters.isDigit(points[first]) &&
+      (this.beforeNumbers.has(lowered) || lowered.endsWith(STREET))
+    ) {
       return false;
     }
     const isOrdinal =

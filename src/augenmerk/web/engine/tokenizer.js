@@ -5,7 +5,7 @@
  * that every text has the same ids here and there.
  */
 
-import { codePoints, splitWords, wordSpans, wordSpansOfPoints, endOfWord, detokenise } from "./words.js";
+import { codePoints, detokenise, endOfWord, splitWords, wordSpans, wordSpansOfPoints } from "./words.js";
 
 export const SPECIAL_TOKENS = ["<pad>", "<s>", "</s>", "<unk>"];
 export const PAD = 0;

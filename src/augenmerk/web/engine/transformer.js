@@ -6,7 +6,7 @@
  */
 
 import { addInPlace, concatArrays, logSoftmaxRows, padded } from "./arrays.js";
-import { MECHANISMS, MultiHeadAttention, averageHeads } from "./attention.js";
+import { averageHeads, MECHANISMS, MultiHeadAttention } from "./attention.js";
 
 /** The number of places that are learnt, if they are learnt; words further on share the last one. */
 const LEARNT_POSITIONS = 512;
@@ -69,7 +69,7 @@ export class TransformerTranslator {
     const [K, D] = [tokens.length, this.config.embedding];
     const start = states[0][0].S;
     const newStates = tokens.map(() => []);
-    let y = concatArrays(tokens.map((token) => this.embed(this.W_b, [token], start))); // (K, D)
+    const y = concatArrays(tokens.map((token) => this.embed(this.W_b, [token], start))); // (K, D)
     const sum = new Float32Array(K * memory[0].S);
     this.decoder.forEach((layer, number) => {
       const normal = layer.ownNorm.apply(y);

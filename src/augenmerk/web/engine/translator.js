@@ -5,13 +5,13 @@
  * keys that Python's `Translation.to_dict` has.
  */
 
-import { Weights, logSoftmaxRows } from "./arrays.js";
+import { logSoftmaxRows, Weights } from "./arrays.js";
 import { findUncovered } from "./coverage.js";
 import { EngineError } from "./errors.js";
 import { Familiarity } from "./familiarity.js";
 import { GRUTranslator, splitRows } from "./gru.js";
-import { SentenceSplitter } from "./sentences.js";
 import { BeamTrace, lengthLimit, likeliestTokens, search } from "./search.js";
+import { SentenceSplitter } from "./sentences.js";
 import { BOS, EOS, PAD, SPECIAL_TOKENS, Tokenizer, UNK } from "./tokenizer.js";
 import { TransformerTranslator } from "./transformer.js";
 import { maximiseWanted } from "./wanted.js";
@@ -83,7 +83,7 @@ export class Translator {
    * the number of this one (`sentence`), and the source, translation and faults of each; the whole translation
    * if the text is more than a sentence.
    */
-  *translateText(text, { sentence = 0, ...options } = {}) {
+  *translateText(text, /** @type {any} */ { sentence = 0, ...options } = {}) {
     const spans = this.splitter.spans(text);
     if (this.splitter.isOneSentence(text, spans)) return yield* this.translate(text, options);
     const sources = spans.map(([start, end]) => text.slice(start, end));
@@ -91,7 +91,9 @@ export class Translator {
     const chosen = yield* this.translate(sources[place], options);
     const sentences = [];
     for (const [number, source] of sources.entries()) {
-      sentences.push(number === place ? describeSentence(chosen) : yield* this.translateOther(source, options));
+      sentences.push(
+        number === place ? describeSentence(chosen) : yield* this.translateOther(source, options)
+      );
     }
     const translations = sentences.map(({ translation }) => translation);
     const whole = this.splitter.replace(text, spans, translations);

@@ -148,9 +148,12 @@ function findLead(M) {
     const pull = w.map((each) => mu / each);
     const pulls = sumOf(pull);
     const uphill = dotRows(M, pull).map(
-      (each, t) => each - centre[t] * pulls + (centre[t] - lambda) + mu / alpha[t],
+      (each, t) => each - centre[t] * pulls + (centre[t] - lambda) + mu / alpha[t]
     );
-    const covariance = covarianceOfRows(M, D.map((each) => each / total));
+    const covariance = covarianceOfRows(
+      M,
+      D.map((each) => each / total)
+    );
     const curvature = covariance.map((row) => row.map((each) => each * total));
     const barrier = s.map((each, t) => each / alpha[t]);
     const { step: alphaStep, lambda: lambdaStep } = solveNewton(curvature, barrier, uphill);

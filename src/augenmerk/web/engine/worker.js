@@ -42,7 +42,7 @@ export function serveTranslator(scope) {
   }
 
   /** Returns the answer to a message, or a generator that computes it. */
-  function begin(call, { settings, weights, text, prefix, token, count, ...options }) {
+  function begin(call, /** @type {any} */ { settings, weights, text, prefix, token, count, ...options }) {
     if (call === "load") {
       translator = Translator.load(settings, weights);
       return {};
@@ -62,7 +62,7 @@ export function serveTranslator(scope) {
     }
   }
 
-  async function answer({ id, call, key, ...args }) {
+  async function answer(/** @type {any} */ { id, call, key, ...args }) {
     if (call === "cancel" || key !== undefined) {
       cancel(key);
     }
@@ -109,6 +109,6 @@ export function serveTranslator(scope) {
 }
 
 // The page has this code, too, where all modules are one script.
-if (typeof WorkerGlobalScope !== "undefined" && self instanceof WorkerGlobalScope) {
+if ("WorkerGlobalScope" in self) {
   serveTranslator(self);
 }

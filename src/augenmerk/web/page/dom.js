@@ -35,9 +35,31 @@ export function isolate(text) {
   return make("bdi", {}, text);
 }
 
-/** Returns the element of the page with this id. */
+/**
+ * Returns the element of the page with this id.
+ * @param {string} id
+ * @returns {any} one whose kind the caller knows
+ */
 export function find(id) {
   return document.getElementById(id);
+}
+
+/**
+ * Returns the elements that match a selector.
+ * @param {string} selector
+ * @param {ParentNode} inside
+ * @returns {HTMLElement[]}
+ */
+export function findAll(selector, inside = document) {
+  return [...inside.querySelectorAll(/** @type {"div"} */ (selector))];
+}
+
+/**
+ * Returns what has the focus.
+ * @returns {HTMLElement | null}
+ */
+export function findFocused() {
+  return /** @type {HTMLElement | null} */ (document.activeElement);
 }
 
 /** Fills a select with options, one of which is chosen; `name(value)` is what is shown of each. */
@@ -64,7 +86,7 @@ function findFocusable(container) {
  * to what is around: to the word that is chosen, or else to what comes first.
  */
 export function replaceInside(container, ...nodes) {
-  const focused = document.activeElement;
+  const focused = findFocused();
   if (!container.contains(focused)) {
     container.replaceChildren(...nodes);
     return;

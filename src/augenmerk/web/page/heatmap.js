@@ -49,7 +49,7 @@ export function makeHeatMap(grid, chosen, changedRows, t, on, room) {
     make("td"),
     ...columnButtons.map((button) => make("th", { scope: "col" }, make("div", {}, button)))
   );
-  const bodyRows = grid.rows.map((row, number) => {
+  const bodyRows = grid.rows.map((_, number) => {
     const cells = grid.weights[number].map((weight, column) =>
       make(
         "td",

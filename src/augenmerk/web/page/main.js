@@ -6,9 +6,9 @@
 import { drawAnswer } from "./answer.js";
 import { makeComparison } from "./compare.js";
 import { copyAnswer } from "./copy.js";
-import { fillSelect, find, isolate, make, replaceInside } from "./dom.js";
+import { fillSelect, find, findAll, isolate, make, replaceInside } from "./dom.js";
 import { drawBeam, drawEditor, drawPlace } from "./panels.js";
-import { PANELS, UNITS, VIEWS, forgetChoices, makeState, readState, writeState } from "./state.js";
+import { forgetChoices, makeState, PANELS, readState, UNITS, VIEWS, writeState } from "./state.js";
 import { restoreExample } from "./stored.js";
 import { applySwitches } from "./switches.js";
 import { chooseLanguage, makeTexts, nameLanguage } from "./texts.js";
@@ -95,12 +95,12 @@ function applyLook() {
   const t = makeTexts(chooseLanguage(state.language, navigator.languages));
   app.t = t;
   applySwitches(state.theme, t.language, t);
-  for (const node of document.querySelectorAll("[data-text]")) {
+  for (const node of findAll("[data-text]")) {
     const code = page.models[0][node.dataset.language];
     const key = node.dataset.language && !code ? `${node.dataset.text}Unknown` : node.dataset.text;
     node.textContent = t(key, { language: code && nameLanguage(code, t.language) });
   }
-  for (const node of document.querySelectorAll("[data-title]")) node.title = t(node.dataset.title);
+  for (const node of findAll("[data-title]")) node.title = t(node.dataset.title);
   find("text").placeholder = t("placeholder");
   const possible = BEAMS.filter((beam) => beam <= page.max_beam);
   const beams = [...new Set([...possible, page.beam, state.beam])].sort((a, b) => a - b);
@@ -256,16 +256,17 @@ function listen() {
     typing = setTimeout(() => choose(find("text").value), PAUSE);
   });
   for (const name of ["theme", "language", "view", "unit"]) {
-    find(name).addEventListener("change", (event) => change({ [name]: event.target.value }));
+    find(name).addEventListener("change", () => change({ [name]: find(name).value }));
   }
-  find("beam").addEventListener("change", (event) =>
-    change({ beam: Number(event.target.value), step: -1, tried: null })
+  find("beam").addEventListener("change", () =>
+    change({ beam: Number(find("beam").value), step: -1, tried: null })
   );
   for (const name of PANELS) {
-    find(`panel-${name}`).addEventListener("toggle", (event) => {
+    const panel = find(`panel-${name}`);
+    panel.addEventListener("toggle", () => {
       const { open } = app.state;
-      if (event.target.open === open.includes(name)) return;
-      change({ open: PANELS.filter((each) => (each === name ? event.target.open : open.includes(each))) });
+      if (panel.open === open.includes(name)) return;
+      change({ open: PANELS.filter((each) => (each === name ? panel.open : open.includes(each))) });
     });
   }
   for (const button of find("copy").querySelectorAll("button")) {

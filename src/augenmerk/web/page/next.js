@@ -20,19 +20,20 @@ export function makeBars(tokens, isBpe, t, onChoose, spoken = -1) {
     const percent = make("span", { class: "percent" }, showPercent(token.probability, t.language));
     const content = [make("span", { class: "token" }, isolate(text)), bar, percent];
     const classes = token.id === spoken ? "candidate said" : "candidate";
-    const row = onChoose && token.id !== EOS_ID // nothing goes on after the end
-      ? make(
-          "button",
-          {
-            type: "button",
-            class: classes,
-            "data-key": `next-${number}`,
-            title: t("goOnWith", { word: text }),
-            onclick: () => onChoose(token),
-          },
-          ...content
-        )
-      : make("span", { class: classes }, ...content);
+    const row =
+      onChoose && token.id !== EOS_ID // nothing goes on after the end
+        ? make(
+            "button",
+            {
+              type: "button",
+              class: classes,
+              "data-key": `next-${number}`,
+              title: t("goOnWith", { word: text }),
+              onclick: () => onChoose(token),
+            },
+            ...content
+          )
+        : make("span", { class: classes }, ...content);
     return make("li", {}, row);
   });
   return make("ol", { class: "bars" }, ...items);

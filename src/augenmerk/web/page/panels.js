@@ -95,7 +95,11 @@ export function drawEditor(app) {
   if (hint !== null) {
     editorKey = "";
     editor = null;
-    const reason = make("p", { class: "hint" }, t(hint, { message: refusal, reason: explainError(answer.failure, t) }));
+    const reason = make(
+      "p",
+      { class: "hint" },
+      t(hint, { message: refusal, reason: explainError(answer.failure, t) })
+    );
     replaceInside(find("change-content"), reason);
     return;
   }

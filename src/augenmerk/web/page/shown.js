@@ -8,6 +8,7 @@ const MIN_SHOWN_WEIGHT = 0.02;
 const numberFormats = new Map(); // by language and decimals, since making one is slow
 
 /** Characters that cannot be seen or that change the direction of what comes after them. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it is about
 const UNSEEN = /[\u0000-\u001f\u007f-\u009f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]/gu;
 
 /** Returns a word as it is shown: without invisible characters, with a sign for the end of a sentence. */

@@ -135,5 +135,9 @@ export function writeState(state, untouched) {
     }
   }
   // These may stand in a fragment as they are, and make it shorter.
-  return `#${written}`.replaceAll("%2C", ",").replaceAll("%3A", ":").replaceAll("%3B", ";").replaceAll("%2F", "/");
+  return `#${written}`
+    .replaceAll("%2C", ",")
+    .replaceAll("%3A", ":")
+    .replaceAll("%3B", ";")
+    .replaceAll("%2F", "/");
 }

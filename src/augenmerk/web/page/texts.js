@@ -84,7 +84,8 @@ const TEXTS = {
     allOn: "All attention on “{word}”",
     weightsCaption: "Weights of the source words when the model says {word}",
     editorHint: "Click a source word to put all attention on it. The small mark is the model's own weight.",
-    allHeads: "All heads get the same weights here; the model's own differ from head to head, and their mean is shown.",
+    allHeads:
+      "All heads get the same weights here; the model's own differ from head to head, and their mean is shown.",
     nextNow: "The next word, so",
     goOn: "Go on from here",
     wanted: "What would make it say …",
@@ -111,7 +112,7 @@ const TEXTS = {
     lastStep: "Last step",
     stepCaption: "What this step considered, the best first",
     soFar: "so far",
-    then: "then",
+    nextWord: "then",
     probability: "probability",
     score: "score",
     fate: "what became of it",
@@ -233,7 +234,8 @@ const TEXTS = {
     weightsCaption: "Gewichte der Wörter des Satzes, wenn das Modell {word} sagt",
     editorHint:
       "Ein Klick auf ein Wort des Satzes legt alle Aufmerksamkeit darauf. Die kleine Marke ist das eigene Gewicht des Modells.",
-    allHeads: "Alle Köpfe bekommen hier dieselben Gewichte; die des Modells sind von Kopf zu Kopf verschieden, gezeigt ist ihr Mittel.",
+    allHeads:
+      "Alle Köpfe bekommen hier dieselben Gewichte; die des Modells sind von Kopf zu Kopf verschieden, gezeigt ist ihr Mittel.",
     nextNow: "Das nächste Wort wäre so",
     goOn: "Von hier weitermachen",
     wanted: "Was brächte es dazu, dies zu sagen:",
@@ -260,7 +262,7 @@ const TEXTS = {
     lastStep: "Letzter Schritt",
     stepCaption: "Was dieser Schritt erwog, das Beste zuerst",
     soFar: "bisher",
-    then: "dann",
+    nextWord: "dann",
     probability: "Wahrscheinlichkeit",
     score: "Wertung",
     fate: "was daraus wurde",
@@ -291,7 +293,8 @@ const TEXTS = {
     notChangeable:
       "Aufmerksamkeit an einzelnen Wörtern zu ersetzen verlangt Zustände des Decoders, die nicht von ihr abhängen (Gleichung 10); das gilt nicht für die Architektur „{architecture}“.",
     nothingToChange: "Dieses Modell schaut auf nichts: Es gibt keine Aufmerksamkeit zu ersetzen.",
-    otherFormat: "Das Modell hat Format {format}, und diese Seite liest Format {expected}: bitte neu exportieren.",
+    otherFormat:
+      "Das Modell hat Format {format}, und diese Seite liest Format {expected}: bitte neu exportieren.",
     weightsEnd: "Die Gewichte enden vor {name}: Die Datei ist nicht vollständig.",
     weightsLack: "Den Gewichten fehlt {name}: Sie gehören nicht zu diesem Modell.",
     weightsShape: "{name} ist {found} groß, aber das Modell braucht {needed}.",

@@ -31,7 +31,8 @@ export function idsTo(tree, node) {
 export function groupBySteps(tree) {
   const steps = [];
   for (const node of tree.nodes) {
-    const step = (steps[node.step] ??= { nodes: [], lowest: Infinity, parents: new Set() });
+    steps[node.step] ??= { nodes: [], lowest: Infinity, parents: new Set() };
+    const step = steps[node.step];
     step.nodes.push(node);
     step.parents.add(node.parent);
     if (node.status !== "pruned") step.lowest = Math.min(step.lowest, node.score);
@@ -149,7 +150,7 @@ function makeStepTable(tree, steps, step, isBpe, t, on) {
     );
   });
   const classes = { soFar: "before", probability: "number", score: "number", fate: "fate" };
-  const headings = ["soFar", "then", "probability", "score", "fate"].map((key) =>
+  const headings = ["soFar", "nextWord", "probability", "score", "fate"].map((key) =>
     make("th", { scope: "col", class: classes[key] }, t(key))
   );
   return make(

@@ -9,7 +9,7 @@ import { headBreaks, outputMoments } from "./closed_form.js";
 import { makeButton, makeSlider, makeTable, makeWeightBars } from "./controls.js";
 import { convexHull, strengthNeeded, tiedWeight } from "./copying.js";
 import { drawOutput } from "./keys_scene.js";
-import { KeyNoise, attendToSamples, covarianceEllipse, outputStatistics, planeMeans } from "./noise.js";
+import { attendToSamples, covarianceEllipse, KeyNoise, outputStatistics, planeMeans } from "./noise.js";
 import { showNotation } from "./notation.js";
 import { Plane } from "./plane.js";
 import { Random } from "./random.js";
@@ -53,7 +53,11 @@ export function specifyHeads(task) {
 
 export class HeadsScene {
   constructor(view) {
-    Object.assign(this, { view, task: view.state.task, shown: 0, wanted: SAMPLES, moments: new Map() });
+    this.view = view;
+    this.task = view.state.task;
+    this.shown = 0;
+    this.wanted = SAMPLES;
+    this.moments = new Map();
     const { t, state } = view;
     for (const name of ["m", "seed"]) state[name] = Math.round(state[name]);
     this.isNoisy = this.task !== "1.2";
@@ -99,7 +103,10 @@ export class HeadsScene {
     this.resample();
   }
 
-  /** Returns the ways to attend that are compared: names of their queries, and of what these are made. */
+  /**
+   * Returns the ways to attend that are compared: names of their queries, and of what these are made.
+   * @returns {any[]}
+   */
   listWays() {
     const { t } = this.view;
     const isRevealed = () => this.view.state.reveal === "yes";
@@ -228,8 +235,9 @@ export class HeadsScene {
 
   reveal() {
     const { m } = this.view.state;
-    const answer = Object.fromEntries(Object.entries(ANSWERS).filter(([name]) => name in this.view.state));
-    if (this.task === "1.2") answer.s = strengthNeeded(m, 2, 0.01);
+    const queries = Object.entries(ANSWERS).filter(([name]) => name in this.view.state);
+    const strength = this.task === "1.2" ? { s: strengthNeeded(m, 2, 0.01) } : {};
+    const answer = { ...Object.fromEntries(queries), ...strength };
     this.view.glide(answer);
   }
 

@@ -42,7 +42,9 @@ export function specifyKeys(task, data) {
 
 export class KeysScene {
   constructor(view) {
-    Object.assign(this, { view, task: view.state.task, trail: [] });
+    this.view = view;
+    this.task = view.state.task;
+    this.trail = [];
     const { t, state } = view;
     const reachable = this.task === "1.1" ? 2.5 : 1.7;
     state.keys.length = state.values.length = Math.min(state.keys.length, state.values.length);

@@ -1,6 +1,6 @@
 /** The exported page: the theory pages with switches for colours and language, all in the address. */
 
-import { find } from "../page/dom.js";
+import { find, findAll } from "../page/dom.js";
 import { LANGUAGES, THEMES } from "../page/state.js";
 import { applySwitches } from "../page/switches.js";
 import { chooseLanguage } from "../page/texts.js";
@@ -15,19 +15,18 @@ const switches = {
 let view = null;
 
 /** Applies the colours and the language of a state, and returns the texts. */
-function applyState({ theme, language }) {
+function applyState(/** @type {any} */ { theme, language }) {
   const t = makeTheoryTexts(chooseLanguage(language, navigator.languages));
   applySwitches(theme, t.language, t);
-  for (const node of document.querySelectorAll("[data-text]")) node.textContent = t(node.dataset.text);
+  for (const node of findAll("[data-text]")) node.textContent = t(node.dataset.text);
   return t;
 }
 
 /** Returns the address of a task, with the colours and the language as they are. */
 function linkTo(task) {
-  const { theme, language } = view?.state ?? {};
-  const kept = Object.entries({ theme, language }).filter(
-    ([name, value]) => value && value !== switches[name].otherwise
-  );
+  const kept = Object.keys(switches)
+    .map((name) => [name, view?.state[name]])
+    .filter(([name, value]) => value && value !== switches[name].otherwise);
   return `#${new URLSearchParams([["task", task], ...kept])}`;
 }
 
@@ -48,8 +47,8 @@ view = new ExportedView(find("theory"), data, {
 });
 
 for (const name of ["theme", "language"]) {
-  find(name).addEventListener("change", (event) => {
-    view.state[name] = event.target.value;
+  find(name).addEventListener("change", () => {
+    view.state[name] = find(name).value;
     view.writeAddress();
     view.restyle(applyState(view.state));
   });

@@ -14,7 +14,10 @@ const FIELD_CELL = 5; // pixels on the side of a cell of a field, which is smoot
 export class Plane {
   /** Takes the part of the plane that is seen, and a label for those who do not see it. */
   constructor({ left, right, bottom, top, label }) {
-    Object.assign(this, { left, right, bottom, top });
+    this.left = left;
+    this.right = right;
+    this.bottom = bottom;
+    this.top = top;
     this.canvas = make("canvas", { "aria-hidden": "true" });
     this.shapes = makeSvg("g", { "aria-hidden": "true" });
     this.labels = makeSvg("g", { "aria-hidden": "true" });
@@ -44,7 +47,7 @@ export class Plane {
   }
 
   /** Returns where a point of the plane is in pixels. */
-  toPixels([x, y]) {
+  toPixels(/** @type {number[]} */ [x, y]) {
     return [
       ((x - this.left) / (this.right - this.left)) * this.width,
       ((this.top - y) / (this.top - this.bottom)) * this.height,
@@ -52,7 +55,7 @@ export class Plane {
   }
 
   /** Returns the point of the plane at a place in pixels. */
-  toPlane([px, py]) {
+  toPlane(/** @type {number[]} */ [px, py]) {
     return [
       this.left + (px / this.width) * (this.right - this.left),
       this.top - (py / this.height) * (this.top - this.bottom),

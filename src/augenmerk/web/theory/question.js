@@ -144,8 +144,7 @@ function showGrade({ verdict, why, remarks, conditions }, view) {
       return value.toLocaleString(t.language, { maximumFractionDigits: 0 });
     return value !== 0 && Math.abs(value) < 0.0005 ? value.toExponential(1) : view.number(value, 3);
   };
-  const name = (column) =>
-    t(["beta", "B", "weights", "deviation"].includes(column) ? `${column}_` : column);
+  const name = (column) => t(["beta", "B", "weights", "deviation"].includes(column) ? `${column}_` : column);
   const head = make(
     "tr",
     {},

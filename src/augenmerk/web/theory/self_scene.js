@@ -7,7 +7,7 @@ import { makeButton, makeSlider } from "./controls.js";
 import { drawOutput } from "./keys_scene.js";
 import { showNotation } from "./notation.js";
 import { Plane } from "./plane.js";
-import { INPUTS, PARTS, PUBLISHED, WANTED, asSum, identity, selfAttend } from "./self_attention.js";
+import { asSum, INPUTS, identity, PARTS, PUBLISHED, selfAttend, WANTED } from "./self_attention.js";
 
 const NEAR = 0.05; // an output is what is wanted if it is this near, in units of B
 const MATRICES = ["K", "Q", "V"];
@@ -39,7 +39,9 @@ export function specifySelf(task) {
 
 export class SelfScene {
   constructor(view) {
-    Object.assign(this, { view, task: view.state.task, planes: [] });
+    this.view = view;
+    this.task = view.state.task;
+    this.planes = [];
     const { t, state } = view;
     for (const name of MATRICES) {
       if (this.task === "1.7" && !/^[n0p]{16}$/.test(state[name])) state[name] = writeMatrix(identity(4));
@@ -206,7 +208,7 @@ export class SelfScene {
     this.drawn = attended;
     if (this.plane) this.drawTriangle(attended);
     else this.drawMatrices({ K, Q, V });
-    this.drawTable(attended, { K, Q, V });
+    this.drawTable(attended, { K, Q });
     return false;
   }
 

@@ -1,6 +1,6 @@
 /** A question with its picture, hints and a box for an answer; or the picture alone, to play with. */
 
-import { make, replaceInside } from "../page/dom.js";
+import { findFocused, make, replaceInside } from "../page/dom.js";
 import { showNumber } from "../page/shown.js";
 import { readFragment, writeFragment } from "./fragment.js";
 import { HeadsScene, specifyHeads } from "./heads_scene.js";
@@ -39,7 +39,13 @@ export class TheoryView {
    *     more        a specification of what else is in the fragment, such as the colours
    */
   constructor(root, data, { t, task, linkTo, grade, more = {} }) {
-    Object.assign(this, { root, data, t, firstTask: task, linkTo, grade, more });
+    this.root = root;
+    this.data = data;
+    this.t = t;
+    this.firstTask = task;
+    this.linkTo = linkTo;
+    this.grade = grade;
+    this.more = more;
     this.tasks = [PLAY, ...data.questions.map((question) => question.task)].filter((each) => each in SCENES);
     this.frame = 0; // the animation frame that is asked for
     this.gliding = null;
@@ -71,10 +77,13 @@ export class TheoryView {
     const before = this.state?.task;
     this.state = readFragment(location.hash, this.specification);
     this.gliding = null;
-    this.onaddress?.();
+    this.onaddress();
     this.build();
     if (before && before !== task) this.root.querySelector("h2")?.focus({ preventScroll: true });
   }
+
+  /** Is called when the address says something else; a page with more in its address overrides it. */
+  onaddress() {}
 
   writeAddress() {
     // A person may have gone elsewhere just now; the event that says so comes later.
@@ -149,7 +158,7 @@ export class TheoryView {
   /** Makes everything anew, as when the number of keys has changed. */
   rebuild() {
     this.gliding = null;
-    const focused = document.activeElement?.dataset?.control;
+    const focused = findFocused()?.dataset?.control;
     this.build();
     if (focused) this.root.querySelector(`[data-control="${focused}"]`)?.focus();
     this.settled();
@@ -210,7 +219,7 @@ export class TheoryView {
   // -- the page --------------------------------------------------------------------------------------------
 
   build() {
-    const { t, data, state } = this;
+    const { t, state } = this;
     this.readColours();
     const question = this.findQuestion(state.task);
     this.scene?.leave?.();
@@ -222,7 +231,7 @@ export class TheoryView {
           "div",
           { class: "task" },
           makeQuestion(question, this),
-          this.makePicture(question),
+          this.makePicture(),
           make("div", { class: "work" }, makeHints(question, this), makeAnswer(question, this))
         )
       );
@@ -246,7 +255,7 @@ export class TheoryView {
   }
 
   makeMenu() {
-    const { t, data, state } = this;
+    const { t, state } = this;
     const link = (task) => {
       const question = this.findQuestion(task);
       const title = question?.title ?? null;

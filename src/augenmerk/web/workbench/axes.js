@@ -4,10 +4,10 @@ const MAX_POINTS = 400; // of a line: more than there are pixels cannot be seen
 
 /** Returns the least and the largest of values, which may be too many to be arguments of Math.min. */
 export function findRange(values) {
-  return values.reduce(([low, high], value) => [Math.min(low, value), Math.max(high, value)], [
-    Infinity,
-    -Infinity,
-  ]);
+  return values.reduce(
+    ([low, high], value) => [Math.min(low, value), Math.max(high, value)],
+    [Infinity, -Infinity]
+  );
 }
 
 /** Returns a range with some room around it, which does not go below zero where no value does. */

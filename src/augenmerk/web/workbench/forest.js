@@ -57,14 +57,7 @@ export function makeForest(comparisons, digits, measure, t) {
     return make(
       "tr",
       { class: certain ? "certain" : null, title: each.in_words },
-      make(
-        "th",
-        { scope: "row" },
-        isolate(each.variant),
-        " − ",
-        isolate(each.against),
-        ...doubt
-      ),
+      make("th", { scope: "row" }, isolate(each.variant), " − ", isolate(each.against), ...doubt),
       make(
         "td",
         { class: "drawn" },
@@ -96,7 +89,9 @@ export function makeForest(comparisons, digits, measure, t) {
   };
   const questions = [...new Set(comparisons.map(({ question }) => question))];
   const rows = questions.flatMap((question) => [
-    ...(questions.length > 1 ? [make("tr", { class: "question" }, make("th", { colspan: 6 }, isolate(question)))] : []),
+    ...(questions.length > 1
+      ? [make("tr", { class: "question" }, make("th", { colspan: 6 }, isolate(question)))]
+      : []),
     ...comparisons.filter((each) => each.question === question).map(makeRow),
   ]);
   const decimals = countDecimals(ticks);

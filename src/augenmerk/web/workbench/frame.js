@@ -3,7 +3,7 @@
  * texts. A view calls `startFrame` once with its own texts.
  */
 
-import { find } from "../page/dom.js";
+import { find, findAll } from "../page/dom.js";
 import { LANGUAGES, THEMES } from "../page/state.js";
 import { applySwitches } from "../page/switches.js";
 import { chooseLanguage } from "../page/texts.js";
@@ -78,8 +78,7 @@ export function recallLanguage() {
 /** Returns a function that gives a text by its key, with values in the place of `{names}`. */
 export function makeViewTexts(texts, language) {
   const known = { ...TEXTS[language], ...texts[language] };
-  const t = (key, values = {}) =>
-    known[key].replace(/\{(\w+)\}/g, (_, name) => String(values[name] ?? ""));
+  const t = (key, values = {}) => known[key].replace(/\{(\w+)\}/g, (_, name) => String(values[name] ?? ""));
   t.language = language;
   return t;
 }
@@ -87,20 +86,20 @@ export function makeViewTexts(texts, language) {
 /** Writes the texts of the frame and, where `data-text`, `data-label` and `data-hint` name them, of the view. */
 export function writeTexts(t, names = ["text", "label", "hint"]) {
   document.documentElement.lang = t.language;
-  for (const node of document.querySelectorAll("[data-frame]")) {
+  for (const node of findAll("[data-frame]")) {
     node.textContent = TEXTS[t.language][node.dataset.frame];
   }
   find("views").setAttribute("aria-label", TEXTS[t.language].views);
   if (names.includes("text")) {
-    for (const node of document.querySelectorAll("[data-text]")) node.textContent = t(node.dataset.text);
+    for (const node of findAll("[data-text]")) node.textContent = t(node.dataset.text);
   }
   if (names.includes("label")) {
-    for (const node of document.querySelectorAll("[data-label]")) {
+    for (const node of findAll("[data-label]")) {
       node.setAttribute("aria-label", t(node.dataset.label));
     }
   }
   if (names.includes("hint")) {
-    for (const node of document.querySelectorAll("[data-hint]")) node.title = t(node.dataset.hint);
+    for (const node of findAll("[data-hint]")) node.title = t(node.dataset.hint);
   }
 }
 
@@ -110,6 +109,7 @@ export function writeTexts(t, names = ["text", "label", "hint"]) {
  * everything that depends on them has to be drawn again; it is not called at the start.
  *
  * Returns {t, theme, language}, which change with the switches.
+ * @param {{texts?: object, onChange?: (t: any) => void}} given
  */
 export function startFrame({ texts = { en: {}, de: {} }, onChange = () => {} } = {}) {
   const frame = { theme: recallTheme(), language: "", t: null };
@@ -121,14 +121,14 @@ export function startFrame({ texts = { en: {}, de: {} }, onChange = () => {} } =
     applySwitches(frame.theme, frame.language, (theme) => TEXTS[frame.language][theme]);
   }
 
-  find("theme").addEventListener("change", (event) => {
-    frame.theme = event.target.value;
+  find("theme").addEventListener("change", () => {
+    frame.theme = find("theme").value;
     rememberSwitch("theme", frame.theme);
     apply();
     onChange(frame.t);
   });
-  find("language").addEventListener("change", (event) => {
-    rememberSwitch("language", event.target.value);
+  find("language").addEventListener("change", () => {
+    rememberSwitch("language", find("language").value);
     apply();
     onChange(frame.t);
   });

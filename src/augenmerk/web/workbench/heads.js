@@ -37,11 +37,13 @@ export function makePartGrid(part, translation, unit, isBpe, grid, weights) {
 export function makeHeadPicture(name, grid, chosen, view, t, on, room) {
   const style = getComputedStyle(document.documentElement);
   const picture =
-    view === "map"
-      ? makeHeatMap(grid, chosen, [], t, on, room)
-      : makeLines(grid, chosen, t, on, style, room);
+    view === "map" ? makeHeatMap(grid, chosen, [], t, on, room) : makeLines(grid, chosen, t, on, style, room);
   picture.element.querySelector("caption").textContent = name;
-  return { ...picture, element: make("div", {}, make("p", { class: "head-name" }, name), picture.element), grid };
+  return {
+    ...picture,
+    element: make("div", {}, make("p", { class: "head-name" }, name), picture.element),
+    grid,
+  };
 }
 
 /** Paints a map with a pixel for each weight, in the colours of the page's scale. */
@@ -94,4 +96,3 @@ export function makeSmallMaps(maps, name, choose, describe, hint, t) {
   element.style.setProperty("--heads", maps[0].length);
   return { element, light: () => {}, hint };
 }
-

@@ -13,13 +13,13 @@ export function isWhole(name) {
 }
 
 /** Returns a sentence's value of a measure. `measures` are their names, in the order of its numbers. */
-export function valueOf(sentence, name, measures) {
+export function readValue(sentence, name, measures) {
   return name === "words" ? sentence.words : sentence.measures[measures.indexOf(name)];
 }
 
 /** Returns a value of a measure as it is written. */
 export function showValue(sentence, name, measures, language) {
-  const value = valueOf(sentence, name, measures);
+  const value = readValue(sentence, name, measures);
   return showNumber(value, language, isWhole(name) ? 0 : 2).replace("-", "−");
 }
 

@@ -1,6 +1,6 @@
 /** The list of sentences: those of the kinds that are shown, and within the box that is selected. */
 
-import { find, isolate, make } from "../page/dom.js";
+import { find, findFocused, isolate, make } from "../page/dom.js";
 import { makeSign, showValue } from "./patterns-kinds.js";
 
 export const ROWS = 40; // that are added at a time
@@ -66,9 +66,7 @@ export function drawList(view, scatter, open) {
       )
     )
   );
-  const focused = document.activeElement?.closest("#table")
-    ? document.activeElement.dataset.index
-    : undefined;
+  const focused = findFocused()?.closest("#table") ? findFocused().dataset.index : undefined;
   find("table").replaceChildren(
     make("caption", { class: "unseen" }, t("listTitle")),
     make("thead", {}, head),

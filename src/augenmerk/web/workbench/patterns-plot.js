@@ -1,8 +1,8 @@
 /** The plot of the patterns: its axes, its points and their kinds, and what all of them say together. */
 
-import { fillSelect, find, make } from "../page/dom.js";
+import { fillSelect, find, findFocused, make } from "../page/dom.js";
 import { showNumber } from "../page/shown.js";
-import { KINDS, KIND_COLOURS, isWhole, makeSign, valueOf } from "./patterns-kinds.js";
+import { isWhole, KIND_COLOURS, KINDS, makeSign, readValue } from "./patterns-kinds.js";
 
 const RANGES = {
   monotonicity: [undefined, 1],
@@ -37,8 +37,8 @@ export function drawPlot(view, scatter) {
     index: each.index,
     sign: KINDS.indexOf(each.kind),
     colour: `--c${KIND_COLOURS[each.kind]}`,
-    x: valueOf(each, state.x, view.measures),
-    y: valueOf(each, state.y, view.measures),
+    x: readValue(each, state.x, view.measures),
+    y: readValue(each, state.y, view.measures),
     shown: !view.hidden.has(each.kind),
   }));
   const axes = { x: axis(state.x), y: axis(state.y) };
@@ -55,7 +55,7 @@ export function drawKinds(view, show) {
   const { t } = view.frame;
   const found = new Map(KINDS.map((kind) => [kind, 0]));
   for (const { kind } of view.sentences) found.set(kind, found.get(kind) + 1);
-  const focused = document.activeElement?.dataset?.kind;
+  const focused = findFocused()?.dataset?.kind;
   const buttons = KINDS.map((kind) =>
     make(
       "button",

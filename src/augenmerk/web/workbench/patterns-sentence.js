@@ -1,6 +1,6 @@
 /** One sentence with its attention, its kind and all of its measures. */
 
-import { find, isolate, make, rootFontSize } from "../page/dom.js";
+import { find, findFocused, isolate, make, rootFontSize } from "../page/dom.js";
 import { makeScale } from "../page/heatmap.js";
 import { makeTexts } from "../page/texts.js";
 import { linkToTranslate } from "./links.js";
@@ -55,7 +55,7 @@ export function drawSentence(view, step) {
     opened.tags.length ? ["tags", opened.tags.join(", ")] : null,
   ].filter(Boolean);
   const address = linkToTranslate(view.asked.run, opened.source);
-  const key = document.activeElement?.closest("#detail") ? document.activeElement.dataset.key : undefined;
+  const key = findFocused()?.closest("#detail") ? findFocused().dataset.key : undefined;
   place.replaceChildren(
     make(
       "div",

@@ -3,14 +3,20 @@
 import { fillSelect, find } from "../page/dom.js";
 import { startFrame } from "./frame.js";
 import { writeAddress } from "./links.js";
-import { ROWS, drawList, listChosen } from "./patterns-list.js";
+import { drawList, listChosen, ROWS } from "./patterns-list.js";
 import { drawAxes, drawKinds, drawPlot, drawSummary } from "./patterns-plot.js";
 import { drawSentence } from "./patterns-sentence.js";
 import { PATTERNS_TEXTS } from "./patterns-texts.js";
 import { Scatter } from "./scatter.js";
 import { getJson, postForLines, postJson } from "./server.js";
 
-const UNTOUCHED = { of: "translations", count: 1000, x: "entropy_normalised", y: "monotonicity", sentence: -1 };
+const UNTOUCHED = {
+  of: "translations",
+  count: 1000,
+  x: "entropy_normalised",
+  y: "monotonicity",
+  sentence: -1,
+};
 
 const frame = startFrame({ texts: PATTERNS_TEXTS, onChange: drawAll });
 const state = readAddress();

@@ -280,7 +280,13 @@ export class LineChart {
         : []),
       ...dots.map((point) => {
         const kind = live && point === points.at(-1) ? "live" : null;
-        return makeSvg("circle", { class: kind, cx: x(point.x), cy: y(point.y), r: 2.6 * unit, fill: colour });
+        return makeSvg("circle", {
+          class: kind,
+          cx: x(point.x),
+          cy: y(point.y),
+          r: 2.6 * unit,
+          fill: colour,
+        });
       }),
     ];
   }

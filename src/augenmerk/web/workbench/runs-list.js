@@ -24,7 +24,8 @@ export function showName(name) {
 export function shortenNames(names) {
   const paths = names.map((name) => name.split("/"));
   const [first = [], ...others] = paths;
-  const isShared = (folder, place) => others.every((path) => place < path.length - 1 && path[place] === folder);
+  const isShared = (folder, place) =>
+    others.every((path) => place < path.length - 1 && path[place] === folder);
   const differs = first.slice(0, -1).findIndex((folder, place) => !isShared(folder, place));
   const shared = differs < 0 ? Math.max(0, first.length - 1) : differs;
   return paths.map((path) => path.slice(shared).join("/"));
@@ -36,6 +37,7 @@ function showAge(seconds, now, t) {
   if (minutes < 1) return t("justNow");
   if (minutes < 60) return t("minutesAgo", { count: minutes });
   const today = new Date(now * 1000).toDateString() === new Date(seconds * 1000).toDateString();
+  /** @type {Intl.DateTimeFormatOptions} */
   const style = today ? { timeStyle: "short" } : { dateStyle: "medium" };
   return new Intl.DateTimeFormat(t.language, style).format(seconds * 1000);
 }
@@ -52,7 +54,8 @@ export function makeList(view, isLocal, on, t) {
   );
   if (!view.runs.length && !beginning.length) return make("p", { class: "hint" }, t("noRuns"));
   const acts = (run, own, key) => (isLocal ? makeActs(view, run, own, key, on, t) : []);
-  const number = (value, decimals) => (Number.isFinite(value) ? showNumber(value, t.language, decimals) : t("absent"));
+  const number = (value, decimals) =>
+    Number.isFinite(value) ? showNumber(value, t.language, decimals) : t("absent");
   // On a narrow screen a row is a card, and each cell says what it is.
   const cell = (key, attributes, ...content) =>
     make("td", { "data-name": t(key), ...attributes }, make("span", {}, ...content));
@@ -66,7 +69,12 @@ export function makeList(view, isLocal, on, t) {
       disabled: Boolean(run.error),
       onchange: (event) => on.pick(run.name, event.target.checked),
     });
-    const label = make("label", { class: isPicked ? `run ${classOf(view, run.name)}` : "run" }, box, showName(run.name));
+    const label = make(
+      "label",
+      { class: isPicked ? `run ${classOf(view, run.name)}` : "run" },
+      box,
+      showName(run.name)
+    );
     if (run.error) {
       return make(
         "tr",
@@ -85,7 +93,13 @@ export function makeList(view, isLocal, on, t) {
     const changes =
       run.changes === 0
         ? []
-        : [make("span", { class: "hint" }, ` ${t(run.changes === 1 ? "changedSetting" : "changedSettings", { count: run.changes })}`)];
+        : [
+            make(
+              "span",
+              { class: "hint" },
+              ` ${t(run.changes === 1 ? "changedSetting" : "changedSettings", { count: run.changes })}`
+            ),
+          ];
     return make(
       "tr",
       { class: isPicked ? "picked" : null },
@@ -93,7 +107,12 @@ export function makeList(view, isLocal, on, t) {
       cell("state", {}, make("span", { class: `state ${state}` }, t(state))),
       cell("preset", { title: t("nearest") }, showName(run.preset), ...changes),
       cell("data", {}, isolate(run.data)),
-      cell("epochs", { class: "number" }, `${run.done}/${run.epochs}`, ...(state === "finished" ? [] : [bar])),
+      cell(
+        "epochs",
+        { class: "number" },
+        `${run.done}/${run.epochs}`,
+        ...(state === "finished" ? [] : [bar])
+      ),
       cell("loss", { class: "number" }, number(run.best.validation_loss, 3)),
       cell("bleu", { class: "number", title: t("bleuHint") }, number(run.best.validation_bleu, 1)),
       cell("when", { class: "when" }, showAge(run.modified, view.now, t)),
@@ -158,7 +177,9 @@ function makeActs(view, run, own, key, on, t) {
       close();
     };
     const go = make("button", { type: "submit", class: "main" }, t("resume"));
-    return [make("form", { class: "together", onsubmit: send }, make("label", {}, t("moreEpochs"), " ", field), go)];
+    return [
+      make("form", { class: "together", onsubmit: send }, make("label", {}, t("moreEpochs"), " ", field), go),
+    ];
   }
   return [];
 }

@@ -7,22 +7,30 @@ import { classOf, showName } from "./runs-list.js";
 /** Returns the scores of the picked runs. */
 export function makeScores(view, picked, known, t) {
   const rows = picked.flatMap((name) =>
-    known.get(name).scores.map((score) =>
-      make(
-        "tr",
-        {},
-        make("th", { scope: "row", class: `run ${classOf(view, name)}` }, showName(name)),
-        make("td", {}, isolate(String(score.split))),
-        make("td", { class: "number" }, String(score.beam ?? t("absent"))),
-        ...["bleu", "chrf", "ter", "perplexity"].map((key) =>
-          make("td", { class: "number" }, Number.isFinite(score[key]) ? showNumber(score[key], t.language, 1) : t("absent"))
+    known
+      .get(name)
+      .scores.map((score) =>
+        make(
+          "tr",
+          {},
+          make("th", { scope: "row", class: `run ${classOf(view, name)}` }, showName(name)),
+          make("td", {}, isolate(String(score.split))),
+          make("td", { class: "number" }, String(score.beam ?? t("absent"))),
+          ...["bleu", "chrf", "ter", "perplexity"].map((key) =>
+            make(
+              "td",
+              { class: "number" },
+              Number.isFinite(score[key]) ? showNumber(score[key], t.language, 1) : t("absent")
+            )
+          )
         )
       )
-    )
   );
   if (!rows.length) return [make("p", { class: "hint" }, t("noScores"))];
   const heads = [t("name"), t("split"), t("beam"), "BLEU", "chrF", "TER", "perplexity"];
-  const head = heads.map((text, place) => make("th", { scope: "col", class: place > 1 ? "number" : null }, text));
+  const head = heads.map((text, place) =>
+    make("th", { scope: "col", class: place > 1 ? "number" : null }, text)
+  );
   return [
     make("table", { class: "plain" }, make("thead", {}, make("tr", {}, ...head)), make("tbody", {}, ...rows)),
   ];
@@ -35,8 +43,8 @@ export function makeSettings(view, picked, described, t) {
   const beside = details.map(({ preset, preset_settings }) => ({ name: preset, settings: preset_settings }));
   const runs = details.length === 1 ? [...details, ...beside] : details;
   const names = [...new Set(runs.flatMap((run) => Object.keys(run.settings)))];
-  const valueOf = (run, name) => JSON.stringify(run.settings[name] ?? null);
-  const differs = new Set(names.filter((name) => new Set(runs.map((run) => valueOf(run, name))).size > 1));
+  const settingOf = (run, name) => JSON.stringify(run.settings[name] ?? null);
+  const differs = new Set(names.filter((name) => new Set(runs.map((run) => settingOf(run, name))).size > 1));
   const meaning = new Map(described.map((setting) => [setting.name, setting.meaning]));
   const shown = [
     ...names.filter((name) => differs.has(name)),
@@ -44,7 +52,12 @@ export function makeSettings(view, picked, described, t) {
   ];
   const note = runs.length > 1 && !differs.size ? [make("p", { class: "hint" }, t("sameSettings"))] : [];
   if (!shown.length) return note;
-  const write = (value) => (value === null || value === undefined ? t("absent") : typeof value === "object" ? JSON.stringify(value) : String(value));
+  const write = (value) =>
+    value === null || value === undefined
+      ? t("absent")
+      : typeof value === "object"
+        ? JSON.stringify(value)
+        : String(value);
   const rows = shown.map((name) =>
     make(
       "tr",

@@ -18,7 +18,8 @@ export const RUNS_TEXTS = {
     preset: "preset",
     changedSettings: "{count} changed",
     changedSetting: "1 changed",
-    nearest: "The preset that its settings are most like, and in how many they differ; a run does not say which it began with.",
+    nearest:
+      "The preset that its settings are most like, and in how many they differ; a run does not say which it began with.",
     data: "data",
     epochs: "epochs",
     loss: "validation loss",
@@ -90,7 +91,8 @@ export const RUNS_TEXTS = {
     preset: "Vorgabe",
     changedSettings: "{count} geändert",
     changedSetting: "1 geändert",
-    nearest: "Die Vorgabe, der seine Einstellungen am nächsten sind, und in wie vielen sie abweichen; ein Lauf sagt nicht, mit welcher er begann.",
+    nearest:
+      "Die Vorgabe, der seine Einstellungen am nächsten sind, und in wie vielen sie abweichen; ein Lauf sagt nicht, mit welcher er begann.",
     data: "Daten",
     epochs: "Epochen",
     loss: "Validierungsverlust",

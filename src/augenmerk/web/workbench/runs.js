@@ -80,7 +80,8 @@ async function look() {
     if (asking.signal.aborted) return;
     tell(error instanceof TypeError ? frame.t("lost") : error.message);
   }
-  const busy = view.runs.some((run) => run.state === "training") || view.trainings.some((each) => each.running);
+  const busy =
+    view.runs.some((run) => run.state === "training") || view.trainings.some((each) => each.running);
   timer = setTimeout(look, busy ? LIVE : IDLE);
 }
 
@@ -175,7 +176,12 @@ function draw(anew = false) {
   const scores = picked.map((name) => known.get(name).scores);
   drawPart("scores", [scores, picked], () => makeScores(view, picked, known, t), anew);
   const settings = picked.map((name) => view.details.get(name)?.settings);
-  drawPart("settings", [picked, settings, view.all], () => makeSettings(view, picked, given.settings, t), anew);
+  drawPart(
+    "settings",
+    [picked, settings, view.all],
+    () => makeSettings(view, picked, given.settings, t),
+    anew
+  );
   form?.write(t);
 }
 
@@ -186,10 +192,17 @@ function makeLegend(picked, known, t) {
       { class: `key ${classOf(view, name)}` },
       makeSwatch(view.picked.indexOf(name)),
       showName(name),
-      ...(known.get(name).state === "training" ? [make("span", { class: "live-mark" }, ` ● ${t("live")}`)] : []),
+      ...(known.get(name).state === "training"
+        ? [make("span", { class: "live-mark" }, ` ● ${t("live")}`)]
+        : []),
       make(
         "button",
-        { type: "button", class: "word", "aria-label": t("unpick", { run: name }), onclick: () => pick(name, false) },
+        {
+          type: "button",
+          class: "word",
+          "aria-label": t("unpick", { run: name }),
+          onclick: () => pick(name, false),
+        },
         "×"
       )
     )
@@ -209,7 +222,15 @@ function drawCharts(picked, known, t) {
       .map((epoch) => ({ x: epoch[view.by], y: epoch[key] })),
   });
   const panels = [
-    { title: t("lossHeading"), clip: true, digits: 3, keys: [["train_loss", true], ["validation_loss", false]] },
+    {
+      title: t("lossHeading"),
+      clip: true,
+      digits: 3,
+      keys: [
+        ["train_loss", true],
+        ["validation_loss", false],
+      ],
+    },
     { title: t("bleuHeading"), digits: 1, keys: [["validation_bleu", false]] },
   ];
   const isLive = picked.some((name) => known.get(name).state === "training");

@@ -219,7 +219,7 @@ export class Scatter {
     }
     const ring = (index, width) => {
       const point = this.points.find((each) => each.index === index);
-      if (!point || !point.shown) return;
+      if (!point?.shown) return;
       context.strokeStyle = colour("--ink");
       context.lineWidth = width;
       context.beginPath();

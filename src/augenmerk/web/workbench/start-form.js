@@ -13,19 +13,43 @@ export class StartForm {
     this.number = 0; // of the newest check
     const options = (values) => values.map((value) => make("option", { value }, value));
     const changed = () => this.checkSoon();
-    this.name = make("input", { type: "text", id: "start-name", required: true, maxlength: 100, autocomplete: "off", spellcheck: "false", oninput: changed });
+    this.name = make("input", {
+      type: "text",
+      id: "start-name",
+      required: true,
+      maxlength: 100,
+      autocomplete: "off",
+      spellcheck: "false",
+      oninput: changed,
+    });
     this.preset = make("select", { id: "start-preset", onchange: changed }, ...options(given.presets));
     this.preset.value = "quick";
     this.data = make("select", { id: "start-data", onchange: changed }, ...options(given.datasets));
-    this.epochs = make("input", { type: "number", id: "start-epochs", min: 1, max: 100000, oninput: changed });
-    this.settings = make("textarea", { id: "start-settings", rows: 3, spellcheck: "false", autocomplete: "off", oninput: changed });
+    this.epochs = make("input", {
+      type: "number",
+      id: "start-epochs",
+      min: 1,
+      max: 100000,
+      oninput: changed,
+    });
+    this.settings = make("textarea", {
+      id: "start-settings",
+      rows: 3,
+      spellcheck: "false",
+      autocomplete: "off",
+      oninput: changed,
+    });
     this.add = make("select", { id: "start-add", onchange: () => this.addSetting() });
     this.keep = make("input", { type: "checkbox", id: "start-keep" });
     this.answer = make("p", { class: "checked hint", role: "status" });
     this.submit = make("button", { type: "submit", class: "main" });
     this.back = make("button", { type: "button", onclick: () => on.cancel() });
     this.texts = {}; // the labels, by the key of their text
-    const label = (key, field) => make("label", {}, (this.texts[key] = make("span", { class: "label" })), field);
+    const text = (key, attributes) => {
+      this.texts[key] = make("span", attributes);
+      return this.texts[key];
+    };
+    const label = (key, field) => make("label", {}, text(key, { class: "label" }), field);
     this.hint = make("p", { class: "hint" });
     this.keepHint = make("p", { class: "hint" });
     this.element = make(
@@ -41,7 +65,7 @@ export class StartForm {
       ),
       label("settingsChanged", this.settings),
       make("div", { class: "buttons" }, this.add, this.hint),
-      make("label", { class: "check" }, this.keep, " ", (this.texts.keep = make("span"))),
+      make("label", { class: "check" }, this.keep, " ", text("keep")),
       this.keepHint,
       this.answer,
       make("div", { class: "buttons" }, this.submit, this.back)
@@ -62,7 +86,10 @@ export class StartForm {
     this.submit.textContent = t("start");
     this.back.textContent = t("cancel");
     const option = ({ name, meaning }) => make("option", { value: name, title: meaning }, name);
-    this.add.replaceChildren(make("option", { value: "" }, t("addSetting")), ...this.given.settings.map(option));
+    this.add.replaceChildren(
+      make("option", { value: "" }, t("addSetting")),
+      ...this.given.settings.map(option)
+    );
     this.checkSoon();
   }
 
@@ -78,7 +105,10 @@ export class StartForm {
   }
 
   get question() {
-    const own = this.settings.value.split("\n").map((line) => line.trim()).filter(Boolean);
+    const own = this.settings.value
+      .split("\n")
+      .map((line) => line.trim())
+      .filter(Boolean);
     const epochs = this.epochs.value ? [`train.epochs=${this.epochs.value}`] : [];
     return {
       run: this.name.value.trim(),

@@ -44,7 +44,9 @@ export class AttentionCard {
 
   /** Offers what has come since: sentences, and runs that can be asked. */
   update() {
-    find("examples").replaceChildren(...this.view.study.examples.map((example, number) => this.makeChip(example, number)));
+    find("examples").replaceChildren(
+      ...this.view.study.examples.map((example, number) => this.makeChip(example, number))
+    );
     find("ask").hidden = !this.canTranslate();
     find("ask-hint").textContent = this.view.frame.t(this.canTranslate() ? "attentionHint" : "noModels");
   }
@@ -139,7 +141,10 @@ export class AttentionCard {
     this.shownTiles = MAX_TILES;
     const own = this.view.state.text.trim();
     for (const chip of find("examples").children) {
-      chip.setAttribute("aria-pressed", String(!own && Number(chip.dataset.number) === this.view.state.sentence));
+      chip.setAttribute(
+        "aria-pressed",
+        String(!own && Number(chip.dataset.number) === this.view.state.sentence)
+      );
     }
     find("progress").textContent = "";
     find("progress").classList.remove("error");
@@ -149,7 +154,10 @@ export class AttentionCard {
       else {
         const number = Math.min(Math.max(0, this.view.state.sentence), this.view.study.examples.length - 1);
         const found = await getJson(this.view.askAbout("example", { number }), signal);
-        this.sentence = { ...found, maps: found.maps.map((map) => ({ ...map, source_words: found.source_words })) };
+        this.sentence = {
+          ...found,
+          maps: found.maps.map((map) => ({ ...map, source_words: found.source_words })),
+        };
         this.drawTiles();
       }
     } catch (error) {
@@ -167,7 +175,11 @@ export class AttentionCard {
     this.drawTiles();
     for (const [place, { run }] of runs.entries()) {
       find("progress").textContent = t("progress", { done: place, total: runs.length });
-      const answer = await postJson("/workbench/studies/translate", { study: this.view.state.study, run, text }, signal);
+      const answer = await postJson(
+        "/workbench/studies/translate",
+        { study: this.view.state.study, run, text },
+        signal
+      );
       this.sentence.maps[place] = { ...this.sentence.maps[place], ...answer, waiting: false };
       this.drawTiles();
       if (place === 0 && answer.unfamiliar) find("reference").textContent = t("unfamiliar");

@@ -113,7 +113,9 @@ export function makeFactors(study, t) {
       for (const variant of study.variants) {
         const summary = variant.summaries.find(
           (each) =>
-            each.measure === measure && each.split === split && (measure === "word_loss" || each.beam === beam)
+            each.measure === measure &&
+            each.split === split &&
+            (measure === "word_loss" || each.beam === beam)
         );
         if (!summary) continue;
         const others = Object.entries(variant.settings).filter(([key]) => key !== factor);

@@ -71,7 +71,11 @@ function nameColumn(column, study, t) {
 /** Returns the table of all measures, a row for each variant. */
 export function makeFigures(study, t) {
   const head = study.columns.map((column) =>
-    make("th", { scope: "col", class: column.published ? "published" : null }, isolate(nameColumn(column, study, t)))
+    make(
+      "th",
+      { scope: "col", class: column.published ? "published" : null },
+      isolate(nameColumn(column, study, t))
+    )
   );
   const rows = study.variants.map((variant, row) =>
     make(

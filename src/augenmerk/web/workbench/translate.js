@@ -1,6 +1,6 @@
 /** The view Translate: the exported page, asked of the server, with any runs and their layers and heads. */
 
-import { fillSelect, find, isolate, make, replaceInside } from "../page/dom.js";
+import { fillSelect, find, findAll, isolate, make, replaceInside } from "../page/dom.js";
 import { startPage } from "../page/main.js";
 import { ServerModel } from "./asked.js";
 import { makeViewTexts, recallLanguage, recallTheme, rememberSwitch, writeTexts } from "./frame.js";
@@ -78,7 +78,8 @@ const TEXTS = {
     crossName: "Aufmerksamkeit auf den Satz",
     encoderName: "Aufmerksamkeit im Encoder: Wörter des Satzes schauen einander an",
     decoderName: "Aufmerksamkeit im Decoder: erzeugte Wörter schauen zurück",
-    smallHint: "Zeilen sind die Wörter, die schauen, Spalten die angeschauten. Ein Klick zeigt eine Karte groß.",
+    smallHint:
+      "Zeilen sind die Wörter, die schauen, Spalten die angeschauten. Ein Klick zeigt eine Karte groß.",
     headSpread: "ein Wort schaut im Mittel auf {words}",
     ensembleChange:
       "Aufmerksamkeit lässt sich für ein einzelnes Modell ändern, im Browser; hier übersetzen {count} gemeinsam. Bitte einen einzelnen Lauf wählen.",
@@ -109,12 +110,12 @@ function takeServed(described) {
 
 /** Writes names as the address has them: `a,b;c` is an ensemble of a and b, and c beside it. */
 function writeNames(sides) {
-  const escape = (name) => name.replace(/[%,;]/g, encodeURIComponent);
-  return sides.map((names) => names.map(escape).join(",")).join(";");
+  const encode = (name) => name.replace(/[%,;]/g, encodeURIComponent);
+  return sides.map((names) => names.map(encode).join(",")).join(";");
 }
 
 function readNames(text) {
-  const unescape = (name) => {
+  const decode = (name) => {
     try {
       return decodeURIComponent(name);
     } catch {
@@ -123,7 +124,7 @@ function readNames(text) {
   };
   const sides = text
     .split(";")
-    .map((side) => [...new Set(side.split(",").map(unescape))].filter((name) => byName.has(name)))
+    .map((side) => [...new Set(side.split(",").map(decode))].filter((name) => byName.has(name)))
     .map((side) => side.slice(0, served.max_models))
     .filter((side) => side.length)
     .slice(0, SIDES);
@@ -137,7 +138,15 @@ function describeSide(names) {
   const members = names.map((name) => byName.get(name));
   const attention = [...new Set(members.map((member) => member.attention))].join(" + ");
   const licence = [...new Set(members.map((member) => member.licence))].join(" ");
-  return { ...first, name: names.join(" + "), attention, licence, layers: 1, heads: { cross: 1 }, runs: names };
+  return {
+    ...first,
+    name: names.join(" + "),
+    attention,
+    licence,
+    layers: 1,
+    heads: { cross: 1 },
+    runs: names,
+  };
 }
 
 function chooseModels(text) {
@@ -165,7 +174,8 @@ function drawModels(app) {
     const next = [sides[0] ?? [], sides[1] ?? []];
     next[side] = on ? [...next[side], name] : next[side].filter((each) => each !== name);
     const left = next.filter((names) => names.length);
-    if (left.length) app.change({ models: writeNames(left), selectedModel: 0, begin: [], changed: [], at: -1, tried: null });
+    if (left.length)
+      app.change({ models: writeNames(left), selectedModel: 0, begin: [], changed: [], at: -1, tried: null });
     else drawModels(app); // one has to be chosen
   };
   const box = (side, name) =>
@@ -258,7 +268,8 @@ function makePicture(app, answer, chosen, on, room) {
   const withNames = (layer, head) =>
     maps.length > 1 ? own("headName", { layer, head }) : own("headOnly", { head });
   if (state.head === ALL) {
-    const choose = (layer, head) => app.change({ layer: maps.length > 1 ? String(layer) : MEAN, head: String(head) });
+    const choose = (layer, head) =>
+      app.change({ layer: maps.length > 1 ? String(layer) : MEAN, head: String(head) });
     const describe = (words) => own("headSpread", { words });
     return makeSmallMaps(maps, withNames, choose, describe, own("smallHint"), t);
   }
@@ -290,16 +301,16 @@ function writeOwnTexts({ t }) {
   own = makeViewTexts(TEXTS, t.language);
   writeTexts(own, []);
   document.title = `${own("title")} · Augenmerk`;
-  for (const node of document.querySelectorAll("[data-own]")) node.textContent = own(node.dataset.own);
+  for (const node of findAll("[data-own]")) node.textContent = own(node.dataset.own);
   return [own("privacy"), own("changedInBrowser")];
 }
 
 function listenHere(app) {
   for (const name of ["part", "layer", "head"]) {
-    find(name).addEventListener("change", (event) => app.change({ [name]: event.target.value }));
+    find(name).addEventListener("change", () => app.change({ [name]: find(name).value }));
   }
   for (const name of ["theme", "language"]) {
-    find(name).addEventListener("change", (event) => rememberSwitch(name, event.target.value));
+    find(name).addEventListener("change", () => rememberSwitch(name, find(name).value));
   }
   find("models").addEventListener("toggle", async () => {
     drawModels(app);
@@ -347,5 +358,13 @@ startPage(
       head: (text) => (text === ALL ? ALL : countOf(text)),
     },
   },
-  { makeModel, chooseModels, addToQuestion, makePicture, refuseChange, writeTexts: writeOwnTexts, draw: drawOwn }
+  {
+    makeModel,
+    chooseModels,
+    addToQuestion,
+    makePicture,
+    refuseChange,
+    writeTexts: writeOwnTexts,
+    draw: drawOwn,
+  }
 );
