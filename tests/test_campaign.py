@@ -23,6 +23,8 @@ CASES = {
     "both": 20,
     "writes": 32,
     "kills": 12,
+    "edited": 8,
+    "texts": 40,
 }
 PARTS = 4
 """Each kind is split, so that the processes of pytest share it."""

@@ -615,7 +615,7 @@ def test_a_question_comes_with_its_hints_and_the_command_that_grades(
     )
     commands = view.tab.locator(".command").all_inner_texts()
     assert commands == [
-        f"augenmerk theory check {task} --query '{question.answer}'",
+        f"augenmerk theory check {task} --query '{question.answer.prompt}'",
         "augenmerk serve --open",
     ]
     assert view.tab.locator("form").count() == 0

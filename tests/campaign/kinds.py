@@ -644,6 +644,78 @@ QUICK: tuple[tuple[str, ...], ...] = (
 )
 
 
+OWN_TRAINING = ("train", "tiny.toml", "--data", "own", "--out", "new")
+
+
+def edited(case: Case) -> None:
+    """Data that is edited between start and resume: a refusal that names the split, and an unchanged run."""
+    rng = case.rng
+    _reference(case, "new", OWN_TRAINING, count=True)
+    case.run(*OWN_TRAINING, signal=signal.SIGKILL, **_moment(case, OWN_TRAINING))
+    new = case.folder / "new"
+    if not (new / "data.json").exists() or (new / "result.json").exists():
+        return  # it read no data yet, or there is nothing to resume
+    split = rng.choice(["train", "val"])
+    path = case.folder / "own" / f"{split}.{rng.choice(['de', 'en'])}"
+    before = path.read_text(encoding="utf-8")
+    lines = before.splitlines()
+    number = rng.randrange(len(lines) - 1)
+    match rng.choice(["word", "swap", "space"]):
+        case "word":
+            lines[number] += " neu"
+        case "swap" if lines[number] != lines[number + 1]:
+            lines[number : number + 2] = lines[number + 1], lines[number]
+        case _:
+            lines[number] = lines[number].replace(" ", "  ", 1)
+    path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    was = _result_files(new)
+    outcome = case.run("train", "--resume", "--out", "new")
+    case.check(outcome.code == 2 and split in outcome.err, "resumes on edited data", outcome.err)
+    case.check(_result_files(new) == was, "a refused resume changes the run")
+    path.write_text(before, encoding="utf-8")
+    outcome = case.run("train", "--resume", "--out", "new")
+    case.check(outcome.code == 0, "does not resume on its own data", outcome.err)
+
+
+def _result_files(run: Path) -> dict[str, bytes]:
+    """Returns the files of a run that its weights and scores depend on."""
+    return {
+        path.name: path.read_bytes() for path in run.iterdir() if path.suffix in (".toml", ".json", ".jsonl")
+    }
+
+
+def texts(case: Case) -> None:
+    """Texts of many sentences, however they are joined: every word is in some sentence, in order."""
+    rng = case.rng
+    known = (case.folder / "own" / "train.de").read_text(encoding="utf-8").splitlines()
+    odd = (
+        "Dr. Müller kommt um 8.30 Uhr.",
+        "„Gut!“, sagt sie.",
+        "z. B. ein Hund",
+        "Was?!",
+        "1. Ein Hund.",
+        "…",
+        "A.",
+        "x",
+    )
+    sentences = [
+        rng.choice(odd) if rng.random() < 0.3 else rng.choice(known) for _ in range(rng.randrange(1, 12))
+    ]
+    text = "".join(
+        each + rng.choice([" ", " ", " ", "  ", "\n", "\n\n", "\t", "", "\u00a0"]) for each in sentences
+    )
+    outcome = case.run("translate", "--model", "run-a", "--json", text)
+    case.check(outcome.code == 0, "a text is refused", outcome.err)
+    found = json.loads(outcome.out)
+    read = "".join(each["source"] for each in found.get("sentences", [found]))
+    case.check(_words(read) == _words(text), "a text loses words", f"{text!r}\n{read!r}")
+
+
+def _words(text: str) -> str:
+    """Returns the letters and digits of a text."""
+    return "".join(filter(str.isalnum, text))
+
+
 def streams(case: Case) -> None:
     """Streams that are closed, full, unread, ASCII only or not text."""
     rng = case.rng
@@ -674,5 +746,9 @@ def streams(case: Case) -> None:
 
 
 KINDS: dict[str, Callable[[Case], None]] = {
-    kind.__name__: kind for kind in (commands, files, runs, kills, writes, full, few_files, both, streams)
+    kind.__name__: kind
+    for kind in (
+        *(commands, files, runs, kills, writes, full, few_files, both),
+        *(streams, edited, texts),
+    )
 }

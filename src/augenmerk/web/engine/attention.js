@@ -258,7 +258,7 @@ export class MultiHeadAttention extends Attention {
   }
 
   weights(queries, T, memory) {
-    const q = this.queries(queries);
+    const q = this.queries(queries, T, memory);
     const K = this.W_q.outputs;
     const [S, size] = [memory.S, K / this.heads];
     const weights = new Float32Array(this.heads * T * S);
@@ -274,7 +274,7 @@ export class MultiHeadAttention extends Attention {
   }
 
   /** Returns the queries of all heads, (T, K): the first K / N numbers of a row are those of head 1. */
-  queries(queries) {
+  queries(queries, _T, _memory) {
     return this.W_q.apply(queries);
   }
 

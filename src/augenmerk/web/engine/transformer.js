@@ -182,7 +182,7 @@ class SelfAttention extends MultiHeadAttention {
   }
 
   queries(queries, T, memory) {
-    const q = super.queries(queries);
+    const q = super.queries(queries, T, memory);
     if (this.rotary) {
       rotateRows(q, T, this.heads, memory.S - T); // the queries are the last of the words
     }
