@@ -613,6 +613,7 @@ def test_a_question_comes_with_its_hints_and_the_command_that_grades(
         "hints => new URLSearchParams(location.hash.slice(1)).get('hints') === hints",
         str(len(question.hints)),
     )
+    assert question.answer is not None
     commands = view.tab.locator(".command").all_inner_texts()
     assert commands == [
         f"augenmerk theory check {task} --query '{question.answer.prompt}'",
