@@ -94,7 +94,9 @@ class ModelRegistry:
             if len({run.uses_torch for run in runs}) > 1:  # they cannot share their models
                 return self._keep(key, self._load(key))
             with self._hiding_paths(key):
-                return self._keep(key, Translator.of(runs, threads=1))
+                directories = [run for each in runs for run in each.runs]
+                models = [each.model for each in runs]
+                return self._keep(key, Translator.from_runs(directories, models=models, threads=1))
 
     def find_loaded(self, key: tuple[str, ...]) -> Translator | None:
         """Returns the translator of a run, or of several as an ensemble, if it is loaded already."""

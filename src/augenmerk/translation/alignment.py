@@ -28,16 +28,22 @@ Weights = NDArray[np.float32]
 _LINK = re.compile(r"(\d+)([-?p])(\d+)", re.ASCII)
 
 
-def over_words(weights: Weights, target_word_of: Sequence[int], source_word_of: Sequence[int]) -> Weights:
+def over_words(
+    weights: Weights, target_word_of: Sequence[int | None], source_word_of: Sequence[int | None]
+) -> Weights:
     """Returns attention (T, S) over tokens as attention (target words, source words).
 
     It is summed over the tokens of a source word and averaged over those of a target word. Rows and columns
-    beyond the given words (the end of a sentence, padding) are left out."""
-    rows, columns = (np.array(word_of, dtype=np.int64) for word_of in (target_word_of, source_word_of))
-    targets, sources = (max(word_of, default=-1) + 1 for word_of in (target_word_of, source_word_of))
-    by_source = np.zeros((sources, len(rows)), weights.dtype)
-    np.add.at(by_source, columns, weights[: len(rows), : len(columns)].T)
-    by_both = np.zeros((targets, sources), weights.dtype)
+    without a word, or beyond the given words (padding), are left out.
+    """
+    weights = weights[[row for row, word in enumerate(target_word_of) if word is not None]]
+    rows, columns = (
+        np.array([word for word in word_of if word is not None], dtype=np.int64)
+        for word_of in (target_word_of, source_word_of)
+    )
+    by_source = np.zeros((columns.max(initial=-1) + 1, len(rows)), weights.dtype)
+    np.add.at(by_source, columns, weights[:, : len(columns)].T)
+    by_both = np.zeros((rows.max(initial=-1) + 1, len(by_source)), weights.dtype)
     np.add.at(by_both, rows, by_source.T)
     if len(rows):
         by_both /= np.bincount(rows)[:, None]

@@ -83,17 +83,14 @@ class FileJob:
 
     def describe(self, translator: Translator) -> dict[str, Any]:
         """Returns what all blocks of one output have in common."""
+        apart = ("runs", "options", "mechanisms")
         return {
             "version": __version__,
             "models": [run.model_digest for run in translator.runs],
             "mechanisms": [digest_file(Path(name.rpartition(":")[0])) for name in self.mechanisms],
             "search": translator.search_settings(**self.options).model_dump(),
             "max_source_length": translator.max_source_length,
-            "device": self.device,
-            "format": asdict(self.format),
-            "heads": self.heads,
-            "split_sentences": self.split_sentences,
-            "skip_bad": self.skip_bad,
+            **{key: value for key, value in asdict(self).items() if key not in apart},
         }
 
 

@@ -1,11 +1,15 @@
-"""Loads trained runs: `LoadedModels` is what decoding, scoring and tracing work on."""
+"""Loads trained runs: `LoadedModels` is what decoding, scoring and tracing work on, with its CPU threads.
+
+The steps of a search are many small operations. If each of them is shared among the cores, as it is by
+default, the cores mostly wait for one another. So the threads share the sentences instead: each computes a
+batch on one core.
+"""
 
 import os
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from functools import cache, cached_property
-from threading import Lock
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from threadpoolctl import ThreadpoolController
@@ -21,12 +25,16 @@ from augenmerk.text.familiarity import Familiarity
 from augenmerk.text.tokenizer import TokenizerPair
 
 if TYPE_CHECKING:
+    from concurrent.futures import ThreadPoolExecutor
+
     import torch
 
     from augenmerk.model.interface import TranslationModel
 
     Models = Sequence[InferenceModel | TranslationModel]
-    from concurrent.futures import ThreadPoolExecutor
+
+_Item = TypeVar("_Item")
+_Result = TypeVar("_Result")
 
 
 def load_model(run: RunDirectory, device: "torch.device | str" = CPU) -> "TranslationModel":
@@ -39,29 +47,6 @@ def load_model(run: RunDirectory, device: "torch.device | str" = CPU) -> "Transl
     model = build_model(run.config.model, tokenizers.source.size, tokenizers.target.size)
     load_checked(model, run.load_model(), run.model_path)
     return model.to(device).eval()
-
-
-def _load_without_torch(run: RunDirectory) -> InferenceModel:
-    """Loads the model of a run with its best weights as a model of numpy."""
-    sizes = run.tokenizers.source.size, run.tokenizers.target.size
-    return build_inference_model(run.config.model, run.load_model(), *sizes, str(run.model_path))
-
-
-def _check_vocabularies(runs: Sequence[RunDirectory]) -> None:
-    """Raises AugenmerkError if runs cannot translate together.
-
-    On the target side their probabilities are averaged, on the source side their attention, so both
-    vocabularies have to be the same.
-    """
-    first, *others = runs
-    for other in others:
-        for side in ("source", "target"):
-            if getattr(first.tokenizers, side).to_json() != getattr(other.tokenizers, side).to_json():
-                raise AugenmerkError(
-                    f"{first.path} and {other.path} cannot translate together: their {side} vocabularies "
-                    f"differ; an ensemble needs runs trained on the same sentences with the same [text] "
-                    f"settings."
-                )
 
 
 class LoadedModels:
@@ -77,7 +62,6 @@ class LoadedModels:
         config: RunConfig,
         *,
         runs: Sequence[RunDirectory] = (),
-        familiarity: Familiarity | None = None,
         threads: int | None = None,
         batch_threads: int | None = None,
     ) -> None:
@@ -90,7 +74,6 @@ class LoadedModels:
         self.tokenizers = tokenizers
         self.config = config
         self.runs = runs
-        self._familiarity = familiarity
         self.selective = all(model.selective for model in self.models)
         self.device = CPU
         """The device as torch names it."""
@@ -109,7 +92,7 @@ class LoadedModels:
         self.pool = ThreadPool(threads or count_threads(), torch=self.uses_torch)
         self.batch_threads = batch_threads
         self._rounded: tuple[InferenceModel, ...] = ()
-        self._rounding = Lock()
+        self._rounding = threading.Lock()
 
     @classmethod
     def from_runs(
@@ -117,45 +100,40 @@ class LoadedModels:
         runs: Sequence[RunDirectory],
         device: "torch.device | str" = CPU,
         *,
+        models: "Models | None" = None,
         threads: int | None = None,
         batch_threads: int | None = None,
     ) -> Self:
-        """Loads runs that translate together. Raises AugenmerkError if their vocabularies differ."""
-        _check_vocabularies(runs)
-        models: Models
-        if str(device) == CPU and all(can_build(run.config.model) for run in runs):
-            models = [_load_without_torch(run) for run in runs]
-        else:
+        """Loads runs that translate together, unless their `models` are loaded already.
+
+        Raises AugenmerkError if their vocabularies differ: on the target side their probabilities are
+        averaged, on the source side their attention.
+        """
+        first, *others = runs
+        for other in others:
+            for side in ("source", "target"):
+                if getattr(first.tokenizers, side).to_json() != getattr(other.tokenizers, side).to_json():
+                    raise AugenmerkError(
+                        f"{first.path} and {other.path} cannot translate together: their {side} vocabularies "
+                        f"differ; an ensemble needs runs trained on the same sentences with the same [text] "
+                        f"settings."
+                    )
+        if models is None and str(device) == CPU and all(can_build(run.config.model) for run in runs):
+            sizes = first.tokenizers.source.size, first.tokenizers.target.size
+            models = [
+                build_inference_model(run.config.model, run.load_model(), *sizes, str(run.model_path))
+                for run in runs
+            ]
+        elif models is None:
             models = [load_model(run, device) for run in runs]
-        return cls._of_models(models, runs, threads, batch_threads)
-
-    @classmethod
-    def of(cls, parts: "Sequence[LoadedModels]", *, threads: int | None = None) -> Self:
-        """Returns an ensemble of loaded runs, whose models it shares; raises as `from_runs`."""
-        runs = [run for part in parts for run in part.runs]
-        _check_vocabularies(runs)
-        return cls._of_models([part.model for part in parts], runs, threads)
-
-    @classmethod
-    def _of_models(
-        cls,
-        models: "Models",
-        runs: Sequence[RunDirectory],
-        threads: int | None,
-        batch_threads: int | None = None,
-    ) -> Self:
-        first = runs[0]
         longest = min(run.config.data.max_length for run in runs)
         data = first.config.data.model_copy(update={"max_length": longest})
-        return cls(
-            models,
-            first.tokenizers,
-            first.config.model_copy(update={"data": data}),
-            runs=runs,
-            familiarity=Familiarity.of_run(first.tokenizers.source, first.read_familiarity(), first.path),
-            threads=threads,
-            batch_threads=batch_threads,
+        config = first.config.model_copy(update={"data": data})
+        loaded = cls(
+            models, first.tokenizers, config, runs=runs, threads=threads, batch_threads=batch_threads
         )
+        loaded.familiarity = Familiarity.of_run(first.tokenizers.source, first.read_familiarity(), first.path)
+        return loaded
 
     @property
     def model(self) -> "InferenceModel | TranslationModel":
@@ -191,8 +169,8 @@ class LoadedModels:
 
     @cached_property
     def familiarity(self) -> Familiarity:
-        """What judges whether a sentence is unlike the text that the models learnt from."""
-        return self._familiarity or Familiarity(self.tokenizers.source)
+        """Judges whether a sentence is unlike the text that the models learnt from."""
+        return Familiarity(self.tokenizers.source)
 
     @property
     def on_gpu(self) -> bool:
@@ -255,76 +233,53 @@ class LoadedModels:
         self.close()
 
 
-_Item = TypeVar("_Item")
-_Result = TypeVar("_Result")
+# CPU threads
 
 
-class _ProductThreads:
-    """Sets how many threads compute a matrix product of numpy; counts the threads that need it to be one."""
+class _Products:
+    """How many threads are inside `one_thread_per_product`, and how many each library had before."""
 
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._users = 0
-        self._before: list[int] = []
-
-    @contextmanager
-    def one(self) -> Iterator[None]:
-        shared, own = _find_libraries()
-        before = [library.num_threads for library in own]
-        for library in own:
-            library.set_num_threads(1)
-        with self._lock:
-            if self._users == 0:
-                self._before = [library.num_threads for library in shared]
-                for library in shared:
-                    _set_for_process(library, 1)
-            self._users += 1
-        try:
-            yield
-        finally:
-            with self._lock:
-                self._users -= 1
-                if self._users == 0:  # the last one puts back what the first one found
-                    for library, threads in zip(shared, self._before, strict=True):
-                        _set_for_process(library, threads)
-                        _give_up_control(library)
-            for library, threads in zip(own, before, strict=True):
-                library.set_num_threads(threads)
+    lock = threading.Lock()
+    inside = 0
+    before: tuple[int, ...] = ()
 
 
 @cache
-def _find_libraries() -> tuple[list[Any], list[Any]]:
-    """Returns the libraries with a number of threads for the whole process, and those with one per thread."""
-    found = [each for each in ThreadpoolController().lib_controllers if each.user_api == "blas"]
-    own = [
-        each
-        for each in found
-        if each.internal_api == "mkl" or getattr(each, "threading_layer", "") == "openmp"
-    ]
-    return [each for each in found if each not in own], own
+def _find_libraries() -> list[Any]:
+    return [each for each in ThreadpoolController().lib_controllers if each.user_api == "blas"]
 
 
-def _set_for_process(library: Any, threads: int) -> None:
-    _give_up_control(library)
+def _set_threads(library: Any, threads: int) -> None:
+    # Since threadpoolctl 3.8, only the first thread that has set OpenBLAS's number can change it.
+    give_up_control = getattr(library, "clear_controlling_thread", lambda **_: None)
+    give_up_control(force=True)
     library.set_num_threads(threads)
+    give_up_control(force=True)
 
 
-def _give_up_control(library: Any) -> None:
-    """Lets any thread change OpenBLAS: threadpoolctl ignores all but the first one that has changed it."""
-    if hasattr(library, "clear_controlling_thread"):  # since threadpoolctl 3.8
-        library.clear_controlling_thread(force=True)
-
-
-_PRODUCT_THREADS = _ProductThreads()
-
-
-def one_thread_per_product() -> AbstractContextManager[None]:
-    """Returns a context in which a matrix product of numpy is computed by one thread alone.
+@contextmanager
+def one_thread_per_product() -> Iterator[None]:
+    """Enters a context in which a matrix product of numpy is computed by one thread alone.
 
     Several threads may be inside at once. OpenBLAS, which numpy comes with, has one number of threads for the
     whole process: it is 1 for all threads while one of them is inside.
     """
-    return _PRODUCT_THREADS.one()
+    libraries = _find_libraries()
+    with _Products.lock:
+        if not _Products.inside:
+            _Products.before = tuple(library.num_threads for library in libraries)
+        _Products.inside += 1
+        for library in libraries:
+            if library.num_threads != 1:
+                _set_threads(library, 1)
+    try:
+        yield
+    finally:
+        with _Products.lock:
+            _Products.inside -= 1
+            if not _Products.inside:  # the last one puts back what the first one found
+                for library, threads in zip(libraries, _Products.before, strict=True):
+                    _set_threads(library, threads)
 
 
 @cache
@@ -376,8 +331,12 @@ class ThreadPool:
             return map(function, items)
         with self._lock:
             if self._executor is None:
-                start = _start_torch_threads if self._torch else _start_threads
-                self._executor = start(self.threads)
+                from concurrent.futures import ThreadPoolExecutor  # which a single sentence does not need
+
+                if self._torch:
+                    self._executor = _start_torch_threads(self.threads)
+                else:
+                    self._executor = ThreadPoolExecutor(self.threads, "decode")
         return self._executor.map(function, items)
 
     def close(self) -> None:
@@ -386,12 +345,6 @@ class ThreadPool:
             if self._executor is not None:
                 self._executor.shutdown(cancel_futures=True)
                 self._executor = None
-
-
-def _start_threads(threads: int) -> "ThreadPoolExecutor":
-    from concurrent.futures import ThreadPoolExecutor
-
-    return ThreadPoolExecutor(threads, "decode")
 
 
 def _start_torch_threads(threads: int) -> "ThreadPoolExecutor":

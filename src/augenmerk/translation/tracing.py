@@ -13,7 +13,7 @@ from augenmerk.search.decoder import PrefixDecoder
 from augenmerk.search.tree import trace as trace_beam
 from augenmerk.text.batching import ParallelTokens
 from augenmerk.text.tokenizer import BOS, PAD, UNK
-from augenmerk.translation.decoding import build_translation, decode, encode_translations, make_decoder
+from augenmerk.translation.decoding import build_translation, decode, encode_translations, make_decoders
 from augenmerk.translation.loading import LoadedModels
 from augenmerk.translation.translation import Translation
 
@@ -51,14 +51,13 @@ def next_tokens(loaded: LoadedModels, translation: Translation, count: int) -> l
     [batch] = data.batches(data.plan(1, shuffle=False))
     found = []
     with loaded.computing():
-        decoder = make_decoder(loaded, batch, loaded.config.search)
+        [decoder] = make_decoders(loaded, batch, loaded.config.search)
         state = decoder.start()
         for position in range(len(translation.hypothesis.token_log_probabilities)):
             log_probs, _, state = decoder.step(batch.tgt_in[:, position : position + 1], state)
             probabilities = np.exp(to_numpy(log_probs[0, 0]))
             probabilities[never] = -1.0
-            best = np.sort(np.argpartition(-probabilities, count - 1)[:count])
-            best = best[np.argsort(-probabilities[best], kind="stable")]
+            best = np.argsort(-probabilities, kind="stable")[:count]
             found.append([(int(token), float(probabilities[token])) for token in best])
     return found
 
@@ -73,8 +72,9 @@ def trace(loaded: LoadedModels, text: str, *, prefix: Sequence[int] = (), **chan
     data = loaded.prepare(ParallelTokens.of([(ids, ())]))
     [batch] = data.batches(data.plan(1, shuffle=False))
     with loaded.computing():
+        [decoder] = make_decoders(loaded, batch, settings)
         [beam] = trace_beam(
-            PrefixDecoder(make_decoder(loaded, batch, settings), prefix),
+            PrefixDecoder(decoder, prefix),
             beam=settings.beam,
             n_best=settings.n_best,
             length_penalty=settings.length_penalty,

@@ -1,11 +1,10 @@
 """A translation, with its attention over words as they are written."""
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import accumulate, chain
-from types import UnionType
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -14,10 +13,6 @@ from augenmerk.search.decoder import Hypothesis
 from augenmerk.text.familiarity import REASONS, Reason
 from augenmerk.text.tokenizer import EOS, SPECIAL_TOKENS, TokenizerPair
 from augenmerk.translation.alignment import Weights, over_words
-
-if TYPE_CHECKING:
-    from pydantic import BaseModel
-
 
 END = SPECIAL_TOKENS[EOS]
 """The word for the end of a sentence, on either side."""
@@ -194,12 +189,12 @@ class Translation:
             sides = {"encoder": (source, source), "decoder": (self._target.word_of, before)}
             for name, (rows, columns) in sides.items():
                 tokens = self.self_attention[name]  # (L, N, tokens, tokens); N may not be that of "cross"
-                maps = [_tokens_to_words(one, rows, columns) for layer in tokens for one in layer]
+                maps = [over_words(one, rows, columns) for layer in tokens for one in layer]
                 found[name] = np.stack(maps).reshape(*tokens.shape[:2], *maps[0].shape)
         return found
 
     def _over_words(self, weights: Weights) -> Weights:
-        return _tokens_to_words(weights, self._target.word_of, self._source.word_of)
+        return over_words(weights, self._target.word_of, self._source.word_of)
 
     @cached_property
     def word_log_probabilities(self) -> tuple[float, ...]:
@@ -248,11 +243,66 @@ class Translation:
         Without `attention`, there are no words either, and this takes microseconds. The words and the
         attention of a text are in its `sentences`.
         """
-        return describe(self, Detail(attention, subwords))
+        found: dict[str, Any] = {
+            "source": self.source,
+            "translation": self.text,
+            "score": self.score,
+            "log_probability": self.log_probability,
+            "finished": self.finished,
+            "truncated": self.truncated,
+            "unfamiliar": self.unfamiliar
+            and {"reason": self.unfamiliar, "in_words": f"The sentence has {REASONS[self.unfamiliar]}."},
+            "uncovered": self.uncovered
+            and {
+                "text": self.uncovered,
+                "in_words": f"Hardly any attention went to “{self.uncovered}”, so its translation is "
+                f"probably missing.",
+            },
+        }
+        if self.expected_chrf is not None:
+            found["expected_chrf"] = self.expected_chrf
+        if attention and not self.sentences:
+            found |= self.describe_attention(subwords=subwords)
+        if self.alternatives:
+            described = (one.to_dict(attention=attention, subwords=subwords) for one in self.alternatives)
+            left_out = ("unfamiliar", "sentences")  # shared with the best, or in its sentences
+            found["alternatives"] = [
+                {key: value for key, value in each.items() if key not in left_out} for each in described
+            ]
+        if self.sentences:
+            found["sentences"] = [
+                one.to_dict(attention=attention, subwords=subwords) for one in self.sentences
+            ]
+        return found
 
     def describe_attention(self, *, subwords: bool = False) -> dict[str, Any]:
         """Returns the words, what each of them looks at and, if they were asked for, subwords and heads."""
-        return describe(self, Detail(True, subwords), only_attention=True)
+        found: dict[str, Any] = {
+            "source_words": list(self.source_words),
+            "target_words": list(self.target_words),
+            "word_log_probabilities": list(self.word_log_probabilities),
+            "attention": _round(self.attention),
+        }
+        if subwords:
+            found["source_subwords"] = list(self.source_subwords)
+            found["target_subwords"] = list(self.target_subwords)
+            found["subword_attention"] = _round(self.subword_attention)
+        if self.self_attention:
+            found["attentions"] = {
+                part: [list(map(_round, layer)) for layer in layers]
+                for part, layers in self.attentions.items()
+            }
+        if self.heads:
+            found["heads"] = [
+                {
+                    **({} if head.layer is None else {"layer": head.layer}),
+                    "head": head.head,
+                    "attention": _round(head.attention),
+                    **({"subword_attention": _round(head.subword_attention)} if subwords else {}),
+                }
+                for head in self.heads
+            ]
+        return found
 
     def _repr_html_(self) -> str:
         """Shows the attention in notebooks."""
@@ -305,164 +355,6 @@ def _block_diagonal(blocks: Sequence[Weights]) -> Weights:
     return whole
 
 
-def _tokens_to_words(
-    weights: Weights, row_words: Sequence[int | None], column_words: Sequence[int | None]
-) -> Weights:
-    """Returns weights over words; a row whose token belongs to no word is left out."""
-    rows = [row for row, word in enumerate(row_words) if word is not None]
-    columns = [word for word in column_words if word is not None]
-    if not rows:
-        return np.zeros((0, max(columns, default=-1) + 1), weights.dtype)
-    return over_words(weights[rows], [word for word in row_words if word is not None], columns)
-
-
-Rows = list[list[float]]
-"""Weights, a row for each target word; rounded to six digits."""
-
-
-class Detail(NamedTuple):
-    """What was asked for besides the translation itself."""
-
-    attention: bool = True
-    subwords: bool = False
-
-
-@dataclass(frozen=True)
-class Unfamiliar:
-    """Why a text is unlike all that the model learnt from."""
-
-    reason: str
-    in_words: str
-
-
-@dataclass(frozen=True)
-class Uncovered:
-    """The part of a source that its translation probably leaves out."""
-
-    text: str
-    in_words: str
-
-
-@dataclass(frozen=True)
-class Field:
-    """One field of a translation as data."""
-
-    name: str
-    type: Any
-    meaning: str
-    get: "Callable[[Translation, Detail], Any] | None" = None
-    """Returns its value; by default the attribute of this name."""
-    asked_by: Literal["", "attention", "subwords"] = ""
-    """The detail that it is there for; of a text with several sentences, those have it."""
-    optional: bool = False
-    """Whether it is left out if it is None."""
-
-    def read(self, one: "Translation", detail: Detail) -> Any:
-        if self.get is not None:
-            return self.get(one, detail)
-        value = getattr(one, self.name)
-        if self.type is Rows:
-            return _plain(value)
-        return list(value) if isinstance(value, tuple) else value
-
-
-def _plain(attention: "Weights") -> Rows:
-    return [[round(weight, 6) for weight in row] for row in attention.tolist()]
-
-
-def _unfamiliar(one: "Translation", _: Detail) -> dict[str, str] | None:
-    if one.unfamiliar is None:
-        return None
-    return asdict(Unfamiliar(one.unfamiliar, f"The sentence has {REASONS[one.unfamiliar]}."))
-
-
-def _uncovered(one: "Translation", _: Detail) -> dict[str, str] | None:
-    if one.uncovered is None:
-        return None
-    words = f"Hardly any attention went to “{one.uncovered}”, so its translation is probably missing."
-    return asdict(Uncovered(one.uncovered, words))
-
-
-def _attentions(one: "Translation", _: Detail) -> dict[str, Any] | None:
-    if not one.self_attention:
-        return None
-    return {part: [list(map(_plain, layer)) for layer in layers] for part, layers in one.attentions.items()}
-
-
-def _heads(one: "Translation", detail: Detail) -> list[dict[str, Any]] | None:
-    return [
-        {
-            **({} if head.layer is None else {"layer": head.layer}),
-            "head": head.head,
-            "attention": _plain(head.attention),
-            **({"subword_attention": _plain(head.subword_attention)} if detail.subwords else {}),
-        }
-        for head in one.heads
-    ] or None
-
-
-def _alternatives(one: "Translation", detail: Detail) -> list[dict[str, Any]] | None:
-    """Returns the alternatives without what they share with the best, or what is in its sentences."""
-    left_out = ("unfamiliar", "sentences")
-    described = (describe(other, detail) for other in one.alternatives)
-    return [{key: value for key, value in each.items() if key not in left_out} for each in described] or None
-
-
-def _sentences(one: "Translation", detail: Detail) -> list[dict[str, Any]] | None:
-    return [describe(sentence, detail) for sentence in one.sentences] or None
-
-
-FIELDS = (
-    Field("source", str, "The text."),
-    Field("translation", str, "Its translation.", lambda one, _: one.text),
-    Field("score", float, "log_probability / length**length_penalty."),
-    Field("log_probability", float, "Of the whole translation, in nats."),
-    Field("finished", bool, "Whether it ended before its maximum length."),
-    Field("truncated", bool, "Whether the source was too long, and only its beginning was read."),
-    Field("unfamiliar", Unfamiliar | None, "Why the source is unlike the training text.", _unfamiliar),
-    Field("uncovered", Uncovered | None, "What the translation probably leaves out.", _uncovered),
-    Field("expected_chrf", float, "What minimum Bayes risk ranks by.", optional=True),
-    Field("source_words", list[str], "The last is </s>, the end.", asked_by="attention"),
-    Field("target_words", list[str], "The last is </s>, the end.", asked_by="attention"),
-    Field("word_log_probabilities", list[float], "Given the words before.", asked_by="attention"),
-    Field("attention", Rows, "Target words x source words.", asked_by="attention"),
-    Field("source_subwords", list[str], "What the model reads.", asked_by="subwords"),
-    Field("target_subwords", list[str], "What the model writes.", asked_by="subwords"),
-    Field("subword_attention", Rows, "Target subwords x source subwords.", asked_by="subwords"),
-    Field("attentions", dict[str, list[list[Rows]]], "Part, layer, head.", _attentions, "attention", True),
-    Field("heads", list[dict[str, Any]], "The attention of each head.", _heads, "attention", True),
-    Field("alternatives", list[dict[str, Any]], "The next best.", _alternatives, optional=True),
-    Field("sentences", list[dict[str, Any]], "Only if the text has several.", _sentences, optional=True),
-)
-"""In the order of `Translation.to_dict`. Alternatives and sentences are translations again."""
-
-
-def describe(one: "Translation", detail: Detail, *, only_attention: bool = False) -> dict[str, Any]:
-    """Returns a translation as plain data for JSON, or only its words and attention."""
-    tree = {}
-    for entry in FIELDS:
-        if entry.asked_by:
-            wanted = (
-                getattr(detail, entry.asked_by) and detail.attention and (only_attention or not one.sentences)
-            )
-        else:
-            wanted = not only_attention
-        if wanted:
-            value = entry.read(one, detail)
-            if value is not None or not entry.optional:
-                tree[entry.name] = value
-    return tree
-
-
-def make_model(name: str) -> "type[BaseModel]":
-    """Returns the fields as a model of pydantic, whose JSON schema describes `Translation.to_dict`."""
-    from pydantic import Field as ModelField
-    from pydantic import create_model
-
-    fields: dict[str, Any] = {}
-    for entry in FIELDS:
-        absent = entry.asked_by or entry.optional or isinstance(entry.type, UnionType)
-        kind = list[name] if entry.name in ("alternatives", "sentences") else entry.type  # type: ignore[valid-type]
-        default = None if absent else ...
-        fields[entry.name] = (kind | None if absent else kind, ModelField(default, description=entry.meaning))
-    return create_model(name, **fields)
+def _round(weights: Weights) -> list[list[float]]:
+    """Returns weights rounded to six digits, as plain data."""
+    return [[round(weight, 6) for weight in row] for row in weights.tolist()]

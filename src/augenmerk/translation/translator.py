@@ -27,6 +27,11 @@ CHUNK_CHARACTERS = 200_000
 """A stream is translated in chunks of at most about this many lines and characters. A chunk is large enough
 to batch sentences of similar length, and only one is in memory at a time."""
 
+NEXT_SENTENCE = 1 << 32
+"""Added for each sentence of a text to the number that its samples depend on."""
+
+_Item = TypeVar("_Item")
+
 
 def load(
     run: Path | str | Sequence[Path | str] = BUNDLED_MODEL, device: "torch.device | str" = CPU
@@ -74,7 +79,7 @@ class Translator(LoadedModels):
         (`augenmerk.text.sentences`); `Translation.sentences` has theirs if there are several. Without
         `split_sentences`, each text is taken as one sentence. The other keywords are those of `stream`.
         """
-        texts = [text] if isinstance(text, str) else _list_sentences(text)
+        texts = _list_texts(text)
         found = self.stream(texts, split_sentences=split_sentences, **options)
         return next(found) if isinstance(text, str) else list(found)
 
@@ -106,14 +111,16 @@ class Translator(LoadedModels):
         done = sentences_done = 0
         for chunk in self.chunks(lines, settings):
             texts = split_into_texts(chunk, self.language, split=split_sentences)
+            first = [numbers[index] if numbers else index for index in range(done, done + len(chunk))]
+            sentences = [sentence for text in texts for sentence in text.sentences]
             translations = iter(
                 self._translate_sentences(
-                    [sentence for text in texts for sentence in text.sentences],
+                    sentences,
                     settings,
                     numbers=[
-                        number
-                        for index, text in enumerate(texts, done)
-                        for number in text.numbers(numbers[index] if numbers else index)
+                        each
+                        for number, text in zip(first, texts, strict=True)
+                        for each in text.numbers(number)
                     ],
                     heads=heads,
                     on_progress=on_progress and partial(_add_progress, on_progress, sentences_done),
@@ -122,7 +129,7 @@ class Translator(LoadedModels):
             for text in texts:
                 yield text.join(list(islice(translations, len(text.sentences))))
             done += len(chunk)
-            sentences_done += sum(len(text.sentences) for text in texts)
+            sentences_done += len(sentences)
 
     def _translate_sentences(
         self,
@@ -142,19 +149,16 @@ class Translator(LoadedModels):
             numbers=[numbers[index] for index in indices],
             on_progress=on_progress,
         )
-        all_ranked = [
-            [
-                decoding.build_translation(self, sentences[index], len(ids[index]), one, settings)
-                for one in ranked
-            ]
+        built = [
+            decoding.build_translation(self, sentences[index], len(ids[index]), one, settings)
             for index, ranked in zip(indices, found, strict=True)
+            for one in ranked
         ]
-        if heads:
-            with_heads = iter(self.add_heads([one for ranked in all_ranked for one in ranked]))
-            all_ranked = [list(islice(with_heads, len(ranked))) for ranked in all_ranked]
+        in_order = iter(self.add_heads(built) if heads else built)
         translations = [Translation(source=text, text="") for text in sentences]
         reasons = self.familiarity.judge(ids)
-        for index, (best, *others) in zip(indices, all_ranked, strict=True):
+        for index, ranked in zip(indices, found, strict=True):
+            best, *others = islice(in_order, len(ranked))
             translations[index] = replace(best, alternatives=tuple(others), unfamiliar=reasons[index])
         return translations
 
@@ -180,16 +184,16 @@ class Translator(LoadedModels):
             yield from self.add_heads(scored) if heads else scored
 
 
-def _list_sentences(text: object) -> list[str]:
-    """Returns sentences as a list; raises TypeError if one is none, also None, which a stream may have."""
+def _list_texts(text: object) -> list[str]:
+    """Returns one or several texts as a list; raises TypeError if one is none."""
     if isinstance(text, bytes) or not isinstance(text, Iterable):
         raise TypeError(
             f"translate takes a sentence (a str) or a list of sentences, not {type(text).__name__}."
         )
-    sentences = list(text)
-    for sentence in sentences:
-        _count_characters(sentence)
-    return sentences
+    texts = [text] if isinstance(text, str) else list(text)
+    for each in texts:
+        _count_characters(each)  # a stream may have None, a list not
+    return texts
 
 
 def _count_characters(sentence: object) -> int:
@@ -212,9 +216,6 @@ def _add_progress(on_progress: OnProgress, before: int, done: int) -> None:
     on_progress(before + done)
 
 
-_Item = TypeVar("_Item")
-
-
 def _split_into_chunks(
     items: Iterable[_Item | None], max_items: int, count_characters: Callable[[_Item], int]
 ) -> Iterator[list[_Item]]:
@@ -232,10 +233,6 @@ def _split_into_chunks(
         yield chunk
 
 
-NEXT_SENTENCE = 1 << 32
-"""Added for each sentence of a text to the number that its samples depend on."""
-
-
 @dataclass(frozen=True)
 class Text:
     """A text and the spans of its sentences, which are translated one by one."""
@@ -246,7 +243,7 @@ class Text:
 
     @classmethod
     def of(cls, source: str, language: str | None) -> "Text":
-        """Splits a text in a language; one sentence with line breaks or marks around it is one, too."""
+        """Splits a text in a language; line breaks or marks around a sentence do not make it several."""
         spans = sentence_spans(source, language)
         return cls(source, () if is_one_sentence(source, spans) else spans)
 

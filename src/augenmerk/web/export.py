@@ -22,7 +22,6 @@ from augenmerk.inference.model import build_inference_model
 from augenmerk.run.bundled import BUNDLED_MODEL
 from augenmerk.run.description import describe_run
 from augenmerk.run.directory import RunDirectory
-from augenmerk.text.familiarity import Familiarity
 from augenmerk.translation import Translator
 from augenmerk.web import MAX_BEAM
 from augenmerk.web.bundle import Bundle, check_browser, make_bundle
@@ -129,8 +128,7 @@ def _export_run(run: RunDirectory, name: str) -> tuple[Bundle, dict[str, Any], T
         rounded = {key: array.astype(np.float16) for key, array in arrays.items()}
     sizes = tokenizers.source.size, tokenizers.target.size
     model = build_inference_model(run.config.model, rounded, *sizes, str(run.model_path))
-    familiarity = Familiarity.of_run(tokenizers.source, run.read_familiarity(), run.path)
-    translator = Translator([model], tokenizers, run.config, runs=[run], familiarity=familiarity)
+    translator = Translator.from_runs([run], models=[model])
     bundle = make_bundle(translator, name, arrays)
     described = {
         "name": name,
