@@ -20,7 +20,7 @@ from augenmerk import AugenmerkError, Translation
 from augenmerk.base.config import ATTENTIONS, ModelConfig, SearchConfig
 from augenmerk.data import open_bitext
 from augenmerk.evaluation.comparison import compare_runs
-from augenmerk.evaluation.evaluator import Evaluator, evaluate_run, hypothesis_path, measure_loss
+from augenmerk.evaluation.evaluator import Evaluator, evaluate_run, measure_loss, path_of_row
 from augenmerk.model.gru import GRUTranslator
 from augenmerk.run.directory import RunDirectory
 from augenmerk.search.beam import search
@@ -429,7 +429,7 @@ def test_each_has_a_file_that_sacrebleu_scores_the_same(
     ):
         row = measured[name]
         mbr = row.get("mbr", False)
-        path = hypothesis_path(first, "train", 3, others, mbr)
+        path = path_of_row(first, row)
         names.add(path.name)
         assert ("ensemble-of-2-" in path.name) == bool(others)
         assert (".mbr." in path.name) == mbr
@@ -442,7 +442,7 @@ def test_each_has_a_file_that_sacrebleu_scores_the_same(
 
 def test_which_ensemble_it_is_depends_on_its_members_alone(first: RunDirectory, tmp_path: Path) -> None:
     def path(*others: str) -> Path:
-        return hypothesis_path(first, "val", 5, others)
+        return path_of_row(first, {"split": "val", "beam": 5, "ensemble": others})
 
     a, b = str(tmp_path / "a" / "run"), str(tmp_path / "b" / "run")
     assert path(a, b) == path(b, a) == path(f"{a}/../run", b)

@@ -21,7 +21,7 @@ from sacrebleu.metrics.chrf import CHRF
 from sacrebleu.significance import PairedTest, Result
 
 from augenmerk.data import open_bitext
-from augenmerk.evaluation.comparison import compare_texts
+from augenmerk.evaluation.comparison import compare_texts, describe_comparison
 from augenmerk.evaluation.metrics import (
     Counts,
     bleu_from_counts,
@@ -34,10 +34,8 @@ from augenmerk.evaluation.significance import (
     Effect,
     bootstrap,
     bootstrap_p_value,
-    describe_comparison,
     estimate_mean,
     few_sentences_in_words,
-    holm,
     holm_factors,
     measure_effects,
     p_value,
@@ -46,6 +44,11 @@ from augenmerk.evaluation.significance import (
 
 WORDS = "the a dog cat ball boy is red small big throws under on and".split()
 finite = st.integers(-(10**9), 10**9).map(lambda number: number / 1000)
+
+
+def holm(p_values: Sequence[float]) -> list[float]:
+    """Returns each p corrected for testing all of them."""
+    return [min(1.0, p * factor) for p, factor in zip(p_values, holm_factors(p_values), strict=True)]
 
 
 @given(st.lists(finite, min_size=2, max_size=12))

@@ -130,10 +130,10 @@ class Total:
         self.log_probability = 0.0
 
     def add(self, one: "Translation") -> None:
-        from augenmerk.evaluation.evaluator import count_tokens
+        from augenmerk.evaluation.evaluator import compute_loss
 
         self.pairs += 1
-        self.tokens += count_tokens(one)
+        self.tokens += compute_loss(one).tokens
         self.words += len(one.target_words)
         self.log_probability += one.log_probability
 

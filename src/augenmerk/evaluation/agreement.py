@@ -7,7 +7,7 @@ A Transformer attends with several heads in several layers. Which of them is com
 validation split (`choose_attention`), and then used for every split.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from itertools import islice, repeat
@@ -18,6 +18,7 @@ from augenmerk.base.errors import AugenmerkError
 from augenmerk.base.files import write_lines
 from augenmerk.data import Bitext, Links, SentencePair, open_data
 from augenmerk.data.files import read_lines
+from augenmerk.evaluation.silver import Progress, ignore_progress, silver_links
 from augenmerk.text.words import split_words
 from augenmerk.translation import Translation, Translator, average_heads
 from augenmerk.translation.alignment import (
@@ -34,8 +35,6 @@ from augenmerk.translation.alignment import (
     shift_links,
     threshold_links,
 )
-
-Progress = Callable[[str, int, int], None]
 
 CHOICE_SENTENCES = 300
 """The number of validation pairs by which the attention of a Transformer is chosen."""
@@ -68,7 +67,7 @@ class ChosenAttention(NamedTuple):
 def choose_attention(
     translator: Translator,
     threshold: float | None = None,
-    progress: Progress = lambda _what, _done, _total: None,
+    progress: Progress = ignore_progress,
 ) -> ChosenAttention | None:
     """Finds which head of a Transformer, mean over a layer, or mean over all, aligns best on validation.
 
@@ -226,8 +225,6 @@ def find_links(
     known = [pair.alignment for pair in pairs]
     if any(links is not None for links in known):
         return None, [None if links is None else GoldLinks.of(links) for links in known]
-    from augenmerk.evaluation.silver import silver_links
-
     train = [] if split == "train" or "train" not in bitext.splits else list(bitext["train"])
     links = silver_links(train, pairs, progress=progress)
     return len(train) + len(pairs), [*map(GoldLinks.of, links)]

@@ -14,12 +14,14 @@ from augenmerk.data.files import read_lines
 from augenmerk.evaluation.evaluator import Evaluation, Evaluator, save_row
 from augenmerk.evaluation.metrics import list_text_metrics, score_texts
 from augenmerk.evaluation.significance import (
+    ALPHA,
     RESAMPLES,
     SEED,
     TRIALS,
     bootstrap,
     bootstrap_p_value,
-    describe_comparison,
+    difference_in_words,
+    few_sentences_in_words,
     p_value,
     randomise,
 )
@@ -171,3 +173,18 @@ def describe_other_sentences(ours: Sequence[SentencePair], theirs: Sequence[Sent
         if (our.source, our.target) != (their.source, their.target):
             return f"sentence {number} is not the same in both"
     return None
+
+
+def describe_comparison(comparison: Comparison, name: str, baseline: str) -> str:
+    """Returns which of two systems is better, by how much, and whether that may be chance."""
+    if not comparison.difference:
+        return f"{name} and {baseline} have the same {comparison.metric}."
+    small = [p < ALPHA for p in (comparison.p_randomisation, comparison.p_bootstrap)]
+    doubt = "" if all(small) else ", which may be chance"
+    if any(small) and not all(small):
+        doubt += ": the two tests disagree"  # on few sentences, the bootstrap finds too much
+    gap = difference_in_words(name, baseline, comparison.difference, f" {comparison.metric}")
+    return (
+        f"{gap}{doubt} (p = {comparison.p_randomisation:.2g} by approximate randomisation, "
+        f"{comparison.p_bootstrap:.2g} by paired bootstrap).{few_sentences_in_words(comparison.sentences)}"
+    )

@@ -14,7 +14,7 @@ import hashlib
 import math
 import os
 import time
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
@@ -29,6 +29,7 @@ from augenmerk.base.files import write_lines
 from augenmerk.data import Bitext, SentencePair, open_data, sum_pairs
 from augenmerk.evaluation.agreement import Agreement
 from augenmerk.evaluation.metrics import score_texts
+from augenmerk.evaluation.silver import Progress, ignore_progress
 from augenmerk.run.directory import HYPOTHESES, RunDirectory
 from augenmerk.search.decoder import StepModel, mean_of_probabilities
 from augenmerk.text.batching import ParallelTokens, encode_pairs
@@ -43,13 +44,6 @@ BATCH_SIZE = 128
 OTHER_LABELS = ("ensemble", "mbr", "precision", "data", "hypotheses")
 """The keys of rows that are not about the run alone on its own data."""
 
-ProgressCallback = Callable[[str, int, int], None]
-"""A callback that receives a description of the work, the number of sentences done, and their total."""
-
-
-def ignore_progress(_what: str, _done: int, _total: int) -> None:
-    """Does nothing: the default where progress is reported."""
-
 
 @dataclass(frozen=True)
 class Loss:
@@ -59,6 +53,11 @@ class Loss:
     """Negative log-probability of all target tokens, in nats."""
     tokens: int
     """Real target tokens, ends of sentences included."""
+
+    @classmethod
+    def of(cls, sums: NDArray[np.float64], tokens: NDArray[np.int64]) -> "Loss":
+        """Sums what `sentence_losses` returns."""
+        return cls(float(sums.sum()), int(tokens.sum()))
 
     @property
     def mean(self) -> float:
@@ -85,8 +84,7 @@ def count_words(pairs: Iterable[SentencePair]) -> int:
 
 def measure_loss(models: Sequence[StepModel], data: ParallelTokens, batch_size: int = BATCH_SIZE) -> Loss:
     """Computes the loss of a model, or of an ensemble, in fp32."""
-    sums, tokens = sentence_losses(models, data, batch_size)
-    return Loss(float(sums.sum()), int(tokens.sum()))
+    return Loss.of(*sentence_losses(models, data, batch_size))
 
 
 def sentence_losses(
@@ -132,7 +130,7 @@ class Evaluator:
         data: Bitext | None = None,
         metrics: Collection[str] = (),
         alignment: Agreement | None = None,
-        on_progress: ProgressCallback = ignore_progress,
+        on_progress: Progress = ignore_progress,
     ) -> None:
         """`precision` and `data` may be others than the run's settings name; rows then say which.
 
@@ -185,12 +183,11 @@ class Evaluator:
         """Returns the losses of a split as `sentence_losses` does, computed the first time only."""
         if split not in self._losses:
             tokenizers, longest = self.translator.tokenizers, self.translator.max_source_length
-
-            def encode_source(texts: Sequence[str]) -> list[list[int]]:
-                """Encodes what the translator reads of sources that are too long for it."""
-                return [ids[:longest] for ids in tokenizers.source.encode_ids(texts)]
-
-            data = encode_pairs(pairs, encode_source, tokenizers.target.encode_ids)
+            data = encode_pairs(
+                pairs,
+                lambda texts: [ids[:longest] for ids in tokenizers.source.encode_ids(texts)],
+                tokenizers.target.encode_ids,
+            )
             precision = self.translator.search_settings(precision=self._precision).precision
             models = self.translator.models_in(precision)
             self._losses[split] = sentence_losses(models, self.translator.prepare(data))
@@ -213,22 +210,23 @@ class Evaluator:
             with self.run.scoring():
                 write_lines(reference_path(self.run, split, self.row_labels.get("data")), references)
             data_sha256 = sum_pairs(pairs).sha256
-            sums, tokens = self.sentence_losses(split, pairs)
-            loss = Loss(float(sums.sum()), int(tokens.sum()))
-            alignment = self._measure_alignment(split, pairs)
+            loss = Loss.of(*self.sentence_losses(split, pairs))
+            alignment = {}
+            if self._alignment is not None:
+                folder = self.run.path / "alignments" / _data_suffix(self.row_labels.get("data"))
+                alignment = self._alignment.measure(self.translator, split, pairs, folder, self.on_progress)
             for search in searches:
                 what, total = f"{self.name}: {split}, beam {search['beam']}", len(pairs)
-                on_progress = partial(self._report_progress, what, total)
-                on_progress(0)
+                self.on_progress(what, 0, total)
                 start = time.perf_counter()
                 translations = self.translator.translate(
                     [pair.source for pair in pairs],
                     split_sentences=False,
-                    on_progress=on_progress,
+                    on_progress=partial(_add_total, self.on_progress, what, total),
                     **search,
                 )
                 seconds = time.perf_counter() - start
-                on_progress(total)
+                self.on_progress(what, total, total)
                 hypotheses = [translation.text for translation in translations]
                 # MBR does not choose by the score of the search, so that score would mislead.
                 model_scores = [] if self._mbr else [translation.score for translation in translations]
@@ -252,14 +250,9 @@ class Evaluator:
                 found.append(Evaluation(row, hypotheses, references))
         return found
 
-    def _report_progress(self, what: str, total: int, done: int) -> None:
-        self.on_progress(what, done, total)
 
-    def _measure_alignment(self, split: str, pairs: Sequence[SentencePair]) -> dict[str, Any]:
-        if self._alignment is None:
-            return {}
-        folder = self.run.path / "alignments" / _data_suffix(self.row_labels.get("data"))
-        return self._alignment.measure(self.translator, split, pairs, folder, self.on_progress)
+def _add_total(on_progress: Progress, what: str, total: int, done: int) -> None:
+    on_progress(what, done, total)
 
 
 def choose_split(bitext: Bitext, validation: str) -> str:
@@ -280,30 +273,30 @@ def evaluate_run(
         return [evaluation.row for evaluation in evaluator.evaluate(evaluator.read_splits(splits), beams)]
 
 
-def hypothesis_path(
-    run: RunDirectory,
-    split: str,
-    beam: int,
-    ensemble: Sequence[str] = (),
-    mbr: bool = False,
-    data: str | None = None,
-    precision: str | None = None,
-) -> Path:
-    """Returns the file of translations, one on each line; what is not the run alone has its own."""
-    name = f"{split}.beam{beam}"
-    if ensemble:
-        # A digest of their paths, because their names may be equal or too long for a file name.
-        paths = sorted(os.fsencode(Path(other).resolve()) for other in ensemble)
-        digest = _digest(b"\0".join(paths))
-        name += f".ensemble-of-{len(ensemble) + 1}-{digest}"
-    name = ".".join(filter(None, (name, _data_suffix(data), "mbr" if mbr else "", precision)))
-    return run.path / HYPOTHESES / f"{name}.txt"
+def path_of_row(run: RunDirectory, row: Mapping[str, Any]) -> Path:
+    """Returns the file of the translations of a row of scores, one on each line.
+
+    Other settings or data than the run's own have their own file, and so has a copy of another system's
+    translations.
+    """
+    split, data = row.get("split", ""), _data_suffix(row.get("data"))
+    if "hypotheses" in row:
+        parts = [split, f"file-{_digest(os.fsencode(row['hypotheses']))}", data]
+    else:
+        ensemble = ""
+        if others := row.get("ensemble"):
+            # A digest of their paths, because their names may be equal or too long for a file name.
+            paths = sorted(os.fsencode(Path(other).resolve()) for other in others)
+            digest = _digest(b"\0".join(paths))
+            ensemble = f"ensemble-of-{len(others) + 1}-{digest}"
+        mbr = "mbr" if row.get("mbr") else ""
+        parts = [f"{split}.beam{row.get('beam', 0)}", ensemble, data, mbr, row.get("precision", "")]
+    return run.path / HYPOTHESES / f"{'.'.join(filter(None, parts))}.txt"
 
 
-def file_copy_path(run: RunDirectory, split: str, file: str, data: str | None = None) -> Path:
-    """Returns where the run keeps a copy of another system's translations that were scored beside its own."""
-    name = ".".join(filter(None, (split, f"file-{_digest(os.fsencode(file))}", _data_suffix(data))))
-    return run.path / HYPOTHESES / f"{name}.txt"
+def hypothesis_path(run: RunDirectory, split: str, beam: int) -> Path:
+    """Returns the file of the translations of the run alone."""
+    return path_of_row(run, {"split": split, "beam": beam})
 
 
 def model_score_path(run: RunDirectory, split: str, beam: int) -> Path:
@@ -372,40 +365,21 @@ def describe_row(run: RunDirectory, row: Mapping[str, Any]) -> str:
     return f"{run.path}{together}{' by MBR' if 'mbr' in row else ''}{rounded}"
 
 
-def path_of_row(run: RunDirectory, row: Mapping[str, Any]) -> Path:
-    """Returns the file of the translations that a row of scores belongs to."""
-    split, data = row.get("split", ""), row.get("data")
-    if "hypotheses" in row:
-        return file_copy_path(run, split, row["hypotheses"], data)
-    return hypothesis_path(
-        run,
-        split,
-        row.get("beam", 0),
-        row.get("ensemble", ()),
-        row.get("mbr", False),
-        data,
-        row.get("precision"),
-    )
-
+# A scored pair as data
 
 LEFT_OUT = ("source", "translation", "score", "finished", "unfamiliar")
 """Keys of a translation that say nothing about a given target."""
 
 
-def count_tokens(scored: Translation) -> int:
-    """Returns the number of target tokens, the end of the sentence included."""
-    return len(scored.hypothesis.token_log_probabilities) if scored.hypothesis else 0
-
-
 def compute_loss(scored: Translation) -> Loss:
-    """Returns the loss of a given translation."""
-    return Loss(-scored.log_probability, count_tokens(scored))
+    """Returns the loss of a given translation; its tokens include the end of the sentence."""
+    tokens = len(scored.hypothesis.token_log_probabilities) if scored.hypothesis else 0
+    return Loss(-scored.log_probability, tokens)
 
 
 def describe_score(scored: Translation, *, attention: bool = True) -> dict[str, Any]:
     """Returns a scored pair as plain data for JSON."""
     loss = compute_loss(scored)
-    rest = scored.to_dict(attention=attention)
     return {
         "source": scored.source,
         "target": scored.text,
@@ -414,5 +388,5 @@ def describe_score(scored: Translation, *, attention: bool = True) -> dict[str, 
         "perplexity": loss.perplexity,
         "word_perplexity": loss.word_perplexity(len(scored.target_words)),
         "tokens": loss.tokens,
-        **{key: value for key, value in rest.items() if key not in LEFT_OUT},
+        **{key: value for key, value in scored.to_dict(attention=attention).items() if key not in LEFT_OUT},
     }

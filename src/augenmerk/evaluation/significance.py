@@ -56,7 +56,7 @@ from numpy.typing import NDArray
 from augenmerk.evaluation.metrics import Counts, Score
 
 if TYPE_CHECKING:
-    from augenmerk.evaluation.comparison import Comparison
+    pass
 
 
 TRIALS = 10_000
@@ -101,11 +101,6 @@ def t_quantile(degrees_of_freedom: float, alpha: float = ALPHA) -> float:
     from scipy.special import stdtrit
 
     return float(-stdtrit(degrees_of_freedom, alpha / 2))
-
-
-def holm(p_values: Sequence[float]) -> list[float]:
-    """Returns each p corrected for testing all of them (Holm 1979), in the same order."""
-    return [min(1.0, p * factor) for p, factor in zip(p_values, holm_factors(p_values), strict=True)]
 
 
 def holm_factors(p_values: Sequence[float]) -> list[float]:
@@ -248,18 +243,3 @@ def few_sentences_in_words(sentences: int) -> str:
     if sentences >= FEW_SENTENCES:
         return ""
     return f" Only {sentences} sentence{'' if sentences == 1 else 's'}: a small sample."
-
-
-def describe_comparison(comparison: "Comparison", name: str, baseline: str) -> str:
-    """Returns which of two systems is better, by how much, and whether that may be chance."""
-    if not comparison.difference:
-        return f"{name} and {baseline} have the same {comparison.metric}."
-    small = [p < ALPHA for p in (comparison.p_randomisation, comparison.p_bootstrap)]
-    doubt = "" if all(small) else ", which may be chance"
-    if any(small) and not all(small):
-        doubt += ": the two tests disagree"  # on few sentences, the bootstrap finds too much
-    gap = difference_in_words(name, baseline, comparison.difference, f" {comparison.metric}")
-    return (
-        f"{gap}{doubt} (p = {comparison.p_randomisation:.2g} by approximate randomisation, "
-        f"{comparison.p_bootstrap:.2g} by paired bootstrap).{few_sentences_in_words(comparison.sentences)}"
-    )

@@ -33,14 +33,19 @@ LONGEST = 200
 """The aligner does not learn from sentences with more words, but aligns them."""
 
 Progress = Callable[[str, int, int], None]
+"""A callback that receives a description of the work, how much of it is done, and how much there is."""
 Words = list[list[str]]
+
+
+def ignore_progress(_what: str, _done: int, _total: int) -> None:
+    """Does nothing: the default where progress is reported."""
 
 
 def silver_links(
     train: Sequence[SentencePair],
     pairs: Sequence[SentencePair],
     *,
-    progress: Progress = lambda _what, _done, _total: None,
+    progress: Progress = ignore_progress,
     cache: Path | None = None,
 ) -> list[Links]:
     """Returns the links of each of `pairs`, learnt from them and from `train`, or from the cache."""
