@@ -70,6 +70,10 @@ def test_so_is_that_of_given_and_of_cut_translations(translator: Translator) -> 
         np.testing.assert_allclose(mean, one.attention, atol=2e-6, rtol=0)
 
 
+def test_empty_lines_alone_have_no_heads(translator: Translator) -> None:
+    assert [one.heads for one in translator.translate(["", ""], heads=True)] == [(), ()]
+
+
 def test_they_do_not_depend_on_the_other_sentences(translator: Translator) -> None:
     together = translator.translate(SENTENCES, heads=True)
     for text, one in zip(SENTENCES[:5], together, strict=False):

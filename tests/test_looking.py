@@ -425,7 +425,7 @@ def test_what_was_found_is_said_in_words(there: Path) -> None:
 
     assert words(0.7, 1.0, 2.0).startswith("Most words need the attention: ")
     assert "70% of them lose a tenth of their probability" in words(0.7, 1.0, 2.0)
-    assert "Where it looks matters" in words(0.7, 1.0, 2.0)
+    assert "where it looks matters" in words(0.7, 1.0, 2.0)
     assert words(0.3, 1.0, 0.5).startswith("Some words need")
     assert "does less harm" in words(0.3, 1.0, 0.5)
     assert words(0.1, 0.02, 0.03).startswith("Few words need")

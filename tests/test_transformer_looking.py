@@ -15,7 +15,7 @@ from torch import Tensor
 from augenmerk import AugenmerkError, Translator
 from augenmerk.analysis.faithfulness import measure_faithfulness, measure_heads
 from augenmerk.analysis.probe import probe_attention
-from augenmerk.analysis.wording import HEAD_THRESHOLD
+from augenmerk.analysis.wording import HEAD_THRESHOLD, describe_idle_heads
 from augenmerk.data import Bitext, SentencePair, open_data
 from augenmerk.evaluation import agreement
 from augenmerk.evaluation.agreement import (
@@ -414,7 +414,7 @@ def test_uniform_attention_loses_nothing_when_it_is_made_uniform(uniform: RunDir
     found = measure_heads(translator, translator.translate([SENTENCE, "Der Hund schläft."]))
     assert [(one.layer, one.head) for one in found["heads"]] == [(1, 1), (2, 1)]
     assert [one.mean_drop for one in found["heads"]] == pytest.approx([0, 0], abs=1e-5)
-    assert "depend on no single head" in found["in_words"]
+    assert "depend on no single head" in describe_idle_heads(found)
 
 
 def test_a_translation_that_was_cut_off_has_no_end(translator: Translator) -> None:

@@ -15,9 +15,10 @@ word, so words cannot be measured one by one. But whole heads can:
 `measure_heads` gives one head uniform weights at all target words at once, each head in turn.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 from math import fsum
 from typing import Any
 
@@ -46,14 +47,15 @@ class Faithfulness:
 
     translation: Translation
     original: Sequence[float]
-    replaced: Mapping[str, Sequence[float]]
+    replaced: Mapping[Any, Sequence[float]]
+    """By the name of the replacement or, in a Transformer, by the layer and head, counted from 1."""
 
     @cached_property
     def word_log_probabilities(self) -> tuple[float, ...]:
         return self.translation.sum_over_words(self.original)
 
     @cached_property
-    def drops(self) -> Mapping[str, tuple[float, ...]]:
+    def drops(self) -> Mapping[Any, tuple[float, ...]]:
         """By how many nats the log-probability of each word falls; negative if it rises."""
         return {
             name: self.translation.sum_over_words(
@@ -79,42 +81,39 @@ def measure_faithfulness(
             f"Replacing attention at single words needs decoder states that do not depend on it (equation "
             f"10), which is not true of the architecture '{model.config.architecture}'."
         )
-    _check_attends(translator)
-    measured = [Faithfulness(one, (), dict.fromkeys(REPLACEMENTS, ())) for one in translations]
-
-    def score(batch: Batch) -> list[Tensor]:
-        return _score_with_replacements(model, batch, seed)
-
-    for index, (own, *replaced) in _score_tokens(translator, translations, score):
-        found = dict(zip(REPLACEMENTS, replaced, strict=True))
-        measured[index] = Faithfulness(translations[index], own, found)
-    return measured
+    return _measure(
+        translator, translations, REPLACEMENTS, lambda batch: _score_with_replacements(model, batch, seed)
+    )
 
 
-def _score_tokens(
-    translator: Translator, translations: Sequence[Translation], score: Callable[[Batch], list[Tensor]]
-) -> Iterator[tuple[int, list[list[float]]]]:
-    """Yields the index of each translation that has words, with the log-probabilities of its tokens.
+def _measure(
+    translator: Translator,
+    translations: Sequence[Translation],
+    names: Sequence[Any],
+    score: Callable[[Batch], list[Tensor]],
+) -> list[Faithfulness]:
+    """Measures translations with attention replaced as `names` say.
 
-    `score` returns those of a batch (B, T), several times: with the model's own attention, and with others.
+    `score` returns the log-probabilities of a batch (B, T), first with the model's own attention, then with
+    each replacement.
     """
-    indices, data = translator.encode_translations(translations)
-    data = data.to(translator.torch_model.device)
-    for batch in data.batches(data.plan(BATCH_SIZE, shuffle=False)) if indices else ():
-        scores = score(batch)
-        for row, number in enumerate(batch.indices.tolist()):
-            hypothesis = translations[indices[number]].hypothesis
-            assert hypothesis is not None
-            # A translation that was cut off has no end, so the probability of EOS is left out.
-            tokens = len(hypothesis.token_log_probabilities)
-            yield indices[number], [each[row, :tokens].tolist() for each in scores]
-
-
-def _check_attends(translator: Translator) -> None:
     if translator.config.model.attention == "none":
         raise AugenmerkError(
             "This model attends to nothing (model.attention = 'none'): there is no attention to replace."
         )
+    measured = [Faithfulness(one, (), dict.fromkeys(names, ())) for one in translations]
+    device = translator.torch_model.device
+    for indices, batch in translator.batch_translations(translations, BATCH_SIZE, device):
+        scores = score(batch)
+        for row, index in enumerate(indices):
+            hypothesis = translations[index].hypothesis
+            assert hypothesis is not None
+            # A translation that was cut off has no end, so the probability of EOS is left out.
+            tokens = len(hypothesis.token_log_probabilities)
+            own, *replaced = (each[row, :tokens].tolist() for each in scores)
+            by_name = dict(zip(names, replaced, strict=True))
+            measured[index] = Faithfulness(translations[index], own, by_name)
+    return measured
 
 
 @torch.inference_mode()
@@ -170,27 +169,37 @@ def permute_weights(weights: Tensor, lengths: Sequence[int], seed: int) -> Tenso
 
 def summarise(measured: Sequence[Faithfulness]) -> dict[str, Any]:
     """Returns means over a split: drops per word, and perplexities over tokens."""
-    own = [value for one in measured for value in one.original]
-    words = sum(len(one.word_log_probabilities) for one in measured)
-    if not own:
-        raise AugenmerkError("All translations are empty: there are no words whose probability could fall.")
-    summary: dict[str, Any] = {
-        "sentences": len(measured),
-        "words": words,
-        "tokens": len(own),
-        "loss": -fsum(own) / len(own),
-        "perplexity": exp(-fsum(own) / len(own)),
-    }
+    summary = _summarise(measured)
     for name in REPLACEMENTS:
-        replaced = [value for one in measured for value in one.replaced[name]]
         drops = [drop for one in measured for drop in one.drops[name]]
+        loss = _compute_loss([one.replaced[name] for one in measured])
         summary[name] = {
-            "mean_drop": fsum(drops) / words,
-            "share_that_falls": sum(drop > DROP_THRESHOLD for drop in drops) / words,
-            "loss": -fsum(replaced) / len(own),
-            "perplexity": exp(-fsum(replaced) / len(own)),
+            "mean_drop": fsum(drops) / len(drops),
+            "share_that_falls": sum(drop > DROP_THRESHOLD for drop in drops) / len(drops),
+            "loss": loss,
+            "perplexity": exp(loss),
         }
     return summary
+
+
+def _summarise(measured: Sequence[Faithfulness]) -> dict[str, Any]:
+    """Returns the sums and means with the model's own attention."""
+    originals = [one.original for one in measured]
+    if not any(originals):
+        raise AugenmerkError("All translations are empty: there are no words whose probability could fall.")
+    loss = _compute_loss(originals)
+    return {
+        "sentences": len(measured),
+        "words": sum(len(one.word_log_probabilities) for one in measured),
+        "tokens": sum(map(len, originals)),
+        "loss": loss,
+        "perplexity": exp(loss),
+    }
+
+
+def _compute_loss(log_probabilities: Sequence[Sequence[float]]) -> float:
+    """Returns the mean loss of the tokens of sentences."""
+    return -fsum(chain.from_iterable(log_probabilities)) / sum(map(len, log_probabilities))
 
 
 @dataclass(frozen=True)
@@ -215,36 +224,21 @@ def measure_heads(translator: Translator, translations: Sequence[Translation]) -
     model = translator.torch_model
     if not isinstance(model, TransformerTranslator):
         raise AugenmerkError("Heads are replaced one by one in a Transformer only.")
-    _check_attends(translator)
-    if not any(one.target_words for one in translations):
-        raise AugenmerkError("All translations are empty: there are no words whose probability could fall.")
-    count = model.config.attention_heads
-    heads = [(layer, head) for layer in range(model.config.layers) for head in range(count)]
-    original: list[float] = []
-    replaced: list[list[float]] = [[] for _ in heads]
-    words, drops = 0, [0.0] * len(heads)
-
-    def score(batch: Batch) -> list[Tensor]:
-        return _score_without_heads(model, batch, heads)
-
-    for index, (own, *others) in _score_tokens(translator, translations, score):
-        original += own
-        words += len(translations[index].target_words)
-        for number, other in enumerate(others):
-            replaced[number] += other
-            falls = [before - after for before, after in zip(own, other, strict=True)]
-            drops[number] += fsum(translations[index].sum_over_words(falls))
-    return {
-        "sentences": len(translations),
-        "words": words,
-        "tokens": len(original),
-        "loss": -fsum(original) / len(original),
-        "perplexity": exp(-fsum(original) / len(original)),
-        "heads": [
-            HeadFaithfulness(layer + 1, head + 1, drop / words, exp(-fsum(other) / len(original)))
-            for (layer, head), drop, other in zip(heads, drops, replaced, strict=True)
-        ],
-    }
+    layers, count = model.config.layers, model.config.attention_heads
+    heads = [(layer, head) for layer in range(1, layers + 1) for head in range(1, count + 1)]
+    measured = _measure(
+        translator, translations, heads, lambda batch: _score_without_heads(model, batch, heads)
+    )
+    summary = _summarise(measured)
+    summary["heads"] = [
+        HeadFaithfulness(
+            *head,
+            fsum(drop for one in measured for drop in one.drops[head]) / summary["words"],
+            exp(_compute_loss([one.replaced[head] for one in measured])),
+        )
+        for head in heads
+    ]
+    return summary
 
 
 @torch.inference_mode()
@@ -261,14 +255,14 @@ def _look_alike_with(layer: int, head: int) -> Look:
     """Returns a function for `TransformerTranslator.decode` by which one head has uniform weights."""
 
     def look(number: int, attention: Attention, queries: Tensor, memory: Memory) -> Tensor:
-        if number != layer:
+        if number + 1 != layer:
             return attention.attend(queries, memory, need_weights=False)[0]
         assert memory.mask is not None
         weights = attention.weights(queries, memory).clone()
         uniform = _uniform_weights(weights, memory.mask)
         if weights.dim() == 3:  # a mechanism without heads
             return attention.mix(uniform, memory)
-        weights[:, head] = uniform[:, head]
+        weights[:, head - 1] = uniform[:, head - 1]
         return attention.mix(weights, memory)
 
     return look

@@ -330,11 +330,9 @@ def summarise_heads(
             (argmax_links(one.heads[index].attention[:-1, :-1].tolist()), GoldLinks.of(pair.alignment or ()))
             for pair, one in spoken
         )
-        means = {name: _mean(measures, name) for name in COMPARED}
+        means = {
+            name: float(sum(getattr(one, name) for one in measures) / len(measures)) for name in COMPARED
+        }
         error = compare_links(links).error if gold else None
         summaries.append(HeadSummary(layer=head.layer, head=head.head, **means, alignment_error=error))
     return summaries
-
-
-def _mean(measures: Sequence[AttentionMeasures], name: str) -> float:
-    return float(sum(getattr(one, name) for one in measures) / len(measures))

@@ -15,20 +15,13 @@ from augenmerk.drawing.html import render_template
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-PLOTTED_MEASURES = {
-    "entropy_normalised": "entropy, normalised",
-    "sharpness": "sharpness",
-    "coverage": "coverage",
-    "monotonicity": "monotonicity (tau)",
-    "crossing_rate": "crossing rate",
-    "diagonal": "mass on the diagonal",
-}
-CARD_MEASURES = {
+MEASURES = {
     **{"entropy_normalised": "entropy", "sharpness": "sharpness", "coverage": "coverage"},
     **{"monotonicity": "monotonicity", "crossing_rate": "crossings", "diagonal": "diagonal"},
     **{"end_mass": "on the end", "punctuation_mass": "on marks", "longest_run": "longest run"},
     "best_offset": "best offset",
 }
+"""The measures with their labels; the first six are drawn."""
 
 
 def render_patterns_page(
@@ -61,7 +54,7 @@ def _make_card(number: int, match: PatternMatch, file: str) -> Card:
         sentences["reference"] = match.pair.target
     if match.pair.tags:
         sentences["tags"] = ", ".join(match.pair.tags)
-    measures = {label: getattr(pattern.measures, name) for name, label in CARD_MEASURES.items()}
+    measures = {label: getattr(pattern.measures, name) for name, label in MEASURES.items()}
     return Card(
         heading=f"{number} · {pattern.kind} · sentence {match.index}",
         maps=[AttentionMap.from_translation(translation, head=match.head)],
@@ -98,14 +91,12 @@ def draw_measures(matches: Sequence[PatternMatch], theme: Theme) -> Figure:
     """Draws how the measures are distributed over the split."""
     import numpy as np
     from matplotlib.figure import Figure
-    from matplotlib.lines import Line2D
-    from matplotlib.patches import Patch
 
     measures = collect_measures(matches)
     with use_theme(theme):
         figure = Figure(figsize=(7.2, 4.2), layout="constrained")
         figure.get_layout_engine().set(hspace=0.12, wspace=0.05)  # type: ignore[union-attr,call-arg]
-        for axes, (name, label) in zip(figure.subplots(2, 3).flat, PLOTTED_MEASURES.items(), strict=True):
+        for axes, (name, label) in zip(figure.subplots(2, 3).flat, MEASURES.items(), strict=False):
             values = measures.get(name, [])
             low = -1.0 if name == "monotonicity" else 0.0
             axes.hist(values, bins=np.linspace(low, 1.0, 31).tolist(), color=theme.series[1])
@@ -118,9 +109,4 @@ def draw_measures(matches: Sequence[PatternMatch], theme: Theme) -> Figure:
             axes.spines["left"].set_visible(False)
             axes.tick_params(labelsize=8)
             axes.set_title(label, loc="left", fontsize=10)
-        handles = [
-            Patch(color=theme.series[1], label="how many sentences have such a value"),
-            Line2D([], [], color=theme.accent, linewidth=1.5, label="median"),
-        ]
-        figure.legend(handles=handles, loc="outside lower left", ncols=2, fontsize=9)
         return figure

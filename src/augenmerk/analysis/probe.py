@@ -13,7 +13,6 @@ from augenmerk.model.gru import GRUTranslator
 from augenmerk.model.interface import TranslationModel
 from augenmerk.model.transformer import TransformerTranslator
 from augenmerk.search.decoder import Source
-from augenmerk.text.tokenizer import BOS, EOS
 from augenmerk.translation import Translation, Translator
 
 
@@ -44,17 +43,12 @@ def probe_attention(
     products of queries and keys.
     """
     translation = translator.translate(text, split_sentences=False)
-    hypothesis = translation.hypothesis
-    if hypothesis is None:
+    if translation.hypothesis is None:
         raise AugenmerkError("There is no word in the sentence; give one that can be translated.")
     model = translator.torch_model
-    device = model.device
-    ids = translator.tokenizers.source.encode_ids([text])[0][: translator.max_source_length]
-    source = model.encode(
-        torch.tensor([[*ids, EOS]], device=device),
-        torch.ones(1, len(ids) + 1, dtype=torch.bool, device=device),
-    )
-    tokens = torch.tensor([[BOS, *hypothesis.ids]], device=device)[:, : len(translation.target_subwords)]
+    [(_, batch)] = translator.batch_translations([translation], 1, model.device)
+    source = model.encode(batch.src, batch.src_mask)
+    tokens = batch.tgt_in[:, : len(translation.target_subwords)]
     attention, states, memory, number = _find_states(model, tokens, source, layer)
     queries, keys, scale = _project(model.config.attention, attention, states, memory, head)
     arrays = [np.asarray(tensor.to(torch.float64).cpu().numpy()) for tensor in (queries, keys)]
@@ -70,17 +64,17 @@ def _find_states(
         looks = model.looks_at_source(tokens, source)
         if layer is None:
             layer = len(looks) - 1
-        _check_place("layer", layer, len(looks))
+        _check_index("layer", layer, len(looks))
         return *looks[layer], layer + 1
     if not isinstance(model, GRUTranslator):
         raise AugenmerkError(f"The theory lab does not know the architecture '{model.config.architecture}'.")
-    _check_place("layer", layer or 0, 1)
+    _check_index("layer", layer or 0, 1)
     return model.attention, model.states(tokens, source), source.memory, None
 
 
-def _check_place(name: str, place: int, count: int) -> None:
-    if not 0 <= place < count:
-        raise AugenmerkError(f"There is no {name} {place + 1}: this model has {count}.")
+def _check_index(name: str, index: int, count: int) -> None:
+    if not 0 <= index < count:
+        raise AugenmerkError(f"There is no {name} {index + 1}: this model has {count}.")
 
 
 def _project(
@@ -88,7 +82,7 @@ def _project(
 ) -> tuple[Tensor, Tensor, float]:
     """Returns queries (T, K), keys (S, K) and the scale of their products."""
     heads = attention.heads if isinstance(attention, MultiHeadAttention) else 1
-    _check_place("head", head, heads)
+    _check_index("head", head, heads)
     if isinstance(attention, MultiHeadAttention):
         queries, keys = attention.split_queries_and_keys(states, memory)
         return queries[0, head], keys[0, head], attention.scale

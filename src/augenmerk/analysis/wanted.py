@@ -249,7 +249,7 @@ class WantedPosition(NamedTuple):
     is_said: bool
     """Whether its first subword is the one that is wanted."""
     subwords: tuple[str, ...]
-    """The wanted word as the model would write it here; all figures are those of its first subword."""
+    """The wanted word as the model would write it here; all numbers are those of its first subword."""
     own_probability: float
     """Under the model's own attention."""
     greatest_probability: float
@@ -309,16 +309,14 @@ def find_wanted(
     positions = []
     with one_thread_per_product():
         base, contributions, own = _split_logits(model, [*source.ids[:length], EOS], [BOS, *ids])
-        for number, word in enumerate(words):
-            if at is not None and number != at - 1:
-                continue
+        for number in range(len(words)) if at is None else [at - 1]:
             encoded = _encode_wanted(target, words[:number], wanted)
             j = target_word_of.index(number)  # the first subword of the word
             found = maximise(base[j], contributions, encoded[0], never)
             positions.append(
                 WantedPosition(
                     position=number + 1,
-                    word=word,
+                    word=words[number],
                     is_said=encoded[0] == (*ids, EOS)[j],
                     subwords=tuple(map(target.token, encoded)),
                     own_probability=float(own[j, encoded[0]]),
@@ -337,26 +335,20 @@ def find_wanted(
 
 
 def _sum_over_words(weights: Numbers, word_of: Sequence[int]) -> Numbers:
-    sums = np.zeros(word_of[-1] + 1)
-    np.add.at(sums, list(word_of), weights)
-    return sums
+    return np.bincount(word_of, weights).astype(np.float64)
 
 
 def _check_model(translator: Translator) -> GRUTranslator:
     model, config = translator.model, translator.model.config
-    if config.entry.self_attention:
-        raise AugenmerkError(
-            f"What would make it say a word can be told of a GRU translator only: what a layer of the "
-            f"architecture '{config.architecture}' takes from the source changes all layers after it."
-        )
     if config.attention == "none":
         raise AugenmerkError(
             "This model attends to nothing (model.attention = 'none'): there is no attention to change."
         )
     if not isinstance(model, GRUTranslator):
         raise AugenmerkError(
-            f"Wanted words are computed on the CPU, with attention mechanisms that come with Augenmerk: this "
-            f"model has '{config.attention}' on {translator.device}."
+            f"Wanted words need a GRU translator on the CPU, with an attention mechanism that comes with "
+            f"Augenmerk: this model has the architecture '{config.architecture}' and '{config.attention}' on "
+            f"{translator.device}."
         )
     return model
 

@@ -1,5 +1,6 @@
 """Puts into sentences what the analyses of attention find: patterns, heads, faithfulness, wanted words."""
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +12,6 @@ from augenmerk.text.languages import LANGUAGES
 
 if TYPE_CHECKING:
     from augenmerk.analysis.faithfulness import Faithfulness
-    from augenmerk.analysis.measures import MovedWords, WordAttention
     from augenmerk.analysis.patterns import HeadSummary, Pattern
     from augenmerk.analysis.wanted import WantedPosition
     from augenmerk.translation import Translation
@@ -29,22 +29,29 @@ MIN_SHOWN_WEIGHT = 0.05
 
 
 def describe_pattern(pattern: "Pattern") -> str:
-    """Returns a sentence that says what the pattern is, with the words that show it."""
+    """Returns a sentence about a pattern, with the words that show it."""
     attention, measures = pattern.attention, pattern.measures
     language = LANGUAGES.get(pattern.language, "source")
     match pattern.kind:
         case "stuck":
             word = attention.source[int(attention.words[pattern.run[0]].argmax())]
             words = _quote(attention.target, pattern.run)
-            return f"'{word}' is attended by {len(pattern.run)} words in a row, '{words}'."
+            return f"'{word}' is attended by {len(pattern.run)} words in a row, {words}."
         case "spread":
             return (
                 f"The attention is spread: of {len(attention.source)} source words and their end, the one a "
                 f"word looks at most has {measures.sharpness:.0%} of the weight on average."
             )
         case "inversion":
-            described = (_describe_inversion(attention, one, language) for one in pattern.far[:2])
-            return "; ".join(described) + "."
+            moves = []
+            for moved in pattern.far[:2]:
+                where = f" at the end of the {language} clause" if moved.closes_clause else ""
+                moves.append(
+                    f"{_quote(attention.source, moved.source)}{where} is attended by "
+                    f"{_quote(attention.target, moved.target)}, {moved.places} places "
+                    f"{'earlier' if moved.earlier else 'later'}"
+                )
+            return f"{'; '.join(moves)}."
         case "shifted":
             where, whose = ("lags", "before") if measures.best_offset < 0 else ("is ahead", "after")
             return (
@@ -54,17 +61,8 @@ def describe_pattern(pattern: "Pattern") -> str:
     return f"The attention goes through the {language} sentence from left to right{back}."
 
 
-def _describe_inversion(attention: "WordAttention", moved: "MovedWords", language: str) -> str:
-    where = f" at the end of the {language} clause" if moved.closes_clause else ""
-    return (
-        f"'{_quote(attention.source, moved.source)}'{where} is attended by "
-        f"'{_quote(attention.target, moved.target)}', {moved.places} places "
-        f"{'earlier' if moved.earlier else 'later'}"
-    )
-
-
 def _quote(words: Sequence[str], positions: Sequence[int]) -> str:
-    return " ".join(words[position] for position in positions)
+    return f"'{' '.join(words[position] for position in positions)}'"
 
 
 def describe_heads(heads: "Sequence[HeadSummary]") -> str:
@@ -93,8 +91,6 @@ def describe_heads(heads: "Sequence[HeadSummary]") -> str:
 
 def describe_dependence(one: "Faithfulness") -> str:
     """Returns a sentence about the word that depends most on its attention; nothing if there are no words."""
-    from augenmerk.evaluation.evaluator import exp
-
     drops, translation = one.drops["uniform"], one.translation
     if not drops:
         return ""
@@ -102,14 +98,12 @@ def describe_dependence(one: "Faithfulness") -> str:
     if drops[index] <= DROP_THRESHOLD:
         return "No word of this sentence depends on its attention."
     looks_at = translation.source_words[int(translation.attention[index].argmax())]
+    factor = math.exp(min(drops[index], 7))
+    times = f"{factor:.{0 if factor >= 10 else 1}f}" if factor < 1000 else "more than a thousand"
     return (
         f"'{translation.target_words[index]}' depends most on its attention: if it does not look at "
-        f"'{looks_at}' in particular, it is {_describe_factor(exp(drops[index]))} less likely."
+        f"'{looks_at}' in particular, it is {times} times less likely."
     )
-
-
-def _describe_factor(factor: float) -> str:
-    return f"{factor:.{0 if factor >= 10 else 1}f} times" if factor < 1000 else "more than a thousand times"
 
 
 def describe_findings(summary: Mapping[str, Any]) -> str:
@@ -118,22 +112,18 @@ def describe_findings(summary: Mapping[str, Any]) -> str:
     The summary is that of `augenmerk.analysis.faithfulness.summarise`.
     """
     uniform, permuted = summary["uniform"], summary["permuted"]
-    share = uniform["share_that_falls"]
+    share, further = uniform["share_that_falls"], permuted["mean_drop"] - uniform["mean_drop"]
     how_many = "Most words need" if share >= 0.5 else "Some words need" if share >= 0.2 else "Few words need"
-    found = (
+    harm = "does about as much harm."
+    if abs(further) > DROP_THRESHOLD:
+        harm = f"does less harm, {permuted['perplexity']:.2f}."
+        if further > 0:
+            harm = f"does more harm, {permuted['perplexity']:.2f}: where it looks matters."
+    return (
         f"{how_many} the attention: with the same weight on every source word, {share:.0%} of them lose a "
         f"tenth of their probability or more, and the perplexity goes from {summary['perplexity']:.2f} to "
-        f"{uniform['perplexity']:.2f}."
+        f"{uniform['perplexity']:.2f}. Looking at the wrong words (permuted weights) {harm}"
     )
-    if permuted["mean_drop"] > uniform["mean_drop"] + DROP_THRESHOLD:
-        return (
-            f"{found} Where it looks matters: at the wrong words (permuted weights) it does worse than with "
-            f"no preference, {permuted['perplexity']:.2f}."
-        )
-    harm = "about as much harm"
-    if permuted["mean_drop"] < uniform["mean_drop"] - DROP_THRESHOLD:
-        harm = f"less harm, {permuted['perplexity']:.2f}"
-    return f"{found} Looking at the wrong words (permuted weights) does {harm}."
 
 
 def describe_idle_heads(summary: Mapping[str, Any]) -> str:
@@ -147,17 +137,10 @@ def describe_idle_heads(summary: Mapping[str, Any]) -> str:
     hardly = f"the log-probability of a word falls by less than {HEAD_THRESHOLD:g} without one"
     if few == len(heads):
         return f"The translations depend on no single head: {hardly}, whichever it is."
-    others = (
-        f"None of the {len(heads)} heads is idle: it falls by {HEAD_THRESHOLD:g} or more without any of them."
-    )
-    if few:
-        others = (
-            f"{few} of {len(heads)} heads hardly {'matters' if few == 1 else 'matter'}, taken one at a time: "
-            f"{hardly}."
-        )
     return (
         f"The translations depend most on head {most.head} of layer {most.layer}: if it looks at all source "
-        f"words alike, the log-probability of a word falls by {most.mean_drop:.2f} on average. {others}"
+        f"words alike, the log-probability of a word falls by {most.mean_drop:.2f} on average. {few} of "
+        f"{len(heads)} heads hardly matter, taken one at a time: {hardly}."
     )
 
 
@@ -176,27 +159,17 @@ def describe_wanted(wanted: str, translation: "Translation", positions: "Sequenc
         name = f"'{best.subwords[0]}', with which {name} begins,"
     if not others:
         return f"Here the translation has {name.rstrip(',')}."
-    decided = [one for one in others if one.wins is not None]
-    found = []
-    if decided:
-        some = "Some" if winners else "No"
-        where = _count_positions(len(winners), len(decided))
-        found.append(f"{some} attention makes {name} the likeliest at {where}.")
+    found, undecided = [], [str(one.position) for one in others if one.wins is None]
+    if decided := len(others) - len(undecided):
+        found.append(f"At {len(winners)} of {decided} positions, some attention makes {name} the likeliest.")
     looking_at = f" looking at {describe_attention(translation.source_words, best.attention)}"
     found.append(
         f"It gets most probable at {best.position} ('{best.word}'){looking_at if winners else ''}: "
         f"{best.greatest_probability:.2g} instead of {best.own_probability:.2g}."
     )
-    if undecided := [str(one.position) for one in others if one.wins is None]:
+    if undecided:
         found.append(f"Undecided at {', '.join(undecided)}: there it is as likely as another, to rounding.")
     return " ".join(found)
-
-
-def _count_positions(count: int, of: int) -> str:
-    if of == 1:
-        return "this place"
-    number = "all" if count == of else f"{count} of the"
-    return f"any of these {of} places" if count == 0 else f"{number} {of} places where it is not said"
 
 
 def describe_attention(words: Sequence[str], attention: NDArray[np.float64]) -> str:

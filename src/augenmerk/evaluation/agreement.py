@@ -8,9 +8,8 @@ validation split (`choose_attention`), and then used for every split.
 """
 
 from collections.abc import Sequence
-from contextlib import closing
 from dataclasses import dataclass, field
-from itertools import islice, repeat
+from itertools import repeat
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -181,14 +180,10 @@ class Agreement:
         pairs = [pair for pair, links in zip(pairs, known, strict=True) if links is not None]
         gold = [links for links in known if links is not None]
         progress("reading references", 0, 1)
-        attention = self._choose_attention(translator, progress)
-        proposed = link_references(translator, pairs, self.threshold, attention)
-        chosen = _describe(attention)
+        proposed, chosen = self._link(translator, pairs, progress)
         if self.reverse is not None:  # each of the two has the offset over its own target
-            attention = self._choose_attention(self.reverse, progress)
-            turned = [pair.reversed() for pair in pairs]
-            theirs = link_references(self.reverse, turned, self.threshold, attention)
-            chosen |= {f"reverse_{name}": value for name, value in _describe(attention).items()}
+            theirs, choice = self._link(self.reverse, [pair.reversed() for pair in pairs], progress)
+            chosen |= {f"reverse_{name}": value for name, value in choice.items()}
             proposed = {at: list(map(intersect_links, ours, theirs[at])) for at, ours in proposed.items()}
         progress("reading references", 1, 1)
         scores = {at: compare_links(zip(links, gold, strict=True)) for at, links in proposed.items()}
@@ -204,15 +199,17 @@ class Agreement:
         row["aer_by_offset"] = {str(offset): score.error for offset, score in scores.items()}
         return {"aer": scores[0].error, "alignment": row}
 
-    def _choose_attention(self, translator: Translator, progress: Progress) -> ChosenAttention | None:
-        """Returns what `choose_attention` finds, which takes some time, so only once for each translator."""
-        if translator not in self._choices:
+    def _link(
+        self, translator: Translator, pairs: Sequence[SentencePair], progress: Progress
+    ) -> tuple[dict[int, list[Links]], dict[str, Any]]:
+        """Returns the links of references at each offset, and which attention they come from."""
+        if translator not in self._choices:  # it takes some time
             self._choices[translator] = choose_attention(translator, self.threshold, progress)
-        return self._choices[translator]
-
-
-def _describe(attention: ChosenAttention | None) -> dict[str, Any]:
-    return {} if attention is None else {"attention": attention.name, "chosen_on": attention.chosen_on}
+        attention = self._choices[translator]
+        links = link_references(translator, pairs, self.threshold, attention)
+        if attention is None:
+            return links, {}
+        return links, {"attention": attention.name, "chosen_on": attention.chosen_on}
 
 
 def find_links(
@@ -232,12 +229,10 @@ def find_links(
 
 def read_gold(path: Path, split: str, pairs: Sequence[SentencePair]) -> list[GoldLinks]:
     """Reads a line of links for each pair; raises AugenmerkError if the file does not fit the pairs."""
-    with closing(read_lines(path)) as read:
-        lines = list(islice(read, len(pairs) + 1))  # not all of them: it may be a pipe without end
+    lines = list(read_lines(path))
     if len(lines) != len(pairs):
-        found = f"more than {len(pairs):,}" if len(lines) > len(pairs) else f"{len(lines):,}"
         raise AugenmerkError(
-            f"{path} has {found} lines of links, and '{split}' has {len(pairs):,} sentence pairs; "
+            f"{path} has {len(lines):,} lines of links, and '{split}' has {len(pairs):,} sentence pairs; "
             f"there must be a line for each."
         )
     gold = []

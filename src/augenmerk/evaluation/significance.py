@@ -2,8 +2,7 @@
 
 Systems translate the same N sentences, each in S runs, one for each training seed (S = 1 for `augenmerk
 evaluate --baseline`). Every sentence has C counts (see `augenmerk.evaluation.metrics`), so that
-thousands of resampled test sets are one matrix product. All tests use the same numbers of samples and the
-same seed.
+thousands of resampled test sets are one matrix product. All tests use the same numbers of samples and seed.
 
 **Effects** are about new seeds and new sentences. An effect is a contrast: a weighted sum of the scores of
 systems, such as one minus another. Its value under seed s varies with the seed (variance A), with the N
@@ -29,17 +28,15 @@ rather too careful: with many sentences, it finds a difference where there is no
 with two seeds, 3.8 to 5.3 % with three, 4.6 to 5.1 % with five (`tests/test_calibration.py`). With one seed
 there is no v_seeds, and effects speak of sentences alone.
 
-**Approximate randomisation** speaks of these runs only. If two systems were equally good, it would not matter
-which of two translations of a sentence came from which system. So the two are swapped at random, in all S
-pairs of runs at once: translations of one sentence by several runs are alike, and swapping them one by one
-would count one sentence S times. p is how often the difference is then at least as large as the real one. It
-takes these runs as given: two halves of one variant's runs often differ by it.
+**Approximate randomisation** speaks of these runs only: two halves of one variant's runs often differ by it.
+If two systems were equally good, it would not matter which of two translations of a sentence came from which
+system. So the two are swapped at random, in all S pairs of runs at once, because translations of one sentence
+by several runs are alike. p is how often the difference is then at least as large as the real one.
 
-**Bootstrap resampling** draws N sentences with replacement, the same for all runs, and shows how much the
-scores vary with the choice of sentences. `augenmerk evaluate` also takes a p from it: how often a resampled
-difference is at least as far from the mean of the resampled differences, on either side, as the real
-difference is from 0. `sacrebleu --paired-bs` takes the absolute value of each resampled difference before it
-subtracts their mean; of a clear difference this leaves one side, and p is about half as large.
+**Bootstrap resampling** draws N sentences with replacement, the same for all runs. `augenmerk evaluate` also
+takes a p from it: how often a resampled difference is at least as far from the mean of the resampled
+differences as the real difference is from 0. `sacrebleu --paired-bs` takes the absolute value of each before
+it subtracts their mean; of a clear difference this leaves one side, and p is about half as large.
 
 **Holm's correction** multiplies each p of a family of comparisons. Each interval is widened to the level at
 which it excludes 0 exactly if the corrected p is below 0.05. It is never narrower than a 95 % interval.

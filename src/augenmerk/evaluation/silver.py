@@ -81,7 +81,7 @@ def _align(thot: Any, sources: Words, targets: Words, last: int, progress: Progr
     """Trains on all sentences and returns the links of the last so many."""
     what, steps = "aligning words", 2 * (ITERATIONS + 1)
     models = []
-    for done, (here, there) in ((0, (sources, targets)), (ITERATIONS + 1, (targets, sources))):
+    for done, here, there in ((0, sources, targets), (ITERATIONS + 1, targets, sources)):
         model = thot.FastAlignModel()
         for one, other in zip(here, there, strict=True):
             if 0 < len(one) <= LONGEST and 0 < len(other) <= LONGEST:

@@ -2,8 +2,9 @@
 
 import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -27,6 +28,9 @@ from augenmerk.translation.alignment import Weights
 from augenmerk.translation.loading import LoadedModels
 from augenmerk.translation.mbr import minimum_bayes_risk
 from augenmerk.translation.translation import Translation, Words
+
+if TYPE_CHECKING:
+    import torch
 
 HYPOTHESES_PER_BATCH = 640
 """Large enough that a matrix product is worth its call, small enough for the caches of a CPU."""
@@ -246,16 +250,27 @@ def score_pairs(loaded: LoadedModels, pairs: Sequence[tuple[str, str]]) -> list[
     return translations
 
 
-def encode_translations(
-    loaded: LoadedModels, translations: Sequence[Translation]
-) -> tuple[list[int], ParallelTokens]:
-    """Returns which of the translations have tokens, and these tokens as a model reads them, in numpy."""
+def batch_translations(
+    loaded: LoadedModels,
+    translations: Sequence[Translation],
+    batch_size: int,
+    device: "torch.device | None" = None,
+) -> Iterator[tuple[list[int], Batch]]:
+    """Yields batches of the translations that have tokens, each with the indices of its translations.
+
+    They are as the loaded models read them or, with a `device`, as torch reads them there.
+    """
     indices = [index for index, one in enumerate(translations) if one.hypothesis is not None]
+    if not indices:
+        return
     sources = loaded.tokenizers.source.encode_ids([translations[index].source for index in indices])
     targets = [one.hypothesis.ids for one in translations if one.hypothesis is not None]
-    return indices, ParallelTokens.of(
+    data = ParallelTokens.of(
         (source[: loaded.max_source_length], target) for source, target in zip(sources, targets, strict=True)
     )
+    data = loaded.prepare(data) if device is None else data.to(device)
+    for batch in data.batches(data.plan(batch_size, shuffle=False)):
+        yield [indices[index] for index in batch.indices.tolist()], batch
 
 
 def add_heads(loaded: LoadedModels, translations: Sequence[Translation]) -> list[Translation]:
@@ -264,18 +279,13 @@ def add_heads(loaded: LoadedModels, translations: Sequence[Translation]) -> list
     The model reads each translation once more. Raises AugenmerkError if this is an ensemble.
     """
     model, added = loaded.model, list(translations)
-    indices, data = encode_translations(loaded, translations)
-    if not indices:
-        return added
-    data = loaded.prepare(data)
-    for batch in data.batches(data.plan(HEADS_BATCH_SIZE, shuffle=False)):
+    for indices, batch in batch_translations(loaded, translations, HEADS_BATCH_SIZE):
         with loaded.computing():
             weights = model.attention_weights(batch.src, batch.src_mask, batch.tgt_in)
-        for row, index in enumerate(batch.indices.tolist()):
-            one = translations[indices[index]]
-            T, S = one.subword_attention.shape
+        for row, index in enumerate(indices):
+            T, S = translations[index].subword_attention.shape
             sides = (("encoder", weights.encoder, S), ("decoder", weights.decoder, T))
-            added[indices[index]] = one.with_heads(
+            added[index] = translations[index].with_heads(
                 to_numpy(weights.cross[row, :, :, :T, :S]).copy(),
                 {
                     name: to_numpy(part[row, :, :, :length, :length]).copy()

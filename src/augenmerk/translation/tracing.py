@@ -13,7 +13,7 @@ from augenmerk.search.decoder import PrefixDecoder
 from augenmerk.search.tree import trace as trace_beam
 from augenmerk.text.batching import ParallelTokens
 from augenmerk.text.tokenizer import BOS, PAD, UNK
-from augenmerk.translation.decoding import build_translation, decode, encode_translations, make_decoders
+from augenmerk.translation.decoding import batch_translations, build_translation, decode, make_decoders
 from augenmerk.translation.loading import LoadedModels
 from augenmerk.translation.translation import Translation
 
@@ -47,8 +47,7 @@ def next_tokens(loaded: LoadedModels, translation: Translation, count: int) -> l
     if translation.hypothesis is None:
         return []
     never = [PAD, BOS] if loaded.config.search.allow_unknown else [PAD, BOS, UNK]
-    data = loaded.prepare(encode_translations(loaded, [translation])[1])
-    [batch] = data.batches(data.plan(1, shuffle=False))
+    [(_, batch)] = batch_translations(loaded, [translation], 1)
     found = []
     with loaded.computing():
         [decoder] = make_decoders(loaded, batch, loaded.config.search)

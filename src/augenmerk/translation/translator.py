@@ -58,7 +58,7 @@ class Translator(LoadedModels):
 
     # The jobs that are functions over loaded models, as methods.
     decode = decoding.decode
-    encode_translations = decoding.encode_translations
+    batch_translations = decoding.batch_translations
     add_heads = decoding.add_heads
     complete = tracing.complete
     next_tokens = tracing.next_tokens
