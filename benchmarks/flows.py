@@ -19,9 +19,9 @@ import torch
 
 import augenmerk
 from augenmerk.evaluation.evaluator import Evaluator, evaluate_run
+from augenmerk.serve.endpoint import Service
 from augenmerk.serve.registry import ModelRegistry
 from augenmerk.serve.server import make_server, open_socket
-from augenmerk.serve.service import Service
 from augenmerk.study.plan import read_study
 from augenmerk.study.runner import run_study
 from augenmerk.training.loop import train

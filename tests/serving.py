@@ -9,12 +9,11 @@ from typing import Any, TypeVar
 
 import httpx
 
-from augenmerk.serve.access import Access, Keys
-from augenmerk.serve.errors import DeadlineExceeded
-from augenmerk.serve.limits import Limits
+from augenmerk.serve.endpoint import Service
+from augenmerk.serve.guard import Access
+from augenmerk.serve.limits import Limits, ServiceError
 from augenmerk.serve.registry import ModelRegistry
 from augenmerk.serve.server import make_server, open_socket
-from augenmerk.serve.service import Service
 
 T = TypeVar("T")
 SECONDS = 60
@@ -67,7 +66,7 @@ class Serving:
             yield
         finally:
             end.set()
-            with suppress(DeadlineExceeded):
+            with suppress(ServiceError):
                 waiting.result(SECONDS)  # type: ignore[call-arg]
 
     def wait_for_queue(self, texts: int) -> None:
@@ -103,7 +102,7 @@ def serving(
     **limits: Any,
 ) -> Iterator[Serving]:
     """Serves models with some limits changed."""
-    access = Access(hosts=hosts, origins=origins, keys=Keys(keys))
+    access = Access(hosts=hosts, origins=origins, keys=keys)
     service = Service.of(registry, Limits(**limits), access, threads=threads)
     server = make_server(service, pages=pages)
     listening = open_socket("127.0.0.1", 0)

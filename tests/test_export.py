@@ -19,8 +19,8 @@ from augenmerk.base.files import read_text
 from augenmerk.run.directory import RunDirectory
 from augenmerk.web import MAX_BEAM
 from augenmerk.web.examples import CAPTIONS, PICTURE_BOOK, make_example
-from augenmerk.web.export import join_modules, make_page, render_file
-from augenmerk.web.templates import LEVELS
+from augenmerk.web.export import make_page, render_file
+from augenmerk.web.templates import LEVELS, join_modules
 from tests.command import fails_with_a_sentence, run_command, run_json
 from tests.processes import ROOT
 from tests.runs import SharedRuns, tiny

@@ -318,7 +318,7 @@ def test_the_description_is_of_what_there_is(shipped: Serving) -> None:
 
 
 def shipped_routes(server: Serving) -> list[Any]:
-    from augenmerk.serve.app import make_app
+    from augenmerk.serve.server import make_app
 
     return list(make_app(server.service, pages=False).routes)
 

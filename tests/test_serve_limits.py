@@ -18,11 +18,9 @@ import pytest
 from starlette.requests import Request
 
 from augenmerk.base.errors import AugenmerkError
-from augenmerk.serve.access import Access, Keys, check_local
-from augenmerk.serve.batcher import Batcher, Work
-from augenmerk.serve.errors import Forbidden
-from augenmerk.serve.limits import Limits
-from augenmerk.serve.metrics import Metrics
+from augenmerk.serve.batcher import Batcher, Metrics, Work
+from augenmerk.serve.guard import Access, check_local, read_keys
+from augenmerk.serve.limits import Limits, ServiceError
 from augenmerk.serve.registry import ModelRegistry
 from augenmerk.translation import Translator
 from tests.processes import wait_for
@@ -380,7 +378,7 @@ def test_batches_are_small_where_texts_have_many_hypotheses(registry: ModelRegis
     "host", ["localhost", "LOCALHOST:80", "127.0.0.1:8765", "[::1]:80", "192.168.1.5", "lap.local"]
 )
 def test_known_hosts(host: str) -> None:
-    assert Access(hosts=["Lap.local"], keys=Keys()).check_origin([(b"host", host.encode())]) is None
+    assert Access(hosts=["Lap.local"]).check_origin([(b"host", host.encode())]) is None
 
 
 @pytest.mark.parametrize(
@@ -388,8 +386,9 @@ def test_known_hosts(host: str) -> None:
     ["evil.example", "localhost.evil.example", "127.0.0.1.evil.example", "", "a@localhost", "[::1", "[x]"],
 )
 def test_unknown_hosts(host: str) -> None:
-    with pytest.raises(Forbidden):
-        Access(keys=Keys()).check_origin([(b"host", host.encode())])
+    with pytest.raises(ServiceError) as refused:
+        Access().check_origin([(b"host", host.encode())])
+    assert refused.value.status == 403
 
 
 def test_host_and_origin_are_checked(registry: ModelRegistry) -> None:
@@ -456,14 +455,18 @@ def test_pages_from_elsewhere_may_send_keys(registry: ModelRegistry) -> None:
 
 def test_keys_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AUGENMERK_API_KEYS", f"{KEY}, another-key-of-somebody")
-    keys = Keys.read(None)
-    assert keys.accept(KEY)
-    assert keys.accept("another-key-of-somebody")
-    assert not keys.accept("")
+    keys = read_keys(None)
+    assert keys == [KEY, "another-key-of-somebody"]
+    access = Access(keys=keys)
+    for key in keys:
+        access.check_key(key)
+    for wrong in ("", None):
+        with pytest.raises(ServiceError):
+            access.check_key(wrong)
     monkeypatch.delenv("AUGENMERK_API_KEYS")
-    assert not Keys.read(None)
+    assert not read_keys(None)
     with pytest.raises(AugenmerkError, match="16"):
-        Keys(["short"])
+        Access(keys=["short"])
 
 
 def test_only_this_machine_may_change_something(registry: ModelRegistry) -> None:
@@ -476,16 +479,16 @@ def test_only_this_machine_may_change_something(registry: ModelRegistry) -> None
     for host in ("127.0.0.1:8765", "[::1]:8765", "LOCALHOST"):
         check_local(request("127.0.0.1", host=host, origin=f"http://{host}"))
     for client in ("192.168.1.5", "8.8.8.8", "fe80::1", "", "testclient", "::ffff:8.8.8.8"):
-        with pytest.raises(Forbidden, match="machine"):
+        with pytest.raises(ServiceError, match="machine"):
             check_local(request(client, host="localhost"))
     for header in ("x_forwarded_for", "forwarded", "x_real_ip"):
-        with pytest.raises(Forbidden, match="proxy"):
+        with pytest.raises(ServiceError, match="proxy"):
             check_local(request("127.0.0.1", host="localhost", **{header: "for=127.0.0.1"}))
     for host in ("translate.example.org", "192.168.1.5:8765", "", "["):
-        with pytest.raises(Forbidden, match="proxy"):
+        with pytest.raises(ServiceError, match="proxy"):
             check_local(request("127.0.0.1", host=host))
     for origin in ("https://friend.example", "null", "http://localhost:1"):
-        with pytest.raises(Forbidden, match="pages of this server"):
+        with pytest.raises(ServiceError, match="pages of this server"):
             check_local(request("127.0.0.1", host="localhost:8765", origin=origin))
     with serving(registry, threads=1) as server:
         headers = {"x-forwarded-for": "127.0.0.1"}

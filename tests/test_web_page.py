@@ -19,7 +19,7 @@ import pytest
 
 from augenmerk.text.tokenizer import BOS, EOS
 from augenmerk.translation import load
-from augenmerk.web.export import PAGE, export_page, make_page
+from augenmerk.web.export import export_page, make_page
 from augenmerk.web.templates import WEB
 from tests.browser import TIMEOUT, WatchedTab, open_engine
 from tests.processes import ROOT
@@ -783,7 +783,7 @@ def test_the_table_of_a_step_fits_on_a_phone(chromium: "Chromium", files: Files)
 
 def test_a_step_of_the_beam_looks_only_at_its_own_nodes(chromium: "Chromium") -> None:
     """All nodes are looked at once; a wide beam over a long sentence has thousands."""
-    tab = open_engine(chromium, "tree.js", "texts.js", folder=WEB / PAGE)
+    tab = open_engine(chromium, "tree.js", "texts.js", folder=WEB / "page")
     reads = tab.evaluate(
         """() => {
           let reads = 0;

@@ -23,7 +23,7 @@ from augenmerk.theory.copying import leak_bound, reach, strength_needed, tied_we
 from augenmerk.theory.exercises import EXERCISES
 from augenmerk.theory.noise import KeyNoise, resample
 from augenmerk.theory.results import plane_values
-from augenmerk.web.theory_export import describe_theory, export_theory
+from augenmerk.web.export import describe_theory, export_theory
 from tests.browser import TIMEOUT, WatchedTab
 from tests.command import fails_with_a_sentence, run_json
 

@@ -27,7 +27,7 @@ from augenmerk.text.sentences import (
 )
 from augenmerk.text.tokenizer import SPECIAL_TOKENS, Tokenizer, TokenizerPair, normalise
 from augenmerk.text.words import COMBINING, INVISIBLE, detokenise, split_words, word_spans
-from augenmerk.web.tokenizer_tables import describe_characters, describe_tokenizer
+from augenmerk.web.bundle import describe_characters, describe_tokenizer
 from tests.browser import open_engine
 from tests.sentence_cases import CASES, read_case
 from tests.test_sentences import MARKS, languages

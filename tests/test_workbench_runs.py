@@ -18,10 +18,9 @@ import pytest
 from augenmerk.base.config import PRESETS, load_config
 from augenmerk.base.errors import AugenmerkError
 from augenmerk.run.directory import RunDirectory
-from augenmerk.serve import folders
-from augenmerk.serve.errors import UnknownModel
-from augenmerk.serve.folders import FolderSearch, is_run
-from augenmerk.serve.registry import ModelRegistry
+from augenmerk.serve import registry as folders
+from augenmerk.serve.limits import ServiceError
+from augenmerk.serve.registry import FolderSearch, ModelRegistry, is_run
 from augenmerk.serve.workbench.runs import nearest_preset
 from augenmerk.serve.workbench.trainings import StartRequest, Trainings, check_start
 from augenmerk.web.templates import WEB
@@ -214,7 +213,7 @@ def test_nobody_else_starts_trainings(place: Place) -> None:
 
 
 def test_a_run_that_was_removed_is_not_found(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(folders, "SECONDS", 3600.0)  # what was found is believed
+    monkeypatch.setattr(folders, "SEARCH_SECONDS", 3600.0)  # what was found is believed
     server = f"{place.address}/workbench"
     assert "deep/two" in [run["name"] for run in place.look()["runs"]]
     assert len(ask(f"{server}/translate/models")[1]["models"]) == 3
@@ -240,7 +239,7 @@ def test_a_run_that_was_removed_is_not_found(place: Place, monkeypatch: pytest.M
         return read(path)
 
     monkeypatch.setattr(RunDirectory, "open", remove_and_read)
-    with pytest.raises(UnknownModel):
+    with pytest.raises(ServiceError, match="no model"):
         registry.get(HOSTILE)
 
 

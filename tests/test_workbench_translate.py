@@ -14,8 +14,7 @@ import pytest
 
 from augenmerk.base.errors import AugenmerkError
 from augenmerk.run.directory import RunDirectory
-from augenmerk.serve import folders
-from augenmerk.serve.registry import ModelRegistry
+from augenmerk.serve.registry import SEARCH_SECONDS, ModelRegistry
 from augenmerk.serve.workbench import POLICY, VIEWS, page_address
 from augenmerk.text.tokenizer import PAD
 from augenmerk.translation import Translator, load
@@ -459,7 +458,7 @@ def test_a_run_that_cannot_be_read_is_listed_as_such(
     with serve_workbench([run], tmp_path / "runs") as address:
         view = TranslateTab(context, Place(address, tmp_path / "runs"), text=SENTENCE)
         shared_runs.copy(tiny(), tmp_path / "runs" / "trained-meanwhile")
-        time.sleep(folders.SECONDS)
+        time.sleep(SEARCH_SECONDS)
         view.tab.click("#models summary")
         view.tab.wait_for_selector("#models-list >> text=trained-meanwhile")
         assert "cannot be read" in view.tab.inner_text("#models-list")

@@ -21,7 +21,7 @@ app = typer.Typer()
     "augenmerk export runs/mine --out site    "
     "augenmerk export --theory --out theory.html    "
     "A page needs no server, no network and no installation: mail it, or open it from a disk. A name that "
-    "does not end in .html is a folder, for a web server."
+    "does not end in .html names a folder, which is for a web server."
 )
 def export(
     out: Annotated[Path, Option(help="The page to write, e.g. page.html; or a folder for a web server.")],
@@ -54,11 +54,9 @@ def export(
 ) -> None:
     """Write a run as a web page that translates and shows attention without a server."""
     from augenmerk.base.errors import AugenmerkError
-    from augenmerk.web.export import check_place, export_page, make_page
+    from augenmerk.web.export import check_path, export_page, export_theory, make_page
 
     if theory:
-        from augenmerk.web.theory_export import export_theory
-
         if runs or beam is not None or example:
             raise AugenmerkError(
                 "--theory writes a page without a model: leave out runs, --beam and --example."
@@ -69,7 +67,7 @@ def export(
             print_json({"file": str(written)})
         return
     check_sentences(example or [])
-    check_place(out, overwrite=overwrite)
+    check_path(out, overwrite=overwrite)
     with show_status("exporting"):
         page = make_page(runs or [], beam=beam, examples=example or [])
         written = export_page(page, out, overwrite=overwrite)

@@ -81,20 +81,21 @@ def serve(
     import logging
 
     from augenmerk.base.device import CPU, choose_translating_device
-    from augenmerk.serve.access import Access
+    from augenmerk.serve.endpoint import Service
+    from augenmerk.serve.guard import Access, read_keys
     from augenmerk.serve.limits import Limits
     from augenmerk.serve.registry import ModelRegistry
     from augenmerk.serve.server import fit_connections, make_server, open_socket, run
-    from augenmerk.serve.service import Service
 
     load_mechanisms(attention)
     wanted = Limits.parse(limit or [])
-    access = Access(hosts=allow_host or [], origins=origin or [], keys_file=keys)
+    access = Access(hosts=allow_host or [], origins=origin or [], keys=read_keys(keys))
     chosen_device = str(choose_translating_device(device))
     registry = ModelRegistry(runs or [], folder=folder, device=chosen_device)
     limits = fit_connections(wanted)
     # A GPU computes one batch after another; cores compute as many as there are of them.
-    service = Service.of(registry, limits, access, threads=None if chosen_device == CPU else 1)
+    computing = None if chosen_device == CPU else 1
+    service = Service.of(registry, limits, access, threads=computing, keys_file=keys)
     listening = open_socket(host, port)
     address = _format_address(host, listening.getsockname()[1])
 

@@ -1,44 +1,237 @@
-"""The API: its routes in one table, from which the app and the description are made."""
+"""The API: requests, responses and the table of its routes, from which the app and the description are made.
 
-import asyncio
+A translation has the keys of `augenmerk translate --json`, a scored pair those of `augenmerk score --json`.
+"""
+
 import os
-from typing import Any
+from pathlib import Path
+from typing import Annotated, Any
 
+from pydantic import BaseModel, ConfigDict, Field, create_model
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 
+from augenmerk.base.config import DEFAULT_SAMPLES, SearchConfig
+from augenmerk.base.errors import AugenmerkError
+from augenmerk.base.settings import list_settings
+from augenmerk.evaluation.evaluator import Loss
 from augenmerk.serve import openapi
-from augenmerk.serve.endpoint import ERRORS_OF_WORK, Endpoint
-from augenmerk.serve.errors import sentence_response
+from augenmerk.serve.endpoint import (
+    ERRORS_OF_WORK,
+    Endpoint,
+    RequestBody,
+    Service,
+    check_names,
+    check_search,
+    check_texts,
+    to_list,
+)
 from augenmerk.serve.guard import STOPPING
 from augenmerk.serve.libretranslate import ENDPOINTS as LIBRETRANSLATE
-from augenmerk.serve.schemas import (
-    ModelsResponse,
-    ReloadRequest,
-    ReloadResponse,
-    ScoreRequest,
-    ScoreResponse,
-    TranslateRequest,
-    TranslateResponse,
-    describe_score,
+from augenmerk.serve.limits import Limits, ServiceError
+from augenmerk.serve.registry import Names
+
+Texts = str | list[str]
+
+
+ModelNames = Annotated[
+    Names | None, Field(description="A model of /v1/models, or several as an ensemble. Default: the first.")
+]
+WithAttention = Annotated[bool, Field(description="Add words, their log-probabilities and attention.")]
+WithHeads = Annotated[bool, Field(description="Also add the attention of each head; one model only.")]
+
+
+class _TranslateRequest(RequestBody):
+    text: Texts = Field(description="A text, or a list of texts.")
+    split_sentences: bool = Field(
+        default=True,
+        description="Translate the sentences of each text one by one; false: each is one sentence.",
+    )
+    model: ModelNames = None
+    attention: WithAttention = False
+    subwords: bool = Field(default=False, description="Also add subwords and attention over them.")
+    heads: WithHeads = False
+
+    def settings(self) -> dict[str, Any]:
+        """Returns the changes of `SearchConfig` that the request asks for."""
+        return self.model_dump(include=set(SearchConfig.model_fields), exclude_none=True)
+
+    def check(self, limits: Limits) -> None:
+        """Raises an error with one sentence if the request is beyond the limits."""
+        check_texts(to_list(self.text), limits)
+        check_names(self.model, limits)
+        settings = self.settings()
+        check_search(settings, limits)
+        draws_default = settings.get("mbr") and settings.get("sample") and "candidates" not in settings
+        if draws_default and limits.n_best < DEFAULT_SAMPLES:
+            raise AugenmerkError(
+                f"Without candidates, {DEFAULT_SAMPLES} would be drawn; the limit is {limits.n_best}: "
+                f"set candidates."
+            )
+
+
+def _make_search_fields() -> dict[str, Any]:
+    """Returns the fields of `SearchConfig`, all of them optional."""
+    meanings = {setting.name: setting.meaning for setting in list_settings(SearchConfig())}
+    return {
+        name: Annotated[field.annotation | None, *field.metadata, Field(None, description=meanings[name])]
+        for name, field in SearchConfig.model_fields.items()
+        if field.annotation is not None
+    }
+
+
+TranslateRequest = create_model(
+    "TranslateRequest",
+    __base__=_TranslateRequest,
+    __doc__="Texts to translate, and how. The run's own settings are used where nothing is given.",
+    **_make_search_fields(),
 )
-from augenmerk.serve.service import Service
+
+
+class ScoreRequest(RequestBody):
+    """Sentences and their translations, to be scored."""
+
+    source: Texts = Field(description="A sentence, or a list of sentences.")
+    target: Texts = Field(description="Its translation, or a list of as many translations.")
+    model: ModelNames = None
+    attention: WithAttention = False
+    heads: WithHeads = False
+
+    def check(self, limits: Limits) -> list[tuple[str, str]]:
+        """Returns the pairs; raises an error with one sentence if the request is beyond the limits."""
+        sources, targets = to_list(self.source), to_list(self.target)
+        if len(sources) != len(targets):
+            raise AugenmerkError(
+                f"There are {len(sources):,} sources and {len(targets):,} targets: give as many of both."
+            )
+        check_texts(sources, limits)
+        check_texts(targets, limits)
+        check_names(self.model, limits)
+        return list(zip(sources, targets, strict=True))
+
+
+class ReloadRequest(RequestBody):
+    """Which run to reload."""
+
+    model: str | None = Field(default=None, description="The name of a run. Default: all of them.")
+
+
+class ResponseModel(BaseModel):
+    """A response, or a part of one. Its keys are all there are, which a test checks."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+class Unfamiliar(ResponseModel):
+    """Why a text is unlike anything the model learnt from."""
+
+    reason: str
+    in_words: str
+
+
+class Uncovered(ResponseModel):
+    """The part of a source that its translation probably leaves out."""
+
+    text: str
+    in_words: str
+
+
+class _Pair(ResponseModel):
+    source: str
+    log_probability: float
+    truncated: bool = Field(description="Whether the source was too long, and only its beginning was read.")
+    uncovered: Uncovered | None = Field(default=None, description="What the target probably leaves out.")
+    source_words: list[str] | None = None
+    target_words: list[str] | None = None
+    word_log_probabilities: list[float] | None = None
+    attention: list[list[float]] | None = Field(default=None, description="Target words x source words.")
+    heads: list[dict[str, Any]] | None = None
+    attentions: dict[str, Any] | None = Field(
+        default=None, description="Of a Transformer: part, layer, head, rows."
+    )
+
+
+class TranslationResponse(_Pair):
+    """A translation. Words and attention only if they were asked for; those of a text are in `sentences`."""
+
+    translation: str
+    score: float = Field(description="log_probability / length**length_penalty.")
+    finished: bool = Field(description="Whether it ended before its maximum length.")
+    unfamiliar: Unfamiliar | None = None
+    expected_chrf: float | None = Field(default=None, description="Only with mbr.")
+    source_subwords: list[str] | None = None
+    target_subwords: list[str] | None = None
+    subword_attention: list[list[float]] | None = None
+    alternatives: list["TranslationResponse"] | None = Field(default=None, description="The next best.")
+    sentences: list["TranslationResponse"] | None = Field(
+        default=None, description="Only if the text has several; its numbers are their sums and means."
+    )
+
+
+class TranslateResponse(ResponseModel):
+    """The translations of all texts, in their order."""
+
+    model: Names
+    translations: list[TranslationResponse]
+
+
+class ScoredPair(_Pair):
+    """A scored translation; words and attention only if they were asked for."""
+
+    target: str
+    loss: float = Field(description="Per token, end of sentence included.")
+    perplexity: float
+    word_perplexity: float
+    tokens: int
+
+
+class ScoreResponse(ResponseModel):
+    """The scores of all pairs, in their order."""
+
+    model: Names
+    scores: list[ScoredPair]
+
+
+class ModelResponse(ResponseModel):
+    """A model that requests may name."""
+
+    name: str
+    default: bool
+    source_language: str | None = None
+    target_language: str | None = None
+    architecture: str | None = None
+    attention: str | None = None
+    beam: int | None = Field(default=None, description="The beam of requests that set none.")
+    loaded: bool
+    error: str | None = Field(default=None, description="Why the run cannot be read.")
+
+
+class ModelsResponse(ResponseModel):
+    """All models."""
+
+    models: list[ModelResponse]
+
+
+class ReloadResponse(ResponseModel):
+    """The names of the reloaded runs."""
+
+    reloaded: list[str]
 
 
 async def translate(request: Request, body: Any) -> dict[str, Any]:
     """Translates one text or a list of texts."""
     service: Service = request.app.state.service
     body.check(service.limits)
-    model = service.choose_model(body.model)
+    model = service.registry.choose(body.model)
+    keys = {"attention": body.attention or body.subwords or body.heads, "subwords": body.subwords}
     translations = await service.batcher.translate(
         model,
-        body.texts,
+        to_list(body.text),
         settings=body.settings(),
         heads=body.heads,
-        attention=body.with_attention,
+        attention=keys["attention"],
         split_sentences=body.split_sentences,
     )
-    keys = {"attention": body.with_attention, "subwords": body.subwords}
     return {"model": model, "translations": [each.to_dict(**keys) for each in translations]}
 
 
@@ -46,15 +239,27 @@ async def score(request: Request, body: ScoreRequest) -> dict[str, Any]:
     """Scores given translations: log-probability, loss and perplexity."""
     service: Service = request.app.state.service
     pairs = body.check(service.limits)
-    model = service.choose_model(body.model)
+    model = service.registry.choose(body.model)
     attention = body.attention or body.heads
-    scored = await service.batcher.score(model, pairs, heads=body.heads, attention=attention)
-    return {"model": model, "scores": [describe_score(each, attention=attention) for each in scored]}
+    scores = []
+    for pair in await service.batcher.score(model, pairs, heads=body.heads, attention=attention):
+        tokens = len(pair.hypothesis.token_log_probabilities) if pair.hypothesis else 0
+        loss = Loss(-pair.log_probability, tokens)
+        found = {
+            "target": pair.text,
+            "loss": loss.mean,
+            "perplexity": loss.perplexity,
+            "word_perplexity": loss.word_perplexity(len(pair.target_words)),
+            "tokens": loss.tokens,
+        }
+        described = pair.to_dict(attention=attention)
+        scores.append(found | {key: value for key, value in described.items() if key in _Pair.model_fields})
+    return {"model": model, "scores": scores}
 
 
-async def list_models(request: Request) -> dict[str, Any]:
+def list_models(request: Request) -> dict[str, Any]:
     """Lists the models."""
-    return {"models": await asyncio.to_thread(request.app.state.service.registry.describe)}
+    return {"models": request.app.state.service.registry.describe()}
 
 
 async def reload(request: Request, body: ReloadRequest) -> dict[str, Any]:
@@ -68,27 +273,24 @@ async def live(_request: Request) -> dict[str, Any]:
     return {"status": "alive"}
 
 
-async def ready(request: Request) -> Any:
+async def ready(request: Request) -> dict[str, Any]:
     """Answers 200 while requests are taken, 503 while the server stops."""
-    return sentence_response(503, STOPPING) if request.app.state.service.draining else {"status": "ready"}
+    if request.app.state.service.draining:
+        raise ServiceError(503, STOPPING)
+    return {"status": "ready"}
 
 
 async def metrics(request: Request) -> Response:
     """Counts in the text format of Prometheus."""
     service: Service = request.app.state.service
-    gauges = {
-        "queued_texts": ("Texts that wait or are being computed.", float(service.batcher.queued)),
-        "resident_bytes": ("Memory of the process.", float(_count_resident_bytes())),
-    }
-    text = service.metrics.to_text(gauges)
+    text = service.metrics.to_text(queued=service.batcher.queued, resident=_count_resident_bytes())
     return PlainTextResponse(text, media_type="text/plain; version=0.0.4; charset=utf-8")
 
 
 def _count_resident_bytes() -> int:
     """Returns the memory of this process, or 0 where the system does not report it."""
     try:
-        with open("/proc/self/statm", "rb") as file:  # noqa: PTH123
-            return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+        return int(Path("/proc/self/statm").read_bytes().split()[1]) * os.sysconf("SC_PAGE_SIZE")
     except (OSError, ValueError, AttributeError):
         return 0
 

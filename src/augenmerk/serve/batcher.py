@@ -9,17 +9,16 @@ search is a long row of small steps, which cores cannot share (see `augenmerk.tr
 import asyncio
 import threading
 import time
-from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from bisect import bisect_left
+from collections import Counter, deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 from augenmerk.base.config import SearchConfig
 from augenmerk.base.errors import AugenmerkError
 from augenmerk.base.process import count_threads
-from augenmerk.serve.errors import DeadlineExceeded, Overloaded, TooLarge
-from augenmerk.serve.limits import Limits
-from augenmerk.serve.metrics import Metrics
-from augenmerk.serve.registry import ModelRegistry
+from augenmerk.serve.limits import Limits, Overloaded, ServiceError
+from augenmerk.serve.registry import ModelRegistry, Names, to_names
 from augenmerk.translation import Translation
 from augenmerk.translation.loading import one_thread_per_product
 from augenmerk.translation.translator import split_into_texts
@@ -34,13 +33,82 @@ CLOSE_SECONDS = 10.0
 """Shutdown timeout of each thread."""
 RATE_MEMORY = 0.9
 """Weight of the previous estimate of the speed when a batch was computed."""
+SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
+SIZES = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512)
+
+
+class Histogram:
+    """Counts of values up to each of some bounds, and their sum."""
+
+    def __init__(self, bounds: Sequence[float]) -> None:
+        self.bounds = bounds
+        self.counts = [0] * (len(bounds) + 1)
+        self.sum = 0.0
+
+    def add(self, value: float) -> None:
+        self.counts[bisect_left(self.bounds, value)] += 1
+        self.sum += value
+
+    def lines(self, name: str) -> Iterator[str]:
+        total = 0
+        for bound, count in zip((*self.bounds, "+Inf"), self.counts, strict=True):
+            total += count
+            yield f'{name}_bucket{{le="{bound}"}} {total}'
+        yield f"{name}_sum {self.sum:.9g}"
+        yield f"{name}_count {total}"
+
+
+class Metrics:
+    """What is counted. Requests are counted in the event loop, batches in the threads that compute."""
+
+    def __init__(self) -> None:
+        self.requests: Counter[tuple[str, int]] = Counter()  # by (route, status)
+        self.seconds = Histogram(SECONDS)
+        self.batch_sizes = Histogram(SIZES)
+        self.compute_seconds = 0.0
+        self.characters = 0
+        self._lock = threading.Lock()
+
+    def count_request(self, route: str, status: int, seconds: float) -> None:
+        self.requests[route, status] += 1
+        self.seconds.add(seconds)
+
+    def count_batch(self, texts: int, characters: int, seconds: float) -> None:
+        with self._lock:
+            self.batch_sizes.add(texts)
+            self.characters += characters
+            self.compute_seconds += seconds
+
+    def to_text(self, *, queued: int, resident: int) -> str:
+        """Returns all counts in the text format of Prometheus, with two numbers of this moment."""
+        routes = [
+            f'augenmerk_requests_total{{route="{route}",status="{status}"}} {count}'
+            for (route, status), count in sorted(self.requests.items())
+        ]
+        with self._lock:
+            batches = list(self.batch_sizes.lines("augenmerk_batch_texts"))
+            computed, characters = self.compute_seconds, self.characters
+        seconds = self.seconds.lines("augenmerk_request_seconds")
+        lines: list[str] = []
+        for name, kind, about, values in (
+            ("requests_total", "counter", "Requests by route and status.", routes),
+            ("request_seconds", "histogram", "Time from a request to its answer.", seconds),
+            ("batch_texts", "histogram", "Texts that were computed together.", batches),
+            ("compute_seconds_total", "counter", "Time in which batches were computed.", computed),
+            ("characters_total", "counter", "Characters of the texts that were computed.", characters),
+            ("queued_texts", "gauge", "Texts that wait or are being computed.", queued),
+            ("resident_bytes", "gauge", "Memory of the process.", resident),
+        ):
+            lines += [f"# HELP augenmerk_{name} {about}", f"# TYPE augenmerk_{name} {kind}"]
+            lines += [f"augenmerk_{name} {values:.9g}"] if isinstance(values, int | float) else values
+        return "\n".join(lines) + "\n"
 
 
 class Work(NamedTuple):
-    """What to do with texts. Texts with equal work are computed together."""
+    """What to do with texts or pairs, or with a function. Texts with equal work are computed together."""
 
-    kind: str  # "translate" or "score"
-    names: tuple[str, ...]
+    kind: str  # "translate", "score" or "call"
+    names: tuple[str, ...] = ()
     settings: tuple[tuple[str, Any], ...] = ()
     heads: bool = False
     attention: bool = False
@@ -49,21 +117,20 @@ class Work(NamedTuple):
 class _Job:
     """The texts or pairs of a request, which may be computed in several batches; or one function."""
 
-    def __init__(self, work: Work | None, items: Sequence[Any], numbers: Sequence[int] = ()) -> None:
-        self.work = work  # None for a function
+    def __init__(self, work: Work, items: Sequence[Any], numbers: Sequence[int] = ()) -> None:
+        self.work = work
         self.items = items
         self.numbers = numbers  # by which sentences are sampled
         self.future: asyncio.Future[list[Any]] = asyncio.get_running_loop().create_future()
         self.results: list[Any] = [None] * len(items)
         self.missing = len(items)
-        # Those of similar length share a batch, because they are done at about the same time.
-        self.waiting = deque(range(len(items)))  # indices of the items that no batch has taken yet
-        if len(items) > 1:
-            self.waiting = deque(sorted(self.waiting, key=lambda index: _count_characters(items[index])))
+        # Indices of the items that no batch has taken yet. Those of similar length share a batch, because
+        # they are done at about the same time.
+        self.waiting = deque(sorted(range(len(items)), key=lambda index: _count_characters(items[index])))
 
 
 _Batch = list[tuple[_Job, list[int]]]
-"""Jobs, each with the indices of the items to compute."""
+"""Jobs with equal work, each with the indices of the items to compute."""
 
 
 class Batcher:
@@ -107,7 +174,7 @@ class Batcher:
 
     async def translate(
         self,
-        names: str | Sequence[str],
+        names: Names,
         texts: Sequence[str],
         *,
         settings: Mapping[str, Any] | None = None,
@@ -119,43 +186,40 @@ class Batcher:
 
         Each text is split into sentences, as `Translator.translate` does; with `split_sentences` false it
         is one. `settings` are changes of `SearchConfig`. With `attention`, the weights over words are
-        computed already in the thread. Raises Overloaded, DeadlineExceeded, TooLarge, and AugenmerkError for
+        computed already in the thread. Raises ServiceError for too much or too late, and AugenmerkError for
         what cannot be done.
         """
-        changes = tuple(sorted((key, value) for key, value in (settings or {}).items() if value is not None))
-        work = Work("translate", _to_names(names), changes, heads, attention)
-        language = await self._find_language(work.names) if split_sentences else None
+        work = Work("translate", to_names(names), tuple(sorted((settings or {}).items())), heads, attention)
+        language = None
+        if split_sentences:
+            translator = self.registry.find_loaded(work.names)
+            if translator is None:
+                translator = await asyncio.to_thread(self.registry.get, work.names)
+            language = translator.language
         split = split_into_texts(texts, language, split=split_sentences)
         sentences = [sentence for text in split for sentence in text.sentences]
         if len(sentences) > max(self.limits.texts, len(texts)):
-            raise TooLarge(
-                f"The texts have {len(sentences):,} sentences; the limit is {self.limits.texts:,}."
+            raise ServiceError(
+                413, f"The texts have {len(sentences):,} sentences; the limit is {self.limits.texts:,}."
             )
         numbers = [number for index, text in enumerate(split) for number in text.numbers(index)]
         found = iter(await self._submit(_Job(work, sentences, numbers)))
         return [text.join([next(found) for _ in text.sentences]) for text in split]
 
-    async def _find_language(self, names: tuple[str, ...]) -> str | None:
-        """Returns the language that models translate from; those that are not loaded yet are loaded."""
-        translator = self.registry.find_loaded(names)
-        if translator is None:
-            translator = await asyncio.to_thread(self.registry.get, names)
-        return translator.language
-
     async def score(
         self,
-        names: str | Sequence[str],
+        names: Names,
         pairs: Sequence[tuple[str, str]],
         *,
         heads: bool = False,
         attention: bool = False,
     ) -> list[Translation]:
         """Scores given translations, as `translate` translates."""
-        return await self._submit(_Job(Work("score", _to_names(names), (), heads, attention), pairs))
+        return await self._submit(_Job(Work("score", to_names(names), (), heads, attention), pairs))
 
     async def compute(self, function: Callable[[], T]) -> T:
         """Calls a function in a computing thread, when it is its turn; never two at the same time."""
-        [result] = await self._submit(_Job(None, (function,)))
+        [result] = await self._submit(_Job(Work("call"), (function,)))
         return result  # type: ignore[no-any-return]
 
     async def _submit(self, job: _Job) -> list[Any]:
@@ -181,9 +245,10 @@ class Batcher:
             async with asyncio.timeout(self.limits.deadline):
                 return await job.future
         except TimeoutError:
-            raise DeadlineExceeded(
+            raise ServiceError(
+                504,
                 f"There was no answer within {self.limits.deadline:g} seconds: ask for less at once, "
-                f"or try again later."
+                f"or try again later.",
             ) from None
 
     def _gather_more(self, arrived: int) -> None:
@@ -216,15 +281,13 @@ class Batcher:
                 error: Exception | None = None
                 try:
                     results = self._compute(batch)
-                except Exception as caught:
-                    error = caught
-                except BaseException as caught:  # such as a panic of a library in Rust
-                    error = RuntimeError(type(caught).__name__)
+                except BaseException as caught:  # also a panic of a library in Rust
+                    error = caught if isinstance(caught, Exception) else RuntimeError(type(caught).__name__)
                 self._count_batch(batch, time.perf_counter() - start)
                 self._loop.call_soon_threadsafe(self._answer, batch, results, error)
 
     def _count_batch(self, batch: _Batch, seconds: float) -> None:
-        if batch[0][0].work is None:
+        if batch[0][0].work.kind == "call":
             with self._condition:
                 self._in_function = False
                 self._condition.notify()
@@ -240,19 +303,16 @@ class Batcher:
             while True:
                 self._drop_abandoned()
                 possible = () if self._gathering else self._waiting
-                first = next((job for job in possible if job.work is not None or not self._in_function), None)
-                if first is not None:
+                works = (job.work for job in possible if job.work.kind != "call" or not self._in_function)
+                work = next(works, None)
+                if work is not None:
                     break
                 if self._closing and not self._waiting:
                     self._condition.notify()
                     return None
                 self._condition.wait()
-            if first.work is not None:
-                batch = self._gather(first.work)
-            else:
-                self._in_function = True
-                self._waiting.remove(first)
-                batch = [(first, [0])]
+            batch = self._gather(work)
+            self._in_function = self._in_function or work.kind == "call"
             if self._waiting:
                 self._condition.notify()
             return batch
@@ -263,7 +323,7 @@ class Batcher:
         If much waits, a part is left for the other threads. A job that has more items goes to the end of the
         queue, so that nobody waits for a long list.
         """
-        budget, left = self.limits.batch_tokens, self._share()
+        budget, left = self.limits.batch_tokens, 1 if work.kind == "call" else self._share()
         width, longest = self._estimate_size(work)
         batch: _Batch = []
         others: list[_Job] = []
@@ -289,9 +349,10 @@ class Batcher:
 
     def _estimate_size(self, work: Work) -> tuple[int, int]:
         """Returns how many hypotheses a text has, and how many tokens they may have however short it is."""
-        if work.kind == "score":
+        if work.kind != "translate":
             return len(work.names), 0
-        own = self.registry.own_settings(work.names)
+        translator = self.registry.find_loaded(work.names)
+        own = translator and translator.config.search
         settings = own or SearchConfig(beam=self.limits.beam)
         try:
             settings = settings.replaced(dict(work.settings), "The request")
@@ -302,10 +363,10 @@ class Batcher:
 
     def _compute(self, batch: _Batch) -> list[Any]:
         """Returns the results of all items of a batch, in their order."""
-        first = batch[0][0]
-        if (work := first.work) is None:
-            return [first.items[0]()]
+        work = batch[0][0].work
         items = [job.items[index] for job, indices in batch for index in indices]
+        if work.kind == "call":
+            return [function() for function in items]
         translator = self.registry.get(work.names)
         if work.kind == "score":
             translations = translator.score_all(items, heads=work.heads)
@@ -341,9 +402,6 @@ class Batcher:
                 job.future.set_result(job.results)
 
 
-def _to_names(names: str | Sequence[str]) -> tuple[str, ...]:
-    return (names,) if isinstance(names, str) else tuple(names)
-
-
 def _count_characters(item: Any) -> int:
-    return len(item) if isinstance(item, str) else sum(map(len, item))
+    """Returns the length of a text or of both texts of a pair; 0 for a function."""
+    return len(item) if isinstance(item, str) else 0 if callable(item) else sum(map(len, item))

@@ -4,21 +4,23 @@ As there, a text may have several lines and sentences, and a body may be JSON or
 recognised, so `format` may only be "text".
 """
 
-import asyncio
-from functools import lru_cache
+import json
 from typing import Any, Self
 from urllib.parse import parse_qsl
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 from starlette.requests import Request
 
 from augenmerk.base.errors import AugenmerkError, shorten
-from augenmerk.serve.access import find_key
-from augenmerk.serve.endpoint import ERRORS_OF_WORK, Endpoint
-from augenmerk.serve.schemas import RequestBody, check_texts, describe_problem, to_list
-from augenmerk.serve.service import Service
-from augenmerk.text.familiarity import Familiarity
-from augenmerk.translation import Translator
+from augenmerk.serve.endpoint import (
+    ERRORS_OF_WORK,
+    Endpoint,
+    RequestBody,
+    Service,
+    check_texts,
+    to_list,
+)
+from augenmerk.serve.guard import find_key
 
 AUTO = "auto"
 LANGUAGES = dict(
@@ -49,13 +51,10 @@ class LibreTranslateBody(RequestBody):
         if kind != "application/x-www-form-urlencoded" or body.lstrip().startswith(b"{"):
             return super().parse(body, media_type)
         try:
-            return cls.model_validate(
-                dict(parse_qsl(body.decode(), keep_blank_values=True, max_num_fields=100))
-            )
-        except ValidationError as error:
-            raise AugenmerkError(describe_problem(error)) from None
+            form = dict(parse_qsl(body.decode(), keep_blank_values=True, max_num_fields=100))
         except ValueError:
             raise AugenmerkError("The body is not a form.") from None
+        return super().parse(json.dumps(form).encode(), media_type)
 
     def check_key(self, request: Request) -> None:
         """Raises Unauthorised if a key is needed and neither the headers nor the body have it."""
@@ -121,14 +120,14 @@ async def translate(request: Request, body: TranslateBody) -> dict[str, Any]:
     if body.alternatives:
         response["alternatives"] = [[other.text for other in each.alternatives] for each in translations]
     if body.source == AUTO:
-        language = service.registry.languages(name)[0]
+        language = service.registry.get(name).language
         response["detectedLanguage"] = [
             _describe_detected(language, is_familiar=not each.unfamiliar) for each in translations
         ]
     return response if isinstance(body.q, list) else {key: value[0] for key, value in response.items()}
 
 
-async def list_languages(request: Request) -> list[dict[str, Any]]:
+def list_languages(request: Request) -> list[dict[str, Any]]:
     """Lists the languages as LibreTranslate does."""
     pairs = _language_pairs(request.app.state.service)
     codes = dict.fromkeys(code for pair in pairs for code in pair)
@@ -138,25 +137,26 @@ async def list_languages(request: Request) -> list[dict[str, Any]]:
     ]
 
 
-async def detect(request: Request, body: DetectBody) -> list[dict[str, Any]]:
+def detect(request: Request, body: DetectBody) -> list[dict[str, Any]]:
     """Reports which source languages a text looks like, as LibreTranslate does."""
     service: Service = request.app.state.service
     body.check_key(request)
     check_texts([body.q], service.limits)
     found: dict[str, bool] = {}
     for (language, _), name in _language_pairs(service).items():
-        is_familiar = await asyncio.to_thread(_is_familiar, service.registry.get(name), body.q)
-        found[language] = is_familiar or found.get(language, False)
+        translator = service.registry.get(name)
+        [ids] = translator.tokenizers.source.encode_ids([body.q])
+        found[language] = found.get(language, False) or translator.familiarity.judge([ids]) == [None]
     ranked = sorted(found.items(), key=lambda item: not item[1])
     return [_describe_detected(language, is_familiar=is_familiar) for language, is_familiar in ranked]
 
 
-async def show_settings(request: Request) -> dict[str, Any]:
+def show_settings(request: Request) -> dict[str, Any]:
     service: Service = request.app.state.service
     source, target = next(iter(_language_pairs(service)), (AUTO, "en"))
     return {
-        "apiKeys": bool(service.access.keys),
-        "keyRequired": bool(service.access.keys),
+        "apiKeys": service.access.needs_key,
+        "keyRequired": service.access.needs_key,
         "charLimit": service.limits.characters,
         "filesTranslation": False,
         "frontendTimeout": 500,
@@ -174,23 +174,11 @@ def _describe_detected(language: str | None, *, is_familiar: bool) -> dict[str, 
     return {"confidence": 100.0 if is_familiar else 0.0, "language": language or AUTO}
 
 
-def _is_familiar(translator: Translator, text: str) -> bool:
-    """Returns whether a text looks like what a model learnt from, without translating it."""
-    [ids] = translator.tokenizers.source.encode_ids([text])
-    return _read_familiarity(translator).judge([ids]) == [None]
-
-
-@lru_cache(maxsize=8)
-def _read_familiarity(translator: Translator) -> Familiarity:
-    [run] = translator.runs
-    return Familiarity.of_run(translator.tokenizers.source, run.read_familiarity(), run.path)
-
-
 def _language_pairs(service: Service) -> dict[tuple[str, str], str]:
     """Returns the model of each pair of languages, the first of those that were given."""
     pairs: dict[tuple[str, str], str] = {}
     for name in service.registry.names:
-        source, target = service.registry.languages(name)
+        source, target = service.registry.get(name).config.data.languages
         if source and target:
             pairs.setdefault((source, target), name)
     return pairs

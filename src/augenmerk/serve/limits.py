@@ -1,11 +1,36 @@
-"""What a request may ask for, and how long it may wait. Every limit is on by default."""
+"""What a request may ask for, how long it may wait, and the errors that refuse it."""
 
-from collections.abc import Iterable
+import math
+from collections.abc import Iterable, Mapping
 from typing import Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from starlette.responses import JSONResponse
 
-from augenmerk.base.errors import AugenmerkError
+from augenmerk.base.errors import AugenmerkError, format_message
+
+
+class ServiceError(AugenmerkError):
+    """A refusal with its HTTP status. Other AugenmerkErrors are answered with 400."""
+
+    def __init__(self, status: int, message: str, headers: Mapping[str, str] | None = None) -> None:
+        super().__init__(message)
+        self.status = status
+        self.headers = headers
+
+
+class Overloaded(ServiceError):  # noqa: N818
+    """Too much is waiting already."""
+
+    def __init__(self, message: str, seconds: float) -> None:
+        """`seconds` is when it is worth asking again."""
+        super().__init__(429, message, {"retry-after": str(max(1, math.ceil(seconds)))})
+
+
+def error_response(error: AugenmerkError) -> JSONResponse:
+    """Returns the JSON of an error: {"error": "One sentence."}."""
+    status, headers = (error.status, error.headers) if isinstance(error, ServiceError) else (400, None)
+    return JSONResponse({"error": format_message(str(error))}, status, headers)
 
 
 class Limits(BaseModel):
@@ -54,18 +79,14 @@ class Limits(BaseModel):
     @classmethod
     def parse(cls, settings: Iterable[str]) -> Self:
         """Returns the limits with some changed, each given as NAME=VALUE; raises AugenmerkError."""
-        changes = {}
-        for setting in settings:
-            name, equals, value = setting.partition("=")
-            if not equals or name not in cls.model_fields:
-                raise AugenmerkError(
-                    f"--limit {setting}: expected NAME=VALUE, where NAME is one of "
-                    f"{', '.join(cls.model_fields)}."
-                )
-            changes[name] = value
+        changes = dict(setting.partition("=")[::2] for setting in settings)
         try:
             return cls.model_validate(changes)
         except ValidationError as error:
             first = error.errors()[0]
             name = str(first["loc"][0])
-            raise AugenmerkError(f"--limit {name}={changes[name]}: {first['msg']}.") from None
+            if name in cls.model_fields:
+                raise AugenmerkError(f"--limit {name}={changes[name]}: {first['msg']}.") from None
+            raise AugenmerkError(
+                f"--limit {name}: expected NAME=VALUE, where NAME is one of {', '.join(cls.model_fields)}."
+            ) from None

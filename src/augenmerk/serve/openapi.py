@@ -1,17 +1,24 @@
 """The description of the API in OpenAPI 3.1, made of its endpoints, and a plain page without scripts."""
 
 import json
+import re
 from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 from pydantic.json_schema import models_json_schema
 from starlette.responses import HTMLResponse, Response
 
 from augenmerk import __version__
 from augenmerk.serve.endpoint import Endpoint
-from augenmerk.serve.schemas import ErrorResponse
+
+
+class ErrorResponse(BaseModel):
+    """What is returned instead, with a status of 400 or more."""
+
+    error: str = Field(description="One sentence that says what was wrong and what to do.")
+
 
 REASONS = {
     400: "The request is not possible.",
@@ -72,13 +79,9 @@ def describe(endpoints: Sequence[Endpoint]) -> dict[str, Any]:
     }
 
 
-def show_page(endpoints: Sequence[Endpoint]) -> Response:
-    policy = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; frame-ancestors 'none'"
-    return HTMLResponse(_render_page(endpoints), headers={"content-security-policy": policy})
-
-
 @cache
-def _render_page(endpoints: Sequence[Endpoint]) -> str:
+def show_page(endpoints: Sequence[Endpoint]) -> Response:
+    """Returns a page that shows the description without scripts."""
     from augenmerk.web.templates import render_template
 
     described = [
@@ -95,7 +98,9 @@ def _render_page(endpoints: Sequence[Endpoint]) -> str:
         for each in endpoints
         if each.summary
     ]
-    return render_template("api.html", endpoints=described)
+    policy = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; frame-ancestors 'none'"
+    page = render_template("api.html", endpoints=described)
+    return HTMLResponse(page, headers={"content-security-policy": policy})
 
 
 def _list_fields(model: type[BaseModel]) -> list[tuple[str, bool, str, str]]:
@@ -107,8 +112,6 @@ def _list_fields(model: type[BaseModel]) -> list[tuple[str, bool, str, str]]:
 
 
 def _name_type(annotation: Any) -> str:
-    text = getattr(annotation, "__name__", None) if isinstance(annotation, type) else None
-    text = text if text and not getattr(annotation, "__args__", None) else str(annotation)
-    for module in ("augenmerk.serve.schemas.", "augenmerk.serve.libretranslate.", "typing.", " | None"):
-        text = text.replace(module, "")
-    return text
+    is_class = isinstance(annotation, type) and not getattr(annotation, "__args__", None)
+    text = annotation.__name__ if is_class else str(annotation)
+    return re.sub(r"augenmerk[\w.]*\.|typing\.| \| None", "", text)

@@ -1,38 +1,125 @@
-"""The models of a process, each loaded once."""
+"""Runs and studies below a folder, among which names are looked up, and the models of a process, loaded once.
 
+Nothing of a name in a request is used as a path.
+"""
+
+import os
 import threading
+import time
 from collections import Counter, OrderedDict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Generic, TypeVar
 
-from augenmerk.base.config import SearchConfig
 from augenmerk.base.device import CPU
 from augenmerk.base.errors import AugenmerkError, shorten
 from augenmerk.run.bundled import BUNDLED_MODEL
 from augenmerk.run.description import describe_run
 from augenmerk.run.directory import MODEL, RunDirectory
-from augenmerk.serve.errors import UnknownModel
-from augenmerk.serve.folders import FolderSearch, is_run
+from augenmerk.serve.limits import ServiceError
 from augenmerk.translation import Translator
+
+T = TypeVar("T")
+Names = str | list[str]
+"""A run, or several that translate together."""
+
+SEARCH_SECONDS = 1.0
+"""Shortest time between two searches of a folder: many clients that ask at the same time share one."""
+MAX_DEPTH = 4
+MAX_FOLDERS = 10_000
+"""Most folders that one search looks at."""
+WHOLE = "."
+"""The name of the folder itself."""
+
+
+def to_names(names: str | Sequence[str]) -> tuple[str, ...]:
+    return (names,) if isinstance(names, str) else tuple(names)
+
+
+def is_run(_folder: Path, files: frozenset[str]) -> bool:
+    """Returns whether a folder is that of a run, trained or not."""
+    return "config.toml" in files and any(name.startswith("tokenizer") for name in files)
+
+
+class FolderSearch:
+    """The folders of a kind below a folder, each known by its path relative to it."""
+
+    def __init__(self, folder: Path, is_wanted: Callable[[Path, frozenset[str]], bool]) -> None:
+        """`is_wanted` decides by a folder and the names of its files; nothing below those is searched."""
+        self._folder = folder
+        self._is_wanted = is_wanted
+        self._found: tuple[float, dict[str, Path]] = (float("-inf"), {})
+
+    def find(self) -> dict[str, Path]:
+        """Returns the folders by name, with "/" between its parts; links are not followed."""
+        when, found = self._found
+        if time.monotonic() - when > SEARCH_SECONDS:
+            found = self.search()
+            self._found = time.monotonic(), found
+        return found
+
+    def search(self) -> dict[str, Path]:
+        """Returns the folders that are there now."""
+        found, waiting, searched = {}, [(self._folder, "", 0)], 0
+        while waiting and searched < MAX_FOLDERS:
+            folder, name, depth = waiting.pop()
+            searched += 1
+            try:
+                with os.scandir(folder) as scanned:
+                    entries = [(entry.name, entry.is_dir(follow_symlinks=False)) for entry in scanned]
+                wanted = self._is_wanted(folder, frozenset(each for each, is_dir in entries if not is_dir))
+            except OSError:  # it may not be read, or was removed just now
+                continue
+            if wanted:
+                found[name or WHOLE] = folder
+            elif depth < MAX_DEPTH:
+                folders = [each for each, is_dir in entries if is_dir and not each.startswith(".")]
+                waiting += [
+                    (folder / each, f"{name}/{each}" if name else each, depth + 1) for each in folders
+                ]
+        return dict(sorted(found.items()))
+
+
+@dataclass
+class _Entry(Generic[T]):
+    value: T | None = None
+    version: object = None
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+
+class VersionCache(Generic[T]):
+    """Keeps what was read from files until their version changes. Several threads may use it at once."""
+
+    def __init__(self, limit: int) -> None:
+        """Keeps the `limit` values that were asked for last."""
+        self._limit = limit
+        self._lock = threading.Lock()
+        self._entries: OrderedDict[str, _Entry[T]] = OrderedDict()
+
+    def get(self, key: str, version: object, read: Callable[[], T]) -> T:
+        """Returns the value of a key, which is read if it is unknown or of another version."""
+        with self._lock:
+            entry = self._entries.setdefault(key, _Entry())
+            self._entries.move_to_end(key)
+            while len(self._entries) > self._limit:
+                self._entries.popitem(last=False)
+        with entry.lock:  # others who ask meanwhile wait for the same value
+            if entry.value is None or entry.version != version:
+                entry.value, entry.version = read(), version
+            return entry.value
 
 
 class ModelRegistry:
     """The models that requests may name. Several threads may use it at once.
 
     Runs that are given are loaded at once and stay. Runs below `folder`, and ensembles, are loaded when they
-    are first asked for; of these, the least recently used is dropped when there are more than `loaded`. Names
-    are looked up in a list: nothing of them is used as a path.
+    are first asked for; of these, the least recently used is dropped when there are more than `loaded`.
     """
 
     def __init__(
-        self,
-        runs: Sequence[Path] = (),
-        *,
-        folder: Path | None = None,
-        loaded: int = 8,
-        device: str = CPU,
+        self, runs: Sequence[Path] = (), *, folder: Path | None = None, loaded: int = 8, device: str = CPU
     ) -> None:
         """Loads the bundled model if no run is given."""
         self.folder = folder
@@ -67,20 +154,21 @@ class ModelRegistry:
         return self._named | {name: path for name, path in self.found().items() if name not in self._named}
 
     def path(self, name: str) -> Path:
-        """Returns the folder of a model; raises UnknownModel."""
+        """Returns the folder of a model; raises ServiceError if there is none."""
         path = self._named.get(name) or self.found().get(name)
         if path is None:
-            raise UnknownModel(f"There is no model '{shorten(name)}': GET /v1/models lists all.")
+            raise ServiceError(404, f"There is no model '{shorten(name)}': GET /v1/models lists all.")
         return path
 
-    def check(self, names: Sequence[str]) -> None:
-        """Raises UnknownModel unless there is a run of each name."""
-        for name in names:
+    def choose(self, names: Names | None) -> Names:
+        """Returns the model that a request names, or the default; raises ServiceError if there is none."""
+        for name in () if names is None else to_names(names):
             self.path(name)
+        return self.names[0] if names is None else names
 
     def get(self, names: str | Sequence[str]) -> Translator:
-        """Returns the translator of a run, or of several as an ensemble; raises UnknownModel."""
-        key = (names,) if isinstance(names, str) else tuple(names)
+        """Returns the translator of a run, or of several as an ensemble; raises ServiceError."""
+        key = to_names(names)
         if not key:
             raise AugenmerkError("There is no model to translate with: name one, or several for an ensemble.")
         if (translator := self.find_loaded(key)) is not None:
@@ -105,23 +193,12 @@ class ModelRegistry:
                 self._others.move_to_end(key)
             return self._kept.get(key) or self._others.get(key)
 
-    def own_settings(self, names: tuple[str, ...]) -> SearchConfig | None:
-        """Returns the search settings of a run; None if the run is not loaded yet."""
-        translator = self.find_loaded(names)
-        return None if translator is None else translator.config.search
-
-    def languages(self, name: str) -> tuple[str | None, str | None]:
-        """Returns the languages that a run translates from and into, where its settings name them."""
-        return self.get(name).config.data.languages
-
     def drop_outdated(self, names: Sequence[str]) -> None:
         """Drops runs of the folder that were trained since they were loaded."""
-        for name in set(names) - set(self._named):
-            try:
-                written = self._read_time(name)
-            except UnknownModel:  # it was removed just now; what is loaded can still be asked
-                continue
-            if self._written.get(name, written) != written:
+        paths = self.found()
+        for name in set(names) & paths.keys() - self._named.keys():
+            written = _read_time(paths[name])  # 0 if it was removed just now: it can still be asked
+            if 0 < written != self._written.get(name, written):
                 self._drop(name)
 
     def reload(self, name: str | None = None) -> list[str]:
@@ -129,8 +206,7 @@ class ModelRegistry:
 
         A run that cannot be read stays as it was, and AugenmerkError is raised.
         """
-        if name is not None:
-            self.path(name)
+        self.choose(name)
         with self._loading:
             kept = {key: self._load(key) for key in self._kept if name in (None, *key)}
             with self._lock:
@@ -165,21 +241,14 @@ class ModelRegistry:
         try:
             config = RunDirectory.open(path).config if translator is None else translator.config
         except AugenmerkError as error:
-            return {**about, "error": hide_paths(str(error), {name: path})}
+            return {**about, "error": hide_path(error, name, path)}
         return {**about, **describe_run(config)}
-
-    def _read_time(self, name: str) -> int:
-        """Returns when the weights of a run were written; raises UnknownModel if it is gone."""
-        try:
-            return (self.path(name) / MODEL).stat().st_mtime_ns
-        except OSError:
-            raise UnknownModel("The model was removed: GET /v1/models lists all.") from None
 
     def _load(self, names: Sequence[str]) -> Translator:
         """Loads runs, as an ensemble if there are several; errors name no paths."""
         paths = [self.path(name) for name in names]
         if len(names) == 1 and names[0] not in self._named:  # before it is read: what comes later is noticed
-            self._written[names[0]] = self._read_time(names[0])
+            self._written[names[0]] = _read_time(paths[0])
         with self._hiding_paths(names):
             return self._open(paths)
 
@@ -189,20 +258,28 @@ class ModelRegistry:
 
     @contextmanager
     def _hiding_paths(self, names: Sequence[str]) -> Iterator[None]:
-        """Replaces paths in errors by names; raises UnknownModel if a run has been removed meanwhile."""
+        """Replaces paths in errors by names; raises ServiceError if a run has been removed meanwhile."""
         paths = {name: self.path(name) for name in names}
         try:
             yield
         except AugenmerkError as error:
-            self.check(names)
-            raise AugenmerkError(hide_paths(str(error), paths)) from None
+            for name, path in paths.items():
+                self.path(name)
+                error = AugenmerkError(hide_path(error, name, path))
+            raise error from None
 
 
-def hide_paths(sentence: str, paths: Mapping[str, Path]) -> str:
-    """Returns a sentence with names of runs for their paths, which other machines need not know."""
-    for name, path in paths.items():
-        sentence = sentence.replace(str(path), f"'{name}'")
-    return sentence
+def hide_path(error: AugenmerkError, name: str, path: Path) -> str:
+    """Returns the sentence of an error with the name of a run for its path, which others need not know."""
+    return str(error).replace(str(path), f"'{name}'")
+
+
+def _read_time(path: Path) -> int:
+    """Returns when the weights of a run were written, in nanoseconds, or 0 if there are none."""
+    try:
+        return (path / MODEL).stat().st_mtime_ns
+    except OSError:
+        return 0
 
 
 def _name_runs(paths: Sequence[Path]) -> list[str]:

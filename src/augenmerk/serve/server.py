@@ -1,4 +1,4 @@
-"""The process of the service: its socket, its signals, and its end."""
+"""The app of the service and its process: routes, socket, signals, and its end."""
 
 import asyncio
 import contextlib
@@ -8,16 +8,23 @@ import math
 import signal
 import socket
 import sys
-from collections.abc import Callable, Generator
+from collections.abc import AsyncIterator, Callable, Generator
+from functools import partial
 from pathlib import Path
 
 import uvicorn
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import Response
 
 from augenmerk.base.errors import AugenmerkError
-from augenmerk.serve.app import make_app
-from augenmerk.serve.connections import Connections
-from augenmerk.serve.limits import Limits
-from augenmerk.serve.service import Service
+from augenmerk.serve.api import ENDPOINTS
+from augenmerk.serve.connections import Connection, Connections
+from augenmerk.serve.endpoint import Service
+from augenmerk.serve.guard import Guard, read_keys
+from augenmerk.serve.limits import Limits, ServiceError, error_response
 
 log = logging.getLogger("augenmerk.serve")
 
@@ -31,8 +38,46 @@ products; with the usual 5 ms, it would wait that long for it whenever requests 
 requests are answered (measured)."""
 
 
+def make_app(service: Service, *, pages: bool = True) -> Starlette:
+    """Returns the app: the API, and with `pages` the workbench."""
+    routes = [each.make_route() for each in ENDPOINTS]
+    if pages:
+        from augenmerk.serve.workbench import make_pages
+
+        routes += make_pages(service)
+
+    @contextlib.asynccontextmanager
+    async def lifespan(_app: Starlette) -> AsyncIterator[None]:
+        service.batcher.start()
+        yield
+        await service.batcher.close()
+        for close in service.closing:
+            await asyncio.to_thread(close)
+
+    app = Starlette(
+        routes=routes,
+        middleware=[Middleware(Guard, service=service, paths=[each.path for each in ENDPOINTS])],
+        exception_handlers={AugenmerkError: _handle_error, HTTPException: _handle_error},
+        lifespan=lifespan,
+    )
+    app.state.service = service
+    return app
+
+
+async def _handle_error(request: Request, error: Exception) -> Response:
+    if isinstance(error, HTTPException):
+        sentences = {
+            404: f"There is nothing at {request.url.path}: /docs lists what there is.",
+            405: f"{request.method} is not possible at {request.url.path}: /docs lists the methods.",
+        }
+        sentence = sentences.get(error.status_code, f"{error.detail}.")
+        error = ServiceError(error.status_code, sentence, error.headers)
+    assert isinstance(error, AugenmerkError)
+    return error_response(error)
+
+
 class Server(uvicorn.Server):
-    """uvicorn's server, which leaves signals to `serve` and ends idle connections."""
+    """uvicorn's server, which leaves signals to `run` and ends idle connections."""
 
     def __init__(
         self, config: uvicorn.Config, connections: Connections, on_ready: Callable[[], None]
@@ -52,31 +97,21 @@ class Server(uvicorn.Server):
         self._ending_idle = asyncio.create_task(self._connections.end_idle())
         self._on_ready()
 
-    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        await super().shutdown(sockets)
-        self._ending_idle.cancel()
-
 
 def open_socket(host: str, port: int) -> socket.socket:
     """Opens the socket that listens; raises AugenmerkError if that is not possible."""
     try:
-        [family, kind, protocol, _, address] = socket.getaddrinfo(
-            host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
-        )[0]
-        listening = socket.socket(family, kind, protocol)
-        try:
-            listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            listening.bind(address)
-            listening.listen(socket.SOMAXCONN)
-        except BaseException:
-            listening.close()
-            raise
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+        family, _, _, _, address = found[0]
+        dualstack = family == socket.AF_INET6 and socket.has_dualstack_ipv6()
+        return socket.create_server(
+            address, family=family, backlog=socket.SOMAXCONN, dualstack_ipv6=dualstack
+        )
     except (OSError, OverflowError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
+        reason = str(getattr(error, "strerror", None) or error).partition(" (while")[0]
         raise AugenmerkError(
             f"The server cannot listen at {host}, port {port} ({reason}): choose another --port or --host."
         ) from None
-    return listening
 
 
 def make_server(
@@ -88,7 +123,7 @@ def make_server(
     config = uvicorn.Config(
         make_app(service, pages=pages),
         loop="asyncio",
-        http=connections.make_protocol,  # type: ignore[arg-type]  # uvicorn only calls it
+        http=partial(Connection, connections),  # type: ignore[arg-type]  # uvicorn only calls it
         ws="none",
         lifespan="on",
         log_config=None,  # nothing of a request is logged
@@ -115,7 +150,9 @@ def fit_connections(limits: Limits) -> Limits:
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if hard == resource.RLIM_INFINITY:
         hard = 2**31
-    in_use = _count_open_files()
+    in_use = 50
+    with contextlib.suppress(OSError):
+        in_use = len(list(Path("/dev/fd").iterdir())) - 1  # one is open to list them
     wanted = in_use + SPARE_FILES + limits.connections
     if soft != resource.RLIM_INFINITY and soft < min(wanted, hard):
         with contextlib.suppress(OSError, ValueError):  # some systems allow less than they say
@@ -132,53 +169,44 @@ def fit_connections(limits: Limits) -> Limits:
     return limits.model_copy(update={"connections": min(limits.connections, left)})
 
 
-def _count_open_files() -> int:
-    for folder in ("/proc/self/fd", "/dev/fd"):
-        with contextlib.suppress(OSError):
-            return sum(1 for _ in Path(folder).iterdir()) - 1  # one is open to list them
-    return 50
-
-
 def run(
-    service: Service,
-    listening: socket.socket,
-    *,
-    pages: bool = True,
-    on_ready: Callable[[], None] = lambda: None,
+    service: Service, listening: socket.socket, *, pages: bool = True, on_ready: Callable[[], None]
 ) -> None:
     """Serves until SIGTERM or Ctrl-C; then answers what was asked before, and returns."""
     # What is loaded by now stays: the collector would look at it again and again.
     gc.collect()
     gc.freeze()
     sys.setswitchinterval(SWITCH_SECONDS)
-    asyncio.run(_run(service, listening, pages, on_ready))
 
+    async def serve() -> None:
+        server = make_server(service, pages=pages, on_ready=on_ready)
+        loop = asyncio.get_running_loop()
+        tasks: set[asyncio.Task[None]] = set()
 
-async def _run(service: Service, listening: socket.socket, pages: bool, on_ready: Callable[[], None]) -> None:
-    server = make_server(service, pages=pages, on_ready=on_ready)
-    loop = asyncio.get_running_loop()
+        def stop() -> None:
+            if server.should_exit:  # asked twice
+                server.force_exit = True
+                logging.getLogger("uvicorn").setLevel(logging.CRITICAL)  # it would trace each task that ends
+            service.draining = True
+            server.should_exit = True
 
-    def stop() -> None:
-        if server.should_exit:  # asked twice
-            server.force_exit = True
-            logging.getLogger("uvicorn").setLevel(logging.CRITICAL)  # it would trace each task that ends
-        service.draining = True
-        server.should_exit = True
+        def reload() -> None:
+            tasks.add(task := loop.create_task(_reload(service)))
+            task.add_done_callback(tasks.discard)
 
-    def reload() -> None:
-        tasks.add(task := loop.create_task(_reload(service)))
-        task.add_done_callback(tasks.discard)
+        for name, handler in (("SIGINT", stop), ("SIGTERM", stop), ("SIGHUP", reload)):
+            with contextlib.suppress(AttributeError, NotImplementedError):  # on Windows
+                loop.add_signal_handler(getattr(signal, name), handler)
+        await server.serve(sockets=[listening])
 
-    tasks: set[asyncio.Task[None]] = set()
-    for name, handler in (("SIGINT", stop), ("SIGTERM", stop), ("SIGHUP", reload)):
-        with contextlib.suppress(AttributeError, NotImplementedError):  # on Windows
-            loop.add_signal_handler(getattr(signal, name), handler)
-    await server.serve(sockets=[listening])
+    asyncio.run(serve())
 
 
 async def _reload(service: Service) -> None:
+    """Reloads keys and runs; what cannot be read stays as it was."""
     try:
-        service.access.reload()
+        if service.keys_file is not None:
+            service.access.set_keys(read_keys(service.keys_file))
         names = await service.batcher.compute(service.registry.reload)
         log.info("reloaded: %s", ", ".join(names))
     except AugenmerkError as error:

@@ -61,36 +61,36 @@ def make_example(
     if translation is None:
         translation = translator.translate(text, beam=beam, n_best=1)
     parts = list(translation.sentences or (translation,))
-    place = min(sentence, len(parts) - 1)
+    index = min(sentence, len(parts) - 1)
     if prefix:
-        parts[place] = translator.complete(parts[place].source, prefix, beam=beam, n_best=1)
-    found = _describe_sentence(translator, parts[place], beam, prefix=prefix, tree=tree, heads=heads)
+        parts[index] = translator.complete(parts[index].source, prefix, beam=beam, n_best=1)
+    shown = parts[index]
+    found = _describe_sentence(translator, shown)
+    if tree:
+        traced = None
+        if found["ids"]:
+            traced = translator.trace(shown.source, prefix=prefix, beam=beam, n_best=beam)
+        found["tree"] = traced and store_tree(traced)
+    if heads is not None and found["ids"]:
+        found["heads"] = describe_heads(translator.add_heads([shown])[0], heads)
     if len(parts) > 1:
-        shown = ("source", "translation", "unfamiliar", "uncovered")
+        keys = ("source", "translation", "unfamiliar", "uncovered")
         described = [one.to_dict(attention=False) for one in parts]
-        found["sentence"] = place
-        found["sentences"] = [{key: one[key] for key in shown} for one in described]
+        found["sentence"] = index
+        found["sentences"] = [{key: one[key] for key in keys} for one in described]
     if split.spans:
         found["whole"] = split.join(parts).text
     rounded: dict[str, Any] = _round(found)
     return rounded
 
 
-def _describe_sentence(
-    translator: Translator,
-    translation: Translation,
-    beam: int,
-    *,
-    prefix: Sequence[int],
-    tree: bool,
-    heads: Part | None,
-) -> dict[str, Any]:
-    sentence, hypothesis = translation.source, translation.hypothesis
+def _describe_sentence(translator: Translator, translation: Translation) -> dict[str, Any]:
+    hypothesis = translation.hypothesis
     source, target = translator.tokenizers.source, translator.tokenizers.target
     ids = [] if hypothesis is None else list(hypothesis.ids)
-    word_of = source.encode(sentence).word_of[: translator.max_source_length]
+    word_of = source.encode(translation.source).word_of[: translator.max_source_length]
     end = [None] if hypothesis is not None and hypothesis.finished else []
-    found = {
+    return {
         **translation.to_dict(subwords=True),
         "ids": ids,
         "token_log_probabilities": [] if hypothesis is None else list(hypothesis.token_log_probabilities),
@@ -102,19 +102,12 @@ def _describe_sentence(
         ],
         "alternatives": [],
     }
-    if tree:
-        traced = translator.trace(sentence, prefix=prefix, beam=beam, n_best=beam) if ids else None
-        found["tree"] = traced and store_tree(traced)
-    if heads is not None and ids:
-        found["heads"] = describe_heads(translator.add_heads([translation])[0], heads)
-    return found
 
 
 def describe_heads(translation: Translation, part: Part) -> dict[str, Any]:
     """Returns the attention of all heads of a part, over `words` and over `subwords`: [layer][head] maps."""
-    selected = translation.select_heads(part)
     layers: dict[int | None, list[HeadAttention]] = {}
-    for one in selected:
+    for one in translation.select_heads(part):
         layers.setdefault(one.layer, []).append(one)
     return {
         "part": part,

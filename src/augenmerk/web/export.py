@@ -1,15 +1,12 @@
-"""Writes the page: one HTML file that can be opened from a disk, or a folder for a web server.
+"""Writes pages: one HTML file that can be opened from a disk, or a folder for a web server.
 
-A browser imports no modules from a disk, so the modules are joined into one script. That is done by a simple
-rule: a module begins with imports of the form `import { a, b } from "./x.js";`, or from `"../folder/x.js"`,
-exports only declarations, and no two modules declare the same name. Other forms are refused.
+A page shows a run, or two that are compared; the theory lab is a page without a model.
 """
 
-import hashlib
 import os
 import re
 from base64 import b64encode
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,24 +15,34 @@ import numpy as np
 
 from augenmerk.base.errors import AugenmerkError
 from augenmerk.base.files import atomic_write, is_stream, make_folder
+from augenmerk.drawing.figures import DARK, LIGHT
 from augenmerk.inference.model import build_inference_model
 from augenmerk.run.bundled import BUNDLED_MODEL
 from augenmerk.run.description import describe_run
 from augenmerk.run.directory import RunDirectory
+from augenmerk.theory.exercises import EXERCISES, Wording
+from augenmerk.theory.results import plane_values
 from augenmerk.translation import Translator
 from augenmerk.web import MAX_BEAM
 from augenmerk.web.bundle import Bundle, check_browser, make_bundle
 from augenmerk.web.examples import CAPTIONS, PICTURE_BOOK, make_example
-from augenmerk.web.templates import WEB, dump_json, render_style, render_template
+from augenmerk.web.templates import (
+    WEB,
+    dump_json,
+    hash_for_policy,
+    join_modules,
+    make_address,
+    make_policy,
+    render_style,
+    render_template,
+)
 
-PAGE, ENGINE = "page", "engine"
 MAX_RUNS = 2
 MAX_EXAMPLES = 50
-
-_IMPORT = re.compile(r'^import \{([\w\s,]+)\} from "(\./|\.\./[\w-]+/)([\w-]+\.js)";\n', re.M)
-_EXPORT = re.compile(r"^export ((?:async function|function|class|const)\b\s*\*?\s*(\w+))", re.M)
-_DECLARED = re.compile(r"^(?:async function|function|class|const|let)\b\s*\*?\s*(\w+)", re.M)
-_NOT_JOINED = re.compile(r"^(?:import\b|export\b|var\b|(?:const|let)\s*[\[{]).*", re.M)
+EIGHTH = {"light": "#8a7a00", "dark": "#f3f07a"}
+"""The colour of an eighth key; pictures have seven."""
+COPYING_SEED = 21
+"""The keys of 1.1 are those that `augenmerk theory 1.1 --seed 21` draws first, as in docs/theory.md."""
 
 
 @dataclass(frozen=True)
@@ -140,61 +147,74 @@ def _export_run(run: RunDirectory, name: str) -> tuple[Bundle, dict[str, Any], T
     return bundle, described, translator
 
 
-def is_one_file(path: Path) -> bool:
-    """Returns whether a path names a page and not a folder; raises AugenmerkError if it names neither."""
+def check_path(path: Path, *, overwrite: bool) -> bool:
+    """Returns whether a page is one file, and not a folder; raises AugenmerkError if it cannot be written.
+
+    That is decided as far as can be known beforehand.
+    """
+    if str(path) == "-":
+        raise AugenmerkError("A page is written to a file or a folder, e.g. page.html, not to stdout (-).")
     if is_stream(path):
         return True
-    if path.suffix.lower() in (".html", ".htm"):
-        if path.is_dir():
-            raise AugenmerkError(f"{path} is a folder; give the page another name.")
-        return True
-    if path.suffix and not path.is_dir():
+    one_file = path.suffix.lower() in (".html", ".htm")
+    if one_file and path.is_dir():
+        raise AugenmerkError(f"{path} is a folder; give the page another name.")
+    if path.suffix and not one_file and not path.is_dir():
         raise AugenmerkError(
             f"{path}: the name of a page ends in .html; for a folder, give a name without an ending."
         )
-    return False
-
-
-def check_place(path: Path, *, overwrite: bool) -> None:
-    """Raises AugenmerkError if a page cannot be written to a path, as far as can be checked beforehand."""
-    one_file = is_one_file(path)
-    if str(path) == "-":
-        raise AugenmerkError("A page is written to a file or a folder, e.g. page.html, not to stdout (-).")
     if one_file and not path.parent.is_dir():
         raise AugenmerkError(f"{path}: cannot be written: there is no folder {path.parent}.")
-    first = path if one_file else path / "index.html"
-    if not is_stream(path) and first.exists() and not overwrite:
-        raise AugenmerkError(f"{first} is already there; pass --overwrite, or choose another name.")
+    _check_absent(path if one_file else path / "index.html", overwrite=overwrite)
+    return one_file
+
+
+def _check_absent(path: Path, *, overwrite: bool) -> None:
+    if path.exists() and not overwrite:
+        raise AugenmerkError(f"{path} is already there; pass --overwrite, or choose another name.")
 
 
 def export_page(page: Page, path: Path, *, overwrite: bool = False) -> Path:
-    """Writes the page as one file or as a folder, and returns the file to open.
+    """Writes the page of runs as one file or as a folder, and returns the file to open.
 
-    Models and weights of an earlier page in the folder that are not part of this one are removed.
     Raises AugenmerkError if that would replace something and `overwrite` is false.
     """
-    check_place(path, overwrite=overwrite)
-    if is_one_file(path):
-        atomic_write(path, [render_file(page).encode()])
+    return _write(path, lambda: render_file(page), lambda: render_folder(page), overwrite=overwrite)
+
+
+def export_theory(path: Path, *, overwrite: bool = False) -> Path:
+    """Writes the theory lab as one file or as a folder, as `export_page` does."""
+    style = render_style() + (WEB / "theory" / "theory.css").read_text(encoding="utf-8")
+    script, data = join_modules(WEB / "theory", "main.js"), describe_theory()
+    template = "theory/theory.html"
+    return _write(
+        path,
+        lambda: _render_file(template, style, script, data=data),
+        lambda: _render_folder(template, "theory", style, script, {}, data=data),
+        overwrite=overwrite,
+    )
+
+
+def _write(
+    path: Path, make_file: Callable[[], str], make_files: Callable[[], dict[str, bytes]], *, overwrite: bool
+) -> Path:
+    """Writes a page as one file or as a folder, and returns the file to open.
+
+    Models and weights of an earlier page in the folder that are not part of this one are removed.
+    """
+    if check_path(path, overwrite=overwrite):
+        atomic_write(path, [make_file().encode()])
         return path
-    files = render_folder(page)
+    files = make_files()
+    for name in files:
+        _check_absent(path / name, overwrite=overwrite)
     left_over = [name for name in _find_exported(path) if name not in files]
-    write_folder(path, files, overwrite=overwrite)
+    make_folder(path)
+    for name, content in files.items():
+        atomic_write(path / name, [content])
     for name in left_over:
         (path / name).unlink()
     return path / "index.html"
-
-
-def write_folder(folder: Path, files: Mapping[str, bytes], *, overwrite: bool) -> None:
-    """Writes files into a folder; raises AugenmerkError if one is there already and `overwrite` is false."""
-    for name in files:
-        if (folder / name).exists() and not overwrite:
-            raise AugenmerkError(
-                f"{folder / name} is already there; pass --overwrite, or choose another folder."
-            )
-    make_folder(folder)
-    for name, content in files.items():
-        atomic_write(folder / name, [content])
 
 
 def _find_exported(folder: Path) -> list[str]:
@@ -212,17 +232,12 @@ def _find_exported(folder: Path) -> list[str]:
 
 
 def render_file(page: Page) -> str:
-    """Renders the page as one file that needs nothing else."""
-    style, script = render_style(), join_modules(WEB / PAGE, "start.js")
-    return render_template(
-        "page/page.html",
+    """Renders the page of runs as one file that needs nothing else."""
+    return _render_file(
+        *("page/page.html", render_style(), join_modules(WEB / "page", "start.js"), "worker-src blob:; "),
         title=page.title,
-        policy=make_policy(hash_for_policy(script), hash_for_policy(style), "worker-src blob:; "),
         data=_describe_page(page, None, page.models),
-        one_file=True,
-        style=style,
-        script=script,
-        engine=join_modules(WEB / ENGINE, "worker.js"),
+        engine=join_modules(WEB / "engine", "worker.js"),
         models=[
             {"settings": bundle.settings, "weights": b64encode(bundle.weights).decode()}
             for bundle in page.bundles
@@ -231,15 +246,8 @@ def render_file(page: Page) -> str:
 
 
 def render_folder(page: Page) -> dict[str, bytes]:
-    """Renders the page as files for a web server: their names and contents; the page comes last.
-
-    Addresses end in a digest of the file, so that a browser may keep files and still notices new ones.
-    """
-    files = {
-        "page.css": render_style().encode(),
-        "page.js": join_modules(WEB / PAGE, "start.js").encode(),
-        "engine.js": join_modules(WEB / ENGINE, "worker.js").encode(),
-    }
+    """Renders the page of runs as files for a web server: their names and contents; the page comes last."""
+    files = {"engine.js": join_modules(WEB / "engine", "worker.js").encode()}
     models = []
     for number, (bundle, described) in enumerate(zip(page.bundles, page.models, strict=True), 1):
         last = "" if number == 1 else f"-{number}"
@@ -249,16 +257,12 @@ def render_folder(page: Page) -> dict[str, bytes]:
         models.append(
             {**described, **{key: make_address(name, files[name]) for key, name in addresses.items()}}
         )
-    files["index.html"] = render_template(
-        "page/page.html",
+    return _render_folder(
+        *("page/page.html", "page", render_style(), join_modules(WEB / "page", "start.js"), files),
+        policy="connect-src 'self'; worker-src 'self'; ",
         title=page.title,
-        policy=make_policy("self", "self", "connect-src 'self'; worker-src 'self'; "),
         data=_describe_page(page, make_address("engine.js", files["engine.js"]), models),
-        one_file=False,
-        style_address=make_address("page.css", files["page.css"]),
-        script_address=make_address("page.js", files["page.js"]),
-    ).encode()
-    return files
+    )
 
 
 def _describe_page(page: Page, engine: str | None, models: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
@@ -271,58 +275,55 @@ def _describe_page(page: Page, engine: str | None, models: Sequence[Mapping[str,
     }
 
 
-def join_modules(folder: Path, entry: str) -> str:
-    """Joins a module and all that it imports into one script; raises ValueError if the rule is broken.
+def _render_file(template: str, style: str, script: str, policy: str = "", **context: Any) -> str:
+    policy = make_policy(hash_for_policy(script), hash_for_policy(style), policy)
+    return render_template(template, policy=policy, one_file=True, style=style, script=script, **context)
 
-    Modules of the folder go by their names, those of a folder beside it by folder and name.
+
+def _render_folder(
+    template: str,
+    name: str,
+    style: str,
+    script: str,
+    files: Mapping[str, bytes],
+    policy: str = "",
+    **context: Any,
+) -> dict[str, bytes]:
+    """Adds the style, the script and at last the page to the files of a folder.
+
+    Addresses end in a digest of the file, so that a browser may keep files and still notices new ones.
     """
-    parts: dict[str, str] = {}  # in the order in which they have to run
-    declared: dict[str, str] = {}
-    exported: dict[str, set[str]] = {}
-
-    def add(name: str, importers: tuple[str, ...]) -> None:
-        if name in importers:
-            raise ValueError(f"{name}: modules import each other in a circle")
-        if name in parts:
-            return
-        text = (folder / name).read_text(encoding="utf-8")
-        inside = name.rpartition("/")[0]  # the folder that the module is in, unless it is that of the entry
-        for match in _IMPORT.finditer(text):
-            other = f"{inside}/{match[3]}" if match[2] == "./" and inside else f"{match[2]}{match[3]}"
-            other = other.removeprefix("./").removeprefix(f"../{folder.name}/")
-            add(other, (*importers, name))
-            missing = {each.strip() for each in match[1].split(",")} - {""} - exported[other]
-            if missing:
-                raise ValueError(f"{name}: {other} does not export {', '.join(sorted(missing))}")
-        text = _IMPORT.sub("", text)
-        exported[name] = {match[2] for match in _EXPORT.finditer(text)}
-        text = _EXPORT.sub(r"\1", text)
-        if found := _NOT_JOINED.search(text):
-            raise ValueError(f"{name}: this cannot be joined: {found[0]}")
-        for each in _DECLARED.findall(text):
-            if each in declared:
-                raise ValueError(f"{name}: {each} is also declared in {declared[each]}")
-            declared[each] = name
-        parts[name] = text.strip()
-
-    add(entry, ())
-    script = "\n\n".join(f"// -- {name}\n\n{text}" for name, text in parts.items())
-    if re.search("</script|<!--", script, re.I):
-        raise ValueError(f"{entry}: a script in a page must not contain </script or <!--")
-    return f'"use strict";\n(() => {{\n{script}\n}})();\n'
-
-
-def make_policy(scripts: str, styles: str, more: str = "") -> str:
-    """Returns the policy of an exported page: where scripts and styles may come from, and what else may."""
-    return (
-        f"default-src 'none'; script-src '{scripts}'; style-src '{styles}'; {more}img-src data:; "
-        f"base-uri 'none'; form-action 'none'"
+    own = {f"{name}.css": style.encode(), f"{name}.js": script.encode()}
+    page = render_template(
+        template,
+        policy=make_policy("self", "self", policy),
+        one_file=False,
+        style_address=make_address(f"{name}.css", own[f"{name}.css"]),
+        script_address=make_address(f"{name}.js", own[f"{name}.js"]),
+        **context,
     )
+    return {**own, **files, "index.html": page.encode()}
 
 
-def hash_for_policy(text: str) -> str:
-    return f"sha256-{b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
+def describe_theory() -> dict[str, Any]:
+    """Returns what the theory lab gets from Python: all questions with hints, colours, and the keys of 1.1.
+
+    Under `de` a question has what is different in German.
+    """
+    keys = np.random.default_rng(COPYING_SEED).standard_normal((8, 2))
+    return {
+        "questions": [
+            {**exercise.as_dict(len(exercise.hints)), "de": _describe_wording(exercise.german)}
+            for exercise in EXERCISES.values()
+            if exercise.german
+        ],
+        "colours": {theme.name: [*theme.series, EIGHTH[theme.name]] for theme in (LIGHT, DARK)},
+        "copying": {"keys": keys.round(3).tolist(), "values": plane_values(8).round(3).tolist()},
+    }
 
 
-def make_address(name: str, content: bytes) -> str:
-    return f"{name}?{hashlib.sha256(content).hexdigest()[:12]}"
+def _describe_wording(wording: Wording) -> dict[str, Any]:
+    return {
+        **{"title": wording.title, "question": wording.text},
+        **{"names": dict(wording.names), "hints": list(wording.hints)},
+    }

@@ -1,13 +1,12 @@
 """The pages of the workbench: a frame, one view in it for each module here, and the static files of `web/`.
 
-A view is a module with `make_endpoints(workbench)`. Its page is `web/workbench/VIEW.html`, which extends
+A view is a module with `make_endpoints(service)`. Its page is `web/workbench/VIEW.html`, which extends
 `frame.html`, with the script `VIEW.js`; its JSON is below `/workbench/VIEW/`.
 """
 
 import hashlib
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -17,7 +16,7 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
-from augenmerk.serve.service import Service
+from augenmerk.serve.endpoint import Endpoint, Service
 from augenmerk.web.templates import WEB, render_style, render_template
 
 VIEWS: Mapping[str, str] = {
@@ -42,22 +41,13 @@ MEDIA_TYPES = {".js": "text/javascript", ".css": "text/css"}
 _IMPORT = re.compile(r'^import \{[\w\s,]+\} from "([\w./-]+\.js)";', re.M)
 
 
-@dataclass(frozen=True)
-class Workbench:
-    """What the views need: the service behind the API, and the folder whose runs they show."""
-
-    service: Service
-    folder: Path
-
-
-def make_pages(workbench: Workbench) -> list[Route]:
+def make_pages(service: Service) -> list[Route]:
     """Returns the routes of all views and of the static files."""
     render_style()  # once, before somebody waits for it
-    routes = [Route("/web/{name:path}", serve_static)]
+    endpoints = [Endpoint("GET", "/web/{name:path}", serve_static)]
     for view in VIEWS:
-        endpoints = import_module(f"{__name__}.{view}").make_endpoints(workbench)
-        routes += [each.make_route() for each in endpoints]
-    return routes
+        endpoints += import_module(f"{__name__}.{view}").make_endpoints(service)
+    return [each.make_route() for each in endpoints]
 
 
 def page_address(view: str) -> str:
@@ -71,7 +61,7 @@ def render_page(request: Request, view: str, **context: Any) -> Response:
         f"workbench/{view}.html",
         view=view,
         name=VIEWS[view],
-        views=[{"view": each, "name": VIEWS[each], "address": page_address(each)} for each in VIEWS],
+        views=[{"view": each, "name": name, "address": page_address(each)} for each, name in VIEWS.items()],
         modules=_list_modules(f"workbench/{view}.js"),
         **context,
     )
@@ -90,7 +80,7 @@ def cached_response(request: Request, content: bytes, media_type: str) -> Respon
     return Response(content, media_type=media_type, headers=headers)
 
 
-async def serve_static(request: Request) -> Response:
+def serve_static(request: Request) -> Response:
     """Serves scripts and style sheets of `web`, and nothing else."""
     path = list_static_files().get(request.path_params["name"])
     if path is None:

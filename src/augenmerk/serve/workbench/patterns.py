@@ -21,13 +21,11 @@ from augenmerk.analysis.patterns import (
     find_patterns,
     summarise_patterns,
 )
-from augenmerk.base.errors import AugenmerkError, shorten
-from augenmerk.data import Bitext, SentencePair, open_data_or_bilderbuch
-from augenmerk.serve.endpoint import Endpoint, to_json
-from augenmerk.serve.errors import Overloaded, UnknownModel
-from augenmerk.serve.schemas import RequestBody
-from augenmerk.serve.service import Service
-from augenmerk.serve.workbench import Workbench, render_page
+from augenmerk.base.errors import AugenmerkError
+from augenmerk.data import SentencePair, open_data_or_bilderbuch
+from augenmerk.serve.endpoint import Endpoint, RequestBody, Service, to_json
+from augenmerk.serve.limits import Overloaded, ServiceError
+from augenmerk.serve.workbench import render_page
 from augenmerk.translation import Translation, Translator
 
 COUNTS = (200, 500, 1000, 2000, 5000)
@@ -79,7 +77,8 @@ class PatternSet:
         self._asked = asked
         self._service = service
         self._lock = asyncio.Lock()
-        self._bitext: Bitext | None = None
+        self._data: tuple[str, str] | None = None
+        """The name of the data and its source language, when it is read."""
         self._pairs: list[SentencePair] = []
         self._matches: list[PatternMatch] = []
         self._points: dict[int, dict[str, Any]] = {}
@@ -90,9 +89,9 @@ class PatternSet:
         self._summary: dict[str, Any] | None = None
 
     def describe_sentence(self, index: int) -> dict[str, Any]:
-        """Returns all about a measured sentence; raises UnknownModel."""
+        """Returns all about a measured sentence; raises ServiceError."""
         if index not in self._points:
-            raise UnknownModel(NOT_IN_MEMORY)
+            raise ServiceError(404, NOT_IN_MEMORY)
         details = self._details[index]
         rows = details["attention"].astype(float).tolist()
         attention = [[round(weight, DIGITS) for weight in row] for row in rows]
@@ -108,16 +107,13 @@ class PatternSet:
                     if sent == self._done and not self.error and self._summary is None:
                         await self._measure_more()
                 start, sent = sent, self._done
-                if start == 0 and self._bitext is not None:
-                    yield _line({"data": self._bitext.name, "total": len(self._pairs), "measures": MEASURES})
+                if start == 0 and self._data is not None:
+                    yield _line({"data": self._data[0], "total": len(self._pairs), "measures": MEASURES})
                 if sent > start:
                     points = [self._points[index] for index in range(start, sent) if index in self._points]
                     yield _line({"sentences": points, "done": sent})
-                if self.error:
-                    yield _line({"error": self.error})
-                    return
-                if self._summary is not None:
-                    yield _line({"summary": self._summary})
+                if self.error or self._summary is not None:
+                    yield _line({"error": self.error} if self.error else {"summary": self._summary})
                     return
         finally:
             self.active -= 1
@@ -125,10 +121,10 @@ class PatternSet:
     async def _measure_more(self) -> None:
         """Measures the next sentences, or the summary after the last ones; keeps what goes wrong."""
         try:
-            if self._bitext is None:
-                await asyncio.to_thread(self._read_pairs)
+            if self._data is None:
+                self._data = await asyncio.to_thread(self._read_pairs)
             if self._done < len(self._pairs):
-                await self._measure_chunk()
+                await self._measure_chunk(self._data[1])
             else:
                 of_references = self._asked.of == "references"
                 self._summary = await self._service.batcher.compute(
@@ -139,20 +135,19 @@ class PatternSet:
         except Exception as error:  # the response has begun, so that nobody else would report it
             self.error = f"This could not be computed ({type(error).__name__})."
 
-    def _read_pairs(self) -> None:
+    def _read_pairs(self) -> tuple[str, str]:
         bitext, split = open_data_or_bilderbuch(self.translator.runs[0].config.data, self._asked.split)
         self._pairs = list(islice(bitext[split], self._asked.count))
         if not self._pairs:
             raise AugenmerkError(f"{bitext.name} has no sentence pairs in '{self._asked.split}'.")
-        self._bitext = bitext
+        return bitext.name, bitext.source_language
 
-    async def _measure_chunk(self) -> None:
-        asked, bitext, start = self._asked, self._bitext, self._done
-        assert bitext is not None
+    async def _measure_chunk(self, language: str) -> None:
+        asked, start = self._asked, self._done
         pairs = self._pairs[start : start + CHUNK]
         translations = await self._translate(pairs)
         found = await self._service.batcher.compute(
-            lambda: find_patterns(pairs, translations, bitext.source_language, asked.layer, asked.head)
+            lambda: find_patterns(pairs, translations, language, asked.layer, asked.head)
         )
         for match in found:
             index = start + match.index
@@ -214,12 +209,12 @@ class PatternSets:
         self._service = service
         self._sets: OrderedDict[PatternsRequest, PatternSet] = OrderedDict()
 
-    def find(self, asked: SentenceRequest) -> PatternSet:
-        """Returns the split of a sentence; raises UnknownModel."""
+    def describe_sentence(self, asked: SentenceRequest) -> dict[str, Any]:
+        """Returns all about a measured sentence; raises ServiceError."""
         found = self._sets.get(PatternsRequest(**asked.model_dump(exclude={"index"})))
         if found is None:
-            raise UnknownModel(NOT_IN_MEMORY)
-        return found
+            raise ServiceError(404, NOT_IN_MEMORY)
+        return found.describe_sentence(asked.index)
 
     async def get(self, asked: PatternsRequest) -> PatternSet:
         """Returns a split, which is measured as far as it was read before."""
@@ -240,8 +235,7 @@ class PatternSets:
 
     async def _load(self, run: str) -> Translator:
         registry = self._service.registry
-        if run not in registry.paths():
-            raise UnknownModel(f"There is no run '{shorten(run)}' here.")
+        registry.path(run)
 
         def load() -> Translator:
             registry.drop_outdated([run])
@@ -264,15 +258,15 @@ class PatternSets:
         }
 
 
-def make_endpoints(workbench: Workbench) -> list[Endpoint]:
+def make_endpoints(service: Service) -> list[Endpoint]:
     """Returns the endpoints of the view."""
-    registry, sets = workbench.service.registry, PatternSets(workbench.service)
+    sets = PatternSets(service)
 
-    async def show(request: Request) -> Response:
+    def show(request: Request) -> Response:
         return render_page(request, "patterns")
 
-    async def list_runs(_request: Request) -> dict[str, Any]:
-        return {"runs": list(await asyncio.to_thread(registry.paths)), "counts": COUNTS}
+    def list_runs(_request: Request) -> dict[str, Any]:
+        return {"runs": list(service.registry.paths()), "counts": COUNTS}
 
     async def describe_splits(request: Request) -> dict[str, Any]:
         return await sets.describe(request.query_params.get("run", ""))
@@ -281,7 +275,7 @@ def make_endpoints(workbench: Workbench) -> list[Endpoint]:
         return StreamingResponse((await sets.get(body)).follow(), media_type="application/x-ndjson")
 
     async def describe_sentence(_request: Request, body: SentenceRequest) -> dict[str, Any]:
-        return sets.find(body).describe_sentence(body.index)
+        return sets.describe_sentence(body)
 
     prefix = "/workbench/patterns"
     return [

@@ -1,8 +1,6 @@
 """The view Runs: all runs below a folder, their curves while they train, their settings and scores."""
 
-import asyncio
 import time
-from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -17,13 +15,11 @@ from augenmerk.base.errors import AugenmerkError, shorten
 from augenmerk.base.settings import list_settings
 from augenmerk.run.description import describe_run
 from augenmerk.run.directory import RunDirectory
-from augenmerk.serve.access import is_local
-from augenmerk.serve.endpoint import Endpoint
-from augenmerk.serve.errors import UnknownModel
-from augenmerk.serve.folders import FolderSearch, VersionCache, is_run
-from augenmerk.serve.registry import hide_paths
-from augenmerk.serve.schemas import RequestBody
-from augenmerk.serve.workbench import Workbench, render_page
+from augenmerk.serve.endpoint import Endpoint, RequestBody, Service
+from augenmerk.serve.guard import is_local
+from augenmerk.serve.limits import ServiceError
+from augenmerk.serve.registry import FolderSearch, VersionCache, hide_path, is_run
+from augenmerk.serve.workbench import render_page
 from augenmerk.serve.workbench.trainings import (
     ResumeRequest,
     StartRequest,
@@ -56,14 +52,14 @@ class DetailsRequest(RequestBody):
     runs: list[str] = Field(max_length=MAX_WATCHED)
 
 
-def make_endpoints(workbench: Workbench) -> list[Endpoint]:
+def make_endpoints(service: Service) -> list[Endpoint]:
     """Returns the endpoints of the view."""
-    trainings = Trainings(workbench.folder, workbench.service.limits.trainings)
-    runs = RunList(workbench.folder)
-    workbench.service.closing.append(trainings.close)
+    trainings = Trainings(service.folder, service.limits.trainings)
+    runs = RunList(service.folder)
+    service.closing.append(trainings.close)
     describe_settings()  # once, before somebody waits for it
 
-    async def show(request: Request) -> Response:
+    def show(request: Request) -> Response:
         data = {
             "presets": PRESETS,
             "datasets": list(DATASETS),
@@ -73,49 +69,42 @@ def make_endpoints(workbench: Workbench) -> list[Endpoint]:
         }
         return render_page(request, "runs", data=data)
 
-    def in_thread(work: Callable[[Request, Any], dict[str, Any]]) -> Callable[..., Any]:
-        async def handle(request: Request, body: RequestBody) -> dict[str, Any]:
-            return await asyncio.to_thread(work, request, body)
-
-        return handle
-
     def watch(request: Request, body: WatchRequest) -> dict[str, Any]:
         # What a training prints may name folders of this machine, which others need not know.
-        lines = is_local(request)
-        return {
-            "now": time.time(),
-            **runs.watch(body.epochs),
-            "trainings": trainings.describe(with_lines=lines),
-        }
+        described = trainings.describe(with_lines=is_local(request))
+        return {"now": time.time(), **runs.watch(body.epochs), "trainings": described}
 
     def details(_request: Request, body: DetailsRequest) -> dict[str, Any]:
         return {"runs": [runs.describe(name) for name in body.runs]}
 
     def check(_request: Request, body: StartRequest) -> dict[str, Any]:
         try:
-            config = check_start(workbench.folder, body)
+            config = check_start(service.folder, body)
         except AugenmerkError as error:
             return {"problem": str(error)}  # a form is often wrong while it is filled in: no failure
-        return {"changed": dict(list_changes(config, body.preset))}
+        return {"changed": list_changes(config, body.preset)}
 
     def start(_request: Request, body: StartRequest) -> dict[str, Any]:
-        return {"run": trainings.start(body)}
+        trainings.start(body)
+        return {"run": body.run}
 
     def resume(_request: Request, body: ResumeRequest) -> dict[str, Any]:
-        return {"run": trainings.resume(body, runs.find(body.run))}
+        trainings.resume(body, runs.find(body.run))
+        return {"run": body.run}
 
     def stop(_request: Request, body: StopRequest) -> dict[str, Any]:
-        return {"run": trainings.stop(body)}
+        trainings.stop(body.run)
+        return {"run": body.run}
 
     prefix = "/workbench/runs"
     return [
         Endpoint("GET", "/runs", show),
-        Endpoint("POST", f"{prefix}/watch", in_thread(watch), WatchRequest),
-        Endpoint("POST", f"{prefix}/details", in_thread(details), DetailsRequest),
-        Endpoint("POST", f"{prefix}/check", in_thread(check), StartRequest),
-        Endpoint("POST", f"{prefix}/start", in_thread(start), StartRequest, local=True),
-        Endpoint("POST", f"{prefix}/resume", in_thread(resume), ResumeRequest, local=True),
-        Endpoint("POST", f"{prefix}/stop", in_thread(stop), StopRequest, local=True),
+        Endpoint("POST", f"{prefix}/watch", watch, WatchRequest),
+        Endpoint("POST", f"{prefix}/details", details, DetailsRequest),
+        Endpoint("POST", f"{prefix}/check", check, StartRequest),
+        Endpoint("POST", f"{prefix}/start", start, StartRequest, local=True),
+        Endpoint("POST", f"{prefix}/resume", resume, ResumeRequest, local=True),
+        Endpoint("POST", f"{prefix}/stop", stop, StopRequest, local=True),
     ]
 
 
@@ -127,10 +116,10 @@ class RunList:
         self._summaries: VersionCache[dict[str, Any]] = VersionCache(MAX_KEPT)
 
     def find(self, name: str) -> Path:
-        """Returns the folder of a run; raises UnknownModel if there is none. No name is used as a path."""
+        """Returns the folder of a run; raises ServiceError if there is none. No name is used as a path."""
         path = self._search.find().get(name) or self._search.search().get(name)
         if path is None or not path.is_dir():
-            raise UnknownModel(f"There is no run '{shorten(name)}' in the folder of this server.")
+            raise ServiceError(404, f"There is no run '{shorten(name)}' in the folder of this server.")
         return path
 
     def watch(self, known: dict[str, int]) -> dict[str, Any]:
@@ -144,11 +133,8 @@ class RunList:
                 metrics = _read_metrics(paths[name])
                 # A run that was started again has fewer epochs than the page: then all are sent.
                 start = count if 0 <= count <= len(metrics) else 0
-                rest = metrics[start : start + MAX_EPOCHS]
-                epochs[name] = {
-                    "from": start,
-                    "epochs": [{key: row.get(key) for key in CURVES} for row in rest],
-                }
+                rows = [{key: row.get(key) for key in CURVES} for row in metrics[start : start + MAX_EPOCHS]]
+                epochs[name] = {"from": start, "epochs": rows}
         return {"runs": runs, "epochs": epochs}
 
     def describe(self, name: str) -> dict[str, Any]:
@@ -195,7 +181,7 @@ def _summarise_files(name: str, path: Path) -> dict[str, Any]:
         run = RunDirectory.open(path)
         metrics, result, scores = run.read_metrics(), run.result, run.read_scores()
     except AugenmerkError as error:
-        return {"name": name, "state": "broken", "error": hide_paths(str(error), {name: path})}
+        return {"name": name, "state": "broken", "error": hide_path(error, name, path)}
     config = run.config
     preset, changes = nearest_preset(config)
     by_bleu = config.train.select_by == "bleu"
@@ -225,12 +211,10 @@ def _flatten_preset(preset: str) -> dict[str, Any]:
     return load_config(preset).flatten()
 
 
-def list_changes(config: RunConfig, preset: str) -> Iterator[tuple[str, Any]]:
-    """Yields the settings in which a run differs from a preset."""
+def list_changes(config: RunConfig, preset: str) -> dict[str, Any]:
+    """Returns the settings in which a run differs from a preset."""
     before = _flatten_preset(preset)
-    for name, value in config.flatten().items():
-        if value != before.get(name):
-            yield name, value
+    return {name: value for name, value in config.flatten().items() if value != before.get(name)}
 
 
 def nearest_preset(config: RunConfig) -> tuple[str, int]:
@@ -238,14 +222,12 @@ def nearest_preset(config: RunConfig) -> tuple[str, int]:
 
     Also returns in how many settings it differs, apart from its data, its seed and its number of epochs.
     """
-    counts = {
-        preset: sum(
-            name not in FREE_SETTINGS and not name.startswith("data.bilderbuch.")
-            for name, _ in list_changes(config, preset)
-        )
-        for preset in PRESETS
-    }
-    return min(counts.items(), key=lambda item: item[1])
+
+    def count_changes(preset: str) -> int:
+        names = list_changes(config, preset).keys() - FREE_SETTINGS
+        return sum(not name.startswith("data.bilderbuch.") for name in names)
+
+    return min(((preset, count_changes(preset)) for preset in PRESETS), key=lambda item: item[1])
 
 
 @cache

@@ -16,12 +16,10 @@ from starlette.responses import Response
 
 from augenmerk.base.errors import AugenmerkError, shorten
 from augenmerk.run.directory import RunDirectory
-from augenmerk.serve.endpoint import Endpoint
-from augenmerk.serve.errors import UnknownModel
-from augenmerk.serve.folders import WHOLE, FolderSearch, VersionCache, is_run
-from augenmerk.serve.registry import hide_paths
-from augenmerk.serve.schemas import RequestBody, check_texts
-from augenmerk.serve.workbench import Workbench, render_page
+from augenmerk.serve.endpoint import Endpoint, RequestBody, Service, check_texts
+from augenmerk.serve.limits import ServiceError
+from augenmerk.serve.registry import WHOLE, FolderSearch, VersionCache, hide_path, is_run
+from augenmerk.serve.workbench import render_page
 from augenmerk.study.collect import collect_so_far
 from augenmerk.study.measure import read_probes
 from augenmerk.study.report import build_columns, describe_alignment, describe_published, list_number_factors
@@ -46,26 +44,25 @@ class StudySentence(RequestBody):
     text: str
 
 
-def make_endpoints(workbench: Workbench) -> list[Endpoint]:
+def make_endpoints(service: Service) -> list[Endpoint]:
     """Returns the endpoints of the view."""
-    service = workbench.service
-    studies = Studies(workbench.folder)
+    studies = Studies(service.folder)
 
-    async def show(request: Request) -> Response:
+    def show(request: Request) -> Response:
         return render_page(request, "studies")
 
-    async def show_list(_request: Request) -> dict[str, Any]:
-        return {"studies": await asyncio.to_thread(list_studies, studies)}
+    def show_list(_request: Request) -> dict[str, Any]:
+        return {"studies": list_studies(studies)}
 
-    def of_study(read: Callable[[Request, str], dict[str, Any]]) -> Callable[..., Any]:
-        """Returns the handler of a request for something of a study, which is read in a thread."""
+    def of_study(read: Callable[[Request, str], dict[str, Any]]) -> Callable[[Request], dict[str, Any]]:
+        """Returns the handler of a request for something of a study."""
 
-        async def handle(request: Request) -> dict[str, Any]:
+        def handle(request: Request) -> dict[str, Any]:
             name = request.query_params.get("study", "")
             try:
-                return await asyncio.to_thread(read, request, name)
+                return read(request, name)
             except FileNotFoundError:
-                raise UnknownModel(f"The study '{shorten(name)}' is not here any more.") from None
+                raise ServiceError(404, f"The study '{shorten(name)}' is not here any more.") from None
 
         return handle
 
@@ -88,7 +85,7 @@ def make_endpoints(workbench: Workbench) -> list[Endpoint]:
     async def translate(_request: Request, body: StudySentence) -> dict[str, Any]:
         check_texts([body.text], service.limits)
         if body.run not in await asyncio.to_thread(studies.runs, body.study):
-            raise UnknownModel(f"The study has no run '{shorten(body.run)}'.")
+            raise ServiceError(404, f"The study has no run '{shorten(body.run)}'.")
         # As the study's own sentences were translated, greedily.
         [translation] = await service.batcher.translate(
             _name_model(body.study, body.run), [body.text], settings={"beam": 1}, attention=True
@@ -128,10 +125,10 @@ class Studies:
         return {name: path for name, path in self._search.find().items() if _is_study(path)}
 
     def folder(self, name: str) -> Path:
-        """Returns the directory of a study; raises UnknownModel if there is none of that name."""
+        """Returns the directory of a study; raises ServiceError if there is none."""
         found = self.find().get(name)
         if found is None:
-            raise UnknownModel(f"There is no study '{shorten(name)}' here.")
+            raise ServiceError(404, f"There is no study '{shorten(name)}' here.")
         return found
 
     def read(self, name: str) -> StudyResult:
@@ -159,8 +156,8 @@ class Studies:
         return {run.relative_to(folder).as_posix(): run for run in find_runs(folder)}
 
 
-def _is_study(place: Path) -> bool:
-    return any((place / name).is_file() for name in (RESULT, PLAN))
+def _is_study(folder: Path) -> bool:
+    return any((folder / name).is_file() for name in (RESULT, PLAN))
 
 
 def _has_newer_runs(folder: Path) -> bool:
@@ -178,7 +175,7 @@ def list_studies(studies: Studies) -> list[dict[str, Any]]:
             try:
                 described.append({**about, **_describe_briefly(studies, name, folder)})
             except AugenmerkError as error:
-                described.append({**about, "error": hide_paths(str(error), {name: folder})})
+                described.append({**about, "error": hide_path(error, name, folder)})
     return described
 
 
@@ -220,17 +217,14 @@ def describe_study(
     for comparison, found in zip(tree["comparisons"], result.comparisons, strict=True):
         comparison["doubt"] = describe_doubt(found)
     tree["examples"] = [{"source": each.source, "reference": each.reference} for each in result.examples]
+    better = {measure: about.better for measure, about in MEASURES.items()}
     return {
         **tree,
         "title": result.name,
         "name": name,
         "running": running,
         "columns": [
-            {
-                **asdict(column),
-                "better": MEASURES[column.measure].better if column.measure in MEASURES else "",
-            }
-            for column in build_columns(result)
+            {**asdict(column), "better": better.get(column.measure, "")} for column in build_columns(result)
         ],
         "digits": {measure: about.digits for measure, about in MEASURES.items()},
         "number_factors": list_number_factors(result),
@@ -241,22 +235,19 @@ def describe_study(
 
 def read_curves(result: StudyResult, runs: Mapping[str, Path]) -> dict[str, dict[str, Any]]:
     """Returns for each variant and seed the measures by epoch, also of runs that are being trained."""
-    curves: dict[str, dict[str, Any]] = {}
+    curves: dict[str, dict[str, Any]] = {variant.name: {} for variant in result.variants}
     for variant in result.variants:
-        curves[variant.name] = {}
         for run in variant.runs:
-            try:
+            with suppress(AugenmerkError):  # a damaged run is listed as such
                 metrics = RunDirectory.open(runs[run.run]).read_metrics() if run.run in runs else []
-            except AugenmerkError:
-                continue  # a damaged run is listed as such
-            curves[variant.name][str(run.seed)] = {
-                measure: [
-                    [row["epoch"], row[measure]]
-                    for row in metrics
-                    if isinstance(row.get(measure), int | float)
-                ]
-                for measure in CURVES
-            }
+                curves[variant.name][str(run.seed)] = {
+                    measure: [
+                        [row["epoch"], row[measure]]
+                        for row in metrics
+                        if isinstance(row.get(measure), int | float)
+                    ]
+                    for measure in CURVES
+                }
     return curves
 
 
@@ -272,24 +263,22 @@ def read_example(result: StudyResult, number: int, runs: Mapping[str, Path]) -> 
     maps = []
     for variant in result.variants:
         for run in variant.runs:
-            found = _read_probed(runs.get(run.run), example.source)
-            if found is not None:
-                translation, words, weights = (
-                    found[key] for key in ("translation", "target_words", "attention")
+            probed = _read_probed(runs.get(run.run), example.source)
+            known = stored.get((variant.name, run.seed))
+            if probed is None and known is not None:
+                probed = {**asdict(known), "attention": known.weights}
+            if probed is not None:
+                maps.append(
+                    {
+                        "variant": variant.name,
+                        "seed": run.seed,
+                        "translation": probed["translation"],
+                        "target_words": list(probed["target_words"]),
+                        "attention": [
+                            [round(weight, DIGITS) for weight in row] for row in probed["attention"]
+                        ],
+                    }
                 )
-            elif (known := stored.get((variant.name, run.seed))) is not None:
-                translation, words, weights = known.translation, known.target_words, known.weights
-            else:
-                continue
-            maps.append(
-                {
-                    "variant": variant.name,
-                    "seed": run.seed,
-                    "translation": translation,
-                    "target_words": list(words),
-                    "attention": [[round(weight, DIGITS) for weight in row] for row in weights],
-                }
-            )
     return {
         "source": example.source,
         "source_words": list(example.source_words),

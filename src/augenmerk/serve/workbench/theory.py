@@ -12,12 +12,11 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from augenmerk.base.errors import AugenmerkError
-from augenmerk.serve.endpoint import Endpoint
-from augenmerk.serve.errors import DeadlineExceeded, Overloaded
-from augenmerk.serve.schemas import RequestBody
-from augenmerk.serve.workbench import Workbench, render_page
+from augenmerk.serve.endpoint import Endpoint, RequestBody, Service
+from augenmerk.serve.limits import Overloaded, ServiceError
+from augenmerk.serve.workbench import render_page
 from augenmerk.theory.exercises import GRADED
-from augenmerk.web.theory_export import describe_theory
+from augenmerk.web.export import describe_theory
 
 MAX_ANSWER = 2000
 """Characters of an answer; the grader has its own limits for what is in them, and for the work it does."""
@@ -45,14 +44,14 @@ def _grade(task: str, answer: str) -> dict[str, Any]:
     return check(task, [answer]).as_dict()
 
 
-def make_endpoints(workbench: Workbench) -> list[Endpoint]:
+def make_endpoints(service: Service) -> list[Endpoint]:
     """Returns the endpoints of the view."""
-    deadline = workbench.service.limits.deadline
+    deadline = service.limits.deadline
     # Apart from the threads that translate, because an answer may take the grader seconds.
     grader = ThreadPoolExecutor(1, "grade")
     waiting = 0
 
-    async def show(request: Request) -> Response:
+    def show(request: Request) -> Response:
         task = request.path_params.get("task", PLAY)
         if task != PLAY and task not in GRADED:
             raise HTTPException(404)
@@ -65,13 +64,11 @@ def make_endpoints(workbench: Workbench) -> list[Endpoint]:
         waiting += 1
         try:
             async with asyncio.timeout(deadline):
-                return await asyncio.get_running_loop().run_in_executor(
-                    grader, _grade, body.task.value, body.answer
-                )
+                loop = asyncio.get_running_loop()
+                return await loop.run_in_executor(grader, _grade, body.task.value, body.answer)
         except TimeoutError:
-            raise DeadlineExceeded(
-                f"There was no grade within {deadline:g} seconds: try again later."
-            ) from None
+            sentence = f"There was no grade within {deadline:g} seconds: try again later."
+            raise ServiceError(504, sentence) from None
         finally:
             waiting -= 1
 

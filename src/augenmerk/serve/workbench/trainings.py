@@ -21,7 +21,7 @@ from augenmerk.base.config import CUSTOM_ATTENTION, PRESETS, RunConfig, load_con
 from augenmerk.base.entries import DATASETS
 from augenmerk.base.errors import AugenmerkError, shorten
 from augenmerk.run.directory import RunDirectory
-from augenmerk.serve.schemas import RequestBody
+from augenmerk.serve.endpoint import RequestBody
 
 MAX_NAME = 100
 MAX_SETTINGS = 100
@@ -68,10 +68,13 @@ class Training:
     started: float = field(default_factory=time.time)
     stopping: bool = False
 
+    @property
+    def running(self) -> bool:
+        return self.process.poll() is None
+
     def read_last_lines(self) -> list[str]:
         """Returns what the process printed last."""
-        # Without moving in the file, whose position the process shares.
-        file = self.output.fileno()
+        file = self.output.fileno()  # without moving in the file, whose position the process shares
         size = os.fstat(file).st_size
         text = os.pread(file, LAST_BYTES, max(0, size - LAST_BYTES)).decode("utf-8", "replace")
         return [line.rstrip() for line in text.splitlines() if line.strip()][-8:]
@@ -136,16 +139,14 @@ class Trainings:
         self._lock = threading.Lock()
         self._trainings: dict[str, Training] = {}
 
-    def start(self, start: StartRequest) -> str:
-        """Starts a new run; returns its name. Raises AugenmerkError if that is not possible."""
+    def start(self, start: StartRequest) -> None:
+        """Starts a new run; raises AugenmerkError if that is not possible."""
         check_start(self._folder, start)
         settings = [part for setting in start.settings for part in ("--set", setting)]
-        self._launch(
-            start.run, new_run_path(self._folder, start.run), [start.preset, *settings], keep=start.keep
-        )
-        return start.run
+        path = new_run_path(self._folder, start.run)
+        self._launch(start.run, path, [start.preset, *settings], keep=start.keep)
 
-    def resume(self, resume: ResumeRequest, path: Path) -> str:
+    def resume(self, resume: ResumeRequest, path: Path) -> None:
         """Resumes the run in a folder; raises AugenmerkError if that is not possible."""
         run = RunDirectory.open(path)
         if CUSTOM_ATTENTION.fullmatch(run.config.model.attention):
@@ -159,11 +160,10 @@ class Trainings:
             )
         epochs = [] if resume.epochs is None else ["--epochs", str(resume.epochs)]
         self._launch(resume.run, path, ["--resume", *epochs], keep=resume.keep)
-        return resume.run
 
     def _launch(self, name: str, path: Path, arguments: list[str], *, keep: bool) -> None:
         with self._lock:
-            running = [each for each in self._trainings.values() if each.process.poll() is None]
+            running = [each for each in self._trainings.values() if each.running]
             if any(each.run == name for each in running) or RunDirectory.is_in_training(path):
                 raise AugenmerkError(f"'{name}' is being trained already.")
             if len(running) >= self.limit:
@@ -181,25 +181,20 @@ class Trainings:
                 stderr=subprocess.STDOUT,
                 start_new_session=True,  # Ctrl-C is for the server, which ends the training in its own way
             )
-            if (before := self._trainings.pop(name, None)) is not None:
-                before.output.close()
+            ended = [each.run for each in self._trainings.values() if not each.running and each.run != name]
+            for old in (name, *ended[: max(0, len(ended) - MAX_ENDED)]):
+                if (training := self._trainings.pop(old, None)) is not None:
+                    training.output.close()
             self._trainings[name] = Training(name, process, output, keep)
-            self._forget_oldest()
 
-    def _forget_oldest(self) -> None:
-        ended = [name for name, each in self._trainings.items() if each.process.poll() is not None]
-        for name in ended[: max(0, len(ended) - MAX_ENDED)]:
-            self._trainings.pop(name).output.close()
-
-    def stop(self, stop: StopRequest) -> str:
+    def stop(self, name: str) -> None:
         """Asks a training to save itself and end; raises AugenmerkError if this server does not train it."""
         with self._lock:
-            training = self._trainings.get(stop.run)
-            if training is None or training.process.poll() is not None:
-                raise AugenmerkError(f"This server does not train '{shorten(stop.run)}'.")
+            training = self._trainings.get(name)
+            if training is None or not training.running:
+                raise AugenmerkError(f"This server does not train '{shorten(name)}'.")
             training.stopping = True
             training.process.terminate()
-        return stop.run
 
     def describe(self, *, with_lines: bool) -> list[dict[str, Any]]:
         """Returns all trainings that this server has started, the last first."""

@@ -18,15 +18,21 @@ from augenmerk.base.errors import AugenmerkError
 from augenmerk.run.bundled import BUNDLED_MODEL
 from augenmerk.run.description import describe_run
 from augenmerk.run.directory import RunDirectory
-from augenmerk.serve.endpoint import Endpoint, to_json
-from augenmerk.serve.registry import ModelRegistry, hide_paths
-from augenmerk.serve.schemas import RequestBody, check_names, check_search, check_texts
-from augenmerk.serve.workbench import Workbench, cached_response, render_page
+from augenmerk.serve.endpoint import (
+    Endpoint,
+    RequestBody,
+    Service,
+    check_names,
+    check_search,
+    check_texts,
+    to_json,
+)
+from augenmerk.serve.registry import hide_path
+from augenmerk.serve.workbench import cached_response, render_page
 from augenmerk.translation import Part, Translator
 from augenmerk.web.bundle import LICENCES, OWN_DATA, Bundle, make_bundle
 from augenmerk.web.examples import CAPTIONS, PICTURE_BOOK, make_example
-from augenmerk.web.export import join_modules
-from augenmerk.web.templates import WEB
+from augenmerk.web.templates import WEB, join_modules
 
 MAX_PREFIX = 1000
 """Most tokens that a translation may be made to begin with."""
@@ -46,28 +52,27 @@ class TranslationRequest(RequestBody):
     heads: Part | None = None
 
 
-def make_endpoints(workbench: Workbench) -> list[Endpoint]:
+def make_endpoints(service: Service) -> list[Endpoint]:
     """Returns the endpoints of the view."""
-    service = workbench.service
     registry, limits = service.registry, service.limits
 
-    async def show(request: Request) -> Response:
+    def list_models(_request: Request) -> dict[str, Any]:
+        return {"models": [_describe(name, path) for name, path in registry.paths().items()]}
+
+    def show(request: Request) -> Response:
         data = {
-            "models": await asyncio.to_thread(describe_models, registry),
+            **list_models(request),
             "examples": {"captions": CAPTIONS, "picture-book": PICTURE_BOOK},
             "max_beam": limits.beam,
             "max_models": limits.models,
         }
         return render_page(request, "translate", data=data)
 
-    async def list_models(_request: Request) -> dict[str, Any]:
-        return {"models": await asyncio.to_thread(describe_models, registry)}
-
     async def ask(_request: Request, body: TranslationRequest) -> dict[str, Any]:
         check_texts([body.text], limits)
         check_names(body.models, limits)
         check_search({"beam": body.beam}, limits)
-        registry.check(body.models)
+        registry.choose(body.models)
         await asyncio.to_thread(registry.drop_outdated, body.models)
         # It is searched for together with what others ask.
         settings = {"beam": body.beam, "n_best": 1}
@@ -90,13 +95,13 @@ def make_endpoints(workbench: Workbench) -> list[Endpoint]:
 
     async def send_model(request: Request) -> Response:
         name = request.path_params["name"]
-        registry.check([name])
+        registry.path(name)  # of one that is not there, nothing is computed
         made = await service.batcher.compute(lambda: read_bundle(name))
         if request.url.path.endswith(".json"):
             return cached_response(request, to_json(made.settings), "application/json")
         return cached_response(request, made.weights, "application/octet-stream")
 
-    async def send_engine(request: Request) -> Response:
+    def send_engine(request: Request) -> Response:
         return cached_response(request, join_engine(), "text/javascript; charset=utf-8")
 
     prefix = "/workbench/translate"
@@ -116,16 +121,12 @@ def join_engine() -> bytes:
     return join_modules(WEB / "engine", "worker.js").encode()
 
 
-def describe_models(registry: ModelRegistry) -> list[dict[str, Any]]:
-    """Returns what the page shows of each model before it is asked; of one that cannot be read, why."""
-    return [_describe(name, path) for name, path in registry.paths().items()]
-
-
 def _describe(name: str, path: Path) -> dict[str, Any]:
+    """Returns what the page shows of a model before it is asked; of one that cannot be read, why."""
     try:
         config = RunDirectory.open(path).config
     except AugenmerkError as error:
-        return {"name": name, "error": hide_paths(str(error), {name: path})}
+        return {"name": name, "error": hide_path(error, name, path)}
     layers, _ = count_heads(config.model)
     counted = {part: count_heads(config.model, part)[1] for part in get_args(Part)}
     is_bundled = path.resolve() == BUNDLED_MODEL.resolve()
