@@ -247,7 +247,7 @@ def test_a_folder_named_like_a_page_is_refused(run: Path, tmp_path: Path) -> Non
 def test_a_mechanism_in_python_is_refused(run: Path, tmp_path: Path) -> None:
     own = tmp_path / "own"
     shutil.copytree(run, own)
-    config = read_text(own / "config.toml").partition("\n")[2]
+    config = read_text(own / "config.toml")
     changed = config.replace('attention = "scaled-dot"', 'attention = "mine.py:Mine"')
     assert changed != config
     (own / "config.toml").write_text(changed, encoding="utf-8")

@@ -1,17 +1,16 @@
 """`augenmerk serve`: translating over HTTP, and the pages of the workbench.
 
-app.py             the routes, and what they need (`Service`)
-batcher.py         one thread that computes: requests that arrive meanwhile are its next batch
-library.py         the models of the process, loaded once
-limits.py          what a request may ask for, and how long it may wait
-guard.py           who may ask: Host, Origin, API keys
-body.py            the size of a body, and what happens to one that nobody reads
-connections.py     how many connections there may be, and how long each may wait for its client
-server.py          the process: sockets, signals, draining
-schemas.py         requests and answers
-libretranslate.py  the API of LibreTranslate, for clients that know that one
-metrics.py         counts for Prometheus
-openapi.py         the description of the API, and a page that shows it
+A request travels through these modules, in this order:
 
-May import: everything but bench and cli. Read first: `app.py`.
+connections.py     how many connections there may be, how long each waits for its client, bodies
+guard.py           who may ask: Host, Origin, API keys
+endpoint.py        a route, and what all routes need (`Service`) and check
+api.py             requests, responses and the table of routes; libretranslate.py has those for its clients
+batcher.py         threads that compute: requests that arrive meanwhile are their next batch
+registry.py        the models of the process, loaded once, and the runs below a folder
+
+limits.py has the limits and the errors of all of them, openapi.py describes the API, server.py is the process,
+and workbench/ has the pages.
+
+May import: everything but bench and cli. Read first: `api.py`.
 """
