@@ -251,6 +251,7 @@ def test_a_mechanism_in_python_is_refused(run: Path, tmp_path: Path) -> None:
     changed = config.replace('attention = "scaled-dot"', 'attention = "mine.py:Mine"')
     assert changed != config
     (own / "config.toml").write_text(changed, encoding="utf-8")
+    RunDirectory.open(own, accept_changes=True)
     with pytest.raises(AugenmerkError, match="written in Python, which a browser cannot run"):
         make_page([own])
 
