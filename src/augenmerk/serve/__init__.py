@@ -9,8 +9,8 @@ api.py             requests, responses and the table of routes; libretranslate.p
 batcher.py         threads that compute: requests that arrive meanwhile are their next batch
 registry.py        the models of the process, loaded once, and the runs below a folder
 
-limits.py has the limits and errors of all of them, openapi.py describes the API, server.py is the process, and
-workbench/ has the pages.
+limits.py has the limits and errors of all of them, openapi.py describes the API, server.py is the process,
+and workbench/ has the pages.
 
 May import: everything but bench and cli. Read first: `api.py`.
 """
