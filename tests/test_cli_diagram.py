@@ -152,7 +152,6 @@ def test_a_translation_draws_itself_in_a_notebook(runs: dict[str, Path]) -> None
         (["--model", "RUN", "--split", "test", "--index", "99999"], "sentences count from 0"),
         (["--model", "RUN", "--split", "test", "--count", "9999"], "fewer than --count 9999"),
         (["--model", "RUN", "--split", "exam", "--index", "1"], "has no split called 'exam'"),
-        (["Hallo.", "--model", "RUN", "--view", "pie"], "the views are heat and lines"),
         (["Hallo.", "--model", "RUN", "--view", "lines"], "give --out FILE.svg"),
         (["Hallo.", "--model", "RUN", "--theme", "pink"], "the themes are light and dark"),
         (
@@ -160,7 +159,6 @@ def test_a_translation_draws_itself_in_a_notebook(runs: dict[str, Path]) -> None
             "a.gif: the name of a picture ends in .png, .svg or .pdf",
         ),
         (["--model", "RUN", "--split", "test", "--count", "1", "--out", "RUN/config.toml"], "need a folder"),
-        (["--model", "RUN", "--split", "test", "--count", "1", "--format", "gif"], "png, svg, pdf"),
         (
             ["--model", "RUN", "--split", "test", "--count", "1", "--out", "RUN/config.toml/pictures"],
             "cannot be created",

@@ -111,7 +111,9 @@ def test_bad_lines_of_a_file(run: RunDirectory, tmp_path: Path) -> None:
     assert "stdin, line 2: not UTF-8" in piped.err
     assert piped.err.endswith("--skip-bad leaves such lines out.\n")
     assert run_command("score", run.path, "--skip-bad", "--json", stdin=path.read_bytes()) == answer
-    assert "leave it out" in fails_with_a_sentence("score", run.path, "Ein Hund.", "A dog.", "--skip-bad")
+    assert "leave out --data and --skip-bad" in fails_with_a_sentence(
+        "score", run.path, "Ein Hund.", "A dog.", "--skip-bad"
+    )
 
 
 def test_a_run_and_half_a_pair(run: RunDirectory) -> None:
@@ -124,7 +126,7 @@ def test_bad_input_gets_one_sentence(run: RunDirectory, tmp_path: Path) -> None:
         (("Ein Hund.",), "'Ein Hund.' is not a run directory"),
         ((tmp_path, "Ein Hund.", "A dog."), "is not a run directory"),
         (("Ein Hund.", " "), "Sentence 2 is empty"),
-        (("Ein Hund.", "A dog.", "--data", "bilderbuch"), "one or the other"),
+        (("Ein Hund.", "A dog.", "--data", "bilderbuch"), "leave out --data"),
         (("--split", "val"), "add --data"),
         (("--data", tmp_path / "none.tsv"), "there is no such file"),
         (("--heads",), "add one of them"),

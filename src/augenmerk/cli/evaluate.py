@@ -12,19 +12,9 @@ from rich.progress import MofNCompleteColumn
 from typer import Argument, Option
 
 from augenmerk.base.errors import AugenmerkError
+from augenmerk.cli import options
 from augenmerk.cli.inputs import DataOptions, OtherData
-from augenmerk.cli.options import (
-    GROUP,
-    Device,
-    Group,
-    Json,
-    Mbr,
-    Mechanisms,
-    Precision,
-    Threads,
-    grouped,
-    load_mechanisms,
-)
+from augenmerk.cli.options import GROUP, Group, grouped
 from augenmerk.cli.terminal import err, make_table, out, print_json, show_progress
 from augenmerk.evaluation.metrics import METRICS, describe_metrics
 
@@ -32,7 +22,6 @@ if TYPE_CHECKING:
     import torch
 
     from augenmerk.data import Bitext
-    from augenmerk.evaluation.agreement import Agreement
     from augenmerk.run.directory import RunDirectory
     from augenmerk.translation import Translator
 
@@ -41,9 +30,28 @@ Row = Mapping[str, Any]
 app = typer.Typer()
 
 
-class Alignment(Group):
-    """Options of `--alignment`."""
+class EvaluateOptions(Group):
+    """What to evaluate, on which sentences, and what to compare it with."""
 
+    run: Annotated[
+        Path | None,
+        Argument(help="Run directory. Default: the bundled model, copied to runs.", show_default=False),
+    ] = None
+    split: Annotated[
+        list[str] | None,
+        Option(help="Split of the data; repeatable. Default: validation; all pairs of a file in --data."),
+    ] = None
+    beam: Annotated[
+        list[int] | None, Option(help="Beam width; repeatable. Default: the run's own.", min=1, max=1000)
+    ] = None
+    ensemble: Annotated[list[Path] | None, Option(help="Another run to translate with; repeatable.")] = None
+    mbr: options.Mbr = None
+    baseline: Annotated[Path | None, Option(help="Run to compare with, with tests of significance.")] = None
+    hypotheses: Annotated[
+        Path | None,
+        Option(help="Output of another system, a line for each sentence: scored and tested beside the run."),
+    ] = None
+    ter: Annotated[bool, Option("--ter", help="Also compute the translation edit rate.")] = False
     alignment: Annotated[
         bool, Option("--alignment", help="Also measure how well the attention agrees with word links.")
     ] = False
@@ -56,29 +64,26 @@ class Alignment(Group):
     threshold: Annotated[
         float | None, Option(help="With --alignment: link words from this weight on, not only the largest.")
     ] = None
+    attention: options.Mechanisms = None
+    device: options.Device = "auto"
+    precision: options.Precision = None
+    threads: options.Threads = None
+    json: options.Json = False
 
-    def check(self, splits: Sequence[str]) -> None:
+    def check(self) -> None:
         """Raises AugenmerkError if the options do not belong together."""
-        threshold = self.threshold
-        if not self.alignment and (self.gold or self.reverse_run or threshold is not None):
+        if not self.alignment and (self.gold or self.reverse_run or self.threshold is not None):
             raise AugenmerkError(
                 "--gold, --reverse-run and --threshold say how --alignment compares: add --alignment."
             )
-        if threshold is not None and not 0 < threshold <= 1:
-            raise AugenmerkError(f"--threshold {threshold} is impossible: a weight is between 0 and 1.")
-        if self.gold is not None and len(splits) > 1:
+        if self.threshold is not None and not 0 < self.threshold <= 1:
+            raise AugenmerkError(f"--threshold {self.threshold} is impossible: a weight is between 0 and 1.")
+        if self.gold is not None and len(self.split or []) > 1:
             raise AugenmerkError("--gold has the links of one split; give one --split.")
-
-    def make_agreement(
-        self, bitext: "Bitext", data: OtherData | None, device: "torch.device | str"
-    ) -> "Agreement":
-        """Returns what measures alignment, with the reverse run if there is one."""
-        from augenmerk.evaluation.agreement import Agreement
-
-        reverse = None
-        if self.reverse_run is not None:
-            reverse = _load_reverse(*_open_run(self.reverse_run, data), bitext, device)
-        return Agreement(bitext, self.gold, reverse, self.threshold)
+        if self.hypotheses is not None and self.baseline is not None:
+            raise AugenmerkError(
+                "A run is compared with another run or with a file: --baseline or --hypotheses."
+            )
 
 
 @app.command(
@@ -91,78 +96,55 @@ class Alignment(Group):
     "augenmerk evaluate runs/mine --split test --hypotheses system.txt",
 )
 @grouped
-def evaluate(
-    run: Annotated[
-        Path | None,
-        Argument(help="Run directory. Default: the bundled model, copied to runs.", show_default=False),
-    ] = None,
-    split: Annotated[
-        list[str] | None,
-        Option(help="Split of the data; repeatable. Default: validation; all pairs of a file in --data."),
-    ] = None,
-    beam: Annotated[
-        list[int] | None, Option(help="Beam width; repeatable. Default: the run's own.", min=1, max=1000)
-    ] = None,
-    data: DataOptions = GROUP,
-    ensemble: Annotated[list[Path] | None, Option(help="Another run to translate with; repeatable.")] = None,
-    mbr: Mbr = None,
-    baseline: Annotated[Path | None, Option(help="Run to compare with, with tests of significance.")] = None,
-    hypotheses: Annotated[
-        Path | None,
-        Option(help="Output of another system, a line for each sentence: scored and tested beside the run."),
-    ] = None,
-    ter: Annotated[bool, Option("--ter", help="Also compute the translation edit rate.")] = False,
-    alignment: Alignment = GROUP,
-    attention: Mechanisms = None,
-    device: Device = "auto",
-    precision: Precision = None,
-    threads: Threads = None,  # noqa: ARG001 (its callback uses it)
-    json: Json = False,
-) -> None:
+def evaluate(given: EvaluateOptions = GROUP, data: DataOptions = GROUP) -> None:
     """Measures a trained run, and prints rows of scores."""
     from augenmerk.base.device import choose_translating_device
     from augenmerk.data import open_data
+    from augenmerk.evaluation.agreement import Agreement
     from augenmerk.evaluation.comparison import compare_runs, compare_with_file
     from augenmerk.evaluation.evaluator import Evaluator, evaluate_run
     from augenmerk.run.directory import RunDirectory
 
-    load_mechanisms(attention)
-    splits = split or []
-    alignment.check(splits)
-    if hypotheses is not None and baseline is not None:
-        raise AugenmerkError("A run is compared with another run or with a file: --baseline or --hypotheses.")
+    options.load_mechanisms(given.attention)
+    given.check()
+    splits, beams = given.split or [], given.beam or []
     moved = data.find(divided=bool(splits))
-    chosen_device = choose_translating_device(device)
-    directory, other_data = _copy_shipped(splits, moved) if run is None else _open_run(run, moved)
-    others = [RunDirectory.open(path) for path in ensemble or []]
-    other = None if baseline is None else _open_run(baseline, moved)
+    device = choose_translating_device(given.device)
+    run, other_data = _copy_bundled(splits, moved) if given.run is None else _open_run(given.run, moved)
+    others = [RunDirectory.open(path) for path in given.ensemble or []]
+    baseline = None if given.baseline is None else _open_run(given.baseline, moved)
     agreement = None
-    if alignment.alignment:
-        bitext = other_data or open_data(directory.config.data)
-        agreement = alignment.make_agreement(bitext, moved, chosen_device)
+    if given.alignment:
+        bitext = other_data or open_data(run.config.data)
+        reverse = None
+        if given.reverse_run is not None:
+            reverse = _load_reverse(*_open_run(given.reverse_run, moved), bitext, device)
+        agreement = Agreement(bitext, given.gold, reverse, given.threshold)
     with show_progress(MofNCompleteColumn()) as on_progress:
         evaluator = partial(
             Evaluator,
-            device=chosen_device,
-            metrics=["ter"] if ter else [],
+            device=device,
+            metrics=["ter"] if given.ter else [],
             alignment=agreement,
             on_progress=on_progress,
         )
-        ours = evaluator(directory, ensemble=others, mbr=bool(mbr), precision=precision, data=other_data)
-        if hypotheses is not None:
-            rows = compare_with_file(ours, hypotheses, splits, beam or [])
-        elif other is not None:
-            rows = compare_runs(ours, evaluator(other[0], data=other[1]), splits, beam or [])
+        ours = evaluator(
+            run, ensemble=others, mbr=bool(given.mbr), precision=given.precision, data=other_data
+        )
+        if given.hypotheses is not None:
+            rows = compare_with_file(ours, given.hypotheses, splits, beams)
+        elif baseline is not None:
+            rows = compare_runs(ours, evaluator(baseline[0], data=baseline[1]), splits, beams)
         else:
-            rows = evaluate_run(ours, splits, beam or [])
-    if json:
+            rows = evaluate_run(ours, splits, beams)
+    if given.json:
         print_json(rows)
     else:
-        _print_rows(directory, rows)
-    if run is None:
-        copy = escape(str(directory.path))
+        _print_rows(run, rows)
+    if given.run is None:
+        copy = escape(str(run.path))
         err().print(f"[dim]Scores and translations are kept in {copy}, a copy of the bundled model.[/]")
-    _print_sacrebleu_commands(directory, rows)
+    _print_sacrebleu_commands(run, rows)
 
 
 def _open_run(path: Path, data: OtherData | None) -> "tuple[RunDirectory, Bitext | None]":
@@ -186,7 +168,7 @@ def _open_run(path: Path, data: OtherData | None) -> "tuple[RunDirectory, Bitext
     return run, None
 
 
-def _copy_shipped(splits: Sequence[str], data: OtherData | None) -> "tuple[RunDirectory, Bitext | None]":
+def _copy_bundled(splits: Sequence[str], data: OtherData | None) -> "tuple[RunDirectory, Bitext | None]":
     """Copies the bundled model to the folder runs, where its scores can be kept.
 
     Nothing is copied if its data or one of the splits is absent.
@@ -248,15 +230,14 @@ def _print_alignment(rows: Iterable[Row]) -> None:
     """Prints a line for each split: the references are aligned, so the beam makes no difference."""
     from augenmerk.evaluation.silver import FEW_PAIRS
 
+    by_split = {row["split"]: row["alignment"] | {"aer": row["aer"]} for row in rows if "alignment" in row}
     lines = []
-    by_split = {row["split"]: row for row in rows if "alignment" in row}
-    for split, row in by_split.items():
-        scores = row["alignment"]
+    for split, scores in by_split.items():
         line = [escape(split), escape(scores["against"]), "-"]
-        if row["aer"] is not None:  # the model attends to something
-            by_offset = scores["aer_by_offset"]
-            figures = [row["aer"], *(scores[name] for name in ("precision", "recall", "f1"))]
-            line[2:] = [f"{figure:.3f}" for figure in (*figures, by_offset["-1"], by_offset["1"])]
+        if scores["aer"] is not None:  # the model attends to something
+            offsets = scores["aer_by_offset"]
+            numbers = [scores[name] for name in ("aer", "precision", "recall", "f1")]
+            line[2:] = [f"{number:.3f}" for number in (*numbers, offsets["-1"], offsets["1"])]
             line.append(f"{scores['best_offset']:+d}" if scores["best_offset"] else "0")
         lines.append(line)
     headings = ("alignment", "against", "AER", "precision", "recall", "F1", "AER at -1", "at +1", "best")
@@ -266,25 +247,21 @@ def _print_alignment(rows: Iterable[Row]) -> None:
         "[dim]AER: alignment error rate, 0 is best; at -1 and +1: as if the attention lagged by a word, "
         "or were ahead by one; best: which of the three fits best[/]"
     )
-    for split, row in by_split.items():
+    for split, scores in by_split.items():
         for prefix, whose in (("", ""), ("reverse_", " of the reverse run")):
-            if f"{prefix}attention" in row["alignment"]:
-                chosen_on = row["alignment"][f"{prefix}chosen_on"]
+            if which := scores.get(f"{prefix}attention"):
+                chosen_on = scores[f"{prefix}chosen_on"]
                 how = f"chosen on {chosen_on}" if chosen_on else "no validation links to choose a head by"
-                which = row["alignment"][f"{prefix}attention"]
                 out().print(escape(f"{split}: attention{whose}: {which}, {how}"))
-    learnt_from = {
-        row["alignment"]["silver_pairs"] for row in by_split.values() if "silver_pairs" in row["alignment"]
-    }
-    if not learnt_from:
-        return
-    out().print(
-        "[dim]silver: links by a word aligner, for data without gold links; its own errors count, too[/]"
-    )
-    if (fewest := min(learnt_from)) < FEW_PAIRS:
+    learnt_from = [scores["silver_pairs"] for scores in by_split.values() if "silver_pairs" in scores]
+    if learnt_from:
+        out().print(
+            "[dim]silver: links by a word aligner, for data without gold links; its own errors count, too[/]"
+        )
+    if learnt_from and min(learnt_from) < FEW_PAIRS:
         err().print(
-            f"[yellow]The word aligner learnt from {fewest:,} pairs only: many of its links are wrong, and "
-            f"the AER says little.[/] From {FEW_PAIRS:,} on it is better; --gold takes your own links."
+            f"[yellow]The word aligner learnt from {min(learnt_from):,} pairs only: many of its links are "
+            f"wrong.[/] From {FEW_PAIRS:,} on it is better; --gold takes your own links."
         )
 
 

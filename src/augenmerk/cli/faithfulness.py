@@ -1,4 +1,7 @@
-"""`augenmerk faithfulness`: measures whether predictions depend on the attention that the model shows."""
+"""`augenmerk faithfulness`: measures whether predictions depend on the attention that the model shows.
+
+With --wanted it finds which attention would make the model say a word, if any.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
@@ -16,16 +19,17 @@ from augenmerk.cli import options
 from augenmerk.cli.inputs import RunOptions
 from augenmerk.cli.options import GROUP, Pictures, grouped
 from augenmerk.cli.terminal import make_table, out, print_json, print_written, show_status
-from augenmerk.cli.wanted import show_wanted
 
 if TYPE_CHECKING:
     from augenmerk.analysis.faithfulness import Faithfulness
+    from augenmerk.analysis.wanted import WantedPosition
     from augenmerk.drawing import AttentionMap
     from augenmerk.drawing.figures import Style
+    from augenmerk.translation import Translation
 
 NOTE = "log p: log-probability of each word, in nats; uniform, permuted: how much it drops with such weights"
 WIDE = 9
-"""A map with more source words than this, and the columns beside it, takes the whole width of the page."""
+"""Source words above which a map, with the columns beside it, takes the whole width of the page."""
 
 app = typer.Typer()
 
@@ -79,69 +83,72 @@ def faithfulness(
 
     With --wanted, find the attention that makes a word of your choice likeliest.
     """
-    from augenmerk.base.files import make_folder
     from augenmerk.run.directory import RunDirectory
 
-    single = {"--index": index, "--top": top, "--out": out, **_name_given(pictures)}
+    single: dict[str, object] = {"--index": index, "--top": top, "--out": out, "--title": pictures.title}
+    single |= {"--size": pictures.size, "--font-size": pictures.font_size, "--outline": pictures.outline}
     if wanted is not None:
-        unused = {"--split": run.split, "--reference": run.reference or None, **single}
-        show_wanted(run, wanted, at, unused, json=json)
+        unused = {"--split": run.split, "--reference": run.reference, **single}
+        _check_unused(unused, "--wanted is about a word in the translation of your sentence")
+        _show_wanted(run, wanted, at, json=json)
         return
     if at is not None:
         raise AugenmerkError("--at says at which word of a translation another is wanted: add --wanted.")
     style = pictures.make_style(title=f"Does {run.path.resolve().name} use what it shows?")
     if RunDirectory.open(run.path).config.model.entry.self_attention:
-        _check_for_heads(single)
+        _check_unused(single, "This run is a Transformer, whose heads are compared over all sentences")
         _show_heads(run, json=json)
-        return
-    if out is not None:
-        make_folder(out)
-    summary, measured = _measure(run, index or [])
-    by_drop = sorted(range(len(measured)), key=lambda i: -measured[i].mean_drop)
-    shown = index or (range(len(measured)) if run.sentences else by_drop[: 3 if top is None else top])
-    chosen = {i: measured[i] for i in shown}
-    if out is not None:
-        _write_page(out, chosen, summary, style)
-        print_written(out / "index.html")
-    if json:
-        print_json({**summary, "chosen": [_describe(i, one) for i, one in chosen.items()]})
-        return
-    _print_summary(summary)
-    for i, one in chosen.items():
-        _print_words(i, one)
+    else:
+        _show_drops(run, index or [], 3 if top is None else top, out, style, json=json)
 
 
-def _measure(run: RunOptions, indices: Sequence[int]) -> "tuple[dict[str, Any], list[Faithfulness]]":
-    """Measures all sentences; returns a summary, with a sentence about it, and what was measured."""
+def _check_unused(options: Mapping[str, object], why: str) -> None:
+    """Raises AugenmerkError if one of these options was given."""
+    for option, value in options.items():
+        if value is not None and value is not False:
+            raise AugenmerkError(f"{why}: leave out {option}.")
+
+
+# Words: how much each drops if the attention at it is replaced
+
+
+def _show_drops(
+    run: RunOptions, indices: Sequence[int], top: int, folder: Path | None, style: "Style", *, json: bool
+) -> None:
+    """Measures all sentences, and prints a summary and the chosen ones."""
     from augenmerk.analysis.faithfulness import measure_faithfulness, summarise
-    from augenmerk.analysis.wording import describe_findings
+    from augenmerk.analysis.wording import describe_dependence, describe_findings
+    from augenmerk.base.files import make_folder
 
+    if folder is not None:
+        make_folder(folder)
     read = run.translate(indices)
     with show_status("measuring"):
         measured = measure_faithfulness(read.translator, read.translations)
     found = summarise(measured)
-    return {**read.described, **found, "in_words": describe_findings(found)}, measured
-
-
-def _show_heads(run: RunOptions, *, json: bool) -> None:
-    """Prints what a Transformer loses without each of its heads."""
-    from augenmerk.analysis.faithfulness import measure_heads
-    from augenmerk.analysis.wording import describe_idle_heads
-
-    read = run.translate()
-    with show_status("measuring"):
-        found = measure_heads(read.translator, read.translations)
-    summary = {**read.described, **found, "in_words": describe_idle_heads(found)}
+    summary = {**read.described, **found, "in_words": describe_findings(found)}
+    by_drop = sorted(range(len(measured)), key=lambda i: -measured[i].mean_drop)
+    shown = indices or (range(len(measured)) if run.sentences else by_drop[:top])
+    chosen = {i: measured[i] for i in shown}
+    if folder is not None:
+        _write_page(folder, chosen, summary, style)
+        print_written(folder / "index.html")
     if json:
-        print_json({**summary, "heads": [asdict(one) for one in found["heads"]]})
-    else:
-        _print_heads(summary)
-
-
-def _name_given(pictures: Pictures) -> dict[str, object]:
-    """Returns the options for pictures by their flags, without those that have a default."""
-    names = ("title", "size", "font_size", "outline")
-    return {f"--{name.replace('_', '-')}": getattr(pictures, name) or None for name in names}
+        described = [
+            {
+                "index": i,
+                **one.translation.to_dict(),
+                "word_log_probabilities": one.word_log_probabilities,
+                "drops": one.drops,
+                "in_words": describe_dependence(one),
+            }
+            for i, one in chosen.items()
+        ]
+        print_json({**summary, "chosen": described})
+        return
+    _print_summary(summary)
+    for i, one in chosen.items():
+        _print_words(i, one)
 
 
 def _make_map(one: "Faithfulness") -> "AttentionMap":
@@ -164,27 +171,20 @@ def _write_page(
     folder: Path, chosen: "Mapping[int, Faithfulness]", summary: Mapping[str, Any], style: "Style"
 ) -> None:
     """Writes a numbered picture of each sentence, and a page that shows all of them."""
-    from augenmerk.base.files import atomic_write
-    from augenmerk.drawing import AttentionMap, Card, draw_heat_map, render_index_page
-    from augenmerk.drawing.figures import write_pictures
+    from augenmerk.drawing import AttentionMap, Card, draw_heat_map, write_page
 
     split, uniform, permuted = summary["split"], summary["uniform"], summary["permuted"]
-    maps = [_make_map(one) for one in chosen.values()]
-    figures = (style.draw(partial(draw_heat_map, [attention])) for attention in maps)
-    names = [f"{split}-{index}.svg" for index in chosen]
-    files = write_pictures(folder, names, figures, outline=style.outline)
-    cards = [
-        Card(
+    figures, cards = [], []
+    for number, (index, one) in enumerate(chosen.items(), 1):
+        attention = _make_map(one)
+        figures.append((f"{split}-{index}.svg", partial(draw_heat_map, [attention])))
+        card = Card(
             heading=f"{number} · {split} {index}",
             maps=[replace(attention, note=AttentionMap.from_translation(one.translation).note)],
             sentences={"source": one.translation.source, "translation": one.translation.text},
             wide=len(attention.source_words) > WIDE,
-            file=file,
         )
-        for number, ((index, one), attention, file) in enumerate(
-            zip(chosen.items(), maps, files, strict=True), 1
-        )
-    ]
+        cards.append(card)
     intro = (
         f"Beside each attention map: the log-probability (in nats) of each word, and how much it drops when "
         f"the attention at this word is replaced by uniform weights, or by a permutation of its own weights. "
@@ -193,43 +193,7 @@ def _write_page(
         f"average under uniform weights and {permuted['mean_drop']:.2f} under permuted ones. "
         f"{summary['in_words']}"
     )
-    atomic_write(folder / "index.html", [render_index_page(style.title or "", intro, cards).encode()])
-
-
-def _describe(index: int, one: "Faithfulness") -> dict[str, Any]:
-    from augenmerk.analysis.wording import describe_dependence
-
-    words = {
-        "word_log_probabilities": one.word_log_probabilities,
-        "drops": one.drops,
-        "in_words": describe_dependence(one),
-    }
-    return {"index": index, **one.translation.to_dict(), **words}
-
-
-def _check_for_heads(given: Mapping[str, object]) -> None:
-    """Raises AugenmerkError if an option was given that says which single sentences to show or draw."""
-    for option, value in given.items():
-        if value is not None:
-            raise AugenmerkError(
-                f"{option} is about single sentences and their pictures, but this run is a Transformer, "
-                f"whose heads are compared over all sentences: leave out {option}."
-            )
-
-
-def _print_heads(summary: Mapping[str, Any]) -> None:
-    """Prints a table with a row for each layer and a column for each head."""
-    _print_split(summary)
-    rows = [
-        [str(layer), *(f"{round(one.mean_drop, 3) + 0.0:.3f}" for one in heads)]
-        for layer, heads in groupby(summary["heads"], key=lambda one: one.layer)
-    ]
-    out().print(
-        f"By how much the log-probability of a word falls on average if one head, at all target words,\n"
-        f"looks at all source words alike; the perplexity is {summary['perplexity']:.2f} without that."
-    )
-    out().print(make_table(("layer", *(f"head {number}" for number in range(1, len(rows[0])))), rows))
-    out().print(escape(summary["in_words"]))
+    write_page(folder, style, intro, cards, figures)
 
 
 def _print_split(summary: Mapping[str, Any]) -> None:
@@ -271,3 +235,105 @@ def _print_words(index: int, one: "Faithfulness") -> None:
     out().print(make_table(headings, rows, left=2))
     if words := describe_dependence(one):
         out().print(escape(words))
+
+
+# Heads of a Transformer: how much is lost without each
+
+
+def _show_heads(run: RunOptions, *, json: bool) -> None:
+    """Prints a table with a row for each layer and a column for each head."""
+    from augenmerk.analysis.faithfulness import measure_heads
+    from augenmerk.analysis.wording import describe_idle_heads
+
+    read = run.translate()
+    with show_status("measuring"):
+        found = measure_heads(read.translator, read.translations)
+    summary: dict[str, Any] = {**read.described, **found, "in_words": describe_idle_heads(found)}
+    if json:
+        print_json({**summary, "heads": [asdict(one) for one in found["heads"]]})
+        return
+    _print_split(summary)
+    rows = [
+        [str(layer), *(f"{round(one.mean_drop, 3) + 0.0:.3f}" for one in heads)]
+        for layer, heads in groupby(summary["heads"], key=lambda one: one.layer)
+    ]
+    out().print(
+        f"By how much the log-probability of a word falls on average if one head, at all target words,\n"
+        f"looks at all source words alike; the perplexity is {summary['perplexity']:.2f} without that."
+    )
+    out().print(make_table(("layer", *(f"head {number}" for number in range(1, len(rows[0])))), rows))
+    out().print(escape(summary["in_words"]))
+
+
+# Wanted words
+
+
+def _show_wanted(run: RunOptions, wanted: str, at: int | None, *, json: bool) -> None:
+    """Prints for each sentence what would make the model say the wanted word in its translation."""
+    from augenmerk.analysis.wanted import find_wanted
+    from augenmerk.analysis.wording import describe_wanted
+
+    if not run.sentences:
+        raise AugenmerkError(
+            "--wanted needs a sentence in whose translation the word is wanted: give one, in quotation marks."
+        )
+    read = run.translate(device="cpu" if run.device == "auto" else None)
+    with show_status("searching"):
+        found = [find_wanted(read.translator, one, wanted, at) for one in read.translations]
+    if json:
+        described = [
+            {
+                "source": one.source,
+                "translation": one.text,
+                "source_words": list(one.source_words),
+                "target_words": list(one.target_words),
+                "places": [each.to_dict() for each in positions],
+                "in_words": describe_wanted(wanted, one, positions),
+            }
+            for one, positions in zip(read.translations, found, strict=True)
+        ]
+        print_json({"run": read.described["run"], "wanted": wanted, "sentences": described})
+        return
+    for number, (one, positions) in enumerate(zip(read.translations, found, strict=True)):
+        if number:
+            out().print()
+        _print_positions(wanted, one, positions)
+    if read.translator.config.model.attention_heads > 1:
+        out().print("\nAll heads get the same attention here; the model's own differs from head to head.")
+
+
+def _print_positions(wanted: str, translation: "Translation", positions: "Sequence[WantedPosition]") -> None:
+    """Prints a line for each word that the wanted one could replace."""
+    from augenmerk.analysis.wording import describe_attention, describe_wanted
+
+    rows = []
+    for one in positions:
+        wins = {None: "undecided", True: "yes", False: "no"}[one.wins]
+        row = [
+            str(one.position),
+            one.word,
+            describe_attention(translation.source_words, one.attention),
+            "yes, elsewhere" if one.wins_elsewhere else wins,
+            _format(one.greatest_probability),
+            _format(one.own_probability),
+            f"{one.best_other} {_format(one.best_other_probability)}",
+        ]
+        rows.append(map(escape, row))
+    headings = ("at", "instead of", "looking at", "wins", "greatest p", "own p", "best other")
+    out().print(f"[bold]{escape(translation.source)}[/]\n{escape(translation.text)}")
+    out().print(make_table(headings, rows, left=3))
+    for one in positions:
+        if one.wins_elsewhere and one.winning_attention is not None:
+            looks_at = describe_attention(translation.source_words, one.winning_attention)
+            out().print(f"At {one.position} it wins elsewhere: looking at {escape(looks_at)}.")
+    longest = max((one.subwords for one in positions), key=len, default=())
+    if len(longest) > 1:
+        out().print(
+            f"'{escape(wanted)}' is several subwords, {escape(' '.join(longest))}: all numbers are those "
+            f"of the first one, which may also begin other words."
+        )
+    out().print(escape(describe_wanted(wanted, translation, positions)))
+
+
+def _format(probability: float) -> str:
+    return f"{probability:.4f}" if probability >= 0.00005 else "<0.0001"

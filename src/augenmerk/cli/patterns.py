@@ -3,6 +3,7 @@
 import json as json_module
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -17,8 +18,6 @@ from augenmerk.cli.options import GROUP, Pictures, grouped
 from augenmerk.cli.terminal import err, make_table, out, print_json, print_written, show_status
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
     from augenmerk.analysis.patterns import PatternMatch
     from augenmerk.drawing.figures import Style
 
@@ -88,7 +87,7 @@ def patterns(
     chosen = select_strongest(matches, kind, top)
     if out is not None:
         with show_status("drawing"):
-            _write_page(out, style, matches, chosen, summary, kind=kind)
+            _write_page(out, style, matches, chosen, summary, kind)
         print_written(out / "index.html")
     if not chosen and kind is not None:
         err().print(f"No sentence in {escape(summary['split'])} is of the kind '{kind}'.")
@@ -105,7 +104,6 @@ def _write_page(
     matches: "Sequence[PatternMatch]",
     chosen: "Sequence[PatternMatch]",
     summary: Mapping[str, Any],
-    *,
     kind: str | None,
 ) -> None:
     """Writes a numbered picture of each chosen sentence, a page that shows them, and JSON files."""
@@ -114,32 +112,28 @@ def _write_page(
     from augenmerk.drawing import AttentionMap, draw_heat_map
     from augenmerk.drawing.figures import write_pictures
 
-    def draw(match: "PatternMatch") -> "Figure":
+    def make_map(match: "PatternMatch") -> AttentionMap:
         reference = match.pair.target if summary["of"] == "translations" else None
-        one = AttentionMap.from_translation(match.translation, head=match.head, reference=reference or None)
-        return style.draw(lambda theme: draw_heat_map([one], theme))
+        return AttentionMap.from_translation(match.translation, head=match.head, reference=reference or None)
 
-    names = [f"{match.pattern.kind}-{match.index}.svg" for match in chosen]
-    files = write_pictures(folder, names, map(draw, chosen), outline=style.outline)
-    intro = _make_intro(summary, kind=kind, count=len(chosen))
+    figures = [
+        (f"{one.pattern.kind}-{one.index}.svg", partial(draw_heat_map, [make_map(one)])) for one in chosen
+    ]
+    files = write_pictures(folder, style, figures)
+    kinds = f"of the kind '{kind}'" if kind else "of every kind in turn"
+    reading = "as it read the references" if summary["of"] == "references" else "as it translated them"
+    intro = (
+        f"{_count_sentences(summary)} of {summary['split']}, {reading}; below, the {len(chosen)} clearest "
+        f"{kinds}. Rows are the words produced, columns the words of the source.\n\n"
+        f"Inversion: a word moved over two source words or more. Monotone: none did. Spread: a word looks at "
+        f"much of the source. Stuck: five words or more in a row look at the same one. Shifted: the diagonal "
+        f"lies one word away from where it should be."
+    )
     page = render_patterns_page(style.title or "", intro, chosen, matches, summary, files)
     atomic_write(folder / "index.html", [page.encode()])
     for name, document in (("summary", summary), ("patterns", [one.to_dict() for one in chosen])):
         text = json_module.dumps(document, ensure_ascii=False, indent=2)
         atomic_write(folder / f"{name}.json", [text.encode()])
-
-
-def _make_intro(summary: Mapping[str, Any], *, kind: str | None, count: int) -> str:
-    kinds = f"of the kind '{kind}'" if kind else "of every kind in turn"
-    reading = "as it read the references" if summary["of"] == "references" else "as it translated them"
-    return (
-        f"{_count_sentences(summary)} of {summary['split']}, {reading}; below, the {count} clearest "
-        f"{kinds}. Rows are the words produced, columns the words of the source.\n\n"
-        f"Inversion: a word moved over two source words or more (how many it passed is how many places it "
-        f"moved). Monotone: none did. Spread: a word looks at "
-        f"much of the source. Stuck: five words or more in a row look at the same one. Shifted: the diagonal "
-        f"lies a word over from where it should be."
-    )
 
 
 def _count_sentences(summary: Mapping[str, Any]) -> str:
@@ -162,21 +156,19 @@ def _print_result(summary: Mapping[str, Any], chosen: "Sequence[PatternMatch]") 
             f"Compared with gold links: {agreement['gold_inversions']:,} true inversions; {scores}; "
             f"{shown['moved_links_in_gold']} of the links of moved words are gold.",
         )
-    if summary.get("heads"):
+    if heads := summary.get("heads"):
+        columns = ["layer", "head"] if heads[0]["layer"] is not None else ["head"]
         rows = [
             [
-                " · ".join(str(one[name]) for name in ("layer", "head") if one[name] is not None),
+                *(str(one[name]) for name in columns),
                 *("-" if one[name] is None else f"{one[name]:.3f}" for name in HEAD_MEASURES),
             ]
-            for one in summary["heads"]
+            for one in heads
         ]
         out().print()
-        heading = "head" if summary["heads"][0]["layer"] is None else "layer · head"
-        out().print(make_table((heading, *HEAD_MEASURES.values()), rows))
-    if "heads" in summary:
+        out().print(make_table((*columns, *HEAD_MEASURES.values()), rows, left=len(columns)))
         out().print(escape(summary["heads_in_words"]))
     for match in chosen:
         verdict = f"[bold]{match.pattern.kind}[/]  {escape(match.pattern.verdict)}"
         out().print(f"\n[dim]{match.index}[/]  {verdict}")
-        for sentence in (match.translation.source, match.translation.text):
-            out().print(f"   {escape(sentence)}")
+        out().print(f"   {escape(match.translation.source)}\n   {escape(match.translation.text)}")

@@ -15,6 +15,8 @@ from augenmerk.cli.options import GROUP, grouped
 from augenmerk.cli.terminal import err, format_json, make_table, out
 
 if TYPE_CHECKING:
+    from augenmerk.data import BadLine
+    from augenmerk.evaluation.evaluator import Loss
     from augenmerk.translation import Translation, Translator
 
 app = typer.Typer()
@@ -60,43 +62,48 @@ def score(
 ) -> None:
     """Score given translations: log-probability, loss and perplexity, word for word, with attention."""
     from augenmerk.base.device import choose_translating_device
-    from augenmerk.evaluation.evaluator import describe_score
+    from augenmerk.evaluation.evaluator import Loss, compute_loss, describe_score
     from augenmerk.run.bundled import BUNDLED_MODEL
     from augenmerk.translation import load
 
     options.load_mechanisms(attention)
     models, sentences = _split_arguments(text or [], model or [])
     other = data.find(divided=split is not None, skip_bad=skip_bad)
-    if sentences and other is not None:
-        raise AugenmerkError("There are sentences and --data; give one or the other.")
+    if sentences and (other is not None or skip_bad):
+        raise AugenmerkError("The sentences are arguments; leave out --data and --skip-bad.")
     if other is None and split:
         raise AugenmerkError("--split is that of --data: add --data.")
-    if sentences and skip_bad:
-        raise AugenmerkError("--skip-bad leaves out lines of --data or of stdin; leave it out.")
     if heads and not (json or show_attention):
         raise AugenmerkError("--heads adds to what --json or --show-attention print: add one of them.")
     translator = load(models or BUNDLED_MODEL, choose_translating_device(device))
-    pairs: Iterator[Pair | None]
-    if sentences:
-        pairs = _pair_sentences(translator, sentences)
-    elif other is not None:
-        pairs = _read_data(translator, other, split)
-    else:
-        pairs = _read_pairs(skip_bad)
-    scored = translator.score_stream(pairs, heads=heads)
-    total = Total()
-    for number, one in enumerate(scored, 1):
-        total.add(one)
+    pairs: Iterator[Pair | None] = (
+        _pair_sentences(translator, sentences) if sentences else _read(translator, other, split, skip_bad)
+    )
+    number, words, total = 0, 0, Loss(0.0, 0)
+    for number, one in enumerate(translator.score_stream(pairs, heads=heads), 1):
+        loss = compute_loss(one)
+        total = Loss(total.total + loss.total, total.tokens + loss.tokens)
+        words += len(one.target_words)
         if json:
             typer.echo(format_json(describe_score(one)))
         elif sentences:
-            _print_words(one, first=number == 1)
+            _print_words(one, loss, first=number == 1)
         else:
-            _print_line(number, one)
+            if number == 1:
+                out().print(f"{'pair':>6} {'log p':>9} {'loss':>7} {'ppl':>10}  target")
+            scores = f"{one.log_probability:>9.2f} {loss.mean:>7.3f} {loss.perplexity:>10.2f}"
+            out().print(f"{number:>6} {scores}  {escape(one.text)}")
         if show_attention and not json:
             _print_attention(one)
-    if total.pairs != 1 or not sentences:
-        (err() if json else out()).print(f"\n{total}" if total.pairs and not json else str(total))
+    console = err() if json else out()
+    if not number:
+        console.print("No pairs.")
+    elif number > 1 or not sentences:
+        console.print(
+            f"\n{number:,} pair{'s' if number > 1 else ''}: log-probability {-total.total:,.2f}, loss "
+            f"{total.mean:.4f} a token ({total.tokens:,}), perplexity {total.perplexity:.2f}, "
+            f"{total.word_perplexity(words):.2f} a word ({words:,}, ends included)"
+        )
 
 
 def _split_arguments(arguments: Sequence[str], models: Sequence[Path]) -> tuple[list[Path], list[str]]:
@@ -122,87 +129,60 @@ def _pair_sentences(translator: "Translator", sentences: Sequence[str]) -> Itera
     return zip(sentences[::2], sentences[1::2], strict=True)
 
 
-class Total:
-    """The sums over all pairs; their loss is that of `augenmerk evaluate`."""
-
-    def __init__(self) -> None:
-        self.pairs = self.tokens = self.words = 0
-        self.log_probability = 0.0
-
-    def add(self, one: "Translation") -> None:
-        from augenmerk.evaluation.evaluator import compute_loss
-
-        self.pairs += 1
-        self.tokens += compute_loss(one).tokens
-        self.words += len(one.target_words)
-        self.log_probability += one.log_probability
-
-    def __str__(self) -> str:
-        if not self.pairs:
-            return "No pairs."
-        from augenmerk.evaluation.evaluator import Loss
-
-        loss = Loss(-self.log_probability, self.tokens)
-        pairs = f"{self.pairs:,} pair{'s' if self.pairs > 1 else ''}"
-        return (
-            f"{pairs}: log-probability {self.log_probability:,.2f}, loss {loss.mean:.4f} a token "
-            f"({self.tokens:,}), perplexity {loss.perplexity:.2f}, "
-            f"{loss.word_perplexity(self.words):.2f} a word ({self.words:,}, ends included)"
-        )
-
-
-def _read_data(translator: "Translator", other: inputs.OtherData, split: str | None) -> Iterator[Pair]:
-    from augenmerk.data import BadLineError, open_data
-    from augenmerk.evaluation.evaluator import choose_split
-
-    own = translator.config.data
-    bitext = open_data(own) if other.path == own.bitext else other.open(own)
-    try:
-        for pair in bitext[split or choose_split(bitext, own.validation)]:
-            yield pair.source, pair.target
-    except BadLineError as error:
-        raise AugenmerkError(f"{error} --skip-bad leaves such lines out.") from None
-    if bitext.skipped:
-        err().print(inputs.describe_skipped(bitext.skipped))
-
-
-def _read_pairs(skip_bad: bool) -> Iterator[Pair | None]:
-    """Yields the pairs on stdin; raises AugenmerkError for a line that is not source, tab, target.
+def _read(
+    translator: "Translator", other: inputs.OtherData | None, split: str | None, skip_bad: bool
+) -> Iterator[Pair | None]:
+    """Yields the pairs of a split or on stdin; raises AugenmerkError for a bad line.
 
     With `skip_bad`, such lines are left out instead, and counted at the end.
     """
-    from augenmerk.data import BadLine, BadLineError
-    from augenmerk.data.files import parse_line, parse_tsv
+    from augenmerk.data import BadLineError, open_data
+    from augenmerk.evaluation.evaluator import choose_split
 
-    number, undecoded, skipped = 0, list[BadLine](), set[BadLine]()
+    skipped: set[BadLine] = set()
     try:
-        for line in read_stdin(undecoded):
-            if line is None:
-                yield None
-                continue
-            number += 1
-            entry = undecoded.pop() if undecoded else parse_line(line, parse_tsv, "stdin", number)
-            if not isinstance(entry, BadLine):
-                yield entry.source, entry.target
-            elif skip_bad:
-                skipped.add(entry)
-            else:
-                raise BadLineError(str(entry))
+        if other is None:
+            yield from _read_pairs(skipped, skip_bad)
+        else:
+            own = translator.config.data
+            bitext = open_data(own) if other.path == own.bitext else other.open(own)
+            for pair in bitext[split or choose_split(bitext, own.validation)]:
+                yield pair.source, pair.target
+            skipped.update(bitext.skipped)
     except BadLineError as error:
         raise AugenmerkError(f"{error} --skip-bad leaves such lines out.") from None
     if skipped:
         err().print(inputs.describe_skipped(skipped))
 
 
-def _print_words(one: "Translation", *, first: bool) -> None:
+def _read_pairs(skipped: "set[BadLine]", skip_bad: bool) -> Iterator[Pair | None]:
+    """Yields the pairs on stdin; raises BadLineError for a bad line, or adds it to those skipped."""
+    from augenmerk.data import BadLine, BadLineError
+    from augenmerk.data.files import parse_line, parse_tsv
+
+    number, undecoded = 0, list[BadLine]()
+    for line in read_stdin(undecoded):
+        if line is None:
+            yield None
+            continue
+        number += 1
+        entry = undecoded.pop() if undecoded else parse_line(line, parse_tsv, "stdin", number)
+        if not isinstance(entry, BadLine):
+            yield entry.source, entry.target
+        elif skip_bad:
+            skipped.add(entry)
+        else:
+            raise BadLineError(str(entry))
+
+
+def _print_words(one: "Translation", loss: "Loss", *, first: bool) -> None:
     """Prints a line for each target word, and the sums."""
-    from augenmerk.evaluation.evaluator import compute_loss, exp
+    from augenmerk.evaluation.evaluator import exp
 
     rows = [
         [escape(word), f"{value:.2f}", f"{exp(value):{'.3f' if value > -7 else '.0e'}}"]
         for word, value in zip(one.target_words, one.word_log_probabilities, strict=True)
     ]
-    loss = compute_loss(one)
     out().print(f"{'' if first else chr(10)}[bold]{escape(one.source)}[/]\n{escape(one.text)}\n")
     out().print(make_table(("word", "log p", "p"), rows))
     out().print(
@@ -211,31 +191,14 @@ def _print_words(one: "Translation", *, first: bool) -> None:
     )
 
 
-def _print_line(number: int, one: "Translation") -> None:
-    """Prints a pair on one line, at once."""
-    from augenmerk.evaluation.evaluator import compute_loss
-
-    if number == 1:
-        out().print(f"{'pair':>6} {'log p':>9} {'loss':>7} {'ppl':>10}  target")
-    loss = compute_loss(one)
-    figures = f"{number:>6} {one.log_probability:>9.2f} {loss.mean:>7.3f} {loss.perplexity:>10.2f}"
-    out().print(f"{figures}  {escape(one.text)}")
-
-
 def _print_attention(one: "Translation") -> None:
     """Draws the attention over words in the terminal, and that of each head if there is more than one."""
-    from augenmerk.drawing import (
-        AttentionMap,
-        explain_terminal_maps,
-        render_terminal_map,
-        render_terminal_maps,
-    )
+    from augenmerk.drawing import AttentionMap, explain_terminal_maps, render_terminal_maps
 
-    width, groups = out().width, [[AttentionMap.from_translation(one)]]
+    groups = [[AttentionMap.from_translation(one)]]
     if len(one.heads) > 1:
         groups.append([AttentionMap.from_translation(one, head=head) for head in one.heads])
     for maps in groups:
         out().print()
-        several = len(maps) > 1
-        out().print(render_terminal_maps(maps, width) if several else render_terminal_map(maps[0], width))
-    out().print(f"[dim]{explain_terminal_maps(groups, width)}[/]")
+        out().print(render_terminal_maps(maps, out().width))
+    out().print(f"[dim]{explain_terminal_maps(groups, out().width)}[/]")

@@ -15,16 +15,7 @@ from typer import Argument, Option
 from augenmerk.base.config import PRESETS
 from augenmerk.base.entries import ARCHITECTURES, MECHANISMS
 from augenmerk.base.errors import AugenmerkError
-from augenmerk.cli.options import (
-    MAX_SEED,
-    Data,
-    Device,
-    Json,
-    SkipBad,
-    SourceLanguage,
-    TargetLanguage,
-    Threads,
-)
+from augenmerk.cli import options
 from augenmerk.cli.terminal import LineClock, err, make_bars, out, print_json
 
 if TYPE_CHECKING:
@@ -43,69 +34,111 @@ EXACT_PARTS = 4
 FEW_STEPS = 300
 """Steps with which a model that begins with random weights learns little (docs/own-data.md)."""
 
-Preset = Annotated[
-    str | None,
-    Argument(
-        help=f"Preset ({', '.join(PRESETS)}) or a TOML file.",
-        show_default=False,
-    ),
-]
-Attention = Annotated[
-    str | None, Option(help=f"Mechanism ({', '.join(MECHANISMS)}), or FILE.py:Class in your own file.")
-]
-Seed = Annotated[
-    int | None, Option(help="Seed of initial weights, order of data and dropout.", min=0, max=MAX_SEED)
-]
-Epochs = Annotated[
-    int | None,
-    Option(
-        help="Number of passes over the training data; with --resume, their new total.", min=1, max=100_000
-    ),
-]
-Out = Annotated[Path | None, Option(help="Run directory. Default: a new one under runs.")]
-Resume = Annotated[
-    bool, Option("--resume", help="Continue the run in --out; a finished one needs more --epochs.")
-]
-AcceptChanges = Annotated[
-    bool,
-    Option(
-        "--accept-changes",
-        help="With --resume: accept the run's config.toml and its code as you have edited them.",
-    ),
-]
-From = Annotated[
-    Path | None,
-    Option(
-        "--from",
-        help="Fine-tune: begin with the vocabulary and the weights of this run, and with its settings "
-        "unless a preset is given. The bundled model is called multi30k-de-en.",
-    ),
-]
-Exact = Annotated[
-    bool,
-    Option(
-        "--exact",
-        help="The same weights, bit for bit, with 1, 2 or 4 processes of torchrun on CPUs; slower "
-        f"(train.exact_parts={EXACT_PARTS}, see docs/scale.md).",
-    ),
-]
-Set = Annotated[
-    list[str] | None,
-    Option(
-        "--set",
-        help="Any setting of the run, e.g. train.lr=0.002, or model.architecture "
-        f"({', '.join(ARCHITECTURES)}); repeatable.",
-    ),
-]
-TensorBoard = Annotated[bool, Option("--tensorboard", help="Also write TensorBoard events.")]
-Loggers = Annotated[
-    list[str] | None,
-    Option(
-        metavar="FILE.py:CLASS",
-        help="Your own logger, for W&B or MLflow for example (docs/logging.md); also module:Class; "
-        "repeatable. It is code, and executed.",
-    ),
-]
+
+class TrainOptions(options.Group):
+    """What to train, and how."""
+
+    preset: Annotated[
+        str | None,
+        Argument(help=f"Preset ({', '.join(PRESETS)}) or a TOML file.", show_default=False),
+    ] = None
+    data: options.Data = None
+    source_language: options.SourceLanguage = None
+    target_language: options.TargetLanguage = None
+    attention: Annotated[
+        str | None, Option(help=f"Mechanism ({', '.join(MECHANISMS)}), or FILE.py:Class in your own file.")
+    ] = None
+    seed: Annotated[
+        int | None,
+        Option(help="Seed of initial weights, order of data and dropout.", min=0, max=options.MAX_SEED),
+    ] = None
+    epochs: Annotated[
+        int | None,
+        Option(
+            help="Number of passes over the training data; with --resume, their new total.",
+            min=1,
+            max=100_000,
+        ),
+    ] = None
+    out: Annotated[Path | None, Option(help="Run directory. Default: a new one under runs.")] = None
+    resume: Annotated[
+        bool, Option("--resume", help="Continue the run in --out; a finished one needs more --epochs.")
+    ] = False
+    accept_changes: Annotated[
+        bool,
+        Option(
+            "--accept-changes",
+            help="With --resume: accept the run's config.toml and its code as you have edited them.",
+        ),
+    ] = False
+    initial_run: Annotated[
+        Path | None,
+        Option(
+            "--from",
+            help="Fine-tune: begin with the vocabulary and the weights of this run, and with its settings "
+            "unless a preset is given. The bundled model is called multi30k-de-en.",
+        ),
+    ] = None
+    skip_bad: options.SkipBad = False
+    exact: Annotated[
+        bool,
+        Option(
+            "--exact",
+            help="The same weights, bit for bit, with 1, 2 or 4 processes of torchrun on CPUs; slower "
+            f"(train.exact_parts={EXACT_PARTS}, see docs/scale.md).",
+        ),
+    ] = False
+    device: options.Device = "auto"
+    threads: options.Threads = None
+    settings: Annotated[
+        list[str] | None,
+        Option(
+            "--set",
+            help="Any setting of the run, e.g. train.lr=0.002, or model.architecture "
+            f"({', '.join(ARCHITECTURES)}); repeatable.",
+        ),
+    ] = None
+    tensorboard: Annotated[bool, Option("--tensorboard", help="Also write TensorBoard events.")] = False
+    logger: Annotated[
+        list[str] | None,
+        Option(
+            metavar="FILE.py:CLASS",
+            help="Your own logger, for W&B or MLflow for example (docs/logging.md); also module:Class; "
+            "repeatable. It is code, and executed.",
+        ),
+    ] = None
+
+    def check(self) -> None:
+        """Raises AugenmerkError if the options do not belong together."""
+        if self.resume and self.initial_run is not None:
+            raise AugenmerkError("--from begins a new run and --resume continues one; give one of them.")
+        if self.accept_changes and not self.resume:
+            raise AugenmerkError(
+                "--accept-changes is about a run that is continued: give --resume and --out too."
+            )
+
+    def list_overrides(self, mechanism: str | None) -> list[str]:
+        """Returns the settings that the options change, as KEY=VALUE."""
+        named = {
+            "data.bitext": None if self.resume else self.data,
+            "data.source_language": self.source_language,
+            "data.target_language": self.target_language,
+            "data.skip_bad": "true" if self.skip_bad else None,
+            "model.attention": mechanism,
+            "train.seed": self.seed,
+            "train.epochs": None if self.resume else self.epochs,
+            "train.exact_parts": EXACT_PARTS if self.exact else None,
+        }
+        given = [f"{key}={value}" for key, value in named.items() if value is not None]
+        return given + (self.settings or [])
+
+    def command_to_resume(self, run: Path, file: str | None) -> str:
+        """Returns the command that continues the run; `file` is that of its custom mechanism."""
+        arguments = ["--resume", "--out", str(run)]
+        if self.resume:  # changes that are not written before training continues
+            arguments += [] if self.data is None else ["--data", self.data]
+            arguments += [] if self.epochs is None else ["--epochs", str(self.epochs)]
+        return shlex.join(["augenmerk", "train", *arguments, *(["--attention", file] if file else [])])
 
 
 @app.command(
@@ -119,71 +152,41 @@ Loggers = Annotated[
     "continues a finished run, too: on a CPU, bit for bit as if it had been longer from the start, unless "
     "train.schedule is cosine."
 )
-def train(
-    preset: Preset = None,
-    data: Data = None,
-    source_language: SourceLanguage = None,
-    target_language: TargetLanguage = None,
-    attention: Attention = None,
-    seed: Seed = None,
-    epochs: Epochs = None,
-    out: Out = None,
-    resume: Resume = False,
-    accept_changes: AcceptChanges = False,
-    initial_run: From = None,
-    skip_bad: SkipBad = False,
-    exact: Exact = False,
-    device: Device = "auto",
-    threads: Threads = None,
-    settings: Set = None,
-    tensorboard: TensorBoard = False,
-    logger: Loggers = None,
-    json: Json = False,
-) -> None:
+@options.grouped
+def train(given: TrainOptions = options.GROUP, json: options.Json = False) -> None:
     """Train a translator."""
     from augenmerk.training import start
     from augenmerk.training.distributed import join
     from augenmerk.training.loggers import load_loggers
 
-    world, chosen_device = join(device)  # first, so that only one of several processes reports a mistake
-    mechanism, file = _load_attention(attention)
-    named = {
-        "data.bitext": None if resume else data,
-        "data.source_language": source_language,
-        "data.target_language": target_language,
-        "data.skip_bad": "true" if skip_bad else None,
-        # Without a preset, a file that is named only allows that it is executed.
-        "model.attention": None if resume and preset is None and file else mechanism,
-        "train.seed": seed,
-        "train.epochs": None if resume else epochs,
-        "train.exact_parts": EXACT_PARTS if exact else None,
-    }
-    overrides = [f"{key}={value}" for key, value in named.items() if value is not None] + (settings or [])
+    world, device = join(given.device)  # first, so that only one of several processes reports a mistake
+    mechanism, file = _load_attention(given.attention)
+    if given.resume and given.preset is None and file:
+        mechanism = None  # a file that is named only allows that it is executed
+    overrides = given.list_overrides(mechanism)
     # Before a run is created, because a logger may be wrong or not installed.
-    loggers = load_loggers(logger or (), tensorboard=tensorboard) if world.is_first else []
-    if resume and initial_run is not None:
-        raise AugenmerkError("--from begins a new run and --resume continues one; give one of them.")
-    if accept_changes and not resume:
-        raise AugenmerkError(
-            "--accept-changes is about a run that is continued: give --resume and --out too."
-        )
+    loggers = load_loggers(given.logger or (), tensorboard=given.tensorboard) if world.is_first else []
+    given.check()
 
     def open_run() -> tuple["RunDirectory", list[str]]:
-        if resume:
-            return start.resume(out, preset, overrides, data, epochs, accept_changes=accept_changes)
-        return start.start_preset(preset, overrides, out, initial_run)
+        if given.resume:
+            return start.resume(
+                given.out,
+                given.preset,
+                overrides,
+                given.data,
+                given.epochs,
+                accept_changes=given.accept_changes,
+            )
+        return start.start_preset(given.preset, overrides, given.out, given.initial_run)
 
     run, remarks = _open(open_run, world)
-    if accept_changes and world.from_first(lambda: run.finished and not run.more_epochs):
+    if given.accept_changes and world.from_first(lambda: run.finished and not run.more_epochs):
         err().print("\n".join(remarks), markup=False)
         world.leave()
         return
-    arguments = ["--resume", "--out", str(run.path)]
-    if resume:  # changes that are not written before training continues
-        arguments += [] if data is None else ["--data", data]
-        arguments += [] if epochs is None else ["--epochs", str(epochs)]
-    command = shlex.join(["augenmerk", "train", *arguments, *(["--attention", file] if file else [])])
-    result = _train(run, chosen_device, world, threads, loggers, remarks, command, new=not resume)
+    command = given.command_to_resume(run.path, file)
+    result = _train(run, device, world, given.threads, loggers, remarks, command, new=not given.resume)
     print_json(result) if json else _print_result(result)
 
 
@@ -277,50 +280,46 @@ def _describe_run(run: "RunDirectory", device: "torch.device", world: "World", t
 
 
 def _print_result(result: Mapping[str, Any]) -> None:
-    bleu = f", BLEU {result['validation_bleu']:.1f}" if "validation_bleu" in result else ""
     out().print(
         f"[bold]{escape(result['run'])}[/]: best epoch {result['best_epoch']} of {result['epochs']} "
         f"({'highest BLEU' if result['select_by'] == 'bleu' else 'lowest loss'}), validation loss "
-        f"{result['validation_loss']:.3f}, perplexity {result['validation_perplexity']:.2f}{bleu}; "
-        f"{result['parameters']:,} parameters, {result['seconds']:.0f} s, "
+        f"{result['validation_loss']:.3f}, perplexity {result['validation_perplexity']:.2f}"
+        f"{_format_bleu(result)}; {result['parameters']:,} parameters, {result['seconds']:.0f} s, "
         f"{result['target_tokens_per_second']:,.0f} target tokens/s",
     )
+    # Higher is better, of BLEU and of the negative loss.
+    key, sign = ("validation_bleu", 1) if result["select_by"] == "bleu" else ("validation_loss", -1)
     initial = result["data"].get("initial")
-    if initial is None:
-        return
-    if result["select_by"] == "bleu":
-        worse = result["validation_bleu"] < initial["validation_bleu"]
-    else:
-        worse = result["validation_loss"] > initial["validation_loss"]
-    if worse:
+    if initial is not None and sign * result[key] < sign * initial[key]:
         err().print("[yellow]The weights that it began with were better.[/] Try a smaller train.lr.")
 
 
 def describe_training_data(data: Mapping[str, Any]) -> str:
     """Returns what a run learns from, as `Reporter.begin` receives it, in a few lines."""
-    lost = "none left out"
-    if data["too_long"]:
-        lost = f"{data['too_long']:,} left out that have more than {data['max_length']} tokens on a side"
+    lost = f"{data['too_long']:,} left out that have more than {data['max_length']} tokens on a side"
     lines = [
-        f"{data['training_pairs']:,} training pairs, {lost}; {data['validation_pairs']:,} for validation"
+        f"{data['training_pairs']:,} training pairs, {lost if data['too_long'] else 'none left out'}; "
+        f"{data['validation_pairs']:,} for validation"
     ]
     if skipped := data["skipped_lines"]:
         reasons = ", ".join(f"{count:,} {kind}" for kind, count in skipped.items())
         lines.append(f"{sum(skipped.values()):,} bad lines skipped: {reasons}")
     unit = "subwords" if data["unit"] == "bpe" else "words"
+    sizes = f"{data['source_vocabulary']:,} source and {data['target_vocabulary']:,} target {unit}"
     if data["joint"]:
-        size = f"{data['source_vocabulary']:,} {unit} for both languages"
-    else:
-        size = f"{data['source_vocabulary']:,} source and {data['target_vocabulary']:,} target {unit}"
-    case = "lowercased" if data["lowercase"] else "case kept"
-    unknown = data["unknown_source"], data["unknown_target"]
-    shares = f"; unknown: {unknown[0]:.1%} of source words, {unknown[1]:.1%} of target words"
-    lines.append(f"vocabulary: {size}, {case}{shares if any(unknown) else ''}")
+        sizes = f"{data['source_vocabulary']:,} {unit} for both languages"
+    lines.append(f"vocabulary: {sizes}, {'lowercased' if data['lowercase'] else 'case kept'}")
+    if data["unknown_source"] or data["unknown_target"]:
+        shares = "{unknown_source:.1%} of source words, {unknown_target:.1%} of target words"
+        lines[-1] += f"; unknown: {shares.format(**data)}"
     if initial := data.get("initial"):
-        bleu = f", BLEU {initial['validation_bleu']:.1f}" if "validation_bleu" in initial else ""
-        loss = f"validation loss {initial['validation_loss']:.3f}{bleu}"
+        loss = f"validation loss {initial['validation_loss']:.3f}{_format_bleu(initial)}"
         lines.append(f"begins with the weights of {initial['run']} ({initial['sha256'][:12]}): {loss}")
     return "\n".join(lines)
+
+
+def _format_bleu(metrics: Mapping[str, Any]) -> str:
+    return f", BLEU {metrics['validation_bleu']:.1f}" if "validation_bleu" in metrics else ""
 
 
 class TrainingDisplay:
@@ -328,13 +327,11 @@ class TrainingDisplay:
 
     def __init__(self, config: "RunConfig") -> None:
         self._settings = config.train
-        epochs = config.train.epochs
-        epoch = TextColumn("epoch {task.fields[epoch]:>3}/" + str(epochs))
-        times = TimeElapsedColumn(), TimeRemainingColumn(), TextColumn("left")
-        columns = epoch, BarColumn(), TextColumn("{task.fields[figures]}"), *times
-        self._bar = make_bars(*columns)
+        self._bar = make_bars(
+            TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn(), TimeRemainingColumn()
+        )
         self._clock = LineClock()
-        self._task = self._bar.add_task("", total=epochs, epoch=1, figures="")
+        self._task = self._bar.add_task("", total=config.train.epochs)
 
     def __enter__(self) -> "TrainingDisplay":
         self._bar.start()
@@ -347,28 +344,25 @@ class TrainingDisplay:
         from augenmerk.training.policy import count_steps
 
         err().print(describe_training_data(data), markup=False)
-        # Advice that was already taken would not help.
-        smaller = "" if self._settings.batch_size <= 16 else "--set train.batch_size=16"
         steps, warmup = count_steps(self._settings, data["training_pairs"]), self._settings.warmup
-        if steps < 2 * warmup:
-            err().print(
-                f"[yellow]These are {steps:,} steps in all, and the learning rate rises during the first "
-                f"{warmup:,}: the model will learn little.[/] For few pairs, try more --epochs and "
-                f"{smaller + ' ' if smaller else ''}--set train.warmup={max(1, steps // 10)}."
-            )
-        elif steps < FEW_STEPS and "initial" not in data:
-            err().print(
-                f"[yellow]These are {steps:,} steps in all: the model will learn little.[/] "
-                f"Try more --epochs{', and ' + smaller if smaller else ''}."
-            )
+        is_rising = steps < 2 * warmup
+        if not is_rising and (steps >= FEW_STEPS or "initial" in data):
+            return
+        # Advice that was already taken would not help.
+        smaller = [] if self._settings.batch_size <= 16 else ["--set train.batch_size=16"]
+        shorter = [f"--set train.warmup={max(1, steps // 10)}"] if is_rising else []
+        why = f" (the learning rate rises during the first {warmup:,})" if is_rising else ""
+        err().print(
+            f"[yellow]These are {steps:,} steps in all: the model will learn little{why}.[/] "
+            f"Try {' and '.join(['more --epochs', *smaller, *shorter])}."
+        )
 
     def batch(self, epoch: int, batch: int, batches: int, loss: float, tokens_per_second: float) -> None:
-        completed = epoch - 1 + batch / batches
-        figures = f"loss {loss:.3f}  {tokens_per_second:,.0f} tokens/s"
-        self._bar.update(self._task, completed=completed, epoch=epoch, figures=figures)
+        completed, epochs = epoch - 1 + batch / batches, self._settings.epochs
+        text = f"epoch {epoch:>3}/{epochs}  loss {loss:.3f}  {tokens_per_second:,.0f} tokens/s"
+        self._bar.update(self._task, completed=completed, description=text)
         if self._clock.is_due():
-            epochs = self._settings.epochs
-            err().print(f"epoch {epoch:>3}/{epochs}  {figures}  {completed / epochs:.0%}", markup=False)
+            err().print(f"{text}  {completed / epochs:.0%}", markup=False)
 
     def epoch(self, metrics: Mapping[str, Any]) -> None:
         bleu = f"  BLEU {metrics['validation_bleu']:5.1f}" if "validation_bleu" in metrics else ""

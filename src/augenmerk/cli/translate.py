@@ -15,14 +15,69 @@ from typer import Argument, Option
 from augenmerk.base.errors import AugenmerkError, format_message, remove_control_characters
 from augenmerk.cli import options
 from augenmerk.cli.inputs import DoubtfulTranslations, check_sentences, read_stdin, warn
-from augenmerk.cli.options import GROUP, Search, grouped
+from augenmerk.cli.options import GROUP, Group, Search, grouped
 from augenmerk.cli.terminal import count_items, err, is_utf8, show_progress
 
 if TYPE_CHECKING:
     from augenmerk.translation import Translation, Translator
     from augenmerk.translation.files import FileJob
 
+SPLITTING = " If there are several sentences, --split-sentences translates them all."
+
 app = typer.Typer()
+
+
+class Translating(Group):
+    """What to translate, with which runs, and what to write."""
+
+    text: Annotated[
+        list[str] | None,
+        Argument(help="Texts, or one file with a sentence on each line. Default: stdin.", show_default=False),
+    ] = None
+    model: options.Models = None
+    input: Annotated[Path | None, Option(help="File with a sentence on each line.")] = None
+    output: Annotated[Path | None, Option(help="File to write to instead of stdout.")] = None
+    split_sentences: Annotated[
+        bool | None,
+        Option(
+            "--split-sentences/--no-split-sentences",
+            help="Translate the sentences of each text one by one, and keep its paragraphs. Default: "
+            "arguments and what you type are texts; a line of a file or of a pipe is one sentence.",
+            show_default=False,
+        ),
+    ] = None
+    skip_bad: Annotated[
+        bool,
+        Option("--skip-bad", help="Leave lines empty that are not UTF-8 or far too long, and continue."),
+    ] = False
+    attention: options.Mechanisms = None
+    device: options.Device = "auto"
+    threads: options.Threads = None
+    subwords: Annotated[bool, Option("--subwords", help="With --json: include subwords.")] = False
+    heads: Annotated[bool, Option("--heads", help="With --json: include the attention of each head.")] = False
+    json: Annotated[bool, Option("--json", help="Print a line of JSON for each text.")] = False
+    on: options.On = "local"
+    ray_address: options.RayAddress = None
+
+    def check(self) -> None:
+        """Raises AugenmerkError if the options do not belong together."""
+        from augenmerk.base.files import is_stream
+
+        for name, given in (("--subwords", self.subwords), ("--heads", self.heads)):
+            if given and not self.json:
+                raise AugenmerkError(f"{name} adds to what --json prints: add --json.")
+        if self.output is not None and self.output.is_dir():
+            raise AugenmerkError(f"{self.output} is a folder; give --output the name of a file.")
+        if self.on == "local":
+            return
+        for name, path in (("--input", self.input), ("--output", self.output)):
+            if path is None or is_stream(path):
+                raise AugenmerkError(f"Ray translates one file into another: {name} must be a file.")
+        if self.device not in ("auto", "cpu", "cuda"):
+            raise AugenmerkError(
+                f"--device {self.device}: with --on ray say cpu, or cuda for a GPU of whichever machine has "
+                f"one free."
+            )
 
 
 @app.command(
@@ -39,80 +94,45 @@ app = typer.Typer()
     "it is killed, run the same command again to resume."
 )
 @grouped
-def translate(
-    text: Annotated[
-        list[str] | None,
-        Argument(help="Texts, or one file with a sentence on each line. Default: stdin.", show_default=False),
-    ] = None,
-    model: options.Models = None,
-    search: Search = GROUP,
-    input: Annotated[Path | None, Option(help="File with a sentence on each line.")] = None,  # noqa: A002
-    output: Annotated[Path | None, Option(help="File to write to instead of stdout.")] = None,
-    split_sentences: Annotated[
-        bool | None,
-        Option(
-            "--split-sentences/--no-split-sentences",
-            help="Translate the sentences of each text one by one, and keep its paragraphs. Default: "
-            "arguments and what you type are texts; a line of a file or of a pipe is one sentence.",
-            show_default=False,
-        ),
-    ] = None,
-    skip_bad: Annotated[
-        bool,
-        Option("--skip-bad", help="Leave lines empty that are not UTF-8 or far too long, and continue."),
-    ] = False,
-    attention: options.Mechanisms = None,
-    device: options.Device = "auto",
-    threads: options.Threads = None,  # noqa: ARG001 (its callback uses it)
-    subwords: Annotated[bool, Option("--subwords", help="With --json: include subwords.")] = False,
-    heads: Annotated[
-        bool, Option("--heads", help="With --json: include the attention of each head.")
-    ] = False,
-    json: Annotated[bool, Option("--json", help="Print a line of JSON for each text.")] = False,
-    on: options.On = "local",
-    ray_address: options.RayAddress = None,
-) -> None:
+def translate(given: Translating = GROUP, search: Search = GROUP) -> None:
     """Translate texts, lines on stdin, or a file."""
     from augenmerk.base.device import CPU, choose_translating_device
     from augenmerk.run.bundled import BUNDLED_MODEL
     from augenmerk.translation import load
-    from augenmerk.translation.files import LineFormat
+    from augenmerk.translation.files import FileJob, LineFormat
 
-    options.load_mechanisms(attention)
-    input, sentences = _choose_input(text or [], input)  # noqa: A001
-    for name, given in (("--subwords", subwords), ("--heads", heads)):
-        if given and not json:
-            raise AugenmerkError(f"{name} adds to what --json prints: add --json.")
+    options.load_mechanisms(given.attention)
+    given.input, sentences = _choose_input(given.text or [], given.input)
+    given.check()
     _check_search(search)
-    if output is not None and output.is_dir():
-        raise AugenmerkError(f"{output} is a folder; give --output the name of a file.")
-    if on == "ray":
-        _check_for_ray(input, output, device)
-    with options.connect_if_asked(on, ray_address):
-        translator = load(model or BUNDLED_MODEL, CPU if on == "ray" else choose_translating_device(device))
+    on_ray = given.on == "ray"
+    with options.connect_if_asked(given.on, given.ray_address):
+        device = CPU if on_ray else choose_translating_device(given.device)
+        translator = load(given.model or BUNDLED_MODEL, device)
         several = translator.search_settings(**vars(search)).n_best > 1
-        line_format = LineFormat(several, json, subwords, escape=not is_utf8(), one_line=not sentences)
-        typed = not sentences and input is None and sys.stdin.isatty()
-        split = bool(sentences) or typed if split_sentences is None else split_sentences
-        if on == "ray" and input is not None and output is not None:
-            from augenmerk.translation.files import FileJob
-
+        line_format = LineFormat(
+            several, given.json, given.subwords, escape=not is_utf8(), one_line=not sentences
+        )
+        split = given.split_sentences
+        if split is None:
+            split = bool(sentences) or (given.input is None and sys.stdin.isatty())
+        if on_ray and given.input is not None and given.output is not None:
             job = FileJob(
-                runs=tuple(path.absolute() for path in model or ()),
-                device=CPU if device == "auto" else device,
+                runs=tuple(path.absolute() for path in given.model or ()),
+                device=CPU if given.device == "auto" else given.device,
                 options=vars(search),
                 format=line_format,
-                heads=heads,
+                heads=given.heads,
                 split_sentences=split,
-                skip_bad=skip_bad,
-                mechanisms=tuple(str(Path(named).absolute()) for named in attention or ()),
+                skip_bad=given.skip_bad,
+                mechanisms=tuple(str(Path(named).absolute()) for named in given.attention or ()),
             )
-            _translate_on_ray(job, translator, input, output)
-        else:
-            how = {**vars(search), "heads": heads, "split_sentences": split}
-            translations = _translate(translator, sentences, input, how, skip_bad=skip_bad)
-            numbered = enumerate(translations, 1)
-            _write((line for number, one in numbered for line in line_format.format(number, one)), output)
+            _translate_on_ray(job, translator, given.input, given.output)
+            return
+        how = {**vars(search), "heads": given.heads, "split_sentences": split}
+        translations = _translate(translator, sentences, given.input, how, skip_bad=given.skip_bad)
+        numbered = enumerate(translations, 1)
+        _write((line for number, one in numbered for line in line_format.format(number, one)), given.output)
 
 
 def _choose_input(sentences: list[str], file: Path | None) -> tuple[Path | None, list[str]]:
@@ -140,21 +160,6 @@ def _check_search(search: Search) -> None:
         raise AugenmerkError("A sample is drawn without a beam; give --sample or --beam.")
     if search.candidates is not None and not search.mbr:
         raise AugenmerkError("--candidates are what --mbr chooses from: add --mbr, or say --n-best.")
-
-
-def _check_for_ray(source: Path | None, output: Path | None, device: str) -> None:
-    """Raises AugenmerkError for what cannot be translated in blocks over a cluster."""
-    from augenmerk.base.files import is_stream
-
-    if source is None or output is None:
-        raise AugenmerkError("Ray translates one file into another: give it an --input and an --output.")
-    for name, path in (("--input", source), ("--output", output)):
-        if is_stream(path):
-            raise AugenmerkError(f"{name} {path} is not a file, which --on ray needs.")
-    if device not in ("auto", "cpu", "cuda"):
-        raise AugenmerkError(
-            f"--device {device}: with --on ray say cpu, or cuda for a GPU of whichever machine has one free."
-        )
 
 
 def _translate_on_ray(job: "FileJob", translator: "Translator", source: Path, output: Path) -> None:
@@ -222,9 +227,6 @@ def _translate(
     if bad_lines:
         _warn_of_bad_lines(Counter[str](bad.kind for bad in bad_lines), bad_lines[0].line)
     doubtful.warn(number, "" if how["split_sentences"] else SPLITTING)
-
-
-SPLITTING = " If there are several sentences, --split-sentences translates them all."
 
 
 def _explain_bad_line(error: Exception) -> AugenmerkError:

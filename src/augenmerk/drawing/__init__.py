@@ -6,7 +6,7 @@ May import: base and text. Read first: `attention_map.py`, then `figures.py`.
 """
 
 from augenmerk.drawing.attention_map import END, AttentionMap
-from augenmerk.drawing.html import Card, Chart, render_html_map, render_index_page
+from augenmerk.drawing.html import Card, Chart, render_html_map, render_index_page, write_page
 from augenmerk.drawing.pictures import draw_heat_map, draw_line_diagram
 from augenmerk.drawing.terminal import explain_terminal_maps, render_terminal_map, render_terminal_maps
 
@@ -22,4 +22,5 @@ __all__ = [
     "render_index_page",
     "render_terminal_map",
     "render_terminal_maps",
+    "write_page",
 ]

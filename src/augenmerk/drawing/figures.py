@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from io import BytesIO
 from pathlib import Path
@@ -341,13 +341,14 @@ def encode_figure(figure: Figure, ending: str, dots_per_inch: int = 200, *, outl
 
 
 def write_pictures(
-    folder: Path, names: Sequence[str], figures: Iterable[Figure], *, outline: bool
+    folder: Path, style: Style, figures: Sequence[tuple[str, Callable[[Theme], Figure]]]
 ) -> list[str]:
     """Writes figures with numbered names, such as 01-test-7.svg, and returns the names."""
-    digits = len(str(len(names)))
-    files = [f"{number:0{digits}}-{name}" for number, name in enumerate(names, 1)]
-    for file, figure in zip(files, figures, strict=True):
-        save_figure(figure, folder / file, outline=outline)
+    digits = len(str(len(figures)))
+    files = []
+    for number, (name, draw) in enumerate(figures, 1):
+        files.append(f"{number:0{digits}}-{name}")
+        save_figure(replace(style, title=None).draw(draw), folder / files[-1], outline=style.outline)
     return files
 
 

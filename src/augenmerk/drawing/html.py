@@ -8,21 +8,25 @@ from __future__ import annotations
 
 from base64 import b64encode
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
+from augenmerk.base.files import atomic_write, make_folder
 from augenmerk.drawing.attention_map import END, AttentionMap, clean_text, format_weight, format_word
 from augenmerk.drawing.figures import (
     DARK,
     LIGHT,
+    Style,
     Theme,
     blend,
     choose_ink,
     encode_figure,
     get_heat_colours,
     quantise,
+    write_pictures,
 )
 
 if TYPE_CHECKING:
@@ -78,6 +82,24 @@ def render_html_map(one: AttentionMap) -> str:
 def render_index_page(title: str, intro: str, cards: Sequence[Card]) -> str:
     """Renders a page with a card for each sentence; blank lines separate the paragraphs of the intro."""
     return render_template("index.html", {"title": title, "intro": intro, "cards": cards})
+
+
+def write_page(
+    folder: Path,
+    style: Style,
+    intro: str,
+    cards: Sequence[Card],
+    figures: Sequence[tuple[str, Callable[[Theme], Figure]]],
+) -> list[Path]:
+    """Writes a numbered picture for each card, and index.html, which shows all; returns the pictures.
+
+    The page shows the maps itself: it links to the pictures, but does not need them.
+    """
+    make_folder(folder)
+    files = write_pictures(folder, style, figures)
+    cards = [replace(card, file=file) for card, file in zip(cards, files, strict=True)]
+    atomic_write(folder / "index.html", [render_index_page(style.title or "", intro, cards).encode()])
+    return [folder / file for file in files]
 
 
 def render_template(name: str, context: Mapping[str, Any]) -> str:
