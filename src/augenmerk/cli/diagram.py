@@ -114,11 +114,11 @@ class Diagram:
     maps: "Sequence[Sequence[AttentionMap]]"
     """Those of each translation: one; with --heads, that of all heads followed by that of each."""
 
-    def draw(self, view: str, theme: "Theme", title: str | None = None) -> "Figure":
+    def draw(self, view: str, theme: "Theme") -> "Figure":
         from augenmerk.drawing import draw_heat_map, draw_line_diagram
 
         draw = draw_heat_map if view == "heat" else draw_line_diagram
-        return draw([one for maps in self.maps for one in maps], theme, title)
+        return draw([one for maps in self.maps for one in maps], theme)
 
 
 @app.command(
@@ -153,8 +153,7 @@ def diagram(given: DiagramOptions = GROUP, pictures: Pictures = GROUP) -> None:
         files = [given.out] * len(diagrams)
         # The maps of all sentences of a text are side by side in one picture.
         whole = replace(diagrams[0], maps=[maps for drawn in diagrams for maps in drawn.maps])
-        figure = style.draw(lambda theme: whole.draw(given.view, theme, style.title))
-        save_figure(figure, given.out, outline=style.outline)
+        save_figure(style.draw(partial(whole.draw, given.view)), given.out, outline=style.outline)
         print_written(given.out)
     elif not given.json:
         _print_diagrams(diagrams, names, style.theme)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import re
+import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -16,6 +17,8 @@ from functools import cache
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
+
+from rich.cells import cell_len
 
 from augenmerk.base.errors import AugenmerkError
 from augenmerk.base.files import atomic_write
@@ -185,15 +188,25 @@ def new_figure(width: float, height: float) -> Figure:
     from matplotlib.figure import Figure
 
     style = _STYLE.get()
+    title = wrap_text(style.title or "", 1.2 * TEXT_SIZE, width)
+    if title:
+        height += (title.count("\n") + 1) * 1.2 * TEXT_SIZE * 1.45 / 72
     width, height, scale = style.choose_sides(width, height)
     sizes: dict[Any, Any] = {name: size * scale for name, size in POINTS.items()}
     matplotlib.rcParams.update(sizes)
     figure = Figure(figsize=(width, height), layout="constrained")
-    if style.title:
-        figure.suptitle(style.title, x=0.012, ha="left", fontsize="large", fontweight="bold").set_parse_math(
-            False
-        )
+    if title:
+        text = figure.suptitle(title, x=0.012, ha="left", fontsize="large", fontweight="bold")
+        text.set_parse_math(False)
     return figure
+
+
+def wrap_text(text: str, size: float, width: float) -> str:
+    """Returns a text in lines of about so many inches, in letters of average width."""
+    if not text:
+        return ""
+    letter = 0.6 * size / 72 * max(1.0, cell_len(text) / len(text))
+    return textwrap.fill(text, max(10, int(width / letter)))
 
 
 def pt(size: float) -> float:
@@ -259,12 +272,11 @@ class Style:
     outline: bool = False
     """Whether letters in SVG files are drawn as paths, which look the same without the font."""
 
-    def choose_sides(self, width: float, height: float, spare: float = 0.0) -> tuple[float, float, float]:
+    def choose_sides(self, width: float, height: float) -> tuple[float, float, float]:
         """Returns the sides in inches of a picture with these natural sides, and the scale of its text.
 
         With a size in inches and no font size, the picture grows or shrinks until it fits. If both are given,
-        both hold as far as there is room, for which `spare` inches of the natural sides may be cut off; a
-        warning reports text that has to be smaller.
+        both hold as far as there is room; a warning reports text that has to be smaller.
         """
         scale = 1.0 if self.font_size is None else self.font_size / TEXT_SIZE
         if self.size is None:
@@ -273,7 +285,7 @@ class Style:
         if not self.size.is_shape:
             if self.font_size is None:
                 return *sides, min(sides[0] / width, sides[1] / height)
-            fitting = min(sides[0] / (width - spare), sides[1] / (height - spare))
+            fitting = min(sides[0] / width, sides[1] / height)
             if fitting < scale:
                 scale = fitting
                 logging.getLogger(__name__).warning(
@@ -296,11 +308,6 @@ class Style:
 
 _PLAIN = Style()
 _STYLE: ContextVar[Style] = ContextVar("style", default=_PLAIN)
-
-
-def choose_sides(width: float, height: float, spare: float) -> tuple[float, float, float]:
-    """Returns what `Style.choose_sides` of the style in use does."""
-    return _STYLE.get().choose_sides(width, height, spare)
 
 
 def _hide_numbers_without_room(figure: Figure) -> None:
