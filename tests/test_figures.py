@@ -107,7 +107,9 @@ def test_what_is_no_size_is_refused(size: str) -> None:
 
 def test_a_chart_grows_with_its_text() -> None:
     figure = Style(THEMES["light"], title="A $5 title", font_size=20).draw(laid_out)
-    assert tuple(figure.get_size_inches()) == (8, 6)
+    width, height = figure.get_size_inches()
+    assert width == 8
+    assert 6 < height < 7  # with room for the title
     assert figure.get_suptitle() == "A $5 title"
     [axes] = figure.axes
     [usual] = laid_out().axes

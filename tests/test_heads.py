@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from rich.table import Table
 
 from augenmerk import AugenmerkError, Translator
 from augenmerk.data import open_bitext
@@ -147,4 +148,6 @@ def test_a_diagram_has_a_map_of_all_and_one_of_each(
 
 def test_maps_without_words_are_rendered() -> None:
     maps = [AttentionMap([], [], [], title=f"head {number}") for number in (1, 2)]
-    assert render_terminal_maps(maps, 80).row_count == 1
+    drawn = render_terminal_maps(maps, 80)
+    assert isinstance(drawn, Table)
+    assert drawn.row_count == 1

@@ -7,11 +7,9 @@ inches, those of text and lines in points; `new_figure` arranges the parts and s
 
 from __future__ import annotations
 
-import unicodedata
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cache
 from math import ceil, cos, radians, sin
 from typing import TYPE_CHECKING, Any
 
@@ -30,7 +28,6 @@ from augenmerk.drawing.attention_map import (
 )
 from augenmerk.drawing.figures import (
     CELL_NUMBER,
-    GENERIC_FONT,
     MIN_NUMBER_SIZE,
     Theme,
     choose_ink,
@@ -42,15 +39,12 @@ from augenmerk.drawing.figures import (
     use_theme,
     wrap_text,
 )
+from augenmerk.drawing.fonts import NO_GLYPH, Replacements, choose_fonts, measure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-DEFAULT_FONT = "DejaVu Sans"
-NO_GLYPH = "□"
-"""Stands for a character that no font on this machine has."""
-_NOT_FOR_TEXT = ("Last Resort", "cmr10", "cmex10", "cmb10", "cmmi10", "cmss10", "cmsy10", "cmtt10", "STIX")
 LINE_HEIGHT = 1.45
 """Height of a line of text, relative to its font size."""
 TITLE_SIZE, LABEL_SIZE, NOTE_SIZE = 12.0, 11.0, 8.5
@@ -87,10 +81,6 @@ MAX_LINE_WIDTH = 5.0
 MIN_DIAGRAM_WIDTH = 3.6
 LEGEND_WEIGHTS = (0.1, 0.5, 1.0)
 """Weights whose colours or lines the legend shows."""
-
-
-Replacements = Mapping[int, str | None]
-"""A table for `str.translate`."""
 
 
 def draw_heat_map(maps: Sequence[AttentionMap], theme: Theme) -> Figure:
@@ -372,9 +362,6 @@ def _choose_line(weight: float, theme: Theme) -> tuple[tuple[float, float, float
     return to_rgba(theme.accent, 0.12 + 0.88 * weight), 0.4 + (MAX_LINE_WIDTH - 0.4) * weight
 
 
-# Fonts
-
-
 @contextmanager
 def _use_fonts(maps: Sequence[AttentionMap], theme: Theme) -> Iterator[Replacements]:
     """Uses the theme, and fonts that have the characters of the maps; yields a table for the others."""
@@ -389,84 +376,10 @@ def _use_fonts(maps: Sequence[AttentionMap], theme: Theme) -> Iterator[Replaceme
         texts += map(clean_text, (one.title or "", one.reference or "", one.note or "", *one.extra_columns))
     with use_theme(theme):
         families, replacements = choose_fonts(texts)
-        matplotlib.rcParams["font.family"] = [*families, GENERIC_FONT]
+        matplotlib.rcParams["font.family"] = families
         yield replacements
 
 
 def _prepare(words: Sequence[str], replacements: Replacements) -> list[str]:
     """Returns the words as they are drawn, with a box for each character that no font has."""
     return [shorten_word(word).translate(replacements) for word in words]
-
-
-def measure(text: str, size: float) -> float:
-    """Returns the width of a text in the fonts in use, in inches."""
-    import matplotlib
-    from matplotlib.font_manager import FontProperties
-
-    font = FontProperties(family=matplotlib.rcParams["font.family"], size=size)
-    return float(_get_renderer().get_text_width_height_descent(text, font, False)[0]) / 200
-
-
-@cache
-def _get_renderer() -> Any:
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    canvas: Any = FigureCanvasAgg(Figure(dpi=200))  # with hinting, letters are as wide as in a PNG
-    return canvas.get_renderer()
-
-
-def choose_fonts(texts: Iterable[str]) -> tuple[list[str], dict[int, str | None]]:
-    """Chooses fonts on this machine that together have the characters of the texts.
-
-    Returns the font families, the default one first, and a table for `str.translate` that removes invisible
-    characters and puts `NO_GLYPH` for those that no font has. So matplotlib has nothing to warn about.
-    """
-    wanted = {ord(character) for text in texts for character in text} - _get_characters(DEFAULT_FONT)
-    invisible = {point for point in wanted if _is_invisible(chr(point))}
-    missing = wanted - invisible
-    families = [DEFAULT_FONT]
-    for family in _get_font_files() if missing else ():
-        if not family.startswith((DEFAULT_FONT, *_NOT_FOR_TEXT)) and missing & _get_characters(family):
-            families.append(family)
-            missing -= _get_characters(family)
-    return families, {**dict.fromkeys(invisible, None), **dict.fromkeys(missing, NO_GLYPH)}
-
-
-def _is_invisible(character: str) -> bool:
-    """Joiners, variation selectors and the like only change their neighbours."""
-    control_or_space = unicodedata.category(character) in ("Cf", "Cc", "Zs", "Zl", "Zp")
-    return control_or_space or "VARIATION SELECTOR" in unicodedata.name(character, "")
-
-
-@cache
-def _get_font_files() -> dict[str, str]:
-    """Returns the file of each family that has an upright face of normal weight, those without serifs first.
-
-    Matplotlib logs a warning about families that have no such face.
-    """
-    from matplotlib.font_manager import fontManager
-
-    files = {
-        entry.name: entry.fname
-        for entry in fontManager.ttflist
-        if entry.style == "normal" and entry.weight in (400, "normal", "regular", "book")
-    }
-    return dict(
-        sorted(
-            files.items(),
-            key=lambda item: (not item[0].startswith("Noto Sans"), "Sans" not in item[0], item[0]),
-        )
-    )
-
-
-@cache
-def _get_characters(family: str) -> frozenset[int]:
-    from matplotlib.font_manager import get_font
-
-    try:
-        font = get_font(_get_font_files()[family])
-    except (RuntimeError, OSError):  # the file is gone, or FreeType cannot read it
-        return frozenset()
-    # Matplotlib cannot draw bitmap fonts, such as colour emoji, which cannot be scaled.
-    return frozenset(font.get_charmap()) if font.scalable else frozenset()

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 
 from rich.cells import cell_len
-from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
@@ -39,7 +38,7 @@ def render_terminal_map(one: AttentionMap, width: int, theme: Theme = DARK) -> T
     return _render_grid(one, widths, theme) if widths else _render_list(one)
 
 
-def render_terminal_maps(maps: Sequence[AttentionMap], width: int, theme: Theme = DARK) -> RenderableType:
+def render_terminal_maps(maps: Sequence[AttentionMap], width: int, theme: Theme = DARK) -> Table | Text:
     """Renders one map, or several of the same words, such as those of heads, with their titles above them.
 
     As many as fit are side by side; their source words are then letter below letter.
